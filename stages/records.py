@@ -1,0 +1,97 @@
+"""Records on disk: JSON that has the same bytes on every machine, and appears whole or not at all.
+
+A file is written under a temporary name and renamed: what lay there before may be a link into
+DVC's cache, which must never be written through.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+
+def encode_json(value: Any, *, indent: int | None = None) -> bytes:
+    """UTF-8 JSON of a value, its keys in the order given.
+
+    >>> encode_json({"name": "Zoë", "rows": [1, 2.0, None]})
+    b'{"name": "Zo\\xc3\\xab", "rows": [1, 2.0, null]}'
+
+    A lone surrogate, which UTF-8 cannot hold, makes the whole value ASCII with escapes instead, so
+    that it reads back as what it was.
+
+    Raises:
+        ValueError: on NaN or infinity, which JSON does not have.
+    """
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent).encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, ensure_ascii=True, allow_nan=False, indent=indent).encode()
+
+
+@contextlib.contextmanager
+def replace_file(path: Path) -> Iterator[BinaryIO]:
+    """A binary file that takes the place of `path` when the block ends well, and only then."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        with partial.open("wb") as file:
+            yield file
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write one value, indented by two spaces, with a newline at the end."""
+    with replace_file(path) as file:
+        file.write(encode_json(value, indent=2) + b"\n")
+
+
+def write_jsonl(path: Path, records: Iterable[dict[str, Any]]) -> int:
+    """Write one record a line as they come; the number of records."""
+    count = 0
+    with replace_file(path) as file:
+        for record in records:
+            file.write(encode_json(record) + b"\n")
+            count += 1
+    return count
+
+
+def read_jsonl(path: Path) -> Iterator[dict[str, Any]]:
+    """One record a line, in order, without holding more than one.
+
+    Raises:
+        FileNotFoundError: with the stage to run, where the file is missing.
+        ValueError: with path and line, where a line is no JSON object.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"No {path}: run `dvc repro`, which makes it")
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                record = json.loads(line)
+            except ValueError as error:
+                raise ValueError(f"{path}:{number}: not JSON: {error}") from error
+            if not isinstance(record, dict):
+                raise ValueError(f"{path}:{number}: expected a JSON object, found {line[:40]!r}")
+            yield record
+
+
+def hash_file(path: Path) -> str:
+    """sha256 of a file's bytes, as 64 hex digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def hash_value(value: Any) -> str:
+    """sha256 of a value's JSON with sorted keys, as 64 hex digits.
+
+    >>> hash_value({"a": 1, "b": 2}) == hash_value({"b": 2, "a": 1})
+    True
+    """
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
