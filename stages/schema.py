@@ -1,0 +1,175 @@
+"""Schema of a SQLite database: tables, views, columns, types and keys, as SQLite knows them."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: its name as the schema spells it, declared type ('' if none), NOT NULL, and its
+    place in the primary key (1, 2, ...; 0: not part of it)."""
+
+    name: str
+    type: str
+    is_not_null: bool
+    primary_key: int
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignKey:
+    """Columns of a table that refer to columns of another; names as the schema spells them."""
+
+    columns: tuple[str, ...]
+    table: str
+    referred: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table or a view. `unique_keys` holds the primary key first, then unique indexes (those
+    without a WHERE and on plain columns only)."""
+
+    name: str
+    is_view: bool
+    columns: tuple[Column, ...]
+    unique_keys: tuple[tuple[str, ...], ...] = ()
+    foreign_keys: tuple[ForeignKey, ...] = ()
+    sql: str = ""
+
+    def find_column(self, name: str) -> Column | None:
+        """The column of that name whatever its case, or None."""
+        folded = name.lower()
+        return next((column for column in self.columns if column.name.lower() == folded), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """All tables and views of a database, in the order of their creation."""
+
+    tables: tuple[Table, ...]
+    by_name: dict[str, Table] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "by_name", {table.name.lower(): table for table in self.tables})
+
+    def find_table(self, name: str) -> Table | None:
+        """The table or view of that name whatever its case, or None."""
+        return self.by_name.get(name.lower())
+
+
+def affinity(declared_type: str) -> str:
+    """INTEGER, TEXT, BLOB, REAL or NUMERIC: what SQLite makes of a declared type.
+
+    >>> affinity("varchar(20)"), affinity("bigint"), affinity("DATE"), affinity("")
+    ('TEXT', 'INTEGER', 'NUMERIC', 'BLOB')
+
+    Source: section 3.1 of the SQLite manual's page on datatypes.
+    """
+    name = declared_type.upper()
+    if "INT" in name:
+        return "INTEGER"
+    if any(part in name for part in ("CHAR", "CLOB", "TEXT")):
+        return "TEXT"
+    if not name or "BLOB" in name:
+        return "BLOB"
+    if any(part in name for part in ("REAL", "FLOA", "DOUB")):
+        return "REAL"
+    return "NUMERIC"
+
+
+def quote_name(name: str) -> str:
+    """An identifier in double quotes, safe in SQL whatever it holds.
+
+    >>> quote_name('weight "net"')
+    '"weight ""net\"""'
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def read_schema(connection: sqlite3.Connection) -> Schema:
+    """The schema of an open database; SQLite's own tables (sqlite_...) are left out."""
+    rows = connection.execute(
+        "SELECT name, type, sql FROM sqlite_master WHERE type IN ('table', 'view')"
+        " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY rowid"
+    ).fetchall()
+    return Schema(tuple(_read_table(connection, name, kind, sql or "") for name, kind, sql in rows))
+
+
+def _read_table(connection: sqlite3.Connection, name: str, kind: str, sql: str) -> Table:
+    quoted = quote_name(name)
+    if kind == "view":
+        try:
+            return Table(name, True, _read_columns(connection, quoted), sql=sql)
+        except sqlite3.OperationalError:  # a view of a table or column that is gone
+            return Table(name, True, (), sql=sql)
+    columns = _read_columns(connection, quoted)
+    ordered = sorted((c for c in columns if c.primary_key), key=lambda c: c.primary_key)
+    keys = [tuple(column.name for column in ordered)] if ordered else []
+    for _, index, is_unique, _, is_partial in connection.execute(f"PRAGMA index_list({quoted})"):
+        names = tuple(
+            row[2] for row in connection.execute(f"PRAGMA index_info({quote_name(index)})")
+        )
+        if is_unique and not is_partial and None not in names and names not in keys:
+            keys.append(names)
+    return Table(name, False, columns, tuple(keys), _read_foreign_keys(connection, quoted), sql)
+
+
+def _read_columns(connection: sqlite3.Connection, quoted: str) -> tuple[Column, ...]:
+    return tuple(
+        Column(column, declared or "", bool(not_null), place)
+        for _, column, declared, not_null, _, place in connection.execute(
+            f"PRAGMA table_info({quoted})"
+        )
+    )
+
+
+def _read_foreign_keys(connection: sqlite3.Connection, quoted: str) -> tuple[ForeignKey, ...]:
+    parts: dict[int, list[tuple[int, str, str, str | None]]] = {}
+    for key, place, table, column, referred, *_ in connection.execute(
+        f"PRAGMA foreign_key_list({quoted})"
+    ):
+        parts.setdefault(key, []).append((place, table, column, referred))
+    keys = []
+    for key in sorted(parts):
+        rows = sorted(parts[key], key=lambda row: row[0])
+        table = rows[0][1]
+        referred = tuple(row[3] for row in rows)
+        if None in referred:
+            referred = tuple(
+                row[1]
+                for row in sorted(
+                    connection.execute(f"PRAGMA table_info({quote_name(table)})").fetchall(),
+                    key=lambda row: row[5],
+                )
+                if row[5]
+            )
+        keys.append(ForeignKey(tuple(row[2] for row in rows), table, referred))
+    return tuple(keys)
+
+
+def encode_schema(schema: Schema) -> list[dict[str, Any]]:
+    """The tables as JSON objects; `decode_schema` reads them back."""
+    return [asdict(table) for table in schema.tables]
+
+
+def decode_schema(tables: list[dict[str, Any]]) -> Schema:
+    """The schema that `encode_schema` wrote."""
+    return Schema(
+        tuple(
+            Table(
+                table["name"],
+                table["is_view"],
+                tuple(Column(**column) for column in table["columns"]),
+                tuple(map(tuple, table["unique_keys"])),
+                tuple(
+                    ForeignKey(tuple(key["columns"]), key["table"], tuple(key["referred"]))
+                    for key in table["foreign_keys"]
+                ),
+                table["sql"],
+            )
+            for table in tables
+        )
+    )
