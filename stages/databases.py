@@ -1,0 +1,119 @@
+"""A database file: its name is safe, its content whole, its bytes what identifies it."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import sqlite3
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from stages.records import replace_file
+
+HEADER = b"SQLite format 3\x00"
+# Rows of quick_check about values, which SQLite reads all the same; any other is a broken file.
+VALUE_NOTES = ("NULL value in ", "CHECK constraint failed in ")
+# Rows of these beside a database would be lost with a copy of the database alone.
+PENDING_SUFFIXES = ("-wal", "-journal")
+
+
+def check_db_id(db_id: str) -> str:
+    """The id, where it is one plain folder name; an id builds paths, so nothing else may pass.
+
+    Raises:
+        ValueError: on "", "..", ".x", "a/b", "a\\b", a control character, or no text at all.
+    """
+    is_plain = (
+        isinstance(db_id, str)
+        and db_id != ""
+        and not db_id.startswith(".")
+        and not any(character in "/\\:" or ord(character) < 32 for character in db_id)
+    )
+    if not is_plain:
+        raise ValueError(
+            f"Not a database id: {db_id!r}: expected a plain folder name, such as 'pets_1'"
+        )
+    return db_id
+
+
+def check_db_ids(db_ids: Iterable[str]) -> list[str]:
+    """The ids as a list, each a plain name, none of them twice (whatever its case).
+
+    Raises:
+        ValueError: as `check_db_id`; on a repeated id; where there is none.
+    """
+    if isinstance(db_ids, str):
+        raise ValueError(f"Expected a list of database ids, found {db_ids!r}")
+    checked = [check_db_id(db_id) for db_id in db_ids]
+    if not checked:
+        raise ValueError("No database is listed: expected at least one id in db_list, or `all`")
+    seen: dict[str, str] = {}
+    for db_id in checked:
+        if db_id.casefold() in seen:
+            raise ValueError(f"Database {db_id} is listed twice (as {seen[db_id.casefold()]})")
+        seen[db_id.casefold()] = db_id
+    return checked
+
+
+def locate_database(databases_dir: Path, db_id: str) -> Path:
+    """`databases_dir/ID/ID.sqlite`, the layout of a Spider release."""
+    return databases_dir / check_db_id(db_id) / f"{db_id}.sqlite"
+
+
+def open_database(path: Path) -> sqlite3.Connection:
+    """A read-only connection to a file that nobody changes; no lock, no file beside it.
+
+    For looking at schemas: foreign SQL needs more than this.
+    """
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+
+
+def check_database(path: Path) -> None:
+    """Nothing, where the file is a whole SQLite database.
+
+    Raises:
+        ValueError: "Corrupt database: ...", with the file and what was expected.
+    """
+    with path.open("rb") as file:
+        start = file.read(len(HEADER))
+    if start != HEADER:
+        raise ValueError(f"Corrupt database: {path} starts with {start!r}, expected {HEADER!r}")
+    try:
+        with contextlib.closing(open_database(path)) as connection:
+            notes = [note for (note,) in connection.execute("PRAGMA quick_check(1000)")]
+    except sqlite3.Error as error:
+        raise ValueError(f"Corrupt database: {path}: SQLite cannot read it: {error}") from error
+    broken = [note for note in notes if note != "ok" and not note.startswith(VALUE_NOTES)]
+    if broken:
+        raise ValueError(f"Corrupt database: {path}: quick_check says {broken[0]!r}, expected 'ok'")
+
+
+@contextlib.contextmanager
+def replace_database(path: Path) -> Iterator[BinaryIO]:
+    """A file that takes the place of `path` when the block ends and the file passes the checks."""
+    with replace_file(path) as file:
+        yield file
+        file.flush()
+        try:
+            check_database(Path(file.name))
+        except ValueError as error:
+            raise ValueError(str(error).replace(str(file.name), str(path))) from error
+
+
+def copy_database(source: Path, path: Path) -> None:
+    """Copy a ready SQLite file.
+
+    Raises:
+        ValueError: where it is corrupt, or has rows in a journal that the copy would lose.
+    """
+    for suffix in PENDING_SUFFIXES:
+        pending = source.with_name(source.name + suffix)
+        if pending.is_file() and pending.stat().st_size:
+            raise ValueError(
+                f"{source} has unfinished changes in {pending.name}: expected a database that is"
+                " closed; open and close it once with sqlite3, or remove that file"
+            )
+    check_database(source)
+    with source.open("rb") as content, replace_database(path) as file:
+        shutil.copyfileobj(content, file)
