@@ -1,0 +1,112 @@
+"""Every chosen database is one whole SQLite file whose origin and checksum the manifest states.
+
+`data/databases` may hold links into DVC's cache: a file is replaced, never written into, and
+whatever does not belong there is removed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import Any
+
+from stages.corpora import parse_corpus, parse_limits, read_spider
+from stages.database_sources import DatabaseSource, locate_databases, make_databases, name_failure
+from stages.databases import check_database, check_db_ids, locate_database, open_database
+from stages.hub import Limits
+from stages.log import format_size, start_log
+from stages.manifest import (
+    describe_database,
+    find_current,
+    read_manifest,
+    remove_foreign_entries,
+)
+from stages.params import read_params
+from stages.records import write_json, write_jsonl
+from stages.schema import encode_schema, read_schema
+from stages.source_questions import list_db_ids
+
+DATABASES_DIR = Path("data/databases")
+MANIFEST_PATH = DATABASES_DIR / "manifest.json"
+SCHEMAS_PATH = Path("data/interim/schemas.jsonl")
+
+
+def download_spider_databases(
+    db_ids: Iterable[str],
+    output_dir: Path,
+    *,
+    sources: dict[str, DatabaseSource] | None = None,
+    current: Collection[str] | None = None,
+    limits: Limits | None = None,
+) -> dict[str, Path]:
+    """The path of each database, by id, sorted: `output_dir/ID/ID.sqlite`. Makes what is missing.
+
+    A file that is `current` stays as it is; where nobody says which ones are, a file that passes
+    the checks is. Without sources, the databases are Spider's, from the hub.
+
+    Raises:
+        FileNotFoundError: "Failed to download database: ID: ...".
+        ValueError: on a corrupt database or SQL text that does not run.
+    """
+    checked = sorted(check_db_ids(db_ids))
+    paths = {db_id: locate_database(output_dir, db_id) for db_id in checked}
+    if current is None:
+        current = {db_id for db_id, path in paths.items() if _is_whole(path)}
+    missing = [db_id for db_id in checked if db_id not in current]
+    if missing and (sources is None or limits is None):
+        spider, spider_limits = read_spider()
+        limits = limits or spider_limits
+        with name_failure(missing[0]):
+            sources = sources or locate_databases(spider, missing, limits=limits)
+    if missing:
+        make_databases({db_id: sources[db_id] for db_id in missing}, paths, limits)
+    return paths
+
+
+def _is_whole(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    try:
+        check_database(path)
+    except ValueError:
+        return False
+    return True
+
+
+def read_tables(db_id: str, path: Path) -> dict[str, Any]:
+    """The schema's record for a file."""
+    with contextlib.closing(open_database(path)) as connection:
+        return {"database_name": db_id, "tables": encode_schema(read_schema(connection))}
+
+
+def main() -> None:
+    log = start_log("download_databases")
+    name, entry, download = read_params("corpus", "corpora.${corpus}", "download")
+    corpus, limits = parse_corpus(name, entry), parse_limits(download)
+
+    db_ids = list_db_ids(corpus, limits=limits)
+    with name_failure(db_ids[0]):
+        sources = locate_databases(corpus, db_ids, limits=limits)
+    manifest = read_manifest(MANIFEST_PATH)
+    removed = remove_foreign_entries(DATABASES_DIR, db_ids, {MANIFEST_PATH.name})
+    current = find_current(sources, DATABASES_DIR, manifest)
+    paths = download_spider_databases(
+        db_ids, DATABASES_DIR, sources=sources, current=current, limits=limits
+    )
+
+    databases = {
+        db_id: describe_database(path, sources[db_id].origin, sha256=current.get(db_id))
+        for db_id, path in paths.items()
+    }
+    write_json(MANIFEST_PATH, {"databases": databases})
+    write_jsonl(SCHEMAS_PATH, (read_tables(db_id, path) for db_id, path in paths.items()))
+    size = format_size(sum(database["size_bytes"] for database in databases.values()))
+    log.info(
+        f"{len(paths)} databases ({len(paths) - len(current)} made, {len(current)} kept,"
+        f" {removed} removed), {size}"
+    )
+
+
+if __name__ == "__main__":
+    main()

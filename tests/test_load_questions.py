@@ -1,0 +1,346 @@
+import json
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import yaml
+
+from stages import load_questions
+from stages.corpora import parse_corpus
+from stages.hub import Limits
+from stages.load_questions import load_spider_questions
+from stages.source_questions import list_db_ids
+from tests.hub_server import run_hubs
+
+COMMIT, OTHER = "1" * 40, "2" * 40
+LIMITS = Limits(attempts=2, backoff_s=0.05, deadline_s=30)
+
+
+def row(db_id, question, query="SELECT 1", **others):
+    return {"db_id": db_id, "query": query, "question": question} | others
+
+
+TRAIN = [
+    row("shop", "  Zoë's \n", "select  1 ;", sql={"from": []}),
+    row("farm", "f1"),
+    row("shop", "s1"),
+]
+MORE = [row("shop", "s2"), row("barn", "b0")]
+VALIDATION = [row("dock", "d0"), row("dock", "d1")]
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    """Two train files and a validation file; four databases, one of them without questions."""
+    root = tmp_path / "corpus"
+    for db_id in ("shop", "farm", "barn", "dock", "idle"):
+        (root / "database" / db_id).mkdir(parents=True)
+    for name, rows in {"train.json": TRAIN, "more.json": MORE, "dev.json": VALIDATION}.items():
+        (root / name).write_text(json.dumps(rows))
+    return parse_corpus("tried", directory_entry(root))
+
+
+def directory_entry(root, db_list="all"):
+    return {
+        "origin": "directory",
+        "root": str(root),
+        "db_list": db_list,
+        "questions": {"train": ["train.json", "more.json"], "validation": ["dev.json"]},
+    }
+
+
+def load(corpus, db_ids):
+    return load_spider_questions(db_ids, corpus=corpus, limits=LIMITS)
+
+
+# --- a directory
+
+
+def test_records_are_sorted_and_say_where_they_come_from(corpus):
+    records = load(corpus, ["shop", "dock"])
+    assert [(r["database_name"], r["spider_split"], r["question_text"]) for r in records] == [
+        ("dock", "validation", "d0"),
+        ("dock", "validation", "d1"),
+        ("shop", "train", "  Zoë's \n"),
+        ("shop", "train", "s1"),
+        ("shop", "train", "s2"),
+    ]
+    assert records[2] == {
+        "question_text": "  Zoë's \n",
+        "database_name": "shop",
+        "gold_sql": "select  1 ;",
+        "spider_split": "train",
+        "source": {"corpus": "tried", "file": "train.json", "index": 0},
+    }
+    assert list(records[2]) == [
+        "question_text",
+        "database_name",
+        "gold_sql",
+        "spider_split",
+        "source",
+    ]
+    assert records[4]["source"] == {"corpus": "tried", "file": "more.json", "index": 0}
+
+
+def test_order_of_the_list_makes_no_difference(corpus):
+    assert load(corpus, ["shop", "dock", "barn"]) == load(corpus, ["barn", "shop", "dock"])
+
+
+def test_all_means_every_database_with_questions(corpus):
+    records = load(corpus, "all")
+    assert len(records) == len(TRAIN) + len(MORE) + len(VALIDATION)
+    assert {record["database_name"] for record in records} == {"shop", "farm", "barn", "dock"}
+    assert list_db_ids(corpus, limits=LIMITS) == ["barn", "dock", "farm", "shop"]
+
+
+def test_questions_of_a_missing_database_stop_all_but_not_a_list(corpus):
+    (corpus.root / "database" / "barn").rmdir()
+    with pytest.raises(ValueError, match=r"Questions of barn .*have no database"):
+        load(corpus, "all")
+    assert len(load(corpus, ["farm"])) == 1
+
+
+@pytest.mark.parametrize(
+    ("db_ids", "words"),
+    [
+        (["shopp"], "shopp has no question in corpus tried: close to it: shop"),
+        (["idle"], "idle has no question"),
+        (["farm", "farm"], "farm is listed twice"),
+        ([], "No database is listed"),
+        (["../farm"], "Not a database id"),
+    ],
+)
+def test_list_that_cannot_be_meant_is_refused(corpus, db_ids, words):
+    with pytest.raises(ValueError, match=words):
+        load(corpus, db_ids)
+
+
+def test_database_in_both_splits_is_refused_where_it_is_chosen(corpus):
+    (corpus.root / "dev.json").write_text(json.dumps([*VALIDATION, row("shop", "s3")]))
+    with pytest.raises(ValueError, match=r"shop has questions in both .*dev.json.*'index': 2"):
+        load(corpus, ["dock", "shop"])
+    assert len(load(corpus, ["dock"])) == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("[{]", "dev.json: not JSON"),
+        ('{"db_id": "a"}', "dev.json: expected a JSON array, found dict"),
+        (json.dumps([VALIDATION[0], {"db_id": "a", "query": "q"}]), "dev.json: row 1: expected"),
+        (json.dumps([row("dock", None)]), "dev.json: row 0: expected text"),
+        (json.dumps([row("dock", "d", 7)]), "dev.json: row 0: expected text"),
+        (json.dumps([["dock", "d", "q"]]), "dev.json: row 0: expected text"),
+        (json.dumps([row("../dock", "d")]), "dev.json: row 0: Not a database id"),
+        (b"\xff\xfe".decode("latin-1"), "dev.json: not JSON"),
+    ],
+)
+def test_file_that_is_no_list_of_questions_is_named(corpus, content, words):
+    (corpus.root / "dev.json").write_text(content)
+    with pytest.raises(ValueError, match=words):
+        load(corpus, ["farm"])
+
+
+def test_missing_file_is_named(corpus):
+    (corpus.root / "more.json").unlink()
+    with pytest.raises(FileNotFoundError, match=r"more\.json: expected .*corpora\.tried\.root"):
+        load(corpus, ["farm"])
+
+
+def test_stage_writes_one_line_a_question(corpus, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    params = {
+        "corpus": "tried",
+        "corpora": {"tried": directory_entry(corpus.root, ["shop", "dock"])},
+        "download": {"attempts": 1, "backoff_s": 0, "deadline_s": 1},
+    }
+    Path("params.yaml").write_text(yaml.safe_dump(params))
+    load_questions.main()
+    lines = Path("data/interim/questions.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line) for line in lines] == load(corpus, ["shop", "dock"])
+    assert "Zoë" in lines[2]
+    assert capsys.readouterr().err == (
+        "load_questions: 5 questions of 2 databases (3 train, 2 validation)\n"
+    )
+
+
+# --- the hub
+
+
+@pytest.fixture
+def start(tmp_path, monkeypatch):
+    with run_hubs(monkeypatch, tmp_path / "hf") as start:
+        yield start
+
+
+def pack(rows, columns=("db_id", "query", "question", "question_toks")):
+    """The bytes of a parquet file."""
+    import pyarrow
+    from pyarrow import parquet
+
+    table = pyarrow.table({column: [row.get(column) for row in rows] for column in columns})
+    sink = pyarrow.BufferOutputStream()
+    parquet.write_table(table, sink)
+    return sink.getvalue().to_pybytes()
+
+
+def make_world(train=None, validation=None):
+    files = {
+        "s/train.parquet": pack(TRAIN) if train is None else train,
+        "s/validation.parquet": pack(VALIDATION) if validation is None else validation,
+    }
+    return {"org/questions": {COMMIT: files}}
+
+
+def hub_corpus(db_list="all", **questions):
+    place = {
+        "repo_id": "org/questions",
+        "revision": "main",
+        "files": {"train": ["s/train.parquet"], "validation": ["s/validation.parquet"]},
+    }
+    files = {"repo_id": "org/files", "revision": COMMIT, "path": "{db_id}.sqlite"}
+    return parse_corpus(
+        "hubbed",
+        {
+            "origin": "hub",
+            "db_list": db_list,
+            "questions": place | questions,
+            "databases": {"kind": "files", "files": files},
+        },
+    )
+
+
+MAIN = {"org/questions": {"main": COMMIT}}
+
+
+def test_hub_gives_the_same_records_and_the_commit_they_are_from(start):
+    server = start(make_world(), MAIN)
+    records = load(hub_corpus(), ["shop", "dock"])
+    assert [record["question_text"] for record in records] == ["d0", "d1", "  Zoë's \n", "s1"]
+    assert records[3] == {
+        "question_text": "s1",
+        "database_name": "shop",
+        "gold_sql": "SELECT 1",
+        "spider_split": "train",
+        "source": {
+            "corpus": "hubbed",
+            "repo_id": "org/questions",
+            "revision": COMMIT,
+            "file": "s/train.parquet",
+            "index": 2,
+        },
+    }
+    fetched = server.count_fetched(".parquet")
+    assert list_db_ids(hub_corpus(), limits=LIMITS) == ["dock", "farm", "shop"]
+    assert server.count_fetched(".parquet") == fetched == 2
+
+
+def test_full_commit_in_the_cache_needs_no_network(start, monkeypatch):
+    start(make_world())
+    expected = load(hub_corpus(revision=COMMIT), "all")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    assert load(hub_corpus(revision=COMMIT), "all") == expected
+    with pytest.raises(ConnectionError, match=r"^Failed to download Spider dataset: .*OFFLINE"):
+        load(hub_corpus(revision="main"), "all")
+
+
+@pytest.mark.parametrize(
+    ("questions", "faults", "words"),
+    [
+        ({"repo_id": "org/none"}, {}, "no such dataset"),
+        ({"revision": OTHER}, {}, "no such revision"),
+        ({"revision": "dev"}, {}, "no such revision"),
+        ({}, {"failing": -1}, "HTTP 500"),
+        ({}, {"silent_methods": ("GET",)}, "no end after 2 s"),
+        ({"sha256": {"s/train.parquet": "0" * 64}}, {}, "wrong checksum"),
+    ],
+)
+def test_hub_that_gives_no_questions_is_a_connection_error(start, questions, faults, words):
+    start(make_world(), MAIN, **faults)
+    limits = Limits(2, 0.05, 2 if "silent_methods" in faults else 30)
+    with pytest.raises(ConnectionError, match=f"^Failed to download Spider dataset: .*{words}"):
+        load_spider_questions("all", corpus=hub_corpus(**questions), limits=limits)
+
+
+@pytest.mark.parametrize(
+    ("train", "words"),
+    [
+        (b"PAR1 no parquet", "s/train.parquet of org/questions at .*: not a parquet file"),
+        (pack(TRAIN, ("db_id", "question")), r"no column 'query' among \['db_id', 'question'\]"),
+        (pack([row("shop", None)]), "row 0: expected text"),
+        (pack([row("..", "x")]), "row 0: Not a database id"),
+    ],
+)
+def test_parquet_without_questions_is_named(start, train, words):
+    start(make_world(train), MAIN)
+    with pytest.raises(ValueError, match=words):
+        load(hub_corpus(), "all")
+
+
+def test_bare_call_loads_spider_as_params_describe_it(start, tmp_path, monkeypatch):
+    start(make_world(), MAIN)
+    params = {
+        "corpora": {
+            "spider": {
+                "origin": "hub",
+                "db_list": ["shop"],
+                "questions": {
+                    "repo_id": "org/questions",
+                    "revision": "main",
+                    "files": {"train": ["s/train.parquet"], "validation": ["s/validation.parquet"]},
+                },
+                "databases": {
+                    "kind": "files",
+                    "files": {"repo_id": "o/f", "revision": COMMIT, "path": "{db_id}"},
+                },
+            }
+        },
+        "download": {"attempts": 1, "backoff_s": 0, "deadline_s": 30},
+    }
+    path = tmp_path / "params.yaml"
+    path.write_text(yaml.safe_dump(params))
+    monkeypatch.setattr("stages.corpora.PROJECT_PARAMS", path)
+    records = load_spider_questions(["farm"])
+    assert [record["source"]["corpus"] for record in records] == ["spider"]
+
+
+# --- real Spider
+
+SPIDER_ROOT = os.environ.get("SPIDER_ROOT")
+RELEASE = {"train": ["train_spider.json"], "validation": ["dev.json"]}
+PACKED = {
+    "train": ["spider/train-00000-of-00001.parquet"],
+    "validation": ["spider/validation-00000-of-00001.parquet"],
+}
+
+
+def load_release():
+    entry = directory_entry(SPIDER_ROOT) | {"questions": RELEASE}
+    return load(parse_corpus("release", entry), "all")
+
+
+@pytest.mark.skipif(not SPIDER_ROOT, reason="SPIDER_ROOT names no Spider release")
+def test_real_spider_is_loaded_whole_from_its_release():
+    records = load_release()
+    assert Counter(record["spider_split"] for record in records) == {
+        "train": 3865,
+        "validation": 519,
+    }
+    assert len({record["database_name"] for record in records}) == 86
+
+
+@pytest.mark.skipif(
+    not SPIDER_ROOT or not Path(SPIDER_ROOT).with_name("spider-hf").is_dir(),
+    reason="SPIDER_ROOT has no spider-hf beside it",
+)
+def test_real_spider_is_the_same_through_the_hub(start):
+    top = Path(SPIDER_ROOT).with_name("spider-hf")
+    files = {name: (top / name).read_bytes() for names in PACKED.values() for name in names}
+    start({"org/questions": {COMMIT: files}}, MAIN)
+    records = load(hub_corpus(files=PACKED), "all")
+    release = load_release()
+    assert len(records) == len(release) == 4384
+    for record, expected in zip(records, release, strict=True):
+        assert record["source"]["index"] == expected["source"]["index"]
+        assert record | {"source": 0} == expected | {"source": 0}
