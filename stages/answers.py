@@ -1,0 +1,173 @@
+"""Answers as JSON values: their shape, their type, and when two of them are the same answer."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+INTEGER, FLOAT, STRING, LIST, TABLE = ANSWER_TYPES = ("integer", "float", "string", "list", "table")
+
+
+def shape_answer(rows: Sequence[Sequence[Any]]) -> Any:
+    """The JSON value of a query's rows.
+
+    >>> shape_answer([(3,)])
+    3
+    >>> shape_answer([("a",), ("b",)])
+    ['a', 'b']
+    >>> shape_answer([("a", 1)])
+    [['a', 1]]
+    >>> shape_answer([])
+    []
+    """
+    if not rows:
+        return []
+    if len(rows[0]) > 1:
+        return [list(row) for row in rows]
+    if len(rows) > 1:
+        return [row[0] for row in rows]
+    return rows[0][0]
+
+
+def answer_rows(answer: Any) -> list[tuple[Any, ...]]:
+    """The rows that an answer stands for: what `shape_answer` was given.
+
+    >>> answer_rows(3), answer_rows(["a", "b"]), answer_rows([["a", 1]])
+    ([(3,)], [('a',), ('b',)], [('a', 1)])
+    """
+    if not isinstance(answer, list):
+        return [(answer,)]
+    return [tuple(row) if isinstance(row, list) else (row,) for row in answer]
+
+
+def classify_answer_type(gold_answer: Any) -> str:
+    """integer, float or string for one value; list for n x 1 and for no row; table for n x m.
+
+    >>> [classify_answer_type(answer) for answer in (3, 2.5, "x", ["x", None], [], [["x", 1]])]
+    ['integer', 'float', 'string', 'list', 'list', 'table']
+
+    Raises:
+        ValueError: on NULL, which alone has no type, and on what SQLite never gives.
+    """
+    kind = type(gold_answer)
+    if kind is int:
+        return INTEGER
+    if kind is float:
+        return FLOAT
+    if kind is str:
+        return STRING
+    if kind is list:
+        return TABLE if gold_answer and isinstance(gold_answer[0], list) else LIST
+    raise ValueError(
+        f"No answer type for {gold_answer!r}: expected an integer, float, string, list or table"
+    )
+
+
+def answers_match(expected: Any, actual: Any, *, ordered: bool, rel_tol: float = 1e-6) -> bool:
+    """Whether two answers are the same: as sequences of rows if ordered, else as multisets.
+
+    >>> answers_match(["b", "a"], ["a", "b"], ordered=False)
+    True
+    >>> answers_match(["b", "a"], ["a", "b"], ordered=True)
+    False
+    >>> answers_match(1, "1", ordered=False), answers_match(1, 1.0, ordered=False)
+    (False, False)
+    >>> answers_match(0.1 + 0.2, 0.3, ordered=False)
+    True
+
+    Integers, strings and NULL are compared exactly, floats within a relative tolerance, and a value
+    never equals one of another type. Reflexive, symmetric, and blind to the order of rows where
+    unordered; not transitive, since a tolerance is not.
+    """
+    left, right = answer_rows(expected), answer_rows(actual)
+    if len(left) != len(right):
+        return False
+    if ordered:
+        return all(_rows_match(*pair, rel_tol) for pair in zip(left, right, strict=True))
+    groups: dict[Any, tuple[list[Any], list[Any]]] = defaultdict(lambda: ([], []))
+    for side, rows in enumerate((left, right)):
+        for row in rows:
+            exact, floats = _take_apart(row)
+            groups[exact][side].append(floats)
+    return all(_floats_match(*group, rel_tol) for group in groups.values())
+
+
+def _take_apart(row: tuple[Any, ...]) -> tuple[Any, tuple[float, ...]]:
+    """What must be equal exactly, with its types, and the floats, which need not be."""
+    exact = tuple((float,) if type(value) is float else (type(value), value) for value in row)
+    return exact, tuple(value for value in row if type(value) is float)
+
+
+def _rows_match(left: tuple[Any, ...], right: tuple[Any, ...], rel_tol: float) -> bool:
+    left_exact, left_floats = _take_apart(left)
+    right_exact, right_floats = _take_apart(right)
+    return left_exact == right_exact and _are_close(left_floats, right_floats, rel_tol)
+
+
+def _are_close(left: tuple[float, ...], right: tuple[float, ...], rel_tol: float) -> bool:
+    return all(
+        math.isclose(a, b, rel_tol=rel_tol, abs_tol=0.0) for a, b in zip(left, right, strict=True)
+    )
+
+
+def _floats_match(
+    left: list[tuple[float, ...]], right: list[tuple[float, ...]], rel_tol: float
+) -> bool:
+    """Whether the rows of floats of two sides can be paired so that every pair is close.
+
+    Pairing them in sorted order settles one column. With more columns, sorting may pair rows badly
+    where first columns are close but not equal, so a matching is looked for before saying no.
+    """
+    if len(left) != len(right):
+        return False
+    left, right = sorted(left), sorted(right)
+    if all(_are_close(a, b, rel_tol) for a, b in zip(left, right, strict=True)):
+        return True
+    if len(left[0]) == 1:
+        return False
+    return _has_perfect_matching(_list_neighbours(left, right, rel_tol))
+
+
+def _list_neighbours(
+    left: list[tuple[float, ...]], right: list[tuple[float, ...]], rel_tol: float
+) -> list[list[int]]:
+    """For each left row the places of the right rows close to it; both sides are sorted, so that
+    only those whose first float may be close are looked at."""
+    firsts = [row[0] for row in right]
+    neighbours = []
+    for row in left:
+        # More than the tolerance, which counts from the larger of two.
+        reach = 2 * rel_tol * abs(row[0]) if rel_tol < 0.5 else math.inf
+        start, end = bisect_left(firsts, row[0] - reach), bisect_right(firsts, row[0] + reach)
+        neighbours.append([j for j in range(start, end) if _are_close(row, right[j], rel_tol)])
+    return neighbours
+
+
+def _has_perfect_matching(neighbours: list[list[int]]) -> bool:
+    """Whether each left node gets a right node of its own (augmenting paths, without recursion)."""
+    owner: dict[int, int] = {}  # right node -> the left node that has it
+    owned: dict[int, int] = {}  # the same, from left to right
+    for start in range(len(neighbours)):
+        parents: dict[int, int] = {}  # right node -> left node that reached it
+        queue, free = [start], None
+        while queue and free is None:
+            left = queue.pop()
+            for right in neighbours[left]:
+                if right in parents:
+                    continue
+                parents[right] = left
+                if right not in owner:
+                    free = right
+                    break
+                queue.append(owner[right])
+        if free is None:
+            return False
+        while free is not None:
+            left = parents[free]
+            left_before = owned.get(left)
+            owner[free], owned[left] = left, free
+            free = left_before
+    return True

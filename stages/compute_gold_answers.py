@@ -1,0 +1,111 @@
+"""Every gold query is executed once, and every question ends with an answer or a reason.
+
+The database is the unit: its shard is made again only when the database, its questions or the
+limits change. The bytes are the same whatever the number of workers.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+from stages.answers import classify_answer_type, shape_answer
+from stages.fingerprints import read_database_hashes
+from stages.guard import GuardedDatabase, Limits, QueryError
+from stages.log import list_counts, start_log
+from stages.params import read_params
+from stages.query_shards import DatabaseWork, Outcome, QueryRun, Task
+from stages.reasons import Reason
+from stages.records import hash_value, read_jsonl
+from stages.shards import JOURNAL_DIRECTORY, ShardDirectory, read_shards
+
+SPLITS_PATH = Path("data/interim/splits.jsonl")
+DATABASES = Path("data/databases")
+OUT = Path("data/interim/gold_answers")
+JOURNAL = JOURNAL_DIRECTORY / "gold_answers.jsonl"
+
+CODE_VERSION = 1  # raise it when the same query on the same database would give another record
+DIED = {"reason": Reason.WORKER_DIED, "detail": "its worker process died twice"}
+
+
+def compute_gold_answer(gold_sql: str, db_path: Path, *, limits: Limits | None = None) -> Any:
+    """The answer of gold SQL on its database, as a JSON value.
+
+    >>> compute_gold_answer("SELECT count(*) FROM ship", path)    # doctest: +SKIP
+    42
+
+    A scalar for 1 x 1 (None for NULL), a list for n x 1, a list of rows for n x m, [] for no row.
+
+    Raises:
+        QueryError: a sqlite3.OperationalError with `reason` and `detail`.
+        FileNotFoundError: where there is no database at db_path.
+    """
+    with GuardedDatabase(db_path, limits) as database:
+        return shape_answer(database.execute(gold_sql))
+
+
+def execute_task(task: Task) -> list[Outcome]:
+    """One outcome a query, in the order of the queries; the task's context is the limits."""
+    with GuardedDatabase(task.path, task.context) as database:
+        return [execute_query(database, query) for query in task.queries]
+
+
+def execute_query(database: GuardedDatabase, query: str) -> Outcome:
+    """gold_answer and answer_type; or reason and detail, where there is no answer to keep."""
+    try:
+        answer = shape_answer(database.execute(query))
+    except QueryError as error:
+        return {"reason": error.reason, "detail": error.detail}
+    if answer is None:
+        return {"reason": Reason.NULL_ANSWER, "detail": "the answer is a single NULL"}
+    return {"gold_answer": answer, "answer_type": classify_answer_type(answer)}
+
+
+def plan_works(hashes: dict[str, str], limits: Limits) -> Iterator[DatabaseWork]:
+    """Each database with its questions, in their order."""
+    for name, records in groupby(read_jsonl(SPLITS_PATH), key=itemgetter("database_name")):
+        questions = [(record["question_id"], record["gold_sql"]) for record in records]
+        key = hash_value(
+            [hashes[name], questions, asdict(limits), sqlite3.sqlite_version, CODE_VERSION]
+        )
+        path = DATABASES / name / f"{name}.sqlite"
+        yield DatabaseWork(name, path, key, questions, limits)
+
+
+def count_outcomes(names: list[str]) -> tuple[int, Counter[str]]:
+    """How many questions there are, and how many have no answer, by reason."""
+    count, reasons = 0, Counter[str]()
+    for record in read_shards(OUT, names):
+        count += 1
+        if "reason" in record:
+            reasons[record["reason"]] += 1
+    return count, reasons
+
+
+def main() -> None:
+    """Bring the shards of all databases up to date."""
+    log = start_log("compute_gold_answers")
+    limit_values, workers = read_params("compute_gold_answers", "execution.workers")
+    works = plan_works(read_database_hashes(DATABASES), Limits(**limit_values))
+    run = QueryRun(ShardDirectory(OUT, JOURNAL), execute_task, DIED)
+    run.run(works, workers=workers)
+    count, reasons = count_outcomes(run.names)
+    log.info(
+        "%d questions in %d databases, %d queries executed: %d answers, %d without%s",
+        count,
+        len(run.names),
+        run.executed,
+        count - reasons.total(),
+        reasons.total(),
+        list_counts(reasons),
+    )
+
+
+if __name__ == "__main__":
+    main()
