@@ -1,0 +1,124 @@
+"""Every gold query is parsed once: its tables, its features, its hardness, its canonical form."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+
+from stages.canonical import canonical_sql, sql_template
+from stages.hardness import classify_hardness
+from stages.log import list_counts, start_log
+from stages.query_parts import find_cte
+from stages.reasons import Reason
+from stages.records import read_jsonl, write_jsonl
+from stages.schema import Schema, decode_schema
+from stages.sql_features import list_features
+
+SPLITS_PATH = Path("data/interim/splits.jsonl")
+SCHEMAS_PATH = Path("data/interim/schemas.jsonl")
+OUT = Path("data/interim/parsed.jsonl")
+
+
+def extract_tables_involved(gold_sql: str, *, schema: Schema | None = None) -> list[str]:
+    """The sorted, unique names of the tables and views that SQL reads.
+
+    >>> extract_tables_involved("WITH c AS (SELECT * FROM Ship) SELECT * FROM c JOIN port")
+    ['Ship', 'port']
+
+    Names of CTEs are not tables. With a schema, names come as it spells them; without, as the query
+    does. A view counts as itself.
+
+    Raises:
+        sqlglot.errors.SqlglotError: where the SQL does not parse.
+    """
+    return list_tables(sqlglot.parse_one(gold_sql, read="sqlite"), schema)
+
+
+def list_tables(tree: exp.Expression, schema: Schema | None) -> list[str]:
+    """As `extract_tables_involved`, from a tree."""
+    names: dict[str, str] = {}
+    for node in tree.find_all(exp.Table, exp.In):
+        name = _name_table(node)
+        if name:
+            known = schema.find_table(name) if schema else None
+            names.setdefault(name.lower(), known.name if known else name)
+    return sorted(names.values())
+
+
+def _name_table(node: exp.Expression) -> str:
+    """The name in a FROM, or in `x IN name`, which is short for `x IN (SELECT * FROM name)`; '' for
+    a CTE, a table-valued function, an index (INDEXED BY), and IN with a list or a query."""
+    if isinstance(node, exp.In):
+        table = node.args.get("field")
+        if not isinstance(table, exp.Column | exp.Literal):
+            return ""
+        name, database = table.name, table.text("table")
+    else:
+        if not isinstance(node.this, exp.Identifier) or node.arg_key == "indexed":
+            return ""
+        name, database = node.name, node.db
+    is_cte = not database and find_cte(node, name) is not None
+    return "" if is_cte else name
+
+
+def parse_query(gold_sql: str, schema: Schema) -> dict[str, Any]:
+    """What is known of a query from its text and the schema; a reason where it does not parse.
+
+    A query that SQLite runs and the parser does not know is set aside: nothing could be said of its
+    difficulty.
+    """
+    try:
+        tree = sqlglot.parse_one(gold_sql, read="sqlite")
+        hardness = classify_hardness(tree)
+    except (sqlglot.errors.SqlglotError, ValueError) as error:
+        return {"reason": Reason.UNPARSABLE_SQL, "detail": str(error).partition("\n")[0]}
+    except RecursionError:
+        return {"reason": Reason.UNPARSABLE_SQL, "detail": "nested too deeply for the parser"}
+    return {
+        "tables_involved": list_tables(tree, schema),
+        "features": list_features(tree),
+        "hardness": hardness,
+        "canonical_sql": canonical_sql(tree, schema),
+        "template": sql_template(tree, schema),
+    }
+
+
+def parse_questions(schemas: dict[str, Schema]) -> Iterator[dict[str, Any]]:
+    """One record a question; identical SQL on a database is parsed once."""
+    for name, records in groupby(read_jsonl(SPLITS_PATH), key=itemgetter("database_name")):
+        parsed: dict[str, dict[str, Any]] = {}
+        for record in records:
+            gold_sql = record["gold_sql"]
+            if gold_sql not in parsed:
+                parsed[gold_sql] = parse_query(gold_sql, schemas[name])
+            yield {"question_id": record["question_id"], **parsed[gold_sql]}
+
+
+def main() -> None:
+    """Parse the gold SQL of all questions."""
+    log = start_log("parse_gold_sql")
+    schemas = {
+        record["database_name"]: decode_schema(record["tables"])
+        for record in read_jsonl(SCHEMAS_PATH)
+    }
+    reasons: Counter[str] = Counter()
+
+    def records() -> Iterator[dict[str, Any]]:
+        for parsed in parse_questions(schemas):
+            if "reason" in parsed:
+                reasons[parsed["reason"]] += 1
+            yield parsed
+
+    count = write_jsonl(OUT, records())
+    log.info("%d queries, %d parsed%s", count, count - reasons.total(), list_counts(reasons))
+
+
+if __name__ == "__main__":
+    main()
