@@ -1,0 +1,99 @@
+"""How often the probes of order fire on Spider's questions, each kind looked at by hand.
+
+Compared with attestql 0.4 on the same files: its `arbitrary-cut` fires on 144 questions, and
+tie_at_limit on the same 144 and 2 more, a comparison with a scalar subquery that takes one of
+several rows of the greatest value (tests/test_order_probes.py has the form of it). It looks at the
+outermost query only. Its `ordering-over-numeric-text` fires on 8 questions, all of them among ours;
+the others compare by < or > or take min() or max(), which it does not look at, or have a word for
+NULL among the numbers. Its `not-a-function-of-the-data` fires on 163 and row_order_dependent on
+fewer, since it compares floats exactly, so that sums differ by the order of their terms, compares
+ties inside ORDER BY by sequence (order_underdetermined here), and copies tables without their keys
+and indexes, so that rows lie in orders that the database cannot have.
+"""
+
+import json
+import os
+import sqlite3
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import sqlglot
+
+from stages.bare_columns import find_bare_column
+from stages.guard import GuardedDatabase, QueryError
+from stages.inspection import Inspection
+from stages.nondeterminism import find_nondeterministic_function
+from stages.numeric_text import find_numeric_text_order
+from stages.order_probes import find_order_findings, is_order_certain
+from stages.reasons import Flag
+from stages.row_order import find_row_order_dependent
+from stages.schema import read_schema
+from stages.shuffles import Shuffles
+
+pytestmark = pytest.mark.skipif(
+    "SPIDER_ROOT" not in os.environ, reason="SPIDER_ROOT names no Spider release"
+)
+
+
+def _find_all(inspection: Inspection, shuffles: Shuffles) -> set[Flag]:
+    findings = find_order_findings(inspection)
+    is_ordered = is_order_certain(inspection.tree, findings)
+    findings += [
+        find_row_order_dependent(inspection, shuffles, is_ordered=is_ordered),
+        find_bare_column(inspection),
+        find_nondeterministic_function(inspection),
+        find_numeric_text_order(inspection),
+    ]
+    return {finding.code for finding in findings if finding is not None}
+
+
+@pytest.fixture(scope="module")
+def flags() -> dict[int, set[Flag]]:
+    """The flags of each question that runs, by its place in the release."""
+    root = Path(os.environ["SPIDER_ROOT"])
+    questions: dict[str, list[tuple[int, str]]] = {}
+    place = 0
+    for file in ("train_spider.json", "dev.json"):
+        for record in json.loads((root / file).read_text()):
+            questions.setdefault(record["db_id"], []).append((place, record["query"]))
+            place += 1
+    found: dict[int, set[Flag]] = {}
+    for name, asked in questions.items():
+        path = root / "database" / name / f"{name}.sqlite"
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True)
+        schema = read_schema(connection)
+        connection.close()
+        known: dict[str, set[Flag] | None] = {}
+        with GuardedDatabase(path) as database, Shuffles(path) as shuffles:
+            for place, sql in asked:
+                if sql not in known:
+                    known[sql] = None
+                    try:
+                        rows = database.execute(sql)
+                    except QueryError:
+                        continue
+                    tree = sqlglot.parse_one(sql, read="sqlite")
+                    inspection = Inspection(sql, tree, schema, rows, database)
+                    known[sql] = _find_all(inspection, shuffles)
+                if known[sql] is not None:
+                    found[place] = known[sql]
+    return found
+
+
+def test_counts_of_flags(flags):
+    assert len(flags) == 4382
+    assert Counter(flag for codes in flags.values() for flag in codes) == {
+        Flag.TIE_AT_LIMIT: 146,
+        Flag.ORDER_UNDERDETERMINED: 139,
+        Flag.NUMERIC_TEXT_ORDER: 36,
+        Flag.ROW_ORDER_DEPENDENT: 35,
+        Flag.BARE_COLUMN: 12,
+    }
+
+
+def test_row_order_shows_only_what_other_probes_explain(flags):
+    """Every answer that changes with the storage has a cut through ties or a bare column."""
+    explained = {Flag.TIE_AT_LIMIT, Flag.BARE_COLUMN}
+    for codes in flags.values():
+        assert Flag.ROW_ORDER_DEPENDENT not in codes or codes & explained

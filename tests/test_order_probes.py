@@ -1,0 +1,225 @@
+"""LIMIT through ties, LIMIT without ORDER BY, and ties inside an ordered answer."""
+
+from itertools import permutations
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stages.order_probes import find_order_findings, is_order_certain
+from stages.reasons import Flag
+from tests.probe_world import ProbeWorld
+
+WORLD = """
+CREATE TABLE ship (
+    id INTEGER PRIMARY KEY, name TEXT, weight INT, flag TEXT, "order" INT, code TEXT COLLATE NOCASE
+);
+INSERT INTO ship VALUES
+    (1, 'Sun', 5, 'NL', 1, 'a'), (2, 'Tern', 5, 'NL', 2, 'A'), (3, 'Ull', 9, 'BE', 3, 'b'),
+    (4, 'Vik', 7, NULL, 4, 'c'), (5, 'Wal', NULL, NULL, 5, 'd'), (6, 'Yar', 9, 'BE', 6, 'e');
+CREATE TABLE visit (ship_id INT, port TEXT, days REAL);
+INSERT INTO visit VALUES
+    (1, 'Alda', 1.5), (1, 'Bree', 2.5), (2, 'Alda', 1.5), (3, 'Alda', 4.0), (3, 'Cley', 9.0);
+CREATE TABLE twin (label TEXT, n INT);
+INSERT INTO twin VALUES ('x', 1), ('x', 1), ('y', 2), ('limit 1 order by', 3);
+CREATE VIEW heavy AS SELECT * FROM ship WHERE weight > 6;
+"""
+
+TIE, FREE, OPEN = Flag.TIE_AT_LIMIT, Flag.LIMIT_WITHOUT_ORDER, Flag.ORDER_UNDERDETERMINED
+
+CASES = [
+    # a cut through rows that tie
+    ("SELECT name FROM ship ORDER BY weight DESC LIMIT 1", [TIE]),
+    ("SELECT name FROM ship WHERE weight > 0 ORDER BY weight LIMIT 1", [TIE]),
+    ("SELECT name FROM heavy ORDER BY weight DESC LIMIT 1", [TIE]),
+    ("SELECT name FROM ship WHERE weight > 0 ORDER BY weight LIMIT 4", [OPEN, TIE]),
+    ("SELECT name FROM ship WHERE weight > 0 ORDER BY weight LIMIT 1 OFFSET 1", [TIE]),
+    ("SELECT name FROM ship WHERE weight > 0 ORDER BY weight LIMIT 1, 2", [TIE]),
+    ("SELECT name FROM ship WHERE weight > 0 ORDER BY weight LIMIT 9 OFFSET 1", [OPEN, TIE]),
+    ("SELECT name FROM ship WHERE weight > 0 ORDER BY weight LIMIT -1 OFFSET 1", [OPEN, TIE]),
+    ("SELECT name FROM ship ORDER BY weight DESC LIMIT 2 - 1", [TIE]),
+    ("SELECT name FROM ship ORDER BY flag IS NULL LIMIT 1", [TIE]),
+    ("SELECT name FROM ship ORDER BY flag LIMIT 1", [TIE]),  # two NULLs
+    ("SELECT name, weight AS w FROM ship ORDER BY w DESC LIMIT 1", [TIE]),
+    ("SELECT name, weight FROM ship ORDER BY 2 DESC LIMIT 1", [TIE]),
+    ("SELECT weight AS name, * FROM ship ORDER BY name DESC LIMIT 1", [TIE]),
+    ("SELECT * FROM ship ORDER BY weight DESC LIMIT 1", [TIE]),
+    ("SELECT name FROM ship ORDER BY 'weight' LIMIT 1", [TIE]),  # a string sorts nothing
+    ('SELECT name FROM ship ORDER BY "weigth" LIMIT 1', [TIE]),  # nor does a misspelt name
+    ("SELECT name FROM ship ORDER BY code LIMIT 1", [TIE]),  # NOCASE by the column
+    ("SELECT label FROM (SELECT 'k' AS label UNION ALL SELECT 'K') ORDER BY label COLLATE NOCASE"
+     " LIMIT 1", [TIE]),
+    ("SELECT port, count(*) FROM visit GROUP BY port ORDER BY count(*) LIMIT 1", [TIE]),
+    ("SELECT T1.name, count(*) AS n FROM ship AS T1 JOIN visit AS T2 ON T1.id = T2.ship_id"
+     " GROUP BY T1.id ORDER BY n DESC LIMIT 1", [TIE]),
+    ("SELECT DISTINCT weight, flag FROM ship ORDER BY flag LIMIT 1", [TIE]),
+    ("SELECT DISTINCT port FROM visit ORDER BY days LIMIT 1", [TIE]),  # Alda: by 1.5 or by 4?
+    ("SELECT DISTINCT port FROM visit ORDER BY days DESC LIMIT 2", [TIE]),
+    ("SELECT name, 1 AS k FROM ship UNION SELECT port, 1 FROM visit ORDER BY k LIMIT 1", [TIE]),
+    ("SELECT name, 1 FROM ship UNION SELECT port, 1 FROM visit ORDER BY 2 LIMIT 1", [TIE]),
+    ("WITH s AS (SELECT * FROM ship) SELECT name FROM s ORDER BY weight DESC LIMIT 1", [TIE]),
+    # a cut that is certain, or that nobody can see
+    ("SELECT name FROM ship ORDER BY weight DESC, name LIMIT 1", []),
+    ("SELECT name FROM ship ORDER BY id LIMIT 3", []),
+    ("SELECT name FROM ship ORDER BY \"order\" LIMIT 3", []),
+    ("SELECT weight FROM ship ORDER BY weight DESC LIMIT 1", []),
+    ("SELECT flag FROM ship ORDER BY weight DESC LIMIT 1", []),
+    ("SELECT weight AS name FROM ship ORDER BY name DESC LIMIT 1", []),
+    ("SELECT *, weight AS name FROM ship ORDER BY name DESC LIMIT 1", []),  # * has a name, first
+    ("SELECT DISTINCT port FROM visit ORDER BY days DESC LIMIT 1", []),
+    ("SELECT name FROM ship WHERE weight > 0 ORDER BY weight LIMIT 2", [OPEN]),
+    ("SELECT name FROM ship ORDER BY weight DESC LIMIT 0", []),
+    ("SELECT name FROM ship WHERE weight = 7 ORDER BY flag LIMIT 1", []),
+    ("SELECT DISTINCT weight FROM ship ORDER BY weight DESC LIMIT 1", []),
+    ("SELECT count(*) FROM ship ORDER BY weight LIMIT 1", []),
+    ("SELECT label FROM twin ORDER BY n LIMIT 1", []),
+    ("SELECT code COLLATE BINARY FROM ship ORDER BY code COLLATE BINARY LIMIT 1", []),
+    ("SELECT name FROM ship UNION SELECT port FROM visit ORDER BY name LIMIT 2", []),
+    ("SELECT n FROM twin WHERE label = 'limit 1 order by'", []),
+    # LIMIT without ORDER BY
+    ("SELECT name FROM ship LIMIT 1", [FREE]),
+    ("SELECT name FROM ship LIMIT 2 OFFSET 4", [FREE]),
+    ("SELECT port FROM visit GROUP BY port LIMIT 1", [FREE]),
+    ("SELECT name FROM ship UNION SELECT port FROM visit LIMIT 1", [FREE]),
+    ("SELECT name FROM ship LIMIT 6", []),
+    ("SELECT name FROM ship LIMIT 100", []),
+    ("SELECT count(*) FROM ship LIMIT 1", []),
+    ("SELECT name FROM ship WHERE id = 3 LIMIT 1", []),
+    ("SELECT label FROM twin WHERE n = 1 LIMIT 1", []),
+    # subqueries that decide
+    ("SELECT port FROM visit WHERE ship_id = (SELECT id FROM ship ORDER BY weight DESC LIMIT 1)",
+     [TIE]),
+    ("SELECT count(*) FROM visit WHERE ship_id IN (SELECT id FROM ship LIMIT 1)", [FREE]),
+    ("WITH t AS (SELECT id FROM ship ORDER BY weight DESC LIMIT 1) SELECT count(*) FROM visit, t"
+     " WHERE id = ship_id", [TIE]),
+    ("SELECT name FROM (SELECT name, id FROM ship WHERE weight > 0 ORDER BY weight LIMIT 1)",
+     [TIE]),
+    ("SELECT sum((SELECT id FROM ship WHERE flag = s.flag ORDER BY weight LIMIT 1)) FROM ship s",
+     [TIE]),
+    # subqueries that do not
+    ("SELECT count(*) FROM (SELECT name FROM ship ORDER BY weight LIMIT 1)", []),
+    ("SELECT name FROM ship WHERE weight = (SELECT weight FROM ship ORDER BY weight DESC LIMIT 1)",
+     []),
+    ("SELECT name FROM ship WHERE EXISTS (SELECT 1 FROM visit WHERE ship_id = id LIMIT 1)", []),
+    ("SELECT name FROM ship s WHERE (SELECT port FROM visit WHERE ship_id = s.id ORDER BY days"
+     " LIMIT 1) = 'Alda'", []),
+    # ties inside the answer
+    ("SELECT name FROM ship ORDER BY weight", [OPEN]),
+    ("SELECT name FROM ship ORDER BY flag DESC", [OPEN]),
+    ("SELECT name FROM ship WHERE weight > 5 ORDER BY flag, weight", [OPEN]),
+    ("SELECT name, count(*) FROM ship GROUP BY name ORDER BY count(*)", [OPEN]),
+    ("SELECT DISTINCT port FROM visit ORDER BY days", [OPEN]),
+    ("SELECT name FROM ship ORDER BY weight, name", []),
+    ("SELECT weight FROM ship ORDER BY weight", []),
+    ("SELECT label FROM twin ORDER BY n", []),
+    ("SELECT name FROM ship", []),
+    ("SELECT name FROM (SELECT name FROM ship ORDER BY weight)", []),
+    ("SELECT group_concat(name) OVER (ORDER BY weight) FROM ship", []),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    return ProbeWorld(tmp_path_factory.mktemp("order"), WORLD)
+
+
+@pytest.mark.parametrize(("sql", "expected"), CASES)
+def test_order_flags(world, sql, expected):
+    codes = [finding.code for finding in world.find(find_order_findings, sql)]
+    assert sorted(codes) == sorted(expected)
+
+
+def test_evidence_of_a_tie_shows_both_sides_of_the_cut(world):
+    (finding,) = world.find(
+        find_order_findings, "SELECT name FROM ship ORDER BY weight DESC LIMIT 1"
+    )
+    evidence = finding.evidence
+    returned, as_good = evidence.pop("returned"), evidence.pop("as_good")
+    assert sorted(returned + as_good) == [["Ull"], ["Yar"]]
+    assert evidence == {
+        "keys": ["weight DESC"],
+        "offset": 0,
+        "limit": 1,
+        "tied_positions": [0, 1],
+    }
+
+
+def test_evidence_of_a_tie_goes_beyond_what_is_fetched_first(tmp_path):
+    numbers = ", ".join(f"({n}, 1)" for n in range(500))
+    world = ProbeWorld(
+        tmp_path,
+        "CREATE TABLE t (a, b); INSERT INTO t SELECT 'same', 1 FROM"
+        f" (VALUES {numbers}); INSERT INTO t VALUES ('other', 1), ('last', 2)",
+    )
+    (finding,) = world.find(find_order_findings, "SELECT a FROM t ORDER BY b LIMIT 1")
+    assert finding.code is TIE
+    assert finding.evidence["tied_positions"] == [0, 500]
+    assert finding.evidence["as_good"][0] == ["other"]
+    assert world.find(find_order_findings, "SELECT a FROM t ORDER BY b LIMIT 501")[0].code is OPEN
+
+
+def test_evidence_of_open_order_says_which_rows_are_certain(world):
+    (finding,) = world.find(find_order_findings, "SELECT name FROM ship ORDER BY weight")
+    rows = finding.evidence.pop("rows")
+    assert sorted(rows) == [["Sun"], ["Tern"]]
+    assert finding.evidence == {
+        "keys": ["weight"],
+        "certain_rows": 1,
+        "tied_positions": [[1, 2], [4, 5]],
+        "tied_runs": 2,
+    }
+
+
+def test_evidence_of_a_subquery_shows_the_answer_that_is_as_right(world):
+    """The form that a search for ties in the outermost query alone overlooks: a scalar subquery
+    takes one of several rows of the greatest value, and the comparison with it counts others."""
+    sql = (
+        "SELECT count(*) FROM visit WHERE ship_id >"
+        " (SELECT id FROM ship WHERE weight > 0 ORDER BY weight LIMIT 1)"
+    )
+    (finding,) = world.find(find_order_findings, sql)
+    assert finding.code is TIE
+    assert sorted(finding.evidence["returned"] + finding.evidence["as_good"]) == [[1], [2]]
+    answers = [finding.evidence["answer"], finding.evidence["other_answer"]]
+    assert sorted(answers) == [[[2]], [[3]]]
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("SELECT name FROM ship ORDER BY weight, name", True),
+        ("SELECT name FROM ship ORDER BY weight", False),
+        ("SELECT name FROM ship", False),
+        ("SELECT name FROM (SELECT name FROM ship ORDER BY id)", False),
+        ("SELECT name FROM ship WHERE weight > 0 ORDER BY weight DESC, name DESC LIMIT 2", True),
+        ("SELECT name FROM ship UNION SELECT port FROM visit ORDER BY 1", True),
+    ],
+)
+def test_order_is_certain(world, sql, expected):
+    inspection = world.inspect(sql)
+    assert is_order_certain(inspection.tree, find_order_findings(inspection)) is expected
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.sampled_from("xy")), max_size=5),
+    st.integers(0, 3),
+    st.integers(0, 3),
+)
+def test_tie_is_flagged_exactly_where_another_order_gives_other_rows(rows, limit, offset):
+    """The law behind tie_at_limit: over all ways to sort the rows, the rows that are returned, as
+    a multiset, are one and the same, or the flag is raised."""
+    possible = {
+        tuple(sorted(label for _, label in order[offset : offset + limit]))
+        for order in permutations(rows)
+        if [key for key, _ in order] == sorted(key for key, _ in rows)
+    }
+    with TemporaryDirectory() as folder:
+        values = "".join(f"INSERT INTO t VALUES ({key}, '{label}');" for key, label in rows)
+        world = ProbeWorld(Path(folder), f"CREATE TABLE t (k INT, label TEXT); {values}")
+        sql = f"SELECT label FROM t ORDER BY k LIMIT {limit} OFFSET {offset}"
+        codes = [finding.code for finding in world.find(find_order_findings, sql)]
+        world.database.close()
+    assert (TIE in codes) == (len(possible) > 1)

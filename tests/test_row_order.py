@@ -1,0 +1,184 @@
+"""Answers that change with the order of stored rows, and copies that change nothing else."""
+
+import sqlite3
+
+import pytest
+
+from stages.guard import GuardedDatabase
+from stages.row_order import can_depend_on_row_order, find_row_order_dependent
+from stages.shuffles import Shuffles, copy_shuffled
+from tests.probe_world import ProbeWorld
+
+NUMBERS = ", ".join(f"({n}, 'n{n}', {n % 3}, {n}.1)" for n in range(60))
+WORLD = f"""
+CREATE TABLE plain (n INT, name TEXT, part INT, x REAL);
+INSERT INTO plain VALUES {NUMBERS};
+CREATE TABLE keyed (n INTEGER PRIMARY KEY, name TEXT, part INT, x REAL);
+INSERT INTO keyed VALUES {NUMBERS};
+CREATE VIEW seen AS SELECT * FROM plain;
+CREATE TABLE mixed (label TEXT COLLATE NOCASE);
+INSERT INTO mixed VALUES ('a'), ('A'), ('b'), ('B'), ('c'), ('C'), ('d'), ('D'), ('e'), ('E');
+"""
+
+CASES = [
+    # the rows that come, or what they hold, depend on the storage
+    ("SELECT name FROM plain LIMIT 1", "rows"),
+    ("SELECT name FROM seen LIMIT 1", "rows"),
+    ("SELECT name FROM keyed LIMIT 1", "rows"),
+    ("SELECT group_concat(name) FROM plain", "rows"),
+    ("SELECT name, count(*) FROM plain", "rows"),
+    ("SELECT part, name FROM plain GROUP BY part", "rows"),
+    ("SELECT name FROM plain ORDER BY part LIMIT 1", "rows"),
+    ("SELECT n FROM plain WHERE n = (SELECT n FROM plain WHERE part = 1)", "rows"),
+    ("SELECT name, row_number() OVER () FROM plain", "rows"),
+    ("SELECT DISTINCT label FROM mixed", "rows"),
+    ("SELECT min(label) FROM mixed", "rows"),
+    # the same rows in another order, which is no part of the answer
+    ("SELECT name FROM plain", None),
+    ("SELECT DISTINCT part FROM plain", None),
+    ("SELECT part, count(*), sum(n), max(name) FROM plain GROUP BY part", None),
+    ("SELECT name FROM plain ORDER BY n LIMIT 3", None),
+    ("SELECT avg(x), sum(x), total(x) FROM plain", None),
+    ("SELECT name, max(n) FROM plain", None),
+    ("SELECT a.name FROM plain a JOIN keyed b ON a.n = b.n WHERE b.part = 1", None),
+    ("SELECT part FROM plain GROUP BY part ORDER BY count(*) LIMIT 1", None),  # sorted by groups
+]
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    return ProbeWorld(tmp_path_factory.mktemp("rows"), WORLD)
+
+
+@pytest.fixture(scope="module")
+def shuffles(world):
+    with Shuffles(world.database.path, seeds=(1, 2, 3)) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(("sql", "expected"), CASES)
+def test_row_order_dependent(world, shuffles, sql, expected):
+    finding = world.find(find_row_order_dependent, sql, shuffles=shuffles, is_ordered=False)
+    assert (finding and finding.evidence["differs_in"]) == expected
+
+
+def test_sequence_counts_only_where_it_is_part_of_the_answer(world, shuffles):
+    """Ties inside ORDER BY are order_underdetermined: the caller then asks for no sequence."""
+    sql = "SELECT name, part FROM plain ORDER BY part"
+    find = find_row_order_dependent
+    assert world.find(find, sql, shuffles=shuffles, is_ordered=False) is None
+    finding = world.find(find, sql, shuffles=shuffles, is_ordered=True)
+    assert finding.evidence["differs_in"] == "sequence"
+
+
+def test_evidence_shows_both_answers(world, shuffles):
+    finding = world.find(
+        find_row_order_dependent,
+        "SELECT name FROM keyed LIMIT 1",
+        shuffles=shuffles,
+        is_ordered=False,
+    )
+    assert finding.evidence == {
+        "storage": "reversed",
+        "differs_in": "rows",
+        "answer": [["n0"]],
+        "other_answer": [["n59"]],
+    }
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("SELECT name FROM plain WHERE n > 3", False),
+        ("SELECT count(*), max(n) FROM plain", False),
+        ("SELECT a.name FROM plain a JOIN keyed b ON a.n = b.n", False),
+        ("SELECT count(*) + n FROM plain", True),
+        ("SELECT *, count(*) FROM plain", True),
+        ("SELECT rowid FROM plain", True),
+        ("SELECT min(label) FROM mixed", True),
+        ("SELECT name FROM seen", True),
+        ("SELECT name FROM plain UNION SELECT name FROM keyed", True),
+        ("SELECT group_concat(name) FROM plain", True),
+        ("SELECT name FROM plain WHERE n = (SELECT max(n) FROM plain)", True),
+    ],
+)
+def test_what_may_depend_on_row_order(world, sql, expected):
+    inspection = world.inspect(sql)
+    assert can_depend_on_row_order(inspection.tree, inspection.schema) is expected
+
+
+HARD_WORLD = """
+CREATE TABLE plain (a, b BLOB, c TEXT, d INT GENERATED ALWAYS AS (length(b)) STORED, UNIQUE (c));
+INSERT INTO plain (a, b, c) VALUES
+    (1, x'00ff', 'x'), (2.5, x'', CAST(x'ff80' AS TEXT)), (NULL, x'01', 'z'), ('', NULL, NULL);
+CREATE INDEX by_length ON plain (length(b)) WHERE a IS NOT NULL;
+CREATE TABLE keyed (id INTEGER PRIMARY KEY AUTOINCREMENT, v);
+INSERT INTO keyed (v) VALUES ('p'), ('q');
+CREATE TABLE wide (rowid TEXT, _rowid_ TEXT, oid TEXT);
+INSERT INTO wide VALUES ('r1', 'r2', 'r3');
+CREATE TABLE half (rowid TEXT, v INT CHECK (v > 0));
+INSERT INTO half VALUES ('h', 1), ('g', 2), ('f', 3);
+CREATE TABLE without (k TEXT PRIMARY KEY, v) WITHOUT ROWID;
+INSERT INTO without VALUES ('k', 1);
+CREATE TABLE "sp ""ace" (v);
+INSERT INTO "sp ""ace" VALUES (1), (2), (3), (4), (5), (6);
+CREATE VIRTUAL TABLE words USING fts5(body);
+INSERT INTO words VALUES ('one two'), ('two three');
+CREATE VIEW v AS SELECT a FROM plain;
+CREATE TRIGGER loud AFTER UPDATE ON plain BEGIN INSERT INTO keyed (v) VALUES ('triggered'); END;
+"""
+EVERYTHING = (
+    "SELECT typeof(a), a, hex(b), hex(c), d FROM plain",
+    "SELECT * FROM keyed",
+    "SELECT * FROM wide",
+    "SELECT * FROM half",
+    "SELECT * FROM without",
+    'SELECT * FROM "sp ""ace"',
+    "SELECT * FROM v",
+    "SELECT count(*) FROM plain WHERE length(b) = 1 AND a IS NOT NULL",
+)
+
+
+def test_copy_holds_the_same_rows_in_another_order(tmp_path):
+    path, copy = tmp_path / "hard.sqlite", tmp_path / "copy.sqlite"
+    connection = sqlite3.connect(path)
+    connection.executescript("PRAGMA journal_mode = WAL;" + HARD_WORLD)
+    connection.close()
+    before = path.read_bytes()
+    unshuffled = copy_shuffled(path, copy, seed=1)
+    assert path.read_bytes() == before
+    assert {"keyed", "wide", "without", "words"} <= set(unshuffled)
+    assert not {"plain", "half", 'sp "ace'} & set(unshuffled)
+    moved = []
+    with GuardedDatabase(path) as original, GuardedDatabase(copy) as shuffled:
+        for sql in EVERYTHING:
+            here, there = original.execute(sql), shuffled.execute(sql)
+            assert sorted(map(repr, here)) == sorted(map(repr, there)), sql
+            moved.append(here != there)
+    assert any(moved)
+    connection = sqlite3.connect(copy)
+    assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    words = connection.execute("SELECT rowid, body FROM words WHERE words MATCH 'three'")
+    assert words.fetchall() == [(2, "two three")]
+
+
+def test_copies_are_the_same_every_time_and_differ_by_seed(tmp_path):
+    world = ProbeWorld(tmp_path, WORLD)
+    orders = []
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        copy_shuffled(world.database.path, tmp_path / name, seed=seed)
+        with GuardedDatabase(tmp_path / name) as database:
+            orders.append(database.execute("SELECT n FROM plain"))
+    assert orders[0] == orders[1] != orders[2]
+
+
+def test_large_database_is_scanned_backwards_only(world):
+    with Shuffles(world.database.path, max_bytes=100) as shuffles:
+        assert [name for name, _ in shuffles.databases] == ["reversed"]
+        assert "more than 100" in shuffles.skipped
+
+
+def test_copies_are_removed(world, tmp_path):
+    with Shuffles(world.database.path, folder=tmp_path):
+        assert list(tmp_path.iterdir())
+    assert list(tmp_path.iterdir()) == []
