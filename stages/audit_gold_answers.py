@@ -1,0 +1,129 @@
+"""Every gold answer is executed a second time and looked at by every probe, which raises flags.
+
+A flag excludes nothing by itself: policies in select_questions say what follows, so that a change
+of a policy executes nothing. Shards work as in compute_gold_answers.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from stages.fingerprints import read_database_hashes
+from stages.guard import GuardedDatabase, Limits
+from stages.log import list_counts, start_log
+from stages.params import read_params
+from stages.query_audit import Thresholds, audit_query
+from stages.query_shards import DatabaseWork, Outcome, QueryRun, Task
+from stages.reasons import Flag
+from stages.records import hash_file, hash_value, read_jsonl
+from stages.schema import Schema, decode_schema
+from stages.shards import JOURNAL_DIRECTORY, ShardDirectory, read_shards
+from stages.shuffles import Shuffles
+
+SPLITS_PATH = Path("data/interim/splits.jsonl")
+SCHEMAS_PATH = Path("data/interim/schemas.jsonl")
+DATABASES = Path("data/databases")
+GOLD_ANSWERS = Path("data/interim/gold_answers")
+OUT = Path("data/interim/audit")
+JOURNAL = JOURNAL_DIRECTORY / "audit.jsonl"
+
+CODE_VERSION = 1  # raise it when a probe changes
+DIED = {
+    "flags": [{"code": Flag.NOT_REPRODUCIBLE, "evidence": {"second_run": "its worker died twice"}}],
+    "order_matters": False,
+}
+
+
+class Context(NamedTuple):
+    """What all queries of a database share."""
+
+    schema: Schema
+    limits: Limits
+    thresholds: Thresholds
+
+
+def audit_task(task: Task) -> list[Outcome]:
+    """One report a query; a query is gold SQL and its recorded answer as JSON text."""
+    schema, limits, thresholds = task.context
+    shuffles = Shuffles(
+        task.path,
+        seeds=range(1, thresholds.shuffles + 1),
+        limits=limits,
+        max_bytes=thresholds.max_shuffled_bytes,
+    )
+    with GuardedDatabase(task.path, limits) as database, shuffles:
+        return [
+            audit_query(
+                database,
+                shuffles,
+                gold_sql,
+                json.loads(answer),
+                schema=schema,
+                thresholds=thresholds,
+            )
+            for gold_sql, answer in task.queries
+        ]
+
+
+def plan_works(
+    hashes: dict[str, str],
+    schemas: dict[str, list[dict[str, Any]]],
+    limits: Limits,
+    thresholds: Thresholds,
+) -> Iterator[DatabaseWork]:
+    """Each database with those of its questions that have an answer."""
+    for name, records in groupby(read_jsonl(SPLITS_PATH), key=itemgetter("database_name")):
+        answers = {
+            outcome["question_id"]: json.dumps(outcome["gold_answer"])
+            for outcome in read_shards(GOLD_ANSWERS, [name])
+            if "reason" not in outcome
+        }
+        questions = [
+            (record["question_id"], (record["gold_sql"], answers[record["question_id"]]))
+            for record in records
+            if record["question_id"] in answers
+        ]
+        made_from = [hashes[name], questions, schemas[name], asdict(limits), asdict(thresholds)]
+        key = hash_value([*made_from, sqlite3.sqlite_version, CODE_VERSION])
+        path = DATABASES / name / f"{name}.sqlite"
+        context = Context(decode_schema(schemas[name]), limits, thresholds)
+        yield DatabaseWork(name, path, key, questions, context)
+
+
+def main() -> None:
+    """Bring the shards of all databases up to date."""
+    log = start_log("audit_gold_answers")
+    threshold_values, limit_values, workers = read_params(
+        "audit_gold_answers", "compute_gold_answers", "execution.workers"
+    )
+    schemas = {record["database_name"]: record["tables"] for record in read_jsonl(SCHEMAS_PATH)}
+    works = plan_works(
+        read_database_hashes(DATABASES),
+        schemas,
+        Limits(**limit_values),
+        Thresholds(**threshold_values),
+    )
+    run = QueryRun(ShardDirectory(OUT, JOURNAL), audit_task, DIED)
+    run.run(works, workers=workers)
+    counts = Counter(
+        flag["code"] for record in read_shards(OUT, run.names) for flag in record["flags"]
+    )
+    log.info(
+        "%d databases, %d queries executed again, %d flags%s",
+        len(run.names),
+        run.executed,
+        counts.total(),
+        list_counts(counts),
+    )
+
+
+if __name__ == "__main__":
+    main()
