@@ -1,0 +1,96 @@
+"""Questions are compared with each other: repeats, contradictions, and what leaks between splits.
+
+What a question shares with others changes when any of them does, so this is no part of the shards
+of audit_gold_answers. Nothing is executed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import groupby
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+from stages.dossier import Answered, read_answered
+from stages.inspection import Finding, encode_findings
+from stages.log import list_counts, start_log
+from stages.params import read_params
+from stages.question import EVAL, TRAIN
+from stages.records import read_jsonl, write_jsonl
+from stages.schema import decode_schema
+from stages.schema_twins import SchemaPrint, find_schema_twins, print_schema
+from stages.set_probes import Findings, find_across_splits, find_in_database
+from stages.set_records import SetRecord, make_set_record
+
+SPLITS_PATH = Path("data/interim/splits.jsonl")
+SCHEMAS_PATH = Path("data/interim/schemas.jsonl")
+OUT = Path("data/interim/set_flags.jsonl")
+
+
+def make_record(answered: Answered) -> SetRecord:
+    """What is compared of a question that has an answer."""
+    source, outcome, parsed, audit = answered
+    return make_set_record(
+        question_id=source["question_id"],
+        database_name=source["database_name"],
+        split=source["split"],
+        question_text=source["question_text"],
+        canonical_sql=parsed.get("canonical_sql", ""),
+        template=parsed.get("template", ""),
+        gold_answer=outcome["gold_answer"],
+        order_matters=audit["order_matters"],
+    )
+
+
+def read_records(split: str | None = None) -> Iterator[SetRecord]:
+    """The records of all questions that have an answer, or of those of one split."""
+    for answered in read_answered():
+        if answered.audit is not None and split in (None, answered.source["split"]):
+            yield make_record(answered)
+
+
+def read_prints() -> Iterator[SchemaPrint]:
+    """The print of every database that has questions."""
+    splits = {record["database_name"]: record["split"] for record in read_jsonl(SPLITS_PATH)}
+    for record in read_jsonl(SCHEMAS_PATH):
+        name = record["database_name"]
+        if name in splits:
+            yield print_schema(name, splits[name], decode_schema(record["tables"]))
+
+
+def compare(min_similarity: float) -> Iterator[tuple[str, list[Finding]]]:
+    """Each question that has an answer, with what it shares with others."""
+    twins = find_schema_twins(read_prints())
+    across = find_across_splits(
+        read_records(TRAIN), read_records(EVAL), min_similarity=min_similarity
+    )
+    for name, records in groupby(read_records(), key=attrgetter("database_name")):
+        questions = list(records)
+        within: Findings = find_in_database(questions, min_similarity=min_similarity)
+        for record in questions:
+            question_id = record.question_id
+            findings = [*within.get(question_id, ()), *across.get(question_id, ())]
+            yield question_id, findings + ([twins[name]] if name in twins else [])
+
+
+def main() -> None:
+    """Write the flags of the questions that have any."""
+    log = start_log("compare_questions")
+    (min_similarity,) = read_params("compare_questions.min_similarity")
+    counts: Counter[str] = Counter()
+
+    def records() -> Iterator[dict[str, Any]]:
+        for question_id, findings in compare(min_similarity):
+            if findings:
+                flags = encode_findings(findings)
+                counts.update(flag["code"] for flag in flags)
+                yield {"question_id": question_id, "flags": flags}
+
+    count = write_jsonl(OUT, records())
+    log.info("%d questions share something with others%s", count, list_counts(counts))
+
+
+if __name__ == "__main__":
+    main()

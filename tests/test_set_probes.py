@@ -1,0 +1,430 @@
+"""What the questions of a set have in common: what must be found, and near misses that must not."""
+
+import json
+import os
+import random
+import sqlite3
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlglot import parse_one
+
+from stages.answers import shape_answer
+from stages.canonical import canonical_sql, sql_template
+from stages.guard import GuardedDatabase, QueryError
+from stages.reasons import Flag
+from stages.schema import Schema, read_schema
+from stages.schema_twins import find_schema_twins, print_schema
+from stages.set_probes import find_across_splits, find_in_database
+from stages.set_records import SetRecord, make_set_record, normalize_question, sort_key
+
+
+def record(number: int, text: str, sql: str = "q", answer: Any = 1, **other: Any) -> SetRecord:
+    known = {
+        "database_name": "fleet",
+        "split": "train",
+        "template": "",
+        "order_matters": False,
+        **other,
+    }
+    return make_set_record(
+        question_id=f"{known['database_name']}_{known['split']}_{number:03d}",
+        question_text=text,
+        canonical_sql=sql,
+        gold_answer=answer,
+        **known,
+    )
+
+
+def flags(findings: dict[str, list[Any]]) -> dict[str, list[str]]:
+    return {
+        question_id.rsplit("_", 1)[1]: [str(finding.code) for finding in found]
+        for question_id, found in sorted(findings.items())
+    }
+
+
+LIST_SHIPS = "List the names of all the ships."
+IN_DATABASE = {
+    "the same question twice": (
+        [record(0, "How many ships?"), record(1, "how many  SHIPS ?")],
+        {"001": ["duplicate_question"]},
+    ),
+    "the same question, SQL that differs, one answer": (
+        [record(0, "How many ships?", "q"), record(1, "How many ships", "p")],
+        {"001": ["duplicate_question"]},
+    ),
+    "the same question, other answers": (
+        [record(0, "How many ships?", "q", 1), record(1, "How many ships?", "p", 2)],
+        {"000": ["conflicting_gold"], "001": ["conflicting_gold"]},
+    ),
+    "the same SQL that gave two answers": (
+        [record(0, "A ship?", "q", 1), record(1, "A ship?", "q", 2)],
+        {"000": ["conflicting_gold"], "001": ["duplicate_question", "conflicting_gold"]},
+    ),
+    "two that agree and one that does not": (
+        [record(0, "Who?", "q", 1), record(1, "Who?", "q", 1), record(2, "Who?", "p", 2)],
+        {
+            "000": ["conflicting_gold"],
+            "001": ["duplicate_question", "conflicting_gold"],
+            "002": ["conflicting_gold"],
+        },
+    ),
+    "a whole number and a float": (
+        [record(0, "Who?", "q", 1), record(1, "Who?", "p", 1.0)],
+        {"000": ["conflicting_gold"], "001": ["conflicting_gold"]},
+    ),
+    "a number and text": (
+        [record(0, "Who?", "q", 1), record(1, "Who?", "p", "1")],
+        {"000": ["conflicting_gold"], "001": ["conflicting_gold"]},
+    ),
+    "rows in another order, where order matters to none": (
+        [record(0, "Who?", "q", ["a", "b"]), record(1, "Who?", "p", ["b", "a"])],
+        {"001": ["duplicate_question"]},
+    ),
+    "rows in another order, where it matters to one": (
+        [
+            record(0, "Who?", "q", ["a", "b"], order_matters=True),
+            record(1, "Who?", "p", ["b", "a"]),
+        ],
+        {"001": ["duplicate_question"]},
+    ),
+    "rows in another order, where it matters to both": (
+        [
+            record(0, "Who?", "q", ["a", "b"], order_matters=True),
+            record(1, "Who?", "p", ["b", "a"], order_matters=True),
+        ],
+        {"000": ["conflicting_gold"], "001": ["conflicting_gold"]},
+    ),
+    "floats that differ by their summation only": (
+        [record(0, "Who?", "q", 0.1 + 0.2), record(1, "Who?", "p", 0.3)],
+        {"001": ["duplicate_question"]},
+    ),
+    "a paraphrase": (
+        [record(0, "How many ships?"), record(1, "Count the fleet.")],
+        {"001": ["paraphrase_of"]},
+    ),
+    "three paraphrases, one of them twice": (
+        [record(0, "How many?"), record(1, "Count the fleet."), record(2, "Count the fleet")],
+        {"001": ["paraphrase_of"], "002": ["duplicate_question", "paraphrase_of"]},
+    ),
+    "nearly the same text and the same SQL": (
+        [record(0, LIST_SHIPS), record(1, "List the names of all ships")],
+        {"001": ["near_duplicate_question", "paraphrase_of"]},
+    ),
+    "nearly the same text and other SQL": (
+        [record(0, LIST_SHIPS, "q"), record(1, "List the names of all the shops.", "p")],
+        {},
+    ),
+    "other questions with one answer": (
+        [record(0, "How many ships?", "q", 4), record(1, "How many harbours?", "p", 4)],
+        {},
+    ),
+    "queries without a canonical form": (
+        [record(0, "How many ships?", "", 1), record(1, "Count the fleet.", "", 1)],
+        {},
+    ),
+    "questions without words": ([record(0, "?", "q", 1), record(1, "", "p", 2)], {}),
+    "words that differ by an accent": (
+        [record(0, "Où ?", "q", 1), record(1, "Ou ?", "p", 2)],
+        {},
+    ),
+    "one question": ([record(0, "How many ships?")], {}),
+    "no question": ([], {}),
+}
+
+
+@pytest.mark.parametrize(("records", "expected"), IN_DATABASE.values(), ids=IN_DATABASE)
+def test_questions_of_one_database(records, expected):
+    assert flags(find_in_database(records)) == expected
+    assert find_in_database(records[::-1]) == find_in_database(records)
+
+
+def test_evidence_names_the_first_question():
+    found = find_in_database(
+        [record(1000, "Count ships"), record(999, "count ships"), record(2, "How many?")]
+    )
+    duplicate, paraphrase = found["fleet_train_1000"]
+    assert duplicate.evidence == {
+        "first": "fleet_train_999",
+        "same_sql": True,
+        "same_answer": True,
+    }
+    assert paraphrase.evidence == {"first": "fleet_train_002", "questions": 3}
+    conflict = find_in_database([record(n, "Who?", f"q{n}", n) for n in range(9)])
+    assert conflict["fleet_train_000"][0].evidence == {
+        "others": [f"fleet_train_00{n}" for n in range(1, 6)],
+        "count": 8,
+    }
+    near = find_in_database([record(0, LIST_SHIPS), record(1, "List the names of all ships")])
+    assert near["fleet_train_001"][0].evidence == {"first": "fleet_train_000", "similarity": 0.931}
+
+
+def test_databases_are_looked_at_one_by_one():
+    with pytest.raises(ValueError, match="one database"):
+        find_in_database([record(0, "Who?"), record(0, "Who?", database_name="zoo")])
+
+
+def train(number: int, text: str, template: str = "T") -> SetRecord:
+    return record(number, text, template=template)
+
+
+def held_out(number: int, text: str, template: str = "T") -> SetRecord:
+    return record(number, text, template=template, database_name="zoo", split="eval")
+
+
+SAME_TEMPLATE = ["template_in_both_splits"]
+ACROSS = {
+    "the same text": (
+        [train(0, "How many are there?", "T")],
+        [held_out(1, "how many are there", "U")],
+        {"000": ["question_in_both_splits"], "001": ["question_in_both_splits"]},
+    ),
+    "the same template": (
+        [train(0, "How many ships are there?")],
+        [held_out(1, "Count the animals.")],
+        {"000": SAME_TEMPLATE, "001": SAME_TEMPLATE},
+    ),
+    "nearly the same text and the same template": (
+        [train(0, "What is the average age of all the cats?")],
+        [held_out(1, "What is the average age of all the rats?")],
+        {
+            "000": ["near_duplicate_question", *SAME_TEMPLATE],
+            "001": ["near_duplicate_question", *SAME_TEMPLATE],
+        },
+    ),
+    "nearly the same text and another template": (
+        [train(0, "What is the average age of all the cats?", "T")],
+        [held_out(1, "What is the average age of all the rats?", "U")],
+        {},
+    ),
+    "the same text and the same template": (
+        [train(0, "How many are there?")],
+        [held_out(1, "How many are there?")],
+        {
+            "000": ["question_in_both_splits", *SAME_TEMPLATE],
+            "001": ["question_in_both_splits", *SAME_TEMPLATE],
+        },
+    ),
+    "no template": ([train(0, "How many?", "")], [held_out(1, "Who?", "")], {}),
+    "nothing held out": ([train(0, "How many?")], [], {}),
+    "nothing trained on": ([], [held_out(0, "How many?")], {}),
+}
+
+
+@pytest.mark.parametrize(("trained", "held", "expected"), ACROSS.values(), ids=ACROSS)
+def test_questions_of_both_splits(trained, held, expected):
+    assert flags(find_across_splits(iter(trained), iter(held))) == expected
+
+
+def test_evidence_counts_the_other_split():
+    trained = [train(number, f"Question number {number} of the fleet") for number in (12, 3, 7)]
+    held = [held_out(1000, "Name a bird"), held_out(999, "Name a fish")]
+    found = find_across_splits(trained, held)
+    assert found["fleet_train_012"][0].evidence == {
+        "template": "T",
+        "count": 2,
+        "example": "zoo_eval_999",
+    }
+    assert found["zoo_eval_1000"][0].evidence == {
+        "template": "T",
+        "count": 3,
+        "example": "fleet_train_003",
+    }
+    found = find_across_splits(
+        [train(5, "What is the age of a cat?"), train(4, "What is the age of a cat??")],
+        [held_out(0, "What is the age of a rat?"), held_out(1, "What is the age of a bat?")],
+    )
+    near = found["zoo_eval_000"][0].evidence
+    assert near == {"other": "fleet_train_004", "similarity": 0.958}
+    assert found["fleet_train_005"][0].evidence["other"] == "zoo_eval_000"
+
+
+VOCABULARY = "how many ships are there in a zoo ?"
+WORDS = st.lists(st.sampled_from(VOCABULARY.split()), max_size=6)
+RECORDS = st.lists(
+    st.tuples(WORDS, st.sampled_from("pqr"), st.integers(0, 2), st.sampled_from("TU")), max_size=12
+)
+
+
+@given(drawn=RECORDS, held=RECORDS, seed=st.integers(0, 9))
+def test_order_of_records_changes_nothing(drawn, held, seed):
+    trained = [
+        record(number, " ".join(words), sql, answer, template=template)
+        for number, (words, sql, answer, template) in enumerate(drawn)
+    ]
+    kept = [held_out(number, " ".join(words), t) for number, (words, _, _, t) in enumerate(held)]
+    expected = find_in_database(trained), find_across_splits(trained, kept)
+    shuffled, others = trained[:], kept[:]
+    random.Random(seed).shuffle(shuffled)
+    random.Random(seed).shuffle(others)
+    assert (find_in_database(shuffled), find_across_splits(shuffled, others)) == expected
+    for findings in expected:
+        for found in findings.values():
+            for finding in found:
+                assert len(json.dumps(finding.evidence)) < 1000
+
+
+@given(text=st.text())
+def test_normalizing_twice_is_normalizing_once(text):
+    once = normalize_question(text)
+    assert normalize_question(once) == once
+
+
+def test_normalized_text():
+    assert normalize_question("\uff28ow\u00a0many ships?! ") == "how many ships"
+    assert normalize_question("Is 3.5 > 2?") == "is 3.5 > 2"
+    assert normalize_question("ships 'A.'?") != normalize_question("ships 'A'?")
+
+
+def test_question_ids_sort_by_their_number():
+    ids = ["b_train_2", "a_train_1000", "a_train_999", "a_eval_5"]
+    assert sorted(ids, key=sort_key) == ["a_eval_5", "a_train_999", "a_train_1000", "b_train_2"]
+
+
+def make_schema(sql: str) -> Schema:
+    connection = sqlite3.connect(":memory:")
+    connection.executescript(sql)
+    return read_schema(connection)
+
+
+FLEET = "CREATE TABLE ship (id INT, name TEXT); CREATE TABLE crew (ship_id INT, name TEXT);"
+WIDE = ", ".join(f"c{number} INT" for number in range(19))
+TWINS = {
+    "the same, in another case and order": (
+        FLEET,
+        "CREATE TABLE CREW (Name TEXT, ship_ID int); CREATE TABLE Ship (id INT, name TEXT);",
+        {"share": 1.0, "same_types": True, "count": 1},
+    ),
+    "other types": (
+        FLEET,
+        "CREATE TABLE ship (id TEXT, name TEXT); CREATE TABLE crew (ship_id INT, name TEXT);",
+        {"share": 1.0, "same_types": False, "count": 1},
+    ),
+    "a view more": (
+        FLEET,
+        f"{FLEET} CREATE VIEW v AS SELECT * FROM ship;",
+        {"share": 1.0, "same_types": True, "count": 1},
+    ),
+    "a column more among many": (
+        f"CREATE TABLE t ({WIDE})",
+        f"CREATE TABLE t ({WIDE}, more INT)",
+        {"share": 0.95, "same_types": False, "count": 1},
+    ),
+    "a column more among few": (FLEET, FLEET.replace("id INT,", "id INT, flag TEXT,", 1), None),
+    "the same columns in other tables": (FLEET, FLEET.replace("ship (", "boat ("), None),
+    "nothing in common": (FLEET, "CREATE TABLE cat (id INT)", None),
+    "two empty databases": ("", "", None),
+}
+
+
+@pytest.mark.parametrize(("left", "right", "evidence"), TWINS.values(), ids=TWINS)
+def test_schemas_of_both_splits(left, right, evidence):
+    prints = [
+        print_schema("fleet", "train", make_schema(left)),
+        print_schema("zoo", "eval", make_schema(right)),
+    ]
+    expected = {}
+    if evidence:
+        expected = {
+            "fleet": {"database": "zoo", **evidence},
+            "zoo": {"database": "fleet", **evidence},
+        }
+    found = find_schema_twins(prints)
+    assert {name: finding.evidence for name, finding in found.items()} == expected
+    assert find_schema_twins(prints[::-1]) == found
+    assert all(finding.code == Flag.SCHEMA_IN_BOTH_SPLITS for finding in found.values())
+
+
+def test_twins_inside_one_split_are_no_leak():
+    schema = make_schema(FLEET)
+    assert not find_schema_twins(print_schema(name, "train", schema) for name in ("a", "b"))
+
+
+@given(
+    schemas=st.lists(st.tuples(st.booleans(), st.sets(st.integers(0, 12), min_size=1)), max_size=8),
+    min_share=st.sampled_from([0.5, 0.8, 0.9, 1.0]),
+)
+def test_no_twin_is_missed(schemas, min_share):
+    prints = [
+        print_schema(
+            f"d{number}",
+            "eval" if is_eval else "train",
+            make_schema(
+                f"CREATE TABLE t ({', '.join(f'c{column}' for column in sorted(columns))})"
+            ),
+        )
+        for number, (is_eval, columns) in enumerate(schemas)
+    ]
+    expected = {
+        one.database_name
+        for one in prints
+        for other in prints
+        if one.split != other.split
+        and len(one.columns & other.columns) >= min_share * len(one.columns | other.columns)
+    }
+    assert set(find_schema_twins(prints, min_share=min_share)) == expected
+
+
+def read_spider(root: Path) -> tuple[list[SetRecord], dict[str, tuple[str, Schema]]]:
+    records, schemas = [], {}
+    for split, file in (("train", "train_spider.json"), ("eval", "dev.json")):
+        by_database = defaultdict(list)
+        for question in json.loads((root / file).read_text()):
+            by_database[question["db_id"]].append(question)
+        for name, questions in by_database.items():
+            path = root / "database" / name / f"{name}.sqlite"
+            with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as connection:
+                schema = read_schema(connection)
+            connection.close()
+            schemas[name] = split, schema
+            with GuardedDatabase(path) as database:
+                for number, question in enumerate(questions):
+                    try:
+                        answer = shape_answer(database.execute(question["query"]))
+                    except QueryError:
+                        continue
+                    tree = parse_one(question["query"], read="sqlite")
+                    records.append(
+                        record(
+                            number,
+                            question["question"],
+                            canonical_sql(tree, schema),
+                            answer,
+                            database_name=name,
+                            split=split,
+                            template=sql_template(tree, schema),
+                            order_matters=tree.args.get("order") is not None,
+                        )
+                    )
+    return records, schemas
+
+
+@pytest.mark.skipif("SPIDER_ROOT" not in os.environ, reason="SPIDER_ROOT names no Spider release")
+def test_spider_in_full():
+    """Looked at by hand: the 6 duplicates differ in capitals at most; all near duplicates inside a
+    database are reworded, never another question; the 12 across splits ask one thing of two kinds
+    of object. No question of this release contradicts another, and no schema has a twin."""
+    records, schemas = read_spider(Path(os.environ["SPIDER_ROOT"]))
+    by_database = defaultdict(list)
+    for one in records:
+        by_database[one.database_name].append(one)
+    inside = [find_in_database(group) for group in by_database.values()]
+    across = find_across_splits(
+        [one for one in records if one.split == "train"],
+        [one for one in records if one.split == "eval"],
+    )
+    assert Counter(f.code for group in inside for found in group.values() for f in found) == {
+        "duplicate_question": 6,
+        "near_duplicate_question": 59,
+        "paraphrase_of": 1937,
+    }
+    assert Counter(f.code for found in across.values() for f in found) == {
+        "near_duplicate_question": 12,
+        "template_in_both_splits": 2251,
+    }
+    prints = (print_schema(name, split, schema) for name, (split, schema) in schemas.items())
+    assert find_schema_twins(prints) == {}
