@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,7 @@ class DirectoryCorpus:
     db_list: str | tuple[str, ...]
     root: Path
     question_files: dict[str, tuple[str, ...]]
+    corrections: str | None = None
 
     @property
     def databases_dir(self) -> Path:
@@ -49,6 +51,7 @@ class HubCorpus:
     databases_path: str
     archive_sha256: str | None
     member: str | None
+    corrections: str | None = None
 
 
 Corpus = DirectoryCorpus | HubCorpus
@@ -75,8 +78,10 @@ def _parse_entry(name: str, entry: dict[str, Any]) -> Corpus:
     if db_list != ALL:
         db_list = tuple(check_db_ids(db_list))
     questions, origin = entry["questions"], entry["origin"]
+    corrections = _parse_corrections(entry)
     if origin == "directory":
-        return DirectoryCorpus(name, db_list, Path(entry["root"]), _parse_files(questions))
+        files = _parse_files(questions)
+        return DirectoryCorpus(name, db_list, Path(entry["root"]), files, corrections)
     if origin != "hub":
         raise ValueError(f"origin is {origin!r}, expected 'directory' or 'hub'")
     question_files = _parse_files(questions["files"])
@@ -103,7 +108,15 @@ def _parse_entry(name: str, entry: dict[str, Any]) -> Corpus:
         databases["path"],
         databases["sha256"] if is_archive else None,
         template if is_archive else None,
+        corrections,
     )
+
+
+def _parse_corrections(entry: dict[str, Any]) -> str | None:
+    name = entry.get("corrections")
+    if name is not None and not (isinstance(name, str) and re.fullmatch(r"[\w-]+", name)):
+        raise ValueError(f"corrections is {name!r}, expected a name in data/corrections, or null")
+    return name
 
 
 def _parse_files(files: dict[str, list[str]]) -> dict[str, tuple[str, ...]]:

@@ -1,6 +1,7 @@
-"""Every question of the chosen databases, once, exactly as its corpus has it.
+"""Every question of the chosen databases, once, exactly as its corpus has it or a curator says.
 
-Text is not stripped or repaired here: what is wrong with a question is for later stages to say.
+Text is not stripped or repaired here: what is wrong with a question is for later stages to say, or
+for a person, whose corrections are applied on the record. None of them takes a question away.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from stages.corpora import SOURCE_SPLITS, Corpus, parse_corpus, parse_limits, read_spider
+from stages.corrections import CORRECTIONS_DIR, apply_corrections, read_corrections
 from stages.hub import Limits
-from stages.log import start_log
+from stages.log import list_counts, start_log
 from stages.params import read_params
 from stages.records import write_jsonl
 from stages.source_questions import SourceQuestion, choose_db_ids, read_source_questions
@@ -66,6 +68,12 @@ def main() -> None:
     name, entry, download = read_params("corpus", "corpora.${corpus}", "download")
     corpus = parse_corpus(name, entry)
     questions = load_spider_questions(corpus.db_list, corpus=corpus, limits=parse_limits(download))
+    note = ""
+    if corpus.corrections is not None:
+        corrections = read_corrections(CORRECTIONS_DIR / f"{corpus.corrections}.yaml")
+        questions, actions, not_chosen = apply_corrections(questions, corrections)
+        note = f"; {actions.total()} corrected{list_counts(actions)}"
+        note += f", {not_chosen} corrections of other databases" if not_chosen else ""
     write_jsonl(QUESTIONS_PATH, questions)
     counts = [
         sum(question["spider_split"] == split for question in questions) for split in SOURCE_SPLITS
@@ -73,7 +81,7 @@ def main() -> None:
     databases = {question["database_name"] for question in questions}
     log.info(
         f"{len(questions)} questions of {len(databases)} databases"
-        f" ({counts[0]} train, {counts[1]} validation)"
+        f" ({counts[0]} train, {counts[1]} validation){note}"
     )
 
 
