@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from stages.hardness import HARDNESS_LEVELS
 from stages.log import list_counts, start_log
 from stages.params import read_params
-from stages.question import DIFFICULTIES, EASY, HARD, MEDIUM
+from stages.question import DIFFICULTIES, EASY, HARD, HARDNESS_LEVELS, MEDIUM
 from stages.records import read_jsonl, write_jsonl
 
 PARSED_PATH = Path("data/interim/parsed.jsonl")
@@ -21,18 +20,19 @@ METHODS = TABLES, SPIDER = ("tables", "spider")
 def classify_difficulty(
     tables_involved: list[str], *, easy_max_tables: int = 2, medium_max_tables: int = 3
 ) -> str:
-    """easy, medium or hard by the number of tables.
+    """easy, medium or hard by the number of different tables.
 
     >>> [classify_difficulty(["a", "b", "c", "d"][:count]) for count in (1, 2, 3, 4)]
     ['easy', 'easy', 'medium', 'hard']
 
     Raises:
-        ValueError: where the thresholds do not leave room for medium.
+        ValueError: where the thresholds are no whole numbers, or the wrong way round.
     """
-    if not 0 <= easy_max_tables <= medium_max_tables:
+    are_whole = type(easy_max_tables) is int and type(medium_max_tables) is int
+    if not are_whole or not 0 <= easy_max_tables <= medium_max_tables:
         raise ValueError(
-            "classify_difficulty: expected 0 <= easy_max_tables <= medium_max_tables, found "
-            f"{easy_max_tables} and {medium_max_tables}"
+            "classify_difficulty: expected whole numbers 0 <= easy_max_tables <="
+            f" medium_max_tables, found {easy_max_tables!r} and {medium_max_tables!r}"
         )
     count = len(set(tables_involved))
     if count <= easy_max_tables:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlglot
 from sqlglot import exp
@@ -15,15 +16,27 @@ from sqlglot import exp
 from stages.canonical import canonical_sql, sql_template
 from stages.hardness import classify_hardness
 from stages.log import list_counts, start_log
+from stages.params import read_params
 from stages.query_parts import find_cte
 from stages.reasons import Reason
 from stages.records import read_jsonl, write_jsonl
 from stages.schema import Schema, decode_schema
 from stages.sql_features import list_features
+from stages.workers import count_workers, map_unordered
 
 SPLITS_PATH = Path("data/interim/splits.jsonl")
 SCHEMAS_PATH = Path("data/interim/schemas.jsonl")
 OUT = Path("data/interim/parsed.jsonl")
+
+DIED = {"reason": Reason.WORKER_DIED, "detail": "the process that parsed its database died twice"}
+
+
+class ParseTask(NamedTuple):
+    """The distinct queries of one database; `place` is the place of the database among all."""
+
+    place: int
+    schema: Schema
+    queries: tuple[str, ...]
 
 
 def extract_tables_involved(gold_sql: str, *, schema: Schema | None = None) -> list[str]:
@@ -90,20 +103,39 @@ def parse_query(gold_sql: str, schema: Schema) -> dict[str, Any]:
     }
 
 
-def parse_questions(schemas: dict[str, Schema]) -> Iterator[dict[str, Any]]:
-    """One record a question; identical SQL on a database is parsed once."""
-    for name, records in groupby(read_jsonl(SPLITS_PATH), key=itemgetter("database_name")):
-        parsed: dict[str, dict[str, Any]] = {}
-        for record in records:
-            gold_sql = record["gold_sql"]
-            if gold_sql not in parsed:
-                parsed[gold_sql] = parse_query(gold_sql, schemas[name])
-            yield {"question_id": record["question_id"], **parsed[gold_sql]}
+def parse_task(task: ParseTask) -> list[dict[str, Any]]:
+    """What is known of each query, in their order; runs in a worker."""
+    return [parse_query(query, task.schema) for query in task.queries]
+
+
+def parse_questions(schemas: dict[str, Schema], *, workers: int) -> Iterator[dict[str, Any]]:
+    """One record a question, in their order; identical SQL on a database is parsed once."""
+    questions: dict[int, list[tuple[str, str]]] = {}
+    parsed: dict[int, dict[str, dict[str, Any]]] = {}
+    place = 0
+
+    def plan() -> Iterator[ParseTask]:
+        by_database = groupby(read_jsonl(SPLITS_PATH), key=itemgetter("database_name"))
+        for number, (name, records) in enumerate(by_database):
+            questions[number] = [(record["question_id"], record["gold_sql"]) for record in records]
+            queries = tuple(dict.fromkeys(gold_sql for _, gold_sql in questions[number]))
+            yield ParseTask(number, schemas[name], queries)
+
+    with closing(map_unordered(parse_task, plan(), workers=workers)) as results:
+        for task, found in results:
+            outcomes = [DIED] * len(task.queries) if found is None else found
+            parsed[task.place] = dict(zip(task.queries, outcomes, strict=True))
+            while place in parsed:
+                outcome_of = parsed.pop(place)
+                for question_id, gold_sql in questions.pop(place):
+                    yield {"question_id": question_id, **outcome_of[gold_sql]}
+                place += 1
 
 
 def main() -> None:
     """Parse the gold SQL of all questions."""
     log = start_log("parse_gold_sql")
+    (workers,) = read_params("execution.workers")
     schemas = {
         record["database_name"]: decode_schema(record["tables"])
         for record in read_jsonl(SCHEMAS_PATH)
@@ -111,7 +143,7 @@ def main() -> None:
     reasons: Counter[str] = Counter()
 
     def records() -> Iterator[dict[str, Any]]:
-        for parsed in parse_questions(schemas):
+        for parsed in parse_questions(schemas, workers=count_workers(workers)):
             if "reason" in parsed:
                 reasons[parsed["reason"]] += 1
             yield parsed

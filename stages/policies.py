@@ -1,0 +1,63 @@
+"""Policies: what a flag means for a question (exclude it, record it, or pass it over)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+from stages.reasons import Flag
+
+
+class Policy(StrEnum):
+    """What params may say of a flag."""
+
+    EXCLUDE = "exclude"
+    FLAG = "flag"
+    OFF = "off"
+
+
+def read_policies(values: Mapping[str, Any]) -> dict[Flag, Policy]:
+    """The policies as params spell them, one for each flag.
+
+    YAML reads a bare `off` as false, which is taken for what was meant.
+
+    Raises:
+        ValueError: naming flags that are unknown or missing, or a policy that is none.
+    """
+    unknown = sorted(set(values) - set(Flag))
+    missing = sorted(set(Flag) - set(values))
+    if unknown or missing:
+        raise ValueError(
+            "select_questions.policies: expected one policy for each flag;"
+            f" unknown: {', '.join(unknown) or 'none'}; missing: {', '.join(missing) or 'none'}"
+        )
+    policies = {}
+    for flag in Flag:
+        value = "off" if values[flag] is False else values[flag]
+        if value not in tuple(Policy):
+            raise ValueError(
+                f"select_questions.policies.{flag}: expected exclude, flag or off, found {value!r}"
+            )
+        policies[flag] = Policy(value)
+    return policies
+
+
+def find_exclusion(
+    flags: list[dict[str, Any]], policies: Mapping[Flag, Policy]
+) -> tuple[Flag, str] | None:
+    """The first flag, in the order of the vocabulary, that excludes; with its evidence as JSON."""
+    order = list(Flag)
+    for flag in sorted(flags, key=lambda flag: order.index(Flag(flag["code"]))):
+        code = Flag(flag["code"])
+        if policies[code] is Policy.EXCLUDE:
+            return code, json.dumps(flag["evidence"], ensure_ascii=False)
+    return None
+
+
+def keep_reported(
+    flags: list[dict[str, Any]], policies: Mapping[Flag, Policy]
+) -> list[dict[str, Any]]:
+    """The flags that are not off."""
+    return [flag for flag in flags if policies[Flag(flag["code"])] is not Policy.OFF]

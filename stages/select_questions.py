@@ -1,0 +1,233 @@
+"""The largest set of usable questions that meets the targets; any other gets a reason."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from stages.dossier import Dossier, read_curated_exclusion, read_dossiers
+from stages.fingerprints import read_database_hashes
+from stages.log import list_counts, start_log
+from stages.params import read_params
+from stages.policies import Policy, find_exclusion, keep_reported, read_policies
+from stages.question import FIELDS
+from stages.reasons import Flag, Reason
+from stages.records import encode_json, hash_value, replace_file, write_json
+from stages.selection import Candidate, cap_paraphrases, pick
+from stages.supply import check_size, describe_supply, summarize
+from stages.targets import Cell, Group, Solution, Targets, count_cells, find_largest
+
+DATABASES = Path("data/databases")
+OUT = Path("data/interim/selection")
+
+
+class LostQuestionError(Exception):
+    """A question that is neither selected nor excluded, or both."""
+
+
+def find_reason(dossier: Dossier, policies: Mapping[Flag, Policy]) -> tuple[str, str, str] | None:
+    """Why a question is not usable: stage, reason and detail; None if it is usable."""
+    decision = read_curated_exclusion(dossier.source)
+    if decision is not None:
+        return "load_questions", Reason.EXCLUDED_BY_CURATOR, decision
+    try:
+        dossier.source["question_text"].encode()
+    except UnicodeEncodeError as error:  # half of a surrogate pair: JSON can spell it, UTF-8 cannot
+        return "load_questions", Reason.UNDECODABLE_TEXT, f"question_text: {error.reason}"
+    for stage, record in (
+        ("compute_gold_answers", dossier.outcome),
+        ("parse_gold_sql", dossier.parsed),
+    ):
+        if "reason" in record:
+            return stage, record["reason"], record["detail"]
+    if dossier.audit is None or dossier.difficulty is None:
+        raise LookupError(f"{dossier.question_id} has an answer, but no audit or no difficulty")
+    exclusion = find_exclusion(dossier.audit["flags"], policies)
+    return ("audit_gold_answers", *exclusion) if exclusion else None
+
+
+def make_candidate(dossier: Dossier) -> Candidate:
+    """What selection looks at."""
+    source = dossier.source
+    group = Group(
+        source["split"],
+        dossier.difficulty,
+        source["database_name"],
+        dossier.outcome["answer_type"],
+    )
+    template, canonical_sql = (
+        hash_value(dossier.parsed[name])[:16] for name in ("template", "canonical_sql")
+    )
+    return Candidate(dossier.question_id, group, template, canonical_sql)
+
+
+def make_record(dossier: Dossier) -> dict[str, Any]:
+    """The nine fields of the product, in their order."""
+    known = {
+        **dossier.source,
+        **dossier.outcome,
+        "difficulty": dossier.difficulty,
+        "tables_involved": dossier.parsed["tables_involved"],
+    }
+    return {field: known[field] for field in FIELDS}
+
+
+def make_audit(
+    dossier: Dossier, policies: Mapping[Flag, Policy], database_sha256: str
+) -> dict[str, Any]:
+    """What the nine fields do not hold."""
+    return {
+        "question_id": dossier.question_id,
+        "flags": keep_reported(dossier.audit["flags"], policies),
+        "order_matters": dossier.audit["order_matters"],
+        "hardness": dossier.parsed["hardness"],
+        "features": dossier.parsed["features"],
+        "source": dossier.source["source"],
+        "database_sha256": database_sha256,
+    }
+
+
+def make_exclusion(dossier: Dossier, stage: str, reason: str, detail: str) -> dict[str, Any]:
+    """A question that is set aside, and why."""
+    return {
+        "question_id": dossier.question_id,
+        "database_name": dossier.source["database_name"],
+        "stage": stage,
+        "reason": reason,
+        "detail": detail,
+        "question_text": dossier.source["question_text"],
+        "gold_sql": dossier.source["gold_sql"],
+    }
+
+
+@dataclass(slots=True)
+class Survey:
+    """A first pass over all questions: who is usable."""
+
+    candidates: list[Candidate] = field(default_factory=list)
+    loaded: int = 0
+    unusable: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def supply(self) -> Counter[Group]:
+        """How many usable questions there are of each group."""
+        return Counter(candidate.group for candidate in self.candidates)
+
+
+def survey_questions(policies: Mapping[Flag, Policy]) -> Survey:
+    """Who is usable among all questions, and how many are not, by reason."""
+    survey = Survey()
+    for dossier in read_dossiers():
+        survey.loaded += 1
+        unusable = find_reason(dossier, policies)
+        if unusable is None:
+            survey.candidates.append(make_candidate(dossier))
+        else:
+            survey.unusable[unusable[1]] += 1
+    return survey
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Who is selected, and in words why others are not."""
+
+    selected: set[str]
+    capped: set[str]
+    solution: Solution
+    cells: dict[Cell, int]
+
+    def explain(self, dossier: Dossier) -> str:
+        """Why a usable question is not selected."""
+        if dossier.question_id in self.capped:
+            return "max_per_canonical_sql: enough questions of this database have this SQL"
+        cell = (dossier.source["split"], dossier.difficulty)
+        return (
+            f"{cell[0]} {cell[1]}: the targets take {self.solution.counts[cell]}"
+            f" of {self.cells[cell]} usable questions"
+        )
+
+
+def choose(
+    survey: Survey, targets: Targets, *, max_per_canonical_sql: int | None, seed: int
+) -> tuple[Choice, Counter[Group]]:
+    """The choice, and the supply that it was made from.
+
+    Raises:
+        TargetsNotMetError: where the targets ask for more than there is.
+    """
+    kept, capped = cap_paraphrases(survey.candidates, most=max_per_canonical_sql, seed=seed)
+    supply = Counter(candidate.group for candidate in kept)
+    solution = find_largest(supply, targets)
+    check_size(supply, targets, solution)
+    selected = pick(kept, solution, targets, seed=seed)
+    capped_ids = {candidate.question_id for candidate in capped}
+    return Choice(selected, capped_ids, solution, count_cells(supply)), supply
+
+
+def check_conservation(loaded: int, selected: int, excluded: int, expected_selected: int) -> None:
+    """Make sure that every question is accounted for, once.
+
+    Raises:
+        LostQuestionError: with the numbers.
+    """
+    if selected + excluded != loaded or selected != expected_selected:
+        raise LostQuestionError(
+            f"{loaded} questions were loaded, {selected} selected (expected {expected_selected})"
+            f" and {excluded} excluded: every question must be one or the other"
+        )
+
+
+def write_selection(
+    choice: Choice, policies: Mapping[Flag, Policy], hashes: Mapping[str, str]
+) -> tuple[int, Counter[str]]:
+    """Write the candidate dataset and its sidecars in one pass over all questions; how many are
+    selected, and how many are not, by reason."""
+    count = 0
+    reasons: Counter[str] = Counter()
+    with (
+        replace_file(OUT / "questions.jsonl") as questions,
+        replace_file(OUT / "audit.jsonl") as audits,
+        replace_file(OUT / "excluded.jsonl") as excluded,
+    ):
+        for dossier in read_dossiers():
+            if dossier.question_id in choice.selected:
+                count += 1
+                sha256 = hashes[dossier.source["database_name"]]
+                questions.write(encode_json(make_record(dossier)) + b"\n")
+                audits.write(encode_json(make_audit(dossier, policies, sha256)) + b"\n")
+                continue
+            why = find_reason(dossier, policies) or (
+                "select_questions",
+                Reason.NOT_SELECTED,
+                choice.explain(dossier),
+            )
+            reasons[why[1]] += 1
+            excluded.write(encode_json(make_exclusion(dossier, *why)) + b"\n")
+    return count, reasons
+
+
+def main() -> None:
+    """Select, and write the candidate dataset and its sidecars."""
+    log = start_log("select_questions")
+    policy_values, target_values, max_per_canonical_sql, seed = read_params(
+        "select_questions.policies",
+        "select_questions.targets",
+        "select_questions.max_per_canonical_sql",
+        "select_questions.seed",
+    )
+    policies, targets = read_policies(policy_values), Targets(**target_values)
+    hashes = read_database_hashes(DATABASES)
+    survey = survey_questions(policies)
+    choice, supply = choose(survey, targets, max_per_canonical_sql=max_per_canonical_sql, seed=seed)
+    count, reasons = write_selection(choice, policies, hashes)
+    check_conservation(survey.loaded, count, reasons.total(), len(choice.selected))
+    write_json(OUT / "summary.json", summarize(supply, targets, choice.solution))
+    log.info("%d of %d questions%s", count, survey.loaded, list_counts(reasons))
+    log.info("selected of usable:\n%s", describe_supply(supply, choice.solution.counts))
+
+
+if __name__ == "__main__":
+    main()

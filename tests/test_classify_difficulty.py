@@ -1,0 +1,104 @@
+"""classify_difficulty: by number of tables or by hardness, within checked thresholds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from stages.classify_difficulty import check_levels, classify_difficulty
+from stages.hardness import HARDNESS_LEVELS
+from tests.worlds import World
+
+LEVELS = {"easy": "easy", "medium": "medium", "hard": "hard", "extra": "hard"}
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    monkeypatch.chdir(tmp_path)
+    return World(tmp_path)
+
+
+def write_parsed(folder: Path, records: list[dict]) -> None:
+    path = folder / "data/interim/parsed.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+
+
+PARSED = [
+    {"question_id": "a_train_000", "tables_involved": ["a"], "hardness": "extra"},
+    {"question_id": "a_train_001", "reason": "unparsable_sql", "detail": "no"},
+    {"question_id": "a_train_002", "tables_involved": ["a", "b", "c"], "hardness": "medium"},
+    {"question_id": "a_train_003", "tables_involved": list("abcd"), "hardness": "easy"},
+]
+
+
+@pytest.mark.parametrize(
+    ("count", "expected"),
+    [(0, "easy"), (1, "easy"), (2, "easy"), (3, "medium"), (4, "hard"), (9, "hard")],
+)
+def test_default_thresholds_are_two_and_three_tables(count, expected):
+    assert classify_difficulty([f"t{number}" for number in range(count)]) == expected
+
+
+def test_table_that_comes_twice_counts_once():
+    assert classify_difficulty(["a", "a", "b", "b"]) == "easy"
+
+
+@pytest.mark.parametrize(
+    ("easy", "medium", "expected"),
+    [
+        (1, 3, ["easy", "medium", "medium", "hard"]),
+        (2, 2, ["easy", "easy", "hard", "hard"]),
+        (0, 0, ["hard", "hard", "hard", "hard"]),
+        (4, 9, ["easy", "easy", "easy", "easy"]),
+    ],
+)
+def test_thresholds_decide(easy, medium, expected):
+    found = [
+        classify_difficulty(list("abcd")[:count], easy_max_tables=easy, medium_max_tables=medium)
+        for count in (1, 2, 3, 4)
+    ]
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("easy", "medium"), [(3, 2), (-1, 2), (None, 3), (2, "3"), (1.5, 3), (True, 3), (2, None)]
+)
+def test_bad_thresholds_are_named(easy, medium):
+    with pytest.raises(ValueError, match="easy_max_tables <= medium_max_tables"):
+        classify_difficulty(["a"], easy_max_tables=easy, medium_max_tables=medium)
+
+
+def test_levels_of_hardness_must_be_complete_and_known():
+    check_levels(LEVELS)
+    assert set(LEVELS) == set(HARDNESS_LEVELS)
+    for levels in ({"easy": "easy"}, {**LEVELS, "extra": "extreme"}, {**LEVELS, "more": "hard"}):
+        with pytest.raises(ValueError, match="hardness_levels"):
+            check_levels(levels)
+
+
+def test_stage_classifies_what_was_parsed_and_nothing_else(world):
+    write_parsed(world.folder, PARSED)
+    world.run("classify_difficulty")
+    assert world.lines("data/interim/difficulty.jsonl") == [
+        {"question_id": "a_train_000", "difficulty": "easy"},
+        {"question_id": "a_train_002", "difficulty": "medium"},
+        {"question_id": "a_train_003", "difficulty": "hard"},
+    ]
+
+
+def test_method_spider_maps_the_official_hardness(world):
+    write_parsed(world.folder, PARSED)
+    world.change("classify_difficulty.method", "spider")
+    world.run("classify_difficulty")
+    found = [record["difficulty"] for record in world.lines("data/interim/difficulty.jsonl")]
+    assert found == ["hard", "medium", "easy"]
+
+
+def test_unknown_method_is_named(world):
+    write_parsed(world.folder, PARSED)
+    world.change("classify_difficulty.method", "guess")
+    with pytest.raises(ValueError, match=r"classify_difficulty\.method.*tables or spider.*guess"):
+        world.run("classify_difficulty")
