@@ -1,0 +1,192 @@
+"""Checks of a dataset: each gives all errors that it finds, and says what was expected."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import re
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from stages.answers import (
+    ANSWER_TYPES,
+    answer_rows,
+    answers_match,
+    classify_answer_type,
+    shape_answer,
+)
+from stages.cells import read_share
+from stages.guard import GuardedDatabase, Limits
+from stages.question import DIFFICULTIES, EVAL, FIELDS, SPLITS
+from stages.targets import Targets
+
+Record = dict[str, Any]
+Execute = Callable[[str, str, str], Any]  # question_id, database_name, gold_sql -> answer
+
+_TEXT_FIELDS = ("question_id", "question_text", "database_name", "gold_sql")
+_VOCABULARIES = {"answer_type": ANSWER_TYPES, "difficulty": DIFFICULTIES, "split": SPLITS}
+_SHOWN_CHARACTERS = 200
+
+
+def check_record(question: Record) -> list[str]:
+    """What is wrong with the fields of one record."""
+    if not isinstance(question, dict):
+        return [f"expected an object with {len(FIELDS)} fields, found {_shorten(question)}"]
+    if tuple(question) != FIELDS:
+        return [f"fields: expected {', '.join(FIELDS)}, found {', '.join(map(str, question))}"]
+    errors = [
+        f"{field}: expected text, found {question[field]!r}"
+        for field in _TEXT_FIELDS
+        if not isinstance(question[field], str) or not question[field].strip()
+    ]
+    errors += [
+        f"{field}: expected one of {', '.join(words)}, found {question[field]!r}"
+        for field, words in _VOCABULARIES.items()
+        if question[field] not in words
+    ]
+    tables = question["tables_involved"]
+    if (
+        not isinstance(tables, list)
+        or not all(isinstance(table, str) for table in tables)
+        or tables != sorted(set(tables))
+    ):
+        errors.append(f"tables_involved: expected sorted, unique names, found {tables!r}")
+    try:
+        answer_type = classify_answer_type(question["gold_answer"])
+    except ValueError as error:
+        errors.append(f"gold_answer: {error}")
+    else:
+        if answer_type != question["answer_type"]:
+            errors.append(
+                f"answer_type: expected {answer_type} for this answer, found"
+                f" {question['answer_type']!r}"
+            )
+        rows = answer_rows(question["gold_answer"])
+        if not all(_is_value(value) for row in rows for value in row):
+            errors.append("gold_answer: expected rows of numbers, text and null, nothing deeper")
+    if not errors:
+        start = f"{question['database_name']}_{question['split']}_"
+        if not re.fullmatch(re.escape(start) + r"\d{3,}", question["question_id"]):
+            errors.append(f"question_id: expected {start} and three digits or more")
+    return errors
+
+
+def check_ids(questions: Iterable[Record]) -> list[str]:
+    """Ids that occur more than once."""
+    counts = Counter(question["question_id"] for question in questions)
+    return [
+        f"{question_id}: question_id: expected once, found {count} times"
+        for question_id, count in sorted(counts.items())
+        if count > 1
+    ]
+
+
+def check_splits(questions: Iterable[Record]) -> list[str]:
+    """Databases that stand in more than one split."""
+    splits: dict[str, set[str]] = {}
+    for question in questions:
+        splits.setdefault(question["database_name"], set()).add(question["split"])
+    return [
+        f"{name}: split: expected one split a database, found {', '.join(sorted(found))}"
+        for name, found in sorted(splits.items())
+        if len(found) > 1
+    ]
+
+
+def check_answers(
+    questions: list[Record],
+    execute: Execute,
+    *,
+    order_matters: Mapping[str, bool],
+    rel_tol: float,
+) -> list[str]:
+    """Answers that are not what gold SQL gives."""
+    errors = []
+    for question in questions:
+        question_id, stored = question["question_id"], question["gold_answer"]
+        try:
+            answer = execute(question_id, question["database_name"], question["gold_sql"])
+        except (sqlite3.OperationalError, LookupError, FileNotFoundError) as error:
+            errors.append(f"{question_id}: gold_sql: {error}")
+            continue
+        ordered = order_matters.get(question_id, False)
+        # One row of one column matches the same value in a list, so shapes are compared as well.
+        is_same = (
+            answer is not None
+            and classify_answer_type(answer) == question["answer_type"]
+            and answers_match(stored, answer, ordered=ordered, rel_tol=rel_tol)
+        )
+        if not is_same:
+            errors.append(
+                f"{question_id}: gold_answer: expected what gold SQL returns, {_shorten(answer)},"
+                f" found {_shorten(stored)}"
+            )
+    return errors
+
+
+def check_targets(questions: list[Record], targets: Targets) -> list[str]:
+    """Shares and sizes that are off by more than the tolerance."""
+    errors = []
+    size = len(questions)
+    if targets.min_questions is not None and size < targets.min_questions:
+        errors.append(f"size: expected at least {targets.min_questions}, found {size}")
+    if targets.max_questions is not None and size > targets.max_questions:
+        errors.append(f"size: expected at most {targets.max_questions}, found {size}")
+
+    def check_share(name: str, part: int, whole: int, share: float) -> None:
+        distance = abs(part - read_share(share) * whole)
+        if distance > read_share(targets.tolerance) * whole:
+            errors.append(
+                f"{name}: expected a share of {share:g} within {targets.tolerance:g},"
+                f" found {part / whole:.4f} ({part} of {whole})"
+            )
+
+    splits = Counter(question["split"] for question in questions)
+    cells = Counter((question["split"], question["difficulty"]) for question in questions)
+    if targets.eval_share is not None:
+        check_share("split eval", splits[EVAL], size, targets.eval_share)
+    for level, share in (targets.difficulty_shares or {}).items():
+        for split in SPLITS:
+            check_share(f"difficulty {level} in {split}", cells[split, level], splits[split], share)
+    for name, count in sorted(Counter(q["database_name"] for q in questions).items()):
+        if targets.max_per_database is not None and count > targets.max_per_database:
+            errors.append(f"{name}: expected at most {targets.max_per_database}, found {count}")
+    for name, count in sorted(Counter(q["answer_type"] for q in questions).items()):
+        most = targets.max_answer_type_share
+        if most is not None and count > read_share(most) * size:
+            errors.append(
+                f"answer_type {name}: expected at most {most:g}, found {count / size:.4f}"
+            )
+    return errors
+
+
+@contextlib.contextmanager
+def execute_on(db_paths: Mapping[str, Path], limits: Limits | None) -> Iterator[Execute]:
+    """Execute gold SQL for real, on one open database at a time."""
+    with contextlib.ExitStack() as stack:
+        opened: dict[str, GuardedDatabase] = {}
+
+        def execute(question_id: str, database_name: str, gold_sql: str) -> Any:
+            if database_name not in opened:
+                stack.close()
+                opened.clear()
+                if database_name not in db_paths:
+                    raise LookupError(f"no database {database_name} among {len(db_paths)} paths")
+                database = GuardedDatabase(db_paths[database_name], limits)
+                opened[database_name] = stack.enter_context(database)
+            return shape_answer(opened[database_name].execute(gold_sql))
+
+        yield execute
+
+
+def _is_value(value: Any) -> bool:
+    is_finite = type(value) is float and math.isfinite(value)
+    return value is None or is_finite or type(value) in (int, str)
+
+
+def _shorten(answer: Any) -> str:
+    text = repr(answer)
+    return text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "..."

@@ -1,0 +1,265 @@
+"""A dataset that is wrong goes no further: every record is checked before teammates can take it.
+
+In the pipeline the gold answers are compared with what compute_gold_answers executed on the same
+database; audit_gold_answers has executed every query a second time. `--validate` executes gold SQL
+itself: that is for a teammate who has pulled the product and nothing else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import sqlite3
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from stages.checks import (
+    Execute,
+    Record,
+    check_answers,
+    check_ids,
+    check_record,
+    check_splits,
+    check_targets,
+    execute_on,
+)
+from stages.dossier import read_dossiers
+from stages.fingerprints import read_database_hashes
+from stages.guard import Limits
+from stages.log import start_log
+from stages.params import read_params
+from stages.question import SPLITS
+from stages.records import hash_file, read_jsonl, write_json
+from stages.targets import Targets
+
+INTERIM = Path("data/interim")
+SELECTION = INTERIM / "selection"
+DATABASES = Path("data/databases")
+PRODUCT = Path("data/questions")
+OUT = INTERIM / "validation.json"
+
+
+class ValidationError(Exception):
+    """A dataset that failed; the message counts the errors and lists every one."""
+
+    def __init__(self, errors: list[str]) -> None:
+        super().__init__("\n".join([f"Validation failed with {len(errors)} errors", *errors]))
+        self.errors = errors
+
+
+def validate_dataset(
+    questions: list[Record],
+    db_paths: Mapping[str, Path],
+    *,
+    execute: Execute | None = None,
+    order_matters: Mapping[str, bool] | None = None,
+    targets: Targets | None = None,
+    rel_tol: float = 1e-6,
+    limits: Limits | None = None,
+) -> list[str]:
+    """Every error of a dataset, in words; none: it is good.
+
+    >>> validate_dataset([{"question_id": "a_train_000"}], {})  # doctest: +ELLIPSIS
+    ['a_train_000: fields: expected question_id, question_text, ..., found question_id']
+
+    Fields and their order, types, vocabularies, ids and splits are checked, gold SQL is executed on
+    `db_paths` (or looked up with `execute`) and its answer compared with gold_answer, as a sequence
+    where `order_matters` says so for the question_id, and shares are compared with `targets`.
+
+    Raises:
+        sqlite3.Error: where a file is no database, or a corrupt one.
+    """
+    errors = []
+    sound = []
+    for number, question in enumerate(questions):
+        found = check_record(question)
+        has_name = isinstance(question, dict) and "question_id" in question
+        name = question["question_id"] if has_name else f"record {number}"
+        errors += [f"{name}: {error}" for error in found]
+        if not found:
+            sound.append(question)
+    errors += check_ids(sound)
+    errors += check_splits(sound)
+    with contextlib.ExitStack() as stack:
+        errors += check_answers(
+            sound,
+            execute or stack.enter_context(execute_on(db_paths, limits)),
+            order_matters=order_matters or {},
+            rel_tol=rel_tol,
+        )
+    if targets is not None:
+        errors += check_targets(sound, targets)
+    return errors
+
+
+def recorded_answers(interim: Path = INTERIM) -> Execute:
+    """Look answers up in what compute_gold_answers executed; questions come in their order."""
+    dossiers = read_dossiers(interim)
+
+    def look_up(question_id: str, database_name: str, gold_sql: str) -> Any:
+        for dossier in dossiers:
+            if dossier.question_id == question_id:
+                source = dossier.source
+                if (source["database_name"], source["gold_sql"]) != (database_name, gold_sql):
+                    raise LookupError("not the SQL or the database that was executed")
+                return dossier.outcome.get("gold_answer")
+        raise LookupError("never executed, or out of order")
+
+    return look_up
+
+
+def check_sidecars(
+    questions: Iterable[Record],
+    audit: Iterable[Record],
+    excluded: Iterable[Record],
+    hashes: Mapping[str, str],
+) -> list[str]:
+    """Where product and sidecars do not hold the same questions, or speak of another database."""
+    errors = []
+    databases = {question["question_id"]: question["database_name"] for question in questions}
+    audited: Counter[str] = Counter()
+    for record in audit:
+        question_id = record["question_id"]
+        audited[question_id] += 1
+        name = databases.get(question_id)
+        if name is None:
+            errors.append(f"{question_id}: audit.jsonl: expected only questions of the product")
+        elif hashes.get(name) != record["database_sha256"]:
+            errors.append(
+                f"{question_id}: database_sha256: expected {record['database_sha256']}, found"
+                f" {hashes.get(name)} for {name}"
+            )
+    errors += [
+        f"{question_id}: audit.jsonl: expected one record, found {audited[question_id]}"
+        for question_id in sorted(databases)
+        if audited[question_id] != 1
+    ]
+    errors += [
+        f"{record['question_id']}: excluded.jsonl: also in the product"
+        for record in excluded
+        if record["question_id"] in databases
+    ]
+    return errors
+
+
+def check_conservation(
+    questions: Iterable[Record], excluded: Iterable[Record], loaded: Iterable[Record]
+) -> list[str]:
+    """Source questions that are neither in the dataset nor excluded, and the other way round."""
+    expected = Counter(record["question_id"] for record in loaded)
+    found = Counter(record["question_id"] for record in questions)
+    found.update(record["question_id"] for record in excluded)
+    return [
+        f"{question_id}: expected {expected[question_id]} times among selected and excluded"
+        f" questions, as it was loaded, found {found[question_id]} times"
+        for question_id in sorted(expected | found)
+        if expected[question_id] != found[question_id]
+    ]
+
+
+def read_order_matters(audit_path: Path) -> dict[str, bool]:
+    """By question_id: whether the rows of its answer come in an order."""
+    return {record["question_id"]: record["order_matters"] for record in read_jsonl(audit_path)}
+
+
+def validate_selection(targets: Targets, rel_tol: float) -> list[str]:
+    """The errors of the selection that lies between the stages."""
+    questions = list(read_jsonl(SELECTION / "questions.jsonl"))
+    hashes = read_database_hashes(DATABASES)
+    errors = validate_dataset(
+        questions,
+        {},
+        execute=recorded_answers(),
+        order_matters=read_order_matters(SELECTION / "audit.jsonl"),
+        targets=targets,
+        rel_tol=rel_tol,
+    )
+    excluded = SELECTION / "excluded.jsonl"
+    audit = read_jsonl(SELECTION / "audit.jsonl")
+    errors += check_sidecars(questions, audit, read_jsonl(excluded), hashes)
+    loaded = read_jsonl(INTERIM / "splits.jsonl")
+    return errors + check_conservation(questions, read_jsonl(excluded), loaded)
+
+
+def has_names(question: Any) -> bool:
+    """Whether a record says which question of which database it is."""
+    return isinstance(question, dict) and all(
+        isinstance(question.get(name), str) for name in ("question_id", "database_name")
+    )
+
+
+def read_product(split: str) -> tuple[list[Any], list[str]]:
+    """The records of a split as they lie in data/questions, and what is wrong with the file."""
+    path = PRODUCT / f"questions_{split}.json"
+    try:
+        records = json.loads(path.read_bytes())
+    except ValueError as error:
+        return [], [f"{path}: not JSON: {error}"]
+    if not isinstance(records, list):
+        return [], [f"{path}: expected a JSON array, found {type(records).__name__}"]
+    return records, [
+        f"{record.get('question_id')}: split: expected {split}, found {record.get('split')!r}"
+        for record in records
+        if isinstance(record, dict) and record.get("split") != split
+    ]
+
+
+def validate_product(targets: Targets, rel_tol: float, limits: Limits) -> list[str]:
+    """The errors of the product, with every gold query executed on the databases beside it."""
+    questions: list[Any] = []
+    errors: list[str] = []
+    for split in SPLITS:
+        records, found = read_product(split)
+        questions += records
+        errors += found
+    named = [question for question in questions if has_names(question)]
+    names = sorted({question["database_name"] for question in named})
+    db_paths = {name: DATABASES / name / f"{name}.sqlite" for name in names}
+    hashes = {name: hash_file(path) for name, path in db_paths.items() if path.is_file()}
+    audit, excluded = read_jsonl(PRODUCT / "audit.jsonl"), read_jsonl(PRODUCT / "excluded.jsonl")
+    errors += check_sidecars(named, audit, excluded, hashes)
+    try:
+        return errors + validate_dataset(
+            questions,
+            db_paths,
+            order_matters=read_order_matters(PRODUCT / "audit.jsonl"),
+            targets=targets,
+            rel_tol=rel_tol,
+            limits=limits,
+        )
+    except sqlite3.Error as error:
+        return [*errors, f"{error}: expected a database; run `dvc checkout` or `dvc pull`"]
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Validate the selection in the pipeline, or with --validate the product that lies here."""
+    parser = argparse.ArgumentParser(prog="python -m stages.validate_dataset")
+    parser.add_argument(
+        "--validate",
+        action="store_true",
+        help="check data/questions against data/databases, executing gold SQL; exit 0 or 1",
+    )
+    is_product = parser.parse_args(arguments).validate
+    log = start_log("validate_dataset")
+    target_values, rel_tol, limits = read_params(
+        "select_questions.targets", "validate_dataset.rel_tol", "compute_gold_answers"
+    )
+    targets = Targets(**target_values)
+    if is_product:
+        errors = validate_product(targets, rel_tol, Limits(**limits))
+    else:
+        errors = validate_selection(targets, rel_tol)
+    if not is_product:
+        write_json(OUT, {"errors": errors})
+    if errors:
+        log.error("%s", ValidationError(errors))
+        sys.exit(1)
+    log.info("no errors")
+
+
+if __name__ == "__main__":
+    main()

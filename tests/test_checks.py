@@ -1,0 +1,354 @@
+"""checks: each way in which a record or a dataset is wrong has its own message."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stages.checks import (
+    check_answers,
+    check_ids,
+    check_record,
+    check_splits,
+    check_targets,
+    execute_on,
+)
+from stages.question import FIELDS
+from stages.targets import Targets
+
+SHARES = {"easy": 0.4, "medium": 0.4, "hard": 0.2}
+
+
+def make_record(**changes: Any) -> dict[str, Any]:
+    record = {
+        "question_id": "harbour_train_000",
+        "question_text": "How many ships?",
+        "database_name": "harbour",
+        "gold_sql": "SELECT count(*) FROM ship",
+        "gold_answer": 3,
+        "answer_type": "integer",
+        "difficulty": "easy",
+        "tables_involved": ["ship"],
+        "split": "train",
+    }
+    assert set(changes) <= set(record)
+    return record | changes
+
+
+def make_many(**counts: int) -> list[dict[str, Any]]:
+    """So many records of each cell: `train_easy=3`."""
+    records = []
+    for cell, count in counts.items():
+        split, difficulty = cell.split("_")
+        for number in range(count):
+            database = "harbour" if split == "train" else "library"
+            records.append(
+                make_record(
+                    question_id=f"{database}_{split}_{len(records):03d}",
+                    database_name=database,
+                    split=split,
+                    difficulty=difficulty,
+                    gold_answer=number,
+                )
+            )
+    return records
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"question_id": "harbour_train_1234"},
+        {"gold_answer": 2.5, "answer_type": "float"},
+        {"gold_answer": "", "answer_type": "string"},
+        {"gold_answer": [], "answer_type": "list"},
+        {"gold_answer": ["a", None, 1, 2.5], "answer_type": "list"},
+        {"gold_answer": [["a", None], [1, 2.5]], "answer_type": "table"},
+        {"tables_involved": []},
+        {"tables_involved": ["Port", "ship"]},
+        {
+            "database_name": "a.b(c)",
+            "question_id": "a.b(c)_eval_007",
+            "split": "eval",
+            "difficulty": "hard",
+        },
+    ],
+)
+def test_good_record_has_no_errors(changes):
+    assert check_record(make_record(**changes)) == []
+
+
+def test_missing_field_is_told_with_those_expected():
+    record = make_record()
+    del record["difficulty"]
+    others = ", ".join(field for field in FIELDS if field != "difficulty")
+    assert check_record(record) == [f"fields: expected {', '.join(FIELDS)}, found {others}"]
+
+
+def test_extra_field_is_told():
+    found = check_record(make_record() | {"hardness": "easy"})
+    assert found == [f"fields: expected {', '.join(FIELDS)}, found {', '.join(FIELDS)}, hardness"]
+
+
+def test_fields_out_of_order_are_told():
+    record = dict(reversed(make_record().items()))
+    found = check_record(record)
+    assert found == [f"fields: expected {', '.join(FIELDS)}, found {', '.join(reversed(FIELDS))}"]
+
+
+@pytest.mark.parametrize("record", [[], "text", None, 3])
+def test_what_is_no_record_is_told(record):
+    assert check_record(record) == [f"expected an object with 9 fields, found {record!r}"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"question_text": 3}, "question_text: expected text, found 3"),
+        ({"question_text": " \n"}, "question_text: expected text, found ' \\n'"),
+        ({"gold_sql": None}, "gold_sql: expected text, found None"),
+        ({"gold_sql": ""}, "gold_sql: expected text, found ''"),
+        ({"question_id": 7}, "question_id: expected text, found 7"),
+        ({"database_name": ["a"]}, "database_name: expected text, found ['a']"),
+        (
+            {"difficulty": "extra"},
+            "difficulty: expected one of easy, medium, hard, found 'extra'",
+        ),
+        (
+            {"difficulty": ["easy"]},
+            "difficulty: expected one of easy, medium, hard, found ['easy']",
+        ),
+        ({"split": "validation"}, "split: expected one of train, eval, found 'validation'"),
+        (
+            {"tables_involved": ["ship", "Port"]},
+            "tables_involved: expected sorted, unique names, found ['ship', 'Port']",
+        ),
+        (
+            {"tables_involved": ["ship", "ship"]},
+            "tables_involved: expected sorted, unique names, found ['ship', 'ship']",
+        ),
+        (
+            {"tables_involved": "ship"},
+            "tables_involved: expected sorted, unique names, found 'ship'",
+        ),
+        ({"tables_involved": [1]}, "tables_involved: expected sorted, unique names, found [1]"),
+        (
+            {"answer_type": "float"},
+            "answer_type: expected integer for this answer, found 'float'",
+        ),
+        (
+            {"gold_answer": [["a", 1]], "answer_type": "list"},
+            "answer_type: expected table for this answer, found 'list'",
+        ),
+        (
+            {"gold_answer": ["a", True], "answer_type": "list"},
+            "gold_answer: expected rows of numbers, text and null, nothing deeper",
+        ),
+        (
+            {"gold_answer": [["a", {"b": 1}]], "answer_type": "table"},
+            "gold_answer: expected rows of numbers, text and null, nothing deeper",
+        ),
+        (
+            {"gold_answer": [1.0, float("nan")], "answer_type": "list"},
+            "gold_answer: expected rows of numbers, text and null, nothing deeper",
+        ),
+        (
+            {"question_id": "harbour_eval_000"},
+            "question_id: expected harbour_train_ and three digits or more",
+        ),
+        (
+            {"question_id": "harbour_train_00"},
+            "question_id: expected harbour_train_ and three digits or more",
+        ),
+        (
+            {"question_id": "harbour_train_000\n"},
+            "question_id: expected harbour_train_ and three digits or more",
+        ),
+        (
+            {"database_name": "h.rbour"},
+            "question_id: expected h.rbour_train_ and three digits or more",
+        ),
+    ],
+)
+def test_wrong_field_has_its_one_message(changes, message):
+    assert check_record(make_record(**changes)) == [message]
+
+
+@pytest.mark.parametrize("answer", [None, True, {"a": 1}])
+def test_answer_that_sqlite_never_gives_has_no_type(answer):
+    (error,) = check_record(make_record(gold_answer=answer))
+    assert error.startswith(f"gold_answer: No answer type for {answer!r}")
+
+
+def test_answer_type_out_of_the_vocabulary_is_told():
+    assert (
+        "answer_type: expected one of integer, float, string, list, table, found 'bool'"
+        in check_record(make_record(answer_type="bool"))
+    )
+
+
+def test_every_wrong_field_of_a_record_is_told():
+    assert len(check_record(make_record(split="dev", difficulty="x", gold_sql=""))) == 3
+
+
+def test_repeated_id_is_told_once():
+    records = [make_record(), make_record(), make_record(question_id="harbour_train_001")]
+    assert check_ids(records) == ["harbour_train_000: question_id: expected once, found 2 times"]
+    assert check_ids(records[1:]) == []
+
+
+def test_database_in_both_splits_is_told():
+    records = [make_record(), make_record(split="eval"), make_record(database_name="b")]
+    assert check_splits(records) == [
+        "harbour: split: expected one split a database, found eval, train"
+    ]
+    assert check_splits(records[::2]) == []
+
+
+def answer_with(answer: Any):
+    def execute(question_id: str, database_name: str, gold_sql: str) -> Any:
+        assert (question_id, database_name) == ("harbour_train_000", "harbour")
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    return execute
+
+
+@pytest.mark.parametrize(
+    ("stored", "kind", "executed", "ordered", "is_same"),
+    [
+        (3, "integer", 3, False, True),
+        (3, "integer", 4, False, False),
+        (3, "integer", 3.0, False, False),
+        (3, "integer", "3", False, False),
+        (0.1 + 0.2, "float", 0.3, False, True),
+        (0.3, "float", 0.30001, False, False),
+        (["a", "b"], "list", ["b", "a"], False, True),
+        (["a", "b"], "list", ["b", "a"], True, False),
+        (["a"], "list", "a", False, False),
+        ([["a"], ["b"]], "table", ["a", "b"], False, False),
+        ([[3]], "table", 3, False, False),
+        ([["a", 1]], "table", [["a", 1]], False, True),
+        ([], "list", [], False, True),
+        ([], "list", None, False, False),
+    ],
+)
+def test_answer_must_be_what_sql_returns(stored, kind, executed, ordered, is_same):
+    record = make_record(gold_answer=stored, answer_type=kind)
+    errors = check_answers(
+        [record],
+        answer_with(executed),
+        order_matters={"harbour_train_000": ordered},
+        rel_tol=1e-6,
+    )
+    expected = (
+        f"harbour_train_000: gold_answer: expected what gold SQL returns, {executed!r},"
+        f" found {stored!r}"
+    )
+    assert errors == ([] if is_same else [expected])
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        sqlite3.OperationalError("no such column: wage"),
+        LookupError("no database harbour"),
+        FileNotFoundError("No database at harbour.sqlite"),
+    ],
+)
+def test_gold_sql_without_an_answer_is_told(error):
+    errors = check_answers([make_record()], answer_with(error), order_matters={}, rel_tol=1e-6)
+    assert errors == [f"harbour_train_000: gold_sql: {error}"]
+
+
+def test_long_answers_are_told_in_short():
+    record = make_record(gold_answer=["x" * 50] * 50, answer_type="list")
+    (error,) = check_answers([record], answer_with([]), order_matters={}, rel_tol=1e-6)
+    assert error.endswith("...")
+    assert len(error) < 500
+
+
+def test_shares_within_the_tolerance_pass():
+    targets = Targets(difficulty_shares=SHARES, eval_share=0.3, tolerance=0.02)
+    records = make_many(
+        train_easy=28, train_medium=28, train_hard=14, eval_easy=12, eval_medium=12, eval_hard=6
+    )
+    assert check_targets(records, targets) == []
+    assert check_targets([], targets) == []
+
+
+def test_shares_exactly_at_the_tolerance_pass():
+    targets = Targets(eval_share=0.3, tolerance=0.1)
+    assert check_targets(make_many(train_easy=6, eval_easy=4), targets) == []
+    assert check_targets(make_many(train_easy=8, eval_easy=2), targets) == []
+
+
+@pytest.mark.parametrize(
+    ("counts", "targets", "messages"),
+    [
+        (
+            {"train_easy": 6, "eval_easy": 4},
+            Targets(eval_share=0.3, tolerance=0.02),
+            ["split eval: expected a share of 0.3 within 0.02, found 0.4000 (4 of 10)"],
+        ),
+        (
+            {"train_easy": 5, "train_medium": 4, "train_hard": 1},
+            Targets(difficulty_shares=SHARES, tolerance=0.02),
+            [
+                "difficulty easy in train: expected a share of 0.4 within 0.02, found 0.5000"
+                " (5 of 10)",
+                "difficulty hard in train: expected a share of 0.2 within 0.02, found 0.1000"
+                " (1 of 10)",
+            ],
+        ),
+        ({"train_easy": 3}, Targets(min_questions=4), ["size: expected at least 4, found 3"]),
+        ({"train_easy": 3}, Targets(max_questions=2), ["size: expected at most 2, found 3"]),
+        ({"train_easy": 3}, Targets(max_per_database=2), ["harbour: expected at most 2, found 3"]),
+        (
+            {"train_easy": 3},
+            Targets(max_answer_type_share=0.5),
+            ["answer_type integer: expected at most 0.5, found 1.0000"],
+        ),
+    ],
+)
+def test_target_that_is_missed_is_told_with_the_numbers(counts, targets, messages):
+    assert check_targets(make_many(**counts), targets) == messages
+
+
+@pytest.fixture
+def databases(tmp_path: Path) -> dict[str, Path]:
+    paths = {}
+    for name in ("harbour", "library"):
+        paths[name] = tmp_path / f"{name}.sqlite"
+        with contextlib.closing(sqlite3.connect(paths[name])) as connection:
+            connection.executescript("CREATE TABLE t (a); INSERT INTO t VALUES (1), (2);")
+    return paths
+
+
+def test_sql_is_executed_on_the_database_that_the_question_names(databases):
+    with contextlib.closing(sqlite3.connect(databases["library"])) as connection:
+        connection.executescript("INSERT INTO t VALUES (3)")
+    with execute_on(databases, None) as execute:
+        for name, answer in (("harbour", [1, 2]), ("library", [1, 2, 3]), ("harbour", [1, 2])):
+            assert execute("x", name, "SELECT a FROM t ORDER BY a") == answer
+
+
+def test_database_without_a_path_or_a_file_is_told(databases, tmp_path):
+    with execute_on(databases | {"gone": tmp_path / "gone.sqlite"}, None) as execute:
+        with pytest.raises(LookupError, match="no database club among 3 paths"):
+            execute("x", "club", "SELECT 1")
+        with pytest.raises(FileNotFoundError, match=r"gone\.sqlite"):
+            execute("x", "gone", "SELECT 1")
+        assert execute("x", "harbour", "SELECT count(*) FROM t") == 2
+
+
+def test_file_that_is_no_database_is_an_error_of_sqlite(tmp_path):
+    path = tmp_path / "a.sqlite"
+    path.write_bytes(b"not a database " * 100)
+    with execute_on({"a": path}, None) as execute, pytest.raises(sqlite3.DatabaseError):
+        execute("x", "a", "SELECT 1")
