@@ -1,0 +1,200 @@
+"""One page that shows a run to people: the numbers, what is left out and why, and every question.
+
+It works from disk without a network, and the same inputs give the same bytes.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from stages.answers import ANSWER_TYPES
+from stages.dossier import read_dossiers
+from stages.explanations import EXPLANATIONS
+from stages.log import format_size, start_log
+from stages.params import read_params
+from stages.question import DIFFICULTIES, SPLITS
+from stages.reasons import Reason
+from stages.records import read_jsonl, replace_file
+from stages.report_figures import (
+    draw_answer_types,
+    draw_databases,
+    draw_funnel,
+    draw_hardness,
+    draw_reasons,
+    draw_supply,
+    draw_tables,
+)
+from stages.report_numbers import explain_size, list_codes, tabulate_supply, trace_steps
+from stages.report_page import render_page
+from stages.report_questions import choose_ids, find_verdict, make_rows, pick_examples
+
+PRODUCT = Path("data/questions")
+METRICS = Path("metrics/dataset.json")
+PLOTS = Path("plots")
+OUT = Path("reports/dataset.html")
+
+_EXAMPLES = 3
+
+Record = dict[str, Any]
+
+
+def read_sidecars() -> Iterator[Record]:
+    """Each question once: with its flags if it is selected, with its reason if it is not."""
+    return chain(read_jsonl(PRODUCT / "audit.jsonl"), read_jsonl(PRODUCT / "excluded.jsonl"))
+
+
+def read_plot(name: str, *columns: str) -> list[list[str]]:
+    """The lines of a plot's table: the values of some columns."""
+    with (PLOTS / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return [[line[column] for column in columns] for line in csv.DictReader(file)]
+
+
+def read_rows(max_rows: int, max_answer_characters: int) -> list[Record]:
+    """The rows of the page's table, in the order of the corpus."""
+    ids = choose_ids(read_sidecars(), max_rows=max_rows)
+    verdicts = {
+        record["question_id"]: find_verdict(record)
+        for record in read_sidecars()
+        if record["question_id"] in ids
+    }
+    return list(make_rows(read_dossiers(), verdicts, max_characters=max_answer_characters))
+
+
+def make_charts(metrics: Record, steps: Sequence[Record]) -> Record:
+    """The figures of the page, each with an id of its own."""
+    content = [
+        draw_supply(metrics["selection"]["cells"]),
+        draw_answer_types(read_plot("answer_types", "answer_type", "questions")),
+        draw_tables(read_plot("tables", "tables", "questions")),
+        draw_reasons(read_plot("exclusions", "reason", "questions")),
+        draw_databases(read_plot("databases", "database_name", "questions")),
+        draw_hardness(read_plot("hardness_by_difficulty", "difficulty", "hardness", "questions")),
+    ]
+    for number, figure in enumerate(content):
+        figure["id"] = f"figure-{number}"
+    return {"funnel": {**draw_funnel(steps), "id": "figure-funnel"}, "content": content}
+
+
+def make_filters(
+    databases: Iterable[str], reasons: Mapping[str, int], flags: Mapping[str, int]
+) -> list[Record]:
+    """The filters of the table: a key, a name, and options in groups."""
+
+    def offer(key: str, name: str, *groups: tuple[str, Iterable[str]]) -> Record:
+        return {
+            "key": key,
+            "name": name,
+            "groups": [
+                {"name": group, "options": [(value, value) for value in values]}
+                for group, values in groups
+            ],
+        }
+
+    return [
+        offer("database", "Database", ("", databases)),
+        offer("split", "Split", ("", SPLITS)),
+        offer("difficulty", "Difficulty", ("", DIFFICULTIES)),
+        offer("answer_type", "Answer type", ("", ANSWER_TYPES)),
+        offer("outcome", "Outcome", ("", ("selected", "left out"))),
+        offer(
+            "code",
+            "Reason or flag",
+            ("Left out because of", sorted(code for code, count in reasons.items() if count)),
+            ("In the dataset, flagged", sorted(code for code, count in flags.items() if count)),
+        ),
+    ]
+
+
+def make_payload(rows: Sequence[Record]) -> Record:
+    """What the page's script reads: column names once, then the values of each row."""
+    columns = list(rows[0]) if rows else []
+    codes = sorted({code for row in rows for code, _ in row["findings"]})
+    return {
+        "columns": columns,
+        "rows": [list(row.values()) for row in rows],
+        "meanings": {code: EXPLANATIONS[code] for code in codes},
+    }
+
+
+def list_targets(targets: Record) -> list[tuple[str, str]]:
+    """The targets that are set, as a name and a text; a tolerance is none without a share.
+
+    >>> list_targets({"difficulty_shares": {"easy": 0.4}, "eval_share": None, "tolerance": 0.02})
+    [('difficulty_shares', 'easy 0.4'), ('tolerance', '0.02')]
+    """
+    found = {}
+    for name, value in targets.items():
+        if isinstance(value, dict):
+            found[name] = ", ".join(f"{level} {share}" for level, share in value.items())
+        elif value is not None:
+            found[name] = str(value)
+    if not {"difficulty_shares", "eval_share"} & set(found):
+        found.pop("tolerance", None)
+    return list(found.items())
+
+
+def main() -> None:
+    """Write the page."""
+    log = start_log("report_dataset")
+    corpus, targets, max_rows, max_answer_characters = read_params(
+        "corpus",
+        "select_questions.targets",
+        "report_dataset.max_rows",
+        "report_dataset.max_answer_characters",
+    )
+    metrics = json.loads(METRICS.read_text(encoding="utf-8"))
+    reasons, flags = metrics["excluded"], metrics["flags"]
+    rows = read_rows(max_rows, max_answer_characters)
+    lost = Counter(record["stage"] for record in read_jsonl(PRODUCT / "excluded.jsonl"))
+    steps = trace_steps(metrics["loaded"], lost)
+    if steps[-1]["left"] != metrics["selected"] or len(rows) != min(max_rows, metrics["loaded"]):
+        raise ValueError(
+            f"{METRICS} and {PRODUCT} are not of the same run: {metrics['selected']} selected of"
+            f" {metrics['loaded']} expected, found {steps[-1]['left']}, and {len(rows)} to show"
+        )
+    selected = [row for row in rows if row["reason"] is None]
+    left_out = [row for row in rows if row["reason"] is not None]
+    key_figures = [
+        ("Loaded", metrics["loaded"]),
+        ("Usable", metrics["usable"]),
+        ("Selected", metrics["selected"]),
+        *((split.capitalize(), metrics["split"][split]) for split in SPLITS),
+        ("SQL templates", metrics["templates"]),
+    ]
+    page = render_page(
+        make_payload(rows),
+        corpus=corpus,
+        metrics=metrics,
+        databases=len(metrics["database"]),
+        unusable=metrics["loaded"] - metrics["usable"],
+        not_selected=reasons.get(Reason.NOT_SELECTED, 0),
+        key_figures=[{"name": name, "value": value} for name, value in key_figures],
+        steps=steps,
+        charts=make_charts(metrics, steps),
+        difficulties=DIFFICULTIES,
+        supply=tabulate_supply(metrics["selection"], targets),
+        size=explain_size(metrics["selection"], targets, metrics["usable"]),
+        targets=list_targets(targets),
+        reasons=list_codes("reason", reasons, pick_examples(left_out, most=_EXAMPLES)),
+        flags=list_codes("flag", flags, pick_examples(selected, most=_EXAMPLES)),
+        silent=[
+            {"name": code, "meaning": meaning}
+            for code, meaning in EXPLANATIONS.items()
+            if not reasons.get(code) and not flags.get(code)
+        ],
+        filters=make_filters(sorted({row["database"] for row in rows}), reasons, flags),
+        shown=len(rows),
+    )
+    with replace_file(OUT) as file:
+        file.write(page)
+    log.info("%d of %d questions, %s", len(rows), metrics["loaded"], format_size(len(page)))
+
+
+if __name__ == "__main__":
+    main()

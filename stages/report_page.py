@@ -1,0 +1,96 @@
+"""One page that works from disk: everything it needs is in it, and it may not ask for more.
+
+A policy in the page (Content-Security-Policy) lets the one script run whose hash it names, and
+forbids every request. What a question contains is only ever text: the template escapes it, and the
+script reads it from JSON that holds no `<`.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+_ESCAPES = {character: f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
+_EXPORTS = re.compile(r"\bexport\{(?P<names>[^{}]*)\};?")
+_DEFAULT = re.compile(r"(?:^|,)(?P<name>[\w$]+) as default(?:,|$)")
+
+
+def embed_json(value: Any) -> str:
+    """JSON that may stand in a script element: no character of it ends the element.
+
+    >>> embed_json(["</script>", "a & b"])
+    '["\\\\u003c/script\\\\u003e","a \\\\u0026 b"]'
+    """
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.translate(str.maketrans(_ESCAPES))
+
+
+def read_datatables() -> str:
+    """DataTables as itables bundles it for pages without a network, as `const DataTable`.
+
+    Raises:
+        ValueError: where the bundle is not the module that this was written for.
+    """
+    from importlib.resources import files
+
+    bundle = files("itables").joinpath("html", "dt_bundle.js").read_text(encoding="utf-8")
+    exports = _EXPORTS.findall(bundle)
+    default = _DEFAULT.search(exports[0]) if len(exports) == 1 else None
+    if default is None:
+        raise ValueError("itables: expected a module with one default export, DataTable")
+    return _EXPORTS.sub(f"const DataTable={default['name']};", bundle)
+
+
+def make_script() -> str:
+    """The page's script: DataTables, and in a block of its own what is ours.
+
+    Raises:
+        ValueError: where the script would end its own element.
+    """
+    ours = (TEMPLATES / "report.js").read_text(encoding="utf-8")
+    # A comment opened by a string or a pattern would swallow the end of the element.
+    script = f"{read_datatables()}\n{{\n{ours}}}\n".replace("<!--", r"<\!--")
+    if re.search(r"</script|\r|\0", script, re.IGNORECASE):
+        raise ValueError("The report's script holds </script, a carriage return or NUL")
+    return script
+
+
+def hash_script(script: str) -> str:
+    """The source expression that lets a script run.
+
+    >>> hash_script("")
+    "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
+    """
+    digest = hashlib.sha256(script.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def render_page(payload: dict[str, Any], **facts: Any) -> bytes:
+    """The page: `facts` fill the template, `payload` is what the table shows."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["count"] = lambda number: f"{number:,}"
+    environment.filters["percent"] = lambda share: f"{100 * share:.1f}".removesuffix(".0") + " %"
+    script = make_script()
+    page = environment.get_template("report.html.j2").render(
+        **facts,
+        style=(TEMPLATES / "report.css").read_text(encoding="utf-8"),
+        script=script,
+        script_hash=hash_script(script),
+        payload=embed_json(payload),
+    )
+    # UTF-8 has no lone surrogates: escaped, they stay what they are in JSON, and visible elsewhere.
+    return page.encode(errors="backslashreplace")

@@ -1,0 +1,198 @@
+// The table of all questions. Text is only ever set as text: nothing here parses HTML, and what
+// DataTables caches for its search is escaped, since it decodes entities through innerHTML.
+const payload = JSON.parse(document.getElementById("payload").textContent);
+const rows = payload.rows.map((values) =>
+  Object.fromEntries(payload.columns.map((name, index) => [name, values[index]])),
+);
+const form = document.querySelector(".filters");
+const search = document.getElementById("search");
+const selects = [...form.querySelectorAll("select")];
+
+function make(tag, properties = {}, ...children) {
+  const element = Object.assign(document.createElement(tag), properties);
+  element.append(...children);
+  return element;
+}
+
+const escapeText = (text) =>
+  text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+const codesOf = (row) => [...new Set(row.findings.map(([code]) => code))];
+const outcomeOf = (row) => (row.reason === null ? "selected" : "left out");
+
+// --- what a row looks like
+
+function showQuestion(cell, row) {
+  const button = make("button", { type: "button", className: "open", textContent: row.question });
+  button.setAttribute("aria-expanded", "false");
+  const brief = [row.database, row.split, row.difficulty, row.answer_type].filter(Boolean);
+  const outcome = make("span", { className: "outcome" });
+  showOutcome(outcome, row);
+  cell.append(button, make("span", { className: "brief" }, `${brief.join(", ")}, `, outcome));
+}
+
+function showOutcome(cell, row) {
+  const codes = codesOf(row).join(", ");
+  if (row.reason !== null) {
+    cell.append(make("span", { className: "left-out" }, "left out: ", make("code", {}, codes)));
+    return;
+  }
+  cell.append("selected");
+  if (codes) cell.append(" ", make("span", { className: "codes" }, "flag: ", make("code", {}, codes)));
+}
+
+function showCell(value) {
+  if (value === null) return make("td", { className: "null" }, "NULL");
+  if (typeof value !== "string") return make("td", { className: "numeric" }, String(value));
+  if (value === "") return make("td", { className: "null" }, "empty text");
+  return make("td", {}, value);
+}
+
+function showAnswer(answer) {
+  if (answer === null) return [make("p", {}, "none")];
+  if (answer.count === 0) return [make("p", {}, "no row")];
+  const lines = answer.rows.map((cells) => make("tr", {}, ...cells.map(showCell)));
+  const box = make("div", { className: "answer" }, make("table", {}, make("tbody", {}, ...lines)));
+  box.tabIndex = 0;
+  box.setAttribute("role", "region");
+  box.setAttribute("aria-label", "Gold answer");
+  if (answer.count === lines.length) return [box];
+  const all = answer.count.toLocaleString("en");
+  return [box, make("p", {}, `The first ${lines.length} of ${all} rows.`)];
+}
+
+function showFinding([code, evidence]) {
+  const pairs = evidence.map(([name, text]) =>
+    make("div", {}, make("dt", {}, name), make("dd", {}, text)),
+  );
+  const meaning = make("p", { className: "finding" }, make("code", {}, code));
+  meaning.append(` ${payload.meanings[code]}`);
+  return pairs.length ? [meaning, make("dl", {}, ...pairs)] : [meaning];
+}
+
+function showDetails(row) {
+  const box = make("div", { className: "details" });
+  box.append(make("h3", {}, "Gold SQL"), make("pre", {}, make("code", {}, row.sql)));
+  const kind = row.answer_type === null ? "" : `, ${row.answer_type}`;
+  box.append(make("h3", {}, `Gold answer${kind}`), ...showAnswer(row.answer));
+  if (row.findings.length) {
+    box.append(make("h3", {}, row.reason === null ? "Flags" : "Why it is left out"));
+    box.append(...row.findings.flatMap(showFinding));
+  }
+  const facts = [
+    row.id,
+    row.tables.length ? `tables ${row.tables.join(", ")}` : null,
+    row.hardness === null ? null : `hardness ${row.hardness}`,
+    row.is_ordered ? "the order of rows matters" : null,
+    row.source,
+  ];
+  box.append(make("p", { className: "facts" }, facts.filter(Boolean).join(" · ")));
+  return box;
+}
+
+// --- the table
+
+const levels = { easy: 1, medium: 2, hard: 3 };
+const column = (title, data, width, extra = {}) => ({
+  title,
+  data,
+  width,
+  className: "wide",
+  type: "string",
+  searchable: false,
+  render: (value) => escapeText(value ?? ""),
+  createdCell: (cell, value) => {
+    cell.textContent = value ?? "none";
+  },
+  ...extra,
+});
+const table = new DataTable("#table", {
+  data: rows,
+  columns: [
+    column("Question", "question", "auto", {
+      className: "",
+      searchable: true,
+      render: (value, kind, row) =>
+        escapeText(kind === "filter" ? `${value} ${row.sql} ${row.id}` : value),
+      createdCell: (cell, value, row) => {
+        cell.textContent = "";
+        showQuestion(cell, row);
+      },
+    }),
+    column("Database", "database", "11rem"),
+    column("Split", "split", "5rem"),
+    column("Difficulty", "difficulty", "7rem", {
+      type: "num",
+      render: (value, kind) => (kind === "sort" || kind === "type" ? (levels[value] ?? 0) : ""),
+    }),
+    column("Answer", "answer_type", "6.5rem"),
+    column("Outcome", outcomeOf, "13rem", {
+      render: (value, kind, row) => escapeText(`${value} ${codesOf(row).join(" ")}`),
+      createdCell: (cell, value, row) => {
+        cell.textContent = "";
+        showOutcome(cell, row);
+      },
+    }),
+  ],
+  autoWidth: false,
+  deferRender: true,
+  order: [],
+  pageLength: 20,
+  pagingType: "simple_numbers",
+  layout: { topStart: "info", topEnd: null, bottomStart: null, bottomEnd: "paging" },
+  language: {
+    info: "Questions _START_ to _END_ of _TOTAL_",
+    infoEmpty: "No question",
+    infoFiltered: "(_MAX_ in this table)",
+    thousands: ",",
+    zeroRecords: "No question matches. Clear the filters, or search for less.",
+    paginate: { previous: "Previous", next: "Next" },
+  },
+});
+table.table().node().hidden = false;
+form.hidden = false;
+
+function toggle(line) {
+  const row = table.row(line);
+  const isOpening = !row.child.isShown();
+  if (isOpening) row.child(showDetails(row.data()), "details-row").show();
+  else row.child.remove();
+  line.classList.toggle("has-details", isOpening);
+  line.querySelector(".open").setAttribute("aria-expanded", String(isOpening));
+}
+
+table.table().body().addEventListener("click", (event) => {
+  const line = event.target.closest("tr");
+  const isOfARow = line !== null && line.querySelector(":scope > td > .open") !== null;
+  if (isOfARow && String(getSelection()) === "") toggle(line);
+});
+
+// --- search and filters
+
+const matches = {
+  database: (row, value) => row.database === value,
+  split: (row, value) => row.split === value,
+  difficulty: (row, value) => row.difficulty === value,
+  answer_type: (row, value) => row.answer_type === value,
+  outcome: (row, value) => outcomeOf(row) === value,
+  code: (row, value) => codesOf(row).includes(value),
+};
+
+function draw() {
+  table.search(search.value).draw();
+}
+
+table.search.fixed("filters", (text, row) =>
+  selects.every(({ dataset, value }) => value === "" || matches[dataset.key](row, value)),
+);
+search.addEventListener("input", DataTable.util.debounce(draw, 150));
+for (const select of selects) select.addEventListener("change", draw);
+form.addEventListener("submit", (event) => event.preventDefault());
+form.addEventListener("reset", () => setTimeout(draw));
+
+for (const link of document.querySelectorAll("a[data-code]")) {
+  link.addEventListener("click", () => {
+    form.reset();
+    document.getElementById("filter-code").value = link.dataset.code;
+    draw();
+  });
+}
