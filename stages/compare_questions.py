@@ -13,7 +13,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from stages.dossier import Answered, read_answered
+from stages.dossier import Answered, read_answered, read_curated_exclusion
 from stages.inspection import Finding, encode_findings
 from stages.log import list_counts, start_log
 from stages.params import read_params
@@ -29,8 +29,9 @@ SCHEMAS_PATH = Path("data/interim/schemas.jsonl")
 OUT = Path("data/interim/set_flags.jsonl")
 
 
-def make_record(answered: Answered) -> SetRecord:
-    """What is compared of a question that has an answer."""
+def make_record(answered: Answered, *, has_answer: bool = True) -> SetRecord:
+    """What is compared of a question that has an answer; that of an empty one if not has_answer,
+    which costs less."""
     source, outcome, parsed, audit = answered
     return make_set_record(
         question_id=source["question_id"],
@@ -39,16 +40,22 @@ def make_record(answered: Answered) -> SetRecord:
         question_text=source["question_text"],
         canonical_sql=parsed.get("canonical_sql", ""),
         template=parsed.get("template", ""),
-        gold_answer=outcome["gold_answer"],
+        gold_answer=outcome["gold_answer"] if has_answer else [],
         order_matters=audit["order_matters"],
     )
 
 
 def read_records(split: str | None = None) -> Iterator[SetRecord]:
-    """The records of all questions that have an answer, or of those of one split."""
+    """The records of all questions that have an answer; or of those of one split, without the
+    answers, at which nobody looks across splits.
+
+    What a curator excluded is left out: a question must not fall with a wrong one that it repeats.
+    """
     for answered in read_answered():
-        if answered.audit is not None and split in (None, answered.source["split"]):
-            yield make_record(answered)
+        if answered.audit is None or read_curated_exclusion(answered.source) is not None:
+            continue
+        if split in (None, answered.source["split"]):
+            yield make_record(answered, has_answer=split is None)
 
 
 def read_prints() -> Iterator[SchemaPrint]:

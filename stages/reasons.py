@@ -9,7 +9,7 @@ from enum import StrEnum
 
 
 class Reason(StrEnum):
-    """Why gold SQL gave no answer that could be kept."""
+    """Why a question is set aside, whatever policies say."""
 
     SQL_ERROR = "sql_error"
     NOT_A_SELECT = "not_a_select"
@@ -28,6 +28,7 @@ class Reason(StrEnum):
     NULL_ANSWER = "null_answer"
     UNPARSABLE_SQL = "unparsable_sql"
     WORKER_DIED = "worker_died"
+    EXCLUDED_BY_CURATOR = "excluded_by_curator"
     NOT_SELECTED = "not_selected"
 
 

@@ -1,6 +1,6 @@
 """Templates of queries: canonical text without literals, names of tables and names of columns.
 
-What canonical SQL sorts by its text is sorted by its shape here (and by name only among equals), and
+What canonical SQL sorts by its text is sorted by its shape here (and by name only among equals);
 names are numbered at the end, in the order in which they appear.
 """
 
