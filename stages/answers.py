@@ -85,6 +85,8 @@ def answers_match(expected: Any, actual: Any, *, ordered: bool, rel_tol: float =
     left, right = answer_rows(expected), answer_rows(actual)
     if len(left) != len(right):
         return False
+    if left == right and _list_types(left) == _list_types(right):
+        return True  # nearly always, and much faster
     if ordered:
         return all(_rows_match(*pair, rel_tol) for pair in zip(left, right, strict=True))
     groups: dict[Any, tuple[list[Any], list[Any]]] = defaultdict(lambda: ([], []))
@@ -93,6 +95,10 @@ def answers_match(expected: Any, actual: Any, *, ordered: bool, rel_tol: float =
             exact, floats = _take_apart(row)
             groups[exact][side].append(floats)
     return all(_floats_match(*group, rel_tol) for group in groups.values())
+
+
+def _list_types(rows: list[tuple[Any, ...]]) -> list[type]:
+    return [type(value) for row in rows for value in row]
 
 
 def _take_apart(row: tuple[Any, ...]) -> tuple[Any, tuple[float, ...]]:

@@ -20,13 +20,13 @@ from stages.fingerprints import read_database_hashes
 from stages.guard import GuardedDatabase, Limits
 from stages.log import list_counts, start_log
 from stages.params import read_params
-from stages.query_audit import Thresholds, audit_query
+from stages.probes.query_audit import Thresholds, audit_query
+from stages.probes.shuffles import Shuffles
 from stages.query_shards import DatabaseWork, Outcome, QueryRun, Task
 from stages.reasons import Flag
-from stages.records import hash_file, hash_value, read_jsonl
+from stages.records import hash_value, read_jsonl
 from stages.schema import Schema, decode_schema
 from stages.shards import JOURNAL_DIRECTORY, ShardDirectory, read_shards
-from stages.shuffles import Shuffles
 
 SPLITS_PATH = Path("data/interim/splits.jsonl")
 SCHEMAS_PATH = Path("data/interim/schemas.jsonl")

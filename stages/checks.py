@@ -18,10 +18,10 @@ from stages.answers import (
     classify_answer_type,
     shape_answer,
 )
-from stages.cells import read_share
 from stages.guard import GuardedDatabase, Limits
 from stages.question import DIFFICULTIES, EVAL, FIELDS, SPLITS
-from stages.targets import Targets
+from stages.selection.cells import read_share
+from stages.selection.targets import Targets
 
 Record = dict[str, Any]
 Execute = Callable[[str, str, str], Any]  # question_id, database_name, gold_sql -> answer

@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from stages.dossier import Answered, read_answered, read_curated_exclusion
-from stages.inspection import Finding, encode_findings
 from stages.log import list_counts, start_log
 from stages.params import read_params
+from stages.probes.inspection import Finding, encode_findings
+from stages.probes.schema_twins import SchemaPrint, find_schema_twins, print_schema
+from stages.probes.set_probes import Findings, find_across_splits, find_in_database
+from stages.probes.set_records import SetRecord, make_set_record
 from stages.question import EVAL, TRAIN
 from stages.records import read_jsonl, write_jsonl
 from stages.schema import decode_schema
-from stages.schema_twins import SchemaPrint, find_schema_twins, print_schema
-from stages.set_probes import Findings, find_across_splits, find_in_database
-from stages.set_records import SetRecord, make_set_record
 
 SPLITS_PATH = Path("data/interim/splits.jsonl")
 SCHEMAS_PATH = Path("data/interim/schemas.jsonl")

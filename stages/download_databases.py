@@ -11,21 +11,26 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
-from stages.corpora import parse_corpus, parse_limits, read_spider
-from stages.database_sources import DatabaseSource, locate_databases, make_databases, name_failure
-from stages.databases import check_database, check_db_ids, locate_database, open_database
-from stages.hub import Limits
-from stages.log import format_size, start_log
-from stages.manifest import (
+from stages.corpus.corpora import parse_corpus, parse_limits, read_spider
+from stages.corpus.database_sources import (
+    DatabaseSource,
+    locate_databases,
+    make_databases,
+    name_failure,
+)
+from stages.corpus.databases import check_database, check_db_ids, locate_database, open_database
+from stages.corpus.hub import Limits
+from stages.corpus.manifest import (
     describe_database,
     find_current,
     read_manifest,
     remove_foreign_entries,
 )
+from stages.corpus.source_questions import list_db_ids
+from stages.log import format_size, start_log
 from stages.params import read_params
 from stages.records import write_json, write_jsonl
 from stages.schema import encode_schema, read_schema
-from stages.source_questions import list_db_ids
 
 DATABASES_DIR = Path("data/databases")
 MANIFEST_PATH = DATABASES_DIR / "manifest.json"

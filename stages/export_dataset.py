@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from stages.dossier import read_dossiers
-from stages.huggingface import make_row, write_card, write_parquet
+from stages.exports.huggingface import make_row, write_card, write_parquet
+from stages.exports.statistics import describe_question, make_metrics, make_plots, tabulate
 from stages.log import start_log
 from stages.params import read_params
 from stages.question import SPLITS
 from stages.reasons import Flag
 from stages.records import encode_json, read_jsonl, replace_file, write_json, write_jsonl
-from stages.statistics import describe_question, make_metrics, make_plots, tabulate
 
 INTERIM = Path("data/interim")
 SELECTION = INTERIM / "selection"

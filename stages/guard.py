@@ -130,7 +130,7 @@ class GuardedDatabase:
         self.path = path
         self.limits = limits or Limits()
         self._sql = ""
-        self._views_sql = ""
+        self._views: dict[str, str] = {}
         self._denied: list[tuple[int, str | None, str | None]] = []
         uri = path.absolute().as_uri() + "?mode=ro&immutable=1"
         # A cached statement would not be authorized again.
@@ -149,7 +149,7 @@ class GuardedDatabase:
         connection.execute(f"PRAGMA hard_heap_limit = {limits.max_heap_bytes}").fetchall()
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA temp_store = MEMORY")  # bounded by the heap, unlike a disk
-        self._views_sql = _read_views(connection)  # the first to read the file
+        self._views = _read_views(connection)  # the first to read the file
         for function in ("json_each", "json_tree"):  # connect before the right to do so is gone
             with contextlib.suppress(sqlite3.OperationalError):  # a table may have the name
                 connection.execute(f"SELECT 1 FROM {function}('[]')").fetchall()
@@ -238,7 +238,7 @@ class GuardedDatabase:
         if action == sqlite3.SQLITE_FUNCTION:
             name = (second or "").lower()
             is_allowed = name not in _REFUSED_FUNCTIONS and not (
-                name in _CLOCK_FUNCTIONS and self._reads_clock(is_inside=inside is not None)
+                name in _CLOCK_FUNCTIONS and self._reads_clock(inside)
             )
         else:
             is_allowed = action in _ALLOWED_ACTIONS
@@ -247,9 +247,11 @@ class GuardedDatabase:
         self._denied.append((action, first, second))
         return sqlite3.SQLITE_DENY
 
-    def _reads_clock(self, *, is_inside: bool) -> bool:
-        """Whether the query, or a view if a call stands inside one, spells out how."""
-        sql = self._sql + self._views_sql if is_inside else self._sql
+    def _reads_clock(self, inside: str | None) -> bool:
+        """Whether the query, or the view that a call stands inside, spells out how."""
+        sql = self._sql
+        if inside is not None:  # a view; or a subquery or CTE, which may stand in any view
+            sql += self._views.get(inside.lower(), "\n".join(self._views.values()))
         spoken = _TEXT_OR_COMMENT.sub(lambda found: found[1] or " ", sql)
         return _READS_CLOCK.search(spoken) is not None
 
@@ -302,12 +304,12 @@ _ACTION_NAMES = {
 }
 
 
-def _read_views(connection: sqlite3.Connection) -> str:
-    """The SQL of all views, one after another."""
-    connection.text_factory = bytes  # it need not be UTF-8
-    rows = connection.execute("SELECT sql FROM sqlite_master WHERE type = 'view'").fetchall()
+def _read_views(connection: sqlite3.Connection) -> dict[str, str]:
+    """The SQL of each view by its name in lower case."""
+    connection.text_factory = lambda text: text.decode(errors="replace")  # it need not be UTF-8
+    rows = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'view'").fetchall()
     connection.text_factory = str
-    return "".join(f"\n{sql.decode(errors='replace')}" for (sql,) in rows)
+    return {name.lower(): f"\n{sql}" for name, sql in rows}
 
 
 def _first_keyword(sql: str) -> str:

@@ -10,13 +10,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from stages.corpora import SOURCE_SPLITS, Corpus, parse_corpus, parse_limits, read_spider
-from stages.corrections import CORRECTIONS_DIR, apply_corrections, read_corrections
-from stages.hub import Limits
+from stages.corpus.corpora import SOURCE_SPLITS, Corpus, parse_corpus, parse_limits, read_spider
+from stages.corpus.corrections import CORRECTIONS_DIR, apply_corrections, read_corrections
+from stages.corpus.hub import Limits
+from stages.corpus.source_questions import SourceQuestion, choose_db_ids, read_source_questions
 from stages.log import list_counts, start_log
 from stages.params import read_params
 from stages.records import write_jsonl
-from stages.source_questions import SourceQuestion, choose_db_ids, read_source_questions
 
 QUESTIONS_PATH = Path("data/interim/questions.jsonl")
 

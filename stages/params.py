@@ -9,10 +9,12 @@ from typing import Any
 import yaml
 
 PARAMS_PATH = Path("params.yaml")
+# The same in C, where PyYAML was built with it.
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def look_up(params: dict[str, Any], key: str, *, where: Path = PARAMS_PATH) -> Any:
-    """The value of a dotted key, in which `${name}` stands for the value of another, as in dvc.yaml.
+    """The value of a dotted key; in it `${name}` stands for the value of another, as in dvc.yaml.
 
     >>> look_up({"corpus": "sample", "corpora": {"sample": {"db_list": "all"}}},
     ...         "corpora.${corpus}.db_list")
@@ -44,5 +46,5 @@ def read_params(*keys: str, path: Path = PARAMS_PATH) -> list[Any]:
     if not path.is_file():
         raise FileNotFoundError(f"No {path.absolute()}: run stages from the project's root")
     with path.open(encoding="utf-8") as file:
-        params = yaml.safe_load(file)
+        params = yaml.load(file, _LOADER)
     return [look_up(params, key, where=path) for key in keys]

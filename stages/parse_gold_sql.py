@@ -13,15 +13,15 @@ from typing import Any, NamedTuple
 import sqlglot
 from sqlglot import exp
 
-from stages.canonical import canonical_sql, sql_template
-from stages.hardness import classify_hardness
 from stages.log import list_counts, start_log
 from stages.params import read_params
-from stages.query_parts import find_cte
 from stages.reasons import Reason
 from stages.records import read_jsonl, write_jsonl
 from stages.schema import Schema, decode_schema
-from stages.sql_features import list_features
+from stages.sql.canonical import canonical_sql, sql_template
+from stages.sql.features import list_features
+from stages.sql.hardness import classify_hardness
+from stages.sql.query_parts import find_cte
 from stages.workers import count_workers, map_unordered
 
 SPLITS_PATH = Path("data/interim/splits.jsonl")

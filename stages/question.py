@@ -15,3 +15,4 @@ FIELDS = (
 )
 SPLITS = TRAIN, EVAL = ("train", "eval")
 DIFFICULTIES = EASY, MEDIUM, HARD = ("easy", "medium", "hard")
+HARDNESS_LEVELS = ("easy", "medium", "hard", "extra")  # Spider's own; in the sidecar

@@ -15,13 +15,13 @@ from typing import Any
 
 from stages.answers import ANSWER_TYPES
 from stages.dossier import read_dossiers
-from stages.explanations import EXPLANATIONS
 from stages.log import format_size, start_log
 from stages.params import read_params
 from stages.question import DIFFICULTIES, SPLITS
 from stages.reasons import Reason
 from stages.records import read_jsonl, replace_file
-from stages.report_figures import (
+from stages.report.explanations import EXPLANATIONS
+from stages.report.figures import (
     draw_answer_types,
     draw_databases,
     draw_funnel,
@@ -30,9 +30,9 @@ from stages.report_figures import (
     draw_supply,
     draw_tables,
 )
-from stages.report_numbers import explain_size, list_codes, tabulate_supply, trace_steps
-from stages.report_page import render_page
-from stages.report_questions import choose_ids, find_verdict, make_rows, pick_examples
+from stages.report.numbers import explain_size, list_codes, tabulate_supply, trace_steps
+from stages.report.page import render_page
+from stages.report.questions import choose_ids, find_verdict, make_rows, pick_examples
 
 PRODUCT = Path("data/questions")
 METRICS = Path("metrics/dataset.json")

@@ -12,13 +12,13 @@ from stages.dossier import Dossier, read_curated_exclusion, read_dossiers
 from stages.fingerprints import read_database_hashes
 from stages.log import list_counts, start_log
 from stages.params import read_params
-from stages.policies import Policy, find_exclusion, keep_reported, read_policies
 from stages.question import FIELDS
 from stages.reasons import Flag, Reason
 from stages.records import encode_json, hash_value, replace_file, write_json
-from stages.selection import Candidate, cap_paraphrases, pick
-from stages.supply import check_size, describe_supply, summarize
-from stages.targets import Cell, Group, Solution, Targets, count_cells, find_largest
+from stages.selection.picks import Candidate, cap_paraphrases, pick
+from stages.selection.policies import Policy, find_exclusion, keep_reported, read_policies
+from stages.selection.supply import check_size, describe_supply, summarize
+from stages.selection.targets import Cell, Group, Solution, Targets, count_cells, find_largest
 
 DATABASES = Path("data/databases")
 OUT = Path("data/interim/selection")

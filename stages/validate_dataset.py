@@ -34,7 +34,7 @@ from stages.log import start_log
 from stages.params import read_params
 from stages.question import SPLITS
 from stages.records import hash_file, read_jsonl, write_json
-from stages.targets import Targets
+from stages.selection.targets import Targets
 
 INTERIM = Path("data/interim")
 SELECTION = INTERIM / "selection"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import sqlite3
 import threading
@@ -13,16 +14,22 @@ from dataclasses import dataclass, field
 class Watchdog:
     """Interrupts a connection whose query is past its deadline, from a thread of its own.
 
+    A single step may heed no interrupt and last for hours: printf('%.2000000000c', 'x') counts to
+    its precision, as often as the format has it. After patience_s more such a query ends its
+    process, if that is a worker (whose run goes on without the query), and only then.
+
     One query at a time: a process that executes several at once needs a watchdog for each.
     """
 
     interval_s: float = 0.25
+    patience_s: float = 5.0
     pid: int = 0
     watched: tuple[sqlite3.Connection, float] | None = None
     has_fired: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def watch(self, connection: sqlite3.Connection, seconds: float) -> None:
+        """Interrupt the connection's query in so many seconds, unless released before."""
         if self.pid != os.getpid():  # threads do not survive a fork
             self.pid = os.getpid()
             self.lock = threading.Lock()
@@ -32,16 +39,21 @@ class Watchdog:
             self.has_fired = False
             self.watched = (connection, time.monotonic() + seconds)
 
-    def release(self) -> bool:
-        """Stop watching; whether the deadline had passed."""
+    def release(self) -> None:
+        """Stop watching."""
         with self.lock:
             self.watched = None
-            return self.has_fired
 
     def _run(self) -> None:
         while True:
             time.sleep(self.interval_s)
             with self.lock:
-                if self.watched is not None and time.monotonic() > self.watched[1]:
+                if self.watched is None:
+                    continue
+                connection, deadline = self.watched
+                overdue_s = time.monotonic() - deadline
+                if overdue_s > 0:
                     self.has_fired = True
-                    self.watched[0].interrupt()
+                    connection.interrupt()
+                if overdue_s > self.patience_s and multiprocessing.parent_process() is not None:
+                    os._exit(1)

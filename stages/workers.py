@@ -36,7 +36,8 @@ def count_workers(workers: int) -> int:
 def map_unordered(
     function: Callable[[Task], Result], tasks: Iterable[Task], *, workers: int
 ) -> Generator[tuple[Task, Result | None], None, None]:
-    """Each task with its result, in the order of completion; None where it killed two workers.
+    """Each task with its result, in the order of completion; None where it killed a worker
+    that it had for itself.
 
     An exception that the function raises ends the run. Tasks are taken as they are needed. When
     the generator is closed, or ended by an exception, its processes are gone.
@@ -92,7 +93,7 @@ def _map_in_pool(
         done, _ = wait(pending, return_when=FIRST_COMPLETED)
         if any(isinstance(future.exception(), BrokenProcessPool) for future in done):
             return False
-        for future in done:
+        for future in sorted(done, key=lambda future: future.exception() is not None):
             yield pending.pop(future), future.result()
 
 

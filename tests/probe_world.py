@@ -6,7 +6,7 @@ from pathlib import Path
 from sqlglot import parse_one
 
 from stages.guard import GuardedDatabase
-from stages.inspection import Finding, Inspection
+from stages.probes.inspection import Finding, Inspection
 from stages.schema import Schema, read_schema
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stages.bare_columns import find_bare_column
+from stages.probes.bare_columns import find_bare_column
 from tests.probe_world import ProbeWorld
 
 WORLD = """

@@ -15,8 +15,8 @@ from sqlglot import parse_one
 from sqlglot.errors import SqlglotError
 
 from stages.answers import answers_match, shape_answer
-from stages.canonical import canonical_sql, spell_plainly, sql_template
 from stages.schema import Schema, read_schema
+from stages.sql.canonical import canonical_sql, spell_plainly, sql_template
 
 WORLD = """
 CREATE TABLE harbour (id INTEGER PRIMARY KEY, Name TEXT, country TEXT, depth REAL);

@@ -18,7 +18,7 @@ from stages.checks import (
     execute_on,
 )
 from stages.question import FIELDS
-from stages.targets import Targets
+from stages.selection.targets import Targets
 
 SHARES = {"easy": 0.4, "medium": 0.4, "hard": 0.2}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stages.classify_difficulty import check_levels, classify_difficulty
-from stages.hardness import HARDNESS_LEVELS
+from stages.sql.hardness import HARDNESS_LEVELS
 from tests.worlds import World
 
 LEVELS = {"easy": "easy", "medium": "medium", "hard": "hard", "extra": "hard"}

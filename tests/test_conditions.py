@@ -2,7 +2,7 @@
 
 import pytest
 
-from stages.conditions import find_vacuous_condition
+from stages.probes.conditions import find_vacuous_condition
 from tests.probe_world import ProbeWorld
 
 WORLD = """
@@ -78,7 +78,7 @@ DECISIVE = [
     "SELECT id FROM ship WHERE year BETWEEN 1900 AND 2000",  # one bound is idle, the pair is not
     "SELECT id FROM ship WHERE flag < 'ZZ'",  # it drops the NULL
     "SELECT id FROM ship WHERE name IS NOT NULL AND flag IS NULL",
-    "SELECT s.id FROM ship s LEFT JOIN \"log book\" b ON b.ship_id = s.id WHERE b.ship_id IS NULL",
+    'SELECT s.id FROM ship s LEFT JOIN "log book" b ON b.ship_id = s.id WHERE b.ship_id IS NULL',
     "SELECT s.id FROM ship s LEFT JOIN \"log book\" b ON b.ship_id = s.id WHERE b.day > '1900'",
     "SELECT n FROM (SELECT max(year) AS n FROM ship GROUP BY flag) WHERE n > 1900",
     "SELECT s.n FROM (SELECT year AS n FROM ship WHERE year > 2000) AS s WHERE s.n > 1000",

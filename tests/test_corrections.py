@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stages import load_questions
-from stages.corpora import parse_corpus
-from stages.corrections import CORRECTIONS_DIR, apply_corrections, read_corrections
+from stages.corpus.corpora import parse_corpus
+from stages.corpus.corrections import CORRECTIONS_DIR, apply_corrections, read_corrections
 from stages.dossier import read_curated_exclusion
 from stages.records import read_jsonl
 from tests.report_world import ROOT, run_stages, write_corpus, write_params

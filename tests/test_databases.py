@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stages.databases import (
+from stages.corpus.databases import (
     check_database,
     check_db_id,
     check_db_ids,
@@ -16,7 +16,7 @@ from stages.databases import (
     open_database,
     replace_database,
 )
-from stages.text_databases import build_database
+from stages.corpus.text_databases import build_database
 
 TEXT = """-- a shop
 CREATE TABLE shop (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, rent REAL, share NUMERIC);

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stages.literals import find_double_quoted_literal
+from stages.probes.literals import find_double_quoted_literal
 from tests.probe_world import ProbeWorld
 
 WORLD = """

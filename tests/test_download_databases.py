@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from stages import download_databases
-from stages.corpora import parse_corpus, suggest_names
+from stages.corpus.corpora import parse_corpus, suggest_names
 from stages.download_databases import download_spider_databases
 from tests.hub_server import run_hubs
 
@@ -467,7 +467,7 @@ def test_bare_call_fetches_spider_as_params_describe_it(start, tmp_path, monkeyp
     limits = {"attempts": 1, "backoff_s": 0, "deadline_s": 30}
     entry = {"spider": hub_entry(world, "archive")}
     params.write_text(yaml.safe_dump({"corpora": entry, "download": limits}))
-    monkeypatch.setattr("stages.corpora.PROJECT_PARAMS", params)
+    monkeypatch.setattr("stages.corpus.corpora.PROJECT_PARAMS", params)
     output_dir = tmp_path / "deep" / "out"
     paths = download_spider_databases(["shop", "farm"], output_dir)
     assert paths == {name: output_dir / name / f"{name}.sqlite" for name in ("farm", "shop")}

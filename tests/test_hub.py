@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from stages.hub import HubError, Limits, fetch_file, resolve_revision
+from stages.corpus.hub import HubError, Limits, fetch_file, resolve_revision
 from tests.hub_server import run_hubs
 
 OLD, NEW = "a" * 40, "b" * 40

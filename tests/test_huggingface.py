@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stages.huggingface import make_row, write_card, write_parquet
+from stages.exports.huggingface import make_row, write_card, write_parquet
 from stages.question import FIELDS
 from tests.worlds import World
 

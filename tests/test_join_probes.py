@@ -2,8 +2,8 @@
 
 import pytest
 
-from stages.joins import find_join_not_on_key
-from stages.products import find_cross_join
+from stages.probes.joins import find_join_not_on_key
+from stages.probes.products import find_cross_join
 from tests.probe_world import ProbeWorld
 
 WORLD = """

@@ -7,10 +7,10 @@ import pytest
 import yaml
 
 from stages import load_questions
-from stages.corpora import parse_corpus
-from stages.hub import Limits
+from stages.corpus.corpora import parse_corpus
+from stages.corpus.hub import Limits
+from stages.corpus.source_questions import list_db_ids
 from stages.load_questions import load_spider_questions
-from stages.source_questions import list_db_ids
 from tests.hub_server import run_hubs
 
 COMMIT, OTHER = "1" * 40, "2" * 40
@@ -300,7 +300,7 @@ def test_bare_call_loads_spider_as_params_describe_it(start, tmp_path, monkeypat
     }
     path = tmp_path / "params.yaml"
     path.write_text(yaml.safe_dump(params))
-    monkeypatch.setattr("stages.corpora.PROJECT_PARAMS", path)
+    monkeypatch.setattr("stages.corpus.corpora.PROJECT_PARAMS", path)
     records = load_spider_questions(["farm"])
     assert [record["source"]["corpus"] for record in records] == ["spider"]
 

@@ -3,8 +3,8 @@
 import pytest
 from sqlglot import parse_one
 
-from stages.inspection import Inspection
-from stages.nondeterminism import find_nondeterministic_function
+from stages.probes.inspection import Inspection
+from stages.probes.nondeterminism import find_nondeterministic_function
 from tests.probe_world import ProbeWorld
 
 WORLD = """

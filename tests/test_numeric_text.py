@@ -2,7 +2,7 @@
 
 import pytest
 
-from stages.numeric_text import find_numeric_text_order
+from stages.probes.numeric_text import find_numeric_text_order
 from tests.probe_world import ProbeWorld
 
 WORLD = """

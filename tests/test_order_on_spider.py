@@ -20,16 +20,16 @@ from pathlib import Path
 import pytest
 import sqlglot
 
-from stages.bare_columns import find_bare_column
 from stages.guard import GuardedDatabase, QueryError
-from stages.inspection import Inspection
-from stages.nondeterminism import find_nondeterministic_function
-from stages.numeric_text import find_numeric_text_order
-from stages.order_probes import find_order_findings, is_order_certain
+from stages.probes.bare_columns import find_bare_column
+from stages.probes.inspection import Inspection
+from stages.probes.nondeterminism import find_nondeterministic_function
+from stages.probes.numeric_text import find_numeric_text_order
+from stages.probes.order_probes import find_order_findings, is_order_certain
+from stages.probes.row_order import find_row_order_dependent
+from stages.probes.shuffles import Shuffles
 from stages.reasons import Flag
-from stages.row_order import find_row_order_dependent
 from stages.schema import read_schema
-from stages.shuffles import Shuffles
 
 pytestmark = pytest.mark.skipif(
     "SPIDER_ROOT" not in os.environ, reason="SPIDER_ROOT names no Spider release"

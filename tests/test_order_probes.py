@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stages.order_probes import find_order_findings, is_order_certain
+from stages.probes.order_probes import find_order_findings, is_order_certain
 from stages.reasons import Flag
 from tests.probe_world import ProbeWorld
 

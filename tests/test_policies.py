@@ -7,8 +7,8 @@ import json
 import pytest
 import yaml
 
-from stages.policies import Policy, find_exclusion, keep_reported, read_policies
 from stages.reasons import Flag
+from stages.selection.policies import Policy, find_exclusion, keep_reported, read_policies
 from tests.worlds import ROOT
 
 ALL_FLAGGED = dict.fromkeys(map(str, Flag), "flag")

@@ -14,20 +14,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stages.explanations import EXPLANATIONS
 from stages.question import DIFFICULTIES, SPLITS
 from stages.reasons import Flag, Reason
-from stages.report_charts import Bar, draw_bars, draw_grid, make_bar
-from stages.report_dataset import make_filters, make_payload
-from stages.report_figures import draw_databases, draw_reasons, draw_tables
-from stages.report_numbers import (
+from stages.report.charts import Bar, draw_bars, draw_grid, make_bar
+from stages.report.explanations import EXPLANATIONS
+from stages.report.figures import draw_databases, draw_reasons, draw_tables
+from stages.report.numbers import (
     explain_size,
     list_codes,
     tabulate_supply,
     trace_steps,
 )
-from stages.report_page import TEMPLATES, embed_json, make_script
-from stages.report_questions import choose_ids, cut_text, find_verdict, show_answer
+from stages.report.page import TEMPLATES, embed_json, make_script
+from stages.report.questions import choose_ids, cut_text, find_verdict, show_answer
+from stages.report_dataset import make_filters, make_payload
 from tests.report_world import EVAL, HOSTILE, REPORT, TRAIN, build_report, run_stages
 
 REASONS = {"boolean_answer", "empty_answer", "sql_error", "tie_at_limit", "undecodable_text"}

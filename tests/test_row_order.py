@@ -5,8 +5,8 @@ import sqlite3
 import pytest
 
 from stages.guard import GuardedDatabase
-from stages.row_order import can_depend_on_row_order, find_row_order_dependent
-from stages.shuffles import Shuffles, copy_shuffled
+from stages.probes.row_order import can_depend_on_row_order, find_row_order_dependent
+from stages.probes.shuffles import Shuffles, copy_shuffled
 from tests.probe_world import ProbeWorld
 
 NUMBERS = ", ".join(f"({n}, 'n{n}', {n % 3}, {n}.1)" for n in range(60))

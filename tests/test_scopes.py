@@ -9,7 +9,7 @@ import pytest
 from sqlglot import exp, parse_one
 
 from stages.schema import read_schema
-from stages.scopes import Scopes
+from stages.sql.scopes import Scopes
 
 WORLD = """
 CREATE TABLE harbour (id INTEGER PRIMARY KEY, name TEXT, country TEXT, depth REAL);

@@ -9,7 +9,7 @@ import pytest
 
 from stages.question import FIELDS
 from stages.select_questions import LostQuestionError, check_conservation
-from stages.supply import TargetsNotMetError
+from stages.selection.supply import TargetsNotMetError
 from tests.worlds import FLAWED, World
 
 SELECTION = "data/interim/selection"

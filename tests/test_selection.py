@@ -9,10 +9,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from stages.cells import CELLS, Group, Solution, count_cells
 from stages.question import DIFFICULTIES, EVAL, TRAIN
-from stages.selection import Candidate, cap_paraphrases, hash_key, order_cell, pick
-from stages.targets import Targets, find_largest
+from stages.selection.cells import CELLS, Group, Solution, count_cells
+from stages.selection.picks import Candidate, cap_paraphrases, hash_key, order_cell, pick
+from stages.selection.targets import Targets, find_largest
 
 SHARES = {"easy": 0.4, "medium": 0.4, "hard": 0.2}
 USUAL = Targets(difficulty_shares=SHARES, eval_share=0.3, tolerance=0.02)

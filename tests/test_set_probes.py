@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from sqlglot import parse_one
 
 from stages.answers import shape_answer
-from stages.canonical import canonical_sql, sql_template
 from stages.guard import GuardedDatabase, QueryError
+from stages.probes.schema_twins import find_schema_twins, print_schema
+from stages.probes.set_probes import find_across_splits, find_in_database
+from stages.probes.set_records import SetRecord, make_set_record, normalize_question, sort_key
 from stages.reasons import Flag
 from stages.schema import Schema, read_schema
-from stages.schema_twins import find_schema_twins, print_schema
-from stages.set_probes import find_across_splits, find_in_database
-from stages.set_records import SetRecord, make_set_record, normalize_question, sort_key
+from stages.sql.canonical import canonical_sql, sql_template
 
 
 def record(number: int, text: str, sql: str = "q", answer: Any = 1, **other: Any) -> SetRecord:

@@ -12,16 +12,16 @@ import pytest
 import sqlglot
 
 from stages.guard import GuardedDatabase, QueryError
-from stages.inspection import Inspection
-from stages.reasons import Flag, Reason
-from stages.schema import read_schema
-from stages.soundness_probes import (
+from stages.probes.inspection import Inspection
+from stages.probes.soundness_probes import (
     SOUNDNESS_PROBES,
     find_empty_answer,
     find_empty_table,
     find_null_answer,
 )
-from stages.worth_probes import WORTH_PROBES
+from stages.probes.worth_probes import WORTH_PROBES
+from stages.reasons import Flag, Reason
+from stages.schema import read_schema
 from tests.probe_world import ProbeWorld
 
 ALL_PROBES = SOUNDNESS_PROBES | WORTH_PROBES

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlglot import parse_one
 
-from stages.sql_features import FEATURES, has_top_level_order, list_features
+from stages.sql.features import FEATURES, has_top_level_order, list_features
 
 CASES = [
     ("SELECT a FROM t", []),

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stages.dossier import Dossier
-from stages.reasons import Flag, Reason
-from stages.statistics import (
+from stages.exports.statistics import (
     COLUMNS,
     count_pairs,
     count_values,
@@ -15,6 +14,7 @@ from stages.statistics import (
     make_plots,
     tabulate,
 )
+from stages.reasons import Flag, Reason
 
 ROWS = [
     ("train", "easy", "easy", "integer", "a", 1, "t1", None),

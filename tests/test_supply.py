@@ -6,15 +6,15 @@ import re
 
 import pytest
 
-from stages.cells import CELLS, Group
-from stages.supply import (
+from stages.selection.cells import CELLS, Group
+from stages.selection.supply import (
     TargetsNotMetError,
     check_size,
     describe_binding,
     describe_supply,
     summarize,
 )
-from stages.targets import Targets, find_largest
+from stages.selection.targets import Targets, find_largest
 
 SHARES = {"easy": 0.4, "medium": 0.4, "hard": 0.2}
 TARGETS = Targets(difficulty_shares=SHARES, eval_share=0.5, min_questions=60)

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stages.cells import CELLS, Group, count_cells, read_share
 from stages.question import DIFFICULTIES, EVAL, TRAIN
-from stages.targets import (
+from stages.selection.cells import CELLS, Group, count_cells, read_share
+from stages.selection.targets import (
     Targets,
     find_binding_caps,
     find_binding_cells,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stages.mismatches import find_type_mismatch
+from stages.probes.mismatches import find_type_mismatch
 from tests.probe_world import ProbeWorld
 
 WORLD = """

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from stages.targets import Targets
+from stages.selection.targets import Targets
 from stages.validate_dataset import check_conservation, check_sidecars, main, validate_dataset
 from tests.worlds import World
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stages.worth_probes import (
+from stages.probes.worth_probes import (
     find_boolean_answer,
     find_guessable,
     find_too_large,

@@ -1,0 +1,1 @@
+"""Corpora: where questions and databases come from."""

@@ -1,0 +1,1 @@
+"""Exports: the product in the formats of others, and in numbers."""

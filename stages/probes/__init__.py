@@ -1,0 +1,1 @@
+"""Probes: what may be wrong with a gold answer, and the evidence."""

@@ -1,0 +1,211 @@
+"""Bare columns: values that SQLite takes from any row of a group, since nothing says from which.
+
+`SELECT name, count(*) FROM ship GROUP BY harbour_id` -> bare_column, where some harbour has ships
+of different names, and that can be seen in the answer.
+
+SQLite's rules (the manual's page on SELECT, section 2.5): with exactly one min() or max() the
+values come from a row that has the extreme; otherwise from an arbitrary row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from sqlglot import exp
+
+from stages.answers import answers_match, shape_answer
+from stages.guard import QueryError, Row
+from stages.probes.groupings import Grouping, read_grouping
+from stages.probes.inspection import Finding, Inspection
+from stages.reasons import Flag
+from stages.sql.query_parts import find_with
+from stages.sql.query_rewrites import copy_with, to_sql, unwrap
+from stages.sql.scopes import Scopes
+
+_SHOWN_TEXT = 200
+
+
+def find_bare_column(inspection: Inspection, *, rel_tol: float = 1e-6) -> Finding | None:
+    """bare_column: a column that is neither aggregated nor determined by GROUP BY, holds several
+    values in some group, and changes the answer with the choice among them."""
+    scopes = Scopes(inspection.tree, inspection.schema)
+    for select in inspection.tree.find_all(exp.Select):
+        grouping = read_grouping(select, scopes)
+        if grouping is None or not (grouping.columns or grouping.stars):
+            continue
+        try:
+            bare = _bare_expressions(grouping, scopes)
+            mixed = _find_mixed_groups(inspection, grouping, bare)
+            if not mixed:
+                continue
+            shown = _find_shown_groups(inspection, grouping, mixed)
+            if _is_seen(inspection, grouping, scopes, shown, rel_tol):
+                return Finding(Flag.BARE_COLUMN, _describe((shown or mixed)[0], grouping, bare))
+        except QueryError:
+            continue
+    return None
+
+
+# What the data say
+
+
+def _find_mixed_groups(
+    inspection: Inspection, grouping: Grouping, expressions: dict[str, exp.Expression]
+) -> list[Row]:
+    """Groups in which a bare column holds several values (a NULL is one): their keys, their number
+    of rows, and for each bare column its distinct values, values, least and greatest."""
+    select = grouping.scope.select
+    base = exp.Select(
+        expressions=[], from_=select.args["from_"].copy(),
+        joins=[join.copy() for join in select.args.get("joins") or []] or None,
+        where=select.args["where"].copy() if select.args.get("where") else None,
+    )  # fmt: skip
+    with_ = find_with(select)
+    inner = to_sql(_with_columns(base, _spread(grouping, expressions)))
+    keys = [f"g{n}" for n in range(len(grouping.keys))]
+    bare = [f"c{n}" for n in range(len(expressions))]
+    condition = "WHERE r = 1 " if grouping.extreme is not None else ""
+    facts = ", ".join(f"count(DISTINCT {c}), count({c}), min({c}), max({c})" for c in bare)
+    is_mixed = " OR ".join(
+        f"count(DISTINCT {c}) > 1 OR count({c}) BETWEEN 1 AND count(*) - 1" for c in bare
+    )
+    return inspection.database.execute(
+        (f"{to_sql(with_)} " if with_ is not None else "")
+        + f"SELECT {', '.join([*keys, 'count(*)', facts])} FROM ({inner}) {condition}"
+        + (f"GROUP BY {', '.join(keys)} " if keys else "")
+        + f"HAVING {is_mixed} LIMIT 1000"
+    )
+
+
+def _bare_expressions(grouping: Grouping, scopes: Scopes) -> dict[str, exp.Expression]:
+    """The bare columns by their text, those of `*` among them."""
+    found = {to_sql(column): column for column in grouping.columns}
+    for star in grouping.stars:
+        for output in scopes.expand_star(star, grouping.scope):
+            column = exp.column(
+                output.name, table=output.resolution.source.name or None, quoted=True
+            )
+            found[to_sql(column)] = column
+    return found
+
+
+def _spread(
+    grouping: Grouping, expressions: dict[str, exp.Expression]
+) -> Iterator[tuple[str, exp.Expression]]:
+    for number, key in enumerate(grouping.keys):
+        yield f"g{number}", key
+    for number, expression in enumerate(expressions.values()):
+        yield f"c{number}", expression
+    if grouping.extreme is not None:
+        order = exp.Ordered(
+            this=grouping.extreme.this.copy(),
+            desc=isinstance(grouping.extreme, exp.Max),
+            nulls_first=False,
+        )
+        rank = exp.Window(
+            this=exp.Anonymous(this="rank"),
+            partition_by=[key.copy() for key in grouping.keys] or None,
+            order=exp.Order(expressions=[order]),
+            over="OVER",
+        )
+        yield "r", rank
+
+
+def _with_columns(base: exp.Select, columns: Iterable[tuple[str, exp.Expression]]) -> exp.Select:
+    for name, expression in columns:
+        base.append("expressions", exp.alias_(expression.copy(), name))
+    return base
+
+
+def _describe(
+    row: Row, grouping: Grouping, expressions: dict[str, exp.Expression]
+) -> dict[str, Any]:
+    """Evidence: one mixed group, and the first bare column that has several values in it."""
+    width = len(grouping.keys)
+    facts = [row[width + 1 + 4 * n : width + 5 + 4 * n] for n in range(len(expressions))]
+    for name, (distinct, count, least, most) in zip(expressions, facts, strict=True):
+        has_null = count < row[width]
+        if distinct + has_null > 1:
+            return {
+                "column": name[:_SHOWN_TEXT],
+                "group_by": [to_sql(key)[:_SHOWN_TEXT] for key in grouping.keys],
+                "group": [_cut(value) for value in row[:width]],
+                "distinct_values": distinct + has_null,
+                "values": [
+                    _cut(value) for value in ((least, most) if distinct > 1 else (None, least))
+                ],
+                "row_picked_by": to_sql(grouping.extreme) if grouping.extreme is not None else None,
+            }
+    raise ValueError(f"No bare column has several values in {row}")
+
+
+def _cut(value: Any) -> Any:
+    return value[:_SHOWN_TEXT] if isinstance(value, str) else value
+
+
+# What can be seen in the answer
+
+_CHOICES = ("min({0})", "max({0})", "CASE WHEN count({0}) = count(*) THEN min({0}) END")
+
+
+def _is_seen(
+    inspection: Inspection,
+    grouping: Grouping,
+    scopes: Scopes,
+    shown: list[Row],
+    rel_tol: float,
+) -> bool:
+    """Whether another choice of values changes the answer. With min() or max() no other choice can
+    be written in SQL: then it is enough that a mixed group is shown, or that the choice decides
+    which groups are."""
+    if grouping.extreme is not None:
+        return bool(shown) or grouping.has_deciding_column
+    answer = shape_answer(inspection.rows)
+
+    def is_same(choice: str | None) -> bool:
+        copy = _choose(inspection, grouping, scopes, choice)
+        other = shape_answer(inspection.database.execute(to_sql(copy)))
+        return answers_match(answer, other, ordered=False, rel_tol=rel_tol)
+
+    # The last term: nothing can be concluded where the rewriting itself changes the answer.
+    return not all(map(is_same, _CHOICES)) and is_same(None)
+
+
+def _choose(
+    inspection: Inspection, grouping: Grouping, scopes: Scopes, choice: str | None
+) -> exp.Expression:
+    """The query with each bare column replaced by one of its group's values."""
+    nodes = [*grouping.columns, *grouping.stars]
+    copy, twins = copy_with(inspection.tree, nodes)
+    if choice is None:
+        return copy
+    for node, twin in zip(nodes, twins, strict=True):
+        if node in grouping.stars:
+            for output in scopes.expand_star(node, grouping.scope):
+                column = exp.column(
+                    output.name, table=output.resolution.source.name or None, quoted=True
+                )
+                chosen = exp.maybe_parse(choice.format(to_sql(column)), dialect="sqlite")
+                twin.parent.append("expressions", exp.alias_(chosen, output.name, quoted=True))
+            twin.pop()
+            continue
+        chosen = exp.maybe_parse(choice.format(to_sql(twin)), dialect="sqlite")
+        if isinstance(twin.parent, exp.Select):
+            chosen = exp.alias_(chosen, twin.name, quoted=True)
+        twin.replace(chosen)
+    return copy
+
+
+def _find_shown_groups(inspection: Inspection, grouping: Grouping, mixed: list[Row]) -> list[Row]:
+    """The mixed groups that are in the answer; all of them, where that cannot be told."""
+    select = grouping.scope.select
+    is_plain = select is unwrap(inspection.tree) and not select.args.get("distinct")
+    if not grouping.keys or not is_plain:
+        return mixed if inspection.rows else []
+    copy = select.copy()
+    for key in grouping.keys:
+        copy.append("expressions", key.copy())
+    width = len(grouping.keys)
+    shown = {row[-width:] for row in inspection.database.execute(to_sql(copy))}
+    return [row for row in mixed if row[:width] in shown]

@@ -1,0 +1,202 @@
+"""Probes of order: does LIMIT choose among equals, and does ORDER BY say in which order rows come?
+
+`SELECT name FROM ship ORDER BY weight LIMIT 1` over two ships of the least weight -> tie_at_limit:
+the other ship is as right an answer.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from sqlglot import exp
+
+from stages.answers import answers_match, shape_answer
+from stages.guard import QueryError, Row
+from stages.probes.inspection import Finding, Inspection
+from stages.probes.ties import (
+    SHOWN_ROWS,
+    SHOWN_TEXT,
+    Run,
+    Ties,
+    read_ties,
+    rows_of_run,
+    show_rows,
+    typed_row,
+)
+from stages.reasons import Flag
+from stages.sql.query_parts import find_with
+from stages.sql.query_rewrites import copy_with, to_sql, unwrap
+from stages.sql.scopes import Scopes
+
+_SHOWN_RUNS = 5
+
+
+def find_order_findings(inspection: Inspection, *, rel_tol: float = 1e-6) -> list[Finding]:
+    """Every tie_at_limit, limit_without_order and order_underdetermined of a query: at most one of
+    the first two for the query itself and one for each subquery, and one of the last."""
+    has_limit = "limit" in inspection.sql.lower()
+    if not has_limit and unwrap(inspection.tree).args.get("order") is None:
+        return []
+    scopes = Scopes(inspection.tree, inspection.schema)
+    ties = read_ties(inspection, scopes)
+    findings = [_find_cut(ties, inspection.rows), _find_open_order(ties, inspection.rows)]
+    if has_limit:
+        findings += _find_cuts_in_subqueries(inspection, scopes, rel_tol)
+    return [finding for finding in findings if finding is not None]
+
+
+def is_order_certain(tree: exp.Expression, findings: list[Finding]) -> bool:
+    """Whether the sequence of the answer's rows is part of the answer: ORDER BY at the top level,
+    and no ties that differ (`findings` are those of `find_order_findings`)."""
+    return unwrap(tree).args.get("order") is not None and all(
+        finding.code is not Flag.ORDER_UNDERDETERMINED for finding in findings
+    )
+
+
+def _find_cut(ties: Ties | None, answer: list[Row]) -> Finding | None:
+    """tie_at_limit, or limit_without_order: rows tied on the sort keys (all rows, where there are
+    none) stand on both sides of a bound, and do not all look the same in the answer."""
+    runs = ties.cut_runs() if ties is not None else []
+    if not runs:
+        return None
+    code = Flag.TIE_AT_LIMIT if ties.keys else Flag.LIMIT_WITHOUT_ORDER
+    return Finding(code, _describe_cut(ties, runs[0], answer))
+
+
+def _describe_cut(ties: Ties, run: Run, answer: list[Row]) -> dict[str, Any]:
+    inside = rows_of_run(run, ties, answer)
+    left = Counter(map(typed_row, run.rows)) - Counter(map(typed_row, inside))
+    shown = {typed_row(row) for row in inside[:SHOWN_ROWS]}
+    others = sorted(
+        (row for row in run.rows if left[typed_row(row)]),
+        key=lambda row: typed_row(row) in shown,  # first those that make a difference
+    )
+    return {
+        "keys": ties.keys,
+        "offset": ties.start,
+        "limit": None if ties.stop is None else ties.stop - ties.start,
+        "tied_positions": [run.first, run.end - 1],
+        "returned": show_rows(inside),
+        "as_good": show_rows(others),
+    }
+
+
+def _find_open_order(ties: Ties | None, answer: list[Row]) -> Finding | None:
+    """order_underdetermined: neighbours in the answer that differ, and that no sort key orders."""
+    if ties is None or not ties.keys:
+        return None
+    open_runs = []
+    for run in ties.runs:
+        rows = rows_of_run(run, ties, answer)
+        if len({typed_row(row) for row in rows}) > 1:
+            open_runs.append((max(run.first - ties.start, 0), rows))
+    if not open_runs:
+        return None
+    first, rows = open_runs[0]
+    evidence = {
+        "keys": ties.keys,
+        "certain_rows": first,
+        "tied_positions": [[at, at + len(tied) - 1] for at, tied in open_runs[:_SHOWN_RUNS]],
+        "tied_runs": len(open_runs),
+        "rows": show_rows(rows),
+    }
+    return Finding(Flag.ORDER_UNDERDETERMINED, evidence)
+
+
+def _find_cuts_in_subqueries(
+    inspection: Inspection, scopes: Scopes, rel_tol: float
+) -> list[Finding]:
+    top = unwrap(inspection.tree)
+    return [
+        finding
+        for query in inspection.tree.find_all(exp.Select, exp.SetOperation)
+        if query is not top and query.args.get("limit") is not None
+        for finding in [_find_cut_in_subquery(inspection, query, scopes, rel_tol)]
+        if finding is not None
+    ]
+
+
+def _find_cut_in_subquery(
+    inspection: Inspection, query: exp.Expression, scopes: Scopes, rel_tol: float
+) -> Finding | None:
+    """A cut through ties that decides the answer: it changes when ties are broken by the selected
+    columns, one way or the other."""
+    if isinstance(query.find_ancestor(exp.Exists, exp.Query), exp.Exists):
+        return None
+    alone = evidence = None
+    if all(_is_inner(column, query, scopes) for column in query.find_all(exp.Column)):
+        alone = _read_alone(inspection, query)
+        evidence = alone and _find_cut(*alone)
+        if alone and alone[0] is not None and evidence is None:
+            return None
+    other = _break_ties_otherwise(inspection, query, scopes, rel_tol)
+    if other is None:
+        return None
+    details = {
+        "subquery": to_sql(query)[:SHOWN_TEXT],
+        **(evidence.evidence if evidence is not None else {}),
+        "answer": show_rows(inspection.rows),
+        "other_answer": show_rows(other),
+    }
+    code = Flag.TIE_AT_LIMIT if query.args.get("order") else Flag.LIMIT_WITHOUT_ORDER
+    return Finding(code, details)
+
+
+def _is_inner(column: exp.Column, query: exp.Expression, scopes: Scopes) -> bool:
+    """Whether a column of a subquery belongs to a SELECT within it: it is not correlated."""
+    found = scopes.resolve(column)
+    node: exp.Expression | None = found.scope.select if found is not None else query
+    while node is not None and node is not query:
+        node = node.parent
+    return node is query
+
+
+def _read_alone(
+    inspection: Inspection, query: exp.Expression
+) -> tuple[Ties | None, list[Row]] | None:
+    """The ties and rows of a subquery run on its own, with the CTEs around it."""
+    tree = query.copy()
+    with_ = find_with(query)
+    tree.set("with_", with_.copy() if with_ is not None else None)
+    sql = to_sql(tree)
+    try:
+        rows = inspection.database.execute(sql)
+    except QueryError:
+        return None
+    own = Inspection(sql, tree, inspection.schema, rows, inspection.database)
+    return read_ties(own, Scopes(tree, inspection.schema)), rows
+
+
+def _break_ties_otherwise(
+    inspection: Inspection, query: exp.Expression, scopes: Scopes, rel_tol: float
+) -> list[Row] | None:
+    """Rows that the whole query returns when ties in the subquery are broken by its columns, where
+    those differ from the answer."""
+    width = len(scopes.outputs(query))
+    answer = shape_answer(inspection.rows)
+
+    def execute(descending: bool | None) -> list[Row]:
+        copy, (twin,) = copy_with(inspection.tree, [query])
+        if descending is not None:
+            terms = [
+                exp.Ordered(this=exp.Literal.number(place), desc=descending)
+                for place in range(1, width + 1)
+            ]
+            order = twin.args.get("order")
+            kept = [term.copy() for term in order.expressions] if order is not None else []
+            twin.set("order", exp.Order(expressions=[*kept, *terms]))
+        return inspection.database.execute(to_sql(copy))
+
+    def is_same(rows: list[Row]) -> bool:
+        return answers_match(answer, shape_answer(rows), ordered=False, rel_tol=rel_tol)
+
+    try:
+        for descending in (False, True):
+            rows = execute(descending)
+            if not is_same(rows):
+                # Nothing can be concluded where the rewriting itself changes the answer.
+                return rows if is_same(execute(None)) else None
+    except QueryError:
+        return None
+    return None

@@ -1,0 +1,96 @@
+"""Audit of one query: it is executed again, and every probe looks at it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import sqlglot
+
+from stages.answers import answers_match, shape_answer
+from stages.guard import GuardedDatabase, QueryError
+from stages.probes.bare_columns import find_bare_column
+from stages.probes.inspection import Finding, Inspection, encode_findings
+from stages.probes.nondeterminism import find_nondeterministic_function
+from stages.probes.numeric_text import find_numeric_text_order
+from stages.probes.order_probes import find_order_findings, is_order_certain
+from stages.probes.row_order import find_row_order_dependent
+from stages.probes.shuffles import Shuffles
+from stages.probes.soundness_probes import SOUNDNESS_PROBES
+from stages.probes.worth_probes import (
+    find_boolean_answer,
+    find_guessable,
+    find_too_large,
+    find_too_many_rows,
+)
+from stages.reasons import Flag
+from stages.schema import Schema
+from stages.sql.features import has_top_level_order
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """From where on an answer is remarkable.
+
+    max_rows, max_bytes: rows of the answer, bytes of its JSON.
+    min_guess_score: the share of trivial queries that must give the answer.
+    rel_tol: relative tolerance between floats.
+    shuffles: how many copies of a database with shuffled rows a query runs on.
+    max_shuffled_bytes: a larger database is not copied, only scanned backwards.
+    """
+
+    max_rows: int
+    max_bytes: int
+    min_guess_score: float
+    rel_tol: float
+    shuffles: int
+    max_shuffled_bytes: int
+
+
+def audit_query(
+    database: GuardedDatabase,
+    shuffles: Shuffles,
+    gold_sql: str,
+    gold_answer: Any,
+    *,
+    schema: Schema,
+    thresholds: Thresholds,
+) -> dict[str, Any]:
+    """`flags`, a list of {code, evidence}, and `order_matters`: whether the rows of the answer come
+    in an order that a correct answer must keep."""
+    try:
+        tree = sqlglot.parse_one(gold_sql, read="sqlite")
+    except (sqlglot.errors.SqlglotError, RecursionError):
+        return _report([], order_matters=False)  # parse_gold_sql has set the question aside
+    is_ordered = has_top_level_order(tree)
+    try:
+        rows = database.execute(gold_sql)
+    except QueryError as error:
+        finding = Finding(Flag.NOT_REPRODUCIBLE, {"second_run": str(error)})
+        return _report([finding], order_matters=is_ordered)
+    second = shape_answer(rows)
+    if not answers_match(gold_answer, second, ordered=is_ordered, rel_tol=thresholds.rel_tol):
+        finding = Finding(Flag.NOT_REPRODUCIBLE, {"second_run": repr(second)[:200]})
+        return _report([finding], order_matters=is_ordered)
+    inspection = Inspection(gold_sql, tree, schema, rows, database)
+    rel_tol = thresholds.rel_tol
+    order_findings = find_order_findings(inspection, rel_tol=rel_tol)
+    order_matters = is_order_certain(tree, order_findings)
+    findings = [
+        *order_findings,
+        find_row_order_dependent(inspection, shuffles, is_ordered=order_matters, rel_tol=rel_tol),
+        find_bare_column(inspection, rel_tol=rel_tol),
+        find_nondeterministic_function(inspection),
+        find_numeric_text_order(inspection, rel_tol=rel_tol),
+        *(probe(inspection) for probe in SOUNDNESS_PROBES.values()),
+        find_boolean_answer(inspection),
+        find_guessable(inspection, min_score=thresholds.min_guess_score),
+        find_too_many_rows(inspection, max_rows=thresholds.max_rows),
+        find_too_large(inspection, max_bytes=thresholds.max_bytes),
+    ]
+    found = [finding for finding in findings if finding is not None]
+    return _report(found, order_matters=order_matters)
+
+
+def _report(findings: list[Finding], *, order_matters: bool) -> dict[str, Any]:
+    return {"flags": encode_findings(findings), "order_matters": order_matters}

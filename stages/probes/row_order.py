@@ -1,0 +1,110 @@
+"""Row order: whether an answer stays what it is when rows are stored or scanned in another order.
+
+`SELECT group_concat(name) FROM ship` -> 'Sun,Tern' or 'Tern,Sun': row_order_dependent.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from sqlglot import exp
+
+from stages.answers import answers_match, shape_answer
+from stages.guard import QueryError, Row
+from stages.probes.inspection import Finding, Inspection
+from stages.probes.shuffles import Shuffles
+from stages.probes.ties import show_rows, typed_row
+from stages.reasons import Flag
+from stages.schema import Schema
+from stages.sql.query_parts import members_of_from
+
+
+def find_row_order_dependent(
+    inspection: Inspection, shuffles: Shuffles, *, is_ordered: bool, rel_tol: float = 1e-6
+) -> Finding | None:
+    """row_order_dependent: a copy of the database with the same rows gives another answer.
+
+    `is_ordered` says whether the sequence counts: False where ORDER BY leaves ties that differ,
+    which is order_underdetermined and not this. A copy on which the query runs out of its limits
+    says nothing. `evidence.rows`: "sequence" where only the order of rows differs, else "rows".
+    """
+    if not is_ordered and not can_depend_on_row_order(inspection.tree, inspection.schema):
+        return None
+    answer = shape_answer(inspection.rows)
+    for name, database in shuffles.databases:
+        try:
+            rows = database.execute(inspection.sql)
+        except QueryError:
+            continue
+        if rows == inspection.rows:  # nearly always, and much faster than a typed comparison
+            continue
+        other = shape_answer(rows)
+        if not answers_match(answer, other, ordered=is_ordered, rel_tol=rel_tol):
+            is_set_same = answers_match(answer, other, ordered=False, rel_tol=rel_tol)
+            return Finding(
+                Flag.ROW_ORDER_DEPENDENT,
+                {
+                    "storage": name,
+                    "differs_in": "sequence" if is_set_same else "rows",
+                    **_show_difference(inspection.rows, rows),
+                },
+            )
+    return None
+
+
+_PLAIN_AGGREGATES = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max)
+_RISKS = (
+    exp.SetOperation,
+    exp.Limit,
+    exp.Group,
+    exp.Having,
+    exp.Distinct,
+    exp.Window,
+    exp.Anonymous,
+    exp.Collate,
+    exp.Values,
+)
+_ROWID_NAMES = {"rowid", "oid", "_rowid_"}
+
+
+def can_depend_on_row_order(tree: exp.Expression, schema: Schema) -> bool:
+    """Whether the rows of an answer, in whatever sequence, may change with the storage.
+
+    False for one SELECT over base tables that returns each row by itself, or nothing but counts,
+    sums, means and extremes of all: such an answer is the same however rows are stored. True for
+    whatever is not so plain."""
+    if not isinstance(tree, exp.Select) or tree.args.get("with_") is not None:
+        return True
+    for member in members_of_from(tree):
+        table = schema.find_table(member.name) if isinstance(member, exp.Table) else None
+        if table is None or table.is_view or "collate" in table.sql.lower():
+            return True
+    has_aggregate = has_bare_column = False
+    for node in tree.walk():
+        if isinstance(node, _RISKS) or (isinstance(node, exp.Select) and node is not tree):
+            return True
+        if isinstance(node, exp.AggFunc):
+            if not isinstance(node, _PLAIN_AGGREGATES):
+                return True
+            has_aggregate = True
+        elif isinstance(node, exp.Column):
+            if node.name.lower() in _ROWID_NAMES:
+                return True
+            has_bare_column = has_bare_column or (
+                node.find_ancestor(exp.AggFunc, exp.Where, exp.Join, exp.Select) is tree
+            )
+        elif isinstance(node, exp.Star):
+            has_bare_column = has_bare_column or not isinstance(node.parent, exp.Count)
+    return has_aggregate and has_bare_column
+
+
+def _show_difference(rows: list[Row], other: list[Row]) -> dict[str, Any]:
+    """Rows of each side that the other lacks; where they lack none, the first that differ."""
+    here, there = Counter(map(typed_row, rows)), Counter(map(typed_row, other))
+    only_here = [row for row in rows if typed_row(row) not in there]
+    only_there = [row for row in other if typed_row(row) not in here]
+    if not only_here and not only_there:
+        differing = [pair for pair in zip(rows, other, strict=True) if pair[0] != pair[1]]
+        only_here, only_there = [a for a, _ in differing], [b for _, b in differing]
+    return {"answer": show_rows(only_here), "other_answer": show_rows(only_there)}

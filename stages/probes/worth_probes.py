@@ -1,0 +1,82 @@
+"""Worth as a training signal: answers that reward a guess, or that are too much to ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from stages.answers import answers_match, shape_answer
+from stages.probes.comparisons import read_query
+from stages.probes.guesses import list_guesses
+from stages.probes.inspection import Finding, Inspection
+from stages.reasons import Flag
+from stages.records import encode_json
+
+_BOOLEAN_TEXTS = frozenset({"yes", "no", "true", "false", "t", "f", "y", "n"})
+_GUESSES_SHOWN = 5
+_TEXT_SHOWN = 200
+
+
+def find_boolean_answer(inspection: Inspection) -> Finding | None:
+    """A finding where the answer is one value out of two: 0 or 1, yes or no, true or false."""
+    if not _is_scalar(inspection):
+        return None
+    value = inspection.rows[0][0]
+    is_boolean = (isinstance(value, int) and value in (0, 1)) or (
+        isinstance(value, str) and value.strip().lower() in _BOOLEAN_TEXTS
+    )
+    return Finding(Flag.BOOLEAN_ANSWER, {"answer": value}) if is_boolean else None
+
+
+def find_guessable(inspection: Inspection, *, min_score: float = 0.3) -> Finding | None:
+    """A finding where trivial queries on the same tables give the one value of the answer.
+
+    The score is the share of the guesses (see `stages.probes.guesses`) that equal the answer, of
+    those that give a text for a text and a number for a number; `min_score` is the least that counts.
+    The trivial query that the question asks for is no guess, so that `SELECT count(*) FROM ship`
+    stays an honest question.
+    """
+    if not _is_scalar(inspection) or inspection.rows[0][0] is None:
+        return None
+    answer = inspection.rows[0][0]
+    guesses = [
+        guess
+        for guess in list_guesses(read_query(inspection))
+        if isinstance(guess.value, str) == isinstance(answer, str)
+    ]
+    right = [
+        guess.sql
+        for guess in guesses
+        if not guess.is_asked and answers_match(answer, guess.value, ordered=False)
+    ]
+    if not right or len(right) / len(guesses) < min_score:
+        return None
+    evidence = {
+        "score": round(len(right) / len(guesses), 3),
+        "guesses": len(guesses),
+        "right": [sql[:_TEXT_SHOWN] for sql in right[:_GUESSES_SHOWN]],
+    }
+    return Finding(Flag.GUESSABLE, evidence)
+
+
+def find_too_many_rows(inspection: Inspection, *, max_rows: int = 1000) -> Finding | None:
+    """A finding where the answer has more than `max_rows` rows."""
+    rows = len(inspection.rows)
+    return Finding(Flag.TOO_MANY_ROWS, {"rows": rows}) if rows > max_rows else None
+
+
+def find_too_large(inspection: Inspection, *, max_bytes: int = 65_536) -> Finding | None:
+    """A finding where the answer as JSON has more than `max_bytes` bytes."""
+    size = len(encode_json(shape_answer(inspection.rows)))
+    return Finding(Flag.TOO_LARGE, {"bytes": size}) if size > max_bytes else None
+
+
+def _is_scalar(inspection: Inspection) -> bool:
+    return len(inspection.rows) == 1 and len(inspection.rows[0]) == 1
+
+
+WORTH_PROBES: dict[Flag, Callable[..., Finding | None]] = {
+    Flag.BOOLEAN_ANSWER: find_boolean_answer,
+    Flag.GUESSABLE: find_guessable,
+    Flag.TOO_MANY_ROWS: find_too_many_rows,
+    Flag.TOO_LARGE: find_too_large,
+}

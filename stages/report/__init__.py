@@ -1,0 +1,1 @@
+"""The report: one page to look at a dataset with."""

@@ -1,0 +1,1 @@
+"""Selection: policies, targets, and the solver that meets them."""

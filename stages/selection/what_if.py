@@ -1,0 +1,103 @@
+"""Explanation of a selection: what the current params allow, and what their neighbours would."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from stages.classify_difficulty import classify_difficulty
+from stages.selection.supply import describe_binding, describe_supply
+from stages.selection.targets import Group, Targets, find_binding_cells, find_largest
+
+
+class Usable(NamedTuple):
+    """A usable question, as far as its difficulty may change: `tables` is their number."""
+
+    split: str
+    database_name: str
+    answer_type: str
+    tables: int
+    hardness: str
+
+
+class Rule(NamedTuple):
+    """A rule of difficulty: thresholds on the number of tables, or a mapping of hardness."""
+
+    easy_max_tables: int
+    medium_max_tables: int
+    levels: tuple[tuple[str, str], ...] = ()  # hardness -> difficulty; empty: by tables
+
+    def __str__(self) -> str:
+        if self.levels:
+            return "method: spider"
+        return (
+            f"easy_max_tables: {self.easy_max_tables}, medium_max_tables: {self.medium_max_tables}"
+        )
+
+
+def list_neighbours(rule: Rule, levels: Mapping[str, str]) -> Iterator[Rule]:
+    """The rules one step away: each threshold one less or one more, and the other method.
+
+    >>> [str(rule) for rule in list_neighbours(Rule(2, 3), {})]
+    ... # doctest: +NORMALIZE_WHITESPACE
+    ['easy_max_tables: 1, medium_max_tables: 3', 'easy_max_tables: 3, medium_max_tables: 3',
+     'easy_max_tables: 2, medium_max_tables: 2', 'easy_max_tables: 2, medium_max_tables: 4']
+    """
+    easy, medium = rule.easy_max_tables, rule.medium_max_tables
+    thresholds = [(easy - 1, medium), (easy + 1, medium), (easy, medium - 1), (easy, medium + 1)]
+    if rule.levels:
+        thresholds = [(easy, medium)]
+    for pair in thresholds:
+        if 0 <= pair[0] <= pair[1]:
+            yield Rule(*pair)
+    if levels and not rule.levels:
+        yield Rule(easy, medium, tuple(levels.items()))
+
+
+def count_supply(questions: Iterable[Usable], rule: Rule) -> Counter[Group]:
+    """How many questions of each group there are under a rule."""
+    levels = dict(rule.levels)
+    by_tables = {
+        count: classify_difficulty(
+            [str(number) for number in range(count)],
+            easy_max_tables=rule.easy_max_tables,
+            medium_max_tables=rule.medium_max_tables,
+        )
+        for count in {question.tables for question in questions}
+    }
+    return Counter(
+        Group(
+            question.split,
+            levels[question.hardness] if levels else by_tables[question.tables],
+            question.database_name,
+            question.answer_type,
+        )
+        for question in questions
+    )
+
+
+def explain(
+    questions: list[Usable], rule: Rule, targets: Targets, *, levels: Mapping[str, str]
+) -> str:
+    """The text that `python -m stages.select_questions --explain` prints."""
+    supply = count_supply(questions, rule)
+    solution = find_largest(supply, targets)
+    binding = find_binding_cells(supply, targets, solution)
+    lines = [
+        f"{rule}",
+        f"largest selection: {solution.size} of {len(questions)} usable questions",
+        describe_binding(binding, solution.size),
+        "",
+        describe_supply(supply, solution.counts),
+    ]
+    for neighbour in list_neighbours(rule, levels):
+        supply = count_supply(questions, neighbour)
+        solution = find_largest(supply, targets)
+        lines += [
+            "",
+            f"{neighbour}",
+            f"largest selection: {solution.size}",
+            describe_supply(supply, solution.counts),
+        ]
+    return "\n".join(lines)

@@ -1,0 +1,56 @@
+"""Rewrites of a query that ask the same question a little otherwise; the tree given stays as it is.
+
+`SELECT a, count(*) AS n FROM t GROUP BY a ORDER BY n` -> its sort key as a column of its own:
+`SELECT a, count(*) AS n, (count(*)) FROM t GROUP BY a ORDER BY n`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlglot import exp
+
+from stages.sql.scopes import Scopes
+
+
+def to_sql(tree: exp.Expression) -> str:
+    """The text of a tree in SQLite's dialect."""
+    return tree.sql(dialect="sqlite")
+
+
+def copy_with(
+    tree: exp.Expression, nodes: Iterable[exp.Expression]
+) -> tuple[exp.Expression, list[exp.Expression]]:
+    """A copy of the tree, and its nodes that stand where the given ones stand in the original."""
+    wanted = [id(node) for node in nodes]
+    copy = tree.copy()
+    twins = {id(original): twin for original, twin in zip(tree.walk(), copy.walk(), strict=True)}
+    return copy, [twins[node] for node in wanted]
+
+
+def inline_aliases(expression: exp.Expression, scopes: Scopes) -> exp.Expression:
+    """A copy of an expression of ORDER BY, HAVING or GROUP BY in which every name of a result
+    column is replaced by what that column computes, so that it may stand in a select list."""
+    copy, _ = copy_with(expression, [])
+    pairs = zip(list(expression.find_all(exp.Column)), list(copy.find_all(exp.Column)), strict=True)
+    for column, twin in pairs:
+        found = scopes.resolve(column)
+        if found is not None and found.is_alias and found.expression is not None:
+            inner = exp.Paren(this=found.expression.copy())
+            if twin is copy:
+                return inner
+            twin.replace(inner)
+    return copy
+
+
+def set_bounds(query: exp.Expression, limit: int | None) -> None:
+    """Give a query (a copy) this LIMIT, or none, and no OFFSET."""
+    query.set("offset", None)
+    query.set("limit", None if limit is None else exp.Limit(expression=exp.Literal.number(limit)))
+
+
+def unwrap(tree: exp.Expression) -> exp.Expression:
+    """The query inside parentheses that say nothing."""
+    while isinstance(tree, exp.Subquery | exp.Paren) and not tree.args.get("order"):
+        tree = tree.this
+    return tree

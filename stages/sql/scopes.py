@@ -1,0 +1,349 @@
+"""Scopes: which table, view, CTE or subquery every name in a query stands for, by SQLite's rules.
+
+>>> tree = parse_one("SELECT T1.name FROM ship AS T1", read="sqlite")    # doctest: +SKIP
+>>> found = Scopes(tree, schema).resolve(tree.expressions[0])            # doctest: +SKIP
+>>> found.source.name, found.table.name, found.column.name               # doctest: +SKIP
+('T1', 'ship', 'name')
+
+Everything is worked out when it is first asked for, and the tree is never changed. Known limit: a
+column that USING or NATURAL merges stands for the leftmost table's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from stages.schema import Column, Schema, Table
+from stages.sql.query_parts import (
+    alias_columns,
+    alias_in,
+    find_cte,
+    first_select,
+    is_whole_order_term,
+    members_of_from,
+    selects_of,
+)
+
+_ROWID_NAMES = {"rowid", "oid", "_rowid_"}
+_QUERY_TYPES = (exp.Select, exp.SetOperation, exp.Values)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Output:
+    """A column that a query returns: its name ('' where SQLite makes one up), and the expression
+    that computes it, without AS. A `*` is expanded: then `expression` is None for a column of a
+    table, and `resolution` says which it is."""
+
+    name: str
+    expression: exp.Expression | None
+    resolution: Resolution | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Source:
+    """One member of a FROM clause: `table` is its base table or view, or else `query` the body of
+    the CTE or derived table; both are None for a table-valued function and an unknown name."""
+
+    name: str
+    node: exp.Expression
+    table: Table | None = None
+    query: exp.Expression | None = None
+    is_cte: bool = False
+    column_names: tuple[str, ...] = ()  # WITH c(a, b): these instead of the query's own
+
+
+@dataclass(slots=True, eq=False)
+class Scope:
+    """One SELECT: its sources by lower-case name, in the order of FROM, and the SELECT around it
+    whose columns it may use."""
+
+    select: exp.Select
+    parent: Scope | None
+    sources: dict[str, Source] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Resolution:
+    """What a name stands for.
+
+    source: the member of FROM that it is looked up in; None where it names a result column.
+    table, column: the base column behind it, followed through CTEs and derived tables that pass it
+        on unchanged; None where a query computes it. A rowid that no column holds has no column.
+    expression: what computes it, where it names a result column or a column of a subquery.
+    scope: the SELECT in which it was found: an outer one where the column is correlated.
+    """
+
+    source: Source | None
+    table: Table | None
+    column: Column | None
+    expression: exp.Expression | None
+    scope: Scope
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether it is a column of a base table or view that stands in FROM itself."""
+        return self.source is not None and self.source.table is not None
+
+    @property
+    def is_alias(self) -> bool:
+        """Whether it is the name of a result column of its own SELECT."""
+        return self.source is None
+
+
+class Scopes:
+    """The scopes of one query; see the module for an example."""
+
+    def __init__(self, tree: exp.Expression, schema: Schema) -> None:
+        self.tree = tree
+        self.schema = schema
+        self._scopes: dict[int, Scope] = {}
+        self._outputs: dict[int, list[Output]] = {}
+        self._resolutions: dict[int, Resolution | None] = {}
+
+    def select_scopes(self) -> list[Scope]:
+        """The scope of every SELECT of the query, the outermost first."""
+        return [self.scope_of(select) for select in self.tree.find_all(exp.Select)]
+
+    def scope_of(self, node: exp.Expression) -> Scope | None:
+        """The scope of the SELECT that `node` is, or stands in; for the ORDER BY of a compound
+        select, that of its first SELECT. None outside any SELECT (a bare VALUES)."""
+        query = node if isinstance(node, _QUERY_TYPES) else node.find_ancestor(*_QUERY_TYPES)
+        select = first_select(self.tree if query is None else query)
+        if select is None:
+            return None
+        scope = self._scopes.get(id(select))
+        if scope is None:
+            scope = Scope(select, self._find_parent(select))
+            self._scopes[id(select)] = scope
+            for member in members_of_from(select):
+                source = self._read_source(member)
+                scope.sources.setdefault(source.name.lower() or f"#{len(scope.sources)}", source)
+        return scope
+
+    def resolve(self, column: exp.Column) -> Resolution | None:
+        """What a column stands for, or None: for `*`, a double-quoted string, an unknown name."""
+        key = id(column)
+        if key not in self._resolutions:
+            self._resolutions[key] = None  # a name that is defined by itself stays unknown
+            self._resolutions[key] = self._resolve(column)
+        return self._resolutions[key]
+
+    def is_string(self, column: exp.Column) -> bool:
+        """Whether SQLite reads this name as a string, since "x" is no column here."""
+        name = column.this
+        return (
+            isinstance(name, exp.Identifier)
+            and bool(name.args.get("quoted"))
+            and not column.args.get("table")
+            and self.resolve(column) is None
+        )
+
+    def outputs(self, query: exp.Expression) -> list[Output]:
+        """The result columns of a SELECT, a compound select (its first SELECT's) or VALUES."""
+        query = query.unnest() if isinstance(query, exp.Subquery) else query
+        found = self._outputs.get(id(query))
+        if found is None:
+            self._outputs[id(query)] = []  # a CTE that refers to itself has no more than this yet
+            found = self._read_outputs(query)
+            self._outputs[id(query)] = found
+        return found
+
+    # Sources
+
+    def _find_parent(self, select: exp.Select) -> Scope | None:
+        """The scope around a SELECT. A member of FROM and a CTE do not see their siblings, but what
+        lies around the SELECT they belong to."""
+        child: exp.Expression = select
+        is_member = False
+        while child.parent is not None:
+            node = child.parent
+            if isinstance(node, exp.CTE) or (
+                isinstance(node, exp.From | exp.Join) and child.arg_key == "this"
+            ):
+                is_member = True
+            elif isinstance(node, exp.Select):
+                outer = self.scope_of(node)
+                return outer.parent if is_member else outer
+            elif isinstance(node, exp.SetOperation) and not is_member:
+                if child.arg_key in ("this", "expression"):
+                    child = node
+                    continue
+                return self.scope_of(node)
+            child = node
+        return None
+
+    def _read_source(self, member: exp.Expression) -> Source:
+        alias = member.alias
+        if isinstance(member, exp.Subquery | exp.Values):
+            query = member.unnest() if isinstance(member, exp.Subquery) else member
+            return Source(alias, member, query=query, column_names=alias_columns(member))
+        name = member.name
+        if not isinstance(member.this, exp.Identifier):  # json_each(...)
+            return Source(alias or name, member)
+        if not member.args.get("db"):
+            cte = find_cte(member, name)
+            if cte is not None:
+                names = alias_columns(cte)
+                return Source(alias or name, member, None, cte.this, True, names)
+        return Source(alias or name, member, self.schema.find_table(name))
+
+    # Outputs
+
+    def _read_outputs(self, query: exp.Expression) -> list[Output]:
+        if isinstance(query, exp.Values):
+            first = query.expressions[0]
+            values = first.expressions if isinstance(first, exp.Tuple) else [first]
+            return [Output(f"column{n}", value) for n, value in enumerate(values, start=1)]
+        select = first_select(query)
+        if select is None:
+            return []
+        if select is not query:
+            return self.outputs(select)
+        outputs = []
+        for expression in select.expressions:
+            if expression.is_star and not isinstance(expression, exp.Alias | exp.Count):
+                outputs += self.expand_star(expression, self.scope_of(select))
+            else:
+                inner = expression.unalias()
+                name = expression.alias or (inner.name if isinstance(inner, exp.Column) else "")
+                outputs.append(Output(name, inner))
+        return outputs
+
+    def expand_star(self, star: exp.Expression, scope: Scope) -> list[Output]:
+        """The columns that `*` or `t.*` stands for in a SELECT; each has its resolution."""
+        table = star.args.get("table") if isinstance(star, exp.Column) else None
+        if table is None:
+            sources = list(scope.sources.values())
+        else:
+            sources = [s for name, s in scope.sources.items() if name == table.name.lower()]
+        return [
+            Output(found[0], found[1].expression, found[1])
+            for source in sources
+            for found in self._source_columns(source, scope)
+        ]
+
+    def _source_columns(self, source: Source, scope: Scope) -> list[tuple[str, Resolution]]:
+        if source.table is not None:
+            return [
+                (column.name, Resolution(source, source.table, column, None, scope))
+                for column in source.table.columns
+            ]
+        if source.query is None:
+            return []
+        return [
+            (name, self._pass_on(source, output, scope))
+            for name, output in self._named_outputs(source)
+        ]
+
+    def _named_outputs(self, source: Source) -> list[tuple[str, Output]]:
+        outputs = self.outputs(source.query)
+        names = source.column_names or [output.name for output in outputs]
+        return list(zip(names, outputs, strict=False))
+
+    def _pass_on(self, source: Source, output: Output, scope: Scope) -> Resolution:
+        """The resolution of a subquery's result column, seen from outside the subquery."""
+        table = column = None
+        if not isinstance(source.query, exp.SetOperation):
+            inner = output.resolution
+            expression = output.expression
+            if inner is None and expression is not None:
+                expression = expression.unnest()
+                inner = self.resolve(expression) if isinstance(expression, exp.Column) else None
+            if inner is not None:
+                table, column = inner.table, inner.column
+        return Resolution(source, table, column, output.expression, scope)
+
+    # Names
+
+    def _resolve(self, column: exp.Column) -> Resolution | None:
+        if column.is_star:
+            return None
+        own = scope = self.scope_of(column)
+        qualifier = column.args.get("table")
+        name = column.name.lower()
+        if qualifier is not None:
+            while scope is not None:
+                source = scope.sources.get(qualifier.name.lower())
+                if source is not None:
+                    return self._look_in(source, name, scope)
+                scope = scope.parent
+            return None
+        if own is not None and is_whole_order_term(column):  # here, and only here, AS comes first
+            alias = self._find_alias(column)
+            if alias is not None:
+                return self._resolve_alias(alias, own)
+        while scope is not None:
+            found = self._look_in_all(name, scope)
+            if found is not None:
+                return found
+            alias = self._find_alias(column) if scope is own else alias_in(scope.select, name)
+            if alias is not None:
+                return self._resolve_alias(alias, scope)
+            scope = scope.parent
+        return None
+
+    def _look_in_all(self, name: str, scope: Scope) -> Resolution | None:
+        for source in scope.sources.values():
+            found = self._look_in(source, name, scope, with_rowid=False)
+            if found is not None:
+                return found
+        if name in _ROWID_NAMES:
+            for source in scope.sources.values():
+                found = self._look_in(source, name, scope)
+                if found is not None:
+                    return found
+        return None
+
+    def _look_in(
+        self, source: Source, name: str, scope: Scope, *, with_rowid: bool = True
+    ) -> Resolution | None:
+        table = source.table
+        if table is not None:
+            column = table.find_column(name)
+            if column is None and with_rowid and name in _ROWID_NAMES and not table.is_view:
+                return Resolution(source, table, rowid_column(table), None, scope)
+            return Resolution(source, table, column, None, scope) if column else None
+        if source.query is None:
+            # A table-valued function or an unknown table: it has the columns one asks it for.
+            return Resolution(source, None, None, None, scope) if with_rowid else None
+        for output_name, output in self._named_outputs(source):
+            if output_name.lower() == name:
+                return self._pass_on(source, output, scope)
+        return None
+
+    def _find_alias(self, column: exp.Column) -> exp.Alias | None:
+        """The first result column whose AS is this name, in the SELECT that the name stands in
+        (every SELECT of a compound one, for its ORDER BY)."""
+        query = column.find_ancestor(*_QUERY_TYPES)
+        name = column.name.lower()
+        for select in selects_of(query) if query is not None else ():
+            for expression in select.expressions:
+                if isinstance(expression, exp.Alias):
+                    if expression.alias.lower() == name:
+                        return expression
+                elif expression.is_star and not isinstance(expression, exp.Count):
+                    outputs = self.expand_star(expression, self.scope_of(select))
+                    if any(output.name.lower() == name for output in outputs):
+                        return None  # SQLite has named these columns before it looks
+        return None
+
+    def _resolve_alias(self, alias: exp.Alias, scope: Scope) -> Resolution:
+        inner = alias.this.unnest()
+        found = self.resolve(inner) if isinstance(inner, exp.Column) else None
+        if found is None:
+            return Resolution(None, None, None, alias.this, scope)
+        return Resolution(None, found.table, found.column, alias.this, scope)
+
+
+def rowid_column(table: Table) -> Column | None:
+    """The column that is another name of the rowid: the lone INTEGER PRIMARY KEY, or None.
+
+    Source: the SQLite manual, "ROWIDs and the INTEGER PRIMARY KEY". A DESC key, which is none by a
+    historical slip, is not told apart.
+    """
+    keys = [column for column in table.columns if column.primary_key]
+    if len(keys) == 1 and keys[0].type.upper() == "INTEGER":
+        return keys[0]
+    return None

@@ -1,0 +1,188 @@
+"""The whole pipeline under DVC, as a user and a teammate run it, in clones of this repository."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.checkout import (
+    PRODUCT,
+    ROOT,
+    commit,
+    hash_tree,
+    make_checkout,
+    output,
+    run,
+    stages_to_run,
+)
+
+AFTER_DIFFICULTY = [
+    "classify_difficulty",
+    "select_questions",
+    "validate_dataset",
+    "export_dataset",
+    "report_dataset",
+]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A clone in which `dvc repro` has run."""
+    folder = make_checkout(tmp_path_factory.mktemp("first") / "answerkey")
+    run(folder, "dvc", "repro")
+    return folder
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Path:
+    """A clone in which nothing has run."""
+    return make_checkout(tmp_path / "answerkey")
+
+
+def change_params(folder: Path, **changes: object) -> None:
+    """Change values of params.yaml by their dotted keys, written with __ for the dots."""
+    path = folder / "params.yaml"
+    params = yaml.safe_load(path.read_text(encoding="utf-8"))
+    for key, value in changes.items():
+        *sections, last = key.split("__")
+        place = params
+        for section in sections:
+            place = place[section]
+        assert last in place, key
+        place[last] = value
+    path.write_text(yaml.safe_dump(params, sort_keys=False), encoding="utf-8")
+
+
+def restore(folder: Path) -> None:
+    """Bring a clone back to what was committed, data included."""
+    run(folder, "git", "checkout", "-q", ".")
+    run(folder, "dvc", "checkout")
+
+
+def read_product(folder: Path) -> list[dict]:
+    return [
+        question
+        for split in ("train", "eval")
+        for question in json.loads(
+            (folder / f"data/questions/questions_{split}.json").read_text(encoding="utf-8")
+        )
+    ]
+
+
+def test_clean_run_leaves_everything_in_git_as_it_was(built: Path) -> None:
+    assert run(built, "git", "status", "--porcelain").stdout == ""
+
+
+def test_product_meets_the_targets(built: Path) -> None:
+    questions = read_product(built)
+    assert len(questions) >= 200
+    assert len({question["database_name"] for question in questions}) == 10
+    for split, share in (("train", 0.7), ("eval", 0.3)):
+        members = [question for question in questions if question["split"] == split]
+        assert abs(len(members) / len(questions) - share) <= 0.02
+        for difficulty, part in (("easy", 0.4), ("medium", 0.4), ("hard", 0.2)):
+            count = sum(question["difficulty"] == difficulty for question in members)
+            assert abs(count / len(members) - part) <= 0.02
+
+
+def test_every_source_question_is_in_the_product_or_excluded_once(built: Path) -> None:
+    source = [
+        row
+        for name in ("train_spider.json", "dev.json")
+        for row in json.loads((ROOT / "data/sample" / name).read_text(encoding="utf-8"))
+    ]
+    excluded = (built / "data/questions/excluded.jsonl").read_text(encoding="utf-8").splitlines()
+    ids = [question["question_id"] for question in read_product(built)]
+    ids += [json.loads(line)["question_id"] for line in excluded]
+    assert len(ids) == len(set(ids)) == len(source)
+
+
+def test_second_run_elsewhere_gives_the_same_bytes(built: Path, fresh: Path) -> None:
+    run(fresh, "dvc", "repro", environment={"PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo"})
+    parts = (*PRODUCT, "data/interim", "metrics", "plots")
+    assert hash_tree(fresh, *parts) == hash_tree(built, *parts)
+
+
+def test_number_of_workers_does_not_change_a_byte(built: Path, fresh: Path) -> None:
+    change_params(fresh, execution__workers=1)
+    run(fresh, "dvc", "repro")
+    assert hash_tree(fresh, *PRODUCT) == hash_tree(built, *PRODUCT)
+
+
+def test_fresh_clone_has_nothing_to_run(fresh: Path) -> None:
+    done = run(fresh, "dvc", "repro", "--dry", "--allow-missing")
+    assert stages_to_run(output(done)) == []
+
+
+def test_threshold_reruns_difficulty_and_what_follows(built: Path) -> None:
+    text = (built / "params.yaml").read_text(encoding="utf-8")
+    assert "easy_max_tables: 2" in text
+    changed = text.replace("easy_max_tables: 2", "easy_max_tables: 1")
+    changed = changed.replace("min_questions: 100", "min_questions: 20")
+    (built / "params.yaml").write_text(changed, encoding="utf-8")
+    shown = run(built, "dvc", "params", "diff").stdout
+    assert "classify_difficulty.easy_max_tables" in shown
+    done = run(built, "dvc", "repro")
+    assert stages_to_run(output(done)) == AFTER_DIFFICULTY
+    assert "queries executed" not in output(done)
+    restore(built)
+
+
+def test_policy_reruns_selection_and_what_follows(built: Path) -> None:
+    text = (built / "params.yaml").read_text(encoding="utf-8")
+    assert "guessable: flag" in text
+    (built / "params.yaml").write_text(text.replace("guessable: flag", "guessable: exclude"))
+    done = run(built, "dvc", "repro")
+    assert stages_to_run(output(done)) == AFTER_DIFFICULTY[1:]
+    assert "guessable" in (built / "data/questions/excluded.jsonl").read_text(encoding="utf-8")
+    restore(built)
+
+
+def test_compiled_python_is_no_change(built: Path) -> None:
+    run(built, "python", "-m", "compileall", "-q", "stages")
+    assert list((built / "stages").rglob("*.pyc"))
+    assert "up to date" in run(built, "dvc", "status").stdout
+
+
+def test_teammate_pulls_the_product_and_finds_it_valid(tmp_path: Path) -> None:
+    first = make_checkout(tmp_path / "first" / "answerkey")
+    run(first, "dvc", "repro")
+    run(first, "dvc", "push")
+    # The remote is a directory beside the repository, and a teammate's clone stands beside it too.
+    second = tmp_path / "first" / "teammate"
+    run(tmp_path, "git", "clone", "-q", str(first), str(second))
+    run(second, "dvc", "pull", "--allow-missing")
+    assert hash_tree(second, *PRODUCT) == hash_tree(first, *PRODUCT)
+    assert not (second / "data/interim/gold_answers").exists()
+    done = run(second, "python", "-m", "stages.validate_dataset", "--validate")
+    assert "no errors" in output(done)
+    eval_path = second / "data/questions/questions_eval.json"
+    broken = eval_path.read_text(encoding="utf-8").replace(
+        '"answer_type": "list"', '"answer_type": "table"', 1
+    )
+    eval_path.unlink()
+    eval_path.write_text(broken, encoding="utf-8")
+    done = run(second, "python", "-m", "stages.validate_dataset", "--validate", check=False)
+    assert done.returncode == 1
+    assert "Validation failed with 1 errors" in output(done)
+
+
+def test_added_database_executes_only_its_own_questions(tmp_path: Path) -> None:
+    folder = make_checkout(tmp_path / "answerkey")
+    names = sorted(path.name for path in (folder / "data/sample/database").iterdir())
+    no_targets = dict.fromkeys(("difficulty_shares", "eval_share", "min_questions"))
+    targets = {f"select_questions__targets__{name}": value for name, value in no_targets.items()}
+    change_params(folder, corpora__sample__db_list=names[:-1], **targets)
+    run(folder, "dvc", "repro", "compute_gold_answers")
+    commit(folder, "All databases but one")
+    change_params(folder, corpora__sample__db_list=names)
+    done = run(folder, "dvc", "repro", "compute_gold_answers")
+    questions = [
+        json.loads(line)["gold_sql"]
+        for line in (folder / "data/interim/splits.jsonl").read_text(encoding="utf-8").splitlines()
+        if json.loads(line)["database_name"] == names[-1]
+    ]
+    assert f" {len(set(questions))} queries executed" in output(done)

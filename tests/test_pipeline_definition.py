@@ -1,0 +1,122 @@
+"""dvc.yaml tells the truth: what a stage imports is among its deps, what it reads is declared."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent
+PIPELINE = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
+STAGES = sorted(PIPELINE)
+
+
+def source_path(module: str) -> Path:
+    """The file of a module of `stages`, named without it."""
+    return ROOT / "stages" / f"{module.replace('.', '/')}.py"
+
+
+@cache
+def imported_modules(name: str) -> frozenset[str]:
+    """The modules of `stages` that a module imports, anywhere in it, directly or not."""
+    found: set[str] = set()
+    waiting = [name]
+    while waiting:
+        tree = ast.parse(source_path(waiting.pop()).read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            names = []
+            if isinstance(node, ast.ImportFrom):
+                names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+            elif isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            modules = {n.removeprefix("stages.") for n in names if n.startswith("stages.")}
+            imported = {module for module in modules if source_path(module).is_file()} - found
+            found |= imported
+            waiting += imported
+    return frozenset(found)
+
+
+def read_params_keys(name: str) -> set[str]:
+    """The literal keys that a stage's own file asks `read_params` for."""
+    tree = ast.parse(source_path(name).read_text(encoding="utf-8"))
+    keys = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "read_params":
+            for argument in node.args:
+                assert isinstance(argument, ast.Constant), f"{name}: a key that is no literal"
+                keys.add(argument.value)
+    return keys
+
+
+def paths(entries: list) -> list[str]:
+    """The paths of outs, metrics or plots, with or without options."""
+    return [entry if isinstance(entry, str) else next(iter(entry)) for entry in entries]
+
+
+def test_there_are_stages() -> None:
+    assert len(STAGES) >= 10
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_command_runs_the_stage_of_that_name(name: str) -> None:
+    assert PIPELINE[name]["cmd"] == f"python -m stages.{name}"
+    assert PIPELINE[name]["desc"]
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_every_import_is_a_dep_and_no_other_module_is(name: str) -> None:
+    declared = {dep for dep in PIPELINE[name]["deps"] if dep.endswith(".py")}
+    modules = imported_modules(name) | {name}
+    assert declared == {source_path(module).relative_to(ROOT).as_posix() for module in modules}
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_every_params_key_that_is_read_is_declared(name: str) -> None:
+    declared = set(PIPELINE[name].get("params", []))
+    assert declared == read_params_keys(name)
+
+
+def test_only_the_stages_and_the_corpora_read_params() -> None:
+    readers = {
+        path.stem
+        for path in (ROOT / "stages").rglob("*.py")
+        if "read_params(" in path.read_text(encoding="utf-8")
+    }
+    # `corpora` reads them for calls outside the pipeline, which name no corpus.
+    assert readers - {"params", "corpora"} <= set(STAGES)
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_every_dep_is_in_git_or_an_out_of_a_stage(name: str) -> None:
+    outs = [out for stage in PIPELINE.values() for out in paths(stage.get("outs", []))]
+    for dep in PIPELINE[name]["deps"]:
+        if dep.startswith("${"):
+            continue
+        made = any(dep == out or dep.startswith(out + "/") for out in outs)
+        assert made or (ROOT / dep).exists(), f"{name}: {dep}"
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_interim_outs_are_not_pushed_and_the_others_are(name: str) -> None:
+    for entry in PIPELINE[name].get("outs", []):
+        path = paths([entry])[0]
+        options = {} if isinstance(entry, str) else entry[path]
+        assert options.get("push", True) != path.startswith("data/interim/"), path
+
+
+def test_one_stage_alone_has_outs_without_cache() -> None:
+    # Such an out turns the run cache off for its whole stage.
+    stages = set()
+    for name, stage in PIPELINE.items():
+        for entry in [*stage.get("outs", []), *stage.get("metrics", [])]:
+            if not isinstance(entry, str) and next(iter(entry.values())).get("cache") is False:
+                stages.add(name)
+    assert stages == {"export_dataset"}
+
+
+def test_every_stage_stands_in_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert not [name for name in STAGES if f"`{name}`" not in readme]
