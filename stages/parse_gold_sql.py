@@ -17,8 +17,9 @@ from stages.log import list_counts, start_log
 from stages.params import read_params
 from stages.reasons import Reason
 from stages.records import read_jsonl, write_jsonl
-from stages.schema import Schema, decode_schema
+from stages.schema import Schema, read_schemas
 from stages.sql.canonical import canonical_sql, sql_template
+from stages.sql.columns import list_columns
 from stages.sql.features import list_features
 from stages.sql.hardness import classify_hardness
 from stages.sql.query_parts import find_cte
@@ -96,6 +97,7 @@ def parse_query(gold_sql: str, schema: Schema) -> dict[str, Any]:
         return {"reason": Reason.UNPARSABLE_SQL, "detail": "nested too deeply for the parser"}
     return {
         "tables_involved": list_tables(tree, schema),
+        "columns_involved": list_columns(tree, schema),
         "features": list_features(tree),
         "hardness": hardness,
         "canonical_sql": canonical_sql(tree, schema),
@@ -136,10 +138,7 @@ def main() -> None:
     """Parse the gold SQL of all questions."""
     log = start_log("parse_gold_sql")
     (workers,) = read_params("execution.workers")
-    schemas = {
-        record["database_name"]: decode_schema(record["tables"])
-        for record in read_jsonl(SCHEMAS_PATH)
-    }
+    schemas = read_schemas(SCHEMAS_PATH)
     reasons: Counter[str] = Counter()
 
     def records() -> Iterator[dict[str, Any]]:

@@ -203,7 +203,14 @@ def test_query_that_the_parser_does_not_know_gets_a_reason(sql):
 
 def test_parsed_query_has_all_that_later_stages_take(connection):
     parsed = parse_query("SELECT name FROM ship WHERE id > 3", read_schema(connection))
-    assert list(parsed) == ["tables_involved", "features", "hardness", "canonical_sql", "template"]
+    assert list(parsed) == [
+        "tables_involved",
+        "columns_involved",
+        "features",
+        "hardness",
+        "canonical_sql",
+        "template",
+    ]
     assert parsed["tables_involved"] == ["Ship"]
     assert parsed["features"] == ["where"]
     assert parsed["hardness"] == "easy"
