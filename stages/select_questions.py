@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
+import sys
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from stages.classify_difficulty import SPIDER
 from stages.dossier import Dossier, read_curated_exclusion, read_dossiers
 from stages.fingerprints import read_database_hashes
 from stages.log import list_counts, start_log
@@ -15,12 +18,16 @@ from stages.params import read_params
 from stages.question import FIELDS
 from stages.reasons import Flag, Reason
 from stages.records import encode_json, hash_value, replace_file, write_json
+from stages.schema import read_schemas
+from stages.selection.coverage import Coverage
 from stages.selection.picks import Candidate, cap_paraphrases, pick
 from stages.selection.policies import Policy, find_exclusion, keep_reported, read_policies
 from stages.selection.supply import check_size, describe_supply, summarize
 from stages.selection.targets import Cell, Group, Solution, Targets, count_cells, find_largest
+from stages.selection.what_if import Rule, Usable, explain
 
 DATABASES = Path("data/databases")
+SCHEMAS_PATH = Path("data/interim/schemas.jsonl")
 OUT = Path("data/interim/selection")
 
 
@@ -181,10 +188,13 @@ def check_conservation(loaded: int, selected: int, excluded: int, expected_selec
 
 
 def write_selection(
-    choice: Choice, policies: Mapping[Flag, Policy], hashes: Mapping[str, str]
+    choice: Choice,
+    policies: Mapping[Flag, Policy],
+    hashes: Mapping[str, str],
+    coverage: Coverage,
 ) -> tuple[int, Counter[str]]:
     """Write the candidate dataset and its sidecars in one pass over all questions; how many are
-    selected, and how many are not, by reason."""
+    selected, and how many are not, by reason. What the selected ones touch is counted."""
     count = 0
     reasons: Counter[str] = Counter()
     with (
@@ -195,9 +205,10 @@ def write_selection(
         for dossier in read_dossiers():
             if dossier.question_id in choice.selected:
                 count += 1
-                sha256 = hashes[dossier.source["database_name"]]
+                name, parsed = dossier.source["database_name"], dossier.parsed
+                coverage.add(name, parsed["tables_involved"], parsed["columns_involved"])
                 questions.write(encode_json(make_record(dossier)) + b"\n")
-                audits.write(encode_json(make_audit(dossier, policies, sha256)) + b"\n")
+                audits.write(encode_json(make_audit(dossier, policies, hashes[name])) + b"\n")
                 continue
             why = find_reason(dossier, policies) or (
                 "select_questions",
@@ -209,8 +220,43 @@ def write_selection(
     return count, reasons
 
 
-def main() -> None:
-    """Select, and write the candidate dataset and its sidecars."""
+def explain_params() -> str:
+    """What the current params would select, from what the last run left, and their neighbours."""
+    policy_values, target_values, method, easy_max_tables, medium_max_tables, levels = read_params(
+        "select_questions.policies",
+        "select_questions.targets",
+        "classify_difficulty.method",
+        "classify_difficulty.easy_max_tables",
+        "classify_difficulty.medium_max_tables",
+        "classify_difficulty.hardness_levels",
+    )
+    policies = read_policies(policy_values)
+    usable = [
+        Usable(
+            dossier.source["split"],
+            dossier.source["database_name"],
+            dossier.outcome["answer_type"],
+            len(dossier.parsed["tables_involved"]),
+            dossier.parsed["hardness"],
+        )
+        for dossier in read_dossiers()
+        if find_reason(dossier, policies) is None
+    ]
+    rule = Rule(easy_max_tables, medium_max_tables, levels if method == SPIDER else {})
+    return explain(usable, rule, Targets(**target_values), levels=levels)
+
+
+def main(*arguments: str) -> None:
+    """Select, and write the candidate dataset and its sidecars; or only --explain."""
+    parser = argparse.ArgumentParser(prog="python -m stages.select_questions")
+    parser.add_argument(
+        "--explain",
+        action="store_true",
+        help="print what the current params and their neighbours would select, and write nothing",
+    )
+    if parser.parse_args(arguments).explain:
+        print(explain_params())
+        return
     log = start_log("select_questions")
     policy_values, target_values, max_per_canonical_sql, seed = read_params(
         "select_questions.policies",
@@ -222,12 +268,14 @@ def main() -> None:
     hashes = read_database_hashes(DATABASES)
     survey = survey_questions(policies)
     choice, supply = choose(survey, targets, max_per_canonical_sql=max_per_canonical_sql, seed=seed)
-    count, reasons = write_selection(choice, policies, hashes)
+    coverage = Coverage(read_schemas(SCHEMAS_PATH))
+    count, reasons = write_selection(choice, policies, hashes, coverage)
     check_conservation(survey.loaded, count, reasons.total(), len(choice.selected))
-    write_json(OUT / "summary.json", summarize(supply, targets, choice.solution))
+    summary = summarize(supply, targets, choice.solution)
+    write_json(OUT / "summary.json", {**summary, "coverage": coverage.measure()})
     log.info("%d of %d questions%s", count, survey.loaded, list_counts(reasons))
     log.info("selected of usable:\n%s", describe_supply(supply, choice.solution.counts))
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

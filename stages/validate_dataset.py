@@ -235,7 +235,7 @@ def validate_product(targets: Targets, rel_tol: float, limits: Limits) -> list[s
         return [*errors, f"{error}: expected a database; run `dvc checkout` or `dvc pull`"]
 
 
-def main(arguments: list[str] | None = None) -> None:
+def main(*arguments: str) -> None:
     """Validate the selection in the pipeline, or with --validate the product that lies here."""
     parser = argparse.ArgumentParser(prog="python -m stages.validate_dataset")
     parser.add_argument(
@@ -262,4 +262,4 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -247,7 +247,7 @@ def fail(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
     """The lines that a run prints that ends with 1."""
     capsys.readouterr()
     with pytest.raises(SystemExit) as caught:
-        main(list(arguments))
+        main(*arguments)
     assert caught.value.code == 1
     return capsys.readouterr().err.splitlines()
 
@@ -317,7 +317,7 @@ def test_product_validates_itself_with_nothing_else_there(world, capsys):
         path.unlink() if path.is_file() else path.rmdir()
     Path("data/databases/manifest.json").unlink()
     capsys.readouterr()
-    main(["--validate"])
+    main("--validate")
     assert capsys.readouterr().err == "validate_dataset: no errors\n"
 
 

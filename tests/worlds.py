@@ -151,11 +151,7 @@ class World:
         """Run stages in this process; it stands in the world's folder."""
         assert Path.cwd() == self.folder
         for stage in stages:
-            module = import_module(f"stages.{stage}")
-            if stage == "validate_dataset":
-                module.main([])
-            else:
-                module.main()
+            import_module(f"stages.{stage}").main()
 
     def run_to(self, last: str) -> None:
         """Run every stage up to this one."""

@@ -1,9 +1,9 @@
 """Integer program: the largest selection under a cap on answer types, found by a solver.
 
 Such a cap ties all cells together, so that stages.selection.allocations cannot look at every case.
-There is a whole number for each group of questions that a target tells apart. What the solver finds is checked
-exactly; that nothing is larger is the solver's word, and with hundreds of thousands of questions it
-may be off by a few.
+There is a whole number for each group of questions that a target tells apart. What the solver finds
+is checked exactly; that nothing is larger is the solver's word, and with hundreds of thousands of
+questions it may be off by a few.
 """
 
 from __future__ import annotations

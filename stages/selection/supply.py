@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from stages.question import DIFFICULTIES, SPLITS
+from stages.question import DIFFICULTIES, EVAL, SPLITS
 from stages.selection.targets import (
+    CELLS,
+    TARGET_NAMES,
+    Cell,
     Group,
     Solution,
     Targets,
@@ -88,6 +91,7 @@ def summarize(supply: Mapping[Group, int], targets: Targets, solution: Solution)
     """The selection in numbers with stable keys, for metrics."""
     cells = count_cells(supply)
     binding = find_binding_cells(supply, targets, solution)
+    binding_caps = find_binding_caps(supply, targets, solution)
     return {
         "size": solution.size,
         "upper_bound": solution.upper_bound,
@@ -105,4 +109,31 @@ def summarize(supply: Mapping[Group, int], targets: Targets, solution: Solution)
             for split in SPLITS
         },
         "binding_cells": [f"{split} {level}" for split, level in binding],
+        "size_without_target": {
+            name: binding_caps.get(name, solution.size) for name in TARGET_NAMES
+        },
+        "shares": describe_shares(targets, solution.counts),
     }
+
+
+def describe_shares(
+    targets: Targets, counts: Mapping[Cell, int]
+) -> dict[str, dict[str, float | None]]:
+    """Each share that can be asked for: what was asked, what was found, and how much of the
+    tolerance is left; None where nothing was asked, or where there is nothing to have a share of.
+    """
+    sizes = {split: sum(counts[split, level] for level in DIFFICULTIES) for split in SPLITS}
+    shares = {EVAL: (targets.eval_share, sizes[EVAL], sum(sizes.values()))}
+    for split, level in CELLS:
+        asked = (targets.difficulty_shares or {}).get(level)
+        shares[f"{split} {level}"] = (asked, counts[split, level], sizes[split])
+    described = {}
+    for name, (asked, part, whole) in shares.items():
+        found = part / whole if whole else None
+        is_judged = asked is not None and found is not None
+        described[name] = {
+            "asked": asked,
+            "found": None if found is None else round(found, 4),
+            "slack": round(targets.tolerance - abs(found - asked), 4) if is_judged else None,
+        }
+    return described

@@ -11,6 +11,13 @@ from stages.selection.allocations import find_allocation, find_allocation_size
 from stages.selection.cells import CELLS, Cell, Group, Solution, count_cells, read_share
 from stages.selection.integer_program import find_by_program, find_size_by_program
 
+TARGET_NAMES = (
+    "difficulty_shares",
+    "eval_share",
+    "max_questions",
+    "max_per_database",
+    "max_answer_type_share",
+)
 _STEPS_OF_TOLERANCE = 200  # half a point each
 _PLENTY = 4
 
@@ -62,14 +69,7 @@ def _check_share(name: str, value: Any) -> None:
 
 def _takes_everything(targets: Targets) -> bool:
     """Whether no target limits a selection; then nothing need be solved, nor a solver loaded."""
-    limits = (
-        targets.difficulty_shares,
-        targets.eval_share,
-        targets.max_questions,
-        targets.max_per_database,
-        targets.max_answer_type_share,
-    )
-    return all(limit is None for limit in limits)
+    return all(getattr(targets, name) is None for name in TARGET_NAMES)
 
 
 def find_largest(supply: Mapping[Group, int], targets: Targets) -> Solution:
@@ -107,6 +107,8 @@ def find_binding_cells(
 ) -> dict[Cell, int]:
     """The cells that hold the selection back, each with the size that it would have if that cell
     alone held plenty: four times as many as there are in all; largest gain first."""
+    if targets.difficulty_shares is None and targets.eval_share is None:
+        return {}  # no cell stands in the way of another
     found = {}
     cells = count_cells(supply)
     for cell in CELLS:
@@ -124,20 +126,13 @@ def find_binding_caps(
 ) -> dict[str, int]:
     """The other targets that hold the selection back, each with the size that it would have without
     it; largest gain first."""
-    names = (
-        "difficulty_shares",
-        "eval_share",
-        "max_questions",
-        "max_per_database",
-        "max_answer_type_share",
-    )
     found = {}
-    for name in names:
+    for name in TARGET_NAMES:
         if getattr(targets, name) is not None:
             size = find_size(supply, replace(targets, **{name: None}))
             if size > solution.size:
                 found[name] = size
-    return dict(sorted(found.items(), key=lambda pair: (-pair[1], names.index(pair[0]))))
+    return dict(sorted(found.items(), key=lambda pair: (-pair[1], TARGET_NAMES.index(pair[0]))))
 
 
 def find_tolerance(

@@ -22,11 +22,12 @@ class Usable(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """A rule of difficulty: thresholds on the number of tables, or a mapping of hardness."""
+    """A rule of difficulty: thresholds on the number of tables, or where there are `levels`, a
+    mapping of hardness to difficulty."""
 
     easy_max_tables: int
     medium_max_tables: int
-    levels: tuple[tuple[str, str], ...] = ()  # hardness -> difficulty; empty: by tables
+    levels: Mapping[str, str] = {}
 
     def __str__(self) -> str:
         if self.levels:
@@ -52,12 +53,11 @@ def list_neighbours(rule: Rule, levels: Mapping[str, str]) -> Iterator[Rule]:
         if 0 <= pair[0] <= pair[1]:
             yield Rule(*pair)
     if levels and not rule.levels:
-        yield Rule(easy, medium, tuple(levels.items()))
+        yield Rule(easy, medium, levels)
 
 
 def count_supply(questions: Iterable[Usable], rule: Rule) -> Counter[Group]:
     """How many questions of each group there are under a rule."""
-    levels = dict(rule.levels)
     by_tables = {
         count: classify_difficulty(
             [str(number) for number in range(count)],
@@ -69,7 +69,7 @@ def count_supply(questions: Iterable[Usable], rule: Rule) -> Counter[Group]:
     return Counter(
         Group(
             question.split,
-            levels[question.hardness] if levels else by_tables[question.tables],
+            rule.levels[question.hardness] if rule.levels else by_tables[question.tables],
             question.database_name,
             question.answer_type,
         )
