@@ -53,7 +53,7 @@ def commit(folder: Path, message: str) -> None:
     """Commit everything."""
     run(folder, "git", "add", "-A")
     name = ("-c", "user.name=Tester", "-c", "user.email=tester@example.org")
-    run(folder, "git", *name, "commit", "-q", "-m", message)
+    run(folder, "git", *name, "commit", "-q", "--allow-empty", "-m", message)
 
 
 def hash_tree(folder: Path, *parts: str) -> dict[str, str]:
