@@ -14,8 +14,9 @@ from dataclasses import asdict
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from stages.database_files import find_database, local_path
 from stages.fingerprints import read_database_hashes
 from stages.guard import GuardedDatabase, Limits
 from stages.log import list_counts, start_log
@@ -26,6 +27,7 @@ from stages.query_shards import DatabaseWork, Outcome, QueryRun, Task
 from stages.reasons import Flag
 from stages.records import hash_value, read_jsonl
 from stages.schema import Schema, decode_schema
+from stages.schema_file import SchemaFile
 from stages.shards import JOURNAL_DIRECTORY, ShardDirectory, read_shards
 
 SPLITS_PATH = Path("data/interim/splits.jsonl")
@@ -53,13 +55,14 @@ class Context(NamedTuple):
 def audit_task(task: Task) -> list[Outcome]:
     """One report a query; a query is gold SQL and its recorded answer as JSON text."""
     schema, limits, thresholds = task.context
+    path = local_path(task.database)
     shuffles = Shuffles(
-        task.path,
+        path,
         seeds=range(1, thresholds.shuffles + 1),
         limits=limits,
         max_bytes=thresholds.max_shuffled_bytes,
     )
-    with GuardedDatabase(task.path, limits) as database, shuffles:
+    with GuardedDatabase(path, limits) as database, shuffles:
         return [
             audit_query(
                 database,
@@ -75,9 +78,11 @@ def audit_task(task: Task) -> list[Outcome]:
 
 def plan_works(
     hashes: dict[str, str],
-    schemas: dict[str, list[dict[str, Any]]],
+    schemas: SchemaFile,
     limits: Limits,
     thresholds: Thresholds,
+    *,
+    databases_url: str | None,
 ) -> Iterator[DatabaseWork]:
     """Each database with those of its questions that have an answer."""
     for name, records in groupby(read_jsonl(SPLITS_PATH), key=itemgetter("database_name")):
@@ -91,28 +96,33 @@ def plan_works(
             for record in records
             if record["question_id"] in answers
         ]
-        made_from = [hashes[name], questions, schemas[name], asdict(limits), asdict(thresholds)]
+        tables = schemas.read_tables(name)
+        made_from = [hashes[name], questions, tables, asdict(limits), asdict(thresholds)]
         key = hash_value([*made_from, sqlite3.sqlite_version, CODE_VERSION])
-        path = DATABASES / name / f"{name}.sqlite"
-        context = Context(decode_schema(schemas[name]), limits, thresholds)
-        yield DatabaseWork(name, path, key, questions, context)
+        database = find_database(DATABASES, name, sha256=hashes[name], databases_url=databases_url)
+        context = Context(decode_schema(tables), limits, thresholds)
+        yield DatabaseWork(name, database, key, questions, context)
 
 
 def main() -> None:
     """Bring the shards of all databases up to date."""
     log = start_log("audit_gold_answers")
-    threshold_values, limit_values, workers = read_params(
-        "audit_gold_answers", "compute_gold_answers", "execution.workers"
+    threshold_values, limit_values, engine, workers, databases_url = read_params(
+        "audit_gold_answers",
+        "compute_gold_answers",
+        "execution.engine",
+        "execution.workers",
+        "execution.databases_url",
     )
-    schemas = {record["database_name"]: record["tables"] for record in read_jsonl(SCHEMAS_PATH)}
     works = plan_works(
         read_database_hashes(DATABASES),
-        schemas,
+        SchemaFile(SCHEMAS_PATH),
         Limits(**limit_values),
         Thresholds(**threshold_values),
+        databases_url=databases_url,
     )
     run = QueryRun(ShardDirectory(OUT, JOURNAL), audit_task, DIED)
-    run.run(works, workers=workers)
+    run.run(works, engine=engine, workers=workers)
     counts = Counter(
         flag["code"] for record in read_shards(OUT, run.names) for flag in record["flags"]
     )

@@ -1,7 +1,7 @@
 """Every gold query is executed once, and every question ends with an answer or a reason.
 
 The database is the unit: its shard is made again only when the database, its questions or the
-limits change. The bytes are the same whatever the number of workers.
+limits change. The bytes are the same whatever the engine and the number of workers.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from stages.answers import classify_answer_type, shape_answer
+from stages.database_files import find_database, local_path
 from stages.fingerprints import read_database_hashes
 from stages.guard import GuardedDatabase, Limits, QueryError
 from stages.log import list_counts, start_log
@@ -52,7 +53,7 @@ def compute_gold_answer(gold_sql: str, db_path: Path, *, limits: Limits | None =
 
 def execute_task(task: Task) -> list[Outcome]:
     """One outcome a query, in the order of the queries; the task's context is the limits."""
-    with GuardedDatabase(task.path, task.context) as database:
+    with GuardedDatabase(local_path(task.database), task.context) as database:
         return [execute_query(database, query) for query in task.queries]
 
 
@@ -67,15 +68,17 @@ def execute_query(database: GuardedDatabase, query: str) -> Outcome:
     return {"gold_answer": answer, "answer_type": classify_answer_type(answer)}
 
 
-def plan_works(hashes: dict[str, str], limits: Limits) -> Iterator[DatabaseWork]:
+def plan_works(
+    hashes: dict[str, str], limits: Limits, *, databases_url: str | None
+) -> Iterator[DatabaseWork]:
     """Each database with its questions, in their order."""
     for name, records in groupby(read_jsonl(SPLITS_PATH), key=itemgetter("database_name")):
         questions = [(record["question_id"], record["gold_sql"]) for record in records]
         key = hash_value(
             [hashes[name], questions, asdict(limits), sqlite3.sqlite_version, CODE_VERSION]
         )
-        path = DATABASES / name / f"{name}.sqlite"
-        yield DatabaseWork(name, path, key, questions, limits)
+        database = find_database(DATABASES, name, sha256=hashes[name], databases_url=databases_url)
+        yield DatabaseWork(name, database, key, questions, limits)
 
 
 def count_outcomes(names: list[str]) -> tuple[int, Counter[str]]:
@@ -91,10 +94,17 @@ def count_outcomes(names: list[str]) -> tuple[int, Counter[str]]:
 def main() -> None:
     """Bring the shards of all databases up to date."""
     log = start_log("compute_gold_answers")
-    limit_values, workers = read_params("compute_gold_answers", "execution.workers")
-    works = plan_works(read_database_hashes(DATABASES), Limits(**limit_values))
+    limit_values, engine, workers, databases_url = read_params(
+        "compute_gold_answers",
+        "execution.engine",
+        "execution.workers",
+        "execution.databases_url",
+    )
+    works = plan_works(
+        read_database_hashes(DATABASES), Limits(**limit_values), databases_url=databases_url
+    )
     run = QueryRun(ShardDirectory(OUT, JOURNAL), execute_task, DIED)
-    run.run(works, workers=workers)
+    run.run(works, engine=engine, workers=workers)
     count, reasons = count_outcomes(run.names)
     log.info(
         "%d questions in %d databases, %d queries executed: %d answers, %d without%s",

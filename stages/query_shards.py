@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, NamedTuple
 
+from stages.database_files import Database
+from stages.engines import LOCAL, map_with_engine
 from stages.progress import track_progress
 from stages.shards import ShardDirectory
-from stages.workers import count_workers, map_unordered
 
 _QUERIES_PER_TASK = 64
 
@@ -29,7 +29,7 @@ class DatabaseWork(NamedTuple):
     """
 
     database_name: str
-    path: Path
+    database: Database
     key: str
     questions: list[tuple[str, Hashable]]
     context: Any = None
@@ -39,7 +39,7 @@ class Task(NamedTuple):
     """Some distinct queries of one database, for one worker."""
 
     database_name: str
-    path: Path
+    database: Database
     queries: tuple[Hashable, ...]
     context: Any
 
@@ -69,14 +69,15 @@ class QueryRun:
     _pending: dict[str, _Pending] = field(default_factory=dict)
     _lost: list[Task] = field(default_factory=list)
 
-    def run(self, works: Iterable[DatabaseWork], *, workers: int) -> None:
+    def run(self, works: Iterable[DatabaseWork], *, workers: int = 0, engine: str = LOCAL) -> None:
         """Bring all shards up to date; remove those of databases that are not among the works."""
-        self._execute(self._plan(works), workers=count_workers(workers))
-        self._execute(self._lost, workers=count_workers(workers))
+        self._execute(self._plan(works), engine, workers)
+        self._execute(self._lost, engine, workers)
         self.shards.keep_only(self.names)
 
-    def _execute(self, tasks: Iterable[Task], *, workers: int) -> None:
-        with closing(map_unordered(self.function, tasks, workers=workers)) as results:
+    def _execute(self, tasks: Iterable[Task], engine: str, workers: int) -> None:
+        results = map_with_engine(self.function, tasks, engine=engine, workers=workers)
+        with closing(results):
             for task, outcomes in track_progress(results, "executing", unit="task"):
                 self._take(task, outcomes)
 
@@ -100,7 +101,7 @@ class QueryRun:
             self._pending[work.database_name] = _Pending(work, len(starts))
             for start in starts:
                 queries = tuple(distinct[start : start + _QUERIES_PER_TASK])
-                yield Task(work.database_name, work.path, queries, work.context)
+                yield Task(work.database_name, work.database, queries, work.context)
 
     def _take(self, task: Task, outcomes: list[Outcome] | None) -> None:
         pending = self._pending[task.database_name]

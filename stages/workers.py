@@ -7,8 +7,11 @@ in a process of its own; a task that kills its worker again is given up, and the
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
+import multiprocessing.connection
 import os
 import signal
+import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -54,7 +57,7 @@ def map_unordered(
 @contextlib.contextmanager
 def _open_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     """A pool that ends with the block: at once after an exception, else when its work is done."""
-    pool = ProcessPoolExecutor(workers, initializer=_leave_interrupts_to_parent)
+    pool = ProcessPoolExecutor(workers, initializer=_follow_parent)
     try:
         yield pool
     except BaseException:
@@ -65,9 +68,18 @@ def _open_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _leave_interrupts_to_parent() -> None:
-    """Ctrl-C goes to every process of a terminal; the parent ends the run and its workers."""
+def _follow_parent() -> None:
+    """A worker ends with its parent and not before it: Ctrl-C goes to every process of a terminal,
+    and a parent that is killed says nothing."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, name="end-with-parent", daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    multiprocessing.connection.wait([parent.sentinel])
+    os._exit(1)
 
 
 def _map_in_pool(
@@ -93,7 +105,8 @@ def _map_in_pool(
         done, _ = wait(pending, return_when=FIRST_COMPLETED)
         if any(isinstance(future.exception(), BrokenProcessPool) for future in done):
             return False
-        for future in sorted(done, key=lambda future: future.exception() is not None):
+        finished = [future for future in pending if future in done]
+        for future in sorted(finished, key=lambda future: future.exception() is not None):
             yield pending.pop(future), future.result()
 
 

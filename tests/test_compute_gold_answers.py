@@ -77,7 +77,7 @@ class Project:
         self.questions[name] = list(queries)
         return self
 
-    def write(self, *, workers=1):
+    def write(self, **options):
         entries = {}
         for name, sql in self.databases.items():
             path = make_database(self.folder / "data/databases" / name / f"{name}.sqlite", sql)
@@ -92,7 +92,8 @@ class Project:
         splits = self.folder / "data/interim/splits.jsonl"
         splits.parent.mkdir(exist_ok=True)
         splits.write_text("".join(json.dumps(record) + "\n" for record in records))
-        params = {"compute_gold_answers": self.limits, "execution": {"workers": workers}}
+        execution = {"engine": "local", "workers": 1, "databases_url": None, **options}
+        params = {"compute_gold_answers": self.limits, "execution": execution}
         (self.folder / "params.yaml").write_text(yaml.safe_dump(params))
 
     def run(self, capfd, **options):
