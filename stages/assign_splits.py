@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,12 @@ from stages.records import read_jsonl, write_jsonl
 QUESTIONS_PATH = Path("data/interim/questions.jsonl")
 SPLITS_PATH = Path("data/interim/splits.jsonl")
 
+Record = dict[str, Any]
+
 SPLIT_OF_SOURCE = {"train": "train", "validation": "eval"}
 
 
-def assign_splits(questions: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def assign_splits(questions: Iterable[Record]) -> list[Record]:
     """New records with `question_id` first and `split` last, in the order given.
 
     >>> [(question["question_id"], question["split"]) for question in assign_splits([
@@ -26,12 +29,18 @@ def assign_splits(questions: list[dict[str, Any]]) -> list[dict[str, Any]]:
     The number is the position among all source questions of that database and split: an id stays
     what it is, whatever is excluded later.
 
+    No two questions share an id, since it can be taken apart again: neither a split nor a number
+    holds an underscore.
+
     Raises:
-        ValueError: on an unknown spider_split, or an id that two questions would share.
+        ValueError: on an unknown spider_split.
     """
+    return list(assign_each(questions))
+
+
+def assign_each(questions: Iterable[Record]) -> Iterator[Record]:
+    """As `assign_splits`, one question at a time."""
     counts: Counter[tuple[str, str]] = Counter()
-    ids: set[str] = set()
-    assigned = []
     for question in questions:
         database, source_split = question["database_name"], question["spider_split"]
         if source_split not in SPLIT_OF_SOURCE:
@@ -41,21 +50,22 @@ def assign_splits(questions: list[dict[str, Any]]) -> list[dict[str, Any]]:
             )
         split = SPLIT_OF_SOURCE[source_split]
         question_id = f"{database}_{split}_{counts[database, split]:03d}"
-        if question_id in ids:
-            raise ValueError(f"Two questions would share the id {question_id}")
-        ids.add(question_id)
         counts[database, split] += 1
         first, last = {"question_id": question_id}, {"split": split}
-        assigned.append(first | question | first | last)
-    return assigned
+        yield first | question | first | last
 
 
 def main() -> None:
     log = start_log("assign_splits")
-    assigned = assign_splits(list(read_jsonl(QUESTIONS_PATH)))
-    write_jsonl(SPLITS_PATH, assigned)
-    counts = Counter(question["split"] for question in assigned)
-    log.info(f"{len(assigned)} questions: {counts['train']} train, {counts['eval']} eval")
+    counts: Counter[str] = Counter()
+
+    def count(questions: Iterable[Record]) -> Iterator[Record]:
+        for question in questions:
+            counts[question["split"]] += 1
+            yield question
+
+    total = write_jsonl(SPLITS_PATH, count(assign_each(read_jsonl(QUESTIONS_PATH))))
+    log.info(f"{total} questions: {counts['train']} train, {counts['eval']} eval")
 
 
 if __name__ == "__main__":

@@ -6,8 +6,10 @@ import contextlib
 import math
 import re
 import sqlite3
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ from stages.answers import (
 )
 from stages.guard import GuardedDatabase, Limits
 from stages.question import DIFFICULTIES, EVAL, FIELDS, SPLITS
-from stages.selection.cells import read_share
+from stages.selection.cells import Group, read_share
 from stages.selection.targets import Targets
 
 Record = dict[str, Any]
@@ -74,21 +76,47 @@ def check_record(question: Record) -> list[str]:
     return errors
 
 
-def check_ids(questions: Iterable[Record]) -> list[str]:
+@dataclass(slots=True)
+class Tally:
+    """What is held of the good records of a dataset, which itself may be too large to hold: how
+    many there are of each group, and the numbers at the end of their ids, by what comes before."""
+
+    groups: Counter[Group] = field(default_factory=Counter)
+    repeated: Counter[str] = field(default_factory=Counter)
+    _numbers: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+
+    def add(self, question: Record) -> None:
+        """Count a record."""
+        names = ("split", "difficulty", "database_name", "answer_type")
+        self.groups[Group(*(sys.intern(question[name]) for name in names))] += 1
+        stem, _, number = question["question_id"].rpartition("_")
+        if number in self._numbers[stem]:
+            self.repeated[question["question_id"]] += 1
+        else:
+            self._numbers[stem].add(sys.intern(number))
+
+    def count(self, *names: str) -> Counter[Any]:
+        """How many there are of each value of a field of Group, or of several as a tuple."""
+        counts: Counter[Any] = Counter()
+        for group, count in self.groups.items():
+            values = tuple(getattr(group, name) for name in names)
+            counts[values if len(names) > 1 else values[0]] += count
+        return counts
+
+
+def check_ids(tally: Tally) -> list[str]:
     """Ids that occur more than once."""
-    counts = Counter(question["question_id"] for question in questions)
     return [
-        f"{question_id}: question_id: expected once, found {count} times"
-        for question_id, count in sorted(counts.items())
-        if count > 1
+        f"{question_id}: question_id: expected once, found {count + 1} times"
+        for question_id, count in sorted(tally.repeated.items())
     ]
 
 
-def check_splits(questions: Iterable[Record]) -> list[str]:
+def check_splits(tally: Tally) -> list[str]:
     """Databases that stand in more than one split."""
     splits: dict[str, set[str]] = {}
-    for question in questions:
-        splits.setdefault(question["database_name"], set()).add(question["split"])
+    for group in tally.groups:
+        splits.setdefault(group.database_name, set()).add(group.split)
     return [
         f"{name}: split: expected one split a database, found {', '.join(sorted(found))}"
         for name, found in sorted(splits.items())
@@ -96,41 +124,31 @@ def check_splits(questions: Iterable[Record]) -> list[str]:
     ]
 
 
-def check_answers(
-    questions: list[Record],
-    execute: Execute,
-    *,
-    order_matters: Mapping[str, bool],
-    rel_tol: float,
-) -> list[str]:
-    """Answers that are not what gold SQL gives."""
-    errors = []
-    for question in questions:
-        question_id, stored = question["question_id"], question["gold_answer"]
-        try:
-            answer = execute(question_id, question["database_name"], question["gold_sql"])
-        except (sqlite3.OperationalError, LookupError, FileNotFoundError) as error:
-            errors.append(f"{question_id}: gold_sql: {error}")
-            continue
-        ordered = order_matters.get(question_id, False)
-        # One row of one column matches the same value in a list, so shapes are compared as well.
-        is_same = (
-            answer is not None
-            and classify_answer_type(answer) == question["answer_type"]
-            and answers_match(stored, answer, ordered=ordered, rel_tol=rel_tol)
-        )
-        if not is_same:
-            errors.append(
-                f"{question_id}: gold_answer: expected what gold SQL returns, {_shorten(answer)},"
-                f" found {_shorten(stored)}"
-            )
-    return errors
+def check_answer(question: Record, execute: Execute, *, ordered: bool, rel_tol: float) -> list[str]:
+    """Whether the answer is not what gold SQL gives."""
+    question_id, stored = question["question_id"], question["gold_answer"]
+    try:
+        answer = execute(question_id, question["database_name"], question["gold_sql"])
+    except (sqlite3.OperationalError, LookupError, FileNotFoundError) as error:
+        return [f"{question_id}: gold_sql: {error}"]
+    # One row of one column matches the same value in a list, so shapes are compared as well.
+    is_same = (
+        answer is not None
+        and classify_answer_type(answer) == question["answer_type"]
+        and answers_match(stored, answer, ordered=ordered, rel_tol=rel_tol)
+    )
+    if is_same:
+        return []
+    return [
+        f"{question_id}: gold_answer: expected what gold SQL returns, {_shorten(answer)},"
+        f" found {_shorten(stored)}"
+    ]
 
 
-def check_targets(questions: list[Record], targets: Targets) -> list[str]:
+def check_targets(tally: Tally, targets: Targets) -> list[str]:
     """Shares and sizes that are off by more than the tolerance."""
     errors = []
-    size = len(questions)
+    size = tally.groups.total()
     if targets.min_questions is not None and size < targets.min_questions:
         errors.append(f"size: expected at least {targets.min_questions}, found {size}")
     if targets.max_questions is not None and size > targets.max_questions:
@@ -144,17 +162,16 @@ def check_targets(questions: list[Record], targets: Targets) -> list[str]:
                 f" found {part / whole:.4f} ({part} of {whole})"
             )
 
-    splits = Counter(question["split"] for question in questions)
-    cells = Counter((question["split"], question["difficulty"]) for question in questions)
+    splits, cells = tally.count("split"), tally.count("split", "difficulty")
     if targets.eval_share is not None:
         check_share("split eval", splits[EVAL], size, targets.eval_share)
     for level, share in (targets.difficulty_shares or {}).items():
         for split in SPLITS:
             check_share(f"difficulty {level} in {split}", cells[split, level], splits[split], share)
-    for name, count in sorted(Counter(q["database_name"] for q in questions).items()):
+    for name, count in sorted(tally.count("database_name").items()):
         if targets.max_per_database is not None and count > targets.max_per_database:
             errors.append(f"{name}: expected at most {targets.max_per_database}, found {count}")
-    for name, count in sorted(Counter(q["answer_type"] for q in questions).items()):
+    for name, count in sorted(tally.count("answer_type").items()):
         most = targets.max_answer_type_share
         if most is not None and count > read_share(most) * size:
             errors.append(

@@ -47,7 +47,7 @@ def read_curated_exclusion(source: Record) -> str | None:
     return " ".join(filter(None, (correction["reason"], correction["link"])))
 
 
-class _Stream:
+class Stream:
     """Records in the order of the questions, some of which may have none."""
 
     def __init__(self, records: Iterable[Record], name: str) -> None:
@@ -99,11 +99,11 @@ def read_answered(interim: Path = INTERIM) -> Iterator[Answered]:
     Raises:
         LookupError: where an artefact misses a question, or holds one too many.
     """
-    parses = _Stream(read_jsonl(interim / "parsed.jsonl"), "parsed")
+    parses = Stream(read_jsonl(interim / "parsed.jsonl"), "parsed")
     sources = read_jsonl(interim / "splits.jsonl")
     for name, of_database in groupby(sources, key=itemgetter("database_name")):
-        outcomes = _Stream(read_shards(interim / "gold_answers", [name]), "gold_answers")
-        audits = _Stream(read_shards(interim / "audit", [name]), "audit")
+        outcomes = Stream(read_shards(interim / "gold_answers", [name]), "gold_answers")
+        audits = Stream(read_shards(interim / "audit", [name]), "audit")
         for source in of_database:
             question_id = source["question_id"]
             yield Answered(
@@ -123,8 +123,8 @@ def read_dossiers(interim: Path = INTERIM) -> Iterator[Dossier]:
     Raises:
         LookupError: where an artefact misses a question, or holds one too many.
     """
-    set_flags = _Stream(read_jsonl(interim / "set_flags.jsonl"), "set_flags")
-    difficulties = _Stream(read_jsonl(interim / "difficulty.jsonl"), "difficulty")
+    set_flags = Stream(read_jsonl(interim / "set_flags.jsonl"), "set_flags")
+    difficulties = Stream(read_jsonl(interim / "difficulty.jsonl"), "difficulty")
     for source, outcome, parsed, audit in read_answered(interim):
         question_id = source["question_id"]
         raised = set_flags.take(question_id)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from itertools import groupby
 from operator import itemgetter
@@ -17,7 +17,8 @@ from stages.log import list_counts, start_log
 from stages.params import read_params
 from stages.reasons import Reason
 from stages.records import read_jsonl, write_jsonl
-from stages.schema import Schema, read_schemas
+from stages.schema import Schema
+from stages.schema_file import SchemaFile
 from stages.sql.canonical import canonical_sql, sql_template
 from stages.sql.columns import list_columns
 from stages.sql.features import list_features
@@ -110,7 +111,7 @@ def parse_task(task: ParseTask) -> list[dict[str, Any]]:
     return [parse_query(query, task.schema) for query in task.queries]
 
 
-def parse_questions(schemas: dict[str, Schema], *, workers: int) -> Iterator[dict[str, Any]]:
+def parse_questions(schemas: Mapping[str, Schema], *, workers: int) -> Iterator[dict[str, Any]]:
     """One record a question, in their order; identical SQL on a database is parsed once."""
     questions: dict[int, list[tuple[str, str]]] = {}
     parsed: dict[int, dict[str, dict[str, Any]]] = {}
@@ -138,7 +139,7 @@ def main() -> None:
     """Parse the gold SQL of all questions."""
     log = start_log("parse_gold_sql")
     (workers,) = read_params("execution.workers")
-    schemas = read_schemas(SCHEMAS_PATH)
+    schemas = SchemaFile(SCHEMAS_PATH)
     reasons: Counter[str] = Counter()
 
     def records() -> Iterator[dict[str, Any]]:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
-
-from stages.records import read_jsonl
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +173,3 @@ def decode_schema(tables: list[dict[str, Any]]) -> Schema:
             for table in tables
         )
     )
-
-
-def read_schemas(path: Path) -> dict[str, Schema]:
-    """The schemas by database, from the file that download_databases writes."""
-    return {record["database_name"]: decode_schema(record["tables"]) for record in read_jsonl(path)}

@@ -18,7 +18,7 @@ from stages.params import read_params
 from stages.question import FIELDS
 from stages.reasons import Flag, Reason
 from stages.records import encode_json, hash_value, replace_file, write_json
-from stages.schema import read_schemas
+from stages.schema_file import SchemaFile
 from stages.selection.coverage import Coverage
 from stages.selection.picks import Candidate, cap_paraphrases, pick
 from stages.selection.policies import Policy, find_exclusion, keep_reported, read_policies
@@ -56,8 +56,14 @@ def find_reason(dossier: Dossier, policies: Mapping[Flag, Policy]) -> tuple[str,
     return ("audit_gold_answers", *exclusion) if exclusion else None
 
 
-def make_candidate(dossier: Dossier) -> Candidate:
-    """What selection looks at."""
+def make_candidate(
+    dossier: Dossier, groups: dict[Group, Group], *, has_canonical_sql: bool
+) -> Candidate:
+    """What selection looks at; canonical SQL is '' where nobody will look at it.
+
+    There may be millions, so that those of one group share it in memory (the one in `groups`), and
+    those of one template likewise.
+    """
     source = dossier.source
     group = Group(
         source["split"],
@@ -65,10 +71,9 @@ def make_candidate(dossier: Dossier) -> Candidate:
         source["database_name"],
         dossier.outcome["answer_type"],
     )
-    template, canonical_sql = (
-        hash_value(dossier.parsed[name])[:16] for name in ("template", "canonical_sql")
-    )
-    return Candidate(dossier.question_id, group, template, canonical_sql)
+    template = sys.intern(hash_value(dossier.parsed["template"])[:16])
+    canonical_sql = hash_value(dossier.parsed["canonical_sql"])[:16] if has_canonical_sql else ""
+    return Candidate(dossier.question_id, groups.setdefault(group, group), template, canonical_sql)
 
 
 def make_record(dossier: Dossier) -> dict[str, Any]:
@@ -124,14 +129,17 @@ class Survey:
         return Counter(candidate.group for candidate in self.candidates)
 
 
-def survey_questions(policies: Mapping[Flag, Policy]) -> Survey:
+def survey_questions(policies: Mapping[Flag, Policy], *, has_canonical_sql: bool = True) -> Survey:
     """Who is usable among all questions, and how many are not, by reason."""
     survey = Survey()
+    groups: dict[Group, Group] = {}
     for dossier in read_dossiers():
         survey.loaded += 1
         unusable = find_reason(dossier, policies)
         if unusable is None:
-            survey.candidates.append(make_candidate(dossier))
+            survey.candidates.append(
+                make_candidate(dossier, groups, has_canonical_sql=has_canonical_sql)
+            )
         else:
             survey.unusable[unusable[1]] += 1
     return survey
@@ -266,9 +274,9 @@ def main(*arguments: str) -> None:
     )
     policies, targets = read_policies(policy_values), Targets(**target_values)
     hashes = read_database_hashes(DATABASES)
-    survey = survey_questions(policies)
+    survey = survey_questions(policies, has_canonical_sql=max_per_canonical_sql is not None)
     choice, supply = choose(survey, targets, max_per_canonical_sql=max_per_canonical_sql, seed=seed)
-    coverage = Coverage(read_schemas(SCHEMAS_PATH))
+    coverage = Coverage(SchemaFile(SCHEMAS_PATH))
     count, reasons = write_selection(choice, policies, hashes, coverage)
     check_conservation(survey.loaded, count, reasons.total(), len(choice.selected))
     summary = summarize(supply, targets, choice.solution)

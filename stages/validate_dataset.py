@@ -14,13 +14,15 @@ import sqlite3
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from stages.checks import (
     Execute,
     Record,
-    check_answers,
+    Tally,
+    check_answer,
     check_ids,
     check_record,
     check_splits,
@@ -52,7 +54,7 @@ class ValidationError(Exception):
 
 
 def validate_dataset(
-    questions: list[Record],
+    questions: Iterable[Record],
     db_paths: Mapping[str, Path],
     *,
     execute: Execute | None = None,
@@ -68,31 +70,30 @@ def validate_dataset(
 
     Fields and their order, types, vocabularies, ids and splits are checked, gold SQL is executed on
     `db_paths` (or looked up with `execute`) and its answer compared with gold_answer, as a sequence
-    where `order_matters` says so for the question_id, and shares are compared with `targets`.
+    where `order_matters` says so for the question_id, and shares are compared with `targets`. The
+    questions are gone through once, and not held.
 
     Raises:
         sqlite3.Error: where a file is no database, or a corrupt one.
     """
-    errors = []
-    sound = []
-    for number, question in enumerate(questions):
-        found = check_record(question)
-        has_name = isinstance(question, dict) and "question_id" in question
-        name = question["question_id"] if has_name else f"record {number}"
-        errors += [f"{name}: {error}" for error in found]
-        if not found:
-            sound.append(question)
-    errors += check_ids(sound)
-    errors += check_splits(sound)
+    errors: list[str] = []
+    of_answers: list[str] = []
+    ordered = order_matters or {}
+    tally = Tally()
     with contextlib.ExitStack() as stack:
-        errors += check_answers(
-            sound,
-            execute or stack.enter_context(execute_on(db_paths, limits)),
-            order_matters=order_matters or {},
-            rel_tol=rel_tol,
-        )
+        execute = execute or stack.enter_context(execute_on(db_paths, limits))
+        for number, question in enumerate(questions):
+            if found := check_record(question):
+                has_name = isinstance(question, dict) and "question_id" in question
+                name = question["question_id"] if has_name else f"record {number}"
+                errors += [f"{name}: {error}" for error in found]
+                continue
+            tally.add(question)
+            is_ordered = ordered.get(question["question_id"], False)
+            of_answers += check_answer(question, execute, ordered=is_ordered, rel_tol=rel_tol)
+    errors += [*check_ids(tally), *check_splits(tally), *of_answers]
     if targets is not None:
-        errors += check_targets(sound, targets)
+        errors += check_targets(tally, targets)
     return errors
 
 
@@ -161,28 +162,63 @@ def check_conservation(
     ]
 
 
+def are_in_step(
+    questions: Iterable[Record],
+    audit: Iterable[Record],
+    excluded: Iterable[Record],
+    loaded: Iterable[Record],
+    hashes: Mapping[str, str],
+) -> bool:
+    """Whether the next of the loaded questions, whose ids are all different, is always the next of
+    product and audit, or the next that is excluded.
+
+    Then `check_sidecars` and `check_conservation` find nothing: nothing is held to know that.
+    """
+    selected = zip_longest(questions, audit, fillvalue={})
+    left_out = iter(excluded)
+    pair, exclusion = next(selected, None), next(left_out, None)
+    for source in loaded:
+        question_id = source["question_id"]
+        if pair is not None and pair[0].get("question_id") == question_id:
+            question, report = pair
+            if report.get("question_id") != question_id:
+                return False
+            if report["database_sha256"] != hashes.get(question["database_name"]):
+                return False
+            pair = next(selected, None)
+        elif exclusion is not None and exclusion["question_id"] == question_id:
+            exclusion = next(left_out, None)
+        else:
+            return False
+    return pair is None and exclusion is None
+
+
 def read_order_matters(audit_path: Path) -> dict[str, bool]:
-    """By question_id: whether the rows of its answer come in an order."""
-    return {record["question_id"]: record["order_matters"] for record in read_jsonl(audit_path)}
+    """True by question_id, for the questions whose answers have rows in an order."""
+    return {
+        record["question_id"]: True for record in read_jsonl(audit_path) if record["order_matters"]
+    }
 
 
 def validate_selection(targets: Targets, rel_tol: float) -> list[str]:
     """The errors of the selection that lies between the stages."""
-    questions = list(read_jsonl(SELECTION / "questions.jsonl"))
+    paths = [SELECTION / f"{name}.jsonl" for name in ("questions", "audit", "excluded")]
+    paths.append(INTERIM / "splits.jsonl")
     hashes = read_database_hashes(DATABASES)
     errors = validate_dataset(
-        questions,
+        read_jsonl(paths[0]),
         {},
         execute=recorded_answers(),
-        order_matters=read_order_matters(SELECTION / "audit.jsonl"),
+        order_matters=read_order_matters(paths[1]),
         targets=targets,
         rel_tol=rel_tol,
     )
-    excluded = SELECTION / "excluded.jsonl"
-    audit = read_jsonl(SELECTION / "audit.jsonl")
-    errors += check_sidecars(questions, audit, read_jsonl(excluded), hashes)
-    loaded = read_jsonl(INTERIM / "splits.jsonl")
-    return errors + check_conservation(questions, read_jsonl(excluded), loaded)
+    if are_in_step(*map(read_jsonl, paths), hashes):
+        return errors
+    questions, audit, excluded, _ = map(read_jsonl, paths)
+    errors += check_sidecars(questions, audit, excluded, hashes)
+    questions, _, excluded, loaded = map(read_jsonl, paths)
+    return errors + check_conservation(questions, excluded, loaded)
 
 
 def has_names(question: Any) -> bool:

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from stages.checks import (
-    check_answers,
+    Tally,
+    check_answer,
     check_ids,
     check_record,
     check_splits,
@@ -37,6 +38,13 @@ def make_record(**changes: Any) -> dict[str, Any]:
     }
     assert set(changes) <= set(record)
     return record | changes
+
+
+def tally(records: list[dict[str, Any]]) -> Tally:
+    counted = Tally()
+    for record in records:
+        counted.add(record)
+    return counted
 
 
 def make_many(**counts: int) -> list[dict[str, Any]]:
@@ -197,16 +205,18 @@ def test_every_wrong_field_of_a_record_is_told():
 
 def test_repeated_id_is_told_once():
     records = [make_record(), make_record(), make_record(question_id="harbour_train_001")]
-    assert check_ids(records) == ["harbour_train_000: question_id: expected once, found 2 times"]
-    assert check_ids(records[1:]) == []
+    assert check_ids(tally(records)) == [
+        "harbour_train_000: question_id: expected once, found 2 times"
+    ]
+    assert check_ids(tally(records[1:])) == []
 
 
 def test_database_in_both_splits_is_told():
     records = [make_record(), make_record(split="eval"), make_record(database_name="b")]
-    assert check_splits(records) == [
+    assert check_splits(tally(records)) == [
         "harbour: split: expected one split a database, found eval, train"
     ]
-    assert check_splits(records[::2]) == []
+    assert check_splits(tally(records[::2])) == []
 
 
 def answer_with(answer: Any):
@@ -240,12 +250,7 @@ def answer_with(answer: Any):
 )
 def test_answer_must_be_what_sql_returns(stored, kind, executed, ordered, is_same):
     record = make_record(gold_answer=stored, answer_type=kind)
-    errors = check_answers(
-        [record],
-        answer_with(executed),
-        order_matters={"harbour_train_000": ordered},
-        rel_tol=1e-6,
-    )
+    errors = check_answer(record, answer_with(executed), ordered=ordered, rel_tol=1e-6)
     expected = (
         f"harbour_train_000: gold_answer: expected what gold SQL returns, {executed!r},"
         f" found {stored!r}"
@@ -262,13 +267,13 @@ def test_answer_must_be_what_sql_returns(stored, kind, executed, ordered, is_sam
     ],
 )
 def test_gold_sql_without_an_answer_is_told(error):
-    errors = check_answers([make_record()], answer_with(error), order_matters={}, rel_tol=1e-6)
+    errors = check_answer(make_record(), answer_with(error), ordered=False, rel_tol=1e-6)
     assert errors == [f"harbour_train_000: gold_sql: {error}"]
 
 
 def test_long_answers_are_told_in_short():
     record = make_record(gold_answer=["x" * 50] * 50, answer_type="list")
-    (error,) = check_answers([record], answer_with([]), order_matters={}, rel_tol=1e-6)
+    (error,) = check_answer(record, answer_with([]), ordered=False, rel_tol=1e-6)
     assert error.endswith("...")
     assert len(error) < 500
 
@@ -278,14 +283,14 @@ def test_shares_within_the_tolerance_pass():
     records = make_many(
         train_easy=28, train_medium=28, train_hard=14, eval_easy=12, eval_medium=12, eval_hard=6
     )
-    assert check_targets(records, targets) == []
-    assert check_targets([], targets) == []
+    assert check_targets(tally(records), targets) == []
+    assert check_targets(Tally(), targets) == []
 
 
 def test_shares_exactly_at_the_tolerance_pass():
     targets = Targets(eval_share=0.3, tolerance=0.1)
-    assert check_targets(make_many(train_easy=6, eval_easy=4), targets) == []
-    assert check_targets(make_many(train_easy=8, eval_easy=2), targets) == []
+    assert check_targets(tally(make_many(train_easy=6, eval_easy=4)), targets) == []
+    assert check_targets(tally(make_many(train_easy=8, eval_easy=2)), targets) == []
 
 
 @pytest.mark.parametrize(
@@ -317,7 +322,7 @@ def test_shares_exactly_at_the_tolerance_pass():
     ],
 )
 def test_target_that_is_missed_is_told_with_the_numbers(counts, targets, messages):
-    assert check_targets(make_many(**counts), targets) == messages
+    assert check_targets(tally(make_many(**counts)), targets) == messages
 
 
 @pytest.fixture

@@ -83,6 +83,21 @@ def test_records_are_sorted_and_say_where_they_come_from(corpus):
     assert records[4]["source"] == {"corpus": "tried", "file": "more.json", "index": 0}
 
 
+def test_questions_scattered_over_a_file_come_by_database_in_its_order(corpus):
+    names = ["farm", "farm_1", "barn", "shop"]
+    (corpus.root / "database" / "farm_1").mkdir()
+    rows = [row(names[place % 4], f"{place}") for place in range(40)]
+    (corpus.root / "train.json").write_text(json.dumps(rows))
+    (corpus.root / "more.json").write_text("[]")
+    records = [record for record in load(corpus, "all") if record["spider_split"] == "train"]
+    assert [(r["database_name"], r["question_text"]) for r in records] == [
+        (name, f"{place}")
+        for name in sorted(names)
+        for place in range(40)
+        if names[place % 4] == name
+    ]
+
+
 def test_order_of_the_list_makes_no_difference(corpus):
     assert load(corpus, ["shop", "dock", "barn"]) == load(corpus, ["barn", "shop", "dock"])
 

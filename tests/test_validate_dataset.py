@@ -7,13 +7,22 @@ import copy
 import json
 import sqlite3
 from collections.abc import Callable
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from stages.selection.targets import Targets
-from stages.validate_dataset import check_conservation, check_sidecars, main, validate_dataset
+from stages.validate_dataset import (
+    are_in_step,
+    check_conservation,
+    check_sidecars,
+    main,
+    validate_dataset,
+)
 from tests.worlds import World
 
 Dataset = list[dict[str, Any]]
@@ -232,6 +241,40 @@ def test_every_loaded_question_must_be_selected_or_excluded_once():
         "d: expected 0 times among selected and excluded questions, as it was loaded,"
         " found 1 times",
     ]
+
+
+def name_questions(text: str, **fields: str) -> list[dict[str, str]]:
+    return [{"question_id": letter, **fields} for letter in text]
+
+
+IDS = st.text("abcd", max_size=4)
+
+
+@given(IDS, IDS, IDS, st.sets(st.sampled_from("abcd")), st.sampled_from(["11", "22"]))
+def test_files_in_step_have_no_error_that_the_slower_checks_would_find(
+    selected: str, audited: str, excluded: str, loaded: set[str], sha256: str
+) -> None:
+    questions = name_questions(selected, database_name="harbour")
+    audit = name_questions(audited, database_sha256="11")
+    left_out, source = name_questions(excluded), name_questions("".join(sorted(loaded)))
+    hashes = {"harbour": sha256}
+    if are_in_step(questions, audit, left_out, source, hashes):
+        assert check_sidecars(questions, audit, left_out, hashes) == []
+        assert check_conservation(questions, left_out, source) == []
+
+
+@given(st.lists(st.booleans(), max_size=6))
+def test_files_that_keep_the_order_of_the_questions_are_in_step(is_selected: list[bool]) -> None:
+    loaded = "abcdef"[: len(is_selected)]
+    selected = "".join(compress(loaded, is_selected))
+    excluded = "".join(letter for letter in loaded if letter not in selected)
+    assert are_in_step(
+        name_questions(selected, database_name="harbour"),
+        name_questions(selected, database_sha256="11"),
+        name_questions(excluded),
+        name_questions(loaded),
+        {"harbour": "11"},
+    )
 
 
 @pytest.fixture

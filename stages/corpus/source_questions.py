@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from stages.corpus.corpora import (
 )
 from stages.corpus.databases import check_db_id, check_db_ids
 from stages.corpus.hub import HubError, Limits, fetch_file, resolve_revision
+from stages.corpus.json_arrays import read_array
 
 COLUMNS = ("db_id", "query", "question")
 
@@ -34,8 +34,9 @@ class SourceQuestion:
     source: dict[str, Any]
 
 
-def read_source_questions(corpus: Corpus, *, limits: Limits) -> list[SourceQuestion]:
-    """All rows of a corpus: train, then validation, each in the order of its files.
+def read_source_questions(corpus: Corpus, *, limits: Limits) -> Iterator[SourceQuestion]:
+    """All rows of a corpus: train, then validation, each in the order of its files. They are read
+    as they are asked for, and so are found the faults that are raised.
 
     Raises:
         FileNotFoundError: where a file of a directory is missing.
@@ -43,7 +44,7 @@ def read_source_questions(corpus: Corpus, *, limits: Limits) -> list[SourceQuest
         ValueError: with file and row, where a row has no text for one of `COLUMNS`.
     """
     is_local = isinstance(corpus, DirectoryCorpus)
-    return list(_read_directory(corpus) if is_local else _read_hub(corpus, limits))
+    return _read_directory(corpus) if is_local else _read_hub(corpus, limits)
 
 
 def list_db_ids(corpus: Corpus, *, limits: Limits) -> list[str]:
@@ -54,18 +55,18 @@ def list_db_ids(corpus: Corpus, *, limits: Limits) -> list[str]:
     """
     if corpus.db_list != ALL:
         return sorted(corpus.db_list)
-    return choose_db_ids(corpus, ALL, read_source_questions(corpus, limits=limits))
+    questions = read_source_questions(corpus, limits=limits)
+    return choose_db_ids(corpus, ALL, {question.db_id for question in questions})
 
 
 def choose_db_ids(
-    corpus: Corpus, db_ids: str | Iterable[str], questions: Iterable[SourceQuestion]
+    corpus: Corpus, db_ids: str | Iterable[str], with_questions: set[str]
 ) -> list[str]:
-    """The listed ids, sorted, or with `all` those of all questions.
+    """The listed ids, sorted, or with `all` those of all databases that have questions.
 
     Raises:
         ValueError: where a listed database has no question, or questions have no database.
     """
-    with_questions = {question.db_id for question in questions}
     if db_ids == ALL:
         if isinstance(corpus, DirectoryCorpus):
             present = list_local_databases(corpus)
@@ -94,12 +95,7 @@ def _read_directory(corpus: DirectoryCorpus) -> Iterator[SourceQuestion]:
                     f"No {path}: expected a JSON array of questions, as in a Spider release, for"
                     f" corpus {corpus.name} (corpora.{corpus.name}.root in params.yaml)"
                 )
-            try:
-                rows = json.loads(path.read_bytes())
-            except ValueError as error:
-                raise ValueError(f"{path}: not JSON: {error}") from error
-            if not isinstance(rows, list):
-                raise ValueError(f"{path}: expected a JSON array, found {type(rows).__name__}")
+            rows = read_array(path)
             yield from _check_rows(rows, split, {"corpus": corpus.name, "file": name}, str(path))
 
 

@@ -51,18 +51,25 @@ def find_schema_twins(
     """
     ordered = sorted((p for p in prints if p.columns), key=lambda p: p.database_name)
     frequency = Counter(pair for p in ordered for pair in p.columns)
-    by_rare_pair: dict[int, list[SchemaPrint]] = defaultdict(list)
+    by_rare_pair: dict[tuple[str, int], list[SchemaPrint]] = defaultdict(list)
     twins: dict[str, list[tuple[float, SchemaPrint]]] = defaultdict(list)
+    splits = sorted({p.split for p in ordered})
     for one in ordered:
         rare = _rarest(one, frequency, min_share)
-        candidates = {p.database_name: p for pair in rare for p in by_rare_pair[pair]}
+        candidates = {
+            p.database_name: p
+            for split in splits
+            if split != one.split
+            for pair in rare
+            for p in by_rare_pair.get((split, pair), ())
+        }
         for other in candidates.values():
             share = len(one.columns & other.columns) / len(one.columns | other.columns)
-            if one.split != other.split and share >= min_share:
+            if share >= min_share:
                 twins[one.database_name].append((share, other))
                 twins[other.database_name].append((share, one))
         for pair in rare:
-            by_rare_pair[pair].append(one)
+            by_rare_pair[one.split, pair].append(one)
     by_name = {p.database_name: p for p in ordered}
     return {name: _make_finding(by_name[name], found) for name, found in sorted(twins.items())}
 

@@ -31,7 +31,8 @@ def find_guessable(inspection: Inspection, *, min_score: float = 0.3) -> Finding
     """A finding where trivial queries on the same tables give the one value of the answer.
 
     The score is the share of the guesses (see `stages.probes.guesses`) that equal the answer, of
-    those that give a text for a text and a number for a number; `min_score` is the least that counts.
+    those that give a text for a text and a number for a number; `min_score` is the least that
+    counts.
     The trivial query that the question asks for is no guess, so that `SELECT count(*) FROM ship`
     stays an honest question.
     """

@@ -92,16 +92,19 @@ def pick(
     cells: dict[Cell, list[Candidate]] = defaultdict(list)
     for candidate in candidates:
         cells[candidate.cell].append(candidate)
-    ranked = {cell: _rank(cells[cell], seed) for cell in sorted(cells)}
     if targets.max_per_database is None and targets.max_answer_type_share is None:
         return {
             candidate.question_id
-            for cell, members in ranked.items()
-            for _, candidate in members[: solution.counts[cell]]
+            for cell, members in cells.items()
+            for candidate in _take_best(members, solution.counts[cell], seed)
         }
-    return _pick_within_caps(
-        [entry for members in ranked.values() for entry in members], solution, targets, seed
-    )
+    ranked = [entry for cell in sorted(cells) for entry in _rank(cells[cell], seed)]
+    return _pick_within_caps(ranked, solution, targets, seed)
+
+
+def _take_best(members: list[Candidate], count: int, seed: int) -> list[Candidate]:
+    """So many of one cell, best first; in any order where all are taken."""
+    return members if count == len(members) else order_cell(members, seed=seed)[:count]
 
 
 def _pick_within_caps(
