@@ -9,8 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from stages.dossier import read_dossiers
-from stages.exports.huggingface import make_row, write_card, write_parquet
+from stages.dossier import Stream, read_dossiers
+from stages.exports.card import CardFacts, describe_origin, make_card
+from stages.exports.croissant import make_croissant
+from stages.exports.huggingface import make_row, write_parquet
 from stages.exports.statistics import describe_question, make_metrics, make_plots, tabulate
 from stages.log import start_log
 from stages.params import read_params
@@ -23,6 +25,7 @@ SELECTION = INTERIM / "selection"
 VALIDATION = INTERIM / "validation.json"
 PRODUCT = Path("data/questions")
 HUGGINGFACE = Path("data/exports/huggingface")
+MANIFEST = Path("data/databases/manifest.json")
 METRICS = Path("metrics/dataset.json")
 PLOTS = Path("plots")
 
@@ -65,10 +68,19 @@ def count_flags() -> dict[str, int]:
     return {flag: found[flag] for flag in Flag}
 
 
+def describe_questions() -> Iterator[tuple[Any, ...]]:
+    """What is counted of each source question, selected or not."""
+    exclusions = Stream(read_jsonl(SELECTION / "excluded.jsonl"), "excluded")
+    for dossier in read_dossiers():
+        exclusion = exclusions.take(dossier.question_id)
+        yield describe_question(dossier, exclusion["reason"] if exclusion else None)
+    exclusions.finish()
+
+
 def main() -> None:
     """Write everything that teammates and trainers take."""
     log = start_log("export_dataset")
-    (corpus,) = read_params("corpus")
+    corpus, entry = read_params("corpus", "corpora.${corpus}")
     errors = json.loads(VALIDATION.read_text(encoding="utf-8"))["errors"]
     if errors:
         raise ValueError(f"{VALIDATION} lists {len(errors)} errors: expected none")
@@ -78,28 +90,28 @@ def main() -> None:
     }
     for name in ("audit.jsonl", "excluded.jsonl"):
         write_jsonl(PRODUCT / name, read_jsonl(SELECTION / name))
-    reasons = {
-        record["question_id"]: record["reason"]
-        for record in read_jsonl(SELECTION / "excluded.jsonl")
-    }
-    questions = tabulate(
-        describe_question(dossier, reasons.get(dossier.question_id)) for dossier in read_dossiers()
-    )
+    census = tabulate(describe_questions())
     summary = json.loads((SELECTION / "summary.json").read_text(encoding="utf-8"))
-    metrics = make_metrics(questions, count_flags(), summary)
+    metrics = make_metrics(census, count_flags(), summary)
     write_json(METRICS, metrics)
-    for name, table in make_plots(questions).items():
+    for name, table in make_plots(census).items():
         with replace_file(PLOTS / f"{name}.csv") as file:
             file.write(table.to_csv(index=False, lineterminator="\n").encode())
     shutil.rmtree(HUGGINGFACE, ignore_errors=True)
-    for split in filter(counts.get, SPLITS):
-        write_parquet(HUGGINGFACE / f"{split}.parquet", read_rows(split))
-    write_card(
-        HUGGINGFACE / "README.md",
-        counts=counts,
-        corpus=corpus,
-        excluded={reason: count for reason, count in metrics["excluded"].items() if count},
+    manifest = json.loads(MANIFEST.read_text(encoding="utf-8"))["databases"]
+    facts = CardFacts(
+        corpus,
+        entry["license"],
+        tuple(describe_origin(entry, manifest)),
+        {
+            split: write_parquet(HUGGINGFACE / f"{split}.parquet", read_rows(split))
+            for split in filter(counts.get, SPLITS)
+        },
+        metrics,
     )
+    write_json(HUGGINGFACE / "croissant.json", make_croissant(facts))
+    with replace_file(HUGGINGFACE / "README.md") as file:
+        file.write(make_card(facts).encode())
     log.info(
         "%d questions: %s",
         sum(counts.values()),

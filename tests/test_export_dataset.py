@@ -81,6 +81,7 @@ def test_sidecars_are_those_of_the_selection(world):
 def test_product_holds_these_files_and_no_other(world):
     assert sorted(name for name in read_outs(world) if name.startswith("data/")) == [
         "data/exports/huggingface/README.md",
+        "data/exports/huggingface/croissant.json",
         "data/exports/huggingface/eval.parquet",
         "data/exports/huggingface/train.parquet",
         "data/questions/audit.jsonl",

@@ -6,15 +6,16 @@ import json
 from pathlib import Path
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stages.exports.huggingface import make_row, write_card, write_parquet
+from stages.exports.huggingface import COLUMNS, make_row, write_parquet
 from stages.question import FIELDS
 from tests.worlds import World
 
 FOLDER = "data/exports/huggingface"
+TYPES = {int: "integer", float: "float", str: "string"}
+TYPED = tuple(TYPES.values())
 AUDIT = {"hardness": "hard", "order_matters": True, "flags": [{"code": "guessable"}]}
 
 
@@ -32,7 +33,7 @@ def make_question(number: int, answer: object) -> dict[str, object]:
         "database_name": "a",
         "gold_sql": "SELECT 'x\ty'",
         "gold_answer": answer,
-        "answer_type": "list",
+        "answer_type": TYPES.get(type(answer), "list"),
         "difficulty": "easy",
         "tables_involved": ["Ship", "two words"],
         "split": "train",
@@ -62,6 +63,27 @@ def test_loaded_dataset_is_the_product(world, tmp_path):
             assert row["hardness"] == audit["hardness"]
             assert row["order_matters"] == audit["order_matters"]
             assert row["flags"] == [flag["code"] for flag in audit["flags"]]
+            answer, kind = question["gold_answer"], question["answer_type"]
+            for typed in ("integer", "float", "string"):
+                assert row[f"gold_{typed}"] == (answer if typed == kind else None)
+
+
+def test_loader_knows_the_columns_and_sizes_from_the_card(world, tmp_path):
+    import datasets
+
+    world.run_to("export_dataset")
+    builder = datasets.load_dataset_builder(
+        str(world.folder / FOLDER), cache_dir=str(tmp_path / "cache")
+    )
+    assert {name: split.num_examples for name, split in builder.info.splits.items()} == {
+        "train": 25,
+        "eval": 10,
+    }
+    assert list(builder.info.features) == list(COLUMNS)
+    assert builder.info.features["tables_involved"] == datasets.List(datasets.Value("string"))
+    assert builder.info.features["gold_float"] == datasets.Value("float64")
+    loaded = load(world.folder / FOLDER, tmp_path / "cache")
+    assert loaded["train"].features == builder.info.features
 
 
 def test_split_without_questions_does_not_keep_the_other_from_loading(world, tmp_path):
@@ -79,6 +101,7 @@ def test_split_that_is_empty_now_leaves_no_file_of_before(world):
     world.run_to("export_dataset")
     assert sorted(path.name for path in (world.folder / FOLDER).iterdir()) == [
         "README.md",
+        "croissant.json",
         "train.parquet",
     ]
 
@@ -104,15 +127,20 @@ def test_every_answer_comes_back_as_the_same_value_and_type(tmp_path_factory, an
 
     path = tmp_path_factory.mktemp("rows") / "train.parquet"
     questions = [make_question(number, answer) for number, answer in enumerate(answers)]
-    assert write_parquet(path, (make_row(question, AUDIT) for question in questions)) == len(
-        answers
-    )
+    written = write_parquet(path, (make_row(question, AUDIT) for question in questions))
+    assert written.rows == len(answers)
+    assert written.file_bytes == path.stat().st_size
     rows = parquet.read_table(path).to_pylist()
     assert [repr(json.loads(row["gold_answer"])) for row in rows] == list(map(repr, answers))
-    for row, question in zip(rows, questions, strict=True):
-        assert {**row, "gold_answer": None} == {
+    for row, question, answer in zip(rows, questions, answers, strict=True):
+        assert row["answer_rows"] == (len(answer) if isinstance(answer, list) else 1)
+        typed = {name: row.pop(f"gold_{name}") for name in TYPED}
+        kind = question["answer_type"]
+        assert repr(typed) == repr({name: answer if name == kind else None for name in TYPED})
+        assert {**row, "gold_answer": None, "answer_rows": None} == {
             **question,
             "gold_answer": None,
+            "answer_rows": None,
             "hardness": "hard",
             "order_matters": True,
             "flags": ["guessable"],
@@ -139,49 +167,3 @@ def test_same_rows_give_the_same_bytes(tmp_path):
     for name in ("first", "second"):
         write_parquet(tmp_path / name, [make_row(make_question(n, [n]), AUDIT) for n in range(50)])
     assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
-
-
-def read_card(path: Path) -> tuple[dict, str]:
-    _, front, text = path.read_text(encoding="utf-8").split("---\n", 2)
-    return yaml.safe_load(front), text
-
-
-def test_card_says_where_the_splits_are_and_what_was_left_out(tmp_path):
-    path = tmp_path / "README.md"
-    write_card(
-        path,
-        counts={"train": 1200, "eval": 34},
-        corpus="spider",
-        excluded={"null_answer": 7, "not_selected": 120},
-    )
-    front, text = read_card(path)
-    assert front["configs"] == [
-        {
-            "config_name": "default",
-            "data_files": [
-                {"split": "train", "path": "train.parquet"},
-                {"split": "eval", "path": "eval.parquet"},
-            ],
-        }
-    ]
-    assert "1234 questions of the corpus `spider`: 1200 train, 34 eval." in text
-    assert "| null_answer | 7 |\n| not_selected | 120 |" in text
-
-
-@pytest.mark.parametrize(
-    ("total", "size"),
-    [
-        (0, "n<1K"),
-        (999, "n<1K"),
-        (1_000, "1K<n<10K"),
-        (99_999, "10K<n<100K"),
-        (100_000, "100K<n<1M"),
-        (2_500_000, "n>1M"),
-    ],
-)
-def test_card_names_the_size(tmp_path, total, size):
-    path = tmp_path / "README.md"
-    write_card(path, counts={"train": total, "eval": 0}, corpus="sample", excluded={})
-    front, _ = read_card(path)
-    assert front["size_categories"] == [size]
-    assert ("configs" in front) == (total > 0)

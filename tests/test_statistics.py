@@ -52,15 +52,16 @@ def test_question_without_answer_or_parse_is_described_by_what_there_is():
 
 
 def test_values_are_counted_in_the_order_of_their_vocabulary():
-    values = tabulate(ROWS)["difficulty"]
-    assert count_values(values, ["hard", "easy", "medium"]) == {"hard": 1, "easy": 3, "medium": 1}
-    assert list(count_values(values, ["hard", "easy", "medium"])) == ["hard", "easy", "medium"]
-    assert list(count_values(values)) == ["easy", "hard", "medium"]
+    groups = tabulate(ROWS).groups
+    counts = count_values(groups, "difficulty", ["hard", "easy", "medium"])
+    assert counts == {"hard": 1, "easy": 3, "medium": 1}
+    assert list(counts) == ["hard", "easy", "medium"]
+    assert list(count_values(groups, "difficulty")) == ["easy", "hard", "medium"]
 
 
 def test_value_that_the_vocabulary_does_not_have_is_an_error():
     with pytest.raises(ValueError, match="difficulty: expected one of easy, hard, found 'medium'"):
-        count_values(tabulate(ROWS)["difficulty"], ["easy", "hard"])
+        count_values(tabulate(ROWS).groups, "difficulty", ["easy", "hard"])
 
 
 def test_metrics_are_counts_of_the_selected_questions():
@@ -95,7 +96,8 @@ def test_unknown_reason_is_an_error():
 
 
 def test_pairs_without_questions_stand_in_the_table():
-    table = count_pairs(tabulate(ROWS), "split", ("train", "eval"), "difficulty", ("easy", "hard"))
+    groups = tabulate(ROWS).groups
+    table = count_pairs(groups, "split", ("train", "eval"), "difficulty", ("easy", "hard"))
     assert table.to_dict("list") == {
         "split": ["train", "train", "eval", "eval"],
         "difficulty": ["easy", "hard", "easy", "hard"],

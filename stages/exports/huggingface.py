@@ -1,116 +1,93 @@
-"""The product as a Hugging Face dataset: a Parquet file a split, and a card that describes it."""
+"""The product as the Parquet files of a Hugging Face dataset, one a split, with typed columns.
+
+A column has one type, so gold_answer is JSON text, which holds every answer exactly. Beside it
+stand a typed column for each of the three kinds of a single value, and the answer's number of rows.
+Lists and tables have no typed column: the values of one may be of several types.
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from stages.question import SPLITS
-from stages.records import replace_file
+from stages.answers import FLOAT, INTEGER, STRING, answer_rows
+from stages.exports.parquet_files import open_parquet, take_batches
+from stages.records import encode_json, hash_file
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Record = dict[str, Any]
 
-_ROWS_PER_GROUP = 5000
-_TEXT_COLUMNS = (
-    "question_id",
-    "question_text",
-    "database_name",
-    "gold_sql",
-    "gold_answer",
-    "answer_type",
-    "difficulty",
-)
-_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+TEXT, WHOLE, REAL, BOOLEAN = "string", "int64", "float64", "bool"
+# Each column: its type, whether it is a list of that, and what it holds.
+COLUMNS: dict[str, tuple[str, bool, str]] = {
+    "question_id": (TEXT, False, "database, split and number; stays what it is between versions"),
+    "question_text": (TEXT, False, "the question"),
+    "database_name": (TEXT, False, "the database that it is asked of"),
+    "gold_sql": (TEXT, False, "a query that answers it, in SQLite's dialect"),
+    "gold_answer": (TEXT, False, "what the query returns, as JSON: a value, a list or a table"),
+    "answer_type": (TEXT, False, "integer, float, string, list or table"),
+    "difficulty": (TEXT, False, "easy, medium or hard"),
+    "tables_involved": (TEXT, True, "the tables that the query reads, sorted"),
+    "split": (TEXT, False, "train or eval; no database is in both"),
+    "hardness": (TEXT, False, "Spider's official hardness: easy, medium, hard or extra"),
+    "order_matters": (BOOLEAN, False, "whether the rows of the answer come in a fixed order"),
+    "flags": (TEXT, True, "what the audit noticed, as codes"),
+    "gold_integer": (WHOLE, False, "the answer, where its type is integer; else null"),
+    "gold_float": (REAL, False, "the answer, where its type is float; else null"),
+    "gold_string": (TEXT, False, "the answer, where its type is string; else null"),
+    "answer_rows": (WHOLE, False, "how many rows the query returns"),
+}
+
+
+class WrittenFile(NamedTuple):
+    """What a card says of a file: its rows, their size in memory, its own size and checksum."""
+
+    rows: int
+    size_bytes: int
+    file_bytes: int
+    sha256: str
 
 
 def make_row(question: Record, audit: Record) -> Record:
-    """A row of the table: the nine fields with gold_answer as JSON text, since a column has one
-    type, and what the sidecar knows of the question.
+    """A row of the table: the nine fields, what the sidecar knows, and the typed answer.
 
-    >>> question = {"question_id": "a_train_000", "gold_answer": [["x", 1]], "split": "train"}
+    >>> question = {"gold_answer": [["x", 1]], "answer_type": "table"}
     >>> audit = {"hardness": "easy", "order_matters": False, "flags": [{"code": "guessable"}]}
-    >>> make_row(question, audit)["gold_answer"], make_row(question, audit)["flags"]
-    ('[["x", 1]]', ['guessable'])
+    >>> row = make_row(question, audit)
+    >>> row["gold_answer"], row["flags"], row["gold_integer"], row["answer_rows"]
+    ('[["x", 1]]', ['guessable'], None, 1)
     """
+    answer, answer_type = question["gold_answer"], question["answer_type"]
     return {
         **question,
-        "gold_answer": json.dumps(question["gold_answer"], ensure_ascii=False, allow_nan=False),
+        "gold_answer": encode_json(answer).decode(),
         "hardness": audit["hardness"],
         "order_matters": audit["order_matters"],
         "flags": [flag["code"] for flag in audit["flags"]],
+        "gold_integer": answer if answer_type == INTEGER else None,
+        "gold_float": answer if answer_type == FLOAT else None,
+        "gold_string": answer if answer_type == STRING else None,
+        "answer_rows": len(answer_rows(answer)),
     }
 
 
-def write_parquet(path: Path, rows: Iterable[Record]) -> int:
-    """Write rows of `make_row`; how many. The same rows give the same bytes."""
+def make_schema() -> pa.Schema:
+    """COLUMNS as Arrow knows them."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
-    schema = pa.schema(
-        [(name, pa.string()) for name in _TEXT_COLUMNS]
-        + [("tables_involved", pa.list_(pa.string())), ("split", pa.string())]
-        + [("hardness", pa.string()), ("order_matters", pa.bool_())]
-        + [("flags", pa.list_(pa.string()))]
+    types = {TEXT: pa.string(), WHOLE: pa.int64(), REAL: pa.float64(), BOOLEAN: pa.bool_()}
+    return pa.schema(
+        (name, pa.list_(types[kind]) if is_list else types[kind])
+        for name, (kind, is_list, _) in COLUMNS.items()
     )
-    count = 0
-    with replace_file(path) as file, pq.ParquetWriter(file, schema) as writer:
-        for batch in _batch(rows):
-            writer.write_table(pa.Table.from_pylist(batch, schema=schema))
-            count += len(batch)
-    return count
 
 
-def _batch(rows: Iterable[Record]) -> Iterator[list[Record]]:
-    remaining = iter(rows)
-    while batch := list(islice(remaining, _ROWS_PER_GROUP)):
-        yield batch
-
-
-def write_card(
-    path: Path, *, counts: dict[str, int], corpus: str, excluded: dict[str, int]
-) -> None:
-    """Write the dataset card: YAML that says where the splits are, then the numbers of this run.
-
-    A split without questions is left out: load_dataset fails where one has no rows.
-    """
-    total = sum(counts.values())
-    filled = [split for split in SPLITS if counts[split]]
-    size = next((name for limit, name in _SIZES if total < limit), "n>1M")
-    lines = [
-        "---",
-        "pretty_name: Answerkey",
-        "task_categories:",
-        "- text-generation",
-        "tags:",
-        "- text-to-sql",
-        "- reinforcement-learning",
-        "language:",
-        "- en",
-        "size_categories:",
-        f"- {size}",
-    ]
-    if filled:
-        lines += ["configs:", "- config_name: default", "  data_files:"]
-    for split in filled:
-        lines += [f"  - split: {split}", f"    path: {split}.parquet"]
-    lines += [
-        "---",
-        "",
-        "# Text-to-SQL questions with executed gold answers",
-        "",
-        f"{total} questions of the corpus `{corpus}`: "
-        + ", ".join(f"{counts[split]} {split}" for split in SPLITS)
-        + ". Every gold answer was executed, audited and validated; `gold_answer` is JSON text.",
-        "",
-        "Left out, by reason:",
-        "",
-        "| reason | questions |",
-        "|---|---|",
-        *(f"| {reason} | {count} |" for reason, count in excluded.items()),
-        "",
-    ]
-    with replace_file(path) as file:
-        file.write("\n".join(lines).encode())
+def write_parquet(path: Path, rows: Iterable[Record]) -> WrittenFile:
+    """Write rows of `make_row`. The same rows give the same bytes."""
+    with open_parquet(path, make_schema()) as file:
+        for batch in take_batches(rows):
+            file.write(batch)
+    return WrittenFile(file.rows, file.size_bytes, path.stat().st_size, hash_file(path))

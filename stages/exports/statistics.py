@@ -6,7 +6,11 @@ between two runs reads as numbers that changed and not as keys that came and wen
 
 from __future__ import annotations
 
+import hashlib
+import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from stages.answers import ANSWER_TYPES
@@ -43,60 +47,91 @@ def describe_question(dossier: Dossier, reason: str | None) -> tuple[Any, ...]:
     )
 
 
-def tabulate(rows: Iterable[tuple[Any, ...]]) -> pd.DataFrame:
-    """A table with COLUMNS, one row a source question."""
+@dataclass(frozen=True, slots=True)
+class Census:
+    """All questions as counts, of which there are few however many questions there are.
+
+    groups: a row for each combination of COLUMNS but database_name and template, and how many
+        `questions` it has.
+    databases: how many questions are selected of each database that has any, by name.
+    templates: how many different ones the selected questions have.
+    """
+
+    groups: pd.DataFrame
+    databases: dict[str, int]
+    templates: int
+
+
+def tabulate(rows: Iterable[tuple[Any, ...]]) -> Census:
+    """The census of rows of COLUMNS, one a source question."""
     import pandas as pd
 
-    return pd.DataFrame(list(rows), columns=list(COLUMNS), dtype=object)
+    groups: Counter[tuple[Any, ...]] = Counter()
+    databases: Counter[str] = Counter()
+    templates: set[bytes] = set()
+    for *group, database_name, tables, template, reason in rows:
+        groups[*group, tables, reason] += 1
+        databases[sys.intern(database_name)] += reason is None
+        if reason is None and template is not None:
+            templates.add(
+                hashlib.blake2b(template.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+            )
+    names = [name for name in COLUMNS if name not in ("database_name", "template")]
+    table = pd.DataFrame(groups.keys(), columns=names, dtype=object)
+    table["questions"] = pd.Series(groups.values(), dtype="int64")
+    return Census(table, dict(sorted(databases.items())), len(templates))
 
 
-def count_values(values: pd.Series, vocabulary: Iterable[Any] | None = None) -> dict[str, int]:
-    """How often each value occurs, in the order of the vocabulary, else by name.
+def count_values(
+    groups: pd.DataFrame, column: str, vocabulary: Iterable[Any] | None = None
+) -> dict[str, int]:
+    """How many questions have each value, in the order of the vocabulary, else by name.
 
     Raises:
         ValueError: on a value that the vocabulary does not have.
     """
-    counts = values.value_counts().to_dict()
+    counts = groups.groupby(column)["questions"].sum().to_dict()
     words = sorted(counts) if vocabulary is None else list(vocabulary)
     if unknown := sorted(set(counts) - set(words)):
-        raise ValueError(f"{values.name}: expected one of {', '.join(words)}, found {unknown[0]!r}")
+        raise ValueError(f"{column}: expected one of {', '.join(words)}, found {unknown[0]!r}")
     return {str(word): int(counts.get(word, 0)) for word in words}
 
 
 def make_metrics(
-    questions: pd.DataFrame, flags: Mapping[str, int], summary: Mapping[str, Any]
+    census: Census, flags: Mapping[str, int], summary: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The metrics of a run."""
-    selected = questions[questions["reason"].isna()]
-    reasons = count_values(questions["reason"].dropna(), sorted({*Reason, *Flag}))
+    selected = census.groups[census.groups["reason"].isna()]
+    size = int(selected["questions"].sum())
+    reasons = count_values(census.groups, "reason", sorted({*Reason, *Flag}))
     return {
-        "loaded": len(questions),
-        "usable": len(selected) + reasons[Reason.NOT_SELECTED],
-        "selected": len(selected),
+        "loaded": int(census.groups["questions"].sum()),
+        "usable": size + reasons[Reason.NOT_SELECTED],
+        "selected": size,
         "excluded": reasons,
         "flags": dict(flags),
-        "split": count_values(selected["split"], SPLITS),
-        "difficulty": count_values(selected["difficulty"], DIFFICULTIES),
-        "hardness": count_values(selected["hardness"], HARDNESS_LEVELS),
-        "answer_type": count_values(selected["answer_type"], ANSWER_TYPES),
-        "database": count_values(
-            selected["database_name"], sorted(questions["database_name"].unique())
-        ),
-        "templates": int(selected["template"].nunique()),
+        "split": count_values(selected, "split", SPLITS),
+        "difficulty": count_values(selected, "difficulty", DIFFICULTIES),
+        "hardness": count_values(selected, "hardness", HARDNESS_LEVELS),
+        "answer_type": count_values(selected, "answer_type", ANSWER_TYPES),
+        "database": census.databases,
+        "templates": census.templates,
         "selection": dict(summary),
     }
 
 
-def make_plots(questions: pd.DataFrame) -> dict[str, pd.DataFrame]:
+def make_plots(census: Census) -> dict[str, pd.DataFrame]:
     """The tables behind the plots, by file name without ending."""
+    questions = census.groups
+    databases = {name: count for name, count in census.databases.items() if count}
     selected = questions[questions["reason"].isna()]
     usable = questions[questions["reason"].isna() | (questions["reason"] == Reason.NOT_SELECTED)]
     return {
         "difficulty_usable": count_pairs(usable, "split", SPLITS, "difficulty", DIFFICULTIES),
         "difficulty_selected": count_pairs(selected, "split", SPLITS, "difficulty", DIFFICULTIES),
-        "exclusions": count_single(questions.dropna(subset="reason"), "reason"),
+        "exclusions": count_single(questions, "reason"),
         "answer_types": count_single(selected, "answer_type", ANSWER_TYPES),
-        "databases": count_single(selected, "database_name"),
+        "databases": _list_counts("database_name", databases),
         "tables": count_single(selected, "tables"),
         "hardness_by_difficulty": count_pairs(
             selected, "difficulty", DIFFICULTIES, "hardness", HARDNESS_LEVELS
@@ -105,17 +140,20 @@ def make_plots(questions: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def count_single(
-    questions: pd.DataFrame, column: str, vocabulary: Iterable[str] | None = None
+    groups: pd.DataFrame, column: str, vocabulary: Iterable[str] | None = None
 ) -> pd.DataFrame:
     """Columns: the value, `questions`."""
+    return _list_counts(column, count_values(groups, column, vocabulary))
+
+
+def _list_counts(column: str, counts: Mapping[str, int]) -> pd.DataFrame:
     import pandas as pd
 
-    counts = count_values(questions[column], vocabulary)
     return pd.DataFrame({column: list(counts), "questions": list(counts.values())})
 
 
 def count_pairs(
-    questions: pd.DataFrame,
+    groups: pd.DataFrame,
     first: str,
     first_words: Iterable[str],
     second: str,
@@ -126,7 +164,7 @@ def count_pairs(
     import pandas as pd
 
     index = pd.MultiIndex.from_product([first_words, second_words], names=[first, second])
-    counts = questions.groupby([first, second]).size().reindex(index, fill_value=0)
+    counts = groups.groupby([first, second])["questions"].sum().reindex(index, fill_value=0)
     table = counts.rename("questions").reset_index()
     table.insert(2, "cell", table[first] + " " + table[second])
     return table

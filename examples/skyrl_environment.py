@@ -1,0 +1,36 @@
+"""SkyRL's environment `answerkey`, for data/exports/skyrl: one query, scored by the stored answer.
+
+Import it where training starts, before environments are made. Databases are found as
+answerkey_reward finds them: in data/databases, or where ANSWERKEY_DATABASES says.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from skyrl_gym.envs.base_text_env import BaseTextEnv, BaseTextEnvStepOutput
+from skyrl_gym.envs.registration import register, registry
+
+from answerkey_reward import compute_score
+
+NAME = "answerkey"
+
+
+class AnswerkeyEnvironment(BaseTextEnv):
+    """An episode of one turn; `extras` are the columns of a row."""
+
+    def __init__(self, env_config: Any = None, extras: dict[str, Any] | None = None) -> None:
+        super().__init__()
+        extras = extras or {}
+        self.source = extras["data_source"]
+        self.ground_truth = extras["reward_spec"]["ground_truth"]
+        self.extra_info = extras["extra_info"]
+
+    def step(self, action: str) -> BaseTextEnvStepOutput:
+        """Score the completion and end."""
+        reward = compute_score(self.source, action, self.ground_truth, self.extra_info)
+        return BaseTextEnvStepOutput(observations=[], reward=reward, done=True, metadata={})
+
+
+if NAME not in registry:
+    register(id=NAME, entry_point=AnswerkeyEnvironment)

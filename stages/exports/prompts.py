@@ -1,0 +1,101 @@
+"""Prompts: what a policy is asked, from a template that anyone may change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stages.exports.product import AuditedQuestion
+from stages.exports.schema_text import describe_database
+from stages.records import encode_json
+
+if TYPE_CHECKING:
+    import jinja2
+
+Record = dict[str, Any]
+Message = dict[str, str]
+
+_FACTS = ("question_id", "database_name", "gold_sql", "answer_type", "difficulty")
+
+
+@dataclass(frozen=True, slots=True)
+class Exercise:
+    """A question as trainers take it: its nine fields, whether the order of rows matters, the
+    prompt, its place in its split, and the name of the dataset."""
+
+    question: Record
+    order_matters: bool
+    prompt: str
+    index: int
+    data_source: str
+
+    @property
+    def ground_truth(self) -> str:
+        """The gold answer as JSON text: a column of a table has one type, an answer has not."""
+        return encode_json(self.question["gold_answer"]).decode()
+
+    @property
+    def messages(self) -> list[Message]:
+        """The prompt as a chat."""
+        return [{"role": "user", "content": self.prompt}]
+
+    @property
+    def facts(self) -> Record:
+        """What a reward or an analysis may want to know besides the answer."""
+        known = {name: self.question[name] for name in _FACTS}
+        return {**known, "order_matters": self.order_matters}
+
+
+def read_template(path: Path) -> jinja2.Template:
+    """A template that reaches nothing outside of what it is given, and fails on a name that it is
+    not given.
+
+    Raises:
+        FileNotFoundError: where there is none.
+        jinja2.TemplateSyntaxError: with the line.
+    """
+    from jinja2 import StrictUndefined
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"No template {path}: see export_trainers.prompt_template in params"
+        )
+    environment = ImmutableSandboxedEnvironment(
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False
+    )
+    return environment.from_string(path.read_text(encoding="utf-8"))
+
+
+def make_exercises(
+    questions: Iterable[AuditedQuestion],
+    template: jinja2.Template,
+    databases: Path,
+    *,
+    data_source: str,
+    example_rows: int,
+    max_schema_characters: int,
+) -> Iterator[Exercise]:
+    """The exercises of a split, in order; each database, whose questions stand together, is
+    described once.
+
+    Raises:
+        FileNotFoundError: where a database is missing.
+        jinja2.UndefinedError: where the template asks for a name that it is not given.
+    """
+    index = 0
+    for name, of_database in groupby(questions, key=lambda item: item.question["database_name"]):
+        schema = describe_database(
+            databases / name / f"{name}.sqlite",
+            example_rows=example_rows,
+            max_characters=max_schema_characters,
+        )
+        for question, audit in of_database:
+            prompt = template.render(
+                database_name=name, schema=schema, question_text=question["question_text"]
+            )
+            yield Exercise(question, audit["order_matters"], prompt.strip(), index, data_source)
+            index += 1

@@ -1,0 +1,113 @@
+"""The dataset as an SQLite file to browse: what was selected, and what was left out and why.
+
+Full-text search is over question and SQL; the indexes are declared as sqlite-utils and datasette
+expect, which find them by themselves. The same questions give the same bytes with the same version
+of SQLite.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from stages.exports.product import AuditedQuestion
+from stages.records import replace_file
+
+Record = dict[str, Any]
+
+_LAYOUT = """
+PRAGMA page_size = 4096;
+PRAGMA journal_mode = OFF;
+PRAGMA synchronous = OFF;
+PRAGMA secure_delete = ON;
+CREATE TABLE questions (
+    question_id TEXT PRIMARY KEY,
+    question_text TEXT NOT NULL,
+    database_name TEXT NOT NULL,
+    split TEXT NOT NULL,
+    difficulty TEXT NOT NULL,
+    hardness TEXT NOT NULL,
+    answer_type TEXT NOT NULL,
+    gold_sql TEXT NOT NULL,
+    gold_answer TEXT NOT NULL, -- JSON
+    order_matters INTEGER NOT NULL,
+    tables_involved TEXT NOT NULL, -- JSON array
+    flags TEXT NOT NULL -- JSON array
+);
+CREATE TABLE excluded (
+    question_id TEXT PRIMARY KEY,
+    question_text TEXT NOT NULL,
+    database_name TEXT NOT NULL,
+    stage TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    detail TEXT NOT NULL,
+    gold_sql TEXT NOT NULL
+);
+"""
+_INSERT_QUESTION = f"INSERT INTO questions VALUES ({', '.join('?' * 12)})"
+_INSERT_EXCLUDED = f"INSERT INTO excluded VALUES ({', '.join('?' * 7)})"
+_INDEXES = """
+CREATE INDEX questions_database_name ON questions (database_name);
+CREATE VIRTUAL TABLE questions_fts USING fts5 (
+    question_text, gold_sql, tokenize='porter', content=[questions]);
+CREATE VIRTUAL TABLE excluded_fts USING fts5 (
+    question_text, gold_sql, tokenize='porter', content=[excluded]);
+INSERT INTO questions_fts (questions_fts) VALUES ('rebuild');
+INSERT INTO excluded_fts (excluded_fts) VALUES ('rebuild');
+INSERT INTO questions_fts (questions_fts) VALUES ('optimize');
+INSERT INTO excluded_fts (excluded_fts) VALUES ('optimize');
+"""
+
+
+def make_question_row(item: AuditedQuestion) -> tuple[Any, ...]:
+    """A row of `questions`."""
+    question, audit = item
+    return (
+        question["question_id"],
+        question["question_text"],
+        question["database_name"],
+        question["split"],
+        question["difficulty"],
+        audit["hardness"],
+        question["answer_type"],
+        question["gold_sql"],
+        _write_json(question["gold_answer"]),
+        audit["order_matters"],
+        _write_json(question["tables_involved"]),
+        _write_json(sorted({flag["code"] for flag in audit["flags"]})),
+    )
+
+
+def make_excluded_row(record: Record) -> tuple[Any, ...]:
+    """A row of `excluded`. Text that SQLite cannot hold, half of a surrogate pair, is spelt out."""
+    names = ("question_id", "question_text", "database_name", "stage", "reason", "detail")
+    return tuple(
+        str(record[name]).encode("utf-8", "backslashreplace").decode()
+        for name in (*names, "gold_sql")
+    )
+
+
+def _write_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def write_questions_db(
+    path: Path, questions: Iterable[AuditedQuestion], excluded: Iterable[Record]
+) -> None:
+    """Write the file, which takes the place of `path` when it is whole."""
+    with replace_file(path) as file:
+        with contextlib.closing(sqlite3.connect(file.name)) as connection:
+            connection.executescript(_LAYOUT)
+            with connection:
+                connection.executemany(_INSERT_QUESTION, map(make_question_row, questions))
+                connection.executemany(_INSERT_EXCLUDED, map(make_excluded_row, excluded))
+            connection.executescript(_INDEXES)
+            connection.execute("VACUUM")
+        # The change counter, the version that it is valid for, and SQLite's version number.
+        for offset, value in ((24, 1), (92, 1), (96, 0)):
+            file.seek(offset)
+            file.write(value.to_bytes(4, "big"))

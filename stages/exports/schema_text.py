@@ -1,0 +1,117 @@
+"""A database in words for a prompt: its CREATE statements, and under each the table's first rows.
+
+    CREATE TABLE ship (id INTEGER PRIMARY KEY, name TEXT);
+    -- (1, 'Tern')
+    -- (2, 'Sun')
+
+The same database gives the same text: rows come in the order of rowids, or of the primary key.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from stages.corpus.databases import open_database
+from stages.guard import GuardedDatabase, QueryError, Value
+from stages.schema import Schema, Table, quote_name, read_schema
+
+_VALUE_CHARACTERS = 60
+_WITHOUT_ROWID = re.compile(r"\bWITHOUT\s+ROWID\s*(,\s*STRICT\s*)?$", re.IGNORECASE)
+_VIRTUAL = re.compile(r"\s*CREATE\s+VIRTUAL\b", re.IGNORECASE)
+# The guard refuses BLOBs, infinity and text that is not UTF-8, so that none of them reaches it.
+_VALUE = (
+    "CASE typeof({0}) WHEN 'text' THEN 't' || hex(substr({0}, 1, {1}))"
+    " WHEN 'blob' THEN 'b' || length({0})"
+    " WHEN 'real' THEN CASE WHEN {0} - {0} IS NOT NULL THEN {0}"
+    " WHEN {0} > 0 THEN 'r9e999' ELSE 'r-9e999' END"
+    " ELSE {0} END"
+)
+
+
+def read_example_rows(database: GuardedDatabase, table: Table, count: int) -> list[str]:
+    """The first rows of a table as SQL literals; none of a view, of a virtual table, or of a table
+    too wide for the guard.
+
+    >>> read_example_rows(database, schema.find_table("ship"), 2)    # doctest: +SKIP
+    ["(1, 'Tern')", "(2, 'Sun')"]
+    """
+    if not count or table.is_view or _VIRTUAL.match(table.sql):
+        return []
+    values = ", ".join(
+        _VALUE.format(quote_name(column.name), _VALUE_CHARACTERS + 1) for column in table.columns
+    )
+    query = f"SELECT {values} FROM {quote_name(table.name)}{_choose_order(table)} LIMIT {count}"
+    try:
+        rows = database.execute(query)
+    except QueryError:
+        return []
+    return [f"({', '.join(map(_write_value, row))})" for row in rows]
+
+
+def _choose_order(table: Table) -> str:
+    names = {column.name.lower() for column in table.columns}
+    if _WITHOUT_ROWID.search(table.sql):
+        keys = [quote_name(name) for name in table.unique_keys[0]]
+    else:
+        keys = [name for name in ("rowid", "_rowid_", "oid") if name not in names][:1]
+    return f" ORDER BY {', '.join(keys)}" if keys else ""
+
+
+def _write_value(value: Value) -> str:
+    """An SQL literal on one line, cut where it is long: what `_VALUE` made of a value.
+
+    >>> _write_value("t" + "O'Neill".encode().hex()), _write_value("b512"), _write_value(None)
+    ("'O''Neill'", '<512 bytes>', 'NULL')
+    """
+    if value is None:
+        return "NULL"
+    if not isinstance(value, str):
+        return repr(value)
+    kind, rest = value[0], value[1:]
+    if kind == "b":
+        return f"<{rest} bytes>"
+    if kind == "r":
+        return rest
+    text = bytes.fromhex(rest).decode(errors="replace")
+    if len(text) > _VALUE_CHARACTERS:
+        text = text[:_VALUE_CHARACTERS] + "…"
+    escaped = text.replace("'", "''")
+    return f"'{' '.join(escaped.splitlines())}'"
+
+
+def write_schema(schema: Schema, rows: Mapping[str, Sequence[str]], *, max_characters: int) -> str:
+    """The CREATE statements, with as many of each table's rows as leave the whole short enough.
+
+    No statement is left out or cut, whatever its length: without it a question may have no answer.
+    """
+    most = max(map(len, rows.values()), default=0)
+    for count in range(most, -1, -1):
+        parts = []
+        for table in schema.tables:
+            if table.sql:
+                parts.append(f"{table.sql.strip().removesuffix(';')};")
+                parts += [f"-- {row}" for row in rows.get(table.name, ())[:count]]
+        text = "\n".join(parts)
+        if len(text) <= max_characters:
+            break
+    return text
+
+
+def describe_database(path: Path, *, example_rows: int, max_characters: int) -> str:
+    """The text of a database file: `write_schema` of what stands in it.
+
+    Raises:
+        FileNotFoundError: where there is no such file.
+    """
+    with GuardedDatabase(path) as database:
+        connection = open_database(path)
+        try:
+            schema = read_schema(connection)
+        finally:
+            connection.close()
+        rows = {
+            table.name: read_example_rows(database, table, example_rows) for table in schema.tables
+        }
+    return write_schema(schema, rows, max_characters=max_characters)

@@ -1,0 +1,60 @@
+"""A product of two small databases with its exports, made once for each module that reads them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.worlds import ROOT, World
+
+SPLITS = ("train", "eval")
+
+
+class ExportWorld:
+    """A world whose exports are built, in a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(folder)
+            self.world = World(folder)
+            self.world.change("export_trainers.prompt_template", str(ROOT / "templates/prompt.j2"))
+            self.world.run_to("export_dataset")
+            self.world.run("export_trainers")
+
+    @property
+    def exports(self) -> Path:
+        return self.folder / "data/exports"
+
+    def questions(self, split: str) -> list[dict[str, Any]]:
+        """The product of a split, with `order_matters` of its sidecar."""
+        order_matters = {
+            record["question_id"]: record["order_matters"]
+            for record in self.world.lines("data/questions/audit.jsonl")
+        }
+        return [
+            {**question, "order_matters": order_matters[question["question_id"]]}
+            for question in self.world.json(f"data/questions/questions_{split}.json")
+        ]
+
+    def load(self, *files: str, cache: Path) -> list[dict[str, Any]]:
+        """The rows of some Parquet files, as verl, SkyRL and TRL load them."""
+        import datasets
+
+        datasets.disable_progress_bars()
+        paths = [str(self.exports / file) for file in files]
+        loaded = datasets.load_dataset("parquet", data_files=paths, cache_dir=str(cache))
+        return loaded["train"].to_list()
+
+
+def describe(value: Any) -> str:
+    """A value with its types: 1, 1.0 and True differ."""
+    return repr(value)
+
+
+def parse(text: str) -> str:
+    """JSON text as `describe` describes its value."""
+    return describe(json.loads(text))

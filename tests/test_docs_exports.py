@@ -1,0 +1,111 @@
+"""docs/exports.md and docs/browsing.md: every snippet runs, every path that they name is there."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.export_world import ExportWorld
+from tests.worlds import ROOT
+
+DOCS = ("docs/exports.md", "docs/browsing.md")
+# What a snippet imports and not every machine has: the package, and where it comes from.
+OPTIONAL = {
+    "mlcroissant": ("mlcroissant", "the extra `croissant`"),
+    "skyrl_gym": ("skyrl_gym", "the extra `trainers`"),
+    "examples.openenv_environment": ("openenv", "openenv, which is no extra"),
+    "sqlite_utils": ("sqlite_utils", "the extra `browse`"),
+}
+
+
+def read_blocks(name: str, language: str) -> list[str]:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+
+
+SNIPPETS = [(name, code) for name in DOCS for code in read_blocks(name, "python")]
+COMMANDS = [
+    (name, line)
+    for name in DOCS
+    for block in read_blocks(name, "")
+    for line in block.replace("\\\n", "").splitlines()
+    if line.startswith(("python examples/", "sqlite-utils "))
+]
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> ExportWorld:
+    world = ExportWorld(tmp_path_factory.mktemp("docs"))
+    shutil.copytree(ROOT / "examples", world.folder / "examples")
+    return world
+
+
+def run(world: ExportWorld, *command: str) -> subprocess.CompletedProcess[str]:
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "HF_HOME": str(world.folder / "cache"),
+        "HF_HUB_OFFLINE": "1",
+    }
+    environment.pop("ANSWERKEY_DATABASES", None)
+    return subprocess.run(
+        command, cwd=world.folder, env=environment, capture_output=True, text=True, timeout=120
+    )
+
+
+def test_there_are_snippets_and_commands():
+    assert len(SNIPPETS) >= 8
+    assert len(COMMANDS) >= 3
+
+
+@pytest.mark.parametrize(("name", "code"), SNIPPETS, ids=range(len(SNIPPETS)))
+def test_snippet_runs(exported, name, code):
+    for module, (package, origin) in OPTIONAL.items():
+        if f"import {module}" in code or f"from {module} import" in code:
+            pytest.importorskip(package, reason=f"needs {origin}")
+    done = run(exported, sys.executable, "-c", code)
+    assert done.returncode == 0, f"{name}:\n{code}\n{done.stderr}"
+
+
+@pytest.mark.parametrize(("name", "line"), COMMANDS, ids=range(len(COMMANDS)))
+def test_command_runs(exported, name, line):
+    program, *arguments = shlex.split(line)
+    if program == "sqlite-utils":
+        pytest.importorskip("sqlite_utils", reason="needs the extra `browse`")
+        arguments = ["-m", "sqlite_utils", *arguments]
+    done = run(exported, sys.executable, *arguments)
+    assert done.returncode == 0, f"{name}: {line}\n{done.stderr}"
+    assert done.stdout.strip()
+
+
+@pytest.mark.parametrize("name", DOCS)
+def test_paths_that_are_named_exist(exported, name):
+    text = (ROOT / name).read_text(encoding="utf-8")
+    paths = set(re.findall(r"\b(?:data/exports|examples|docs|templates)/[\w./-]*\w", text))
+    paths.discard("data/exports")
+    assert len(paths) >= 2
+    for path in sorted(paths):
+        assert any((folder / path).exists() for folder in (exported.folder, ROOT)), path
+
+
+@pytest.mark.parametrize("folder", ["huggingface", "verl", "skyrl", "trl", "openenv"])
+def test_list_of_files_is_complete(exported, folder):
+    listing = read_blocks("docs/exports.md", "")[0]
+    files = {
+        line.split()[0] + name.strip(" ,")
+        for line in listing.splitlines()
+        for name in re.findall(r"\b[\w.]+\.(?:parquet|jsonl|json|md)\b", line.partition("  ")[2])
+    }
+    written = {
+        path.relative_to(exported.folder).as_posix()
+        for path in Path(exported.exports / folder).rglob("*")
+        if path.is_file()
+    }
+    assert {file for file in files if f"/{folder}/" in file} == written
