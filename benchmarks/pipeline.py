@@ -1,0 +1,306 @@
+"""The pipeline against its limits: how long it takes, as ratios, with the raw seconds beside them.
+
+    python benchmarks/pipeline.py --corpus DIR [--repeat 3] [--rows 1,2] [--quick]
+
+It measures and never asserts. DIR is a corpus in the layout of a Spider release. Everything happens
+in a temporary folder. What is compared is run in turns, since a machine is not always equally busy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+from statistics import median
+
+from measure import (
+    Cost,
+    count_cores,
+    describe_machine,
+    print_table,
+    run,
+    show_ratio,
+    show_seconds,
+    tell,
+)
+from worlds import ROOT, World, make_bare_dag, total
+
+HERE = Path(__file__).resolve().parent
+SAMPLE = ROOT / "data" / "sample"
+HEADER = ("", "work", "limit or peer", "ours, s", "limit or peer, s", "ratio", "to reach")
+TIMES = 10
+EXECUTED = re.compile(r"(\d+) queries executed")
+
+Line = tuple[str, ...]
+
+
+class Bench:
+    """The rows of the table, and the worlds that they share."""
+
+    def __init__(self, corpus: Path, folder: Path, repeat: int) -> None:
+        self.corpus = corpus
+        self.folder = folder
+        self.repeat = repeat
+        self.stage_costs: list[dict[str, Cost]] = []
+        self._full_s: list[float] = []
+        tell("first run, which also compiles the modules: not measured")
+        self.world = World(folder / "world", corpus)
+        # Now, so that both are of the same code.
+        self.tenfold_world = World(folder / "tenfold-world", folder / "tenfold")
+        self.world.run_stages()
+        self.databases = folder / "databases"  # stays, whatever becomes of the world
+        shutil.copytree(self.world.folder / "data" / "databases", self.databases)
+        (self.databases / "manifest.json").unlink()
+
+    def compare_answers_with_floor(self) -> Line:
+        """Row 1."""
+        ours, floor = [], []
+        self.world.run_stages(until="compute_gold_answers")
+        for turn in self._turns("compute_gold_answers"):
+            if turn:
+                self.world.forget("gold_answers")
+            ours.append(self.world.run_stage("compute_gold_answers").wall_s)
+            _, printed = self._run_script("bare_loop.py", self.corpus, self.databases)
+            floor.append(float(printed) / count_cores())
+        reach = 1.5 * median(floor) + 0.5
+        return (
+            "compute_gold_answers, whole process",
+            f"each distinct query once in a bare loop, divided by {count_cores()} cores",
+            show_seconds(ours),
+            show_seconds(floor),
+            show_ratio(ours, floor),
+            f"{reach / median(floor):.2f} (1.5 x floor + 0.5 s = {reach:.2f} s)",
+        )
+
+    def compare_stages_with_plain_flow(self) -> Line:
+        """Row 2."""
+        plain = []
+        for turn in self._turns("all stages"):
+            self.stage_costs.append(self.world.run_stages())
+            target = self.folder / f"plain-{turn}"
+            cost, _ = self._run_script("plain_flow.py", self.corpus, self.databases, target)
+            plain.append(cost.wall_s)
+            shutil.rmtree(target)
+        ours = [total(costs).wall_s for costs in self.stage_costs]
+        return (
+            f"all {len(self.world.commands())} stages one after another, without DVC",
+            "one process with the plain flow",
+            show_seconds(ours),
+            show_seconds(plain),
+            show_ratio(ours, plain),
+            "1.00",
+        )
+
+    def compare_up_to_date_with_bare_dag(self) -> Line:
+        """Row 3."""
+        self._measure_full_run()
+        bare_folder = self.folder / "bare"
+        make_bare_dag(self.world, bare_folder)
+        ours, bare = [], []
+        for turn in self._turns("dvc repro, up to date", warm_up=True):
+            up_to_date = self.world.repro()[0].wall_s
+            of_bare = run(
+                sys.executable, "-m", "dvc", "repro", "--no-run-cache", folder=bare_folder
+            )[0].wall_s
+            if turn:
+                ours.append(up_to_date)
+                bare.append(of_bare)
+        return (
+            "`dvc repro`, everything up to date",
+            "the same DAG of one-byte files, every command `true`",
+            show_seconds(ours),
+            show_seconds(bare),
+            show_ratio(ours, bare),
+            "1.20",
+        )
+
+    def compare_threshold_with_full_run(self) -> Line:
+        """Row 4."""
+        self._measure_full_run()
+        ours, executed = [], 0
+        for turn in self._turns("dvc repro after a threshold change"):
+            self.world.set_param("classify_difficulty.easy_max_tables", 1 + turn % 2)
+            cost, printed = self.world.repro()
+            ours.append(cost.wall_s)
+            executed += sum(map(int, EXECUTED.findall(printed)))
+        return (
+            f"`dvc repro` after a threshold change: {executed} queries executed",
+            "`dvc repro` from scratch",
+            show_seconds(ours),
+            show_seconds(self._full_s),
+            show_ratio(ours, self._full_s),
+            "0.25, 0 queries",
+        )
+
+    def compare_new_database_with_full_run(self) -> Line:
+        """Row 5: the database is the one with the median number of distinct queries."""
+        self._measure_full_run()
+        queries = self._count_queries()
+        names = sorted(queries, key=lambda name: (queries[name], name))
+        added = names[len(names) // 2]
+        ours, executed = [], []
+        for _ in self._turns("dvc repro after one database was added"):
+            self.world.set_param("corpora.local.db_list", sorted(set(names) - {added}))
+            self.world.repro()
+            self.world.set_param("corpora.local.db_list", "all")
+            cost, printed = self.world.repro()
+            ours.append(cost.wall_s)
+            executed.append(EXECUTED.findall(printed))
+        counts = " and ".join(sorted({count for found in executed for count in found}))
+        return (
+            f"one database added to {len(names) - 1}: {counts} queries executed, once to answer"
+            " and once to audit",
+            "`dvc repro` from scratch",
+            show_seconds(ours),
+            show_seconds(self._full_s),
+            show_ratio(ours, self._full_s),
+            f"{queries[added]} queries",
+        )
+
+    def compare_tenfold(self) -> tuple[Line, Line]:
+        """Row 6, and the table of stages."""
+        if not self.stage_costs:
+            for _ in self._turns("all stages"):
+                self.stage_costs.append(self.world.run_stages())
+        corpus = self.folder / "tenfold"
+        self._run_script("multiply.py", self.corpus, corpus, TIMES)
+        world = self.tenfold_world
+        self.tenfold_costs = [world.run_stages() for _ in self._turns(f"{TIMES} x the questions")]
+        shutil.rmtree(world.folder)
+        shutil.rmtree(corpus)
+        ours = [total(costs).wall_s for costs in self.tenfold_costs]
+        once = [total(costs).wall_s for costs in self.stage_costs]
+        peaks, peak = (
+            [total(costs).peak_bytes / 1e6 for costs in runs]
+            for runs in (self.tenfold_costs, self.stage_costs)
+        )
+        return (
+            (
+                f"all stages on {TIMES} x the questions: time",
+                "all stages on the questions",
+                show_seconds(ours),
+                show_seconds(once),
+                show_ratio(ours, once),
+                "10.50",
+            ),
+            (
+                f"all stages on {TIMES} x the questions: memory of the largest process",
+                "the same on the questions",
+                f"{median(peaks):.0f} MB",
+                f"{median(peak):.0f} MB",
+                show_ratio(peaks, peak),
+                "1.30",
+            ),
+        )
+
+    def list_stages(self) -> list[Line]:
+        """Each stage by itself."""
+        lines = []
+        for name in self.world.commands():
+            costs = [run_costs[name] for run_costs in self.stage_costs]
+            peak = median(cost.peak_bytes for cost in costs)
+            line = (
+                name,
+                f"{median(cost.wall_s for cost in costs):.2f}",
+                f"{median(cost.cpu_s for cost in costs):.2f}",
+                f"{peak / 1e6:.0f}",
+            )
+            tenfold = [run_costs[name] for run_costs in getattr(self, "tenfold_costs", ())]
+            if tenfold:
+                peak_tenfold = median(cost.peak_bytes for cost in tenfold)
+                line += (
+                    f"{median(cost.wall_s for cost in tenfold):.2f}",
+                    f"{median(cost.cpu_s for cost in tenfold):.2f}",
+                    f"{peak_tenfold / 1e6:.0f}",
+                    f"{peak_tenfold / peak:.2f}",
+                )
+            lines.append(line)
+        return lines
+
+    def _measure_full_run(self) -> None:
+        if self._full_s:
+            return
+        for _ in self._turns("dvc repro from scratch"):
+            self.world.clear()
+            shutil.rmtree(self.world.folder / ".dvc" / "cache", ignore_errors=True)
+            (self.world.folder / "dvc.lock").unlink(missing_ok=True)
+            self._full_s.append(self.world.repro()[0].wall_s)
+
+    def _count_queries(self) -> dict[str, int]:
+        _, printed = self._run_script("count_queries.py", self.corpus)
+        counts = {}
+        for line in printed.splitlines():
+            name, count = line.rsplit(" ", 1)
+            counts[name] = int(count)
+        return counts
+
+    def _turns(self, what: str, *, warm_up: bool = False) -> range:
+        """Numbers from 0, where 0 is one turn more that does not count if it is to warm up."""
+        tell(f"{what}: {self.repeat} times")
+        return range(self.repeat + warm_up)
+
+    def _run_script(self, name: str, *arguments: object) -> tuple[Cost, str]:
+        return run(sys.executable, str(HERE / name), *map(str, arguments))
+
+
+def read_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--corpus", type=Path, default=SAMPLE, help="default: the sample")
+    parser.add_argument("--repeat", type=int, default=3, help="runs of everything; default: 3")
+    parser.add_argument(
+        "--rows", default="1,2,3,4,5,6", help="some rows of the table; default: all"
+    )
+    parser.add_argument("--quick", action="store_true", help="the sample, one run")
+    arguments = parser.parse_args()
+    if arguments.quick:
+        arguments.corpus, arguments.repeat = SAMPLE, 1
+    return arguments
+
+
+def measure_rows(
+    bench: Bench, rows: dict[str, Callable[[], Line]], chosen: Collection[str]
+) -> Iterator[Line]:
+    """The chosen rows of the table, each as soon as it is measured."""
+    for number, measure in rows.items():
+        if number in chosen:
+            yield number, *measure()
+    if "6" in chosen:
+        for line in bench.compare_tenfold():
+            yield "6", *line
+
+
+def main() -> None:
+    arguments = read_arguments()
+    print(f"{describe_machine()}\n", flush=True)
+    with tempfile.TemporaryDirectory(prefix="answerkey-bench-") as folder:
+        bench = Bench(arguments.corpus.resolve(), Path(folder), arguments.repeat)
+        rows: dict[str, Callable[[], Line]] = {
+            "1": bench.compare_answers_with_floor,
+            "2": bench.compare_stages_with_plain_flow,
+            "3": bench.compare_up_to_date_with_bare_dag,
+            "4": bench.compare_threshold_with_full_run,
+            "5": bench.compare_new_database_with_full_run,
+        }
+        chosen = arguments.rows.split(",")
+        print_table(HEADER, measure_rows(bench, rows, chosen))
+        if bench.stage_costs:
+            header = ["stage", "s", "CPU s", "peak MB"]
+            if "6" in chosen:
+                header += [
+                    f"s, {TIMES} x",
+                    f"CPU s, {TIMES} x",
+                    f"peak MB, {TIMES} x",
+                    "ratio of peaks",
+                ]
+            print_table(header, bench.list_stages())
+    print(f"Medians; all values in brackets. {describe_machine()}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,145 @@
+"""Worlds to measure in: checkouts of this repository in a temporary folder, set to some corpus."""
+
+from __future__ import annotations
+
+import copy
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import yaml
+from measure import Cost, add_costs, run
+
+ROOT = Path(__file__).resolve().parent.parent
+_MADE = (
+    *(f"data/{name}" for name in ("databases", "interim", "questions", "exports")),
+    "reports",
+    ".answerkey",
+)
+
+
+class World:
+    """A checkout: its stages can be run as processes or by DVC, and its params changed."""
+
+    def __init__(self, folder: Path, corpus: Path) -> None:
+        """Copy the files that git knows or would add, and choose every database of a corpus in the
+        layout of a Spider release, with no target for the selection."""
+        self.folder = folder
+        _copy_checkout(folder)
+        self.set_param("corpus", "local")
+        self.set_param("corpora.local.root", str(corpus.resolve()))
+        self.set_param("corpora.local.db_list", "all")
+        targets = self._read_params()["select_questions"]["targets"]
+        for name in set(targets) - {"tolerance"}:
+            self.set_param(f"select_questions.targets.{name}", None)
+
+    def _read_params(self) -> dict[str, Any]:
+        return yaml.safe_load((self.folder / "params.yaml").read_text(encoding="utf-8"))
+
+    def set_param(self, key: str, value: Any) -> None:
+        """Change one value of params.yaml, by its dotted key."""
+        params = self._read_params()
+        *parts, last = key.split(".")
+        section = params
+        for part in parts:
+            section = section[part]
+        section[last] = value
+        text = yaml.safe_dump(params, sort_keys=False, allow_unicode=True)
+        (self.folder / "params.yaml").write_text(text, encoding="utf-8")
+
+    def commands(self) -> dict[str, str]:
+        """The command of every stage; dvc.yaml has them in an order in which they can run."""
+        text = (self.folder / "dvc.yaml").read_text(encoding="utf-8")
+        return {name: stage["cmd"] for name, stage in yaml.safe_load(text)["stages"].items()}
+
+    def clear(self) -> None:
+        """Remove whatever stages made."""
+        for name in _MADE:
+            shutil.rmtree(self.folder / name, ignore_errors=True)
+
+    def forget(self, name: str) -> None:
+        """Remove the shards of a stage, and the journal that knows them."""
+        shutil.rmtree(self.folder / "data" / "interim" / name)
+        (self.folder / ".answerkey" / f"{name}.jsonl").unlink()
+
+    def run_stage(self, name: str) -> Cost:
+        """The cost of one stage as a process, without DVC."""
+        program, *arguments = shlex.split(self.commands()[name])
+        if program != "python":
+            raise ValueError(f"Stage {name}: expected a command of `python`, found {program!r}")
+        return run(sys.executable, *arguments, folder=self.folder)[0]
+
+    def run_stages(self, *, until: str | None = None) -> dict[str, Cost]:
+        """The cost of each stage from the start, one after another, up to one that is left out."""
+        self.clear()
+        costs = {}
+        for name in self.commands():
+            if name == until:
+                break
+            costs[name] = self.run_stage(name)
+        return costs
+
+    def repro(self) -> tuple[Cost, str]:
+        """The cost of `dvc repro`, which takes nothing from its cache of earlier runs."""
+        return run(sys.executable, "-m", "dvc", "repro", "--no-run-cache", folder=self.folder)
+
+
+def look_up(params: dict[str, Any], key: str) -> Any:
+    """The value of a dotted key."""
+    for part in key.split("."):
+        params = params[part]
+    return params
+
+
+def make_bare_dag(world: World, folder: Path) -> None:
+    """Make a project with the same stages, dependencies and outs, in which every command is `true`,
+    every file is one byte, and everything is up to date."""
+    shutil.copytree(world.folder / ".dvc", folder / ".dvc", ignore=shutil.ignore_patterns("cache"))
+    definition = yaml.safe_load((world.folder / "dvc.yaml").read_text(encoding="utf-8"))
+    definition.pop("plots", None)
+    shutil.copyfile(world.folder / "params.yaml", folder / "params.yaml")
+    params = yaml.safe_load((folder / "params.yaml").read_text(encoding="utf-8"))
+    params["corpora"]["local"]["root"] = "corpus"
+    (folder / "params.yaml").write_text(yaml.safe_dump(params), encoding="utf-8")
+    paths = set()
+    for stage in definition["stages"].values():
+        stage["cmd"] = "true"
+        for kind in ("deps", "outs", "metrics", "plots"):
+            for entry in stage.get(kind, ()):
+                path = entry if isinstance(entry, str) else next(iter(entry))
+                paths.add(re.sub(r"\$\{([\w.]+)\}", lambda key: look_up(params, key[1]), path))
+    for path in paths:
+        if not any(other.startswith(f"{path}/") for other in paths):
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text("1", encoding="utf-8")
+    (folder / "dvc.yaml").write_text(yaml.safe_dump(definition, sort_keys=False), encoding="utf-8")
+    _start_repository(folder)
+    run(sys.executable, "-m", "dvc", "commit", "--force", folder=folder)
+
+
+def _copy_checkout(folder: Path) -> None:
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard", "-z"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for name in filter(None, listed.stdout.split("\0")):
+        if (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
+    _start_repository(folder)
+
+
+def _start_repository(folder: Path) -> None:
+    run("git", "init", "-q", folder=folder)
+
+
+def total(costs: dict[str, Cost]) -> Cost:
+    """The cost of stages together."""
+    return add_costs(copy.copy(costs).values())
