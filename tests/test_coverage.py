@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 
-from stages.selection.coverage import Coverage
 from stages.schema import read_schema
+from stages.selection.coverage import Coverage
 
 SCHEMA = """
 CREATE TABLE ship (id INTEGER PRIMARY KEY, name TEXT, tons REAL);

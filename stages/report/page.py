@@ -37,9 +37,11 @@ def read_datatables() -> str:
     Raises:
         ValueError: where the bundle is not the module that this was written for.
     """
-    from importlib.resources import files
+    from importlib.metadata import distribution
 
-    bundle = files("itables").joinpath("html", "dt_bundle.js").read_text(encoding="utf-8")
+    # Found without importing itables, which would load pandas.
+    path = distribution("itables").locate_file("itables/html/dt_bundle.js")
+    bundle = Path(path).read_text(encoding="utf-8")
     exports = _EXPORTS.findall(bundle)
     default = _DEFAULT.search(exports[0]) if len(exports) == 1 else None
     if default is None:

