@@ -145,7 +145,8 @@ def run_stage(world: World, name: str) -> tuple[Cost, str]:
     if program != "python":
         raise ValueError(f"Stage {name}: expected a command of `python`, found {program!r}")
     cost, printed = run(sys.executable, *arguments, folder=world.folder)
-    tell(f"{cost.wall_s:.1f} s, {cost.peak_bytes / 1e6:.0f} MB: {printed.splitlines()[0]}")
+    spent = f"{cost.wall_s:.1f} s ({cost.cpu_s:.1f} CPU), {cost.peak_bytes / 1e6:.0f} MB"
+    tell(f"{spent}: {printed.splitlines()[0]}")
     return cost, printed
 
 
@@ -242,7 +243,7 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--engine", default="local", help="local or ray; default: local")
     parser.add_argument("--workers", type=int, default=0, help="default: 0, one a core")
     parser.add_argument(
-        "--memory-limit", type=int, default=1500, metavar="MB", help="of each process; default 1500"
+        "--memory-limit", type=int, default=2000, metavar="MB", help="of each process; default 2000"
     )
     arguments = parser.parse_args()
     if arguments.databases is None:

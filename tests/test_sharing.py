@@ -75,7 +75,7 @@ def scene(built: Path, tmp_path: Path) -> Scene:
     environment = {
         "HOME": str(home),
         "XDG_CONFIG_HOME": str(home / ".config"),
-        "AWS_MAX_ATTEMPTS": "2",
+        "AWS_MAX_ATTEMPTS": "1",
     }
     names = {REPOSITORY: f"file://{git}", "/srv/answerkey-storage": str(tmp_path / "storage")}
     return Scene(tmp_path, names, environment, {"maintainer": clone})

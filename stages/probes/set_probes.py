@@ -116,7 +116,9 @@ def find_across_splits(
 
     Each iterable is read once. Nearly equal texts are looked for among questions of one template.
     """
-    held = sorted(eval_records, key=lambda record: sort_key(record.question_id))
+    # Of what is held, nothing that is looked at inside a database only.
+    slim = (record._replace(canonical_sql="", answer="", sequence="") for record in eval_records)
+    held = sorted(slim, key=lambda record: sort_key(record.question_id))
     by_text = _Meeting(held, lambda record: record.text, Flag.QUESTION_IN_BOTH_SPLITS)
     by_template = _Meeting(
         held, lambda record: record.template, Flag.TEMPLATE_IN_BOTH_SPLITS, name="template"
@@ -167,10 +169,7 @@ class _Meeting:
         for record in held:
             if key(record):
                 self.held[key(record)].append(record)
-        self._of_eval = {
-            shared: self._make_finding(shared, len(records), records[0])
-            for shared, records in self.held.items()
-        }
+        self._of_eval: dict[str, Finding] = {}
         self._of_train: dict[str, Finding] = {}
 
     def _make_finding(self, shared: str, count: int, example: SetRecord) -> Finding:
@@ -181,14 +180,16 @@ class _Meeting:
     def meet(self, record: SetRecord) -> Finding | None:
         """What a train question shares with eval questions, if anything; then it is counted."""
         shared = self._key(record)
-        finding = self._of_eval.get(shared)
-        if finding is not None:
-            if shared not in self._of_train:
-                self._of_train[shared] = self._make_finding(shared, 0, record)
-            evidence = self._of_train[shared].evidence
-            evidence["count"] += 1
-            evidence["example"] = min(evidence["example"], record.question_id, key=sort_key)
-        return finding
+        held = self.held.get(shared)
+        if held is None:
+            return None
+        if shared not in self._of_train:
+            self._of_eval[shared] = self._make_finding(shared, len(held), held[0])
+            self._of_train[shared] = self._make_finding(shared, 0, record)
+        evidence = self._of_train[shared].evidence
+        evidence["count"] += 1
+        evidence["example"] = min(evidence["example"], record.question_id, key=sort_key)
+        return self._of_eval[shared]
 
     def met(self, record: SetRecord) -> Finding | None:
         """What an eval question shared with the train questions counted so far."""
