@@ -107,6 +107,7 @@ def test_second_run_elsewhere_gives_the_same_bytes(built: Path, fresh: Path) -> 
     assert hash_tree(fresh, *parts) == hash_tree(built, *parts)
 
 
+@pytest.mark.slow
 def test_number_of_workers_does_not_change_a_byte(built: Path, fresh: Path) -> None:
     change_params(fresh, execution__workers=1)
     run(fresh, "dvc", "repro")
@@ -132,6 +133,7 @@ def test_threshold_reruns_difficulty_and_what_follows(built: Path) -> None:
     restore(built)
 
 
+@pytest.mark.slow
 def test_policy_reruns_selection_and_what_follows(built: Path) -> None:
     text = (built / "params.yaml").read_text(encoding="utf-8")
     assert "guessable: flag" in text
@@ -171,6 +173,7 @@ def test_teammate_pulls_the_product_and_finds_it_valid(tmp_path: Path) -> None:
     assert "Validation failed with 1 errors" in output(done)
 
 
+@pytest.mark.slow
 def test_added_database_executes_only_its_own_questions(tmp_path: Path) -> None:
     folder = make_checkout(tmp_path / "answerkey")
     names = sorted(path.name for path in (folder / "data/sample/database").iterdir())
