@@ -27,10 +27,12 @@ def assign_splits(questions: Iterable[Record]) -> list[Record]:
     [('car_1_eval_000', 'eval'), ('car_1_eval_001', 'eval')]
 
     The number is the position among all source questions of that database and split: an id stays
-    what it is, whatever is excluded later.
+    what it is, whatever is excluded later. Questions with an `id_prefix`, which then starts their
+    ids, are of a corpus that asks another one's databases: they are counted for themselves, so that
+    their ids do not depend on whether the other corpus is there.
 
     No two questions share an id, since it can be taken apart again: neither a split nor a number
-    holds an underscore.
+    holds an underscore, and no two corpora give a database the same name behind a prefix.
 
     Raises:
         ValueError: on an unknown spider_split.
@@ -49,10 +51,13 @@ def assign_each(questions: Iterable[Record]) -> Iterator[Record]:
                 f" {tuple(SPLIT_OF_SOURCE)}"
             )
         split = SPLIT_OF_SOURCE[source_split]
-        question_id = f"{database}_{split}_{counts[database, split]:03d}"
-        counts[database, split] += 1
+        stem = f"{question.get('id_prefix', '')}{database}"
+        question_id = f"{stem}_{split}_{counts[stem, split]:03d}"
+        counts[stem, split] += 1
         first, last = {"question_id": question_id}, {"split": split}
-        yield first | question | first | last
+        record = first | question | first | last
+        record.pop("id_prefix", None)
+        yield record
 
 
 def main() -> None:

@@ -11,14 +11,17 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
-from stages.corpus.corpora import parse_corpus, parse_limits, read_spider
+from stages.corpus.corpora import Corpus, parse_corpora, parse_limits, read_spider
+from stages.corpus.database_names import name_databases
 from stages.corpus.database_sources import (
+    FILE,
     DatabaseSource,
     locate_databases,
     make_databases,
     name_failure,
 )
 from stages.corpus.databases import check_database, check_db_ids, locate_database, open_database
+from stages.corpus.file_hashes import FileHashes
 from stages.corpus.hub import Limits
 from stages.corpus.manifest import (
     describe_database,
@@ -35,6 +38,7 @@ from stages.schema import encode_schema, read_schema
 DATABASES_DIR = Path("data/databases")
 MANIFEST_PATH = DATABASES_DIR / "manifest.json"
 SCHEMAS_PATH = Path("data/interim/schemas.jsonl")
+HASHES_PATH = Path(".answerkey/file_hashes.json")
 
 
 def download_spider_databases(
@@ -85,27 +89,53 @@ def read_tables(db_id: str, path: Path) -> dict[str, Any]:
         return {"database_name": db_id, "tables": encode_schema(read_schema(connection))}
 
 
+def locate_all(
+    corpora: Iterable[Corpus], *, limits: Limits, hash_file: FileHashes
+) -> dict[str, DatabaseSource]:
+    """What the file of each database of some corpora must be made from, by name, sorted.
+
+    Raises:
+        as `list_db_ids`, `name_databases` and `locate_databases`.
+    """
+    chosen = [(corpus, list_db_ids(corpus, limits=limits)) for corpus in corpora]
+    named = name_databases(chosen)
+    sources: dict[str, DatabaseSource] = {}
+    for corpus, _ in chosen:
+        names = {
+            found.db_id: name for name, found in named.items() if found.corpus.name == corpus.name
+        }
+        if names:
+            with name_failure(min(names)):
+                located = locate_databases(corpus, names, limits=limits, hash_file=hash_file)
+            sources |= {names[db_id]: source for db_id, source in located.items()}
+    return dict(sorted(sources.items()))
+
+
 def main() -> None:
     log = start_log("download_databases")
-    name, entry, download = read_params("corpus", "corpora.${corpus}", "download")
-    corpus, limits = parse_corpus(name, entry), parse_limits(download)
+    chosen, entries, download = read_params("corpus", "corpora", "download")
+    corpora, limits = parse_corpora(chosen, entries), parse_limits(download)
 
-    db_ids = list_db_ids(corpus, limits=limits)
-    with name_failure(db_ids[0]):
-        sources = locate_databases(corpus, db_ids, limits=limits)
-    manifest = read_manifest(MANIFEST_PATH)
-    removed = remove_foreign_entries(DATABASES_DIR, db_ids, {MANIFEST_PATH.name})
-    current = find_current(sources, DATABASES_DIR, manifest)
+    with FileHashes(HASHES_PATH) as hashes:
+        sources = locate_all(corpora, limits=limits, hash_file=hashes)
+        manifest = read_manifest(MANIFEST_PATH)
+        removed = remove_foreign_entries(DATABASES_DIR, sources, {MANIFEST_PATH.name})
+        current = find_current(sources, DATABASES_DIR, manifest, hash_file=hashes)
     paths = download_spider_databases(
-        db_ids, DATABASES_DIR, sources=sources, current=current, limits=limits
+        sources, DATABASES_DIR, sources=sources, current=current, limits=limits
     )
 
+    copied = {
+        name: source.origin["sha256"]
+        for name, source in sources.items()
+        if source.origin["kind"] == FILE
+    }
     databases = {
-        db_id: describe_database(path, sources[db_id].origin, sha256=current.get(db_id))
-        for db_id, path in paths.items()
+        name: describe_database(path, sources[name].origin, sha256=(copied | current).get(name))
+        for name, path in paths.items()
     }
     write_json(MANIFEST_PATH, {"databases": databases})
-    write_jsonl(SCHEMAS_PATH, (read_tables(db_id, path) for db_id, path in paths.items()))
+    write_jsonl(SCHEMAS_PATH, (read_tables(name, path) for name, path in paths.items()))
     size = format_size(sum(database["size_bytes"] for database in databases.values()))
     log.info(
         f"{len(paths)} databases ({len(paths) - len(current)} made, {len(current)} kept,"

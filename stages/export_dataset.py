@@ -15,7 +15,6 @@ from stages.exports.croissant import make_croissant
 from stages.exports.huggingface import make_row, write_parquet
 from stages.exports.statistics import describe_question, make_metrics, make_plots, tabulate
 from stages.log import start_log
-from stages.params import read_params
 from stages.question import SPLITS
 from stages.reasons import Flag
 from stages.records import encode_json, read_jsonl, replace_file, write_json, write_jsonl
@@ -23,6 +22,7 @@ from stages.records import encode_json, read_jsonl, replace_file, write_json, wr
 INTERIM = Path("data/interim")
 SELECTION = INTERIM / "selection"
 VALIDATION = INTERIM / "validation.json"
+CORPORA = INTERIM / "corpora.json"
 PRODUCT = Path("data/questions")
 HUGGINGFACE = Path("data/exports/huggingface")
 MANIFEST = Path("data/databases/manifest.json")
@@ -80,7 +80,6 @@ def describe_questions() -> Iterator[tuple[Any, ...]]:
 def main() -> None:
     """Write everything that teammates and trainers take."""
     log = start_log("export_dataset")
-    corpus, entry = read_params("corpus", "corpora.${corpus}")
     errors = json.loads(VALIDATION.read_text(encoding="utf-8"))["errors"]
     if errors:
         raise ValueError(f"{VALIDATION} lists {len(errors)} errors: expected none")
@@ -99,10 +98,10 @@ def main() -> None:
             file.write(table.to_csv(index=False, lineterminator="\n").encode())
     shutil.rmtree(HUGGINGFACE, ignore_errors=True)
     manifest = json.loads(MANIFEST.read_text(encoding="utf-8"))["databases"]
+    corpora = json.loads(CORPORA.read_text(encoding="utf-8"))
     facts = CardFacts(
-        corpus,
-        entry["license"],
-        tuple(describe_origin(entry, manifest)),
+        {name: corpus["license"] for name, corpus in corpora.items()},
+        tuple(describe_origin(corpora, manifest)),
         {
             split: write_parquet(HUGGINGFACE / f"{split}.parquet", read_rows(split))
             for split in filter(counts.get, SPLITS)

@@ -6,28 +6,31 @@ for a person, whose corrections are applied on the record. None of them takes a 
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from stages.corpus.corpora import SOURCE_SPLITS, Corpus, parse_corpus, parse_limits, read_spider
+from stages.corpus.corpora import SOURCE_SPLITS, Corpus, parse_corpora, parse_limits, read_spider
 from stages.corpus.corrections import (
     CORRECTIONS_DIR,
     Correction,
     apply_corrections,
     read_corrections,
 )
+from stages.corpus.database_names import name_databases
 from stages.corpus.disk_sort import DiskSort
 from stages.corpus.hub import Limits
 from stages.corpus.source_questions import choose_db_ids, read_source_questions
 from stages.log import list_counts, start_log
 from stages.params import read_params
-from stages.records import write_jsonl
+from stages.records import write_json, write_jsonl
 
 QUESTIONS_PATH = Path("data/interim/questions.jsonl")
+CORPORA_PATH = Path("data/interim/corpora.json")
 
 Record = dict[str, Any]
 
@@ -46,33 +49,75 @@ def load_spider_questions(
     if corpus is None or limits is None:
         spider, spider_limits = read_spider()
         corpus, limits = corpus or spider, limits or spider_limits
-    return list(sort_questions(db_ids, corpus=corpus, limits=limits))
+    return list(check_splits(sort_questions(db_ids, corpus=corpus, limits=limits).records))
 
 
-def sort_questions(
-    db_ids: Iterable[str] | str, *, corpus: Corpus, limits: Limits
-) -> Iterator[Record]:
-    """As `load_spider_questions`, one at a time: only the names of the databases are held."""
+class Sorted(NamedTuple):
+    """The questions of a corpus, by database and split: the ids of the databases, and the records
+    one at a time, of which none is held."""
+
+    db_ids: list[str]
+    records: Iterator[Record]
+
+
+def sort_questions(db_ids: Iterable[str] | str, *, corpus: Corpus, limits: Limits) -> Sorted:
+    """As `load_spider_questions`, but for splits that are not checked."""
     names: dict[str, str] = {}
     questions = DiskSort()
     for question in read_source_questions(corpus, limits=limits):
         name = names.setdefault(question.db_id, question.db_id)
         # No name holds the byte 0, so that `a` comes before `a_1`.
-        key = name.encode("utf-8", "surrogatepass") + bytes(
-            [0, SOURCE_SPLITS.index(question.split)]
-        )
+        key = encode_name(name) + bytes([0, SOURCE_SPLITS.index(question.split)])
         record = {
             "question_text": question.question,
             "database_name": name,
             "gold_sql": question.query,
+            **({"evidence": question.evidence} if question.evidence else {}),
             "spider_split": question.split,
             "source": question.source,
         }
         questions.add(key, record)
-    chosen = set(choose_db_ids(corpus, db_ids, set(names)))
+    chosen = choose_db_ids(corpus, db_ids, set(names))
+    kept = set(chosen)
+    return Sorted(chosen, (record for record in questions if record["database_name"] in kept))
+
+
+def encode_name(name: str) -> bytes:
+    """A name as it is sorted: by its UTF-8, in which half of a surrogate pair has a place too."""
+    return name.encode("utf-8", "surrogatepass")
+
+
+def name_for_dataset(questions: Iterable[Record], corpus: Corpus) -> Iterator[Record]:
+    """The questions of a corpus with names of databases as the dataset has them; `source` keeps a
+    db_id that is another, and `id_prefix` is what ids must start with."""
+    for question in questions:
+        db_id = question["database_name"]
+        name = corpus.name_database(db_id)
+        if name != db_id:
+            source = question["source"] | {"db_id": db_id}
+            question = question | {"database_name": name, "source": source}
+        yield question | ({"id_prefix": corpus.id_prefix} if corpus.id_prefix else {})
+
+
+def merge_corpora(corpora: Iterable[Iterable[Record]]) -> Iterator[Record]:
+    """The questions of several corpora by database; of a database that several have, in the order
+    of the corpora.
+
+    Raises:
+        ValueError: on a database with questions in both source splits, in whichever corpora.
+    """
+    by_name = heapq.merge(*corpora, key=lambda record: encode_name(record["database_name"]))
+    return check_splits(by_name)
+
+
+def check_splits(questions: Iterable[Record]) -> Iterator[Record]:
+    """The questions as they are, one database after the other.
+
+    Raises:
+        ValueError: as `check_split`.
+    """
     for name, of_database in groupby(questions, key=itemgetter("database_name")):
-        if name in chosen:
-            yield from check_split(name, of_database)
+        yield from check_split(name, of_database)
 
 
 def check_split(db_id: str, questions: Iterable[Record]) -> Iterator[Record]:
@@ -111,18 +156,51 @@ def correct_questions(
         corrected = apply_corrections(of_database, decisions.pop(name))
         counts.update(corrected.counts)
         yield from corrected.questions
-    counts["not_chosen"] = sum(map(len, decisions.values()))
+    counts["not_chosen"] += sum(map(len, decisions.values()))
+
+
+def load_corpora(
+    corpora: Iterable[Corpus], *, limits: Limits, counts: Counter[str]
+) -> Iterator[Record]:
+    """The questions of some corpora, corrected and named, by database. `counts` is filled as by
+    `correct_questions`.
+
+    Raises:
+        as `load_spider_questions`, `correct_questions`, `name_databases` and `merge_corpora`.
+    """
+    chosen: list[tuple[Corpus, list[str]]] = []
+    streams: list[Iterator[Record]] = []
+    for corpus in corpora:
+        db_ids, questions = sort_questions(corpus.db_list, corpus=corpus, limits=limits)
+        if corpus.corrections is not None:
+            corrections = read_corrections(CORRECTIONS_DIR / f"{corpus.corrections}.yaml")
+            questions = correct_questions(questions, corrections, counts)
+        chosen.append((corpus, db_ids))
+        streams.append(name_for_dataset(questions, corpus))
+    name_databases(chosen)
+    return merge_corpora(streams)
+
+
+def describe_corpora(
+    corpora: Iterable[Corpus], entries: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Record]:
+    """What a dataset card says of each corpus: a part of its entry that names no machine."""
+    return {
+        corpus.name: {
+            "license": entries[corpus.name].get("license"),
+            "origin": entries[corpus.name]["origin"],
+            "questions": entries[corpus.name]["questions"],
+        }
+        for corpus in corpora
+    }
 
 
 def main() -> None:
     log = start_log("load_questions")
-    name, entry, download = read_params("corpus", "corpora.${corpus}", "download")
-    corpus = parse_corpus(name, entry)
-    questions = sort_questions(corpus.db_list, corpus=corpus, limits=parse_limits(download))
+    chosen, entries, download = read_params("corpus", "corpora", "download")
+    corpora = parse_corpora(chosen, entries)
     actions: Counter[str] = Counter()
-    if corpus.corrections is not None:
-        corrections = read_corrections(CORRECTIONS_DIR / f"{corpus.corrections}.yaml")
-        questions = correct_questions(questions, corrections, actions)
+    questions = load_corpora(corpora, limits=parse_limits(download), counts=actions)
     splits: Counter[str] = Counter()
     databases: set[str] = set()
 
@@ -133,8 +211,9 @@ def main() -> None:
             yield question
 
     total = write_jsonl(QUESTIONS_PATH, count(questions))
+    write_json(CORPORA_PATH, describe_corpora(corpora, entries))
     note = ""
-    if corpus.corrections is not None:
+    if any(corpus.corrections is not None for corpus in corpora):
         not_chosen = actions.pop("not_chosen")
         note = f"; {actions.total()} corrected{list_counts(actions)}"
         note += f", {not_chosen} corrections of other databases" if not_chosen else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -14,21 +13,19 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def look_up(params: dict[str, Any], key: str, *, where: Path = PARAMS_PATH) -> Any:
-    """The value of a dotted key; in it `${name}` stands for the value of another, as in dvc.yaml.
+    """The value of a dotted key.
 
-    >>> look_up({"corpus": "sample", "corpora": {"sample": {"db_list": "all"}}},
-    ...         "corpora.${corpus}.db_list")
+    >>> look_up({"corpora": {"sample": {"db_list": "all"}}}, "corpora.sample.db_list")
     'all'
 
     Raises:
         KeyError: with the file, the key and the names that do exist there.
     """
-    full_key = re.sub(r"\$\{([\w.]+)\}", lambda found: str(look_up(params, found[1])), key)
     value: Any = params
-    for part in full_key.split("."):
+    for part in key.split("."):
         if not isinstance(value, dict) or part not in value:
             known = ", ".join(map(str, value)) if isinstance(value, dict) else "no keys"
-            raise KeyError(f"{where}: no key {full_key}: expected {part!r} among: {known}")
+            raise KeyError(f"{where}: no key {key}: expected {part!r} among: {known}")
         value = value[part]
     return value
 

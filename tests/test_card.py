@@ -18,6 +18,7 @@ FOLDER = Path("data/exports/huggingface")
 METRICS = {
     "loaded": 1500,
     "usable": 1354,
+    "corpus": {"spider": {"loaded": 1500, "usable": 1354, "selected": 1234}},
     "excluded": {"null_answer": 7, "sql_error": 0, "not_selected": 120},
     "flags": {"guessable": 3, "cross_join": 0},
     "difficulty": {"easy": 1000, "medium": 200, "hard": 34},
@@ -32,7 +33,7 @@ def make_file(rows: int) -> WrittenFile:
 
 def make_facts(*, license: str | None = "cc-by-4.0", **rows: int) -> CardFacts:
     files = {split: make_file(count) for split, count in rows.items()}
-    return CardFacts("spider", license, ("Questions: written by hand.",), files, METRICS)
+    return CardFacts({"spider": license}, ("Questions: written by hand.",), files, METRICS)
 
 
 def read_card(card: str) -> tuple[dict, str]:
@@ -110,8 +111,8 @@ def test_card_names_the_size(total, size):
 @pytest.mark.parametrize(
     ("origin", "sentence"),
     [
-        ({"kind": "file", "path": "a.sqlite"}, "Databases: 2 copied from the corpus."),
-        ({"kind": "sql", "path": "a.sql"}, "Databases: 2 made from SQL text of the corpus."),
+        ({"kind": "file", "path": "a.sqlite"}, "Databases: 2 copied from `zoo`."),
+        ({"kind": "sql", "path": "a.sql"}, "Databases: 2 made from SQL text of `zoo`."),
         (
             {"kind": "archive", "repo_id": "who/what", "revision": "4a01"},
             "Databases: 2 from the Hugging Face repository `who/what` at `4a01`.",
@@ -120,9 +121,9 @@ def test_card_names_the_size(total, size):
 )
 def test_origin_of_databases_is_told_from_the_manifest(origin, sentence):
     entry = {"origin": "hub", "questions": {"repo_id": "who/asks", "revision": "main"}}
-    manifest = {"pets": {"origin": origin}, "cars": {"origin": origin}}
-    assert describe_origin(entry, manifest) == [
-        "Questions: the Hugging Face dataset `who/asks` at revision `main`.",
+    placed = {"origin": {"corpus": "zoo", **origin}}
+    assert describe_origin({"zoo": entry}, {"pets": placed, "cars": placed}) == [
+        "Questions: the Hugging Face dataset `who/asks` at revision `main` (the corpus `zoo`).",
         sentence,
     ]
 
@@ -130,7 +131,7 @@ def test_origin_of_databases_is_told_from_the_manifest(origin, sentence):
 def test_unknown_kind_of_origin_is_an_error():
     entry = {"origin": "hub", "questions": {"repo_id": "who/asks", "revision": "main"}}
     with pytest.raises(ValueError, match="unknown kind of origin 'carrier pigeon'"):
-        describe_origin(entry, {"pets": {"origin": {"kind": "carrier pigeon"}}})
+        describe_origin({"zoo": entry}, {"pets": {"origin": {"kind": "carrier pigeon"}}})
 
 
 @pytest.fixture

@@ -107,11 +107,13 @@ def test_directory_gives_a_file_a_database_and_a_manifest(project, capsys):
         assert entry["sha256"] == hash_bytes(content)
         assert entry["size_bytes"] == len(content)
     assert manifest["shop"]["origin"] == {
+        "corpus": "tried",
         "kind": "sql",
         "path": "database/shop/schema.sql",
         "sha256": hash_bytes(SHOP.encode()),
     }
     assert manifest["farm"]["origin"] == {
+        "corpus": "tried",
         "kind": "file",
         "path": "database/farm/farm.sqlite",
         "sha256": manifest["farm"]["sha256"],
@@ -331,6 +333,7 @@ def test_archive_is_fetched_once_and_leaves_nothing_behind(start, empty, tmp_pat
     ]
     assert [path.name for path in Path("data").iterdir() if path.name.startswith(".")] == []
     assert read_manifest()["farm"]["origin"] == {
+        "corpus": "tried",
         "kind": "archive",
         "repo_id": "org/zip",
         "revision": COMMIT,
@@ -364,6 +367,7 @@ def test_files_are_fetched_one_by_one_and_only_where_missing(start, empty, tmp_p
     assert "(2 made, 0 kept, 0 removed)" in run(capsys)
     assert server.count_fetched("farm.sqlite") == server.count_fetched("shop.sqlite") == 1
     assert read_manifest()["shop"]["origin"] == {
+        "corpus": "tried",
         "kind": "files",
         "repo_id": "org/files",
         "revision": COMMIT,
@@ -524,7 +528,7 @@ def test_hub_libraries_are_not_imported_before_they_are_needed():
 )
 def test_entry_that_makes_no_sense_is_named(tmp_path, change, words):
     entry = hub_entry(make_world(tmp_path), "archive")
-    assert parse_corpus("tried", entry).member.startswith("spider_data/")
+    assert parse_corpus("tried", entry).databases.member.startswith("spider_data/")
     change(entry)
     with pytest.raises(ValueError, match=f"corpora.tried: .*{words}"):
         parse_corpus("tried", entry)
@@ -532,9 +536,9 @@ def test_entry_that_makes_no_sense_is_named(tmp_path, change, words):
 
 def test_every_entry_of_the_project_can_be_read():
     params = yaml.safe_load((Path(__file__).parent.parent / "params.yaml").read_text())
-    assert set(params["corpora"]) == {"sample", "local", "spider"}
+    assert set(params["corpora"]) == {"sample", "local", "spider", "bird"}
     for name, entry in params["corpora"].items():
-        assert parse_corpus(name, entry).name == name
+        assert parse_corpus(name, entry, params["corpora"]).name == name
 
 
 def test_suggestions_are_few():

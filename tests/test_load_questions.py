@@ -85,10 +85,10 @@ def test_records_are_sorted_and_say_where_they_come_from(corpus):
 
 def test_questions_scattered_over_a_file_come_by_database_in_its_order(corpus):
     names = ["farm", "farm_1", "barn", "shop"]
-    (corpus.root / "database" / "farm_1").mkdir()
+    (corpus.questions.root / "database" / "farm_1").mkdir()
     rows = [row(names[place % 4], f"{place}") for place in range(40)]
-    (corpus.root / "train.json").write_text(json.dumps(rows))
-    (corpus.root / "more.json").write_text("[]")
+    (corpus.questions.root / "train.json").write_text(json.dumps(rows))
+    (corpus.questions.root / "more.json").write_text("[]")
     records = [record for record in load(corpus, "all") if record["spider_split"] == "train"]
     assert [(r["database_name"], r["question_text"]) for r in records] == [
         (name, f"{place}")
@@ -110,7 +110,7 @@ def test_all_means_every_database_with_questions(corpus):
 
 
 def test_questions_of_a_missing_database_stop_all_but_not_a_list(corpus):
-    (corpus.root / "database" / "barn").rmdir()
+    (corpus.questions.root / "database" / "barn").rmdir()
     with pytest.raises(ValueError, match=r"Questions of barn .*have no database"):
         load(corpus, "all")
     assert len(load(corpus, ["farm"])) == 1
@@ -132,7 +132,7 @@ def test_list_that_cannot_be_meant_is_refused(corpus, db_ids, words):
 
 
 def test_database_in_both_splits_is_refused_where_it_is_chosen(corpus):
-    (corpus.root / "dev.json").write_text(json.dumps([*VALIDATION, row("shop", "s3")]))
+    (corpus.questions.root / "dev.json").write_text(json.dumps([*VALIDATION, row("shop", "s3")]))
     with pytest.raises(ValueError, match=r"shop has questions in both .*dev.json.*'index': 2"):
         load(corpus, ["dock", "shop"])
     assert len(load(corpus, ["dock"])) == 2
@@ -152,13 +152,13 @@ def test_database_in_both_splits_is_refused_where_it_is_chosen(corpus):
     ],
 )
 def test_file_that_is_no_list_of_questions_is_named(corpus, content, words):
-    (corpus.root / "dev.json").write_text(content)
+    (corpus.questions.root / "dev.json").write_text(content)
     with pytest.raises(ValueError, match=words):
         load(corpus, ["farm"])
 
 
 def test_missing_file_is_named(corpus):
-    (corpus.root / "more.json").unlink()
+    (corpus.questions.root / "more.json").unlink()
     with pytest.raises(FileNotFoundError, match=r"more\.json: expected .*corpora\.tried\.root"):
         load(corpus, ["farm"])
 
@@ -167,7 +167,7 @@ def test_stage_writes_one_line_a_question(corpus, tmp_path, monkeypatch, capsys)
     monkeypatch.chdir(tmp_path)
     params = {
         "corpus": "tried",
-        "corpora": {"tried": directory_entry(corpus.root, ["shop", "dock"])},
+        "corpora": {"tried": directory_entry(corpus.questions.root, ["shop", "dock"])},
         "download": {"attempts": 1, "backoff_s": 0, "deadline_s": 1},
     }
     Path("params.yaml").write_text(yaml.safe_dump(params))
@@ -208,22 +208,23 @@ def make_world(train=None, validation=None):
     return {"org/questions": {COMMIT: files}}
 
 
-def hub_corpus(db_list="all", **questions):
+def hub_entry(db_list="all", **questions):
     place = {
         "repo_id": "org/questions",
         "revision": "main",
         "files": {"train": ["s/train.parquet"], "validation": ["s/validation.parquet"]},
     }
     files = {"repo_id": "org/files", "revision": COMMIT, "path": "{db_id}.sqlite"}
-    return parse_corpus(
-        "hubbed",
-        {
-            "origin": "hub",
-            "db_list": db_list,
-            "questions": place | questions,
-            "databases": {"kind": "files", "files": files},
-        },
-    )
+    return {
+        "origin": "hub",
+        "db_list": db_list,
+        "questions": place | questions,
+        "databases": {"kind": "files", "files": files},
+    }
+
+
+def hub_corpus(db_list="all", **questions):
+    return parse_corpus("hubbed", hub_entry(db_list, **questions))
 
 
 MAIN = {"org/questions": {"main": COMMIT}}
@@ -249,6 +250,18 @@ def test_hub_gives_the_same_records_and_the_commit_they_are_from(start):
     fetched = server.count_fetched(".parquet")
     assert list_db_ids(hub_corpus(), limits=LIMITS) == ["dock", "farm", "shop"]
     assert server.count_fetched(".parquet") == fetched == 2
+
+
+@pytest.mark.parametrize("columns", [(), ("evidence",), ("evidence", "difficulty")])
+def test_hub_gives_the_optional_columns_that_there_are(start, columns):
+    rows = [{"db_id": "dock", "SQL": "SELECT 1", "question": "?", "evidence": "e"}]
+    packed = pack(rows, ("db_id", "SQL", "question", *columns))
+    start(make_world(validation=packed), MAIN)
+    files = {"train": [], "validation": ["s/validation.parquet"]}
+    corpus = parse_corpus("tried", hub_entry(files=files) | {"layout": "bird"})
+    (record,) = load(corpus, "all")
+    assert record.get("evidence") == ("e" if columns else None)
+    assert "difficulty" not in record["source"]
 
 
 def test_full_commit_in_the_cache_needs_no_network(start, monkeypatch):

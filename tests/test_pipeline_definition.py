@@ -107,6 +107,17 @@ def test_interim_outs_are_not_pushed_and_the_others_are(name: str) -> None:
         assert options.get("push", True) != path.startswith("data/interim/"), path
 
 
+@pytest.mark.parametrize("name", ["download_databases", "load_questions"])
+def test_root_of_every_directory_corpus_is_a_dep(name: str) -> None:
+    corpora = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["corpora"]
+    roots = {corpus: entry["root"] for corpus, entry in corpora.items() if "root" in entry}
+    assert {"sample", "local", "bird"} <= set(roots)
+    deps = set(PIPELINE[name]["deps"])
+    for corpus, root in roots.items():
+        assert deps & {root, f"${{corpora.{corpus}.root}}"}, f"{name}: {corpus}"
+        assert (ROOT / root).is_dir(), f"{corpus}: DVC needs {root}, such as with a README.md"
+
+
 def test_one_stage_alone_has_outs_without_cache() -> None:
     # Such an out turns the run cache off for its whole stage.
     stages = set()

@@ -4,67 +4,131 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from stages.corpus.databases import check_db_ids
 from stages.corpus.hub import Limits
+from stages.corpus.layouts import LAYOUTS, SPIDER, Layout
 from stages.params import read_params
 
 ALL = "all"  # db_list: every database that has questions
 SOURCE_SPLITS = ("train", "validation")
 PROJECT_PARAMS = Path(__file__).resolve().parents[2] / "params.yaml"
 
+DIRECTORY, HUB = "directory", "hub"  # origins
 ARCHIVE, FILES = "archive", "files"  # kinds of databases on the hub
 
+_REQUIRED = {"origin", "db_list", "questions"}
+_OPTIONAL = {"layout", "root", "databases", "databases_of", "prefix", "license", "corrections"}
+
 
 @dataclass(frozen=True, slots=True)
-class DirectoryCorpus:
-    """A directory in the layout of a Spider release; question files by source split."""
+class DirectoryQuestions:
+    """Files below a directory, by source split."""
 
-    name: str
-    db_list: str | tuple[str, ...]
     root: Path
-    question_files: dict[str, tuple[str, ...]]
-    corrections: str | None = None
-
-    @property
-    def databases_dir(self) -> Path:
-        return self.root / "database"
+    files: dict[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class HubCorpus:
-    """Questions as parquet files of one dataset repository, databases in another: an archive with
-    a `member` for each database, or (`member` is None) a file for each at `path`."""
+class HubQuestions:
+    """Parquet files of a dataset repository, by source split; checksums of those that have one."""
 
-    name: str
-    db_list: str | tuple[str, ...]
     repo_id: str
     revision: str
-    question_files: dict[str, tuple[str, ...]]
+    files: dict[str, tuple[str, ...]]
     sha256: dict[str, str]
-    databases_repo_id: str
-    databases_revision: str
-    databases_path: str
+
+
+@dataclass(frozen=True, slots=True)
+class DirectoryDatabases:
+    """Folders below a directory that have ID/ID.sqlite or ID/schema.sql."""
+
+    root: Path
+    folders: tuple[str, ...]
+
+    def list_ids(self) -> list[str]:
+        """Names of the databases' own folders, sorted; none where there is no such directory."""
+        found = (self.root / folder for folder in self.folders)
+        return sorted(
+            {path.name for top in found if top.is_dir() for path in top.iterdir() if path.is_dir()}
+        )
+
+    def __str__(self) -> str:
+        return " or ".join(str(self.root / folder) for folder in self.folders)
+
+
+@dataclass(frozen=True, slots=True)
+class HubDatabases:
+    """A dataset repository with an archive that has a `member` for each database, or (`member` is
+    None) with a file for each at `path`."""
+
+    repo_id: str
+    revision: str
+    path: str
     archive_sha256: str | None
     member: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """An entry of `corpora`.
+
+    owner: whose databases they are: its own name, or that of another entry.
+    database_prefix: what stands before a db_id in the name of a database; the owner's prefix.
+    id_prefix: what stands before the name of a database in question ids, where the databases are
+        another's.
+    """
+
+    name: str
+    db_list: str | tuple[str, ...]
+    layout: Layout
+    questions: DirectoryQuestions | HubQuestions
+    databases: DirectoryDatabases | HubDatabases
+    owner: str
+    database_prefix: str = ""
+    id_prefix: str = ""
     corrections: str | None = None
 
+    def name_database(self, db_id: str) -> str:
+        """The name of a database in the dataset."""
+        return self.database_prefix + db_id
 
-Corpus = DirectoryCorpus | HubCorpus
+
+def parse_corpora(chosen: Any, entries: Mapping[str, Any]) -> list[Corpus]:
+    """The corpora that `corpus` in params.yaml names, one or a list of several, in its order.
+
+    Raises:
+        ValueError: where it names none, one twice, or one that is no entry; as `parse_corpus`.
+    """
+    names = [chosen] if isinstance(chosen, str) else chosen
+    if not isinstance(names, list) or not names or not all(isinstance(n, str) for n in names):
+        raise ValueError(f"params.yaml: corpus is {chosen!r}, expected a name or a list of names")
+    if len(set(names)) < len(names):
+        raise ValueError(f"params.yaml: corpus is {names}, expected each name once")
+    for name in names:
+        if name not in entries:
+            raise ValueError(
+                f"params.yaml: corpus is {name!r}, which is none of corpora:"
+                f" {suggest_names(name, entries)}"
+            )
+    return [parse_corpus(name, entries[name], entries) for name in names]
 
 
-def parse_corpus(name: str, entry: dict[str, Any]) -> Corpus:
-    """The corpus that an entry of `corpora` in params.yaml describes.
+def parse_corpus(
+    name: str, entry: dict[str, Any], entries: Mapping[str, Any] | None = None
+) -> Corpus:
+    """The corpus that an entry of `corpora` in params.yaml describes; `entries` are all of them,
+    since databases may be those of another.
 
     Raises:
         ValueError: naming the corpus and the key, where one is missing or has an unknown value.
     """
     try:
-        return _parse_entry(name, entry)
+        return _parse_entry(name, entry, entries or {})
     except KeyError as error:
         raise ValueError(
             f"params.yaml: corpora.{name}: expected a key {error.args[0]!r}"
@@ -73,21 +137,80 @@ def parse_corpus(name: str, entry: dict[str, Any]) -> Corpus:
         raise ValueError(f"params.yaml: corpora.{name}: {error}") from error
 
 
-def _parse_entry(name: str, entry: dict[str, Any]) -> Corpus:
+def _parse_entry(name: str, entry: dict[str, Any], entries: Mapping[str, Any]) -> Corpus:
+    if unknown := sorted(set(entry) - _REQUIRED - _OPTIONAL):
+        known = ", ".join(sorted(_REQUIRED | _OPTIONAL))
+        raise ValueError(f"unknown key {unknown[0]!r}, expected some of: {known}")
     db_list = entry["db_list"]
     if db_list != ALL:
         db_list = tuple(check_db_ids(db_list))
+    layout = _parse_layout(entry)
+    questions = _parse_questions(entry)
+    corrections, prefix = _parse_corrections(entry), _parse_prefix(entry)
+    other = entry.get("databases_of")
+    if other is None:
+        databases = _parse_databases(entry, layout)
+        return Corpus(
+            name, db_list, layout, questions, databases, name, prefix, corrections=corrections
+        )
+    if "databases" in entry:
+        raise ValueError("has databases and databases_of: expected one of them")
+    if other not in entries or entries[other].get("databases_of") is not None:
+        raise ValueError(f"databases_of is {other!r}, expected an entry with databases of its own")
+    owner = parse_corpus(other, entries[other])
+    return Corpus(
+        name,
+        db_list,
+        layout,
+        questions,
+        owner.databases,
+        other,
+        owner.database_prefix,
+        prefix,
+        corrections,
+    )
+
+
+def _parse_layout(entry: dict[str, Any]) -> Layout:
+    name = entry.get("layout", SPIDER)
+    if name not in LAYOUTS:
+        raise ValueError(f"layout is {name!r}, expected one of {', '.join(LAYOUTS)}")
+    return LAYOUTS[name]
+
+
+def _parse_prefix(entry: dict[str, Any]) -> str:
+    prefix = entry.get("prefix")
+    if prefix is None:
+        return ""
+    if not isinstance(prefix, str) or not re.fullmatch(r"[A-Za-z0-9_-]+", prefix):
+        raise ValueError(
+            f"prefix is {prefix!r}, expected letters, digits, _ and -, such as 'bird_', or null"
+        )
+    return prefix
+
+
+def _parse_questions(entry: dict[str, Any]) -> DirectoryQuestions | HubQuestions:
     questions, origin = entry["questions"], entry["origin"]
-    corrections = _parse_corrections(entry)
-    if origin == "directory":
-        files = _parse_files(questions)
-        return DirectoryCorpus(name, db_list, Path(entry["root"]), files, corrections)
-    if origin != "hub":
-        raise ValueError(f"origin is {origin!r}, expected 'directory' or 'hub'")
-    question_files = _parse_files(questions["files"])
+    if origin == DIRECTORY:
+        return DirectoryQuestions(Path(entry["root"]), _parse_files(questions))
+    if origin != HUB:
+        raise ValueError(f"origin is {origin!r}, expected {DIRECTORY!r} or {HUB!r}")
+    files = _parse_files(questions["files"])
     sha256 = dict(questions.get("sha256") or {})
-    if stray := set(sha256) - {path for paths in question_files.values() for path in paths}:
+    if stray := set(sha256) - {path for paths in files.values() for path in paths}:
         raise ValueError(f"questions.sha256 lists {min(stray)}, which is none of its files")
+    return HubQuestions(questions["repo_id"], questions["revision"], files, sha256)
+
+
+def _parse_databases(entry: dict[str, Any], layout: Layout) -> DirectoryDatabases | HubDatabases:
+    if entry["origin"] == DIRECTORY:
+        folders = entry.get("databases", list(layout.databases))
+        if not isinstance(folders, list) or not folders:
+            raise ValueError(f"databases is {folders!r}, expected a list of folders below root")
+        for folder in map(PurePosixPath, folders):
+            if folder.is_absolute() or ".." in folder.parts:
+                raise ValueError(f"databases has {str(folder)!r}, expected a folder below root")
+        return DirectoryDatabases(Path(entry["root"]), tuple(folders))
     kind = entry["databases"]["kind"]
     if kind not in (ARCHIVE, FILES):
         raise ValueError(f"databases.kind is {kind!r}, expected {ARCHIVE!r} or {FILES!r}")
@@ -96,19 +219,12 @@ def _parse_entry(name: str, entry: dict[str, Any]) -> Corpus:
     template = databases["member" if is_archive else "path"]
     if "{db_id}" not in template:
         raise ValueError(f"databases.{kind}: expected {{db_id}} in {template!r}")
-    return HubCorpus(
-        name,
-        db_list,
-        questions["repo_id"],
-        questions["revision"],
-        question_files,
-        sha256,
+    return HubDatabases(
         databases["repo_id"],
         databases["revision"],
         databases["path"],
         databases["sha256"] if is_archive else None,
         template if is_archive else None,
-        corrections,
     )
 
 
@@ -134,13 +250,6 @@ def read_spider() -> tuple[Corpus, Limits]:
     """Spider as params.yaml describes it, for calls outside the pipeline."""
     entry, download = read_params("corpora.spider", "download", path=PROJECT_PARAMS)
     return parse_corpus("spider", entry), parse_limits(download)
-
-
-def list_local_databases(corpus: DirectoryCorpus) -> list[str]:
-    """Names of the folders under `database`, sorted; none where there is no such directory."""
-    if not corpus.databases_dir.is_dir():
-        return []
-    return sorted(path.name for path in corpus.databases_dir.iterdir() if path.is_dir())
 
 
 def suggest_names(name: str, known: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ import shutil
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,8 +16,7 @@ from stages.corpus.corpora import (
     ARCHIVE,
     FILES,
     Corpus,
-    DirectoryCorpus,
-    list_local_databases,
+    DirectoryDatabases,
     suggest_names,
 )
 from stages.corpus.databases import check_db_ids, copy_database, replace_database
@@ -38,46 +37,61 @@ class DatabaseSource:
 
 
 def locate_databases(
-    corpus: Corpus, db_ids: Iterable[str], *, limits: Limits
+    corpus: Corpus,
+    db_ids: Iterable[str],
+    *,
+    limits: Limits,
+    hash_file: Callable[[Path], str] = hash_file,
 ) -> dict[str, DatabaseSource]:
     """What the file of each database must be made from, by id, sorted. Reads local sources to
     identify them; fetches nothing, but asks the hub what a branch means.
 
     Raises:
         FileNotFoundError: where a directory does not have a database.
+        ValueError: where several of its folders do.
         HubError: where the hub does not say what a branch means.
     """
-    checked = sorted(check_db_ids(db_ids))
-    if isinstance(corpus, DirectoryCorpus):
-        return {db_id: _locate_local(corpus, db_id) for db_id in checked}
-    repo_id = corpus.databases_repo_id
-    revision = resolve_revision(repo_id, corpus.databases_revision, limits=limits)
-    place = {"repo_id": repo_id, "revision": revision, "path": corpus.databases_path}
-    if corpus.member is None:
+    checked, databases = sorted(check_db_ids(db_ids)), corpus.databases
+    if isinstance(databases, DirectoryDatabases):
         return {
-            db_id: DatabaseSource(
-                {"kind": FILES} | place | {"path": place["path"].replace("{db_id}", db_id)}
-            )
+            db_id: _locate_local(databases, corpus.owner, db_id, hash_file) for db_id in checked
+        }
+    revision = resolve_revision(databases.repo_id, databases.revision, limits=limits)
+    place = {
+        "corpus": corpus.owner,
+        "kind": FILES if databases.member is None else ARCHIVE,
+        "repo_id": databases.repo_id,
+        "revision": revision,
+    }
+    if databases.member is None:
+        return {
+            db_id: DatabaseSource(place | {"path": databases.path.replace("{db_id}", db_id)})
             for db_id in checked
         }
-    place = {"kind": ARCHIVE} | place | {"sha256": str(corpus.archive_sha256)}
+    place |= {"path": databases.path, "sha256": str(databases.archive_sha256)}
     return {
-        db_id: DatabaseSource(place | {"member": corpus.member.replace("{db_id}", db_id)})
+        db_id: DatabaseSource(place | {"member": databases.member.replace("{db_id}", db_id)})
         for db_id in checked
     }
 
 
-def _locate_local(corpus: DirectoryCorpus, db_id: str) -> DatabaseSource:
+def _locate_local(
+    databases: DirectoryDatabases, owner: str, db_id: str, hash_file: Callable[[Path], str]
+) -> DatabaseSource:
     """The .sqlite where there is one: in a Spider release, the schema.sql beside it is often in
     another dialect and has no rows."""
-    folder = corpus.databases_dir / db_id
-    for kind, path in ((FILE, folder / f"{db_id}.sqlite"), (SQL, folder / "schema.sql")):
-        if path.is_file():
-            relative = path.relative_to(corpus.root).as_posix()
-            return DatabaseSource({"kind": kind, "path": relative, "sha256": hash_file(path)}, path)
+    folders = [databases.root / folder / db_id for folder in databases.folders]
+    if len(found := [str(folder) for folder in folders if folder.is_dir()]) > 1:
+        raise ValueError(f"Database {db_id} is in {' and in '.join(found)}: expected it once")
+    for folder in folders:
+        for kind, path in ((FILE, folder / f"{db_id}.sqlite"), (SQL, folder / "schema.sql")):
+            if path.is_file():
+                relative = path.relative_to(databases.root).as_posix()
+                origin = {"corpus": owner, "kind": kind, "path": relative}
+                return DatabaseSource(origin | {"sha256": hash_file(path)}, path)
     raise FileNotFoundError(
-        f"Failed to download database: {db_id}: neither {db_id}.sqlite nor schema.sql in {folder};"
-        f" {suggest_names(db_id, list_local_databases(corpus))}"
+        f"Failed to download database: {db_id}: neither {db_id}.sqlite nor schema.sql in folder"
+        f" {db_id} of {databases}; {suggest_names(db_id, databases.list_ids())}"
     )
 
 
@@ -93,50 +107,56 @@ def name_failure(db_id: str) -> Iterator[None]:
 def make_databases(
     sources: dict[str, DatabaseSource], paths: dict[str, Path], limits: Limits
 ) -> None:
-    """Make the file of every source, all of which are of one corpus."""
+    """Make the file of every source; an archive is fetched once for all that are in it."""
     from tqdm import tqdm
 
     is_watched = sys.stderr.isatty()
+    archives: dict[tuple[str, ...], zipfile.ZipFile] = {}
     with contextlib.ExitStack() as stack:
-        archive = None
-        if ARCHIVE in {source.origin["kind"] for source in sources.values()}:
-            archive = stack.enter_context(_open_archive(sources, paths, limits))
-        for db_id in tqdm(sources, unit="database", disable=not is_watched):
-            source, path = sources[db_id], paths[db_id]
+        for name in tqdm(sources, unit="database", disable=not is_watched):
+            source, path = sources[name], paths[name]
             kind = source.origin["kind"]
             if kind == FILE:
-                copy_database(source.path, path)
+                copy_database(source.path, path, sha256=source.origin["sha256"])
             elif kind == SQL:
                 content = build_database(source.path)
                 with replace_database(path) as file:
                     file.write(content)
             elif kind == FILES:
-                place = (source.origin[key] for key in ("repo_id", "revision", "path"))
-                with name_failure(db_id):
-                    copy_database(fetch_file(*place, limits=limits), path)
+                with name_failure(name):
+                    copy_database(fetch_file(*_name_place(source), limits=limits), path)
             elif kind == ARCHIVE:
-                _extract_member(archive, db_id, source.origin, path)
+                place = _name_place(source)
+                if place not in archives:
+                    archives[place] = stack.enter_context(_open_archive(name, source, path, limits))
+                _extract_member(archives[place], name, source.origin, path)
             else:
-                raise ValueError(f"Database {db_id}: unknown kind of origin {kind!r}")
+                raise ValueError(f"Database {name}: unknown kind of origin {kind!r}")
+
+
+def _name_place(source: DatabaseSource) -> tuple[str, str, str]:
+    """The repository, its revision and the path of a file on the hub."""
+    return (source.origin["repo_id"], source.origin["revision"], source.origin["path"])
 
 
 @contextlib.contextmanager
 def _open_archive(
-    sources: dict[str, DatabaseSource], paths: dict[str, Path], limits: Limits
+    name: str, source: DatabaseSource, path: Path, limits: Limits
 ) -> Iterator[zipfile.ZipFile]:
-    """The archive of all sources, fetched beside the databases' directory, removed at the end."""
-    db_id, source = next(iter(sources.items()))
-    beside = paths[db_id].parent.parent.absolute().parent
+    """The archive of a source, fetched beside the databases' directory, removed at the end."""
+    beside = path.parent.parent.absolute().parent
     beside.mkdir(parents=True, exist_ok=True)
-    place = (source.origin[key] for key in ("repo_id", "revision", "path"))
     with tempfile.TemporaryDirectory(
         prefix=".download-", dir=beside if os.access(beside, os.W_OK) else None
     ) as directory:
-        with name_failure(db_id):
-            path = fetch_file(
-                *place, limits=limits, sha256=source.origin["sha256"], directory=Path(directory)
+        with name_failure(name):
+            fetched = fetch_file(
+                *_name_place(source),
+                limits=limits,
+                sha256=source.origin["sha256"],
+                directory=Path(directory),
             )
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(fetched) as archive:
             yield archive
 
 

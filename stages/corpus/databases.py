@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
+import hashlib
 import sqlite3
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -16,6 +16,7 @@ HEADER = b"SQLite format 3\x00"
 VALUE_NOTES = ("NULL value in ", "CHECK constraint failed in ")
 # Rows of these beside a database would be lost with a copy of the database alone.
 PENDING_SUFFIXES = ("-wal", "-journal")
+_CHUNK_BYTES = 1 << 20
 
 
 def check_db_id(db_id: str) -> str:
@@ -101,11 +102,13 @@ def replace_database(path: Path) -> Iterator[BinaryIO]:
             raise ValueError(str(error).replace(str(file.name), str(path))) from error
 
 
-def copy_database(source: Path, path: Path) -> None:
-    """Copy a ready SQLite file.
+def copy_database(source: Path, path: Path, *, sha256: str | None = None) -> None:
+    """Copy a ready SQLite file, which is checked once and read once more to be copied: it may have
+    gigabytes.
 
     Raises:
-        ValueError: where it is corrupt, or has rows in a journal that the copy would lose.
+        ValueError: where it is corrupt, or has rows in a journal that the copy would lose, or is no
+            longer what it was when it was found to have that sha256.
     """
     for suffix in PENDING_SUFFIXES:
         pending = source.with_name(source.name + suffix)
@@ -115,5 +118,13 @@ def copy_database(source: Path, path: Path) -> None:
                 " closed; open and close it once with sqlite3, or remove that file"
             )
     check_database(source)
-    with source.open("rb") as content, replace_database(path) as file:
-        shutil.copyfileobj(content, file)
+    digest = hashlib.sha256()
+    with source.open("rb") as content, replace_file(path) as file:
+        while chunk := content.read(_CHUNK_BYTES):
+            digest.update(chunk)
+            file.write(chunk)
+        if sha256 not in (None, digest.hexdigest()):
+            raise ValueError(
+                f"{source} changed while it was copied: sha256 is {digest.hexdigest()},"
+                f" expected {sha256}"
+            )

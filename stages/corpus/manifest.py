@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,11 @@ def describe_database(
 
 
 def find_current(
-    sources: dict[str, DatabaseSource], output_dir: Path, manifest: dict[str, dict[str, Any]]
+    sources: dict[str, DatabaseSource],
+    output_dir: Path,
+    manifest: dict[str, dict[str, Any]],
+    *,
+    hash_file: Callable[[Path], str] = hash_file,
 ) -> dict[str, str]:
     """sha256 of the databases that are, byte for byte, what manifest and sources want, by id."""
     current = {}

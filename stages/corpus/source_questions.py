@@ -11,25 +11,25 @@ from typing import Any
 from stages.corpus.corpora import (
     ALL,
     Corpus,
-    DirectoryCorpus,
-    HubCorpus,
-    list_local_databases,
+    DirectoryDatabases,
+    DirectoryQuestions,
+    HubQuestions,
     suggest_names,
 )
 from stages.corpus.databases import check_db_id, check_db_ids
 from stages.corpus.hub import HubError, Limits, fetch_file, resolve_revision
-from stages.corpus.json_arrays import read_array
-
-COLUMNS = ("db_id", "query", "question")
+from stages.corpus.layouts import Layout
 
 
 @dataclass(frozen=True, slots=True)
 class SourceQuestion:
-    """A row of a question file; `source` says which row of which file of which corpus."""
+    """A row of a question file; evidence is '' where there is none; `source` says which row of
+    which file of which corpus, and holds what else its layout keeps."""
 
     db_id: str
     query: str
     question: str
+    evidence: str
     split: str
     source: dict[str, Any]
 
@@ -41,10 +41,11 @@ def read_source_questions(corpus: Corpus, *, limits: Limits) -> Iterator[SourceQ
     Raises:
         FileNotFoundError: where a file of a directory is missing.
         ConnectionError: "Failed to download Spider dataset: ...".
-        ValueError: with file and row, where a row has no text for one of `COLUMNS`.
+        ValueError: with file and row, where a row has no text for a field of its layout.
     """
-    is_local = isinstance(corpus, DirectoryCorpus)
-    return _read_directory(corpus) if is_local else _read_hub(corpus, limits)
+    if isinstance(corpus.questions, DirectoryQuestions):
+        return _read_directory(corpus, corpus.questions)
+    return _read_hub(corpus, corpus.questions, limits)
 
 
 def list_db_ids(corpus: Corpus, *, limits: Limits) -> list[str]:
@@ -68,12 +69,13 @@ def choose_db_ids(
         ValueError: where a listed database has no question, or questions have no database.
     """
     if db_ids == ALL:
-        if isinstance(corpus, DirectoryCorpus):
-            present = list_local_databases(corpus)
+        if isinstance(corpus.databases, DirectoryDatabases):
+            present = corpus.databases.list_ids()
             if missing := sorted(with_questions.difference(present)):
                 raise ValueError(
                     f"Questions of {', '.join(missing[:5])} ({len(missing)} in all) have no"
-                    f" database in {corpus.databases_dir}; {suggest_names(missing[0], present)}"
+                    f" database in {corpus.databases}; {suggest_names(missing[0], present)};"
+                    " expected one for each, or a db_list without them"
                 )
         return sorted(check_db_ids(with_questions))
     checked = sorted(check_db_ids(db_ids))
@@ -86,40 +88,41 @@ def choose_db_ids(
     return checked
 
 
-def _read_directory(corpus: DirectoryCorpus) -> Iterator[SourceQuestion]:
-    for split, names in corpus.question_files.items():
+def _read_directory(corpus: Corpus, questions: DirectoryQuestions) -> Iterator[SourceQuestion]:
+    for split, names in questions.files.items():
         for name in names:
-            path = corpus.root / name
+            path = questions.root / name
             if not path.is_file():
                 raise FileNotFoundError(
-                    f"No {path}: expected a JSON array of questions, as in a Spider release, for"
-                    f" corpus {corpus.name} (corpora.{corpus.name}.root in params.yaml)"
+                    f"No {path}: expected a file of questions of corpus {corpus.name}"
+                    f" (corpora.{corpus.name}.root and .questions in params.yaml)"
                 )
-            rows = read_array(path)
-            yield from _check_rows(rows, split, {"corpus": corpus.name, "file": name}, str(path))
+            rows = corpus.layout.read_rows(path)
+            place = {"corpus": corpus.name, "file": name}
+            yield from _check_rows(rows, corpus.layout, split, place, str(path))
 
 
-def _read_hub(corpus: HubCorpus, limits: Limits) -> Iterator[SourceQuestion]:
+def _read_hub(corpus: Corpus, questions: HubQuestions, limits: Limits) -> Iterator[SourceQuestion]:
     try:
-        revision = resolve_revision(corpus.repo_id, corpus.revision, limits=limits)
+        revision = resolve_revision(questions.repo_id, questions.revision, limits=limits)
         paths = {
             name: fetch_file(
-                corpus.repo_id, revision, name, limits=limits, sha256=corpus.sha256.get(name)
+                questions.repo_id, revision, name, limits=limits, sha256=questions.sha256.get(name)
             )
-            for names in corpus.question_files.values()
+            for names in questions.files.values()
             for name in names
         }
     except HubError as error:
         raise ConnectionError(f"Failed to download Spider dataset: {error}") from error
-    place = {"corpus": corpus.name, "repo_id": corpus.repo_id, "revision": revision}
-    for split, names in corpus.question_files.items():
+    place = {"corpus": corpus.name, "repo_id": questions.repo_id, "revision": revision}
+    for split, names in questions.files.items():
         for name in names:
-            where = f"{name} of {corpus.repo_id} at {revision}"
-            rows = _read_parquet(paths[name], where)
-            yield from _check_rows(rows, split, place | {"file": name}, where)
+            where = f"{name} of {questions.repo_id} at {revision}"
+            rows = _read_parquet(paths[name], corpus.layout, where)
+            yield from _check_rows(rows, corpus.layout, split, place | {"file": name}, where)
 
 
-def _read_parquet(path: Path, where: str) -> Iterator[dict[str, Any]]:
+def _read_parquet(path: Path, layout: Layout, where: str) -> Iterator[dict[str, Any]]:
     import datasets
     import pyarrow
     from pyarrow import parquet
@@ -128,26 +131,39 @@ def _read_parquet(path: Path, where: str) -> Iterator[dict[str, Any]]:
         columns = parquet.read_schema(path).names
     except (pyarrow.ArrowException, OSError) as error:
         raise ValueError(f"{where}: not a parquet file: {error}") from error
-    if missing := [column for column in COLUMNS if column not in columns]:
-        raise ValueError(f"{where}: no column {missing[0]!r} among {columns}, expected {COLUMNS}")
+    if missing := [column for column in layout.required if column not in columns]:
+        raise ValueError(
+            f"{where}: no column {missing[0]!r} among {columns}, expected {layout.required}"
+        )
+    wanted = [*layout.required, *(column for column in layout.optional if column in columns)]
     datasets.disable_progress_bars()
     with tempfile.TemporaryDirectory(prefix="answerkey-") as cache_dir:
         yield from datasets.Dataset.from_parquet(
-            str(path), columns=list(COLUMNS), cache_dir=cache_dir, keep_in_memory=True
+            str(path), columns=wanted, cache_dir=cache_dir, keep_in_memory=True
         )
 
 
 def _check_rows(
-    rows: Iterable[Any], split: str, source: dict[str, Any], where: str
+    rows: Iterable[Any], layout: Layout, split: str, source: dict[str, Any], where: str
 ) -> Iterator[SourceQuestion]:
     for index, row in enumerate(rows):
-        values = [row.get(column) for column in COLUMNS] if isinstance(row, dict) else [None]
+        values = [row.get(name) for name in layout.required] if isinstance(row, dict) else [None]
         if not all(isinstance(value, str) for value in values):
             raise ValueError(
-                f"{where}: row {index}: expected text for {COLUMNS}, found {row!r:.200}"
+                f"{where}: row {index}: expected text for {layout.required}, found {row!r:.200}"
             )
         try:
             check_db_id(values[0])
+            evidence = _read_evidence(row, layout)
         except ValueError as error:
             raise ValueError(f"{where}: row {index}: {error}") from error
-        yield SourceQuestion(*values, split, source | {"index": index})
+        kept = {name: row[name] for name in layout.kept if row.get(name) is not None}
+        yield SourceQuestion(*values, evidence, split, source | {"index": index} | kept)
+
+
+def _read_evidence(row: dict[str, Any], layout: Layout) -> str:
+    """The evidence of a row as it stands there; '' where it is missing, null or blank."""
+    evidence = None if layout.evidence is None else row.get(layout.evidence)
+    if evidence is not None and not isinstance(evidence, str):
+        raise ValueError(f"expected text for {layout.evidence!r}, found {evidence!r:.200}")
+    return evidence if evidence and evidence.strip() else ""

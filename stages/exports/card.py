@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -37,11 +38,11 @@ _LIMITS = (
 
 @dataclass(frozen=True, slots=True)
 class CardFacts:
-    """What a card is made of: the corpus by its name in params, its licence (None: unknown), where
-    it comes from in sentences, the files by split (those that exist), the metrics of the run."""
+    """What a card is made of: the corpora by their names in params, with their licences (None:
+    unknown), where they come from in sentences, the files by split (those that exist), the metrics
+    of the run."""
 
-    corpus: str
-    license: str | None
+    licenses: Mapping[str, str | None]
     origin: tuple[str, ...]
     files: Mapping[str, WrittenFile]
     metrics: Record
@@ -51,46 +52,63 @@ class CardFacts:
         """How many questions there are."""
         return sum(file.rows for file in self.files.values())
 
+    @property
+    def corpora(self) -> str:
+        """The corpora in words."""
+        names = [f"`{name}`" for name in self.licenses]
+        return f"the corp{'us' if len(names) == 1 else 'ora'} {' and '.join(names)}"
+
 
 def describe_origin(
-    entry: Mapping[str, Any], manifest: Mapping[str, Mapping[str, Any]]
+    corpora: Mapping[str, Mapping[str, Any]], manifest: Mapping[str, Mapping[str, Any]]
 ) -> list[str]:
-    """Where questions and databases come from, as sentences: out of the corpus's entry in params
+    """Where questions and databases come from, as sentences: out of the corpora's entries in params
     and the manifest of the databases. A directory is not named: it is one of this machine.
 
-    >>> entry = {"origin": "directory", "questions": {"train": ["t.json"]}}
-    >>> describe_origin(entry, {"pets": {"origin": {"kind": "sql", "path": "pets/schema.sql"}}})
-    ['Questions: t.json of the corpus.', 'Databases: 1 made from SQL text of the corpus.']
+    >>> corpora = {"zoo": {"origin": "directory", "questions": {"train": ["t.json"]}}}
+    >>> origin = {"corpus": "zoo", "kind": "sql", "path": "pets/schema.sql"}
+    >>> describe_origin(corpora, {"pets": {"origin": origin}})
+    ['Questions: t.json of the corpus `zoo`.', 'Databases: 1 made from SQL text of `zoo`.']
     """
-    questions = entry["questions"]
-    if entry["origin"] == "hub":
-        where = f"`{questions['repo_id']}` at revision `{questions['revision']}`"
-        sentences = [f"Questions: the Hugging Face dataset {where}."]
-    else:
-        names = ", ".join(name for files in questions.values() for name in files)
-        sentences = [f"Questions: {names} of the corpus."]
-    counts: dict[str, int] = {}
-    for database in manifest.values():
-        place = _describe_place(database["origin"])
-        counts[place] = counts.get(place, 0) + 1
+    sentences = [
+        f"Questions: {_describe_questions(name, entry)}." for name, entry in corpora.items()
+    ]
+    counts = Counter(_describe_place(database["origin"]) for database in manifest.values())
     parts = [f"{count} {place}" for place, count in sorted(counts.items())]
     return [*sentences, f"Databases: {', '.join(parts) or 'none'}."]
+
+
+def _describe_questions(name: str, entry: Mapping[str, Any]) -> str:
+    questions = entry["questions"]
+    if entry["origin"] == "hub":
+        return (
+            f"the Hugging Face dataset `{questions['repo_id']}` at revision"
+            f" `{questions['revision']}` (the corpus `{name}`)"
+        )
+    files = ", ".join(file for files in questions.values() for file in files)
+    return f"{files} of the corpus `{name}`"
 
 
 def _describe_place(origin: Mapping[str, str]) -> str:
     kind = origin["kind"]
     if kind == "sql":
-        return "made from SQL text of the corpus"
+        return f"made from SQL text of `{origin['corpus']}`"
     if kind == "file":
-        return "copied from the corpus"
+        return f"copied from `{origin['corpus']}`"
     if kind in ("archive", "files"):
         return f"from the Hugging Face repository `{origin['repo_id']}` at `{origin['revision']}`"
     raise ValueError(f"manifest: unknown kind of origin {kind!r}")
 
 
-def name_license(license: str | None) -> str:
-    """The hub's identifier; a licence that nobody knows is `other`."""
-    return license or UNKNOWN_LICENSE
+def name_licenses(licenses: Iterable[str | None]) -> str | list[str]:
+    """The hub's identifiers, each once: one alone, or a list; a licence that nobody knows is
+    `other`.
+
+    >>> name_licenses(["cc-by-4.0", None, "cc-by-4.0"])
+    ['cc-by-4.0', 'other']
+    """
+    names = list(dict.fromkeys(license or UNKNOWN_LICENSE for license in licenses))
+    return names[0] if len(names) == 1 else names
 
 
 def make_front_matter(facts: CardFacts) -> Record:
@@ -101,7 +119,7 @@ def make_front_matter(facts: CardFacts) -> Record:
     """
     front = {
         "pretty_name": NAME,
-        "license": name_license(facts.license),
+        "license": name_licenses(facts.licenses.values()),
         "language": ["en"],
         "task_categories": ["table-question-answering", "text-generation"],
         "tags": list(TAGS),
@@ -161,7 +179,7 @@ def _summarize(facts: CardFacts) -> str:
     databases = sum(1 for count in facts.metrics["database"].values() if count)
     counts = {split: facts.files[split].rows if split in facts.files else 0 for split in SPLITS}
     return (
-        f"{facts.size} questions of the corpus `{facts.corpus}`, asked of {databases} databases:"
+        f"{facts.size} questions of {facts.corpora}, asked of {databases} databases:"
         f" {', '.join(f'{count} {split}' for split, count in counts.items())}. Each has gold SQL"
         " and the gold answer that SQLite gives, so that a reward is computed without executing"
         " gold SQL."
@@ -169,13 +187,22 @@ def _summarize(facts: CardFacts) -> str:
 
 
 def _tell_origin(facts: CardFacts) -> str:
-    license = facts.license or "not known to those who ran the pipeline"
-    return _make_list([*facts.origin, f"Licence: {license}."])
+    licenses = {
+        name: license or "not known to those who ran the pipeline"
+        for name, license in facts.licenses.items()
+    }
+    is_one = len(set(licenses.values())) == 1
+    told = (
+        [f"Licence: {next(iter(licenses.values()))}."]
+        if is_one
+        else [f"Licence of `{name}`: {license}." for name, license in licenses.items()]
+    )
+    return _make_list([*facts.origin, *told])
 
 
 def _tell_steps(facts: CardFacts) -> str:
     steps = (
-        f"{facts.metrics['loaded']} questions were loaded; each has the split of its source.",
+        f"{_tell_loaded(facts.metrics)}; each has the split of its source.",
         "Every gold query was executed, read-only and within fixed bounds, and its answer kept as"
         " JSON.",
         "Every query was executed again, also over rows in another order, and audited for ties,"
@@ -185,6 +212,12 @@ def _tell_steps(facts: CardFacts) -> str:
         "The result was validated: fields, answers, splits and shares.",
     )
     return "\n".join(f"{number}. {step}" for number, step in enumerate(steps, start=1))
+
+
+def _tell_loaded(metrics: Record) -> str:
+    loaded = f"{metrics['loaded']} questions were loaded"
+    parts = [f"{counts['loaded']} of `{name}`" for name, counts in metrics["corpus"].items()]
+    return f"{loaded}, {' and '.join(parts)}" if len(parts) > 1 else loaded
 
 
 def _tell_splits(facts: CardFacts) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from stages.exports.card import NAME, CardFacts, name_license
+from stages.exports.card import NAME, CardFacts, name_licenses
 from stages.exports.huggingface import BOOLEAN, COLUMNS, REAL, TEXT, WHOLE, WrittenFile
 
 Record = dict[str, Any]
@@ -59,9 +59,9 @@ def make_croissant(facts: CardFacts) -> Record:
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
         "conformsTo": "http://mlcommons.org/croissant/1.0",
-        "name": f"answerkey-{facts.corpus}",
-        "description": f"{NAME}: {facts.size} questions of the corpus {facts.corpus}.",
-        "license": name_license(facts.license),
+        "name": "-".join(["answerkey", *facts.licenses]),
+        "description": f"{NAME}: {facts.size} questions of {facts.corpora.replace('`', '')}.",
+        "license": name_licenses(facts.licenses.values()),
         "distribution": [_make_file(split, file) for split, file in facts.files.items()],
         "recordSet": [_make_record_set(split) for split in facts.files],
     }
