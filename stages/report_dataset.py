@@ -169,7 +169,7 @@ def main() -> None:
     ]
     page = render_page(
         make_payload(rows),
-        corpus=corpus,
+        corpora=[corpus] if isinstance(corpus, str) else corpus,
         metrics=metrics,
         databases=len(metrics["database"]),
         unusable=metrics["loaded"] - metrics["usable"],

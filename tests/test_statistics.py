@@ -17,22 +17,24 @@ from stages.exports.statistics import (
 from stages.reasons import Flag, Reason
 
 ROWS = [
-    ("train", "easy", "easy", "integer", "a", 1, "t1", None),
-    ("train", "easy", "medium", "list", "a", 2, "t1", None),
-    ("train", "hard", "extra", "table", "b", 4, "t2", "not_selected"),
-    ("eval", "medium", "hard", "list", "c", 3, "t3", None),
-    ("eval", "easy", "easy", None, "c", 1, "t4", "sql_error"),
-    ("eval", None, None, "list", "c", 0, None, "unparsable_sql"),
+    ("x", "train", "easy", "easy", "integer", "a", 1, "t1", None),
+    ("x", "train", "easy", "medium", "list", "a", 2, "t1", None),
+    ("x", "train", "hard", "extra", "table", "b", 4, "t2", "not_selected"),
+    ("y", "eval", "medium", "hard", "list", "c", 3, "t3", None),
+    ("y", "eval", "easy", "easy", None, "c", 1, "t4", "sql_error"),
+    ("y", "eval", None, None, "list", "c", 0, None, "unparsable_sql"),
 ]
+FROM = {"source": {"corpus": "x"}}
 SUMMARY = {"size": 3}
 
 
 def test_question_is_described_by_its_columns():
-    source = {"split": "train", "database_name": "a", "question_id": "a_train_000"}
+    source = {"split": "train", "database_name": "a", "question_id": "a_train_000"} | FROM
     parsed = {"hardness": "easy", "tables_involved": ["t", "u"], "template": "f"}
     selected = Dossier(source, {"answer_type": "list"}, parsed, {"flags": []}, "easy")
     described = dict(zip(COLUMNS, describe_question(selected, None), strict=True))
     assert described == {
+        "corpus": "x",
         "split": "train",
         "difficulty": "easy",
         "hardness": "easy",
@@ -45,10 +47,10 @@ def test_question_is_described_by_its_columns():
 
 
 def test_question_without_answer_or_parse_is_described_by_what_there_is():
-    source = {"split": "eval", "database_name": "a", "question_id": "a_eval_000"}
+    source = {"split": "eval", "database_name": "a", "question_id": "a_eval_000"} | FROM
     failed = {"reason": "sql_error", "detail": "no"}
     described = describe_question(Dossier(source, failed, failed, None, None), "sql_error")
-    assert described == ("eval", None, None, None, "a", 0, None, "sql_error")
+    assert described == ("x", "eval", None, None, None, "a", 0, None, "sql_error")
 
 
 def test_values_are_counted_in_the_order_of_their_vocabulary():
@@ -71,6 +73,10 @@ def test_metrics_are_counts_of_the_selected_questions():
         "not_selected": 1,
         "sql_error": 1,
         "unparsable_sql": 1,
+    }
+    assert metrics["corpus"] == {
+        "x": {"loaded": 3, "usable": 3, "selected": 2},
+        "y": {"loaded": 3, "usable": 1, "selected": 1},
     }
     assert metrics["split"] == {"train": 2, "eval": 1}
     assert metrics["difficulty"] == {"easy": 2, "medium": 1, "hard": 0}

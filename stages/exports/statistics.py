@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS = (
+    "corpus",
     "split",
     "difficulty",
     "hardness",
@@ -36,6 +37,7 @@ COLUMNS = (
 def describe_question(dossier: Dossier, reason: str | None) -> tuple[Any, ...]:
     """What is counted of a question, in the order of COLUMNS; reason is None if it is selected."""
     return (
+        dossier.source["source"]["corpus"],
         dossier.source["split"],
         dossier.difficulty,
         dossier.parsed.get("hardness"),
@@ -110,6 +112,7 @@ def make_metrics(
         "selected": size,
         "excluded": reasons,
         "flags": dict(flags),
+        "corpus": count_corpora(census.groups),
         "split": count_values(selected, "split", SPLITS),
         "difficulty": count_values(selected, "difficulty", DIFFICULTIES),
         "hardness": count_values(selected, "hardness", HARDNESS_LEVELS),
@@ -117,6 +120,20 @@ def make_metrics(
         "database": census.databases,
         "templates": census.templates,
         "selection": dict(summary),
+    }
+
+
+def count_corpora(groups: pd.DataFrame) -> dict[str, dict[str, int]]:
+    """How many questions of each corpus are loaded, usable and selected, by its name."""
+    is_selected = groups["reason"].isna()
+    is_usable = is_selected | (groups["reason"] == Reason.NOT_SELECTED)
+    loaded = count_values(groups, "corpus")
+    usable, selected = (
+        count_values(groups[chosen], "corpus", loaded) for chosen in (is_usable, is_selected)
+    )
+    return {
+        name: {"loaded": count, "usable": usable[name], "selected": selected[name]}
+        for name, count in loaded.items()
     }
 
 

@@ -157,7 +157,7 @@ def make_row(dossier: Dossier, verdict: Verdict, *, max_characters: int) -> Reco
         answer = show_answer(outcome["gold_answer"], max_characters=max_characters)
     return {
         "id": dossier.question_id,
-        "question": cut_text(source["question_text"], max_characters),
+        "question": cut_text(_join_evidence(source), max_characters),
         "database": source["database_name"],
         "split": source["split"],
         "difficulty": dossier.difficulty,
@@ -174,6 +174,11 @@ def make_row(dossier: Dossier, verdict: Verdict, *, max_characters: int) -> Reco
         "is_ordered": bool(dossier.audit and dossier.audit["order_matters"]),
         "source": describe_source(source["source"]),
     }
+
+
+def _join_evidence(source: Record) -> str:
+    text, evidence = source["question_text"], source.get("evidence")
+    return f"{text}\n{evidence}" if evidence else text
 
 
 def describe_source(source: Record) -> str:
