@@ -50,6 +50,7 @@ class TextToSql(Environment):
         episode_id: str | None = None,
         *,
         question_text: str,
+        evidence: str | None = None,
         database_name: str,
         gold_answer: str,
         order_matters: bool,
@@ -60,7 +61,7 @@ class TextToSql(Environment):
         self._gold_answer = json.loads(gold_answer)
         self._order_matters = order_matters
         self._state = State(episode_id=episode_id)
-        return Result(text=question_text)
+        return Result(text=f"{question_text}\nEvidence: {evidence}" if evidence else question_text)
 
     def step(self, action: Query, timeout_s: float | None = None, **_: Any) -> Result:
         """The first rows of a query; a reward where it is the answer."""

@@ -77,8 +77,7 @@ def write_split(split: str, exercises: Iterator[Exercise], folder: Path) -> int:
 def main() -> None:
     """Write all formats of all splits."""
     log = start_log("export_trainers")
-    corpus, example_rows, max_schema_characters, template_path = read_params(
-        "corpus",
+    example_rows, max_schema_characters, template_path = read_params(
         "export_trainers.example_rows",
         "export_trainers.max_schema_characters",
         "export_trainers.prompt_template",
@@ -93,7 +92,6 @@ def main() -> None:
             read_product(PRODUCT, split),
             template,
             DATABASES,
-            data_source=f"answerkey/{corpus}",
             example_rows=example_rows,
             max_schema_characters=max_schema_characters,
         )

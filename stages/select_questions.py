@@ -97,6 +97,7 @@ def make_audit(
         "order_matters": dossier.audit["order_matters"],
         "hardness": dossier.parsed["hardness"],
         "features": dossier.parsed["features"],
+        "evidence": dossier.source.get("evidence"),
         "source": dossier.source["source"],
         "database_sha256": database_sha256,
     }

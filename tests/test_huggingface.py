@@ -16,7 +16,12 @@ from tests.worlds import World
 FOLDER = "data/exports/huggingface"
 TYPES = {int: "integer", float: "float", str: "string"}
 TYPED = tuple(TYPES.values())
-AUDIT = {"hardness": "hard", "order_matters": True, "flags": [{"code": "guessable"}]}
+AUDIT = {
+    "hardness": "hard",
+    "order_matters": True,
+    "flags": [{"code": "guessable"}],
+    "evidence": "heavy means weight > 70",
+}
 
 
 def load(folder: Path, cache_dir: Path):
@@ -62,6 +67,7 @@ def test_loaded_dataset_is_the_product(world, tmp_path):
             }
             assert row["hardness"] == audit["hardness"]
             assert row["order_matters"] == audit["order_matters"]
+            assert row["evidence"] == audit["evidence"]
             assert row["flags"] == [flag["code"] for flag in audit["flags"]]
             answer, kind = question["gold_answer"], question["answer_type"]
             for typed in ("integer", "float", "string"):
@@ -143,6 +149,7 @@ def test_every_answer_comes_back_as_the_same_value_and_type(tmp_path_factory, an
             "answer_rows": None,
             "hardness": "hard",
             "order_matters": True,
+            "evidence": AUDIT["evidence"],
             "flags": ["guessable"],
         }
 

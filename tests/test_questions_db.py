@@ -41,7 +41,8 @@ def make_item(number: int, text: str, **fields: Any) -> AuditedQuestion:
         **fields,
     }
     flags = [{"code": "guessable"}, {"code": "cross_join"}]
-    return AuditedQuestion(question, {"hardness": "hard", "order_matters": True, "flags": flags})
+    audit = {"hardness": "hard", "order_matters": True, "flags": flags, "evidence": None}
+    return AuditedQuestion(question, audit)
 
 
 def make_excluded(number: int, text: str) -> dict[str, str]:

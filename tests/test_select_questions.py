@@ -92,6 +92,7 @@ def test_selected_question_has_the_nine_fields_and_its_audit_the_rest(world):
         "order_matters",
         "hardness",
         "features",
+        "evidence",
         "source",
         "database_sha256",
     ]

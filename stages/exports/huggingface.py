@@ -35,6 +35,7 @@ COLUMNS: dict[str, tuple[str, bool, str]] = {
     "hardness": (TEXT, False, "Spider's official hardness: easy, medium, hard or extra"),
     "order_matters": (BOOLEAN, False, "whether the rows of the answer come in a fixed order"),
     "flags": (TEXT, True, "what the audit noticed, as codes"),
+    "evidence": (TEXT, False, "what the question presupposes, as its corpus says; else null"),
     "gold_integer": (WHOLE, False, "the answer, where its type is integer; else null"),
     "gold_float": (REAL, False, "the answer, where its type is float; else null"),
     "gold_string": (TEXT, False, "the answer, where its type is string; else null"),
@@ -56,7 +57,7 @@ def make_row(question: Record, audit: Record) -> Record:
 
     >>> question = {"gold_answer": [["x", 1]], "answer_type": "table"}
     >>> audit = {"hardness": "easy", "order_matters": False, "flags": [{"code": "guessable"}]}
-    >>> row = make_row(question, audit)
+    >>> row = make_row(question, audit | {"evidence": None})
     >>> row["gold_answer"], row["flags"], row["gold_integer"], row["answer_rows"]
     ('[["x", 1]]', ['guessable'], None, 1)
     """
@@ -67,6 +68,7 @@ def make_row(question: Record, audit: Record) -> Record:
         "hardness": audit["hardness"],
         "order_matters": audit["order_matters"],
         "flags": [flag["code"] for flag in audit["flags"]],
+        "evidence": audit["evidence"],
         "gold_integer": answer if answer_type == INTEGER else None,
         "gold_float": answer if answer_type == FLOAT else None,
         "gold_string": answer if answer_type == STRING else None,

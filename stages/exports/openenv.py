@@ -20,6 +20,7 @@ def make_reset(exercise: Exercise) -> dict[str, Any]:
     return {
         "question_id": exercise.question["question_id"],
         "question_text": exercise.question["question_text"],
+        "evidence": exercise.evidence,
         "database_name": exercise.question["database_name"],
         "gold_answer": exercise.ground_truth,
         "answer_type": exercise.question["answer_type"],

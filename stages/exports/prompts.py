@@ -23,10 +23,11 @@ _FACTS = ("question_id", "database_name", "gold_sql", "answer_type", "difficulty
 
 @dataclass(frozen=True, slots=True)
 class Exercise:
-    """A question as trainers take it: its nine fields, whether the order of rows matters, the
-    prompt, its place in its split, and the name of the dataset."""
+    """A question as trainers take it: its nine fields, its evidence (None: it has none), whether
+    the order of rows matters, the prompt, its place in its split, and the name of the dataset."""
 
     question: Record
+    evidence: str | None
     order_matters: bool
     prompt: str
     index: int
@@ -75,12 +76,11 @@ def make_exercises(
     template: jinja2.Template,
     databases: Path,
     *,
-    data_source: str,
     example_rows: int,
     max_schema_characters: int,
 ) -> Iterator[Exercise]:
     """The exercises of a split, in order; each database, whose questions stand together, is
-    described once.
+    described once. The name of a dataset holds that of the corpus which a question is from.
 
     Raises:
         FileNotFoundError: where a database is missing.
@@ -94,8 +94,14 @@ def make_exercises(
             max_characters=max_schema_characters,
         )
         for question, audit in of_database:
+            evidence = audit["evidence"]
             prompt = template.render(
-                database_name=name, schema=schema, question_text=question["question_text"]
+                database_name=name,
+                schema=schema,
+                question_text=question["question_text"],
+                evidence=evidence,
             )
-            yield Exercise(question, audit["order_matters"], prompt.strip(), index, data_source)
+            data_source = f"answerkey/{audit['source']['corpus']}"
+            order_matters = audit["order_matters"]
+            yield Exercise(question, evidence, order_matters, prompt.strip(), index, data_source)
             index += 1

@@ -27,6 +27,7 @@ PRAGMA secure_delete = ON;
 CREATE TABLE questions (
     question_id TEXT PRIMARY KEY,
     question_text TEXT NOT NULL,
+    evidence TEXT,
     database_name TEXT NOT NULL,
     split TEXT NOT NULL,
     difficulty TEXT NOT NULL,
@@ -48,7 +49,7 @@ CREATE TABLE excluded (
     gold_sql TEXT NOT NULL
 );
 """
-_INSERT_QUESTION = f"INSERT INTO questions VALUES ({', '.join('?' * 12)})"
+_INSERT_QUESTION = f"INSERT INTO questions VALUES ({', '.join('?' * 13)})"
 _INSERT_EXCLUDED = f"INSERT INTO excluded VALUES ({', '.join('?' * 7)})"
 _INDEXES = """
 CREATE INDEX questions_database_name ON questions (database_name);
@@ -69,6 +70,7 @@ def make_question_row(item: AuditedQuestion) -> tuple[Any, ...]:
     return (
         question["question_id"],
         question["question_text"],
+        audit["evidence"],
         question["database_name"],
         question["split"],
         question["difficulty"],

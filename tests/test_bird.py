@@ -1,0 +1,127 @@
+"""A release of BIRD goes through every stage, its evidence into the prompts and its own words into
+the sidecar."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.bird_world import DEV, TRAIN, write_bird
+from tests.worlds import ROOT, World
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    """BIRD alone, with everything that the pipeline makes of it."""
+    folder = tmp_path_factory.mktemp("bird")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        world = World(folder)
+        write_bird(folder / "data/bird")
+        world.change("corpus", "bird")
+        world.change("export_trainers.prompt_template", str(ROOT / "templates/prompt.j2"))
+        world.drop_targets()
+        world.run_to("export_dataset")
+        world.run("export_trainers", "report_dataset")
+    return world
+
+
+def read_records(world: World) -> dict[str, dict]:
+    """The sidecar of the product, by the text of the question."""
+    texts = {
+        question["question_id"]: question["question_text"]
+        for split in ("train", "eval")
+        for question in world.json(f"data/questions/questions_{split}.json")
+    }
+    return {texts[r["question_id"]]: r for r in world.lines("data/questions/audit.jsonl")}
+
+
+def test_every_question_has_an_answer_and_its_tables(world):
+    assert world.lines("data/questions/excluded.jsonl") == []
+    answers = {
+        question["question_id"]: (question["gold_answer"], question["tables_involved"])
+        for split in ("train", "eval")
+        for question in world.json(f"data/questions/questions_{split}.json")
+    }
+    assert answers == {
+        "school_meals_train_000": ("Delta", ["frpm"]),
+        "school_meals_train_001": (["Alameda", "Colusa"], ["frpm"]),
+        "school_meals_train_002": (494.0, ["frpm", "sat scores"]),
+        "school_meals_train_003": ("later", ["frpm", "sat scores"]),
+        "ski_resorts_eval_000": (3275, ["resort"]),
+        "ski_resorts_eval_001": (["Alta Vista", "Passo Nero"], ["lift list", "resort"]),
+    }
+
+
+def test_evidence_is_kept_where_there_is_any(world):
+    records = read_records(world)
+    for row in (*TRAIN, *DEV):
+        assert records[row["question"]]["evidence"] == (row.get("evidence") or None)
+
+
+def test_words_of_the_corpus_are_kept_with_the_source(world):
+    records = read_records(world)
+    assert records[DEV[1]["question"]]["source"] == {
+        "corpus": "bird",
+        "file": "dev.json",
+        "index": 1,
+        "question_id": 1,
+        "difficulty": "moderate",
+    }
+    assert records[TRAIN[0]["question"]]["source"] == {
+        "corpus": "bird",
+        "file": "train.json",
+        "index": 0,
+    }
+
+
+def test_prompt_shows_evidence_and_only_where_there_is_any(world):
+    from pyarrow import parquet
+
+    prompts = {}
+    for split in ("train", "eval"):
+        for row in parquet.read_table(
+            f"{world.folder}/data/exports/verl/{split}.parquet"
+        ).to_pylist():
+            assert row["data_source"] == "answerkey/bird"
+            prompts[row["extra_info"]["question_id"]] = row["prompt"][0]["content"]
+    end = "\n\nReturn the columns"
+    for number, row in enumerate(TRAIN):
+        tail = f"Question: {row['question']}\n"
+        if row.get("evidence"):
+            tail += f"Evidence: {row['evidence']}\n"
+        prompt = prompts[f"school_meals_train_{number:03d}"]
+        assert tail.strip() + end in prompt
+        assert ("Evidence" in prompt) == bool(row.get("evidence"))
+
+
+def test_exports_have_a_column_for_evidence(world):
+    import sqlite3
+
+    from pyarrow import parquet
+
+    expected = [row["evidence"] for row in DEV]
+    exports = world.folder / "data/exports"
+    table = parquet.read_table(exports / "huggingface/eval.parquet")
+    assert table["evidence"].to_pylist() == expected
+    lines = (exports / "openenv/eval.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["evidence"] for line in lines] == expected
+    rows = sqlite3.connect(exports / "questions.db").execute(
+        "SELECT evidence FROM questions WHERE split = 'eval' ORDER BY question_id"
+    )
+    assert [evidence for (evidence,) in rows] == expected
+
+
+def test_manifest_says_which_folder_a_database_is_from(world):
+    databases = world.json("data/databases/manifest.json")["databases"]
+    assert {name: entry["origin"]["path"] for name, entry in databases.items()} == {
+        "school_meals": "train_databases/school_meals/school_meals.sqlite",
+        "ski_resorts": "dev_databases/ski_resorts/ski_resorts.sqlite",
+    }
+
+
+def test_report_shows_evidence(world):
+    page = (world.folder / "reports/dataset.html").read_text(encoding="utf-8")
+    assert "large lift refers to Seats" in page
+    assert 'id="corpora"' not in page
