@@ -124,8 +124,11 @@ def list_dependencies(world: World, name: str) -> list[Path]:
     """The data that a stage depends on: of the corpus, and of other stages."""
     stage = yaml.safe_load((world.folder / "dvc.yaml").read_text(encoding="utf-8"))["stages"][name]
     params = yaml.safe_load((world.folder / "params.yaml").read_text(encoding="utf-8"))
-    root = params["corpora"]["local"]["root"]
-    paths = [dep.replace("${corpora.local.root}", root) for dep in stage["deps"]]
+
+    def find_root(template: re.Match[str]) -> str:
+        return params["corpora"][template[1]]["root"]
+
+    paths = [re.sub(r"\$\{corpora\.(\w+)\.root\}", find_root, dep) for dep in stage["deps"]]
     return [world.folder / path for path in paths if not path.startswith("stages/")]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,16 @@ def test_row_that_is_not_in_the_layout_is_named(tmp_path, change, words):
     write_json(tmp_path / "train.json", [TRAIN[0] | change])
     with pytest.raises(ValueError, match=words):
         load(bird_entry(tmp_path))
+
+
+def test_json_lines_are_read_too(tmp_path):
+    write_bird(tmp_path)
+    lines = "".join(json.dumps(row) + "\n" for row in TRAIN)
+    (tmp_path / "train.jsonl").write_text(lines, encoding="utf-8")
+    questions = {"train": ["train.jsonl"], "validation": []}
+    records = load(bird_entry(tmp_path, questions=questions))
+    assert [record["question_text"] for record in records] == [row["question"] for row in TRAIN]
+    assert records[1]["source"] == {"corpus": "tried", "file": "train.jsonl", "index": 1}
 
 
 def test_database_is_found_in_either_folder(tmp_path):

@@ -5,12 +5,7 @@ To add one, add a Layout to LAYOUTS: docs/corpora.md shows how.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
-
-from stages.corpus.json_arrays import read_array
 
 SPIDER = "spider"  # where an entry names no layout
 
@@ -28,7 +23,6 @@ class Layout:
         A row may lack it, or have null or blank text there.
     kept: further fields that go into the record of where a question comes from, where a row has
         them: a difficulty, the corpus's own id.
-    read_rows: how a file of questions is read.
 
     Raises:
         ValueError: where a kept field has the name of one that the pipeline writes.
@@ -40,7 +34,6 @@ class Layout:
     db_id: str = "db_id"
     evidence: str | None = None
     kept: tuple[str, ...] = ()
-    read_rows: Callable[[Path], Iterator[Any]] = read_array
 
     def __post_init__(self) -> None:
         if taken := sorted(set(self.kept) & set(SOURCE_FIELDS)):

@@ -18,7 +18,9 @@ from stages.corpus.corpora import (
 )
 from stages.corpus.databases import check_db_id, check_db_ids
 from stages.corpus.hub import HubError, Limits, fetch_file, resolve_revision
+from stages.corpus.json_arrays import read_array
 from stages.corpus.layouts import Layout
+from stages.records import read_jsonl
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,7 @@ def _read_directory(corpus: Corpus, questions: DirectoryQuestions) -> Iterator[S
                     f"No {path}: expected a file of questions of corpus {corpus.name}"
                     f" (corpora.{corpus.name}.root and .questions in params.yaml)"
                 )
-            rows = corpus.layout.read_rows(path)
+            rows = read_jsonl(path) if path.suffix == ".jsonl" else read_array(path)
             place = {"corpus": corpus.name, "file": name}
             yield from _check_rows(rows, corpus.layout, split, place, str(path))
 
