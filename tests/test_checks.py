@@ -71,6 +71,7 @@ def make_many(**counts: int) -> list[dict[str, Any]]:
     [
         {},
         {"question_id": "harbour_train_1234"},
+        {"question_id": "realistic_harbour_train_000"},
         {"gold_answer": 2.5, "answer_type": "float"},
         {"gold_answer": "", "answer_type": "string"},
         {"gold_answer": [], "answer_type": "list"},
@@ -163,6 +164,10 @@ def test_what_is_no_record_is_told(record):
         (
             {"gold_answer": [1.0, float("nan")], "answer_type": "list"},
             "gold_answer: expected rows of numbers, text and null, nothing deeper",
+        ),
+        (
+            {"question_id": "a/harbour_train_000"},
+            "question_id: expected harbour_train_ and three digits or more",
         ),
         (
             {"question_id": "harbour_eval_000"},

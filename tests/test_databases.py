@@ -169,6 +169,18 @@ def test_database_with_unfinished_changes_is_not_copied(tmp_path, suffix):
     assert not (tmp_path / "lost.sqlite").exists()
 
 
+def test_database_that_changed_since_it_was_identified_is_not_copied(tmp_path):
+    source, target = make_sqlite(tmp_path / "source.sqlite"), tmp_path / "copy.sqlite"
+    known = hashlib.sha256(source.read_bytes()).hexdigest()
+    copy_database(source, target, sha256=known)
+    assert target.read_bytes() == source.read_bytes()
+    target.unlink()
+    make_sqlite(source, "CREATE TABLE another (a);")
+    with pytest.raises(ValueError, match=f"changed while it was copied: .*, expected {known}"):
+        copy_database(source, target, sha256=known)
+    assert not target.exists()
+
+
 def test_corrupt_file_never_takes_the_place_of_a_good_one(tmp_path):
     path = make_sqlite(tmp_path / "a.sqlite")
     before = path.read_bytes()

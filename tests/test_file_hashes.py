@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from stages.corpus.file_hashes import FileHashes
+from stages.corpus.file_hashes import LEAST_BYTES, FileHashes
+from tests.bird_world import make_sqlite, write_bird
+from tests.worlds import World
 
 LONG_AGO_NS = 10**18
 
@@ -79,6 +81,27 @@ def test_memory_that_is_not_ours_is_passed_over(tmp_path, settled, content):
     with FileHashes(memory, least_bytes=1) as hashes:
         assert hashes(file) == hash_bytes(b"one")
     assert list(remembered(memory)) == [str(file)]
+
+
+def test_stage_reads_a_large_file_again_only_where_nothing_is_remembered(
+    tmp_path, monkeypatch, settled, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    world = World(tmp_path)
+    write_bird(tmp_path / "data/bird")
+    big = tmp_path / "data/bird/dev_databases/ski_resorts/ski_resorts.sqlite"
+    make_sqlite(big, f"CREATE TABLE big (a); INSERT INTO big VALUES (zeroblob({LEAST_BYTES}));")
+    world.change("corpus", "bird")
+    world.run("download_databases", "download_databases")
+    assert "(0 made, 2 kept, 0 removed)" in capsys.readouterr().err
+    memory = tmp_path / ".answerkey/file_hashes.json"
+    known = remembered(memory)
+    copy = tmp_path / "data/databases/ski_resorts/ski_resorts.sqlite"
+    assert set(known) == {str(big), str(copy)}
+    known[str(copy)][1] = "f" * 64
+    memory.write_text(json.dumps(known))
+    world.run("download_databases")
+    assert "(1 made, 1 kept, 0 removed)" in capsys.readouterr().err
 
 
 def test_files_that_nobody_asks_for_are_forgotten(tmp_path, settled):
