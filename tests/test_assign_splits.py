@@ -103,3 +103,21 @@ def test_stage_reads_questions_and_writes_splits(tmp_path, monkeypatch, capsys):
     lines = Path("data/interim/splits.jsonl").read_text().splitlines()
     assert [json.loads(line) for line in lines] == assign_splits(questions)
     assert capsys.readouterr().err == "assign_splits: 3 questions: 1 train, 2 eval\n"
+
+
+def test_questions_with_a_prefix_are_counted_for_themselves():
+    questions = [
+        ask("dock", "validation"),
+        ask("dock", "validation", id_prefix="syn_"),
+        ask("dock", "validation"),
+        ask("dock", "validation", id_prefix="syn_"),
+    ]
+    assigned = assign_splits(questions)
+    assert [question["question_id"] for question in assigned] == [
+        "dock_eval_000",
+        "syn_dock_eval_000",
+        "dock_eval_001",
+        "syn_dock_eval_001",
+    ]
+    assert all("id_prefix" not in question for question in assigned)
+    assert questions[1]["id_prefix"] == "syn_"
