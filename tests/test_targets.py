@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import random
 import time
-from collections import Counter
 from fractions import Fraction
 
 import pytest
@@ -13,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stages.question import DIFFICULTIES, EVAL, TRAIN
-from stages.selection.cells import CELLS, Group, count_cells, read_share
+from stages.selection.cells import CELLS, Group, read_share
 from stages.selection.targets import (
     Targets,
     find_binding_caps,
@@ -21,6 +19,7 @@ from stages.selection.targets import (
     find_largest,
     find_tolerance,
 )
+from tests.exhaustive import is_allowed, list_best, search_everything
 
 SHARES = {"easy": 0.4, "medium": 0.4, "hard": 0.2}
 USUAL = Targets(difficulty_shares=SHARES, eval_share=0.3, tolerance=0.02)
@@ -36,71 +35,6 @@ def make_supply(*counts: int) -> dict[Group, int]:
 
 def list_counts(solution) -> tuple[int, ...]:
     return tuple(solution.counts[cell] for cell in CELLS)
-
-
-def is_allowed(taken: dict[Group, int], targets: Targets) -> bool:
-    """Whether a selection meets the targets, straight from their definition."""
-    size = sum(taken.values())
-    tolerance = read_share(targets.tolerance)
-    cells = count_cells(taken)
-    splits = {split: sum(n for cell, n in cells.items() if cell[0] == split) for split, _ in CELLS}
-    if targets.max_questions is not None and size > targets.max_questions:
-        return False
-    if targets.max_per_database is not None:
-        databases = Counter()
-        for group, count in taken.items():
-            databases[group.database_name] += count
-        if max(databases.values(), default=0) > targets.max_per_database:
-            return False
-    if targets.max_answer_type_share is not None:
-        types = Counter()
-        for group, count in taken.items():
-            types[group.answer_type] += count
-        if max(types.values(), default=0) > read_share(targets.max_answer_type_share) * size:
-            return False
-    if targets.eval_share is not None:
-        off = abs(splits[EVAL] - read_share(targets.eval_share) * size)
-        if off > tolerance * size:
-            return False
-    for (split, level), count in cells.items():
-        if targets.difficulty_shares is not None:
-            off = abs(count - read_share(targets.difficulty_shares[level]) * splits[split])
-            if off > tolerance * splits[split]:
-                return False
-    return True
-
-
-def measure_distance(taken: dict[Group, int], targets: Targets) -> Fraction:
-    """By how many questions the shares are off, added up."""
-    cells = count_cells(taken)
-    train = sum(count for (split, _), count in cells.items() if split == TRAIN)
-    held = {TRAIN: train, EVAL: sum(taken.values()) - train}
-    distance = Fraction(0)
-    if targets.eval_share is not None:
-        distance += abs(held[EVAL] - read_share(targets.eval_share) * sum(held.values()))
-    for (split, level), count in cells.items():
-        if targets.difficulty_shares is not None:
-            distance += abs(count - read_share(targets.difficulty_shares[level]) * held[split])
-    return distance
-
-
-def search_everything(supply: dict[Group, int], targets: Targets) -> tuple[int, tuple[int, ...]]:
-    """The size and the cells of the best selection, by trying all of them."""
-    best = None
-    groups = list(supply)
-    for counts in itertools.product(*(range(supply[group] + 1) for group in groups)):
-        if best is not None and sum(counts) < best[0]:
-            continue
-        taken = dict(zip(groups, counts, strict=True))
-        if is_allowed(taken, targets):
-            cells = count_cells(taken)
-            rank = (
-                sum(counts),
-                -measure_distance(taken, targets),
-                tuple(cells[cell] for cell in CELLS),
-            )
-            best = rank if best is None else max(best, rank)
-    return best[0], best[2]
 
 
 @st.composite
@@ -145,7 +79,7 @@ def some_groups() -> st.SearchStrategy[Group]:
 )
 def test_largest_selection_is_that_of_an_exhaustive_search(supply, targets):
     solution = find_largest(supply, targets)
-    assert (solution.size, list_counts(solution)) == search_everything(supply, targets)
+    assert list_best(solution) == search_everything(supply, targets)
     assert solution.upper_bound == solution.size
 
 
@@ -159,7 +93,7 @@ def test_largest_selection_is_that_of_an_exhaustive_search(supply, targets):
 )
 def test_largest_selection_under_caps_is_that_of_an_exhaustive_search(supply, targets):
     solution = find_largest(supply, targets)
-    assert (solution.size, list_counts(solution)) == search_everything(supply, targets)
+    assert list_best(solution) == search_everything(supply, targets)
     assert solution.upper_bound == solution.size
 
 

@@ -1,22 +1,22 @@
 """Allocations: how many questions of each cell make up the largest selection, computed exactly.
 
-Once the size of a split is fixed, every target is a pair of bounds on each of its three cells: a
-share, give or take the tolerance; the supply; and also a cap on each database, since what two cells
-can hold together bounds the third from below. So every size of a split is looked at, in whole
+Once the size of a split is fixed, every target is a pair of bounds (stages.selection.bounds), and
+whether they can be met is known without trying. So every size of a split is looked at, in whole
 numbers, and nothing larger can have been missed.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import combinations
 from math import lcm
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from stages.question import DIFFICULTIES, EVAL, SPLITS, TRAIN
-from stages.selection.cells import CELLS, Group, Solution, read_share
+from stages.selection.bounds import LEVEL_SETS, LEVELS, Bounds, bound_shares
+from stages.selection.cells import CELLS, Group, Solution, list_corpus_cells, read_share
+from stages.selection.greedy import settle_corpora, settle_levels
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,10 +27,12 @@ _SIZES_AT_ONCE = 1_000_000  # bounds the memory
 
 
 def find_allocation(supply: Mapping[Group, int], targets: Targets) -> Solution:
-    """The largest numbers of questions under all targets but those on answer types.
+    """The largest numbers of questions under all targets but those on answer types, where every
+    database is of one corpus or nothing caps databases.
 
-    Among those of that size: nearest to the shares, by how many questions each share is off, added
-    up; and of these the ones with most questions in the first cells.
+    Among those of that size: nearest to the shares of eval and of difficulties, by how many
+    questions each share is off, added up; of these the ones with most questions in the first cells;
+    then the same for corpora. Difficulties without shares come after corpora.
     """
     import numpy as np
 
@@ -39,17 +41,32 @@ def find_allocation(supply: Mapping[Group, int], targets: Targets) -> Solution:
     size = int((train + others).max())
     train, others = _pairs_of_size(splits, targets, size)
     scale = lcm(*(share.denominator for share in _asked_shares(targets)))
-    distance = np.zeros_like(train)
+    off_eval = np.zeros_like(train)
     if targets.eval_share is not None:
-        distance += abs(others * scale - int(read_share(targets.eval_share) * scale) * size)
-    counts = []
-    for split, sizes in ((splits[TRAIN], train), (splits[EVAL], others)):
-        allocated, off = split.allocate(sizes, scale)
-        counts += allocated
-        distance += off
-    nearest = np.flatnonzero(distance == distance.min())
-    best = max(tuple(int(count[index]) for count in counts) for index in nearest)
-    return Solution(size, dict(zip(CELLS, best, strict=True)), size)
+        off_eval += abs(others * scale - int(read_share(targets.eval_share) * scale) * size)
+    of_splits = [
+        splits[name].settle(sizes, scale) for name, sizes in ((TRAIN, train), (EVAL, others))
+    ]
+    levels = [count for settled in of_splits for count in settled.levels]
+    corpora = [count for settled in of_splits for count in settled.corpora]
+    off_levels = sum(settled.off_levels for settled in of_splits)
+    off_corpora = sum(settled.off_corpora for settled in of_splits)
+    if targets.corpora and targets.difficulty_shares is None:
+        wishes = [-(off_eval + off_corpora), *corpora, *levels]
+    else:
+        wishes = [-(off_eval + off_levels), *levels, -off_corpora, *corpora]
+    best = np.arange(len(train))
+    for wish in wishes:
+        best = best[wish[best] == wish[best].max()]
+    return Solution(
+        size,
+        {cell: int(count[best[0]]) for cell, count in zip(CELLS, levels, strict=True)},
+        size,
+        {
+            cell: int(count[best[0]])
+            for cell, count in zip(list_corpus_cells(targets.corpora), corpora, strict=True)
+        },
+    )
 
 
 def find_allocation_size(supply: Mapping[Group, int], targets: Targets) -> int:
@@ -59,44 +76,74 @@ def find_allocation_size(supply: Mapping[Group, int], targets: Targets) -> int:
     return int((train + others).max())
 
 
+class _Settled(NamedTuple):
+    """Numbers of each difficulty and of each corpus for several sizes of a split, and how far they
+    are off the shares, times the scale."""
+
+    levels: Sequence[np.ndarray]
+    off_levels: np.ndarray
+    corpora: Sequence[np.ndarray]
+    off_corpora: np.ndarray
+
+
 class _Split:
-    """What one split can hold."""
+    """What one split can hold; all corpora are one where none has a share."""
 
     def __init__(self, name: str, supply: Mapping[Group, int], targets: Targets) -> None:
-        self.shares = targets.difficulty_shares and [
-            read_share(targets.difficulty_shares[level]) for level in DIFFICULTIES
-        ]
+        self.level_shares = _read_shares(targets.difficulty_shares, DIFFICULTIES)
+        self.corpus_shares = _read_shares(targets.corpus_shares, targets.corpora)
         self.tolerance = read_share(targets.tolerance)
-        databases: dict[str, list[int]] = defaultdict(lambda: [0] * len(DIFFICULTIES))
+        corpora = {corpus: place for place, corpus in enumerate(targets.corpora or ("",))}
+        databases: dict[tuple[int, str], list[int]] = defaultdict(lambda: [0] * len(DIFFICULTIES))
         for group, count in supply.items():
             if group.split == name:
-                databases[group.database_name][DIFFICULTIES.index(group.difficulty)] += count
+                corpus = corpora[group.corpus if self.corpus_shares else ""]
+                counts = databases[corpus, group.database_name]
+                counts[DIFFICULTIES.index(group.difficulty)] += count
         cap = targets.max_per_database
-        self.most = {cells: 0 for size in (1, 2, 3) for cells in combinations(range(3), size)}
-        for database, counts in databases.items():
-            for cells in self.most:
-                held = sum(counts[cell] for cell in cells)
+        self.held = {levels: [0] * len(corpora) for levels in LEVEL_SETS}
+        for (corpus, database), counts in databases.items():
+            for levels, held in self.held.items():
+                count = sum(counts[level] for level in levels)
                 # A group without a name stands for no database.
-                self.most[cells] += held if cap is None or not database else min(cap, held)
-        self.max_size = self.most[0, 1, 2]
-        if targets.max_questions is not None:
-            self.max_size = min(self.max_size, targets.max_questions)
+                held[corpus] += count if cap is None or not database else min(cap, count)
+        self.max_size = self._find_max_size(targets.max_questions)
 
-    def bounds(self, sizes: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-        """The least and the most that each cell holds where the split has this size."""
-        import numpy as np
+    def _find_max_size(self, max_questions: int | None) -> int:
+        """A size that the split cannot exceed: none above it need be looked at."""
+        sizes = [sum(self.held[LEVELS])]
+        if max_questions is not None:
+            sizes.append(max_questions)
+        shares = [*(self.level_shares or ()), *(self.corpus_shares or ())]
+        held = [sum(self.held[level,]) for level in LEVELS] if self.level_shares else []
+        held += self.held[LEVELS] if self.corpus_shares else []
+        for share, most in zip(shares, held, strict=True):
+            if share > self.tolerance:
+                sizes.append(int(most / (share - self.tolerance)))
+        return min(sizes)
 
-        found = []
-        for cell in range(len(DIFFICULTIES)):
-            others = tuple(other for other in range(len(DIFFICULTIES)) if other != cell)
-            least = np.maximum(0, sizes - self.most[others])
-            most = np.minimum(sizes, self.most[cell,])
-            if self.shares:
-                low, high = self.shares[cell] - self.tolerance, self.shares[cell] + self.tolerance
-                least = np.maximum(least, -(-sizes * low.numerator // low.denominator))
-                most = np.minimum(most, sizes * high.numerator // high.denominator)
-            found.append((least, most))
-        return found
+    def bound(self, sizes: np.ndarray) -> Bounds:
+        """The bounds of the targets where the split has one of these sizes."""
+        levels = bound_shares(sizes, self.level_shares or [None] * len(LEVELS), self.tolerance)
+        if self.corpus_shares:
+            corpora = bound_shares(sizes, self.corpus_shares, self.tolerance)
+        else:
+            corpora = bound_shares(sizes, [Fraction(1)], Fraction(0))
+        return Bounds(sizes, *levels, *corpora, self.held)
+
+    def settle(self, sizes: np.ndarray, scale: int) -> _Settled:
+        """The best numbers for each of these sizes."""
+        bounds = self.bound(sizes)
+        if not self.corpus_shares:
+            off = settle_levels(bounds, self.level_shares, scale)
+            return _Settled(bounds.least_of_levels, off, [], off * 0)
+        if self.level_shares:
+            off_levels = settle_levels(bounds, self.level_shares, scale)
+            off_corpora = settle_corpora(bounds, self.corpus_shares, scale)
+        else:
+            off_corpora = settle_corpora(bounds, self.corpus_shares, scale)
+            off_levels = settle_levels(bounds, None, scale)
+        return _Settled(bounds.least_of_levels, off_levels, bounds.most_of_corpora, off_corpora)
 
     def list_sizes(self) -> np.ndarray:
         """Every size that the split can have, in order; 0 is always one."""
@@ -105,56 +152,17 @@ class _Split:
         found = []
         for start in range(0, self.max_size + 1, _SIZES_AT_ONCE):
             sizes = np.arange(start, min(start + _SIZES_AT_ONCE, self.max_size + 1))
-            bounds = self.bounds(sizes)
-            is_possible = sum(least for least, _ in bounds) <= sizes
-            is_possible &= sum(most for _, most in bounds) >= sizes
-            for least, most in bounds:
-                is_possible &= least <= most
-            found.append(sizes[is_possible])
+            found.append(sizes[self.bound(sizes).are_possible()])
         return np.concatenate(found)
 
-    def allocate(self, sizes: np.ndarray, scale: int) -> tuple[list[np.ndarray], np.ndarray]:
-        """The numbers of questions of each cell for each size, and how far they are off the shares
-        in all, times the scale.
 
-        One more question in a cell brings it nearer by 1 below its share, farther by 1 above, and
-        something between where it crosses; so questions are dealt out in this order.
-        """
-        import numpy as np
-
-        bounds = self.bounds(sizes)
-        counts = [least.copy() for least, _ in bounds]
-        left = sizes - sum(counts)
-
-        def deal(cell: int, wanted: np.ndarray) -> None:
-            given = np.minimum(left, np.maximum(wanted, 0))
-            counts[cell] += given
-            np.subtract(left, given, out=left)
-
-        wishes = [sizes * int(share * scale) for share in self.shares or ()]
-        for cell, wish in enumerate(wishes):
-            deal(cell, np.minimum(wish // scale, bounds[cell][1]) - counts[cell])
-        crossings = np.zeros((len(wishes), len(sizes)), dtype=np.int64)
-        for cell, wish in enumerate(wishes):
-            is_next = (counts[cell] == wish // scale) & (counts[cell] < bounds[cell][1])
-            crossings[cell] = np.where(is_next, wish % scale, 0)
-        for _ in wishes:
-            first = crossings.argmax(axis=0)
-            is_crossing = crossings.max(axis=0) > 0
-            for cell in range(len(wishes)):
-                is_dealt = is_crossing & (first == cell)
-                deal(cell, is_dealt.astype(np.int64))
-                crossings[cell][is_dealt] = 0
-        for cell, (_, most) in enumerate(bounds):
-            deal(cell, most - counts[cell])
-        off = [
-            abs(count * scale - wish) for count, wish in zip(counts, wishes or counts, strict=True)
-        ]
-        return counts, sum(off) if wishes else np.zeros_like(sizes)
+def _read_shares(shares: Mapping[str, float] | None, names: Iterable[str]) -> list[Fraction] | None:
+    return None if shares is None else [read_share(shares[name]) for name in names]
 
 
 def _asked_shares(targets: Targets) -> Iterator[Fraction]:
-    for share in (targets.eval_share, *(targets.difficulty_shares or {}).values()):
+    of_parts = (targets.difficulty_shares or {}, targets.corpus_shares or {})
+    for share in (targets.eval_share, *(share for part in of_parts for share in part.values())):
         if share is not None:
             yield read_share(share)
 

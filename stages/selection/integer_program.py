@@ -1,6 +1,7 @@
 """Integer program: the largest selection under a cap on answer types, found by a solver.
 
-Such a cap ties all cells together, so that stages.selection.allocations cannot look at every case.
+Such a cap ties all cells together, so that stages.selection.allocations cannot look at every case;
+nor where databases have a cap, corpora have shares, and two corpora ask about one database.
 There is a whole number for each group of questions that a target tells apart. What the solver finds
 is checked exactly; that nothing is larger is the solver's word, and with hundreds of thousands of
 questions it may be off by a few.
@@ -15,7 +16,15 @@ from math import lcm
 from typing import TYPE_CHECKING, NamedTuple
 
 from stages.question import EVAL
-from stages.selection.cells import CELLS, Cell, Group, Solution, read_share
+from stages.selection.cells import (
+    CELLS,
+    Cell,
+    CorpusCell,
+    Group,
+    Solution,
+    list_corpus_cells,
+    read_share,
+)
 
 if TYPE_CHECKING:
     from stages.selection.targets import Targets
@@ -30,20 +39,36 @@ class Constraint(NamedTuple):
     upper: int | None
 
 
+class Share(NamedTuple):
+    """A share that is asked for: the variables counted, and those counted among."""
+
+    name: str
+    part: dict[int, int]
+    whole: dict[int, int]
+    share: Fraction
+
+
 def find_by_program(supply: Mapping[Group, int], targets: Targets) -> Solution:
     """The largest numbers of questions, chosen among those of that size as by find_allocation."""
     program = Program(supply, targets)
     if not program.groups:
-        return Solution(0, dict.fromkeys(CELLS, 0), 0)
+        corpora = dict.fromkeys(list_corpus_cells(targets.corpora), 0)
+        return Solution(0, dict.fromkeys(CELLS, 0), 0, corpora)
     size, bound = program.maximize(program.ones)
     program.fix("size", program.ones, size)
-    program.settle_shares()
-    counts = {}
-    for cell in CELLS:
-        members = program.members(cell)
-        counts[cell], _ = program.maximize(members) if members else (0, 0)
-        program.fix(f"{cell[0]} {cell[1]}", members, counts[cell])
-    return Solution(size, counts, bound)
+    cells = [(cell, program.members(cell)) for cell in CELLS]
+    corpora = [
+        (cell, program.members_of_corpus(cell)) for cell in list_corpus_cells(targets.corpora)
+    ]
+    if targets.corpora and targets.difficulty_shares is None:
+        program.settle_shares(program.share_of_eval() + program.shares_of_corpora())
+        found = {"corpora": program.settle(corpora), "cells": program.settle(cells)}
+    else:
+        program.settle_shares(program.share_of_eval() + program.shares_of_levels())
+        found = {"cells": program.settle(cells)}
+        program.settle_shares(program.shares_of_corpora())
+        found["corpora"] = program.settle(corpora)
+    return Solution(size, found["cells"], bound, found["corpora"])
 
 
 def find_size_by_program(supply: Mapping[Group, int], targets: Targets) -> int:
@@ -72,6 +97,7 @@ class Program:
         return group._replace(
             database_name=group.database_name if has_database_cap else "",
             answer_type=group.answer_type if has_type_cap else "",
+            corpus=group.corpus if self.targets.corpus_shares else "",
         )
 
     def members(self, cell: Cell) -> dict[int, int]:
@@ -82,23 +108,45 @@ class Program:
             if (group.split, group.difficulty) == cell
         }
 
-    def _shares(self) -> list[tuple[str, dict[int, int], dict[int, int], Fraction]]:
-        """Each share asked for: its name, the variables counted, those counted among, the share."""
-        found = []
-        if self.targets.eval_share is not None:
-            part = {i: 1 for i, group in enumerate(self.groups) if group.split == EVAL}
-            found.append(("share of eval", part, self.ones, read_share(self.targets.eval_share)))
-        if self.targets.difficulty_shares is not None:
-            for cell in CELLS:
-                whole = {i: 1 for i, group in enumerate(self.groups) if group.split == cell[0]}
-                share = read_share(self.targets.difficulty_shares[cell[1]])
-                found.append((f"share of {cell[0]} {cell[1]}", self.members(cell), whole, share))
-        return found
+    def members_of_corpus(self, cell: CorpusCell) -> dict[int, int]:
+        """The variables of a corpus in a split, each with coefficient 1."""
+        return {
+            index: 1
+            for index, group in enumerate(self.groups)
+            if (group.split, group.corpus) == cell
+        }
+
+    def share_of_eval(self) -> list[Share]:
+        """The share of eval, if it is asked for."""
+        if self.targets.eval_share is None:
+            return []
+        part = {i: 1 for i, group in enumerate(self.groups) if group.split == EVAL}
+        return [Share("share of eval", part, self.ones, read_share(self.targets.eval_share))]
+
+    def shares_of_levels(self) -> list[Share]:
+        """The shares of difficulties, if they are asked for."""
+        shares = self.targets.difficulty_shares
+        if shares is None:
+            return []
+        return [self._share(cell, self.members(cell), shares[cell[1]]) for cell in CELLS]
+
+    def shares_of_corpora(self) -> list[Share]:
+        """The shares of corpora, if they are asked for."""
+        shares = self.targets.corpus_shares
+        return [
+            self._share(cell, self.members_of_corpus(cell), shares[cell[1]])
+            for cell in list_corpus_cells(self.targets.corpora)
+        ]
+
+    def _share(self, cell: tuple[str, str], part: dict[int, int], share: float) -> Share:
+        whole = {i: 1 for i, group in enumerate(self.groups) if group.split == cell[0]}
+        return Share(f"share of {cell[0]} {cell[1]}", part, whole, read_share(share))
 
     def _constraints(self) -> Iterator[Constraint]:
         targets = self.targets
         tolerance = read_share(targets.tolerance)
-        for name, part, whole, share in self._shares():
+        shares = self.share_of_eval() + self.shares_of_levels() + self.shares_of_corpora()
+        for name, part, whole, share in shares:
             yield _compare(f"{name}, at most", part, whole, share + tolerance, upper=0)
             yield _compare(f"{name}, at least", part, whole, share - tolerance, lower=0)
         if targets.max_questions is not None:
@@ -123,11 +171,20 @@ class Program:
         """From now on, a sum of variables has this value."""
         self.constraints.append(Constraint(name, coefficients, value, value))
 
-    def settle_shares(self) -> None:
-        """From now on, the shares are as near to what was asked for as they can be: the sum over
+    def settle(
+        self, parts: list[tuple[tuple[str, str], dict[int, int]]]
+    ) -> dict[tuple[str, str], int]:
+        """The most that the variables of each part in turn can add up to; from now on they do."""
+        counts = {}
+        for cell, members in parts:
+            counts[cell], _ = self.maximize(members) if members else (0, 0)
+            self.fix(" ".join(cell), members, counts[cell])
+        return counts
+
+    def settle_shares(self, shares: list[Share]) -> None:
+        """From now on, these shares are as near to what was asked for as they can be: the sum over
         them of how many questions each is off."""
         first = len(self.upper)
-        shares = self._shares()
         scale = lcm(*(share.denominator for *_, share in shares))
         for offset, (name, part, whole, share) in enumerate(shares):
             # The variable at `first + offset` is how far the share is off, times the scale.

@@ -12,8 +12,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from stages.selection.cells import Cell, Group, Solution, read_share
+from stages.selection.cells import Cell, CorpusCell, Group, Part, Solution, read_share
 from stages.selection.integer_program import Constraint, solve
+from stages.selection.spread import spread
 from stages.selection.targets import Targets
 
 _PLACE_BYTES = 3  # of a hash: enough to tell questions apart, few enough to add up exactly
@@ -88,16 +89,24 @@ def _rank(candidates: Iterable[Candidate], seed: int) -> list[tuple[int, Candida
 def pick(
     candidates: Iterable[Candidate], solution: Solution, targets: Targets, *, seed: int
 ) -> set[str]:
-    """The ids of the chosen questions: of each cell as many as the solution says."""
+    """The ids of the chosen questions: of each cell, and of each corpus of a split, as many as the
+    solution says."""
+    candidates = list(candidates)
+    if targets.max_per_database is None and targets.max_answer_type_share is None:
+        parts: dict[Part, list[Candidate]] = defaultdict(list)
+        for candidate in candidates:
+            corpus = candidate.group.corpus if targets.corpora else ""
+            parts[(*candidate.cell, corpus)].append(candidate)
+        usable = {part: len(members) for part, members in parts.items()}
+        counts = spread(usable, solution)
+        return {
+            candidate.question_id
+            for part, members in parts.items()
+            for candidate in _take_best(members, counts[part], seed)
+        }
     cells: dict[Cell, list[Candidate]] = defaultdict(list)
     for candidate in candidates:
         cells[candidate.cell].append(candidate)
-    if targets.max_per_database is None and targets.max_answer_type_share is None:
-        return {
-            candidate.question_id
-            for cell, members in cells.items()
-            for candidate in _take_best(members, solution.counts[cell], seed)
-        }
     ranked = [entry for cell in sorted(cells) for entry in _rank(cells[cell], seed)]
     return _pick_within_caps(ranked, solution, targets, seed)
 
@@ -116,11 +125,13 @@ def _pick_within_caps(
     nothing of its own to decide.
     """
     cells: dict[Cell, dict[int, int]] = defaultdict(dict)
+    corpora: dict[CorpusCell, dict[int, int]] = defaultdict(dict)
     databases: dict[str, dict[int, int]] = defaultdict(dict)
     answer_types: dict[str, dict[int, int]] = defaultdict(dict)
     objective = {}
     for index, (turn, candidate) in enumerate(ranked):
         cells[candidate.cell][index] = 1
+        corpora[candidate.group.split, candidate.group.corpus][index] = 1
         databases[candidate.group.database_name][index] = 1
         answer_types[candidate.group.answer_type][index] = 1
         place = int.from_bytes(hash_key(candidate.question_id, seed)[:_PLACE_BYTES])
@@ -128,6 +139,10 @@ def _pick_within_caps(
     constraints = [
         Constraint(" ".join(cell), members, solution.counts[cell], solution.counts[cell])
         for cell, members in cells.items()
+    ]
+    constraints += [
+        Constraint(" ".join(cell), corpora[cell], count, count)
+        for cell, count in solution.corpora.items()
     ]
     if targets.max_per_database is not None:
         constraints += [

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from stages.question import DIFFICULTIES, EVAL, SPLITS
+from stages.selection.cells import CorpusCell, Part, count_corpora, read_share
 from stages.selection.targets import (
     CELLS,
     TARGET_NAMES,
-    Cell,
     Group,
     Solution,
     Targets,
     count_cells,
     find_binding_caps,
     find_binding_cells,
+    find_binding_corpora,
+    find_binding_levels,
     find_tolerance,
 )
 
@@ -24,8 +27,13 @@ class TargetsNotMetError(Exception):
     """No selection meets the targets; the message says which would."""
 
 
-def describe_supply(supply: Mapping[Group, int], counts: Mapping[Any, int]) -> str:
-    """A table of the cells: how many questions are usable, how many are selected.
+def describe_supply(
+    supply: Mapping[Group, int],
+    counts: Mapping[Any, int],
+    corpora: Mapping[CorpusCell, int] | None = None,
+) -> str:
+    """A table of the cells: how many questions are usable, how many are selected; and where corpora
+    have shares, the same of each corpus.
 
     >>> print(describe_supply({Group("train", "easy", "a", "list"): 7}, {("train", "easy"): 5}))
     split  easy    medium  hard
@@ -33,11 +41,14 @@ def describe_supply(supply: Mapping[Group, int], counts: Mapping[Any, int]) -> s
     eval   0 of 0  0 of 0  0 of 0
     """
     cells = count_cells(supply)
-    rows = [["split", *DIFFICULTIES]]
+    names = list(dict.fromkeys(corpus for _, corpus in corpora or ()))
+    usable = count_corpora(supply, names)
+    rows = [["split", *DIFFICULTIES, *(f"corpus {name}" for name in names)]]
     for split in SPLITS:
         row = [
             f"{counts.get((split, level), 0)} of {cells[split, level]}" for level in DIFFICULTIES
         ]
+        row += [f"{corpora[split, name]} of {usable[split, name]}" for name in names]
         rows.append([split, *row])
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     return "\n".join(
@@ -46,14 +57,63 @@ def describe_supply(supply: Mapping[Group, int], counts: Mapping[Any, int]) -> s
     )
 
 
-def describe_binding(binding: Mapping[tuple[str, str], int], size: int) -> str:
-    """Which cells hold the selection back, in words."""
+def find_binding(
+    supply: Mapping[Group, int], targets: Targets, solution: Solution
+) -> dict[str, int]:
+    """What holds the selection back, in words, each with the size that it would have with plenty of
+    it; largest gain first.
+
+    These are the cells that are used up, and where corpora have shares, the corpora of a split that
+    are; where none of them is to blame, any corpora, and their difficulties.
+    """
+    binding = {
+        " ".join(cell): size for cell, size in find_binding_cells(supply, targets, solution).items()
+    }
+    usable = count_corpora(supply, targets.corpora)
+    gains = find_binding_corpora(supply, targets, solution)
+    for (split, corpus), size in gains.items():
+        if solution.corpora[split, corpus] == usable[split, corpus]:
+            binding[f"{split} corpus {corpus}"] = size
+    if not binding:
+        for (split, corpus), size in gains.items():
+            binding[f"{split} corpus {corpus}"] = size
+            levels = find_binding_levels(supply, targets, solution, (split, corpus))
+            binding |= {f"{split} {level} corpus {corpus}": gain for level, gain in levels.items()}
+    return dict(sorted(binding.items(), key=lambda pair: -pair[1]))
+
+
+def describe_binding(binding: Mapping[str, int], size: int) -> str:
+    """Which cells hold the selection back, in words.
+
+    >>> describe_binding({"eval hard": 50}, 40)
+    "eval hard holds it back (without that cell's limit: 50 instead of 40)"
+    """
     if not binding:
         return "no cell alone holds it back"
     return "; ".join(
-        f"{split} {level} holds it back (without that cell's limit: {gain} instead of {size})"
-        for (split, level), gain in binding.items()
+        f"{name} holds it back (without that cell's limit: {gain} instead of {size})"
+        for name, gain in binding.items()
     )
+
+
+def list_absent(supply: Mapping[Group, int], targets: Targets) -> list[str]:
+    """Corpora without a usable question, though they need one: in words.
+
+    >>> usable = {Group("train", "easy", "a", "list", "spider"): 7}
+    >>> list_absent(usable, Targets(corpus_shares={"spider": 0.5, "bird": 0.5}))
+    ['no question of corpus bird is usable']
+    """
+    usable = count_corpora(supply, targets.corpora)
+    absent = []
+    for corpus in targets.corpora:
+        missing = [split for split in SPLITS if not usable[split, corpus]]
+        if read_share(targets.corpus_shares[corpus]) <= read_share(targets.tolerance):
+            continue
+        if len(missing) == len(SPLITS):
+            absent.append(f"no question of corpus {corpus} is usable")
+        else:
+            absent += [f"no {split} question of corpus {corpus} is usable" for split in missing]
+    return absent
 
 
 def check_size(supply: Mapping[Group, int], targets: Targets, solution: Solution) -> None:
@@ -79,54 +139,93 @@ def check_size(supply: Mapping[Group, int], targets: Targets, solution: Solution
         f"{name} holds it back (without it: {gain} instead of {size})"
         for name, gain in find_binding_caps(supply, targets, solution).items()
     ]
-    held_back = [describe_binding(find_binding_cells(supply, targets, solution), size), *caps]
+    binding = find_binding(supply, targets, solution)
+    held_back = [*list_absent(supply, targets), describe_binding(binding, size), *caps]
     raise TargetsNotMetError(
         f"select_questions.targets cannot be met: {asked}, and the largest selection under the"
         f" other targets has {size} ({'; '.join(ways)}).\n{'; '.join(held_back)}\n"
-        f"Largest selection, of usable questions:\n{describe_supply(supply, solution.counts)}"
+        f"Largest selection, of usable questions:\n"
+        f"{describe_supply(supply, solution.counts, solution.corpora)}"
     )
 
 
 def summarize(supply: Mapping[Group, int], targets: Targets, solution: Solution) -> dict[str, Any]:
-    """The selection in numbers with stable keys, for metrics."""
-    cells = count_cells(supply)
-    binding = find_binding_cells(supply, targets, solution)
+    """The selection in numbers with stable keys, for metrics; with corpora, if they have shares."""
+    binding = find_binding(supply, targets, solution)
     binding_caps = find_binding_caps(supply, targets, solution)
-    return {
+    cells, corpora = count_cells(supply), count_corpora(supply, targets.corpora)
+
+    def describe(name: str, usable: int, selected: int) -> dict[str, int]:
+        return {
+            "usable": usable,
+            "selected": selected,
+            "slack": usable - selected,
+            "size_without_limit": binding.get(name, solution.size),
+        }
+
+    summary = {
         "size": solution.size,
         "upper_bound": solution.upper_bound,
         "is_largest": solution.size == solution.upper_bound,
         "cells": {
             split: {
-                level: {
-                    "usable": cells[split, level],
-                    "selected": solution.counts[split, level],
-                    "slack": cells[split, level] - solution.counts[split, level],
-                    "size_without_limit": binding.get((split, level), solution.size),
-                }
+                level: describe(
+                    f"{split} {level}", cells[split, level], solution.counts[split, level]
+                )
                 for level in DIFFICULTIES
             }
             for split in SPLITS
         },
-        "binding_cells": [f"{split} {level}" for split, level in binding],
+        "binding_cells": list(binding),
         "size_without_target": {
-            name: binding_caps.get(name, solution.size) for name in TARGET_NAMES
+            name: binding_caps.get(name, solution.size)
+            for name in TARGET_NAMES
+            if name != "corpus_shares" or targets.corpora
         },
-        "shares": describe_shares(targets, solution.counts),
+        "shares": describe_shares(targets, solution),
     }
+    if targets.corpora:
+        parts: Counter[Part] = Counter()
+        for group, count in supply.items():
+            parts[group.split, group.difficulty, group.corpus] += count
+        summary["corpora"] = {
+            split: {
+                corpus: {
+                    **describe(
+                        f"{split} corpus {corpus}",
+                        corpora[split, corpus],
+                        solution.corpora[split, corpus],
+                    ),
+                    "difficulties": {
+                        level: {
+                            "usable": parts[split, level, corpus],
+                            "size_without_limit": binding.get(
+                                f"{split} {level} corpus {corpus}", solution.size
+                            ),
+                        }
+                        for level in DIFFICULTIES
+                    },
+                }
+                for corpus in targets.corpora
+            }
+            for split in SPLITS
+        }
+    return summary
 
 
-def describe_shares(
-    targets: Targets, counts: Mapping[Cell, int]
-) -> dict[str, dict[str, float | None]]:
+def describe_shares(targets: Targets, solution: Solution) -> dict[str, dict[str, float | None]]:
     """Each share that can be asked for: what was asked, what was found, and how much of the
     tolerance is left; None where nothing was asked, or where there is nothing to have a share of.
     """
+    counts = solution.counts
     sizes = {split: sum(counts[split, level] for level in DIFFICULTIES) for split in SPLITS}
     shares = {EVAL: (targets.eval_share, sizes[EVAL], sum(sizes.values()))}
     for split, level in CELLS:
         asked = (targets.difficulty_shares or {}).get(level)
         shares[f"{split} {level}"] = (asked, counts[split, level], sizes[split])
+    for (split, corpus), count in solution.corpora.items():
+        asked = targets.corpus_shares[corpus]
+        shares[f"{split} corpus {corpus}"] = (asked, count, sizes[split])
     described = {}
     for name, (asked, part, whole) in shares.items():
         found = part / whole if whole else None

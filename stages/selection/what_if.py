@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from stages.classify_difficulty import classify_difficulty
-from stages.selection.supply import describe_binding, describe_supply
-from stages.selection.targets import Group, Targets, find_binding_cells, find_largest
+from stages.selection.supply import describe_binding, describe_supply, find_binding
+from stages.selection.targets import Group, Targets, find_largest
 
 
 class Usable(NamedTuple):
@@ -19,6 +19,7 @@ class Usable(NamedTuple):
     answer_type: str
     tables: int
     hardness: str
+    corpus: str = ""
 
 
 class Rule(NamedTuple):
@@ -72,6 +73,7 @@ def count_supply(questions: Iterable[Usable], rule: Rule) -> Counter[Group]:
             rule.levels[question.hardness] if rule.levels else by_tables[question.tables],
             question.database_name,
             question.answer_type,
+            question.corpus,
         )
         for question in questions
     )
@@ -83,13 +85,13 @@ def explain(
     """The text that `python -m stages.select_questions --explain` prints."""
     supply = count_supply(questions, rule)
     solution = find_largest(supply, targets)
-    binding = find_binding_cells(supply, targets, solution)
+    binding = find_binding(supply, targets, solution)
     lines = [
         f"{rule}",
         f"largest selection: {solution.size} of {len(questions)} usable questions",
         describe_binding(binding, solution.size),
         "",
-        describe_supply(supply, solution.counts),
+        describe_supply(supply, solution.counts, solution.corpora),
     ]
     for neighbour in list_neighbours(rule, levels):
         supply = count_supply(questions, neighbour)
@@ -98,6 +100,6 @@ def explain(
             "",
             f"{neighbour}",
             f"largest selection: {solution.size}",
-            describe_supply(supply, solution.counts),
+            describe_supply(supply, solution.counts, solution.corpora),
         ]
     return "\n".join(lines)
