@@ -19,11 +19,19 @@ from stages.question import FIELDS
 from stages.reasons import Flag, Reason
 from stages.records import encode_json, hash_value, replace_file, write_json
 from stages.schema_file import SchemaFile
+from stages.selection.cells import (
+    Cell,
+    CorpusCell,
+    Group,
+    Solution,
+    count_cells,
+    count_corpora,
+)
 from stages.selection.coverage import Coverage
 from stages.selection.picks import Candidate, cap_paraphrases, pick
 from stages.selection.policies import Policy, find_exclusion, keep_reported, read_policies
 from stages.selection.supply import check_size, describe_supply, summarize
-from stages.selection.targets import Cell, Group, Solution, Targets, count_cells, find_largest
+from stages.selection.targets import Targets, find_largest, read_targets
 from stages.selection.what_if import Rule, Usable, explain
 
 DATABASES = Path("data/databases")
@@ -70,6 +78,7 @@ def make_candidate(
         dossier.difficulty,
         source["database_name"],
         dossier.outcome["answer_type"],
+        source["source"]["corpus"],
     )
     template = sys.intern(hash_value(dossier.parsed["template"])[:16])
     canonical_sql = hash_value(dossier.parsed["canonical_sql"])[:16] if has_canonical_sql else ""
@@ -154,15 +163,23 @@ class Choice:
     capped: set[str]
     solution: Solution
     cells: dict[Cell, int]
+    corpora: dict[CorpusCell, int]
 
     def explain(self, dossier: Dossier) -> str:
         """Why a usable question is not selected."""
         if dossier.question_id in self.capped:
             return "max_per_canonical_sql: enough questions of this database have this SQL"
         cell = (dossier.source["split"], dossier.difficulty)
-        return (
+        taken = (
             f"{cell[0]} {cell[1]}: the targets take {self.solution.counts[cell]}"
             f" of {self.cells[cell]} usable questions"
+        )
+        if not self.corpora:
+            return taken
+        place = (dossier.source["split"], dossier.source["source"]["corpus"])
+        return (
+            f"{taken}; {place[0]} corpus {place[1]}: {self.solution.corpora[place]}"
+            f" of {self.corpora[place]}"
         )
 
 
@@ -180,7 +197,8 @@ def choose(
     check_size(supply, targets, solution)
     selected = pick(kept, solution, targets, seed=seed)
     capped_ids = {candidate.question_id for candidate in capped}
-    return Choice(selected, capped_ids, solution, count_cells(supply)), supply
+    corpora = count_corpora(supply, targets.corpora)
+    return Choice(selected, capped_ids, solution, count_cells(supply), corpora), supply
 
 
 def check_conservation(loaded: int, selected: int, excluded: int, expected_selected: int) -> None:
@@ -231,7 +249,8 @@ def write_selection(
 
 def explain_params() -> str:
     """What the current params would select, from what the last run left, and their neighbours."""
-    policy_values, target_values, method, easy_max_tables, medium_max_tables, levels = read_params(
+    corpus, policy_values, target_values, method, easy_max, medium_max, levels = read_params(
+        "corpus",
         "select_questions.policies",
         "select_questions.targets",
         "classify_difficulty.method",
@@ -239,7 +258,7 @@ def explain_params() -> str:
         "classify_difficulty.medium_max_tables",
         "classify_difficulty.hardness_levels",
     )
-    policies = read_policies(policy_values)
+    policies, targets = read_policies(policy_values), read_targets(target_values, corpus)
     usable = [
         Usable(
             dossier.source["split"],
@@ -247,12 +266,13 @@ def explain_params() -> str:
             dossier.outcome["answer_type"],
             len(dossier.parsed["tables_involved"]),
             dossier.parsed["hardness"],
+            dossier.source["source"]["corpus"],
         )
         for dossier in read_dossiers()
         if find_reason(dossier, policies) is None
     ]
-    rule = Rule(easy_max_tables, medium_max_tables, levels if method == SPIDER else {})
-    return explain(usable, rule, Targets(**target_values), levels=levels)
+    rule = Rule(easy_max, medium_max, levels if method == SPIDER else {})
+    return explain(usable, rule, targets, levels=levels)
 
 
 def main(*arguments: str) -> None:
@@ -267,13 +287,14 @@ def main(*arguments: str) -> None:
         print(explain_params())
         return
     log = start_log("select_questions")
-    policy_values, target_values, max_per_canonical_sql, seed = read_params(
+    corpus, policy_values, target_values, max_per_canonical_sql, seed = read_params(
+        "corpus",
         "select_questions.policies",
         "select_questions.targets",
         "select_questions.max_per_canonical_sql",
         "select_questions.seed",
     )
-    policies, targets = read_policies(policy_values), Targets(**target_values)
+    policies, targets = read_policies(policy_values), read_targets(target_values, corpus)
     hashes = read_database_hashes(DATABASES)
     survey = survey_questions(policies, has_canonical_sql=max_per_canonical_sql is not None)
     choice, supply = choose(survey, targets, max_per_canonical_sql=max_per_canonical_sql, seed=seed)
@@ -283,7 +304,8 @@ def main(*arguments: str) -> None:
     summary = summarize(supply, targets, choice.solution)
     write_json(OUT / "summary.json", {**summary, "coverage": coverage.measure()})
     log.info("%d of %d questions%s", count, survey.loaded, list_counts(reasons))
-    log.info("selected of usable:\n%s", describe_supply(supply, choice.solution.counts))
+    table = describe_supply(supply, choice.solution.counts, choice.solution.corpora)
+    log.info("selected of usable:\n%s", table)
 
 
 if __name__ == "__main__":

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from stages.question import FIELDS
-from stages.select_questions import LostQuestionError, check_conservation
+from stages.select_questions import LostQuestionError, check_conservation, main
 from stages.selection.supply import TargetsNotMetError
 from tests.worlds import FLAWED, World
 
@@ -254,3 +257,100 @@ def test_lost_or_doubled_question_is_an_error_with_the_numbers(
 
 def test_numbers_that_add_up_pass():
     check_conservation(10, 4, 6, 4)
+
+
+@pytest.fixture
+def two_corpora(world: World) -> World:
+    """The same world with every second question of each database from a corpus `other`."""
+    path = world.folder / "data/interim/splits.jsonl"
+    records = world.lines("data/interim/splits.jsonl")
+    for number, record in enumerate(records):
+        record["source"]["corpus"] = ("local", "other")[number % 2]
+    text = "".join(json.dumps(record) + "\n" for record in records)
+    path.write_text(text, encoding="utf-8")
+    world.change("corpus", ["local", "other"])
+    world.change("select_questions.targets.corpus_shares", {"local": 0.5, "other": 0.5})
+    world.change("select_questions.targets.tolerance", 0.1)
+    return world
+
+
+def test_shares_of_corpora_are_met_and_validated(two_corpora):
+    two_corpora.run("select_questions", "validate_dataset")
+    counts = Counter(
+        (question["split"], audit["source"]["corpus"])
+        for question, audit in zip(
+            two_corpora.lines(f"{SELECTION}/questions.jsonl"),
+            two_corpora.lines(f"{SELECTION}/audit.jsonl"),
+            strict=True,
+        )
+    )
+    for split, share in product(("train", "eval"), ("local", "other")):
+        of_split = counts[split, "local"] + counts[split, "other"]
+        assert abs(counts[split, share] - of_split / 2) <= of_split / 10
+    summary = two_corpora.json(f"{SELECTION}/summary.json")
+    assert {
+        (split, corpus): cell["selected"]
+        for split, row in summary["corpora"].items()
+        for corpus, cell in row.items()
+    } == counts
+    assert summary["size"] == counts.total() >= 30
+
+
+def test_question_left_out_for_the_shares_is_told_its_corpus(two_corpora):
+    two_corpora.change("select_questions.targets.corpus_shares", {"local": 0.8, "other": 0.2})
+    two_corpora.run("select_questions")
+    corpora = {
+        record["question_id"]: record["source"]["corpus"]
+        for record in two_corpora.lines("data/interim/splits.jsonl")
+    }
+    left_out = [
+        record
+        for record in two_corpora.lines(f"{SELECTION}/excluded.jsonl")
+        if record["reason"] == "not_selected"
+    ]
+    assert left_out
+    for record in left_out:
+        split = record["question_id"].split("_")[1]
+        corpus = corpora[record["question_id"]]
+        assert re.search(
+            rf"^{split} \w+: the targets take \d+ of \d+ usable questions;"
+            rf" {split} corpus {corpus}: \d+ of \d+$",
+            record["detail"],
+        )
+
+
+def test_dataset_that_misses_the_shares_of_corpora_is_invalid(two_corpora, caplog):
+    two_corpora.run("select_questions")
+    two_corpora.change("select_questions.targets.corpus_shares", {"local": 0.8, "other": 0.2})
+    with pytest.raises(SystemExit):
+        two_corpora.run("validate_dataset")
+    errors = two_corpora.json("data/interim/validation.json")["errors"]
+    names = [
+        f"corpus {corpus} in {split}"
+        for corpus, split in product(("local", "other"), ("train", "eval"))
+    ]
+    assert [error.split(":")[0] for error in errors] == names
+    assert "expected a share of 0.8 within 0.1, found 0." in errors[0]
+
+
+@pytest.mark.parametrize("corpus", ["local", ["local", "bird"], ["local", "other", "bird"]])
+def test_shares_of_other_corpora_than_the_chosen_ones_stop_the_run(two_corpora, corpus):
+    two_corpora.change("corpus", corpus)
+    with pytest.raises(ValueError, match=r"corpus_shares: .* found local, other: every corpus"):
+        two_corpora.run("select_questions")
+    with pytest.raises(ValueError, match=r"corpus_shares: .* found local, other: every corpus"):
+        main("--explain")
+
+
+def test_corpus_without_questions_stops_the_run_and_is_named(two_corpora):
+    two_corpora.change("corpus", ["local", "other", "bird"])
+    two_corpora.change(
+        "select_questions.targets.corpus_shares", {"local": 0.3, "other": 0.3, "bird": 0.4}
+    )
+    with pytest.raises(TargetsNotMetError, match="no question of corpus bird is usable"):
+        two_corpora.run("select_questions")
+
+
+def test_explanation_tells_the_corpora(two_corpora, capsys):
+    main("--explain")
+    assert capsys.readouterr().out.count("corpus local  corpus other") >= 4
