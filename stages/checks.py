@@ -86,10 +86,11 @@ class Tally:
     repeated: Counter[str] = field(default_factory=Counter)
     _numbers: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
-    def add(self, question: Record) -> None:
-        """Count a record."""
+    def add(self, question: Record, corpus: str = "") -> None:
+        """Count a record, and its corpus where that matters."""
         names = ("split", "difficulty", "database_name", "answer_type")
-        self.groups[Group(*(sys.intern(question[name]) for name in names))] += 1
+        values = (sys.intern(question[name]) for name in names)
+        self.groups[Group(*values, corpus)] += 1
         stem, _, number = question["question_id"].rpartition("_")
         if number in self._numbers[stem]:
             self.repeated[question["question_id"]] += 1
@@ -169,6 +170,11 @@ def check_targets(tally: Tally, targets: Targets) -> list[str]:
     for level, share in (targets.difficulty_shares or {}).items():
         for split in SPLITS:
             check_share(f"difficulty {level} in {split}", cells[split, level], splits[split], share)
+    of_corpora = tally.count("split", "corpus")
+    for corpus in targets.corpora:
+        for split in SPLITS:
+            count, share = of_corpora[split, corpus], targets.corpus_shares[corpus]
+            check_share(f"corpus {corpus} in {split}", count, splits[split], share)
     for name, count in sorted(tally.count("database_name").items()):
         if targets.max_per_database is not None and count > targets.max_per_database:
             errors.append(f"{name}: expected at most {targets.max_per_database}, found {count}")

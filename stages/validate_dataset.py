@@ -59,6 +59,7 @@ def validate_dataset(
     *,
     execute: Execute | None = None,
     order_matters: Mapping[str, bool] | None = None,
+    corpora: Mapping[str, str] | None = None,
     targets: Targets | None = None,
     rel_tol: float = 1e-6,
     limits: Limits | None = None,
@@ -70,15 +71,16 @@ def validate_dataset(
 
     Fields and their order, types, vocabularies, ids and splits are checked, gold SQL is executed on
     `db_paths` (or looked up with `execute`) and its answer compared with gold_answer, as a sequence
-    where `order_matters` says so for the question_id, and shares are compared with `targets`. The
-    questions are gone through once, and not held.
+    where `order_matters` says so for the question_id, and shares are compared with `targets`; those
+    of corpora by `corpora`, which names the corpus of a question_id. The questions are gone through
+    once, and not held.
 
     Raises:
         sqlite3.Error: where a file is no database, or a corrupt one.
     """
     errors: list[str] = []
     of_answers: list[str] = []
-    ordered = order_matters or {}
+    ordered, corpora = order_matters or {}, corpora or {}
     tally = Tally()
     with contextlib.ExitStack() as stack:
         execute = execute or stack.enter_context(execute_on(db_paths, limits))
@@ -88,7 +90,7 @@ def validate_dataset(
                 name = question["question_id"] if has_name else f"record {number}"
                 errors += [f"{name}: {error}" for error in found]
                 continue
-            tally.add(question)
+            tally.add(question, corpora.get(question["question_id"], ""))
             is_ordered = ordered.get(question["question_id"], False)
             of_answers += check_answer(question, execute, ordered=is_ordered, rel_tol=rel_tol)
     errors += [*check_ids(tally), *check_splits(tally), *of_answers]
@@ -200,6 +202,16 @@ def read_order_matters(audit_path: Path) -> dict[str, bool]:
     }
 
 
+def read_corpora(audit_path: Path, targets: Targets) -> dict[str, str]:
+    """The corpus by question_id, where a target asks for it; else nothing."""
+    if targets.corpus_shares is None:
+        return {}
+    return {
+        record["question_id"]: sys.intern(record["source"]["corpus"])
+        for record in read_jsonl(audit_path)
+    }
+
+
 def validate_selection(targets: Targets, rel_tol: float) -> list[str]:
     """The errors of the selection that lies between the stages."""
     paths = [SELECTION / f"{name}.jsonl" for name in ("questions", "audit", "excluded")]
@@ -210,6 +222,7 @@ def validate_selection(targets: Targets, rel_tol: float) -> list[str]:
         {},
         execute=recorded_answers(),
         order_matters=read_order_matters(paths[1]),
+        corpora=read_corpora(paths[1], targets),
         targets=targets,
         rel_tol=rel_tol,
     )
@@ -263,6 +276,7 @@ def validate_product(targets: Targets, rel_tol: float, limits: Limits) -> list[s
             questions,
             db_paths,
             order_matters=read_order_matters(PRODUCT / "audit.jsonl"),
+            corpora=read_corpora(PRODUCT / "audit.jsonl", targets),
             targets=targets,
             rel_tol=rel_tol,
             limits=limits,

@@ -362,3 +362,24 @@ def test_file_that_is_no_database_is_an_error_of_sqlite(tmp_path):
     path.write_bytes(b"not a database " * 100)
     with execute_on({"a": path}, None) as execute, pytest.raises(sqlite3.DatabaseError):
         execute("x", "a", "SELECT 1")
+
+
+@pytest.mark.parametrize(
+    ("corpora", "messages"),
+    [
+        ("bbss", []),
+        (
+            "bbbs",
+            [
+                "corpus b in train: expected a share of 0.5 within 0.1, found 0.7500 (3 of 4)",
+                "corpus s in train: expected a share of 0.5 within 0.1, found 0.2500 (1 of 4)",
+            ],
+        ),
+    ],
+)
+def test_shares_of_corpora_are_checked(corpora, messages):
+    counted = Tally()
+    for question, corpus in zip(make_many(train_easy=4), corpora, strict=True):
+        counted.add(question, corpus)
+    targets = Targets(corpus_shares={"b": 0.5, "s": 0.5}, tolerance=0.1)
+    assert check_targets(counted, targets) == messages
