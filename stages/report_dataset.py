@@ -30,7 +30,13 @@ from stages.report.figures import (
     draw_supply,
     draw_tables,
 )
-from stages.report.numbers import explain_size, list_codes, tabulate_supply, trace_steps
+from stages.report.numbers import (
+    explain_size,
+    list_codes,
+    list_corpora,
+    tabulate_supply,
+    trace_steps,
+)
 from stages.report.page import render_page
 from stages.report.questions import choose_ids, find_verdict, make_rows, pick_examples
 
@@ -134,7 +140,7 @@ def list_targets(targets: Record) -> list[tuple[str, str]]:
             found[name] = ", ".join(f"{level} {share}" for level, share in value.items())
         elif value is not None:
             found[name] = str(value)
-    if not {"difficulty_shares", "eval_share"} & set(found):
+    if not {"difficulty_shares", "corpus_shares", "eval_share"} & set(found):
         found.pop("tolerance", None)
     return list(found.items())
 
@@ -177,7 +183,8 @@ def main() -> None:
         key_figures=[{"name": name, "value": value} for name, value in key_figures],
         steps=steps,
         charts=make_charts(metrics, steps),
-        difficulties=DIFFICULTIES,
+        columns=[*DIFFICULTIES, "all", *(f"corpus {name}" for name in list_corpora(targets))],
+        has_corpora=bool(list_corpora(targets)),
         supply=tabulate_supply(metrics["selection"], targets),
         size=explain_size(metrics["selection"], targets, metrics["usable"]),
         targets=list_targets(targets),

@@ -214,10 +214,13 @@ def make_selection(selected: dict[str, tuple[int, int, int]], binding: dict[str,
 
 TARGETS = {
     "difficulty_shares": {"easy": 0.4, "medium": 0.4, "hard": 0.2},
+    "corpus_shares": None,
     "eval_share": 0.3,
     "tolerance": 0.02,
 }
-NO_TARGETS = {"difficulty_shares": None, "eval_share": None, "tolerance": 0.02}
+NO_TARGETS = dict.fromkeys(("difficulty_shares", "corpus_shares", "eval_share")) | {
+    "tolerance": 0.02
+}
 
 
 def test_supply_has_shares_beside_their_targets_and_names_what_binds():
@@ -242,6 +245,37 @@ def test_no_cell_binds_where_every_usable_question_is_selected(targets):
     }
     cells = [cell for row in tabulate_supply(selection, targets) for cell in row["cells"]]
     assert not any(cell["is_binding"] for cell in cells)
+
+
+def test_corpora_follow_the_difficulties_where_they_have_shares():
+    selection = make_selection({"train": (10, 10, 5), "eval": (4, 4, 2)}, {"train easy": 40})
+    names = ["eval corpus bird", "eval hard corpus bird"]
+    selection["binding_cells"] = names
+    selection["corpora"] = {
+        split: {
+            corpus: {
+                "usable": 20,
+                "selected": selected,
+                "size_without_limit": 50,
+                "difficulties": {"hard": {"usable": 3, "size_without_limit": 45}},
+            }
+            for corpus, selected in counts.items()
+        }
+        for split, counts in (
+            ("train", {"bird": 10, "spider": 15}),
+            ("eval", {"bird": 4, "spider": 6}),
+        )
+    }
+    targets = TARGETS | {"corpus_shares": {"spider": 0.6, "bird": 0.4}}
+    _, of_eval, everything = tabulate_supply(selection, targets)
+    bird, spider = of_eval["cells"][4:]
+    assert (bird["share"], bird["target"], bird["is_binding"]) == (0.4, 0.4, True)
+    assert (spider["selected"], spider["usable"], spider["is_binding"]) == (6, 20, False)
+    assert [cell["selected"] for cell in everything["cells"]] == [14, 14, 7, 35, 14, 21]
+    assert explain_size(selection, targets, 60)["cells"] == [
+        {"name": "eval corpus bird", "usable": 20, "larger": 50},
+        {"name": "eval hard corpus bird", "usable": 3, "larger": 45},
+    ]
 
 
 def test_size_that_is_not_proved_is_not_called_the_largest():

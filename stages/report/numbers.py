@@ -40,11 +40,13 @@ def trace_steps(loaded: int, lost: Mapping[str, int]) -> list[Record]:
 
 
 def tabulate_supply(selection: Record, targets: Record) -> list[Record]:
-    """The cells of the selection, a row a split and one for both, with shares and their targets."""
+    """The cells of the selection, a row a split and one for both, with shares and their targets;
+    where corpora have shares, they follow."""
     shares = targets["difficulty_shares"] or {}
     cells = selection["cells"]
     binding = {cell["name"] for cell in list_binding(selection, targets)}
     levels = (*DIFFICULTIES, "all")
+    corpora = list_corpora(targets)
     counts = {
         split: {level: Counter(cells[split][level]) for level in DIFFICULTIES} for split in SPLITS
     }
@@ -54,10 +56,21 @@ def tabulate_supply(selection: Record, targets: Record) -> list[Record]:
         level: sum((counts[split][level] for split in SPLITS), Counter()) for level in levels
     }
     size = counts["all"]["all"]["selected"]
+    for split in SPLITS:
+        for corpus in corpora:
+            cell = selection["corpora"][split][corpus]
+            counts[split][f"corpus {corpus}"] = Counter(
+                {name: cell[name] for name in ("usable", "selected")}
+            )
+    for corpus in corpora:
+        name = f"corpus {corpus}"
+        counts["all"][name] = sum((counts[split][name] for split in SPLITS), Counter())
+    shares = {**shares, **{f"corpus {name}": targets["corpus_shares"][name] for name in corpora}}
+    columns = (*levels, *(f"corpus {name}" for name in corpora))
 
     def find_share(split: str, level: str) -> tuple[float | None, float | None]:
         count = counts[split][level]["selected"]
-        if split in SPLITS and level in DIFFICULTIES:
+        if split in SPLITS and level != "all":
             whole, target = counts[split]["all"]["selected"], shares.get(level)
         elif split in SPLITS:
             eval_share = targets["eval_share"]
@@ -78,9 +91,14 @@ def tabulate_supply(selection: Record, targets: Record) -> list[Record]:
         }
 
     return [
-        {"split": split, "cells": [describe(split, level) for level in levels]}
+        {"split": split, "cells": [describe(split, column) for column in columns]}
         for split in (*SPLITS, "all")
     ]
+
+
+def list_corpora(targets: Record) -> list[str]:
+    """The corpora that have shares, in the order of the selection's metrics."""
+    return sorted(targets["corpus_shares"] or ())
 
 
 def explain_size(selection: Record, targets: Record, usable: int) -> Record:
@@ -107,16 +125,27 @@ def list_binding(selection: Record, targets: Record) -> list[Record]:
     Without a share to keep no cell holds back another.
     """
     usable = sum(cell["usable"] for row in selection["cells"].values() for cell in row.values())
-    has_shares = targets["difficulty_shares"] is not None or targets["eval_share"] is not None
-    if not has_shares or selection["size"] == usable:
+    shares = (targets[name] for name in ("difficulty_shares", "corpus_shares", "eval_share"))
+    if all(share is None for share in shares) or selection["size"] == usable:
         return []
-    found = []
-    for name in selection["binding_cells"]:
-        split, level = name.split()
-        cell = selection["cells"][split][level]
-        larger = cell["size_without_limit"]
-        found.append({"name": name, "usable": cell["usable"], "larger": larger})
-    return found
+    cells = {
+        f"{split} {level}": cell
+        for split, row in selection["cells"].items()
+        for level, cell in row.items()
+    }
+    for split, row in selection.get("corpora", {}).items():
+        for corpus, cell in row.items():
+            cells[f"{split} corpus {corpus}"] = cell
+            for level, part in cell["difficulties"].items():
+                cells[f"{split} {level} corpus {corpus}"] = part
+    return [
+        {
+            "name": name,
+            "usable": cells[name]["usable"],
+            "larger": cells[name]["size_without_limit"],
+        }
+        for name in selection["binding_cells"]
+    ]
 
 
 def list_codes(
