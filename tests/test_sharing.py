@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.checkout import ROOT, commit, hash_tree, make_checkout, run
+from tests.checkout import ROOT, hash_tree, run
 from tests.servers import (
     Server,
     require_plugin,
@@ -45,23 +45,13 @@ PUSHED = sorted(out for stage in STAGES.values() for out in list_outs(stage))
 PULL = re.compile(r"^(?:\w+\$ )?dvc (?:pull|data status) (data/databases .*)$", re.MULTILINE)
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A checkout in which `dvc repro` has run and its result is committed."""
-    folder = make_checkout(tmp_path_factory.mktemp("built") / "answerkey")
-    run(folder, "dvc", "repro")
-    if run(folder, "git", "status", "--porcelain").stdout:
-        commit(folder, "A run")
-    return folder
-
-
 @pytest.fixture
-def scene(built: Path, tmp_path: Path) -> Scene:
+def scene(finished: Path, tmp_path: Path) -> Scene:
     """A git server and a maintainer whose clone holds the dataset; nobody else has anything."""
     git = tmp_path / "git/answerkey.git"
-    run(tmp_path, "git", "clone", "-q", "--bare", str(built), str(git))
+    run(tmp_path, "git", "clone", "-q", "--bare", str(finished), str(git))
     clone = tmp_path / "maintainer/answerkey"
-    shutil.copytree(built, clone, symlinks=True)
+    shutil.copytree(finished, clone, symlinks=True)
     run(clone, "git", "remote", "add", "origin", f"file://{git}")
     run(clone, "git", "fetch", "-q")
     run(clone, "git", "branch", "-q", "--set-upstream-to", "origin/main")
@@ -181,6 +171,7 @@ def test_teammates_share_over_s3_and_mend_a_corrupted_file(scene: Scene) -> None
     with serve_team("s3", scene) as server:
         scene.play(read_steps(read_section(DOCS, "S3")))
         check_teammate(scene)
+        scene.play(read_steps(read_section(DOCS, "When something is wrong")))
         forget(scene, "teammate")
         right = (scene.folders["maintainer"] / "data/questions/questions_eval.json").read_bytes()
         stored = [path for path in server.folder.rglob("*") if path.is_file()]

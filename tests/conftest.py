@@ -1,0 +1,36 @@
+"""What tests share: a checkout that has run, and the rule by which the gate skips nothing it needs.
+
+A test that lacks a program or a package skips, with a reason that begins with `needs`. Where
+ANSWERKEY_REQUIRE_ALL is set, it fails instead.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from tests.checkout import commit, make_checkout, run
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """The report of a test; where nothing may be missing, that of a missing tool is a failure."""
+    report = yield
+    if report.skipped and "ANSWERKEY_REQUIRE_ALL" in os.environ:
+        reason = str(report.longrepr[2]).removeprefix("Skipped: ")
+        if reason.startswith("needs "):
+            report.outcome = "failed"
+            report.longrepr = f"{reason}, and ANSWERKEY_REQUIRE_ALL is set"
+    return report
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkout that has run, its result committed: to copy, not to change."""
+    folder = make_checkout(tmp_path_factory.mktemp("finished") / "answerkey")
+    run(folder, "dvc", "repro")
+    commit(folder, "Whatever a change of code moved")
+    return folder
