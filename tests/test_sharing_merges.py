@@ -1,0 +1,99 @@
+"""Two maintainers merge: the ways of docs/sharing.md, in clones of this repository."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.checkout import PRODUCT, ROOT, commit, hash_tree, output, run, stages_to_run
+from tests.transcripts import read_section
+
+DOCS = ROOT / "docs/sharing.md"
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def clone(finished: Path, tmp_path: Path) -> Path:
+    """A maintainer's clone, with the data, on the branch `main`, and a branch `their-branch`."""
+    folder = tmp_path / "answerkey"
+    shutil.copytree(finished, folder, symlinks=True)
+    run(folder, "git", "config", "user.name", "Tester")
+    run(folder, "git", "config", "user.email", "tester@example.org")
+    run(folder, "git", "branch", "-q", "their-branch")
+    return folder
+
+
+def change(folder: Path, branch: str, path: str, old: str, new: str) -> None:
+    """Change a file on a branch, run what it concerns, and commit."""
+    run(folder, "git", "checkout", "-q", branch)
+    run(folder, "dvc", "checkout", "-q")
+    text = (folder / path).read_text(encoding="utf-8")
+    assert old in text
+    (folder / path).write_text(text.replace(old, new, 1), encoding="utf-8")
+    run(folder, "dvc", "repro")
+    commit(folder, f"Change {path}")
+
+
+def note(folder: Path, branch: str, stage: str) -> None:
+    """Change the code of a stage, and not what it writes."""
+    line = "import annotations"
+    change(folder, branch, f"stages/{stage}.py", f"{line}\n", f"{line}  # {branch}\n")
+
+
+def read_ways() -> list[list[str]]:
+    """The commands of the docs: where there is no conflict, and where there is one."""
+    blocks = re.findall(r"^```\n(.*?)^```$", read_section(DOCS, "Two maintainers"), re.M | re.S)
+    assert len(blocks) == 2
+    return [block.splitlines() for block in blocks]
+
+
+def enter(folder: Path, command: str) -> tuple[int, str]:
+    """Status and output of a command, in a shell."""
+    done = run(folder, "bash", "-c", command, check=False)
+    return done.returncode, output(done)
+
+
+def check_is_run(folder: Path) -> None:
+    """Code, parameters, lock and data belong together, and everything is committed."""
+    assert "up to date" in run(folder, "dvc", "status").stdout
+    assert run(folder, "git", "status", "--porcelain").stdout == ""
+
+
+def test_different_stages_merge_without_a_conflict(clone: Path) -> None:
+    note(clone, "their-branch", "load_questions")
+    note(clone, "main", "classify_difficulty")
+    merge, repro, _commit, push = read_ways()[0]
+    status, said = enter(clone, merge)
+    assert status == 0, said
+    check_is_run(clone)
+    status, said = enter(clone, repro)
+    assert status == 0
+    assert not stages_to_run(said)
+    assert enter(clone, push)[0] == 0
+    check_is_run(clone)
+
+
+def test_both_changed_one_stage_and_either_side_will_do(clone: Path) -> None:
+    change(clone, "their-branch", "params.yaml", "easy_max_tables: 2", "easy_max_tables: 1")
+    change(clone, "main", "params.yaml", "seed: 20", "seed: 21")
+    merge, side, *rest = read_ways()[1]
+    status, said = enter(clone, merge)
+    assert status != 0
+    conflicts = re.findall(r"^CONFLICT .* in (\S+)$", said, re.MULTILINE)
+    assert {"dvc.lock", "metrics/dataset.json"} <= set(conflicts)
+    assert {name.split("/")[0] for name in conflicts} <= {"dvc.lock", "metrics", "plots"}
+    results = []
+    for taken in (side.replace("--ours", "--theirs"), side):
+        assert enter(clone, taken)[0] == 0
+        assert enter(clone, rest[0])[0] == 0
+        results.append(hash_tree(clone, *PRODUCT, "metrics", "plots", "dvc.lock"))
+    assert results[0] == results[1]
+    for command in rest:
+        status, said = enter(clone, command)
+        assert status == 0, said
+    check_is_run(clone)
+    assert hash_tree(clone, *PRODUCT, "metrics", "plots", "dvc.lock") == results[0]
