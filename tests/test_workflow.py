@@ -1,0 +1,139 @@
+"""The workflow for pull requests: its commands run as they stand, in a checkout, against S3."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.checkout import ROOT, commit, output, run
+from tests.servers import require_plugin, serve_s3
+
+WORKFLOW = yaml.safe_load((ROOT / ".github/workflows/dataset.yml").read_text(encoding="utf-8"))
+STEPS: list[dict[str, Any]] = WORKFLOW["jobs"]["dataset"]["steps"]
+COMMANDS = {step["name"]: step for step in STEPS if "run" in step}
+RUN = "The committed run is that of this code and these parameters"
+STORED = "Its files are in the remote"
+CHANGES = "What changes"
+CONTEXTS = {
+    "github.event.pull_request.base.sha",
+    "github.event.pull_request.number",
+    "github.token",
+    "secrets.AWS_ACCESS_KEY_ID",
+    "secrets.AWS_SECRET_ACCESS_KEY",
+}
+
+
+def test_it_runs_on_pull_requests_with_no_more_rights_than_a_comment_needs() -> None:
+    assert list(WORKFLOW[True]) == ["pull_request"]  # YAML 1.1 reads `on` as true
+    assert WORKFLOW["permissions"] == {"contents": "read", "pull-requests": "write"}
+    assert WORKFLOW["jobs"]["dataset"]["timeout-minutes"] <= 15
+
+
+def test_every_step_runs_a_command_or_an_action_of_a_version() -> None:
+    for step in STEPS:
+        assert ("run" in step) != ("uses" in step), step
+        assert set(step) <= {"name", "run", "uses", "with", "env", "if"}, step
+        assert re.fullmatch(r"actions/[a-z-]+@v\d+", step.get("uses", "actions/none@v0")), step
+
+
+def test_every_expression_names_what_a_pull_request_has() -> None:
+    text = (ROOT / ".github/workflows/dataset.yml").read_text(encoding="utf-8")
+    assert set(re.findall(r"\$\{\{ (\S+) \}\}", text)) == CONTEXTS
+
+
+@pytest.mark.parametrize("step", COMMANDS.values(), ids=COMMANDS)
+def test_command_is_bash_without_a_mistake_and_without_expressions(step: dict[str, Any]) -> None:
+    assert "${{" not in step["run"], "what others write must not become a command"
+    done = subprocess.run(["bash", "-n"], input=step["run"], capture_output=True, text=True)
+    assert done.stderr == ""
+
+
+def test_packages_that_it_installs_are_locked() -> None:
+    packages = COMMANDS["Install"]["run"].removeprefix("pip install -c requirements.lock ").split()
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    assert packages
+    for package in packages:
+        assert re.search(rf"^{package}==", lock, re.MULTILINE), package
+
+
+def run_step(folder: Path, name: str, base: str) -> tuple[int, str]:
+    """Status and output of a step of the workflow, as a runner starts it."""
+    environment = {
+        "HOME": str(folder.parent),
+        "BASE": base,
+        "GITHUB_STEP_SUMMARY": str(folder.parent / "summary.md"),
+        "AWS_ACCESS_KEY_ID": "maintainer",
+        "AWS_SECRET_ACCESS_KEY": "secret-of-the-test",
+        "AWS_MAX_ATTEMPTS": COMMANDS[STORED]["env"]["AWS_MAX_ATTEMPTS"],
+    }
+    shell = ("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c")
+    done = run(folder, *shell, COMMANDS[name]["run"], environment=environment, check=False)
+    return done.returncode, output(done)
+
+
+def clone_head(maintainer: Path, folder: Path) -> Path:
+    """What `actions/checkout` lays out: the commits, and no data."""
+    run(maintainer, "git", "clone", "-q", f"file://{maintainer}", str(folder))
+    return folder
+
+
+@pytest.mark.slow
+def test_pull_request_is_checked_and_told_what_it_changes(finished: Path, tmp_path: Path) -> None:
+    require_plugin("s3")
+    maintainer = tmp_path / "maintainer"
+    shutil.copytree(finished, maintainer, symlinks=True)
+    with serve_s3(tmp_path / "s3") as server:
+        settings = {
+            "endpointurl": f"http://127.0.0.1:{server.port}",
+            "region": "us-east-1",
+            "verify": "true",
+        }
+        run(maintainer, "dvc", "remote", "add", "--default", "team", "s3://datasets/answerkey")
+        for key, value in settings.items():
+            run(maintainer, "dvc", "remote", "modify", "team", key, value)
+        commit(maintainer, "Share over S3")
+        base = run(maintainer, "git", "rev-parse", "HEAD").stdout.strip()
+        keys = {"AWS_ACCESS_KEY_ID": server.user, "AWS_SECRET_ACCESS_KEY": server.password}
+
+        params = maintainer / "params.yaml"
+        text = params.read_text(encoding="utf-8")
+        params.write_text(text.replace("seed: 20", "seed: 21"), encoding="utf-8")
+        commit(maintainer, "Forgotten: dvc repro")
+        runner = clone_head(maintainer, tmp_path / "runner-1" / "answerkey")
+        status, said = run_step(runner, RUN, base)
+        assert status == 1
+        assert "::error::dvc.lock is not the run of this code" in said
+
+        run(maintainer, "dvc", "repro")
+        commit(maintainer, "Forgotten: dvc push")
+        runner = clone_head(maintainer, tmp_path / "runner-2" / "answerkey")
+        assert run_step(runner, RUN, base)[0] == 0
+        status, said = run_step(runner, STORED, base)
+        assert status == 1
+        assert "::error::not in the remote: dvc push" in said
+        assert "data/questions/" in said.split("::error::")[1]
+
+        run(maintainer, "dvc", "push", environment=keys)
+        status, said = run_step(runner, STORED, base)
+        assert status == 0, said
+    status, said = run_step(runner, CHANGES, base)
+    assert status == 0, said
+    changes = (runner / "changes.md").read_text(encoding="utf-8")
+    assert re.search(r"^\| params\.yaml \| select_questions\.seed \| 20 +\| 21 ", changes, re.M)
+    assert re.search(r"^\| metrics/dataset\.json +\| ", changes, re.M)
+    assert (tmp_path / "runner-2/summary.md").read_text(encoding="utf-8") == changes
+    assert not (runner / "data/questions").exists()
+
+
+@pytest.mark.slow
+def test_default_remote_beside_the_repository_is_not_asked(tmp_path: Path) -> None:
+    folder = clone_head(ROOT, tmp_path / "answerkey")
+    status, said = run_step(folder, STORED, "HEAD")
+    assert status == 0
+    assert "::notice::" in said
