@@ -18,16 +18,21 @@ from tests.worlds import ROOT
 DOCS = ("docs/exports.md", "docs/browsing.md")
 # What a snippet imports and not every machine has: the package, and where it comes from.
 OPTIONAL = {
-    "mlcroissant": ("mlcroissant", "the extra `croissant`"),
-    "skyrl_gym": ("skyrl_gym", "the extra `trainers`"),
-    "examples.openenv_environment": ("openenv", "openenv, which is no extra"),
-    "sqlite_utils": ("sqlite_utils", "the extra `browse`"),
+    "mlcroissant": ("mlcroissant", "needs the extra `croissant`"),
+    "skyrl_gym": ("skyrl_gym", "needs the extra `trainers`"),
+    "examples.openenv_environment": ("openenv", "OpenEnv has an environment of its own"),
+    "sqlite_utils": ("sqlite_utils", "needs the extra `browse`"),
 }
 
 
 def read_blocks(name: str, language: str) -> list[str]:
     text = (ROOT / name).read_text(encoding="utf-8")
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+
+
+def name_snippet(text: str) -> str:
+    """The page of a snippet, or which libraries it imports."""
+    return "+".join(re.findall(r"^(?:import|from) ([\w.]+)", text, re.MULTILINE)) or text
 
 
 SNIPPETS = [(name, code) for name in DOCS for code in read_blocks(name, "python")]
@@ -65,11 +70,11 @@ def test_there_are_snippets_and_commands():
     assert len(COMMANDS) >= 3
 
 
-@pytest.mark.parametrize(("name", "code"), SNIPPETS, ids=range(len(SNIPPETS)))
+@pytest.mark.parametrize(("name", "code"), SNIPPETS, ids=name_snippet)
 def test_snippet_runs(exported, name, code):
-    for module, (package, origin) in OPTIONAL.items():
+    for module, (package, reason) in OPTIONAL.items():
         if f"import {module}" in code or f"from {module} import" in code:
-            pytest.importorskip(package, reason=f"needs {origin}")
+            pytest.importorskip(package, reason=reason)
     done = run(exported, sys.executable, "-c", code)
     assert done.returncode == 0, f"{name}:\n{code}\n{done.stderr}"
 

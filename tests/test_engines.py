@@ -16,7 +16,7 @@ from tests.test_workers import die_on, die_once, fail_on, sleep_long, square, sq
 
 ON_RAY = [
     pytest.mark.slow,
-    pytest.mark.skipif(find_spec("ray") is None, reason="Ray, an extra, is not installed"),
+    pytest.mark.skipif(find_spec("ray") is None, reason="needs the extra `ray`"),
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks for processes in /proc"),
 ]
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")

@@ -23,7 +23,7 @@ from tests.worlds import World
 ROOT = Path(__file__).resolve().parent.parent
 ON_RAY = [
     pytest.mark.slow,
-    pytest.mark.skipif(find_spec("ray") is None, reason="Ray, an extra, is not installed"),
+    pytest.mark.skipif(find_spec("ray") is None, reason="needs the extra `ray`"),
 ]
 RAY = pytest.param("ray", marks=ON_RAY)
 both_engines = pytest.mark.parametrize("engine", ["local", RAY])
@@ -146,7 +146,7 @@ def test_shards_depend_neither_on_the_engine_nor_on_workers(project, undisturbed
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(find_spec("ray") is None, reason="Ray, an extra, is not installed")
+@pytest.mark.skipif(find_spec("ray") is None, reason="needs the extra `ray`")
 def test_audit_on_ray_writes_what_processes_of_this_machine_write(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     world = World(tmp_path)

@@ -221,7 +221,7 @@ def test_datasette_counts_facets_and_searches(address):
 def test_person_facets_and_searches_in_a_browser(address, exported):
     loans = sum("loan" in question["gold_sql"] for question in exported.questions("eval"))
     assert 1 < loans < 10
-    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra `browser`")
     if not Path(CHROMIUM).exists():
         pytest.skip(f"needs chromium: no {CHROMIUM}")
     with playwright.sync_playwright() as driver:

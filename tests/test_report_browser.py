@@ -25,7 +25,7 @@ ALL = len(TRAIN) + len(EVAL)
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """Debian's chromium, without a window."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra `browser`")
     if not Path(CHROMIUM).exists():
         pytest.skip(f"needs chromium: no {CHROMIUM}")
     with playwright.sync_playwright() as driver:
