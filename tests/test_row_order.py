@@ -5,7 +5,11 @@ import sqlite3
 import pytest
 
 from stages.guard import GuardedDatabase
-from stages.probes.row_order import can_depend_on_row_order, find_row_order_dependent
+from stages.probes.row_order import (
+    can_depend_on_row_order,
+    compare_row_orders,
+    find_row_order_dependent,
+)
 from stages.probes.shuffles import Shuffles, copy_shuffled
 from tests.probe_world import ProbeWorld
 
@@ -172,13 +176,49 @@ def test_copies_are_the_same_every_time_and_differ_by_seed(tmp_path):
     assert orders[0] == orders[1] != orders[2]
 
 
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("SELECT name FROM plain LIMIT 1", ["seed 1", "seed 2", "reversed"]),
+        ("SELECT name FROM [Plain] LIMIT 1", ["seed 1", "seed 2", "reversed"]),
+        ("SELECT 'plain' FROM keyed", ["seed 1", "seed 2", "reversed"]),  # it might be one
+        ("SELECT name FROM seen LIMIT 1", ["seed 1", "seed 2", "reversed"]),
+        ("SELECT name FROM keyed LIMIT 1", ["reversed"]),
+    ],
+)
+def test_copies_serve_only_queries_that_may_read_what_moved(world, sql, expected):
+    with Shuffles(world.database.path) as shuffles:
+        assert [name for name, _ in shuffles.storages_for(sql)] == expected
+
+
+def test_database_whose_tables_all_move_is_not_scanned_backwards(tmp_path):
+    with ProbeWorld(tmp_path, 'CREATE TABLE "a""b" (n INT)') as world:
+        path = world.database.path
+    with Shuffles(path) as shuffles:
+        names = [name for name, _ in shuffles.storages_for('SELECT n FROM "a""b"')]
+    assert names == ["seed 1", "seed 2"]
+
+
+def test_exact_repeat_elsewhere_is_told_from_none(world, shuffles):
+    for sql, is_ordered, expected in (
+        ("SELECT name FROM plain ORDER BY n LIMIT 3", True, True),
+        ("SELECT name FROM keyed LIMIT 1", False, False),
+        ("SELECT name FROM keyed", False, False),  # no storage is asked
+    ):
+        inspection = world.inspect(sql)
+        found = compare_row_orders(inspection, shuffles, is_ordered=is_ordered)
+        assert found.is_repeated is expected, sql
+
+
 def test_large_database_is_scanned_backwards_only(world):
     with Shuffles(world.database.path, max_bytes=100) as shuffles:
-        assert [name for name, _ in shuffles.databases] == ["reversed"]
+        names = [name for name, _ in shuffles.storages_for("SELECT name FROM plain LIMIT 1")]
+        assert names == ["reversed"]
         assert "more than 100" in shuffles.skipped
 
 
 def test_copies_are_removed(world, tmp_path):
-    with Shuffles(world.database.path, folder=tmp_path):
+    with Shuffles(world.database.path, folder=tmp_path) as shuffles:
+        list(shuffles.storages_for("SELECT name FROM plain LIMIT 1"))
         assert list(tmp_path.iterdir())
     assert list(tmp_path.iterdir()) == []

@@ -7,14 +7,14 @@ from typing import Any
 
 import sqlglot
 
-from stages.answers import answers_match, shape_answer
+from stages.answers import answer_rows, answers_match, shape_answer
 from stages.guard import GuardedDatabase, QueryError
 from stages.probes.bare_columns import find_bare_column
 from stages.probes.inspection import Finding, Inspection, encode_findings
 from stages.probes.nondeterminism import find_nondeterministic_function
 from stages.probes.numeric_text import find_numeric_text_order
 from stages.probes.order_probes import find_order_findings, is_order_certain
-from stages.probes.row_order import find_row_order_dependent
+from stages.probes.row_order import compare_row_orders
 from stages.probes.shuffles import Shuffles
 from stages.probes.soundness_probes import SOUNDNESS_PROBES
 from stages.probes.worth_probes import (
@@ -63,22 +63,18 @@ def audit_query(
     except (sqlglot.errors.SqlglotError, RecursionError):
         return _report([], order_matters=False)  # parse_gold_sql has set the question aside
     is_ordered = has_top_level_order(tree)
-    try:
-        rows = database.execute(gold_sql)
-    except QueryError as error:
-        finding = Finding(Flag.NOT_REPRODUCIBLE, {"second_run": str(error)})
-        return _report([finding], order_matters=is_ordered)
-    second = shape_answer(rows)
-    if not answers_match(gold_answer, second, ordered=is_ordered, rel_tol=thresholds.rel_tol):
-        finding = Finding(Flag.NOT_REPRODUCIBLE, {"second_run": repr(second)[:200]})
-        return _report([finding], order_matters=is_ordered)
-    inspection = Inspection(gold_sql, tree, schema, rows, database)
     rel_tol = thresholds.rel_tol
+    inspection = Inspection(gold_sql, tree, schema, answer_rows(gold_answer), database)
     order_findings = find_order_findings(inspection, rel_tol=rel_tol)
     order_matters = is_order_certain(tree, order_findings)
+    row_order = compare_row_orders(inspection, shuffles, is_ordered=order_matters, rel_tol=rel_tol)
+    if not row_order.is_repeated:
+        finding = find_not_reproducible(inspection, is_ordered=is_ordered, rel_tol=rel_tol)
+        if finding is not None:
+            return _report([finding], order_matters=is_ordered)
     findings = [
         *order_findings,
-        find_row_order_dependent(inspection, shuffles, is_ordered=order_matters, rel_tol=rel_tol),
+        row_order.finding,
         find_bare_column(inspection, rel_tol=rel_tol),
         find_nondeterministic_function(inspection),
         find_numeric_text_order(inspection, rel_tol=rel_tol),
@@ -90,6 +86,20 @@ def audit_query(
     ]
     found = [finding for finding in findings if finding is not None]
     return _report(found, order_matters=order_matters)
+
+
+def find_not_reproducible(
+    inspection: Inspection, *, is_ordered: bool, rel_tol: float = 1e-6
+) -> Finding | None:
+    """not_reproducible: executed again, the query fails or gives another answer."""
+    answer = shape_answer(inspection.rows)
+    try:
+        second = shape_answer(inspection.database.execute(inspection.sql))
+    except QueryError as error:
+        return Finding(Flag.NOT_REPRODUCIBLE, {"second_run": str(error)})
+    if answers_match(answer, second, ordered=is_ordered, rel_tol=rel_tol):
+        return None
+    return Finding(Flag.NOT_REPRODUCIBLE, {"second_run": repr(second)[:200]})
 
 
 def _report(findings: list[Finding], *, order_matters: bool) -> dict[str, Any]:

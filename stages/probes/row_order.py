@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlglot import exp
 
@@ -20,37 +20,52 @@ from stages.schema import Schema
 from stages.sql.query_parts import members_of_from
 
 
-def find_row_order_dependent(
+class RowOrder(NamedTuple):
+    """What other orders of rows showed: the finding, and whether some execution gave the answer row
+    by row, so that it need not be executed once more to see it repeated."""
+
+    finding: Finding | None
+    is_repeated: bool
+
+
+def compare_row_orders(
     inspection: Inspection, shuffles: Shuffles, *, is_ordered: bool, rel_tol: float = 1e-6
-) -> Finding | None:
+) -> RowOrder:
     """row_order_dependent: a copy of the database with the same rows gives another answer.
 
     `is_ordered` says whether the sequence counts: False where ORDER BY leaves ties that differ,
     which is order_underdetermined and not this. A copy on which the query runs out of its limits
     says nothing. `evidence.rows`: "sequence" where only the order of rows differs, else "rows".
     """
+    is_repeated = False
     if not is_ordered and not can_depend_on_row_order(inspection.tree, inspection.schema):
-        return None
+        return RowOrder(None, is_repeated)
     answer = shape_answer(inspection.rows)
-    for name, database in shuffles.databases:
+    for name, database in shuffles.storages_for(inspection.sql):
         try:
             rows = database.execute(inspection.sql)
         except QueryError:
             continue
         if rows == inspection.rows:  # nearly always, and much faster than a typed comparison
+            is_repeated = True
             continue
         other = shape_answer(rows)
         if not answers_match(answer, other, ordered=is_ordered, rel_tol=rel_tol):
             is_set_same = answers_match(answer, other, ordered=False, rel_tol=rel_tol)
-            return Finding(
-                Flag.ROW_ORDER_DEPENDENT,
-                {
-                    "storage": name,
-                    "differs_in": "sequence" if is_set_same else "rows",
-                    **_show_difference(inspection.rows, rows),
-                },
-            )
-    return None
+            evidence = {
+                "storage": name,
+                "differs_in": "sequence" if is_set_same else "rows",
+                **_show_difference(inspection.rows, rows),
+            }
+            return RowOrder(Finding(Flag.ROW_ORDER_DEPENDENT, evidence), is_repeated)
+    return RowOrder(None, is_repeated)
+
+
+def find_row_order_dependent(
+    inspection: Inspection, shuffles: Shuffles, *, is_ordered: bool, rel_tol: float = 1e-6
+) -> Finding | None:
+    """The finding alone."""
+    return compare_row_orders(inspection, shuffles, is_ordered=is_ordered, rel_tol=rel_tol).finding
 
 
 _PLAIN_AGGREGATES = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max)

@@ -15,14 +15,18 @@ import hashlib
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import NamedTuple
 
 from stages.guard import GuardedDatabase, Limits
 from stages.schema import quote_name
 
 _ROWID_NAMES = ("rowid", "_rowid_", "oid")
+_QUOTES = str.maketrans("", "", "\"`'[]")
+
+Storage = tuple[str, GuardedDatabase]
 
 
 class ReversedDatabase(GuardedDatabase):
@@ -38,11 +42,12 @@ class Shuffles:
     some of its tables cannot be shuffled; use it as a context manager.
 
     >>> with Shuffles(path, seeds=(1, 2)) as shuffles:             # doctest: +SKIP
-    ...     [name for name, _ in shuffles.databases]
+    ...     [name for name, _ in shuffles.storages_for("SELECT name FROM ship LIMIT 1")]
     ['seed 1', 'seed 2', 'reversed']
 
+    Copies are made when the first query needs them.
+
     skipped: why there are no shuffled copies, or ''.
-    unshuffled_tables: those whose rows keep their order in the copies.
 
     Raises:
         FileNotFoundError: where there is no such file.
@@ -58,35 +63,60 @@ class Shuffles:
         max_bytes: int = 200_000_000,
         folder: Path | None = None,
     ) -> None:
-        self.databases: list[tuple[str, GuardedDatabase]] = []
         self.skipped = ""
-        self.unshuffled_tables: tuple[str, ...] = ()
-        self._folder = tempfile.TemporaryDirectory(prefix="shuffles-", dir=folder)
-        try:
-            with GuardedDatabase(path, limits):
-                pass  # is it a database at all?
-            self._add_copies(path, seeds, limits, max_bytes)
-            if self.skipped or self.unshuffled_tables:
-                self.databases.append(("reversed", ReversedDatabase(path, limits)))
-        except BaseException:
-            self.close()
-            raise
-
-    def _add_copies(
-        self, path: Path, seeds: Sequence[int], limits: Limits | None, max_bytes: int
-    ) -> None:
+        self._path = path
+        self._limits = limits
+        self._seeds = seeds
+        self._folder = folder
+        self._copies_folder: tempfile.TemporaryDirectory[str] | None = None
+        self._copies: list[Storage] | None = None
+        self._reversed: GuardedDatabase | None = None
+        with GuardedDatabase(path, limits):
+            pass  # is it a database at all?
+        self._moving_names: list[str] = []
+        self._has_fixed_tables = False
         size = path.stat().st_size
         if size > max_bytes:
             self.skipped = f"{size} bytes, more than {max_bytes}"
             return
-        for seed in seeds:
-            copy = Path(self._folder.name) / f"{seed}.sqlite"
+        try:
+            self._moving_names, self._has_fixed_tables = _read_moving_names(path)
+        except sqlite3.OperationalError as error:
+            self.skipped = str(error)
+
+    def storages_for(self, sql: str) -> Iterator[Storage]:
+        """Names and databases on which a query may meet its rows in another order.
+
+        A query that names no table whose rows move, and no view, would meet in the copies what it
+        meets in the database itself: it gets none of them.
+        """
+        if not self.skipped and self._names_moving_table(sql):
+            if self._copies is None:
+                self._copies = self._make_copies()
+            yield from self._copies
+        if self.skipped or self._has_fixed_tables:
+            if self._reversed is None:
+                self._reversed = ReversedDatabase(self._path, self._limits)
+            yield "reversed", self._reversed
+
+    def _names_moving_table(self, sql: str) -> bool:
+        """Whether the name of one stands anywhere in the text, if only as a part of a word."""
+        text = _fold(sql)
+        return any(name in text for name in self._moving_names)
+
+    def _make_copies(self) -> list[Storage]:
+        self._copies_folder = tempfile.TemporaryDirectory(prefix="shuffles-", dir=self._folder)
+        copies: list[Storage] = []
+        for seed in self._seeds:
+            copy = Path(self._copies_folder.name) / f"{seed}.sqlite"
             try:
-                self.unshuffled_tables = copy_shuffled(path, copy, seed=seed)
+                unshuffled = copy_shuffled(self._path, copy, seed=seed)
             except sqlite3.OperationalError as error:
                 self.skipped = str(error)
-                return
-            self.databases.append((f"seed {seed}", GuardedDatabase(copy, limits)))
+                break
+            self._has_fixed_tables = bool(unshuffled)
+            copies.append((f"seed {seed}", GuardedDatabase(copy, self._limits)))
+        return copies
 
     def __enter__(self) -> Shuffles:
         return self
@@ -98,9 +128,12 @@ class Shuffles:
 
     def close(self) -> None:
         """Close the copies and remove them."""
-        for _, database in self.databases:
+        for _, database in self._copies or ():
             database.close()
-        self._folder.cleanup()
+        if self._reversed is not None:
+            self._reversed.close()
+        if self._copies_folder is not None:
+            self._copies_folder.cleanup()
 
 
 def copy_shuffled(path: Path, target: Path, *, seed: int) -> tuple[str, ...]:
@@ -114,34 +147,54 @@ def copy_shuffled(path: Path, target: Path, *, seed: int) -> tuple[str, ...]:
             connection.execute(f"PRAGMA {pragma}").fetchall()
         connection.execute("PRAGMA ignore_check_constraints = ON")
         connection.execute("PRAGMA foreign_keys = OFF")
-        tables = connection.execute(
-            "SELECT name, type, wr FROM pragma_table_list WHERE schema = 'main'"
-            " AND type <> 'view' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
-        ).fetchall()
         for (trigger,) in connection.execute(
             "SELECT name FROM sqlite_master WHERE type = 'trigger'"
         ).fetchall():
             connection.execute(f"DROP TRIGGER {quote_name(trigger)}")
         left = []
         connection.execute("BEGIN")
-        for name, kind, is_without_rowid in tables:
-            if kind != "table" or is_without_rowid or not _shuffle_table(connection, name, seed):
-                left.append(name)
+        for table in _list_tables(connection):
+            if table.rowid is None or not _shuffle_table(connection, table, seed):
+                left.append(table.name)
         connection.execute("COMMIT")
     finally:
         connection.close()
     return tuple(left)
 
 
-def _shuffle_table(connection: sqlite3.Connection, table: str, seed: int) -> bool:
-    """Give the rows of a table new rowids, or say that it cannot be done."""
+class _StoredTable(NamedTuple):
+    """A table, and the name by which its rowid can be changed; None where that is no free place."""
+
+    name: str
+    rowid: str | None
+
+
+def _list_tables(connection: sqlite3.Connection) -> list[_StoredTable]:
+    rows = connection.execute(
+        "SELECT name, type, wr FROM pragma_table_list WHERE schema = 'main'"
+        " AND type <> 'view' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
+    ).fetchall()
+    return [
+        _StoredTable(
+            name,
+            None if kind != "table" or is_without_rowid else _find_free_rowid(connection, name),
+        )
+        for name, kind, is_without_rowid in rows
+    ]
+
+
+def _find_free_rowid(connection: sqlite3.Connection, table: str) -> str | None:
     columns = connection.execute(f"PRAGMA table_xinfo({quote_name(table)})").fetchall()
-    taken = {column[1].lower() for column in columns}
-    free = next((name for name in _ROWID_NAMES if name not in taken), None)
     keys = [column for column in columns if column[5]]
-    if free is None or (len(keys) == 1 and keys[0][2].upper() == "INTEGER"):
-        return False
-    salt = f"{seed} {table}".encode()
+    if len(keys) == 1 and keys[0][2].upper() == "INTEGER":
+        return None
+    taken = {column[1].lower() for column in columns}
+    return next((name for name in _ROWID_NAMES if name not in taken), None)
+
+
+def _shuffle_table(connection: sqlite3.Connection, table: _StoredTable, seed: int) -> bool:
+    """Give the rows of a table new rowids, or say that it cannot be done."""
+    salt = f"{seed} {table.name}".encode()
 
     def move(rowid: int) -> int:
         digest = hashlib.blake2b(
@@ -152,10 +205,33 @@ def _shuffle_table(connection: sqlite3.Connection, table: str, seed: int) -> boo
     connection.create_function("move_row", 1, move, deterministic=True)
     connection.execute("SAVEPOINT shuffle")
     try:
-        connection.execute(f"UPDATE {quote_name(table)} SET {free} = move_row({free})")
+        connection.execute(
+            f"UPDATE {quote_name(table.name)} SET {table.rowid} = move_row({table.rowid})"
+        )
     except sqlite3.Error:  # an index on a function or collation that is not there, say
         connection.execute("ROLLBACK TO shuffle")
         return False
     finally:
         connection.execute("RELEASE shuffle")
     return True
+
+
+def _read_moving_names(path: Path) -> tuple[list[str], bool]:
+    """The folded names of the tables that copies would shuffle and of the views, which may read
+    them; and whether there are other tables."""
+    connection = sqlite3.connect(path.absolute().as_uri() + "?mode=ro&immutable=1", uri=True)
+    try:
+        tables = _list_tables(connection)
+        views = connection.execute("SELECT name FROM sqlite_master WHERE type = 'view'").fetchall()
+    finally:
+        connection.close()
+    moving = [table.name for table in tables if table.rowid is not None]
+    return (
+        [_fold(name) for name in (*moving, *(view for (view,) in views))],
+        len(moving) < len(tables),
+    )
+
+
+def _fold(sql: str) -> str:
+    """Text in which a name is found however it is quoted and spelt."""
+    return sql.translate(_QUOTES).lower()
