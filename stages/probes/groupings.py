@@ -11,8 +11,10 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from stages.probes.spellings import has_one_spelling
+from stages.schema import Table, affinity
 from stages.sql.query_rewrites import inline_aliases, to_sql
-from stages.sql.scopes import Resolution, Scope, Scopes, Source
+from stages.sql.scopes import Resolution, Scope, Scopes, Source, rowid_column
 
 _AGGREGATES_WITHOUT_A_CLASS = {"total", "json_group_array", "json_group_object", "string_agg"}
 
@@ -30,8 +32,12 @@ class Grouping:
     has_deciding_column: bool  # one of them stands in HAVING or ORDER BY
 
 
-def read_grouping(select: exp.Select, scopes: Scopes) -> Grouping | None:
-    """How a SELECT groups, or None where it does not aggregate or has no FROM."""
+def read_grouping(select: exp.Select, scopes: Scopes, *, strictly: bool = False) -> Grouping | None:
+    """How a SELECT groups, or None where it does not aggregate or has no FROM.
+
+    A PRIMARY KEY is taken to have no NULL and equal values to be the same, as authors of queries
+    do; not so `strictly`, for proofs: then only what the schema ensures makes a column determined.
+    """
     group = select.args.get("group")
     parts = [*select.expressions]
     parts += [select.args[name] for name in ("having", "order") if select.args.get(name)]
@@ -42,7 +48,7 @@ def read_grouping(select: exp.Select, scopes: Scopes) -> Grouping | None:
         return None
     scope = scopes.scope_of(select)
     keys = [_read_key(key, select, scopes) for key in group.expressions] if group else []
-    known = _determine(select, keys, scopes, scope)
+    known = _determine(select, keys, scopes, scope, strictly)
     columns, stars = [], []
     for part in parts:
         for column in _columns_outside_aggregates(part, keys):
@@ -121,13 +127,13 @@ _Place = tuple[int, str]
 
 
 def _determine(
-    select: exp.Select, keys: list[exp.Expression], scopes: Scopes, scope: Scope
+    select: exp.Select, keys: list[exp.Expression], scopes: Scopes, scope: Scope, strictly: bool
 ) -> set[_Place]:
     """The columns, as (source, name), that have one value in each group by the schema: keys, what
     conditions equate to them or to a constant, and the other columns of a table whose primary or
-    unique NOT NULL key is among them. A NULL in a PRIMARY KEY is not reckoned with."""
+    unique NOT NULL key is among them."""
     known = {place for key in keys if (place := _place(key, scopes, scope))}
-    pairs = list(_equalities(select, scopes, scope))
+    pairs = list(_equalities(select, scopes, scope, strictly))
     size = -1
     while size != len(known):
         size = len(known)
@@ -137,7 +143,7 @@ def _determine(
             elif right in known:
                 known.add(left)
         for source in scope.sources.values():
-            if source.table is not None and _has_known_key(source, known):
+            if source.table is not None and _has_known_key(source, known, strictly):
                 known |= {(id(source), column.name.lower()) for column in source.table.columns}
     return known
 
@@ -150,9 +156,10 @@ def _place(node: exp.Expression, scopes: Scopes, scope: Scope) -> _Place | None:
 
 
 def _equalities(
-    select: exp.Select, scopes: Scopes, scope: Scope
+    select: exp.Select, scopes: Scopes, scope: Scope, strictly: bool
 ) -> Iterator[tuple[_Place | None, _Place]]:
-    """Columns that WHERE or an inner ON equates; None stands for a constant."""
+    """Columns that WHERE or an inner ON equates; None stands for a constant. `strictly`: only those
+    whose equal values are the same, which text and a number that it is compared with are not."""
     joins = select.args.get("joins") or []
     if any(join.side for join in joins):
         joins = []  # an outer join's ON equates nothing in the rows that it fills up with NULL
@@ -164,9 +171,10 @@ def _equalities(
         if isinstance(node, exp.And):
             conditions += [node.this, node.expression]
         elif isinstance(node, exp.EQ):
-            left, right = (
-                _place(side.unnest(), scopes, scope) for side in (node.this, node.expression)
-            )
+            sides = node.this.unnest(), node.expression.unnest()
+            left, right = (_place(side, scopes, scope) for side in sides)
+            if strictly and not _equates_spellings(sides, scopes):
+                continue
             if left is not None and right is not None:
                 yield left, right
             elif left is not None and isinstance(node.expression.unnest(), exp.Literal):
@@ -175,7 +183,14 @@ def _equalities(
                 yield None, right
 
 
-def _has_known_key(source: Source, known: set[_Place]) -> bool:
+def _equates_spellings(sides: tuple[exp.Expression, ...], scopes: Scopes) -> bool:
+    columns = [scopes.resolve(side) for side in sides if isinstance(side, exp.Column)]
+    return all(has_one_spelling(side, scopes) for side in sides) and (
+        len({affinity(found.column.type) == "TEXT" for found in columns}) == 1
+    )
+
+
+def _has_known_key(source: Source, known: set[_Place], strictly: bool) -> bool:
     primary = tuple(
         column.name
         for column in sorted(source.table.columns, key=lambda column: column.primary_key)
@@ -183,10 +198,17 @@ def _has_known_key(source: Source, known: set[_Place]) -> bool:
     )
     for key in source.table.unique_keys:
         columns = [source.table.find_column(name) for name in key]
-        is_key = key == primary or all(column and column.is_not_null for column in columns)
+        is_key = all(column and column.is_not_null for column in columns)
+        if key == primary:
+            is_key = is_key or not strictly or _is_rowid(source.table)
         if is_key and all((id(source), name.lower()) in known for name in key):
             return True
     return False
+
+
+def _is_rowid(table: Table) -> bool:
+    """Whether the primary key is the rowid, which is never NULL; a DESC key is none."""
+    return rowid_column(table) is not None and "desc" not in table.sql.lower()
 
 
 def _is_known(found: Resolution | None, known: set[_Place]) -> bool:

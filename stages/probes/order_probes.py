@@ -7,7 +7,7 @@ the other ship is as right an answer.
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlglot import exp
 
@@ -32,18 +32,39 @@ from stages.sql.scopes import Scopes
 _SHOWN_RUNS = 5
 
 
-def find_order_findings(inspection: Inspection, *, rel_tol: float = 1e-6) -> list[Finding]:
-    """Every tie_at_limit, limit_without_order and order_underdetermined of a query: at most one of
-    the first two for the query itself and one for each subquery, and one of the last."""
+class Order(NamedTuple):
+    """What the probes of order say of a query.
+
+    findings: every tie_at_limit, limit_without_order and order_underdetermined: at most one of the
+        first two for the query itself and one for each subquery, and one of the last.
+    is_settled: no choice among ties was seen in what ORDER BY and LIMIT of the query itself do.
+    """
+
+    findings: list[Finding]
+    is_settled: bool
+
+
+def read_order(inspection: Inspection, *, rel_tol: float = 1e-6) -> Order:
+    """What ORDER BY and LIMIT leave open."""
+    query = unwrap(inspection.tree)
     has_limit = "limit" in inspection.sql.lower()
-    if not has_limit and unwrap(inspection.tree).args.get("order") is None:
-        return []
+    if not has_limit and query.args.get("order") is None:
+        return Order([], is_settled=True)
     scopes = Scopes(inspection.tree, inspection.schema)
     ties = read_ties(inspection, scopes)
     findings = [_find_cut(ties, inspection.rows), _find_open_order(ties, inspection.rows)]
+    if ties is None:
+        is_settled = query.args.get("limit") is None and len(inspection.rows) < 2
+    else:
+        is_settled = not ties.has_open_keys and findings == [None, None]
     if has_limit:
         findings += _find_cuts_in_subqueries(inspection, scopes, rel_tol)
-    return [finding for finding in findings if finding is not None]
+    return Order([finding for finding in findings if finding is not None], is_settled)
+
+
+def find_order_findings(inspection: Inspection, *, rel_tol: float = 1e-6) -> list[Finding]:
+    """The findings alone."""
+    return read_order(inspection, rel_tol=rel_tol).findings
 
 
 def is_order_certain(tree: exp.Expression, findings: list[Finding]) -> bool:

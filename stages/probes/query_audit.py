@@ -13,7 +13,7 @@ from stages.probes.bare_columns import find_bare_column
 from stages.probes.inspection import Finding, Inspection, encode_findings
 from stages.probes.nondeterminism import find_nondeterministic_function
 from stages.probes.numeric_text import find_numeric_text_order
-from stages.probes.order_probes import find_order_findings, is_order_certain
+from stages.probes.order_probes import is_order_certain, read_order
 from stages.probes.row_order import compare_row_orders
 from stages.probes.shuffles import Shuffles
 from stages.probes.soundness_probes import SOUNDNESS_PROBES
@@ -65,15 +65,21 @@ def audit_query(
     is_ordered = has_top_level_order(tree)
     rel_tol = thresholds.rel_tol
     inspection = Inspection(gold_sql, tree, schema, answer_rows(gold_answer), database)
-    order_findings = find_order_findings(inspection, rel_tol=rel_tol)
-    order_matters = is_order_certain(tree, order_findings)
-    row_order = compare_row_orders(inspection, shuffles, is_ordered=order_matters, rel_tol=rel_tol)
+    order = read_order(inspection, rel_tol=rel_tol)
+    order_matters = is_order_certain(tree, order.findings)
+    row_order = compare_row_orders(
+        inspection,
+        shuffles,
+        is_ordered=order_matters,
+        is_settled=order.is_settled,
+        rel_tol=rel_tol,
+    )
     if not row_order.is_repeated:
         finding = find_not_reproducible(inspection, is_ordered=is_ordered, rel_tol=rel_tol)
         if finding is not None:
             return _report([finding], order_matters=is_ordered)
     findings = [
-        *order_findings,
+        *order.findings,
         row_order.finding,
         find_bare_column(inspection, rel_tol=rel_tol),
         find_nondeterministic_function(inspection),

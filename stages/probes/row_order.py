@@ -8,16 +8,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, NamedTuple
 
-from sqlglot import exp
-
 from stages.answers import answers_match, shape_answer
 from stages.guard import QueryError, Row
 from stages.probes.inspection import Finding, Inspection
+from stages.probes.row_independence import has_fixed_rows
 from stages.probes.shuffles import Shuffles
 from stages.probes.ties import show_rows, typed_row
 from stages.reasons import Flag
-from stages.schema import Schema
-from stages.sql.query_parts import members_of_from
+from stages.sql.scopes import Scopes
 
 
 class RowOrder(NamedTuple):
@@ -29,17 +27,26 @@ class RowOrder(NamedTuple):
 
 
 def compare_row_orders(
-    inspection: Inspection, shuffles: Shuffles, *, is_ordered: bool, rel_tol: float = 1e-6
+    inspection: Inspection,
+    shuffles: Shuffles,
+    *,
+    is_ordered: bool,
+    is_settled: bool = False,
+    rel_tol: float = 1e-6,
 ) -> RowOrder:
     """row_order_dependent: a copy of the database with the same rows gives another answer.
 
     `is_ordered` says whether the sequence counts: False where ORDER BY leaves ties that differ,
-    which is order_underdetermined and not this. A copy on which the query runs out of its limits
-    says nothing. `evidence.rows`: "sequence" where only the order of rows differs, else "rows".
+    which is order_underdetermined and not this. `is_settled` says that ORDER BY and LIMIT were seen
+    to leave nothing open: where the rows are then proven to be fixed, nothing is executed. A copy
+    on which the query runs out of its limits says nothing. `evidence.rows`: "sequence" where only
+    the order of rows differs, else "rows".
     """
     is_repeated = False
-    if not is_ordered and not can_depend_on_row_order(inspection.tree, inspection.schema):
-        return RowOrder(None, is_repeated)
+    if is_settled or not is_ordered:
+        scopes = Scopes(inspection.tree, inspection.schema)
+        if has_fixed_rows(inspection.tree, scopes, is_cut_settled=is_settled):
+            return RowOrder(None, is_repeated)
     answer = shape_answer(inspection.rows)
     for name, database in shuffles.storages_for(inspection.sql):
         try:
@@ -66,52 +73,6 @@ def find_row_order_dependent(
 ) -> Finding | None:
     """The finding alone."""
     return compare_row_orders(inspection, shuffles, is_ordered=is_ordered, rel_tol=rel_tol).finding
-
-
-_PLAIN_AGGREGATES = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max)
-_RISKS = (
-    exp.SetOperation,
-    exp.Limit,
-    exp.Group,
-    exp.Having,
-    exp.Distinct,
-    exp.Window,
-    exp.Anonymous,
-    exp.Collate,
-    exp.Values,
-)
-_ROWID_NAMES = {"rowid", "oid", "_rowid_"}
-
-
-def can_depend_on_row_order(tree: exp.Expression, schema: Schema) -> bool:
-    """Whether the rows of an answer, in whatever sequence, may change with the storage.
-
-    False for one SELECT over base tables that returns each row by itself, or nothing but counts,
-    sums, means and extremes of all: such an answer is the same however rows are stored. True for
-    whatever is not so plain."""
-    if not isinstance(tree, exp.Select) or tree.args.get("with_") is not None:
-        return True
-    for member in members_of_from(tree):
-        table = schema.find_table(member.name) if isinstance(member, exp.Table) else None
-        if table is None or table.is_view or "collate" in table.sql.lower():
-            return True
-    has_aggregate = has_bare_column = False
-    for node in tree.walk():
-        if isinstance(node, _RISKS) or (isinstance(node, exp.Select) and node is not tree):
-            return True
-        if isinstance(node, exp.AggFunc):
-            if not isinstance(node, _PLAIN_AGGREGATES):
-                return True
-            has_aggregate = True
-        elif isinstance(node, exp.Column):
-            if node.name.lower() in _ROWID_NAMES:
-                return True
-            has_bare_column = has_bare_column or (
-                node.find_ancestor(exp.AggFunc, exp.Where, exp.Join, exp.Select) is tree
-            )
-        elif isinstance(node, exp.Star):
-            has_bare_column = has_bare_column or not isinstance(node.parent, exp.Count)
-    return has_aggregate and has_bare_column
 
 
 def _show_difference(rows: list[Row], other: list[Row]) -> dict[str, Any]:

@@ -11,11 +11,13 @@ finding such queries (PRAGMA reverse_unordered_selects).
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
@@ -45,7 +47,7 @@ class Shuffles:
     ...     [name for name, _ in shuffles.storages_for("SELECT name FROM ship LIMIT 1")]
     ['seed 1', 'seed 2', 'reversed']
 
-    Copies are made when the first query needs them.
+    Copies are made, and their tables shuffled, when a query first needs them.
 
     skipped: why there are no shuffled copies, or ''.
 
@@ -69,18 +71,17 @@ class Shuffles:
         self._seeds = seeds
         self._folder = folder
         self._copies_folder: tempfile.TemporaryDirectory[str] | None = None
-        self._copies: list[Storage] | None = None
+        self._copies: list[ShuffledCopy] | None = None
         self._reversed: GuardedDatabase | None = None
+        self._tables = Tables((), (), False)
         with GuardedDatabase(path, limits):
             pass  # is it a database at all?
-        self._moving_names: list[str] = []
-        self._has_fixed_tables = False
         size = path.stat().st_size
         if size > max_bytes:
             self.skipped = f"{size} bytes, more than {max_bytes}"
             return
         try:
-            self._moving_names, self._has_fixed_tables = _read_moving_names(path)
+            self._tables = read_tables(path)
         except sqlite3.OperationalError as error:
             self.skipped = str(error)
 
@@ -90,33 +91,30 @@ class Shuffles:
         A query that names no table whose rows move, and no view, would meet in the copies what it
         meets in the database itself: it gets none of them.
         """
-        if not self.skipped and self._names_moving_table(sql):
-            if self._copies is None:
-                self._copies = self._make_copies()
-            yield from self._copies
-        if self.skipped or self._has_fixed_tables:
+        has_fixed_tables = self._tables.has_fixed
+        named = self._tables.find_named(sql)
+        if named and not self.skipped:
+            for copy in self._make_copies():
+                unmoved = copy.shuffle(named)
+                has_fixed_tables = has_fixed_tables or bool(unmoved)
+                yield f"seed {copy.seed}", copy.database
+        if self.skipped or has_fixed_tables:
             if self._reversed is None:
                 self._reversed = ReversedDatabase(self._path, self._limits)
             yield "reversed", self._reversed
 
-    def _names_moving_table(self, sql: str) -> bool:
-        """Whether the name of one stands anywhere in the text, if only as a part of a word."""
-        text = _fold(sql)
-        return any(name in text for name in self._moving_names)
-
-    def _make_copies(self) -> list[Storage]:
-        self._copies_folder = tempfile.TemporaryDirectory(prefix="shuffles-", dir=self._folder)
-        copies: list[Storage] = []
-        for seed in self._seeds:
-            copy = Path(self._copies_folder.name) / f"{seed}.sqlite"
+    def _make_copies(self) -> list[ShuffledCopy]:
+        if self._copies is None:
+            self._copies = []
+            self._copies_folder = tempfile.TemporaryDirectory(prefix="shuffles-", dir=self._folder)
+            folder = Path(self._copies_folder.name)
             try:
-                unshuffled = copy_shuffled(self._path, copy, seed=seed)
+                for seed in self._seeds:
+                    target = folder / f"{seed}.sqlite"
+                    self._copies.append(ShuffledCopy(self._path, target, seed, self._limits))
             except sqlite3.OperationalError as error:
                 self.skipped = str(error)
-                break
-            self._has_fixed_tables = bool(unshuffled)
-            copies.append((f"seed {seed}", GuardedDatabase(copy, self._limits)))
-        return copies
+        return self._copies
 
     def __enter__(self) -> Shuffles:
         return self
@@ -128,62 +126,113 @@ class Shuffles:
 
     def close(self) -> None:
         """Close the copies and remove them."""
-        for _, database in self._copies or ():
-            database.close()
+        for copy in self._copies or ():
+            copy.close()
         if self._reversed is not None:
             self._reversed.close()
         if self._copies_folder is not None:
             self._copies_folder.cleanup()
 
 
-def copy_shuffled(path: Path, target: Path, *, seed: int) -> tuple[str, ...]:
-    """Copy a database and give every row a new rowid, where that is nothing but its place; the
-    names of the tables that this leaves in order."""
-    shutil.copyfile(path, target)
-    target.chmod(0o600)
-    connection = sqlite3.connect(target, isolation_level=None)
-    try:
-        for pragma in ("journal_mode = DELETE", "journal_mode = OFF", "synchronous = OFF"):
-            connection.execute(f"PRAGMA {pragma}").fetchall()
-        connection.execute("PRAGMA ignore_check_constraints = ON")
-        connection.execute("PRAGMA foreign_keys = OFF")
-        for (trigger,) in connection.execute(
-            "SELECT name FROM sqlite_master WHERE type = 'trigger'"
-        ).fetchall():
-            connection.execute(f"DROP TRIGGER {quote_name(trigger)}")
-        left = []
-        connection.execute("BEGIN")
-        for table in _list_tables(connection):
-            if table.rowid is None or not _shuffle_table(connection, table, seed):
-                left.append(table.name)
-        connection.execute("COMMIT")
-    finally:
-        connection.close()
-    return tuple(left)
+class ShuffledCopy:
+    """A copy of a database; tables that are shuffled have a new rowid in every row."""
+
+    def __init__(self, path: Path, target: Path, seed: int, limits: Limits | None = None) -> None:
+        self.seed = seed
+        self._target = target
+        self._limits = limits
+        self._database: GuardedDatabase | None = None
+        self._is_moved: dict[str, bool] = {}  # by table, once it was tried
+        shutil.copyfile(path, target)
+        target.chmod(0o600)
+        with self._change() as connection:
+            for (trigger,) in connection.execute(
+                "SELECT name FROM sqlite_master WHERE type = 'trigger'"
+            ).fetchall():
+                connection.execute(f"DROP TRIGGER {quote_name(trigger)}")
+
+    @property
+    def database(self) -> GuardedDatabase:
+        """The copy as it is now."""
+        if self._database is None:
+            self._database = GuardedDatabase(self._target, self._limits)
+        return self._database
+
+    def shuffle(self, tables: Iterable[Movable]) -> list[str]:
+        """Shuffle those tables that are not yet; the names of those that cannot be."""
+        tables = list(tables)
+        new = [table for table in tables if table.name not in self._is_moved]
+        if new:
+            self.close()
+            with self._change() as connection:
+                for table in new:
+                    self._is_moved[table.name] = _shuffle_table(connection, table, self.seed)
+        return [table.name for table in tables if not self._is_moved[table.name]]
+
+    def close(self) -> None:
+        """Close the copy; the file stays."""
+        if self._database is not None:
+            self._database.close()
+            self._database = None
+
+    @contextlib.contextmanager
+    def _change(self) -> Iterator[sqlite3.Connection]:
+        """One transaction that writes, past whatever the database itself would forbid."""
+        with closing(sqlite3.connect(self._target, isolation_level=None)) as connection:
+            for pragma in ("journal_mode = DELETE", "journal_mode = OFF", "synchronous = OFF"):
+                connection.execute(f"PRAGMA {pragma}").fetchall()
+            connection.execute("PRAGMA ignore_check_constraints = ON")
+            connection.execute("PRAGMA foreign_keys = OFF")
+            connection.execute("BEGIN")
+            yield connection
+            connection.execute("COMMIT")
 
 
-class _StoredTable(NamedTuple):
-    """A table, and the name by which its rowid can be changed; None where that is no free place."""
+class Movable(NamedTuple):
+    """A table whose rowid is nothing but a row's place, and the name by which it can be changed."""
 
     name: str
-    rowid: str | None
+    rowid: str
 
 
-def _list_tables(connection: sqlite3.Connection) -> list[_StoredTable]:
-    rows = connection.execute(
-        "SELECT name, type, wr FROM pragma_table_list WHERE schema = 'main'"
-        " AND type <> 'view' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
-    ).fetchall()
-    return [
-        _StoredTable(
-            name,
-            None if kind != "table" or is_without_rowid else _find_free_rowid(connection, name),
-        )
-        for name, kind, is_without_rowid in rows
-    ]
+class Tables(NamedTuple):
+    """The tables of a database that copies shuffle, the names of its views (which may read them),
+    and whether it has other tables."""
+
+    movable: tuple[Movable, ...]
+    views: tuple[str, ...]
+    has_fixed: bool
+
+    def find_named(self, sql: str) -> list[Movable]:
+        """The tables that a query may read: those whose name stands anywhere in its text, if only
+        as a part of a word; all of them, where that of a view does."""
+        text = _fold(sql)
+        if any(_fold(view) in text for view in self.views):
+            return list(self.movable)
+        return [table for table in self.movable if _fold(table.name) in text]
+
+
+def read_tables(path: Path) -> Tables:
+    """What can be shuffled in a database, without opening it to write."""
+    uri = path.absolute().as_uri() + "?mode=ro&immutable=1"
+    with closing(sqlite3.connect(uri, uri=True)) as connection:
+        rows = connection.execute(
+            "SELECT name, type, wr FROM pragma_table_list WHERE schema = 'main'"
+            " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
+        ).fetchall()
+        views = tuple(name for name, kind, _ in rows if kind == "view")
+        movable = [
+            Movable(name, rowid)
+            for name, kind, is_without_rowid in rows
+            if kind == "table"
+            and not is_without_rowid
+            and (rowid := _find_free_rowid(connection, name))
+        ]
+    return Tables(tuple(movable), views, len(movable) + len(views) < len(rows))
 
 
 def _find_free_rowid(connection: sqlite3.Connection, table: str) -> str | None:
+    """A name of the rowid that no column has; None where the rowid is a column of its own."""
     columns = connection.execute(f"PRAGMA table_xinfo({quote_name(table)})").fetchall()
     keys = [column for column in columns if column[5]]
     if len(keys) == 1 and keys[0][2].upper() == "INTEGER":
@@ -192,7 +241,7 @@ def _find_free_rowid(connection: sqlite3.Connection, table: str) -> str | None:
     return next((name for name in _ROWID_NAMES if name not in taken), None)
 
 
-def _shuffle_table(connection: sqlite3.Connection, table: _StoredTable, seed: int) -> bool:
+def _shuffle_table(connection: sqlite3.Connection, table: Movable, seed: int) -> bool:
     """Give the rows of a table new rowids, or say that it cannot be done."""
     salt = f"{seed} {table.name}".encode()
 
@@ -214,22 +263,6 @@ def _shuffle_table(connection: sqlite3.Connection, table: _StoredTable, seed: in
     finally:
         connection.execute("RELEASE shuffle")
     return True
-
-
-def _read_moving_names(path: Path) -> tuple[list[str], bool]:
-    """The folded names of the tables that copies would shuffle and of the views, which may read
-    them; and whether there are other tables."""
-    connection = sqlite3.connect(path.absolute().as_uri() + "?mode=ro&immutable=1", uri=True)
-    try:
-        tables = _list_tables(connection)
-        views = connection.execute("SELECT name FROM sqlite_master WHERE type = 'view'").fetchall()
-    finally:
-        connection.close()
-    moving = [table.name for table in tables if table.rowid is not None]
-    return (
-        [_fold(name) for name in (*moving, *(view for (view,) in views))],
-        len(moving) < len(tables),
-    )
 
 
 def _fold(sql: str) -> str:

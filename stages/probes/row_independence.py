@@ -1,0 +1,147 @@
+"""Row independence: proofs, from a query's text and schema, that its rows cannot depend on storage.
+
+`SELECT kind, count(*) FROM ship GROUP BY kind` has the same rows however those of ship are stored;
+`SELECT kind, name FROM ship GROUP BY kind` need not. Whatever is not plain enough for a proof may
+depend: such a query is executed on other storages to see.
+
+Three things are watched throughout. Equal values may be spelt differently (1 and 1.0; 'a' and 'A'
+under NOCASE), and which of them stands for a group is open. A sum or mean of floats has other last
+digits in another order, which is no other answer, but decides comparisons. And a query that returns
+several rows where one is taken, as a scalar subquery or LIMIT does, takes whichever comes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from stages.probes.groupings import read_grouping
+from stages.probes.spellings import column_has_one_spelling, has_one_spelling
+from stages.sql.query_parts import members_of_from, selects_of
+from stages.sql.query_rewrites import unwrap
+from stages.sql.scopes import Output, Scopes
+
+_PLAIN_AGGREGATES = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max)
+_ROUNDED = (exp.Sum, exp.Avg)
+_NOT_PLAIN = (exp.With, exp.Values, exp.Window, exp.Filter, exp.Anonymous, exp.Collate)
+_ROWID_NAMES = {"rowid", "oid", "_rowid_"}
+
+
+def has_fixed_rows(tree: exp.Expression, scopes: Scopes, *, is_cut_settled: bool = False) -> bool:
+    """Whether the rows of a query, in whatever sequence, are proven to be the same however its
+    tables are stored.
+
+    `is_cut_settled` says that its own LIMIT, if it has one, was seen to cut through no tie.
+    """
+    return all(map(_is_plain, tree.walk())) and _is_fixed(
+        unwrap(tree), scopes, is_cut_settled=is_cut_settled
+    )
+
+
+def _is_plain(node: exp.Expression) -> bool:
+    if isinstance(node, exp.AggFunc):
+        is_known = isinstance(node, _PLAIN_AGGREGATES) and not node.expressions
+        return is_known and (isinstance(node, exp.Count) or not isinstance(node.this, exp.Distinct))
+    if isinstance(node, exp.Column):
+        return node.name.lower() not in _ROWID_NAMES
+    if isinstance(node, exp.Join):
+        return node.side not in ("RIGHT", "FULL")  # USING then takes values from either side
+    return not isinstance(node, _NOT_PLAIN)
+
+
+def _is_fixed(query: exp.Expression, scopes: Scopes, *, is_cut_settled: bool = False) -> bool:
+    if query.args.get("limit") is not None and not is_cut_settled:
+        return False
+    if isinstance(query, exp.SetOperation):
+        return all(_is_fixed(side, scopes) for side in (query.this, query.expression)) and all(
+            _has_sharp_rows(select, scopes) for select in selects_of(query)
+        )
+    if not isinstance(query, exp.Select):
+        return False
+    return (
+        _reads_tables_alone(query, scopes)
+        and not any(
+            _has_rounded(query.args[name]) for name in ("having", "order") if query.args.get(name)
+        )
+        and all(_is_steady(nested, query, scopes) for nested in _nested_queries(query))
+        and _has_steady_extremes(query, scopes)
+        and _has_fixed_groups(query, scopes)
+        and (query.args.get("distinct") is None or _has_sharp_rows(query, scopes))
+    )
+
+
+def _reads_tables_alone(select: exp.Select, scopes: Scopes) -> bool:
+    """Whether FROM holds base tables and nothing else, whose texts are equal only if the same."""
+    for member in members_of_from(select):
+        table = scopes.schema.find_table(member.name) if isinstance(member, exp.Table) else None
+        if table is None or table.is_view or "collate" in table.sql.lower():
+            return False
+    return True
+
+
+def _has_sharp_rows(select: exp.Select, scopes: Scopes) -> bool:
+    """Whether rows that are equal to SQLite are the same to us: nothing is lost where it keeps one
+    of them."""
+    outputs = scopes.outputs(select)
+    return bool(outputs) and all(_is_sharp(output, scopes) for output in outputs)
+
+
+def _is_sharp(output: Output, scopes: Scopes) -> bool:
+    if output.expression is not None:
+        return has_one_spelling(output.expression, scopes)
+    found = output.resolution  # of a `*`
+    return bool(found and found.column and column_has_one_spelling(found.column))
+
+
+def _has_fixed_groups(select: exp.Select, scopes: Scopes) -> bool:
+    grouping = read_grouping(select, scopes, strictly=True)
+    if grouping is None:
+        return True
+    is_determined = not grouping.columns and not grouping.stars
+    return is_determined and all(has_one_spelling(key, scopes) for key in grouping.keys)
+
+
+def _has_steady_extremes(select: exp.Select, scopes: Scopes) -> bool:
+    return all(
+        has_one_spelling(extreme.this, scopes) for extreme in select.find_all(exp.Min, exp.Max)
+    )
+
+
+def _has_rounded(node: exp.Expression) -> bool:
+    return node.find(*_ROUNDED) is not None
+
+
+def _nested_queries(select: exp.Select) -> Iterator[exp.Query]:
+    """The queries that stand in a SELECT, without those that stand in them."""
+    waiting = list(select.iter_expressions())
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, exp.Select | exp.SetOperation):
+            yield node
+        else:
+            waiting += node.iter_expressions()
+
+
+def _is_steady(query: exp.Query, select: exp.Select, scopes: Scopes) -> bool:
+    """Whether a subquery says the same of each row that a SELECT reads, however tables are stored:
+    a set to be in, whether there is a row, or one count or extreme."""
+    operand: exp.Expression = query
+    while isinstance(operand.parent, exp.Subquery | exp.Paren):
+        operand = operand.parent
+    user = operand.parent
+    place = user if isinstance(user, exp.Where) else user.find_ancestor(exp.Where, exp.Select)
+    if not isinstance(place, exp.Where) or not _is_fixed(query, scopes):
+        return False
+    if isinstance(user, exp.Exists):
+        return True
+    if any(map(_has_rounded, query.selects)):
+        return False
+    if isinstance(user, exp.In) and operand.arg_key == "query":
+        return True
+    return (
+        isinstance(query, exp.Select)
+        and query.args.get("group") is None
+        and len(query.selects) == 1
+        and isinstance(query.selects[0].unalias(), exp.Count | exp.Min | exp.Max)
+    )

@@ -1,0 +1,124 @@
+"""Proofs that rows are the same however tables are stored, and the queries that get none."""
+
+import pytest
+from sqlglot import parse_one
+
+from stages.probes.row_independence import has_fixed_rows
+from stages.probes.row_order import find_row_order_dependent
+from stages.probes.shuffles import Shuffles
+from stages.sql.scopes import Scopes
+from tests.probe_world import ProbeWorld
+
+# Rows that tell: 1 and 1.0, 'a' and 'A', NULL in a key, floats whose sums differ by order.
+WORLD = """
+CREATE TABLE ship (id INTEGER PRIMARY KEY, code TEXT NOT NULL UNIQUE, harbour INT, weight REAL);
+INSERT INTO ship VALUES (1, 'a', 1, 0.1), (2, 'b', 1, 0.2), (3, 'c', 2, 0.3), (4, 'd', NULL, 1e16);
+CREATE TABLE harbour (id INT PRIMARY KEY, name TEXT, depth INT, number TEXT);
+INSERT INTO harbour VALUES
+    (1, 'Sun', 5, '1'), (2, 'Tern', 5, '01'), (NULL, 'Gull', 7, '1.0'), (NULL, 'Rook', 9, '2');
+CREATE TABLE loose (value, kind INT);
+INSERT INTO loose VALUES (1, 1), (1.0, 1), (1, 1), (1.0, 1), (2, 2), (2.0, 2);
+CREATE TABLE folded (label TEXT COLLATE NOCASE, kind INT);
+INSERT INTO folded VALUES ('a', 1), ('A', 1), ('a', 2), ('A', 2), ('b', 2), ('B', 2);
+CREATE VIEW seen AS SELECT * FROM harbour;
+"""
+
+FIXED = [
+    "SELECT code FROM ship WHERE weight > 3 ORDER BY weight",
+    "SELECT count(*), max(weight), avg(weight), sum(weight) FROM ship",
+    "SELECT a.code FROM ship a JOIN harbour b ON a.harbour = b.id",
+    "SELECT a.code, b.name FROM ship a LEFT JOIN harbour b ON a.harbour = b.id",
+    "SELECT harbour, count(*), avg(weight) FROM ship GROUP BY harbour HAVING count(*) > 1",
+    "SELECT harbour AS h, count(DISTINCT code) FROM ship GROUP BY 1 ORDER BY count(*), h",
+    "SELECT code, count(*) FROM ship GROUP BY id",
+    "SELECT id, harbour, count(*) FROM ship GROUP BY code",
+    "SELECT a.code, max(b.depth) FROM ship a JOIN harbour b ON a.id = b.id GROUP BY b.id",
+    "SELECT depth, count(*) FROM harbour WHERE depth = 5",
+    "SELECT DISTINCT depth, name FROM harbour",
+    "SELECT DISTINCT * FROM harbour",
+    "SELECT count(DISTINCT value) FROM loose",
+    "SELECT id FROM ship INTERSECT SELECT harbour FROM ship",
+    "SELECT name FROM harbour UNION SELECT code FROM ship EXCEPT SELECT number FROM harbour",
+    "SELECT name FROM harbour WHERE id IN (SELECT harbour FROM ship WHERE weight > 0.1)",
+    "SELECT name FROM harbour WHERE id NOT IN (SELECT harbour FROM ship GROUP BY harbour)",
+    "SELECT name FROM harbour h WHERE EXISTS (SELECT 1 FROM ship WHERE harbour = h.id)",
+    "SELECT name FROM harbour WHERE depth = (SELECT max(depth) FROM harbour)",
+    "SELECT name FROM harbour h WHERE depth > (SELECT count(*) FROM ship WHERE harbour = h.id)",
+]
+OPEN = [
+    # several rows where one is taken
+    "SELECT code FROM ship LIMIT 1",
+    "SELECT code FROM ship ORDER BY weight LIMIT 1",
+    "SELECT name FROM harbour WHERE id = (SELECT harbour FROM ship WHERE weight > 0.1)",
+    "SELECT name FROM harbour WHERE id IN (SELECT harbour FROM ship LIMIT 1)",
+    "SELECT (SELECT name FROM harbour), count(*) FROM ship",
+    "SELECT name FROM harbour WHERE (SELECT code FROM ship) IN (SELECT code FROM ship)",
+    # columns that no group determines
+    "SELECT code, count(*) FROM ship",
+    "SELECT code, max(weight) FROM ship",
+    "SELECT *, count(*) FROM ship GROUP BY harbour",
+    "SELECT harbour, code FROM ship GROUP BY harbour",
+    "SELECT harbour, max(weight, id) FROM ship GROUP BY harbour",
+    "SELECT harbour FROM ship GROUP BY harbour ORDER BY code",
+    "SELECT harbour FROM ship GROUP BY harbour HAVING weight > 0.1",
+    "SELECT name, count(*) FROM harbour GROUP BY id",  # NULL twice in its key
+    "SELECT b.name, b.number FROM ship a JOIN harbour b ON a.id = b.number GROUP BY a.id",
+    "SELECT a.code, count(*) FROM ship a LEFT JOIN harbour b ON a.id = b.id GROUP BY b.id",
+    "SELECT count(*), (SELECT max(depth) FROM harbour WHERE id = harbour) FROM ship",
+    # equal values of several spellings
+    "SELECT value, count(*) FROM loose GROUP BY value",
+    "SELECT DISTINCT value FROM loose",
+    "SELECT max(value) FROM loose",
+    "SELECT value FROM loose UNION SELECT id FROM ship",
+    "SELECT DISTINCT label FROM folded",
+    "SELECT kind, min(label) FROM folded GROUP BY kind",
+    "SELECT name COLLATE NOCASE FROM harbour GROUP BY name COLLATE NOCASE",
+    "SELECT DISTINCT weight + 0 FROM ship",
+    # sums of floats that decide
+    "SELECT harbour FROM ship GROUP BY harbour HAVING sum(weight) > 0.3",
+    "SELECT harbour FROM ship GROUP BY harbour ORDER BY avg(weight)",
+    "SELECT code FROM ship WHERE weight > (SELECT avg(weight) FROM ship)",
+    "SELECT code FROM ship WHERE weight IN (SELECT sum(weight) FROM ship GROUP BY harbour)",
+    "SELECT DISTINCT sum(weight) FROM ship GROUP BY harbour",
+    # what is not looked into
+    "SELECT rowid FROM harbour",
+    "SELECT name FROM seen",
+    "SELECT group_concat(code) FROM ship",
+    "SELECT count(*) FILTER (WHERE id > 1) FROM ship",
+    "SELECT code, rank() OVER (ORDER BY weight) FROM ship",
+    "WITH c AS (SELECT code FROM ship) SELECT code FROM c",
+    "SELECT code FROM (SELECT code FROM ship)",
+    "SELECT a.id FROM ship a FULL JOIN harbour b USING (id)",
+]
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    with ProbeWorld(tmp_path_factory.mktemp("proofs"), WORLD) as opened:
+        yield opened
+
+
+def is_proven(world, sql, **options):
+    tree = parse_one(sql, read="sqlite")
+    return has_fixed_rows(tree, Scopes(tree, world.schema), **options)
+
+
+@pytest.mark.parametrize("sql", FIXED)
+def test_proven_query_has_the_same_rows_on_every_storage(world, sql):
+    assert is_proven(world, sql)
+    with Shuffles(world.database.path, seeds=range(8)) as shuffles:
+        assert (
+            world.find(find_row_order_dependent, sql, shuffles=shuffles, is_ordered=False) is None
+        )
+
+
+@pytest.mark.parametrize("sql", OPEN)
+def test_query_that_may_depend_gets_no_proof(world, sql):
+    assert not is_proven(world, sql)
+
+
+def test_limit_that_cuts_no_tie_is_proven(world):
+    sql = "SELECT harbour FROM ship GROUP BY harbour ORDER BY count(*) DESC LIMIT 1"
+    assert is_proven(world, sql, is_cut_settled=True)
+    nested = f"SELECT name FROM harbour WHERE id IN ({sql})"
+    assert not is_proven(world, nested, is_cut_settled=True)  # only the outermost was looked at
