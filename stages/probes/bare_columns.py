@@ -20,7 +20,7 @@ from stages.probes.groupings import Grouping, read_grouping
 from stages.probes.inspection import Finding, Inspection
 from stages.reasons import Flag
 from stages.sql.query_parts import find_with
-from stages.sql.query_rewrites import copy_with, to_sql, unwrap
+from stages.sql.query_rewrites import copy_with, is_same_statement, to_sql, unwrap
 from stages.sql.scopes import Scopes
 
 _SHOWN_TEXT = 200
@@ -39,8 +39,10 @@ def find_bare_column(inspection: Inspection, *, rel_tol: float = 1e-6) -> Findin
             mixed = _find_mixed_groups(inspection, grouping, bare)
             if not mixed:
                 continue
+            if not _is_other_choice_seen(inspection, grouping, scopes, rel_tol):
+                continue
             shown = _find_shown_groups(inspection, grouping, mixed)
-            if _is_seen(inspection, grouping, scopes, shown, rel_tol):
+            if shown or grouping.extreme is None or grouping.has_deciding_column:
                 return Finding(Flag.BARE_COLUMN, _describe((shown or mixed)[0], grouping, bare))
         except QueryError:
             continue
@@ -146,26 +148,25 @@ def _cut(value: Any) -> Any:
 
 # What can be seen in the answer
 
-_CHOICES = ("min({0})", "max({0})", "CASE WHEN count({0}) = count(*) THEN min({0}) END")
+# Greatest first: SQLite keeps the first value that it reads, as a rule, which often is the least.
+_CHOICES = ("max({0})", "min({0})", "CASE WHEN count({0}) = count(*) THEN min({0}) END")
 
 
-def _is_seen(
-    inspection: Inspection,
-    grouping: Grouping,
-    scopes: Scopes,
-    shown: list[Row],
-    rel_tol: float,
+def _is_other_choice_seen(
+    inspection: Inspection, grouping: Grouping, scopes: Scopes, rel_tol: float
 ) -> bool:
     """Whether another choice of values changes the answer. With min() or max() no other choice can
     be written in SQL: then it is enough that a mixed group is shown, or that the choice decides
     which groups are."""
     if grouping.extreme is not None:
-        return bool(shown) or grouping.has_deciding_column
+        return True
     answer = shape_answer(inspection.rows)
 
     def is_same(choice: str | None) -> bool:
-        copy = _choose(inspection, grouping, scopes, choice)
-        other = shape_answer(inspection.database.execute(to_sql(copy)))
+        sql = to_sql(_choose(inspection, grouping, scopes, choice))
+        if is_same_statement(sql, inspection.sql):
+            return True
+        other = shape_answer(inspection.database.execute(sql))
         return answers_match(answer, other, ordered=False, rel_tol=rel_tol)
 
     # The last term: nothing can be concluded where the rewriting itself changes the answer.

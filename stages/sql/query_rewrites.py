@@ -8,14 +8,35 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sqlglot import exp
+from sqlglot import exp, tokenize
+from sqlglot.tokens import TokenType
 
 from stages.sql.scopes import Scopes
+
+_EXACT = {TokenType.STRING, TokenType.IDENTIFIER}
 
 
 def to_sql(tree: exp.Expression) -> str:
     """The text of a tree in SQLite's dialect."""
     return tree.sql(dialect="sqlite")
+
+
+def is_same_statement(left: str, right: str) -> bool:
+    """Whether two statements are the same but for spaces, comments and the case of words.
+
+    >>> is_same_statement("select  max(a) from t", "SELECT MAX(a) FROM t")
+    True
+    >>> is_same_statement("SELECT a FROM t WHERE b = 'x'", "SELECT a FROM t WHERE b = 'X'")
+    False
+    """
+    return _list_words(left) == _list_words(right)
+
+
+def _list_words(sql: str) -> list[tuple[TokenType, str]]:
+    return [
+        (token.token_type, token.text if token.token_type in _EXACT else token.text.upper())
+        for token in tokenize(sql, read="sqlite")
+    ]
 
 
 def copy_with(
