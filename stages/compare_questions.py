@@ -16,7 +16,7 @@ from typing import Any
 from stages.dossier import Answered, read_answered, read_curated_exclusion
 from stages.log import list_counts, start_log
 from stages.params import read_params
-from stages.probes.inspection import Finding, encode_findings
+from stages.probes.findings import Finding, encode_findings
 from stages.probes.schema_twins import SchemaPrint, find_schema_twins, print_schema
 from stages.probes.set_probes import Findings, find_across_splits, find_in_database
 from stages.probes.set_records import SetRecord, make_set_record

@@ -6,7 +6,8 @@ from pathlib import Path
 from sqlglot import parse_one
 
 from stages.guard import GuardedDatabase
-from stages.probes.inspection import Finding, Inspection
+from stages.probes.findings import Finding
+from stages.probes.inspection import Inspection
 from stages.schema import Schema, read_schema
 
 

@@ -100,7 +100,7 @@ def world(tmp_path_factory):
 
 def is_proven(world, sql, **options):
     tree = parse_one(sql, read="sqlite")
-    return has_fixed_rows(tree, Scopes(tree, world.schema), **options)
+    return has_fixed_rows(Scopes(tree, world.schema), **options)
 
 
 @pytest.mark.parametrize("sql", FIXED)

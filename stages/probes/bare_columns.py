@@ -16,8 +16,9 @@ from sqlglot import exp
 
 from stages.answers import answers_match, shape_answer
 from stages.guard import QueryError, Row
+from stages.probes.findings import Finding
 from stages.probes.groupings import Grouping, read_grouping
-from stages.probes.inspection import Finding, Inspection
+from stages.probes.inspection import Inspection
 from stages.reasons import Flag
 from stages.sql.query_parts import find_with
 from stages.sql.query_rewrites import copy_with, is_same_statement, to_sql, unwrap
@@ -29,8 +30,8 @@ _SHOWN_TEXT = 200
 def find_bare_column(inspection: Inspection, *, rel_tol: float = 1e-6) -> Finding | None:
     """bare_column: a column that is neither aggregated nor determined by GROUP BY, holds several
     values in some group, and changes the answer with the choice among them."""
-    scopes = Scopes(inspection.tree, inspection.schema)
-    for select in inspection.tree.find_all(exp.Select):
+    scopes = inspection.scopes
+    for select in scopes.find_all(exp.Select):
         grouping = read_grouping(select, scopes)
         if grouping is None or not (grouping.columns or grouping.stars):
             continue

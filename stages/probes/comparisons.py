@@ -16,7 +16,7 @@ from stages.probes.column_values import ColumnValues
 from stages.probes.inspection import Inspection
 from stages.schema import Column, Table
 from stages.sql.query_parts import find_cte
-from stages.sql.scopes import Resolution, Scopes
+from stages.sql.scopes import Resolution
 
 _OPERATORS: dict[type[exp.Expression], str] = {
     exp.EQ: "=",
@@ -59,7 +59,7 @@ class Reading:
 
     def __init__(self, inspection: Inspection) -> None:
         self.inspection = inspection
-        self.scopes = Scopes(inspection.tree, inspection.schema)
+        self.scopes = inspection.scopes
         self.values = ColumnValues(inspection.database)
         self._comparisons: list[Comparison] | None = None
 
@@ -75,7 +75,7 @@ class Reading:
         """The tables and views that the query names anywhere, once each, by name."""
         schema = self.inspection.schema
         found: dict[str, Table] = {}
-        for node in self.inspection.tree.find_all(exp.Table):
+        for node in self.scopes.find_all(exp.Table):
             table = schema.find_table(node.name)
             if table is not None and (node.args.get("db") or find_cte(node, node.name) is None):
                 found[table.name] = table
@@ -125,7 +125,7 @@ class Reading:
         return expression.sql("sqlite")
 
     def _read_comparisons(self) -> Iterator[Comparison]:
-        for node in self.inspection.tree.find_all(*_PREDICATES):
+        for node in self.scopes.find_all(*_PREDICATES):
             if node.this is None:  # CASE WHEN, whose conditions come by themselves
                 continue
             left = node.this.unnest()

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 from sqlglot import exp
 
 from stages.probes.comparisons import PATTERNS, RANGES, Comparison, Reading, quote_text, read_query
-from stages.probes.inspection import Finding, Inspection
+from stages.probes.findings import Finding
+from stages.probes.inspection import Inspection
 from stages.reasons import Flag
 from stages.schema import quote_name
 

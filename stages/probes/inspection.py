@@ -1,41 +1,28 @@
-"""Inspection of one question: what a probe may look at, and what it finds."""
+"""Inspection of one question: what a probe may look at."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+
+from sqlglot import exp
 
 from stages.guard import GuardedDatabase, Row
-from stages.reasons import Flag
 from stages.schema import Schema
-
-if TYPE_CHECKING:  # a stage that only encodes findings parses nothing
-    from sqlglot import exp
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """A flag, and evidence that a person can check: a JSON object with stable keys."""
-
-    code: Flag
-    evidence: dict[str, Any]
+from stages.sql.scopes import Scopes
 
 
 @dataclass(slots=True)
 class Inspection:
     """One gold query that ran: its text and tree (never to be changed: copy it), the schema, the
-    rows that it returned, and the database for evidence, under the same guard."""
+    rows that it returned, the database for evidence, under the same guard, and what its names stand
+    for, worked out once for all probes."""
 
     sql: str
     tree: exp.Expression
     schema: Schema
     rows: list[Row]
     database: GuardedDatabase
+    scopes: Scopes = field(init=False)
 
-
-def encode_findings(findings: Iterable[Finding]) -> list[dict[str, Any]]:
-    """The findings as audit.jsonl has them: {code, evidence}, in the order of the vocabulary."""
-    order = list(Flag)
-    ranked = sorted(findings, key=lambda finding: order.index(finding.code))
-    return [{"code": str(found.code), "evidence": found.evidence} for found in ranked]
+    def __post_init__(self) -> None:
+        self.scopes = Scopes(self.tree, self.schema)

@@ -7,8 +7,9 @@ from typing import Any
 
 from sqlglot import exp
 
-from stages.probes.comparisons import EQUALITIES, Reading, read_query
-from stages.probes.inspection import Finding, Inspection
+from stages.probes.comparisons import EQUALITIES, Comparison, Reading, read_query
+from stages.probes.findings import Finding
+from stages.probes.inspection import Inspection
 from stages.reasons import Flag
 from stages.schema import Column, Schema, Table
 from stages.sql.scopes import Scope, Source
@@ -27,7 +28,7 @@ def find_join_not_on_key(inspection: Inspection, *, max_share: float = 0.05) -> 
     reading = read_query(inspection)
     related: dict[str, str] | None = None
     joins: list[dict[str, Any]] = []
-    for text, left, right in _find_pairs(reading):
+    for origin, left, right in _find_pairs(reading):
         names = _full_name(left), _full_name(right)
         folded = names[0].lower(), names[1].lower()
         if folded[0] == folded[1]:
@@ -37,6 +38,7 @@ def find_join_not_on_key(inspection: Inspection, *, max_share: float = 0.05) -> 
             continue
         share = reading.values.share_in_common(_names(left), _names(right))
         if share is not None and share <= max_share:
+            text = origin.text if isinstance(origin, Comparison) else f"USING ({origin})"
             joins.append({"condition": text, "columns": list(names), "share": round(share, 4)})
     return Finding(Flag.JOIN_NOT_ON_KEY, {"joins": joins[:_JOINS_SHOWN]}) if joins else None
 
@@ -90,20 +92,21 @@ def _is_within(node: exp.Expression | None, ancestor: exp.Expression) -> bool:
     return node is not None
 
 
-def _find_pairs(reading: Reading) -> Iterator[tuple[str, _BaseColumn, _BaseColumn]]:
+def _find_pairs(reading: Reading) -> Iterator[tuple[Comparison | str, _BaseColumn, _BaseColumn]]:
+    """The two columns with what equates them: a comparison, or the name that is merged."""
     for comparison in reading.comparisons:
         if comparison.operator not in EQUALITIES:
             continue
         left = reading.base_column(comparison.left)
         right = reading.returned_column(comparison.right) if left is not None else None
         if left is not None and right is not None:
-            yield comparison.text, left, right
-    for join in reading.inspection.tree.find_all(exp.Join):
+            yield comparison, left, right
+    for join in reading.scopes.find_all(exp.Join):
         if join.args.get("using") or join.args.get("method") == "NATURAL":
             for name, source, joined in merged_columns(join, reading.scopes.scope_of(join)):
                 if source.table is not None and joined.table is not None:
                     columns = source.table.find_column(name), joined.table.find_column(name)
-                    yield f"USING ({name})", (source.table, columns[0]), (joined.table, columns[1])
+                    yield name, (source.table, columns[0]), (joined.table, columns[1])
 
 
 def _group_keys(schema: Schema) -> dict[str, str]:

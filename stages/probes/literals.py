@@ -17,7 +17,8 @@ from typing import Any
 from sqlglot import exp
 
 from stages.probes.comparisons import EQUALITIES, Comparison, Reading, read_query
-from stages.probes.inspection import Finding, Inspection
+from stages.probes.findings import Finding
+from stages.probes.inspection import Inspection
 from stages.probes.joins import column_names
 from stages.reasons import Flag
 from stages.schema import quote_name
@@ -75,7 +76,7 @@ def _find_in_comparisons(reading: Reading) -> Iterator[dict[str, Any]]:
 
 
 def _find_in_positions(reading: Reading) -> Iterator[dict[str, Any]]:
-    for column in reading.inspection.tree.find_all(exp.Column):
+    for column in reading.scopes.find_all(exp.Column):
         if not _is_double_quoted(column, reading) or not reading.is_string(column):
             continue
         node: exp.Expression = column

@@ -11,7 +11,8 @@ from typing import Any
 from sqlglot import exp
 
 from stages.probes.comparisons import EQUALITIES, PATTERNS, Comparison, Reading, read_query
-from stages.probes.inspection import Finding, Inspection
+from stages.probes.findings import Finding
+from stages.probes.inspection import Inspection
 from stages.probes.operands import (
     NUMBERS,
     NUMERIC_AFFINITIES,

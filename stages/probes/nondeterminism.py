@@ -12,7 +12,8 @@ from sqlglot import exp, tokenize
 from sqlglot.errors import TokenError
 from sqlglot.tokens import Token, TokenType
 
-from stages.probes.inspection import Finding, Inspection
+from stages.probes.findings import Finding
+from stages.probes.inspection import Inspection
 from stages.reasons import Flag
 
 _KEYWORDS = {"current_date", "current_time", "current_timestamp"}
@@ -47,7 +48,7 @@ def find_nondeterministic_function(inspection: Inspection) -> Finding | None:
     """nondeterministic_function: the answer may be another one the next time, or elsewhere."""
     if not _MAY_APPLY.search(inspection.sql):
         return None
-    ctes = {cte.alias.lower() for cte in inspection.tree.find_all(exp.CTE)}
+    ctes = {cte.alias.lower() for cte in inspection.scopes.find_all(exp.CTE)}
     calls = [call for call in list_nondeterministic(inspection.sql) if call not in ctes]
     return Finding(Flag.NONDETERMINISTIC_FUNCTION, {"calls": calls[:5]}) if calls else None
 

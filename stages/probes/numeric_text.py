@@ -13,7 +13,8 @@ from sqlglot import exp
 
 from stages.answers import answers_match, shape_answer
 from stages.guard import QueryError, Row, Value
-from stages.probes.inspection import Finding, Inspection
+from stages.probes.findings import Finding
+from stages.probes.inspection import Inspection
 from stages.probes.ties import show_rows
 from stages.reasons import Flag
 from stages.schema import Column, Table, affinity, quote_name
@@ -31,10 +32,8 @@ _MOST_VALUES = 2000
 def find_numeric_text_order(inspection: Inspection, *, rel_tol: float = 1e-6) -> Finding | None:
     """numeric_text_order: a sort, a comparison by < or >, or a min() or max() over text that is
     mostly numbers gives another answer than it does over the numbers."""
-    tree = inspection.tree
-    scopes = None
-    for node in tree.find_all(exp.Ordered, exp.Min, exp.Max, exp.Between, *_COMPARISONS):
-        scopes = scopes or Scopes(tree, inspection.schema)
+    scopes = inspection.scopes
+    for node in scopes.find_all(exp.Ordered, exp.Min, exp.Max, exp.Between, *_COMPARISONS):
         for column in _ordered_columns(node):
             found = scopes.resolve(column)
             if found is None or found.column is None:

@@ -13,7 +13,8 @@ from sqlglot import exp
 
 from stages.answers import answers_match, shape_answer
 from stages.guard import QueryError, Row
-from stages.probes.inspection import Finding, Inspection
+from stages.probes.findings import Finding
+from stages.probes.inspection import Inspection
 from stages.probes.ties import (
     SHOWN_ROWS,
     SHOWN_TEXT,
@@ -50,8 +51,8 @@ def read_order(inspection: Inspection, *, rel_tol: float = 1e-6) -> Order:
     has_limit = "limit" in inspection.sql.lower()
     if not has_limit and query.args.get("order") is None:
         return Order([], is_settled=True)
-    scopes = Scopes(inspection.tree, inspection.schema)
-    ties = read_ties(inspection, scopes)
+    scopes = inspection.scopes
+    ties = read_ties(inspection)
     findings = [_find_cut(ties, inspection.rows), _find_open_order(ties, inspection.rows)]
     if ties is None:
         is_settled = query.args.get("limit") is None and len(inspection.rows) < 2
@@ -131,7 +132,7 @@ def _find_cuts_in_subqueries(
     top = unwrap(inspection.tree)
     return [
         finding
-        for query in inspection.tree.find_all(exp.Select, exp.SetOperation)
+        for query in scopes.find_all(exp.Select, exp.SetOperation)
         if query is not top and query.args.get("limit") is not None
         for finding in [_find_cut_in_subquery(inspection, query, scopes, rel_tol)]
         if finding is not None
@@ -186,7 +187,7 @@ def _read_alone(
     except QueryError:
         return None
     own = Inspection(sql, tree, inspection.schema, rows, inspection.database)
-    return read_ties(own, Scopes(tree, inspection.schema)), rows
+    return read_ties(own), rows
 
 
 def _break_ties_otherwise(

@@ -9,7 +9,8 @@ from typing import Any
 from sqlglot import exp
 
 from stages.probes.comparisons import Reading, read_query
-from stages.probes.inspection import Finding, Inspection
+from stages.probes.findings import Finding
+from stages.probes.inspection import Inspection
 from stages.probes.joins import joins_of, merged_columns
 from stages.reasons import Flag
 from stages.schema import quote_name

@@ -10,7 +10,8 @@ import sqlglot
 from stages.answers import answer_rows, answers_match, shape_answer
 from stages.guard import GuardedDatabase, QueryError
 from stages.probes.bare_columns import find_bare_column
-from stages.probes.inspection import Finding, Inspection, encode_findings
+from stages.probes.findings import Finding, encode_findings
+from stages.probes.inspection import Inspection
 from stages.probes.nondeterminism import find_nondeterministic_function
 from stages.probes.numeric_text import find_numeric_text_order
 from stages.probes.order_probes import is_order_certain, read_order

@@ -28,14 +28,16 @@ _NOT_PLAIN = (exp.With, exp.Values, exp.Window, exp.Filter, exp.Anonymous, exp.C
 _ROWID_NAMES = {"rowid", "oid", "_rowid_"}
 
 
-def has_fixed_rows(tree: exp.Expression, scopes: Scopes, *, is_cut_settled: bool = False) -> bool:
-    """Whether the rows of a query, in whatever sequence, are proven to be the same however its
-    tables are stored.
+def has_fixed_rows(scopes: Scopes, *, is_cut_settled: bool = False) -> bool:
+    """Whether the rows of the query that `scopes` are of are proven to be the same, in whatever
+    sequence, however its tables are stored.
 
     `is_cut_settled` says that its own LIMIT, if it has one, was seen to cut through no tie.
     """
-    return all(map(_is_plain, tree.walk())) and _is_fixed(
-        unwrap(tree), scopes, is_cut_settled=is_cut_settled
+    return (
+        all(map(_is_plain, scopes.find_all(exp.Expression)))
+        and all(has_one_spelling(node.this, scopes) for node in scopes.find_all(exp.Min, exp.Max))
+        and _is_fixed(unwrap(scopes.tree), scopes, is_cut_settled=is_cut_settled)
     )
 
 
@@ -65,7 +67,6 @@ def _is_fixed(query: exp.Expression, scopes: Scopes, *, is_cut_settled: bool = F
             _has_rounded(query.args[name]) for name in ("having", "order") if query.args.get(name)
         )
         and all(_is_steady(nested, query, scopes) for nested in _nested_queries(query))
-        and _has_steady_extremes(query, scopes)
         and _has_fixed_groups(query, scopes)
         and (query.args.get("distinct") is None or _has_sharp_rows(query, scopes))
     )
@@ -100,12 +101,6 @@ def _has_fixed_groups(select: exp.Select, scopes: Scopes) -> bool:
         return True
     is_determined = not grouping.columns and not grouping.stars
     return is_determined and all(has_one_spelling(key, scopes) for key in grouping.keys)
-
-
-def _has_steady_extremes(select: exp.Select, scopes: Scopes) -> bool:
-    return all(
-        has_one_spelling(extreme.this, scopes) for extreme in select.find_all(exp.Min, exp.Max)
-    )
 
 
 def _has_rounded(node: exp.Expression) -> bool:

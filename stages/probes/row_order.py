@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 from stages.answers import answers_match, shape_answer
 from stages.guard import QueryError, Row
-from stages.probes.inspection import Finding, Inspection
+from stages.probes.findings import Finding
+from stages.probes.inspection import Inspection
 from stages.probes.row_independence import has_fixed_rows
 from stages.probes.shuffles import Shuffles
 from stages.probes.ties import show_rows, typed_row
 from stages.reasons import Flag
-from stages.sql.scopes import Scopes
 
 
 class RowOrder(NamedTuple):
@@ -43,10 +43,9 @@ def compare_row_orders(
     the order of rows differs, else "rows".
     """
     is_repeated = False
-    if is_settled or not is_ordered:
-        scopes = Scopes(inspection.tree, inspection.schema)
-        if has_fixed_rows(inspection.tree, scopes, is_cut_settled=is_settled):
-            return RowOrder(None, is_repeated)
+    is_sequence_sure = is_settled or not is_ordered
+    if is_sequence_sure and has_fixed_rows(inspection.scopes, is_cut_settled=is_settled):
+        return RowOrder(None, is_repeated)
     answer = shape_answer(inspection.rows)
     for name, database in shuffles.storages_for(inspection.sql):
         try:

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from stages.probes.inspection import Finding
+from stages.probes.findings import Finding
 from stages.reasons import Flag
 from stages.schema import Schema
 

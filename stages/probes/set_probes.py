@@ -16,7 +16,7 @@ from typing import Any
 
 from rapidfuzz import fuzz, process
 
-from stages.probes.inspection import Finding
+from stages.probes.findings import Finding
 from stages.probes.set_records import SetRecord, sort_key
 from stages.reasons import Flag
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from stages.probes.comparisons import read_query
 from stages.probes.conditions import find_vacuous_condition
-from stages.probes.inspection import Finding, Inspection
+from stages.probes.findings import Finding
+from stages.probes.inspection import Inspection
 from stages.probes.joins import find_join_not_on_key
 from stages.probes.literals import find_double_quoted_literal
 from stages.probes.mismatches import find_type_mismatch

@@ -81,11 +81,11 @@ def show_rows(rows: list[Row]) -> list[list[Any]]:
     ]
 
 
-def read_ties(inspection: Inspection, scopes: Scopes) -> Ties | None:
+def read_ties(inspection: Inspection) -> Ties | None:
     """The runs of the query, or None: without ORDER BY and LIMIT, where they cannot be told (a
     bound that needs a row, a key of a compound select that is none of its columns), and where the
     rewritten query does not confirm the answer."""
-    query = unwrap(inspection.tree)
+    query, scopes = unwrap(inspection.tree), inspection.scopes
     order = query.args.get("order")
     if not isinstance(query, exp.Select | exp.SetOperation):
         return None

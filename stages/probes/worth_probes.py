@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from stages.answers import answers_match, shape_answer
 from stages.probes.comparisons import read_query
+from stages.probes.findings import Finding
 from stages.probes.guesses import list_guesses
-from stages.probes.inspection import Finding, Inspection
+from stages.probes.inspection import Inspection
 from stages.reasons import Flag
 from stages.records import encode_json
 

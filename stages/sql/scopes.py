@@ -11,6 +11,7 @@ column that USING or NATURAL merges stands for the leftmost table's.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -98,13 +99,21 @@ class Scopes:
     def __init__(self, tree: exp.Expression, schema: Schema) -> None:
         self.tree = tree
         self.schema = schema
+        self._nodes: list[exp.Expression] | None = None
         self._scopes: dict[int, Scope] = {}
         self._outputs: dict[int, list[Output]] = {}
         self._resolutions: dict[int, Resolution | None] = {}
 
     def select_scopes(self) -> list[Scope]:
         """The scope of every SELECT of the query, the outermost first."""
-        return [self.scope_of(select) for select in self.tree.find_all(exp.Select)]
+        return [self.scope_of(select) for select in self.find_all(exp.Select)]
+
+    def find_all(self, *types: type[exp.Expression]) -> Iterator[exp.Expression]:
+        """The nodes of the tree that are of one of these types, in the order of tree.find_all; the
+        tree is walked once for all who ask."""
+        if self._nodes is None:
+            self._nodes = list(self.tree.walk())
+        return (node for node in self._nodes if isinstance(node, types))
 
     def scope_of(self, node: exp.Expression) -> Scope | None:
         """The scope of the SELECT that `node` is, or stands in; for the ORDER BY of a compound
