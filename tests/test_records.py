@@ -20,7 +20,7 @@ from stages.records import (
 json_values = st.recursive(
     st.none()
     | st.booleans()
-    | st.integers()
+    | st.integers(-(2**63), 2**63 - 1)
     | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(st.characters()),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(st.characters()), inner),
