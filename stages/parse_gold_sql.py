@@ -24,6 +24,7 @@ from stages.sql.columns import list_columns
 from stages.sql.features import list_features
 from stages.sql.hardness import classify_hardness
 from stages.sql.query_parts import find_cte
+from stages.sql.scopes import Scopes
 from stages.workers import count_workers, map_unordered
 
 SPLITS_PATH = Path("data/interim/splits.jsonl")
@@ -96,13 +97,14 @@ def parse_query(gold_sql: str, schema: Schema) -> dict[str, Any]:
         return {"reason": Reason.UNPARSABLE_SQL, "detail": str(error).partition("\n")[0]}
     except RecursionError:
         return {"reason": Reason.UNPARSABLE_SQL, "detail": "nested too deeply for the parser"}
+    scopes = Scopes(tree, schema)
     return {
         "tables_involved": list_tables(tree, schema),
-        "columns_involved": list_columns(tree, schema),
+        "columns_involved": list_columns(scopes),
         "features": list_features(tree),
         "hardness": hardness,
-        "canonical_sql": canonical_sql(tree, schema),
-        "template": sql_template(tree, schema),
+        "canonical_sql": canonical_sql(scopes),
+        "template": sql_template(scopes),
     }
 
 

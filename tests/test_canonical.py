@@ -17,6 +17,7 @@ from sqlglot.errors import SqlglotError
 from stages.answers import answers_match, shape_answer
 from stages.schema import Schema, read_schema
 from stages.sql.canonical import canonical_sql, spell_plainly, sql_template
+from stages.sql.scopes import Scopes
 
 WORLD = """
 CREATE TABLE harbour (id INTEGER PRIMARY KEY, Name TEXT, country TEXT, depth REAL);
@@ -47,11 +48,11 @@ def schema(world: sqlite3.Connection) -> Schema:
 
 
 def canonize(sql: str, schema: Schema) -> str:
-    return canonical_sql(parse_one(sql, read="sqlite"), schema)
+    return canonical_sql(Scopes(parse_one(sql, read="sqlite"), schema))
 
 
 def templatize(sql: str, schema: Schema) -> str:
-    return sql_template(parse_one(sql, read="sqlite"), schema)
+    return sql_template(Scopes(parse_one(sql, read="sqlite"), schema))
 
 
 SAME = {
@@ -491,8 +492,8 @@ def test_no_tree_makes_it_crash(words, schema):
     except (SqlglotError, RecursionError, AttributeError, IndexError):
         return  # the parser's own answer
     before = repr(tree)
-    assert canonical_sql(tree, schema)
-    assert sql_template(tree, schema)
+    assert canonical_sql(Scopes(tree, schema))
+    assert sql_template(Scopes(tree, schema))
     assert repr(tree) == before
 
 
@@ -512,9 +513,9 @@ def test_no_tree_makes_it_crash(words, schema):
 )
 def test_what_has_no_canonical_form_comes_out_as_it_is(sql, schema):
     tree = parse_one(sql, read="sqlite")
-    assert canonical_sql(tree, schema)
-    assert sql_template(tree, schema)
-    assert canonize(sql.lower(), schema) == canonical_sql(tree, schema)
+    assert canonical_sql(Scopes(tree, schema))
+    assert sql_template(Scopes(tree, schema))
+    assert canonize(sql.lower(), schema) == canonical_sql(Scopes(tree, schema))
 
 
 def test_long_and_deep_queries_are_written_in_time(schema):
@@ -524,8 +525,8 @@ def test_long_and_deep_queries_are_written_in_time(schema):
     for sql in (f"SELECT hull FROM ship WHERE {chain}", f"SELECT {sums}", unions):
         tree = parse_one(sql, read="sqlite")
         start = time.perf_counter()
-        assert canonical_sql(tree, schema)
-        assert sql_template(tree, schema)
+        assert canonical_sql(Scopes(tree, schema))
+        assert sql_template(Scopes(tree, schema))
         assert time.perf_counter() - start < 5
     nested = "SELECT " + "abs(" * 60 + "1" + ")" * 60
     assert canonize(nested, schema).count("ABS(") == 60
@@ -563,10 +564,10 @@ def test_spider_in_full():
         schema = read_schema(connection)
         for sql in {question["query"] for question in questions if question["db_id"] == name}:
             tree = parse_one(sql, read="sqlite")
-            canonical = canonical_sql(tree, schema)
+            canonical = canonical_sql(Scopes(tree, schema))
             assert canonize(canonical, schema) == canonical
             canonicals.add((name, canonical))
-            templates.add(sql_template(tree, schema))
+            templates.add(sql_template(Scopes(tree, schema)))
             try:
                 expected = connection.execute(sql).fetchall()
             except sqlite3.Error:

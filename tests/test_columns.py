@@ -9,6 +9,7 @@ import sqlglot
 
 from stages.schema import read_schema
 from stages.sql.columns import list_columns
+from stages.sql.scopes import Scopes
 
 SCHEMA = """
 CREATE TABLE Ship (id INTEGER PRIMARY KEY, Name TEXT, tons REAL);
@@ -34,4 +35,4 @@ def test_columns_are_those_of_base_tables(sql: str, columns: list[str]) -> None:
     connection.executescript(SCHEMA)
     schema = read_schema(connection)
     connection.close()
-    assert list_columns(sqlglot.parse_one(sql, read="sqlite"), schema) == columns
+    assert list_columns(Scopes(sqlglot.parse_one(sql, read="sqlite"), schema)) == columns

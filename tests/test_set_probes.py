@@ -21,6 +21,7 @@ from stages.probes.set_records import SetRecord, make_set_record, normalize_ques
 from stages.reasons import Flag
 from stages.schema import Schema, read_schema
 from stages.sql.canonical import canonical_sql, sql_template
+from stages.sql.scopes import Scopes
 
 
 def record(number: int, text: str, sql: str = "q", answer: Any = 1, **other: Any) -> SetRecord:
@@ -392,11 +393,11 @@ def read_spider(root: Path) -> tuple[list[SetRecord], dict[str, tuple[str, Schem
                         record(
                             number,
                             question["question"],
-                            canonical_sql(tree, schema),
+                            canonical_sql(Scopes(tree, schema)),
                             answer,
                             database_name=name,
                             split=split,
-                            template=sql_template(tree, schema),
+                            template=sql_template(Scopes(tree, schema)),
                             order_matters=tree.args.get("order") is not None,
                         )
                     )

@@ -19,6 +19,9 @@ class Finding:
 
 def encode_findings(findings: Iterable[Finding]) -> list[dict[str, Any]]:
     """The findings as audit.jsonl has them: {code, evidence}, in the order of the vocabulary."""
+    findings = list(findings)
+    if not findings:  # as nearly always
+        return []
     order = list(Flag)
     ranked = sorted(findings, key=lambda finding: order.index(finding.code))
     return [{"code": str(found.code), "evidence": found.evidence} for found in ranked]

@@ -48,6 +48,8 @@ def find_exclusion(
     flags: list[dict[str, Any]], policies: Mapping[Flag, Policy]
 ) -> tuple[Flag, str] | None:
     """The first flag, in the order of the vocabulary, that excludes; with its evidence as JSON."""
+    if not flags:  # as nearly always
+        return None
     order = list(Flag)
     for flag in sorted(flags, key=lambda flag: order.index(Flag(flag["code"]))):
         code = Flag(flag["code"])

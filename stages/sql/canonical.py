@@ -1,9 +1,10 @@
 """Canonical SQL and templates: two queries that differ in their spelling only come out the same.
 
 >>> tree = parse_one("SELECT Name n FROM ship T1 WHERE (T1.id != 3)")  # doctest: +SKIP
->>> canonical_sql(tree, schema)  # doctest: +SKIP
+>>> scopes = Scopes(tree, schema)  # doctest: +SKIP
+>>> canonical_sql(scopes)  # doctest: +SKIP
 'SELECT ship.name FROM ship WHERE ship.id <> 3'
->>> sql_template(tree, schema)  # doctest: +SKIP
+>>> sql_template(scopes)  # doctest: +SKIP
 'SELECT t1.c1 FROM t1 WHERE t1.c2 <> ?'
 
 What may change the answer (a literal, the order of columns, DISTINCT, ORDER BY, LIMIT) stays. A
@@ -16,7 +17,6 @@ from __future__ import annotations
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from stages.schema import Schema
 from stages.sql.query_writer import QueryWriter
 from stages.sql.scopes import Scopes
 from stages.sql.template_writer import TemplateWriter, number_names
@@ -25,7 +25,7 @@ from stages.sql.template_writer import TemplateWriter, number_names
 _NO_FORM = (ValueError, LookupError, AttributeError, TypeError, RecursionError, SqlglotError)
 
 
-def canonical_sql(tree: exp.Expression, schema: Schema) -> str:
+def canonical_sql(scopes: Scopes) -> str:
     """SQL that gives the answer of the query, in the one spelling that stands for all.
 
     Names are qualified and as the schema spells them, aliases gone, conditions sorted, inner joins
@@ -33,21 +33,21 @@ def canonical_sql(tree: exp.Expression, schema: Schema) -> str:
     decides; two that differ may still mean the same.
     """
     try:
-        return QueryWriter(Scopes(tree, schema), schema).write_query(tree)
+        return QueryWriter(scopes, scopes.schema).write_query(scopes.tree)
     except _NO_FORM:
-        return spell_plainly(tree)
+        return spell_plainly(scopes.tree)
 
 
-def sql_template(tree: exp.Expression, schema: Schema) -> str:
+def sql_template(scopes: Scopes) -> str:
     """Canonical SQL without literals (each is `?`, and a list of them one) and without names.
 
     Tables and columns are numbered in the order in which they appear, so that it stays visible
     where one is used twice; a table that is joined with itself is `t1` and `t1_2`.
     """
     try:
-        return number_names(TemplateWriter(Scopes(tree, schema), schema).write_query(tree))
+        return number_names(TemplateWriter(scopes, scopes.schema).write_query(scopes.tree))
     except _NO_FORM:
-        return number_names(spell_plainly(tree))
+        return number_names(spell_plainly(scopes.tree))
 
 
 def spell_plainly(tree: exp.Expression) -> str:

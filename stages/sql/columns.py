@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from stages.schema import Schema
 from stages.sql.scopes import Scopes
 
 
-def list_columns(tree: exp.Expression, schema: Schema) -> list[str]:
+def list_columns(scopes: Scopes) -> list[str]:
     """The sorted, unique `table.column` that a query reads, spelt as the schema spells them.
 
     `SELECT T1.name FROM ship AS T1 WHERE T1.tons > 9` -> ['ship.name', 'ship.tons']
@@ -16,8 +15,7 @@ def list_columns(tree: exp.Expression, schema: Schema) -> list[str]:
     A `*` stands for all columns that it expands to, count(*) for none. A name that cannot be
     resolved, such as a string in double quotes, is left out.
     """
-    scopes = Scopes(tree, schema)
-    found = [scopes.resolve(column) for column in tree.find_all(exp.Column)]
+    found = [scopes.resolve(column) for column in scopes.find_all(exp.Column)]
     for scope in scopes.select_scopes():
         found += [output.resolution for output in scopes.outputs(scope.select)]
     return sorted(
