@@ -1,45 +1,45 @@
-"""Every gold query is parsed once: its tables, its features, its hardness, its canonical form."""
+"""Every gold query is parsed once: its tables, its features, its hardness, its canonical form.
+
+What was parsed is remembered in shards, a file a database, which lie beside the pipeline's outs:
+the next stages read all of it, and the out is one file.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import closing
+from collections.abc import Iterator
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import sqlglot
 from sqlglot import exp
 
 from stages.log import list_counts, start_log
 from stages.params import read_params
+from stages.query_shards import DatabaseWork, Outcome, QueryRun, Task
 from stages.reasons import Reason
-from stages.records import read_jsonl, write_jsonl
-from stages.schema import Schema
+from stages.records import hash_value, read_jsonl, replace_file
+from stages.schema import Schema, decode_schema
 from stages.schema_file import SchemaFile
+from stages.shards import JOURNAL_DIRECTORY, ShardDirectory
 from stages.sql.canonical import canonical_sql, sql_template
 from stages.sql.columns import list_columns
 from stages.sql.features import list_features
 from stages.sql.hardness import classify_hardness
 from stages.sql.query_parts import find_cte
 from stages.sql.scopes import Scopes
-from stages.workers import count_workers, map_unordered
 
 SPLITS_PATH = Path("data/interim/splits.jsonl")
 SCHEMAS_PATH = Path("data/interim/schemas.jsonl")
 OUT = Path("data/interim/parsed.jsonl")
 
-DIED = {"reason": Reason.WORKER_DIED, "detail": "the process that parsed its database died twice"}
+SHARDS = JOURNAL_DIRECTORY / "parsed"
+JOURNAL = JOURNAL_DIRECTORY / "parsed.jsonl"
 
-
-class ParseTask(NamedTuple):
-    """The distinct queries of one database; `place` is the place of the database among all."""
-
-    place: int
-    schema: Schema
-    queries: tuple[str, ...]
+CODE_VERSION = 1  # raise it when the same query on the same schema would give another record
+DIED = {"reason": Reason.WORKER_DIED, "detail": "its worker process died twice"}
 
 
 def extract_tables_involved(gold_sql: str, *, schema: Schema | None = None) -> list[str]:
@@ -108,50 +108,39 @@ def parse_query(gold_sql: str, schema: Schema) -> dict[str, Any]:
     }
 
 
-def parse_task(task: ParseTask) -> list[dict[str, Any]]:
-    """What is known of each query, in their order; runs in a worker."""
-    return [parse_query(query, task.schema) for query in task.queries]
+def parse_task(task: Task) -> list[Outcome]:
+    """What is known of each query, in their order; the task's context is the schema."""
+    return [parse_query(query, task.context) for query in task.queries]
 
 
-def parse_questions(schemas: Mapping[str, Schema], *, workers: int) -> Iterator[dict[str, Any]]:
-    """One record a question, in their order; identical SQL on a database is parsed once."""
-    questions: dict[int, list[tuple[str, str]]] = {}
-    parsed: dict[int, dict[str, dict[str, Any]]] = {}
-    place = 0
-
-    def plan() -> Iterator[ParseTask]:
-        by_database = groupby(read_jsonl(SPLITS_PATH), key=itemgetter("database_name"))
-        for number, (name, records) in enumerate(by_database):
-            questions[number] = [(record["question_id"], record["gold_sql"]) for record in records]
-            queries = tuple(dict.fromkeys(gold_sql for _, gold_sql in questions[number]))
-            yield ParseTask(number, schemas[name], queries)
-
-    with closing(map_unordered(parse_task, plan(), workers=workers)) as results:
-        for task, found in results:
-            outcomes = [DIED] * len(task.queries) if found is None else found
-            parsed[task.place] = dict(zip(task.queries, outcomes, strict=True))
-            while place in parsed:
-                outcome_of = parsed.pop(place)
-                for question_id, gold_sql in questions.pop(place):
-                    yield {"question_id": question_id, **outcome_of[gold_sql]}
-                place += 1
+def plan_works(schemas: SchemaFile) -> Iterator[DatabaseWork]:
+    """Each database with its questions, in their order; the file itself is not looked at."""
+    for name, records in groupby(read_jsonl(SPLITS_PATH), key=itemgetter("database_name")):
+        questions = [(record["question_id"], record["gold_sql"]) for record in records]
+        tables = schemas.read_tables(name)
+        key = hash_value([questions, tables, sqlglot.__version__, CODE_VERSION])
+        yield DatabaseWork(name, None, key, questions, decode_schema(tables))
 
 
 def main() -> None:
-    """Parse the gold SQL of all questions."""
+    """Parse the gold SQL of the databases of which something has changed; write that of all."""
     log = start_log("parse_gold_sql")
     (workers,) = read_params("execution.workers")
-    schemas = SchemaFile(SCHEMAS_PATH)
-    reasons: Counter[str] = Counter()
-
-    def records() -> Iterator[dict[str, Any]]:
-        for parsed in parse_questions(schemas, workers=count_workers(workers)):
-            if "reason" in parsed:
-                reasons[parsed["reason"]] += 1
-            yield parsed
-
-    count = write_jsonl(OUT, records())
-    log.info("%d queries, %d parsed%s", count, count - reasons.total(), list_counts(reasons))
+    shards = ShardDirectory(SHARDS, JOURNAL)
+    run = QueryRun(shards, parse_task, DIED)
+    run.run(plan_works(SchemaFile(SCHEMAS_PATH)), workers=workers)
+    with replace_file(OUT) as file:
+        for name in run.names:
+            file.write(shards.shard_path(name).read_bytes())
+    outcomes = Counter(record.get("reason", "") for record in read_jsonl(OUT))
+    parsed = outcomes.pop("", 0)
+    log.info(
+        "%d questions, %d queries parsed now: %d parsed%s",
+        parsed + outcomes.total(),
+        run.executed,
+        parsed,
+        list_counts(outcomes),
+    )
 
 
 if __name__ == "__main__":

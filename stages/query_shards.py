@@ -1,4 +1,4 @@
-"""Query shards: what two stages do alike, running distinct queries and keeping a shard a database.
+"""Query shards: what stages do alike, looking at distinct queries and keeping a shard a database.
 
 A database whose shard is fresh costs nothing. The queries of the others are cut into tasks small
 enough that one slow database does not leave a core idle.
@@ -25,11 +25,12 @@ class DatabaseWork(NamedTuple):
     """A database, what its shard is made from, and its questions: question_id and query.
 
     A query is its SQL, or a tuple with what else the outcome depends on; `context` is what all
-    queries of the database share, and goes to the workers with each task.
+    queries of the database share, and goes to the workers with each task. `database` is None where
+    queries are only read.
     """
 
     database_name: str
-    database: Database
+    database: Database | None
     key: str
     questions: list[tuple[str, Hashable]]
     context: Any = None
@@ -39,7 +40,7 @@ class Task(NamedTuple):
     """Some distinct queries of one database, for one worker."""
 
     database_name: str
-    database: Database
+    database: Database | None
     queries: tuple[Hashable, ...]
     context: Any
 
