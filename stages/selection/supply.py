@@ -99,7 +99,7 @@ def describe_binding(binding: Mapping[str, int], size: int) -> str:
 def list_absent(supply: Mapping[Group, int], targets: Targets) -> list[str]:
     """Corpora without a usable question, though they need one: in words.
 
-    >>> usable = {Group("train", "easy", "a", "list", "spider"): 7}
+    >>> usable = {Group(split, "easy", "a", "list", "spider"): 7 for split in SPLITS}
     >>> list_absent(usable, Targets(corpus_shares={"spider": 0.5, "bird": 0.5}))
     ['no question of corpus bird is usable']
     """
