@@ -63,7 +63,7 @@ _FAULTS_OF_THE_FILE = {
     sqlite3.SQLITE_CANTOPEN,
 }
 # SQLite also skips empty statements and byte order marks.
-_SKIPPED = re.compile(r"(?:[\s;\ufeff]|--[^\n]*(?:\n|$)|/\*.*?(?:\*/|$))*", re.DOTALL)
+_FIRST_WORD = re.compile(r"(?:[\s;\ufeff]|--[^\n]*(?:\n|$)|/\*.*?(?:\*/|$))*(\w*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,6 +318,4 @@ def _first_keyword(sql: str) -> str:
     >>> _first_keyword("-- how many\\n select 1")
     'SELECT'
     """
-    rest = sql[_SKIPPED.match(sql).end() :]
-    word = re.match(r"\w+", rest)
-    return word[0].upper() if word else ""
+    return _FIRST_WORD.match(sql)[1].upper()
