@@ -15,17 +15,20 @@ import json
 import os
 import sqlite3
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import sqlglot
 
+from stages.answers import answers_match, shape_answer
 from stages.guard import GuardedDatabase, QueryError
 from stages.probes.bare_columns import find_bare_column
 from stages.probes.inspection import Inspection
 from stages.probes.nondeterminism import find_nondeterministic_function
 from stages.probes.numeric_text import find_numeric_text_order
-from stages.probes.order_probes import find_order_findings, is_order_certain
+from stages.probes.order_probes import find_order_findings, is_order_certain, read_order
+from stages.probes.row_independence import has_fixed_rows
 from stages.probes.row_order import find_row_order_dependent
 from stages.probes.shuffles import Shuffles
 from stages.reasons import Flag
@@ -48,37 +51,40 @@ def _find_all(inspection: Inspection, shuffles: Shuffles) -> set[Flag]:
     return {finding.code for finding in findings if finding is not None}
 
 
-@pytest.fixture(scope="module")
-def flags() -> dict[int, set[Flag]]:
-    """The flags of each question that runs, by its place in the release."""
+def _read_inspections() -> Iterator[tuple[list[int], Inspection, Shuffles]]:
+    """Each distinct query that runs, with the places of its questions in the release."""
     root = Path(os.environ["SPIDER_ROOT"])
-    questions: dict[str, list[tuple[int, str]]] = {}
+    places: dict[str, dict[str, list[int]]] = {}
     place = 0
     for file in ("train_spider.json", "dev.json"):
         for record in json.loads((root / file).read_text()):
-            questions.setdefault(record["db_id"], []).append((place, record["query"]))
+            asked = places.setdefault(record["db_id"], {})
+            asked.setdefault(record["query"], []).append(place)
             place += 1
-    found: dict[int, set[Flag]] = {}
-    for name, asked in questions.items():
+    for name, asked in places.items():
         path = root / "database" / name / f"{name}.sqlite"
         connection = sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True)
         schema = read_schema(connection)
         connection.close()
-        known: dict[str, set[Flag] | None] = {}
         with GuardedDatabase(path) as database, Shuffles(path) as shuffles:
-            for place, sql in asked:
-                if sql not in known:
-                    known[sql] = None
-                    try:
-                        rows = database.execute(sql)
-                    except QueryError:
-                        continue
-                    tree = sqlglot.parse_one(sql, read="sqlite")
-                    inspection = Inspection(sql, tree, schema, rows, database)
-                    known[sql] = _find_all(inspection, shuffles)
-                if known[sql] is not None:
-                    found[place] = known[sql]
-    return found
+            for sql, numbers in asked.items():
+                try:
+                    rows = database.execute(sql)
+                except QueryError:
+                    continue
+                tree = sqlglot.parse_one(sql, read="sqlite")
+                yield numbers, Inspection(sql, tree, schema, rows, database), shuffles
+
+
+@pytest.fixture(scope="module")
+def flags() -> dict[int, set[Flag]]:
+    """The flags of each question that runs, by its place in the release."""
+    return {
+        place: found
+        for places, inspection, shuffles in _read_inspections()
+        for found in [_find_all(inspection, shuffles)]
+        for place in places
+    }
 
 
 def test_counts_of_flags(flags):
@@ -97,3 +103,21 @@ def test_row_order_shows_only_what_other_probes_explain(flags):
     explained = {Flag.TIE_AT_LIMIT, Flag.BARE_COLUMN}
     for codes in flags.values():
         assert Flag.ROW_ORDER_DEPENDENT not in codes or codes & explained
+
+
+@pytest.mark.slow
+def test_proven_rows_are_the_same_on_every_storage():
+    proven = executed = 0
+    for _, inspection, shuffles in _read_inspections():
+        order = read_order(inspection)
+        is_ordered = is_order_certain(inspection.tree, order.findings)
+        is_sure = order.is_settled or not is_ordered
+        if is_sure and has_fixed_rows(inspection.scopes, is_cut_settled=order.is_settled):
+            proven += 1
+            for name, database in shuffles.storages_for(inspection.sql):
+                executed += 1
+                other = shape_answer(database.execute(inspection.sql))
+                answer = shape_answer(inspection.rows)
+                assert answers_match(answer, other, ordered=is_ordered), (name, inspection.sql)
+    assert proven > 2000
+    assert executed > proven
