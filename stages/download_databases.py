@@ -130,8 +130,9 @@ def main() -> None:
         for name, source in sources.items()
         if source.origin["kind"] == FILE
     }
+    known = copied | current
     databases = {
-        name: describe_database(path, sources[name].origin, sha256=(copied | current).get(name))
+        name: describe_database(path, sources[name].origin, sha256=known.get(name))
         for name, path in paths.items()
     }
     write_json(MANIFEST_PATH, {"databases": databases})
