@@ -35,7 +35,7 @@ def list_names(repo: Repo) -> Iterator[str]:
     """The names of the dataset's files: hashes, out of dvc.lock and the folders in the cache."""
     cache = repo.cache.local
     for out in repo.index.outs:
-        if not out.can_push or not out.hash_info:
+        if not (out.use_cache and out.can_push and out.hash_info):
             continue
         yield out.hash_info.value
         if out.hash_info.isdir and cache.exists(out.hash_info.value):
