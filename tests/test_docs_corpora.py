@@ -19,6 +19,7 @@ from stages.corpus.layouts import LAYOUTS
 from stages.download_databases import locate_all
 from stages.load_questions import load_corpora
 from stages.records import hash_file
+from stages.selection.targets import read_targets
 from tests.bird_world import DEV, RESORTS, TRAIN, make_sqlite, write_bird, write_json
 from tests.checkout import make_checkout, run
 
@@ -69,6 +70,14 @@ def test_every_key_of_an_entry_stands_in_the_table() -> None:
     for key in rows:  # each is one that the pipeline knows
         parsed = {"databases": ["x"], "databases_of": "bird", "prefix": "x_"}.get(key)
         parse_corpus("tried", {**entry, **({key: parsed} if parsed else {})}, read_entries())
+
+
+def test_shares_name_the_corpora_that_are_chosen() -> None:
+    params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    chosen = yaml.safe_load(find_block("yaml", "corpus: ["))["corpus"]
+    targets = yaml.safe_load(find_block("yaml", "corpus_shares"))["select_questions"]["targets"]
+    assert set(targets) <= set(params["select_questions"]["targets"])
+    assert set(read_targets(targets, chosen).corpora) == set(chosen) <= set(params["corpora"])
 
 
 def test_every_layout_is_named() -> None:
