@@ -13,7 +13,13 @@ from stages.dossier import Stream, read_dossiers
 from stages.exports.card import CardFacts, describe_origin, make_card
 from stages.exports.croissant import make_croissant
 from stages.exports.huggingface import make_row, write_parquet
-from stages.exports.statistics import describe_question, make_metrics, make_plots, tabulate
+from stages.exports.statistics import (
+    Description,
+    describe_question,
+    make_metrics,
+    make_plots,
+    tabulate,
+)
 from stages.log import start_log
 from stages.question import SPLITS
 from stages.reasons import Flag
@@ -68,7 +74,7 @@ def count_flags() -> dict[str, int]:
     return {flag: found[flag] for flag in Flag}
 
 
-def describe_questions() -> Iterator[tuple[Any, ...]]:
+def describe_questions() -> Iterator[Description]:
     """What is counted of each source question, selected or not."""
     exclusions = Stream(read_jsonl(SELECTION / "excluded.jsonl"), "excluded")
     for dossier in read_dossiers():
@@ -95,7 +101,7 @@ def main() -> None:
     write_json(METRICS, metrics)
     for name, table in make_plots(census).items():
         with replace_file(PLOTS / f"{name}.csv") as file:
-            file.write(table.to_csv(index=False, lineterminator="\n").encode())
+            file.write(table.write_csv().encode())
     shutil.rmtree(HUGGINGFACE, ignore_errors=True)
     manifest = json.loads(MANIFEST.read_text(encoding="utf-8"))["databases"]
     corpora = json.loads(CORPORA.read_text(encoding="utf-8"))

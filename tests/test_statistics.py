@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-import pytest
+from io import StringIO
 
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stages.answers import ANSWER_TYPES
 from stages.dossier import Dossier
 from stages.exports.statistics import (
-    COLUMNS,
+    Description,
+    Group,
     count_pairs,
     count_values,
     describe_question,
@@ -14,15 +21,21 @@ from stages.exports.statistics import (
     make_plots,
     tabulate,
 )
+from stages.question import DIFFICULTIES, HARDNESS_LEVELS, SPLITS
 from stages.reasons import Flag, Reason
 
+
+def describe(database_name, template, *group):
+    return Description(Group(*group), database_name, template)
+
+
 ROWS = [
-    ("x", "train", "easy", "easy", "integer", "a", 1, "t1", None),
-    ("x", "train", "easy", "medium", "list", "a", 2, "t1", None),
-    ("x", "train", "hard", "extra", "table", "b", 4, "t2", "not_selected"),
-    ("y", "eval", "medium", "hard", "list", "c", 3, "t3", None),
-    ("y", "eval", "easy", "easy", None, "c", 1, "t4", "sql_error"),
-    ("y", "eval", None, None, "list", "c", 0, None, "unparsable_sql"),
+    describe("a", "t1", "x", "train", "easy", "easy", "integer", 1, None),
+    describe("a", "t1", "x", "train", "easy", "medium", "list", 2, None),
+    describe("b", "t2", "x", "train", "hard", "extra", "table", 4, "not_selected"),
+    describe("c", "t3", "y", "eval", "medium", "hard", "list", 3, None),
+    describe("c", "t4", "y", "eval", "easy", "easy", None, 1, "sql_error"),
+    describe("c", None, "y", "eval", None, None, "list", 0, "unparsable_sql"),
 ]
 FROM = {"source": {"corpus": "x"}}
 SUMMARY = {"size": 3}
@@ -32,25 +45,26 @@ def test_question_is_described_by_its_columns():
     source = {"split": "train", "database_name": "a", "question_id": "a_train_000"} | FROM
     parsed = {"hardness": "easy", "tables_involved": ["t", "u"], "template": "f"}
     selected = Dossier(source, {"answer_type": "list"}, parsed, {"flags": []}, "easy")
-    described = dict(zip(COLUMNS, describe_question(selected, None), strict=True))
-    assert described == {
-        "corpus": "x",
-        "split": "train",
-        "difficulty": "easy",
-        "hardness": "easy",
-        "answer_type": "list",
-        "database_name": "a",
-        "tables": 2,
-        "template": "f",
-        "reason": None,
-    }
+    assert describe_question(selected, None) == Description(
+        Group(
+            corpus="x",
+            split="train",
+            difficulty="easy",
+            hardness="easy",
+            answer_type="list",
+            tables=2,
+            reason=None,
+        ),
+        database_name="a",
+        template="f",
+    )
 
 
 def test_question_without_answer_or_parse_is_described_by_what_there_is():
     source = {"split": "eval", "database_name": "a", "question_id": "a_eval_000"} | FROM
     failed = {"reason": "sql_error", "detail": "no"}
     described = describe_question(Dossier(source, failed, failed, None, None), "sql_error")
-    assert described == ("x", "eval", None, None, None, "a", 0, None, "sql_error")
+    assert described == describe("a", None, "x", "eval", None, None, None, 0, "sql_error")
 
 
 def test_values_are_counted_in_the_order_of_their_vocabulary():
@@ -96,7 +110,7 @@ def test_every_reason_and_flag_stands_in_the_metrics(rows):
 
 
 def test_unknown_reason_is_an_error():
-    row = (*ROWS[0][:-1], "bad_luck")
+    row = ROWS[0]._replace(group=ROWS[0].group._replace(reason="bad_luck"))
     with pytest.raises(ValueError, match="bad_luck"):
         make_metrics(tabulate([row]), {}, SUMMARY)
 
@@ -104,12 +118,13 @@ def test_unknown_reason_is_an_error():
 def test_pairs_without_questions_stand_in_the_table():
     groups = tabulate(ROWS).groups
     table = count_pairs(groups, "split", ("train", "eval"), "difficulty", ("easy", "hard"))
-    assert table.to_dict("list") == {
-        "split": ["train", "train", "eval", "eval"],
-        "difficulty": ["easy", "hard", "easy", "hard"],
-        "cell": ["train easy", "train hard", "eval easy", "eval hard"],
-        "questions": [2, 1, 1, 0],
-    }
+    assert table.columns == ("split", "difficulty", "cell", "questions")
+    assert table.rows == [
+        ("train", "easy", "train easy", 2),
+        ("train", "hard", "train hard", 1),
+        ("eval", "easy", "eval easy", 1),
+        ("eval", "hard", "eval hard", 0),
+    ]
 
 
 @pytest.mark.parametrize("rows", [[], ROWS[4:], ROWS])
@@ -124,13 +139,13 @@ def test_plots_have_the_same_columns_whatever_there_is(rows):
         "tables": ["tables", "questions"],
         "hardness_by_difficulty": ["difficulty", "hardness", "cell", "questions"],
     }
-    assert len(plots["difficulty_usable"]) == 6
-    assert len(plots["hardness_by_difficulty"]) == 12
+    assert len(plots["difficulty_usable"].rows) == 6
+    assert len(plots["hardness_by_difficulty"].rows) == 12
 
 
 def test_plots_count_the_usable_or_the_selected():
     plots = make_plots(tabulate(ROWS))
-    totals = {name: int(table["questions"].sum()) for name, table in plots.items()}
+    totals = {name: sum(row[-1] for row in table.rows) for name, table in plots.items()}
     assert totals == {
         "difficulty_usable": 4,
         "difficulty_selected": 3,
@@ -140,3 +155,41 @@ def test_plots_count_the_usable_or_the_selected():
         "tables": 3,
         "hardness_by_difficulty": 3,
     }
+
+
+GROUP = st.builds(
+    Group,
+    st.sampled_from(["x", "y"]),
+    st.sampled_from(SPLITS),
+    st.sampled_from(DIFFICULTIES),
+    st.sampled_from(HARDNESS_LEVELS),
+    st.sampled_from(ANSWER_TYPES),
+    st.integers(1, 12),
+    st.sampled_from([None, Reason.NOT_SELECTED, Flag.GUESSABLE]),
+)
+
+
+@given(st.lists(st.builds(Description, GROUP, st.sampled_from("abc"), st.none()), min_size=1))
+def test_plots_are_what_pandas_counts(questions):
+    frame = pd.DataFrame(
+        [{**group._asdict(), "database_name": name} for group, name, _ in questions]
+    )
+    selected = frame[frame["reason"].isna()]
+    usable = frame[frame["reason"].isna() | (frame["reason"] == "not_selected")]
+    expected = {
+        "difficulty_usable": (usable, ["split", "difficulty"]),
+        "difficulty_selected": (selected, ["split", "difficulty"]),
+        "exclusions": (frame, ["reason"]),
+        "answer_types": (selected, ["answer_type"]),
+        "databases": (selected, ["database_name"]),
+        "tables": (selected, ["tables"]),
+        "hardness_by_difficulty": (selected, ["difficulty", "hardness"]),
+    }
+    for name, table in make_plots(tabulate(questions)).items():
+        counted, columns = expected[name]
+        counts = counted.groupby(columns, as_index=False).size()
+        read = pd.read_csv(StringIO(table.write_csv()))
+        found = read.loc[read["questions"] > 0, [*columns, "questions"]]
+        assert set(found.itertuples(index=False, name=None)) == set(
+            counts.itertuples(index=False, name=None)
+        ), name
