@@ -10,13 +10,22 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
+import altair as alt
+import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from stages.question import DIFFICULTIES, SPLITS
 from stages.reasons import Flag, Reason
-from stages.report.charts import Bar, draw_bars, draw_grid, make_bar
+from stages.report.charts import (
+    Bar,
+    draw_bars,
+    draw_grid,
+    make_bar,
+    specify_bars,
+    specify_grid,
+)
 from stages.report.explanations import EXPLANATIONS
 from stages.report.figures import draw_databases, draw_reasons, draw_tables
 from stages.report.numbers import (
@@ -309,6 +318,19 @@ def test_payload_of_no_question_has_no_rows():
 
 
 # --- charts
+
+SPECIFICATIONS = [
+    specify_bars([], colour="accent"),
+    specify_bars([make_bar("easy", 3, 5), make_bar("hard", 1)], colour="warm"),
+    specify_grid("ab", "cd", [[1, 2], [3, 0]]),
+]
+
+
+@pytest.mark.parametrize("specification", SPECIFICATIONS, ids=range(len(SPECIFICATIONS)))
+def test_specification_is_valid_vega_lite(specification):
+    alt.LayerChart.from_dict(specification)
+    with pytest.raises(jsonschema.ValidationError):
+        alt.LayerChart.from_dict({**specification, "widths": 1})
 
 
 def test_chart_has_the_same_bytes_each_time_and_no_ids():
