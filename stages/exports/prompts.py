@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ Message = dict[str, str]
 _FACTS = ("question_id", "database_name", "gold_sql", "answer_type", "difficulty")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Exercise:
     """A question as trainers take it: its nine fields, its evidence (None: it has none), whether
     the order of rows matters, the prompt, its place in its split, and the name of the dataset."""
@@ -33,7 +34,7 @@ class Exercise:
     index: int
     data_source: str
 
-    @property
+    @cached_property
     def ground_truth(self) -> str:
         """The gold answer as JSON text: a column of a table has one type, an answer has not."""
         return encode_json(self.question["gold_answer"]).decode()

@@ -17,7 +17,7 @@ from typing import Any
 TEMPLATES = Path(__file__).parent / "templates"
 
 _ESCAPES = {character: f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
-_EXPORTS = re.compile(r"\bexport\{(?P<names>[^{}]*)\};?")
+_EXPORTS = re.compile(r"export\{(?P<names>[^{}]*)\};?")
 _DEFAULT = re.compile(r"(?:^|,)(?P<name>[\w$]+) as default(?:,|$)")
 
 
@@ -28,7 +28,9 @@ def embed_json(value: Any) -> str:
     '["\\\\u003c/script\\\\u003e","a \\\\u0026 b"]'
     """
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.translate(str.maketrans(_ESCAPES))
+    for character, escape in _ESCAPES.items():  # several times as fast as str.translate
+        text = text.replace(character, escape)
+    return text
 
 
 def read_datatables() -> str:
