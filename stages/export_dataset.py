@@ -23,7 +23,7 @@ from stages.exports.statistics import (
 from stages.log import start_log
 from stages.question import SPLITS
 from stages.reasons import Flag
-from stages.records import encode_json, read_jsonl, replace_file, write_json, write_jsonl
+from stages.records import encode_json, read_jsonl, replace_file, write_json
 
 INTERIM = Path("data/interim")
 SELECTION = INTERIM / "selection"
@@ -94,7 +94,8 @@ def main() -> None:
         for split in SPLITS
     }
     for name in ("audit.jsonl", "excluded.jsonl"):
-        write_jsonl(PRODUCT / name, read_jsonl(SELECTION / name))
+        with (SELECTION / name).open("rb") as source, replace_file(PRODUCT / name) as file:
+            shutil.copyfileobj(source, file)
     census = tabulate(describe_questions())
     summary = json.loads((SELECTION / "summary.json").read_text(encoding="utf-8"))
     metrics = make_metrics(census, count_flags(), summary)
