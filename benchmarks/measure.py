@@ -41,6 +41,7 @@ def run(*command: str, folder: Path | None = None) -> tuple[Cost, str]:
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     variables = {**os.environ, "PATH": path, "DVC_NO_ANALYTICS": "1"}
     variables.pop("PYTHONPATH", None)
+    variables.pop("PYTHONDONTWRITEBYTECODE", None)  # each process would compile every module
     with tempfile.TemporaryFile() as printed:
         start = time.perf_counter()
         process = subprocess.Popen(
