@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stages.records import encode_json, replace_file
+from stages.records import replace_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -46,9 +46,10 @@ def make_table(rows: list[Record], schema: pa.Schema) -> pa.Table:
         pyarrow.ArrowInvalid: on a column that the schema has not, and on a value of another type.
     """
     import pyarrow as pa
+    import orjson
     from pyarrow import json
 
-    lines = b"\n".join(map(encode_json, rows))
+    lines = b"\n".join(map(orjson.dumps, rows))
     return json.read_json(
         pa.BufferReader(lines),
         # One block, so that rows of any length fit into it.
