@@ -45,8 +45,8 @@ def make_table(rows: list[Record], schema: pa.Schema) -> pa.Table:
     Raises:
         pyarrow.ArrowInvalid: on a column that the schema has not, and on a value of another type.
     """
-    import pyarrow as pa
     import orjson
+    import pyarrow as pa
     from pyarrow import json
 
     lines = b"\n".join(map(orjson.dumps, rows))
