@@ -97,15 +97,20 @@ def read_answered(interim: Path = INTERIM) -> Iterator[Answered]:
     """What is known of each source question before questions are compared, in order.
 
     Raises:
-        LookupError: where an artefact misses a question, or holds one too many.
+        LookupError: where an artefact misses a question, or holds one too many; where a question
+            comes twice.
     """
     parses = Stream(read_jsonl(interim / "parsed.jsonl"), "parsed")
     sources = read_jsonl(interim / "splits.jsonl")
     for name, of_database in groupby(sources, key=itemgetter("database_name")):
         outcomes = Stream(read_shards(interim / "gold_answers", [name]), "gold_answers")
         audits = Stream(read_shards(interim / "audit", [name]), "audit")
+        seen: set[str] = set()
         for source in of_database:
             question_id = source["question_id"]
+            if question_id in seen:
+                raise LookupError(f"splits: {question_id} comes twice: expected each question once")
+            seen.add(question_id)
             yield Answered(
                 source,
                 outcomes.require(question_id),

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from stages.question import FIELDS
 from stages.reasons import Flag, Reason
 from stages.records import encode_json, hash_value, replace_file, write_json
 from stages.schema_file import SchemaFile
+from stages.selection.candidates import Candidate, Candidates
 from stages.selection.cells import (
     Cell,
     CorpusCell,
@@ -28,7 +30,7 @@ from stages.selection.cells import (
     count_corpora,
 )
 from stages.selection.coverage import Coverage
-from stages.selection.picks import Candidate, cap_paraphrases, pick
+from stages.selection.picks import pick
 from stages.selection.policies import Policy, find_exclusion, keep_reported, read_policies
 from stages.selection.supply import check_size, describe_supply, summarize
 from stages.selection.targets import Targets, find_largest, read_targets
@@ -64,25 +66,22 @@ def find_reason(dossier: Dossier, policies: Mapping[Flag, Policy]) -> tuple[str,
     return ("audit_gold_answers", *exclusion) if exclusion else None
 
 
-def make_candidate(
-    dossier: Dossier, groups: dict[Group, Group], *, has_canonical_sql: bool
-) -> Candidate:
-    """What selection looks at; canonical SQL is '' where nobody will look at it.
-
-    There may be millions, so that those of one group share it in memory (the one in `groups`), and
-    those of one template likewise.
-    """
-    source = dossier.source
-    group = Group(
-        source["split"],
-        dossier.difficulty,
-        source["database_name"],
-        dossier.outcome["answer_type"],
-        source["source"]["corpus"],
+def make_candidate(number: int, dossier: Dossier, *, has_canonical_sql: bool) -> Candidate:
+    """What selection looks at; canonical SQL is '' where nobody will look at it."""
+    source, parsed = dossier.source, dossier.parsed
+    return Candidate(
+        number,
+        Group(
+            source["split"],
+            dossier.difficulty,
+            source["database_name"],
+            dossier.outcome["answer_type"],
+            source["source"]["corpus"],
+        ),
+        dossier.question_id,
+        hash_value(parsed["template"])[:16],
+        hash_value(parsed["canonical_sql"])[:16] if has_canonical_sql else "",
     )
-    template = sys.intern(hash_value(dossier.parsed["template"])[:16])
-    canonical_sql = hash_value(dossier.parsed["canonical_sql"])[:16] if has_canonical_sql else ""
-    return Candidate(dossier.question_id, groups.setdefault(group, group), template, canonical_sql)
 
 
 def make_record(dossier: Dossier) -> dict[str, Any]:
@@ -125,49 +124,47 @@ def make_exclusion(dossier: Dossier, stage: str, reason: str, detail: str) -> di
     }
 
 
-@dataclass(slots=True)
-class Survey:
-    """A first pass over all questions: who is usable."""
+class Verdict(IntEnum):
+    """What becomes of a question; there may be millions, so that it is a byte."""
 
-    candidates: list[Candidate] = field(default_factory=list)
-    loaded: int = 0
-    unusable: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def supply(self) -> Counter[Group]:
-        """How many usable questions there are of each group."""
-        return Counter(candidate.group for candidate in self.candidates)
+    UNUSABLE = 0
+    NOT_PICKED = 1
+    CAPPED = 2  # by max_per_canonical_sql
+    SELECTED = 3
 
 
-def survey_questions(policies: Mapping[Flag, Policy], *, has_canonical_sql: bool = True) -> Survey:
-    """Who is usable among all questions, and how many are not, by reason."""
-    survey = Survey()
-    groups: dict[Group, Group] = {}
-    for dossier in read_dossiers():
-        survey.loaded += 1
-        unusable = find_reason(dossier, policies)
-        if unusable is None:
-            survey.candidates.append(
-                make_candidate(dossier, groups, has_canonical_sql=has_canonical_sql)
-            )
-        else:
-            survey.unusable[unusable[1]] += 1
-    return survey
+def survey_questions(
+    policies: Mapping[Flag, Policy], *, seed: int, has_canonical_sql: bool
+) -> tuple[bytearray, Candidates]:
+    """A first pass over all questions: their verdicts as long as none is picked, and the usable
+    ones by their number."""
+    verdicts = bytearray()
+
+    def list_usable() -> Iterator[Candidate]:
+        for number, dossier in enumerate(read_dossiers()):
+            is_usable = find_reason(dossier, policies) is None
+            verdicts.append(Verdict.NOT_PICKED if is_usable else Verdict.UNUSABLE)
+            if is_usable:
+                yield make_candidate(number, dossier, has_canonical_sql=has_canonical_sql)
+
+    candidates = Candidates(list_usable(), seed=seed)
+    return verdicts, candidates
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Who is selected, and in words why others are not."""
+    """The verdict of each question, in their order; the supply, also by cell and by corpus, and
+    what it was solved to."""
 
-    selected: set[str]
-    capped: set[str]
-    solution: Solution
+    verdicts: bytearray
+    supply: Counter[Group]
     cells: dict[Cell, int]
     corpora: dict[CorpusCell, int]
+    solution: Solution
 
-    def explain(self, dossier: Dossier) -> str:
+    def explain(self, dossier: Dossier, verdict: int) -> str:
         """Why a usable question is not selected."""
-        if dossier.question_id in self.capped:
+        if verdict == Verdict.CAPPED:
             return "max_per_canonical_sql: enough questions of this database have this SQL"
         cell = (dossier.source["split"], dossier.difficulty)
         taken = (
@@ -184,21 +181,30 @@ class Choice:
 
 
 def choose(
-    survey: Survey, targets: Targets, *, max_per_canonical_sql: int | None, seed: int
-) -> tuple[Choice, Counter[Group]]:
-    """The choice, and the supply that it was made from.
+    verdicts: bytearray,
+    candidates: Candidates,
+    targets: Targets,
+    *,
+    max_per_canonical_sql: int | None,
+) -> Choice:
+    """The choice among the candidates, with their verdicts as they are then.
 
     Raises:
         TargetsNotMetError: where the targets ask for more than there is.
     """
-    kept, capped = cap_paraphrases(survey.candidates, most=max_per_canonical_sql, seed=seed)
-    supply = Counter(candidate.group for candidate in kept)
+    for number in candidates.cap_paraphrases(max_per_canonical_sql):
+        verdicts[number] = Verdict.CAPPED
+    supply = candidates.count(
+        by_database=targets.max_per_database is not None,
+        by_answer_type=targets.max_answer_type_share is not None,
+        by_corpus=bool(targets.corpora),
+    )
     solution = find_largest(supply, targets)
     check_size(supply, targets, solution)
-    selected = pick(kept, solution, targets, seed=seed)
-    capped_ids = {candidate.question_id for candidate in capped}
+    for number in pick(candidates, solution, targets):
+        verdicts[number] = Verdict.SELECTED
     corpora = count_corpora(supply, targets.corpora)
-    return Choice(selected, capped_ids, solution, count_cells(supply), corpora), supply
+    return Choice(verdicts, supply, count_cells(supply), corpora, solution)
 
 
 def check_conservation(loaded: int, selected: int, excluded: int, expected_selected: int) -> None:
@@ -229,8 +235,8 @@ def write_selection(
         replace_file(OUT / "audit.jsonl") as audits,
         replace_file(OUT / "excluded.jsonl") as excluded,
     ):
-        for dossier in read_dossiers():
-            if dossier.question_id in choice.selected:
+        for dossier, verdict in zip(read_dossiers(), choice.verdicts, strict=True):
+            if verdict == Verdict.SELECTED:
                 count += 1
                 name, parsed = dossier.source["database_name"], dossier.parsed
                 coverage.add(name, parsed["tables_involved"], parsed["columns_involved"])
@@ -240,7 +246,7 @@ def write_selection(
             why = find_reason(dossier, policies) or (
                 "select_questions",
                 Reason.NOT_SELECTED,
-                choice.explain(dossier),
+                choice.explain(dossier, verdict),
             )
             reasons[why[1]] += 1
             excluded.write(encode_json(make_exclusion(dossier, *why)) + b"\n")
@@ -296,15 +302,17 @@ def main(*arguments: str) -> None:
     )
     policies, targets = read_policies(policy_values), read_targets(target_values, corpus)
     hashes = read_database_hashes(DATABASES)
-    survey = survey_questions(policies, has_canonical_sql=max_per_canonical_sql is not None)
-    choice, supply = choose(survey, targets, max_per_canonical_sql=max_per_canonical_sql, seed=seed)
+    verdicts, candidates = survey_questions(
+        policies, seed=seed, has_canonical_sql=max_per_canonical_sql is not None
+    )
+    choice = choose(verdicts, candidates, targets, max_per_canonical_sql=max_per_canonical_sql)
     coverage = Coverage(SchemaFile(SCHEMAS_PATH))
     count, reasons = write_selection(choice, policies, hashes, coverage)
-    check_conservation(survey.loaded, count, reasons.total(), len(choice.selected))
-    summary = summarize(supply, targets, choice.solution)
+    check_conservation(len(verdicts), count, reasons.total(), choice.solution.size)
+    summary = summarize(choice.supply, targets, choice.solution)
     write_json(OUT / "summary.json", {**summary, "coverage": coverage.measure()})
-    log.info("%d of %d questions%s", count, survey.loaded, list_counts(reasons))
-    table = describe_supply(supply, choice.solution.counts, choice.solution.corpora)
+    log.info("%d of %d questions%s", count, len(verdicts), list_counts(reasons))
+    table = describe_supply(choice.supply, choice.solution.counts, choice.solution.corpora)
     log.info("selected of usable:\n%s", table)
 
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from stages.question import DIFFICULTIES, EVAL, SPLITS, TRAIN
 from stages.selection.allocations import find_allocation
+from stages.selection.candidates import Candidate
 from stages.selection.cells import CELLS, Group, count_cells, count_corpora
 from stages.selection.integer_program import find_by_program
-from stages.selection.picks import Candidate, pick
 from stages.selection.spread import spread_table
 from stages.selection.supply import (
     TargetsNotMetError,
@@ -32,6 +32,7 @@ from stages.selection.targets import (
     read_targets,
 )
 from stages.selection.what_if import Rule, Usable, explain
+from tests.crowds import pick_ids
 from tests.exhaustive import is_allowed, list_best, search_everything
 
 SHARES = {"easy": 0.4, "medium": 0.4, "hard": 0.2}
@@ -52,7 +53,7 @@ def make_crowd(supply: dict[Group, int], *, templates: int = 7) -> list[Candidat
     """Candidates of each group; templates repeat."""
     return [
         Candidate(
-            f"{group.database_name}_{group.difficulty}_{n:03d}", group, f"{n % templates}", ""
+            n, group, f"{group.database_name}_{group.difficulty}_{n:03d}", f"{n % templates}", ""
         )
         for group, count in supply.items()
         for n in range(count)
@@ -267,14 +268,14 @@ def test_picks_are_those_of_the_solution_whatever_their_order(caps):
     )
     crowd = make_crowd(supply)
     solution = find_largest(supply, targets)
-    chosen = pick(crowd, solution, targets, seed=20)
+    chosen = pick_ids(crowd, solution, targets, seed=20)
     taken = count_supply([c for c in crowd if c.question_id in chosen])
     assert count_cells(taken) == solution.counts
     assert count_corpora(taken, targets.corpora) == solution.corpora
     assert len(chosen) == solution.size > 100
     assert is_allowed(taken, targets)
-    assert pick(crowd[::-1], solution, targets, seed=20) == chosen
-    assert pick(crowd, solution, targets, seed=21) != chosen
+    assert pick_ids(crowd[::-1], solution, targets, seed=20) == chosen
+    assert pick_ids(crowd, solution, targets, seed=21) != chosen
 
 
 @settings(max_examples=40, deadline=None)
@@ -287,7 +288,7 @@ def test_exclusion_of_a_question_to_spare_changes_two_picks_at_most(place, seed)
     gone = crowd[place]
     remaining = [candidate for candidate in crowd if candidate is not gone]
     before, after = (
-        pick(members, find_largest(count_supply(members), targets), targets, seed=seed)
+        pick_ids(members, find_largest(count_supply(members), targets), targets, seed=seed)
         for members in (crowd, remaining)
     )
     assert len(before) == len(after) == 120

@@ -31,5 +31,13 @@ def test_tables_and_columns_count_once_and_views_do_not() -> None:
     assert coverage.measure() == expected
 
 
+def test_databases_add_up() -> None:
+    coverage = Coverage({"a": make_schema(), "b": make_schema()})
+    coverage.add("a", ["ship"], ["ship.name"])
+    coverage.add("b", ["port", "ship"], ["port.city"])
+    expected = {"tables": 4, "tables_touched": 3, "columns": 10, "columns_touched": 2}
+    assert coverage.measure() == expected == coverage.measure()
+
+
 def test_no_questions_cover_nothing() -> None:
     assert set(Coverage({"a": make_schema()}).measure().values()) == {0}

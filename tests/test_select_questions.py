@@ -240,7 +240,7 @@ def test_question_that_comes_twice_stops_the_run(world):
         path = world.folder / f"data/interim/{name}/harbour.jsonl"
         lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
         path.write_text("".join([lines[0], *lines]), encoding="utf-8")
-    with pytest.raises(LostQuestionError, match="37 selected"):
+    with pytest.raises(LookupError, match="harbour_train_000 comes twice"):
         world.run("select_questions")
 
 

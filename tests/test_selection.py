@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter, defaultdict
+from collections import Counter
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from stages.question import DIFFICULTIES, EVAL, TRAIN
-from stages.selection.cells import CELLS, Group, Solution, count_cells
-from stages.selection.picks import Candidate, cap_paraphrases, hash_key, order_cell, pick
+from stages.selection.candidates import Candidate, hash_key
+from stages.selection.cells import CELLS, Cell, Group, Solution, count_cells
 from stages.selection.targets import Targets, find_largest
+from tests.crowds import hold, pick_ids
 
 SHARES = {"easy": 0.4, "medium": 0.4, "hard": 0.2}
 USUAL = Targets(difficulty_shares=SHARES, eval_share=0.3, tolerance=0.02)
@@ -29,8 +30,9 @@ def make_candidate(
     canonical_sql: str = "",
 ) -> Candidate:
     return Candidate(
-        f"{database}_{split}_{number:03d}",
+        number,
         Group(split, level, database, answer_type),
+        f"{database}_{split}_{number:03d}",
         template or f"template {number}",
         canonical_sql or f"sql {number}",
     )
@@ -53,13 +55,23 @@ def make_crowd(count: int, *, templates: int) -> list[Candidate]:
 
 def select(candidates: list[Candidate], targets: Targets, *, seed: int = 20) -> set[str]:
     solution = find_largest(Counter(candidate.group for candidate in candidates), targets)
-    return pick(candidates, solution, targets, seed=seed)
+    return pick_ids(candidates, solution, targets, seed=seed)
+
+
+def order_cell(candidates: list[Candidate], *, seed: int) -> list[Candidate]:
+    """The candidates, all of one cell, best first."""
+    held = hold(candidates, seed=seed)
+    return [candidates[entry.number] for cell in CELLS for entry in held.rank((*cell, ""))]
+
+
+def find_cell(candidate: Candidate) -> Cell:
+    return candidate.group.split, candidate.group.difficulty
 
 
 def test_every_cell_gets_what_the_solution_says():
     crowd = make_crowd(30, templates=7)
     solution = find_largest(Counter(candidate.group for candidate in crowd), USUAL)
-    chosen = pick(crowd, solution, USUAL, seed=20)
+    chosen = pick_ids(crowd, solution, USUAL, seed=20)
     taken = Counter(c.group for c in crowd if c.question_id in chosen)
     assert count_cells(taken) == solution.counts
     assert len(chosen) == solution.size > 0
@@ -123,8 +135,8 @@ def test_exclusion_of_a_question_to_spare_changes_two_picks_at_most(templates, s
     before = select(crowd, targets, seed=seed)
     gone = crowd[place]
     solution = find_largest(Counter(candidate.group for candidate in crowd), targets)
-    in_its_cell = sum(candidate.cell == gone.cell for candidate in crowd)
-    assume(solution.counts[gone.cell] < in_its_cell)  # else the counts change
+    in_its_cell = sum(find_cell(candidate) == find_cell(gone) for candidate in crowd)
+    assume(solution.counts[find_cell(gone)] < in_its_cell)  # else the counts change
     remaining = [candidate for candidate in crowd if candidate is not gone]
     after = select(remaining, targets, seed=seed)
     assert len(after) == len(before)
@@ -162,7 +174,8 @@ def test_policy_that_moves_one_question_moves_few_picks_of_hundreds():
 
 def rank(candidate: Candidate, crowd: list[Candidate], seed: int) -> float:
     """The round of a candidate in its cell, and its hash as a fraction of a round."""
-    peers = [c for c in crowd if (c.cell, c.template) == (candidate.cell, candidate.template)]
+    kind = (find_cell(candidate), candidate.template)
+    peers = [c for c in crowd if (find_cell(c), c.template) == kind]
     peers.sort(key=lambda c: hash_key(c.question_id, seed))
     place = int.from_bytes(hash_key(candidate.question_id, seed)[:3])
     return peers.index(candidate) + place / 256**3
@@ -203,7 +216,7 @@ def test_picks_within_caps_are_the_best_ones_there_are(
         max_per_database=max_per_database, max_answer_type_share=max_answer_type_share
     )
     solution = find_largest(Counter(candidate.group for candidate in crowd), targets)
-    chosen = pick(crowd, solution, targets, seed=seed)
+    chosen = pick_ids(crowd, solution, targets, seed=seed)
 
     def fits(members: tuple[Candidate, ...]) -> bool:
         databases = Counter(c.group.database_name for c in members)
@@ -233,8 +246,20 @@ def test_caps_are_kept():
 
 def test_empty_cells_need_no_candidates():
     nothing = Solution(0, dict.fromkeys(CELLS, 0), 0)
-    assert pick([], nothing, Targets(), seed=1) == set()
-    assert pick([], nothing, Targets(max_per_database=3), seed=1) == set()
+    assert pick_ids([], nothing, Targets(), seed=1) == set()
+    assert pick_ids([], nothing, Targets(max_per_database=3), seed=1) == set()
+
+
+def cap(candidates: list[Candidate], most: int | None, *, seed: int) -> tuple[set[str], set[str]]:
+    """The ids of those that stay, and of the others."""
+    held = hold(candidates, seed=seed)
+    capped = {candidates[number].question_id for number in held.cap_paraphrases(most)}
+    kept = {
+        candidates[entry.number].question_id for cell in CELLS for entry in held.rank((*cell, ""))
+    }
+    assert kept | capped == {candidate.question_id for candidate in candidates}
+    assert not kept & capped
+    return kept, capped
 
 
 def test_paraphrases_are_capped_in_each_database():
@@ -242,29 +267,44 @@ def test_paraphrases_are_capped_in_each_database():
         make_candidate(n, database=database, canonical_sql=sql)
         for n, (database, sql) in enumerate([*[("a", "x")] * 4, *[("b", "x")] * 2, ("a", "y")])
     ]
-    kept, capped = cap_paraphrases(candidates, most=2, seed=3)
-    groups = defaultdict(int)
-    for candidate in kept:
-        groups[candidate.group.database_name, candidate.canonical_sql] += 1
+    kept, _ = cap(candidates, 2, seed=3)
+    groups = Counter(
+        (candidate.group.database_name, candidate.canonical_sql)
+        for candidate in candidates
+        if candidate.question_id in kept
+    )
     assert groups == {("a", "x"): 2, ("b", "x"): 2, ("a", "y"): 1}
-    assert sorted(kept + capped) == sorted(candidates)
-    for part in (kept, capped):
-        assert part == [candidate for candidate in candidates if candidate in part]
 
 
 def test_paraphrases_that_stay_depend_on_the_seed_alone():
     candidates = [make_candidate(n, canonical_sql="x") for n in range(20)]
-    kept = cap_paraphrases(candidates, most=3, seed=3)[0]
-    assert set(cap_paraphrases(candidates[::-1], most=3, seed=3)[0]) == set(kept)
-    assert set(cap_paraphrases(candidates, most=3, seed=4)[0]) != set(kept)
+    kept = cap(candidates, 3, seed=3)[0]
+    assert len(kept) == 3
+    assert cap(candidates[::-1], 3, seed=3)[0] == kept
+    assert cap(candidates, 3, seed=4)[0] != kept
 
 
 def test_without_a_cap_every_paraphrase_stays():
     candidates = [make_candidate(n, canonical_sql="x") for n in range(3)]
-    assert cap_paraphrases(candidates, most=None, seed=3) == (candidates, [])
+    assert cap(candidates, None, seed=3)[1] == set()
 
 
 @pytest.mark.parametrize("most", [0, -1, 1.5, "2", True])
 def test_bad_cap_on_paraphrases_is_named(most):
     with pytest.raises(ValueError, match="max_per_canonical_sql: expected a whole number from 1"):
-        cap_paraphrases([], most=most, seed=3)
+        cap([], most, seed=3)
+
+
+def test_groups_are_told_apart_as_far_as_targets_look_at_them():
+    crowd = [
+        make_candidate(n, database="ab"[n % 2], answer_type=("list", "table")[n // 2])
+        for n in range(4)
+    ]
+    held = hold(crowd, seed=3)
+    every = held.count(by_database=True, by_answer_type=True, by_corpus=True)
+    assert every == Counter(c.group for c in crowd)
+    assert held.count(by_answer_type=True) == {
+        Group(TRAIN, "easy", "", "list"): 2,
+        Group(TRAIN, "easy", "", "table"): 2,
+    }
+    assert held.count() == {Group(TRAIN, "easy", "", ""): 4}
