@@ -18,9 +18,9 @@ from stages.log import list_counts, start_log
 from stages.params import read_params
 from stages.probes.findings import Finding, encode_findings
 from stages.probes.schema_twins import SchemaPrint, find_schema_twins, print_schema
-from stages.probes.set_probes import Findings, find_across_splits, find_in_database
+from stages.probes.set_probes import Findings, find_in_database
 from stages.probes.set_records import SetRecord, make_set_record
-from stages.question import EVAL, TRAIN
+from stages.probes.split_probes import find_across_splits
 from stages.records import read_jsonl, write_jsonl
 from stages.schema import decode_schema
 
@@ -45,17 +45,14 @@ def make_record(answered: Answered, *, has_answer: bool = True) -> SetRecord:
     )
 
 
-def read_records(split: str | None = None) -> Iterator[SetRecord]:
-    """The records of all questions that have an answer; or of those of one split, without the
-    answers, at which nobody looks across splits.
+def read_records(*, has_answer: bool) -> Iterator[SetRecord]:
+    """The records of all questions that have an answer, in order.
 
     What a curator excluded is left out: a question must not fall with a wrong one that it repeats.
     """
     for answered in read_answered():
-        if answered.audit is None or read_curated_exclusion(answered.source) is not None:
-            continue
-        if split in (None, answered.source["split"]):
-            yield make_record(answered, has_answer=split is None)
+        if answered.audit is not None and read_curated_exclusion(answered.source) is None:
+            yield make_record(answered, has_answer=has_answer)
 
 
 def read_prints() -> Iterator[SchemaPrint]:
@@ -70,16 +67,15 @@ def read_prints() -> Iterator[SchemaPrint]:
 def compare(min_similarity: float) -> Iterator[tuple[str, list[Finding]]]:
     """Each question that has an answer, with what it shares with others."""
     twins = find_schema_twins(read_prints())
-    across = find_across_splits(
-        read_records(TRAIN), read_records(EVAL), min_similarity=min_similarity
-    )
-    for name, records in groupby(read_records(), key=attrgetter("database_name")):
-        questions = list(records)
+    # Across splits nobody looks at answers.
+    across = find_across_splits(read_records(has_answer=False), min_similarity=min_similarity)
+    records = read_records(has_answer=True)
+    for name, of_database in groupby(records, key=attrgetter("database_name")):
+        questions = list(of_database)
         within: Findings = find_in_database(questions, min_similarity=min_similarity)
-        for record in questions:
-            question_id = record.question_id
-            findings = [*within.get(question_id, ()), *across.get(question_id, ())]
-            yield question_id, findings + ([twins[name]] if name in twins else [])
+        for record, shared in zip(questions, across, strict=False):
+            findings = [*within.get(record.question_id, ()), *shared]
+            yield record.question_id, findings + ([twins[name]] if name in twins else [])
 
 
 def main() -> None:

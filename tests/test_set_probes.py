@@ -15,9 +15,11 @@ from sqlglot import parse_one
 
 from stages.answers import shape_answer
 from stages.guard import GuardedDatabase, QueryError
+from stages.probes.findings import Finding
 from stages.probes.schema_twins import find_schema_twins, print_schema
-from stages.probes.set_probes import find_across_splits, find_in_database
+from stages.probes.set_probes import find_in_database
 from stages.probes.set_records import SetRecord, make_set_record, normalize_question, sort_key
+from stages.probes.split_probes import find_across_splits
 from stages.reasons import Flag
 from stages.schema import Schema, read_schema
 from stages.sql.canonical import canonical_sql, sql_template
@@ -177,6 +179,14 @@ def held_out(number: int, text: str, template: str = "T") -> SetRecord:
     return record(number, text, template=template, database_name="zoo", split="eval")
 
 
+def find_across(*records: SetRecord) -> dict[str, list[Finding]]:
+    """The findings of the questions that have any."""
+    found = list(find_across_splits(iter(records)))
+    assert len(found) == len(records)
+    pairs = zip(records, found, strict=True)
+    return {record.question_id: findings for record, findings in pairs if findings}
+
+
 SAME_TEMPLATE = ["template_in_both_splits"]
 ACROSS = {
     "the same text": (
@@ -218,13 +228,13 @@ ACROSS = {
 
 @pytest.mark.parametrize(("trained", "held", "expected"), ACROSS.values(), ids=ACROSS)
 def test_questions_of_both_splits(trained, held, expected):
-    assert flags(find_across_splits(iter(trained), iter(held))) == expected
+    assert flags(find_across(*trained, *held)) == expected
 
 
 def test_evidence_counts_the_other_split():
     trained = [train(number, f"Question number {number} of the fleet") for number in (12, 3, 7)]
     held = [held_out(1000, "Name a bird"), held_out(999, "Name a fish")]
-    found = find_across_splits(trained, held)
+    found = find_across(*trained, *held)
     assert found["fleet_train_012"][0].evidence == {
         "template": "T",
         "count": 2,
@@ -235,9 +245,11 @@ def test_evidence_counts_the_other_split():
         "count": 3,
         "example": "fleet_train_003",
     }
-    found = find_across_splits(
-        [train(5, "What is the age of a cat?"), train(4, "What is the age of a cat??")],
-        [held_out(0, "What is the age of a rat?"), held_out(1, "What is the age of a bat?")],
+    found = find_across(
+        train(5, "What is the age of a cat?"),
+        train(4, "What is the age of a cat??"),
+        held_out(0, "What is the age of a rat?"),
+        held_out(1, "What is the age of a bat?"),
     )
     near = found["zoo_eval_000"][0].evidence
     assert near == {"other": "fleet_train_004", "similarity": 0.958}
@@ -258,11 +270,11 @@ def test_order_of_records_changes_nothing(drawn, held, seed):
         for number, (words, sql, answer, template) in enumerate(drawn)
     ]
     kept = [held_out(number, " ".join(words), t) for number, (words, _, _, t) in enumerate(held)]
-    expected = find_in_database(trained), find_across_splits(trained, kept)
-    shuffled, others = trained[:], kept[:]
+    expected = find_in_database(trained), find_across(*trained, *kept)
+    shuffled, both = trained[:], trained + kept
     random.Random(seed).shuffle(shuffled)
-    random.Random(seed).shuffle(others)
-    assert (find_in_database(shuffled), find_across_splits(shuffled, others)) == expected
+    random.Random(seed).shuffle(both)
+    assert (find_in_database(shuffled), find_across(*both)) == expected
     for findings in expected:
         for found in findings.values():
             for finding in found:
@@ -414,10 +426,7 @@ def test_spider_in_full():
     for one in records:
         by_database[one.database_name].append(one)
     inside = [find_in_database(group) for group in by_database.values()]
-    across = find_across_splits(
-        [one for one in records if one.split == "train"],
-        [one for one in records if one.split == "eval"],
-    )
+    across = find_across(*records)
     assert Counter(f.code for group in inside for found in group.values() for f in found) == {
         "duplicate_question": 6,
         "near_duplicate_question": 59,

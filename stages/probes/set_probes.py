@@ -1,11 +1,10 @@
-"""Probes of a whole set: questions that say the same twice, contradict each other, or leak.
+"""Probes of a whole set: questions of one database that say the same twice, or contradict each
+other.
 
-    findings = find_in_database(records_of_one_database)   # one database at a time
-    findings = find_across_splits(train_records, eval_records)
+    findings = find_in_database(records_of_one_database)
 
-Both give {question_id: [Finding, ...]}, whatever the order of the records. The first finds repeats
-inside a database, where a split never cuts; the second what the eval split shares with the train
-split. It holds the eval records, and of the train split only what it finds.
+gives {question_id: [Finding, ...]}, whatever the order of the records. What a database's questions
+share with those of the other split is for stages.probes.split_probes.
 """
 
 from __future__ import annotations
@@ -14,17 +13,14 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from rapidfuzz import fuzz, process
-
 from stages.probes.findings import Finding
 from stages.probes.set_records import SetRecord, sort_key
+from stages.probes.similar_texts import MIN_SIMILARITY, Near, choose_nearest, find_similar
 from stages.reasons import Flag
 
 Findings = dict[str, list[Finding]]
 
-MIN_SIMILARITY = 0.9
 _NAMED = 5  # questions that one piece of evidence names
-_TEXT = 200  # characters of a template in evidence
 
 
 def find_in_database(
@@ -99,130 +95,11 @@ def _find_near_duplicates(
         texts = [record.text for record in group]
         for place, record in enumerate(group):
             near = None
-            for other, similarity in _find_similar(record.text, texts[:place], min_similarity):
-                near = _choose(near, (similarity, group[other]))
+            for other, similarity in find_similar(record.text, texts[:place], min_similarity):
+                near = choose_nearest(near, Near(group[other].question_id, similarity))
             if near is not None:
-                evidence = {"first": near[1].question_id, "similarity": near[0]}
+                evidence = {"first": near.question_id, "similarity": near.similarity}
                 _add(findings, record, Flag.NEAR_DUPLICATE_QUESTION, evidence)
-
-
-def find_across_splits(
-    train_records: Iterable[SetRecord],
-    eval_records: Iterable[SetRecord],
-    *,
-    min_similarity: float = MIN_SIMILARITY,
-) -> Findings:
-    """What the questions of both splits have in common: their text, their template, or both nearly.
-
-    Each iterable is read once. Nearly equal texts are looked for among questions of one template.
-    """
-    # Of what is held, nothing that is looked at inside a database only.
-    slim = (record._replace(canonical_sql="", answer="", sequence="") for record in eval_records)
-    held = sorted(slim, key=lambda record: sort_key(record.question_id))
-    by_text = _Meeting(held, lambda record: record.text, Flag.QUESTION_IN_BOTH_SPLITS)
-    by_template = _Meeting(
-        held, lambda record: record.template, Flag.TEMPLATE_IN_BOTH_SPLITS, name="template"
-    )
-    texts = {
-        template: [record.text for record in records]
-        for template, records in by_template.held.items()
-    }
-    nearest: dict[str, tuple[float, SetRecord]] = {}  # in the train split, by eval question
-    findings: Findings = {}
-    for record in train_records:
-        near = None
-        for place, similarity in _find_similar(
-            record.text, texts.get(record.template, []), min_similarity
-        ):
-            other = by_template.held[record.template][place]
-            near = _choose(near, (similarity, other))
-            nearest[other.question_id] = _choose(
-                nearest.get(other.question_id), (similarity, record)
-            )
-        found = _list_found(near, by_text.meet(record), by_template.meet(record))
-        if found:
-            findings[record.question_id] = found
-    for record in held:
-        near = nearest.get(record.question_id)
-        found = _list_found(near, by_text.met(record), by_template.met(record))
-        if found:
-            findings[record.question_id] = found
-    return findings
-
-
-class _Meeting:
-    """Eval questions by something that they may share with train questions, and what they met.
-
-    A finding is one object for all questions of a split that share it, since most of a large set
-    may."""
-
-    def __init__(
-        self,
-        held: list[SetRecord],
-        key: Callable[[SetRecord], str],
-        code: Flag,
-        *,
-        name: str | None = None,
-    ) -> None:
-        self._key, self._code, self._name = key, code, name
-        self.held: dict[str, list[SetRecord]] = defaultdict(list)
-        for record in held:
-            if key(record):
-                self.held[key(record)].append(record)
-        self._of_eval: dict[str, Finding] = {}
-        self._of_train: dict[str, Finding] = {}
-
-    def _make_finding(self, shared: str, count: int, example: SetRecord) -> Finding:
-        evidence: dict[str, Any] = {self._name: shared[:_TEXT]} if self._name else {}
-        evidence |= {"count": count, "example": example.question_id}
-        return Finding(self._code, evidence)
-
-    def meet(self, record: SetRecord) -> Finding | None:
-        """What a train question shares with eval questions, if anything; then it is counted."""
-        shared = self._key(record)
-        held = self.held.get(shared)
-        if held is None:
-            return None
-        if shared not in self._of_train:
-            self._of_eval[shared] = self._make_finding(shared, len(held), held[0])
-            self._of_train[shared] = self._make_finding(shared, 0, record)
-        evidence = self._of_train[shared].evidence
-        evidence["count"] += 1
-        evidence["example"] = min(evidence["example"], record.question_id, key=sort_key)
-        return self._of_eval[shared]
-
-    def met(self, record: SetRecord) -> Finding | None:
-        """What an eval question shared with the train questions counted so far."""
-        return self._of_train.get(self._key(record))
-
-
-def _list_found(
-    near: tuple[float, SetRecord] | None, text: Finding | None, template: Finding | None
-) -> list[Finding]:
-    findings = [finding for finding in (text, template) if finding is not None]
-    if near is not None:
-        evidence = {"other": near[1].question_id, "similarity": near[0]}
-        findings.insert(0, Finding(Flag.NEAR_DUPLICATE_QUESTION, evidence))
-    return findings
-
-
-def _find_similar(text: str, texts: list[str], min_similarity: float) -> list[tuple[int, float]]:
-    """Which of some texts are nearly this one, and how nearly; not those that are equal."""
-    if not text:
-        return []
-    found = process.extract(
-        text, texts, scorer=fuzz.ratio, score_cutoff=100 * min_similarity, limit=None
-    )
-    return [(place, round(score / 100, 3)) for other, score, place in found if other != text]
-
-
-def _choose(
-    current: tuple[float, SetRecord] | None, found: tuple[float, SetRecord]
-) -> tuple[float, SetRecord]:
-    """The more similar one; the first question of two that are equally so."""
-    if current is None:
-        return found
-    return min(current, found, key=lambda pair: (-pair[0], sort_key(pair[1].question_id)))
 
 
 def _group(records: list[SetRecord], key: Callable[[SetRecord], str]) -> Iterator[list[SetRecord]]:

@@ -1,0 +1,40 @@
+"""Similar texts: which of some texts are nearly one of them, and which of these is nearest."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from rapidfuzz import fuzz, process
+
+from stages.probes.set_records import sort_key
+
+MIN_SIMILARITY = 0.9
+
+
+class Near(NamedTuple):
+    """A question whose text is nearly that of another one, and how nearly."""
+
+    question_id: str
+    similarity: float
+
+
+def find_similar(text: str, texts: list[str], min_similarity: float) -> list[tuple[int, float]]:
+    """Which of some texts are nearly this one, by their place, and how nearly; not those that are
+    equal.
+
+    >>> find_similar("list all ships", ["list all shops", "list all ships", "who?"], 0.9)
+    [(0, 0.929)]
+    """
+    if not text:
+        return []
+    found = process.extract(
+        text, texts, scorer=fuzz.ratio, score_cutoff=100 * min_similarity, limit=None
+    )
+    return [(place, round(score / 100, 3)) for other, score, place in found if other != text]
+
+
+def choose_nearest(current: Near | None, found: Near) -> Near:
+    """The more similar one; the first question of two that are equally so."""
+    if current is None:
+        return found
+    return min(current, found, key=lambda near: (-near.similarity, sort_key(near.question_id)))
