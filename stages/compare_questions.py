@@ -21,6 +21,7 @@ from stages.probes.schema_twins import SchemaPrint, find_schema_twins, print_sch
 from stages.probes.set_probes import Findings, find_in_database
 from stages.probes.set_records import SetRecord, make_set_record
 from stages.probes.split_probes import find_across_splits
+from stages.question import EVAL, TRAIN
 from stages.records import read_jsonl, write_jsonl
 from stages.schema import decode_schema
 
@@ -55,18 +56,23 @@ def read_records(*, has_answer: bool) -> Iterator[SetRecord]:
             yield make_record(answered, has_answer=has_answer)
 
 
-def read_prints() -> Iterator[SchemaPrint]:
-    """The print of every database that has questions."""
-    splits = {record["database_name"]: record["split"] for record in read_jsonl(SPLITS_PATH)}
+def read_prints(splits: dict[str, str], split: str) -> Iterator[SchemaPrint]:
+    """The print of every database of a split."""
     for record in read_jsonl(SCHEMAS_PATH):
         name = record["database_name"]
-        if name in splits:
-            yield print_schema(name, splits[name], decode_schema(record["tables"]))
+        if splits.get(name) == split:
+            yield print_schema(name, decode_schema(record["tables"]))
+
+
+def find_twins() -> dict[str, Finding]:
+    """The schema twins among the databases that have questions."""
+    splits = {record["database_name"]: record["split"] for record in read_jsonl(SPLITS_PATH)}
+    return find_schema_twins(read_prints(splits, TRAIN), read_prints(splits, EVAL))
 
 
 def compare(min_similarity: float) -> Iterator[tuple[str, list[Finding]]]:
     """Each question that has an answer, with what it shares with others."""
-    twins = find_schema_twins(read_prints())
+    twins = find_twins()
     # Across splits nobody looks at answers.
     across = find_across_splits(read_records(has_answer=False), min_similarity=min_similarity)
     records = read_records(has_answer=True)

@@ -336,25 +336,31 @@ TWINS = {
 
 @pytest.mark.parametrize(("left", "right", "evidence"), TWINS.values(), ids=TWINS)
 def test_schemas_of_both_splits(left, right, evidence):
-    prints = [
-        print_schema("fleet", "train", make_schema(left)),
-        print_schema("zoo", "eval", make_schema(right)),
-    ]
+    fleet, zoo = print_schema("fleet", make_schema(left)), print_schema("zoo", make_schema(right))
     expected = {}
     if evidence:
         expected = {
             "fleet": {"database": "zoo", **evidence},
             "zoo": {"database": "fleet", **evidence},
         }
-    found = find_schema_twins(prints)
+    found = find_schema_twins([fleet], [zoo])
     assert {name: finding.evidence for name, finding in found.items()} == expected
-    assert find_schema_twins(prints[::-1]) == found
+    assert find_schema_twins([zoo], [fleet]) == found
     assert all(finding.code == Flag.SCHEMA_IN_BOTH_SPLITS for finding in found.values())
 
 
 def test_twins_inside_one_split_are_no_leak():
-    schema = make_schema(FLEET)
-    assert not find_schema_twins(print_schema(name, "train", schema) for name in ("a", "b"))
+    prints = [print_schema(name, make_schema(FLEET)) for name in ("a", "b")]
+    assert not find_schema_twins(prints, [])
+    assert not find_schema_twins([], prints)
+
+
+def test_most_alike_of_several_twins_is_named():
+    wide, wider = (make_schema(f"CREATE TABLE t ({WIDE}{more})") for more in ("", ", more INT"))
+    held = [print_schema("near", wider), print_schema("c", wide), print_schema("b", wide)]
+    found = find_schema_twins([print_schema("a", wide)], held)
+    assert found["a"].evidence == {"database": "b", "share": 1.0, "same_types": True, "count": 3}
+    assert found["near"].evidence["share"] == 0.95
 
 
 @given(
@@ -362,24 +368,21 @@ def test_twins_inside_one_split_are_no_leak():
     min_share=st.sampled_from([0.5, 0.8, 0.9, 1.0]),
 )
 def test_no_twin_is_missed(schemas, min_share):
-    prints = [
-        print_schema(
-            f"d{number}",
-            "eval" if is_eval else "train",
-            make_schema(
-                f"CREATE TABLE t ({', '.join(f'c{column}' for column in sorted(columns))})"
-            ),
-        )
-        for number, (is_eval, columns) in enumerate(schemas)
+    prints = defaultdict(list)
+    for number, (is_eval, columns) in enumerate(schemas):
+        names = ", ".join(f"c{column}" for column in sorted(columns))
+        schema = make_schema(f"CREATE TABLE t ({names})")
+        prints[is_eval].append(print_schema(f"d{number}", schema))
+    pairs = [
+        (one.database_name, other.database_name)
+        for one in prints[False]
+        for other in prints[True]
+        if len(one.columns & other.columns) >= min_share * len(one.columns | other.columns)
     ]
-    expected = {
-        one.database_name
-        for one in prints
-        for other in prints
-        if one.split != other.split
-        and len(one.columns & other.columns) >= min_share * len(one.columns | other.columns)
-    }
-    assert set(find_schema_twins(prints, min_share=min_share)) == expected
+    found = find_schema_twins(prints[False], prints[True], min_share=min_share)
+    assert {name: finding.evidence["count"] for name, finding in found.items()} == Counter(
+        name for pair in pairs for name in pair
+    )
 
 
 def read_spider(root: Path) -> tuple[list[SetRecord], dict[str, tuple[str, Schema]]]:
@@ -436,5 +439,7 @@ def test_spider_in_full():
         "near_duplicate_question": 12,
         "template_in_both_splits": 2251,
     }
-    prints = (print_schema(name, split, schema) for name, (split, schema) in schemas.items())
-    assert find_schema_twins(prints) == {}
+    prints = defaultdict(list)
+    for name, (split, schema) in schemas.items():
+        prints[split].append(print_schema(name, schema))
+    assert find_schema_twins(prints["train"], prints["eval"]) == {}

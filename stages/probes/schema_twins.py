@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections import Counter, defaultdict
-from collections.abc import Iterable
+from array import array
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from stages.probes.findings import Finding
@@ -16,18 +18,18 @@ from stages.reasons import Flag
 from stages.schema import Schema
 
 MIN_SHARE = 0.9
+_BUCKETS = 1 << 16  # by which the pairs of all databases are counted
 
 
 class SchemaPrint(NamedTuple):
     """A schema without its name: hashes of its (table, column) pairs; one of all, with types."""
 
     database_name: str
-    split: str
     columns: frozenset[int]
     types: str
 
 
-def print_schema(database_name: str, split: str, schema: Schema) -> SchemaPrint:
+def print_schema(database_name: str, schema: Schema) -> SchemaPrint:
     """The print of a database's tables, whatever their order and case; views are left out."""
     columns = sorted(
         (table.name.lower(), column.name.lower(), column.type.upper())
@@ -38,61 +40,90 @@ def print_schema(database_name: str, split: str, schema: Schema) -> SchemaPrint:
     pairs = frozenset(
         int.from_bytes(_digest(f"{table}\n{column}"), "big") for table, column, _ in columns
     )
-    return SchemaPrint(database_name, split, pairs, _digest(repr(columns)).hex())
+    return SchemaPrint(database_name, pairs, _digest(repr(columns)).hex())
 
 
 def find_schema_twins(
-    prints: Iterable[SchemaPrint], *, min_share: float = MIN_SHARE
+    train_prints: Iterable[SchemaPrint],
+    eval_prints: Iterable[SchemaPrint],
+    *,
+    min_share: float = MIN_SHARE,
 ) -> dict[str, Finding]:
-    """{database_name: Finding} for each database that has a twin in another split.
+    """{database_name: Finding} for each database that has a twin in the other split.
 
     Twins share at least `min_share` of all (table, column) pairs that either has. The evidence
-    names the most alike, and says whether even its types are the same.
+    names the most alike, and says whether even its types are the same. The prints of the eval split
+    are held.
     """
-    ordered = sorted((p for p in prints if p.columns), key=lambda p: p.database_name)
-    frequency = Counter(pair for p in ordered for pair in p.columns)
-    by_rare_pair: dict[tuple[str, int], list[SchemaPrint]] = defaultdict(list)
-    twins: dict[str, list[tuple[float, SchemaPrint]]] = defaultdict(list)
-    splits = sorted({p.split for p in ordered})
-    for one in ordered:
-        rare = _rarest(one, frequency, min_share)
+    held = [_Held.hold(one) for one in eval_prints if one.columns]
+    frequency = array("L", [0]) * _BUCKETS
+    for one in held:
+        for pair in one.columns:
+            frequency[pair % _BUCKETS] += 1
+    by_rare_pair: dict[int, list[_Held]] = defaultdict(list)
+    for one in held:
+        for pair in _rarest(one.columns, frequency, min_share):
+            by_rare_pair[pair].append(one)
+    twins: dict[str, _Twins] = defaultdict(_Twins)
+    for one in train_prints:
+        rare = _rarest(one.columns, frequency, min_share) if one.columns else ()
         candidates = {
-            p.database_name: p
-            for split in splits
-            if split != one.split
-            for pair in rare
-            for p in by_rare_pair.get((split, pair), ())
+            other.database_name: other for pair in rare for other in by_rare_pair.get(pair, ())
         }
         for other in candidates.values():
-            share = len(one.columns & other.columns) / len(one.columns | other.columns)
+            shared = len(one.columns.intersection(other.columns))
+            share = shared / (len(one.columns) + len(other.columns) - shared)
             if share >= min_share:
-                twins[one.database_name].append((share, other))
-                twins[other.database_name].append((share, one))
-        for pair in rare:
-            by_rare_pair[one.split, pair].append(one)
-    by_name = {p.database_name: p for p in ordered}
-    return {name: _make_finding(by_name[name], found) for name, found in sorted(twins.items())}
+                has_same_types = one.types == other.types
+                twins[one.database_name].add(share, other.database_name, has_same_types)
+                twins[other.database_name].add(share, one.database_name, has_same_types)
+    return {name: found.make_finding() for name, found in sorted(twins.items())}
 
 
-def _rarest(one: SchemaPrint, frequency: Counter[int], min_share: float) -> list[int]:
+class _Held(NamedTuple):
+    """A print in little memory."""
+
+    database_name: str
+    columns: array[int]
+    types: str
+
+    @classmethod
+    def hold(cls, one: SchemaPrint) -> _Held:
+        return cls(one.database_name, array("Q", sorted(one.columns)), one.types)
+
+
+@dataclass(slots=True)
+class _Twins:
+    """The twins of one database: how many, and the most alike, the first by name of several."""
+
+    count: int = 0
+    nearest: tuple[float, str, bool] | None = None  # the share negated, the name, whether its types
+
+    def add(self, share: float, database_name: str, has_same_types: bool) -> None:
+        self.count += 1
+        found = (-share, database_name, has_same_types)
+        self.nearest = found if self.nearest is None else min(self.nearest, found)
+
+    def make_finding(self) -> Finding:
+        share, database_name, has_same_types = self.nearest
+        evidence = {
+            "database": database_name,
+            "share": round(-share, 3),
+            "same_types": has_same_types,
+            "count": self.count,
+        }
+        return Finding(Flag.SCHEMA_IN_BOTH_SPLITS, evidence)
+
+
+def _rarest(columns: Collection[int], frequency: array[int], min_share: float) -> list[int]:
     """So many of the rarest pairs that any twin has one of its own rarest among them.
 
-    Source: Chaudhuri, Ganti, Kaushik: A primitive operator for similarity joins (2006), prefix
-    filter.
+    Whatever order of all pairs does, as long as it is one; how often they occur is counted only
+    roughly. Source: Chaudhuri, Ganti, Kaushik: A primitive operator for similarity joins (2006),
+    prefix filter.
     """
-    ordered = sorted(one.columns, key=lambda pair: (frequency[pair], pair))
+    ordered = sorted(columns, key=lambda pair: (frequency[pair % _BUCKETS], pair))
     return ordered[: len(ordered) - math.ceil(min_share * len(ordered) - 1e-9) + 1]
-
-
-def _make_finding(one: SchemaPrint, twins: list[tuple[float, SchemaPrint]]) -> Finding:
-    share, twin = min(twins, key=lambda pair: (-pair[0], pair[1].database_name))
-    evidence = {
-        "database": twin.database_name,
-        "share": round(share, 3),
-        "same_types": twin.types == one.types,
-        "count": len(twins),
-    }
-    return Finding(Flag.SCHEMA_IN_BOTH_SPLITS, evidence)
 
 
 def _digest(text: str) -> bytes:
