@@ -6,10 +6,10 @@ import contextlib
 import math
 import re
 import sqlite3
-import sys
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from stages.answers import (
 )
 from stages.guard import GuardedDatabase, Limits
 from stages.question import DIFFICULTIES, EVAL, FIELDS, SPLITS
-from stages.selection.cells import Group, read_share
+from stages.selection.cells import Cell, CorpusCell, read_share
 from stages.selection.targets import Targets
 
 Record = dict[str, Any]
@@ -77,33 +77,33 @@ def check_record(question: Record) -> list[str]:
     return errors
 
 
-@dataclass(slots=True)
 class Tally:
-    """What is held of the good records of a dataset, which itself may be too large to hold: how
-    many there are of each group, and the numbers at the end of their ids, by what comes before."""
+    """What is kept of the good records of a dataset, which itself may be too large to hold: how
+    many there are of each kind, and on the disk their ids."""
 
-    groups: Counter[Group] = field(default_factory=Counter)
-    repeated: Counter[str] = field(default_factory=Counter)
-    _numbers: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    def __init__(self) -> None:
+        self.size = 0
+        self.cells: Counter[Cell] = Counter()
+        self.corpora: Counter[CorpusCell] = Counter()
+        self.databases: Counter[tuple[str, str]] = Counter()  # by name and split
+        self.answer_types: Counter[str] = Counter()
+        self.repeated: Counter[str] = Counter()  # how often an id came again
+        self._ids = sqlite3.connect("", isolation_level=None)
+        self._ids.execute("PRAGMA journal_mode = OFF")
+        self._ids.execute("CREATE TABLE seen (id BLOB PRIMARY KEY) WITHOUT ROWID")
+        self._ids.execute("BEGIN")
 
     def add(self, question: Record, corpus: str = "") -> None:
         """Count a record, and its corpus where that matters."""
-        names = ("split", "difficulty", "database_name", "answer_type")
-        values = (sys.intern(question[name]) for name in names)
-        self.groups[Group(*values, corpus)] += 1
-        stem, _, number = question["question_id"].rpartition("_")
-        if number in self._numbers[stem]:
+        self.size += 1
+        self.cells[question["split"], question["difficulty"]] += 1
+        self.corpora[question["split"], corpus] += 1
+        self.databases[question["database_name"], question["split"]] += 1
+        self.answer_types[question["answer_type"]] += 1
+        question_id = question["question_id"].encode("utf-8", "surrogatepass")
+        is_new = self._ids.execute("INSERT OR IGNORE INTO seen VALUES (?)", (question_id,)).rowcount
+        if not is_new:
             self.repeated[question["question_id"]] += 1
-        else:
-            self._numbers[stem].add(sys.intern(number))
-
-    def count(self, *names: str) -> Counter[Any]:
-        """How many there are of each value of a field of Group, or of several as a tuple."""
-        counts: Counter[Any] = Counter()
-        for group, count in self.groups.items():
-            values = tuple(getattr(group, name) for name in names)
-            counts[values if len(names) > 1 else values[0]] += count
-        return counts
 
 
 def check_ids(tally: Tally) -> list[str]:
@@ -116,13 +116,12 @@ def check_ids(tally: Tally) -> list[str]:
 
 def check_splits(tally: Tally) -> list[str]:
     """Databases that stand in more than one split."""
-    splits: dict[str, set[str]] = {}
-    for group in tally.groups:
-        splits.setdefault(group.database_name, set()).add(group.split)
+    by_name = groupby(sorted(tally.databases), key=itemgetter(0))
+    found = {name: [split for _, split in pairs] for name, pairs in by_name}
     return [
-        f"{name}: split: expected one split a database, found {', '.join(sorted(found))}"
-        for name, found in sorted(splits.items())
-        if len(found) > 1
+        f"{name}: split: expected one split a database, found {', '.join(splits)}"
+        for name, splits in found.items()
+        if len(splits) > 1
     ]
 
 
@@ -150,7 +149,7 @@ def check_answer(question: Record, execute: Execute, *, ordered: bool, rel_tol: 
 def check_targets(tally: Tally, targets: Targets) -> list[str]:
     """Shares and sizes that are off by more than the tolerance."""
     errors = []
-    size = tally.groups.total()
+    size = tally.size
     if targets.min_questions is not None and size < targets.min_questions:
         errors.append(f"size: expected at least {targets.min_questions}, found {size}")
     if targets.max_questions is not None and size > targets.max_questions:
@@ -164,21 +163,24 @@ def check_targets(tally: Tally, targets: Targets) -> list[str]:
                 f" found {part / whole:.4f} ({part} of {whole})"
             )
 
-    splits, cells = tally.count("split"), tally.count("split", "difficulty")
+    cells = tally.cells
+    splits = {split: sum(cells[split, level] for level in DIFFICULTIES) for split in SPLITS}
     if targets.eval_share is not None:
         check_share("split eval", splits[EVAL], size, targets.eval_share)
     for level, share in (targets.difficulty_shares or {}).items():
         for split in SPLITS:
             check_share(f"difficulty {level} in {split}", cells[split, level], splits[split], share)
-    of_corpora = tally.count("split", "corpus")
     for corpus in targets.corpora:
         for split in SPLITS:
-            count, share = of_corpora[split, corpus], targets.corpus_shares[corpus]
+            count, share = tally.corpora[split, corpus], targets.corpus_shares[corpus]
             check_share(f"corpus {corpus} in {split}", count, splits[split], share)
-    for name, count in sorted(tally.count("database_name").items()):
-        if targets.max_per_database is not None and count > targets.max_per_database:
-            errors.append(f"{name}: expected at most {targets.max_per_database}, found {count}")
-    for name, count in sorted(tally.count("answer_type").items()):
+    most_of_database = targets.max_per_database
+    by_name = groupby(sorted(tally.databases), key=itemgetter(0))
+    for name, pairs in by_name if most_of_database is not None else ():
+        count = sum(tally.databases[pair] for pair in pairs)
+        if count > most_of_database:
+            errors.append(f"{name}: expected at most {most_of_database}, found {count}")
+    for name, count in sorted(tally.answer_types.items()):
         most = targets.max_answer_type_share
         if most is not None and count > read_share(most) * size:
             errors.append(

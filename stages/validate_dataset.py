@@ -8,15 +8,14 @@ itself: that is for a teammate who has pulled the product and nothing else.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import sqlite3
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from stages.checks import (
     Execute,
@@ -53,11 +52,18 @@ class ValidationError(Exception):
         self.errors = errors
 
 
+class Report(NamedTuple):
+    """What a sidecar says of a question: whether its answer has rows in an order, and its corpus,
+    '' where that does not matter."""
+
+    order_matters: bool
+    corpus: str
+
+
 def validate_dataset(
     questions: Iterable[Record],
     db_paths: Mapping[str, Path],
     *,
-    execute: Execute | None = None,
     order_matters: Mapping[str, bool] | None = None,
     corpora: Mapping[str, str] | None = None,
     targets: Targets | None = None,
@@ -70,29 +76,51 @@ def validate_dataset(
     ['a_train_000: fields: expected question_id, question_text, ..., found question_id']
 
     Fields and their order, types, vocabularies, ids and splits are checked, gold SQL is executed on
-    `db_paths` (or looked up with `execute`) and its answer compared with gold_answer, as a sequence
-    where `order_matters` says so for the question_id, and shares are compared with `targets`; those
-    of corpora by `corpora`, which names the corpus of a question_id. The questions are gone through
-    once, and not held.
+    `db_paths` and its answer compared with gold_answer, as a sequence where `order_matters` says so
+    for the question_id, and shares are compared with `targets`; those of corpora by `corpora`,
+    which names the corpus of a question_id.
 
     Raises:
         sqlite3.Error: where a file is no database, or a corrupt one.
     """
+    report = look_up_reports(order_matters or {}, corpora or {})
+    with execute_on(db_paths, limits) as execute:
+        return find_errors(questions, execute, report, targets=targets, rel_tol=rel_tol)
+
+
+def look_up_reports(
+    order_matters: Mapping[str, bool], corpora: Mapping[str, str]
+) -> Callable[[str], Report]:
+    """Look reports up by question_id, in whatever order."""
+
+    def look_up(question_id: str) -> Report:
+        return Report(order_matters.get(question_id, False), corpora.get(question_id, ""))
+
+    return look_up
+
+
+def find_errors(
+    questions: Iterable[Record],
+    execute: Execute,
+    report: Callable[[str], Report],
+    *,
+    targets: Targets | None,
+    rel_tol: float,
+) -> list[str]:
+    """As `validate_dataset`, with what gold SQL returns and what sidecars say looked up. The
+    questions are gone through once, and not held."""
     errors: list[str] = []
     of_answers: list[str] = []
-    ordered, corpora = order_matters or {}, corpora or {}
     tally = Tally()
-    with contextlib.ExitStack() as stack:
-        execute = execute or stack.enter_context(execute_on(db_paths, limits))
-        for number, question in enumerate(questions):
-            if found := check_record(question):
-                has_name = isinstance(question, dict) and "question_id" in question
-                name = question["question_id"] if has_name else f"record {number}"
-                errors += [f"{name}: {error}" for error in found]
-                continue
-            tally.add(question, corpora.get(question["question_id"], ""))
-            is_ordered = ordered.get(question["question_id"], False)
-            of_answers += check_answer(question, execute, ordered=is_ordered, rel_tol=rel_tol)
+    for number, question in enumerate(questions):
+        if found := check_record(question):
+            has_name = isinstance(question, dict) and "question_id" in question
+            name = question["question_id"] if has_name else f"record {number}"
+            errors += [f"{name}: {error}" for error in found]
+            continue
+        ordered, corpus = report(question["question_id"])
+        tally.add(question, corpus)
+        of_answers += check_answer(question, execute, ordered=ordered, rel_tol=rel_tol)
     errors += [*check_ids(tally), *check_splits(tally), *of_answers]
     if targets is not None:
         errors += check_targets(tally, targets)
@@ -212,21 +240,31 @@ def read_corpora(audit_path: Path, targets: Targets) -> dict[str, str]:
     }
 
 
+def recorded_reports(audit_path: Path) -> Callable[[str], Report]:
+    """Look reports up in a sidecar; questions come in its order."""
+    audits = read_jsonl(audit_path)
+
+    def look_up(question_id: str) -> Report:
+        audit = next(audit for audit in audits if audit["question_id"] == question_id)
+        return Report(audit["order_matters"], audit["source"]["corpus"])
+
+    return look_up
+
+
 def validate_selection(targets: Targets, rel_tol: float) -> list[str]:
     """The errors of the selection that lies between the stages."""
     paths = [SELECTION / f"{name}.jsonl" for name in ("questions", "audit", "excluded")]
     paths.append(INTERIM / "splits.jsonl")
     hashes = read_database_hashes(DATABASES)
-    errors = validate_dataset(
-        read_jsonl(paths[0]),
-        {},
-        execute=recorded_answers(),
-        order_matters=read_order_matters(paths[1]),
-        corpora=read_corpora(paths[1], targets),
-        targets=targets,
-        rel_tol=rel_tol,
+    is_in_step = are_in_step(*map(read_jsonl, paths), hashes)
+    if is_in_step:
+        report = recorded_reports(paths[1])
+    else:
+        report = look_up_reports(read_order_matters(paths[1]), read_corpora(paths[1], targets))
+    errors = find_errors(
+        read_jsonl(paths[0]), recorded_answers(), report, targets=targets, rel_tol=rel_tol
     )
-    if are_in_step(*map(read_jsonl, paths), hashes):
+    if is_in_step:
         return errors
     questions, audit, excluded, _ = map(read_jsonl, paths)
     errors += check_sidecars(questions, audit, excluded, hashes)
