@@ -7,7 +7,7 @@ whatever does not belong there is removed.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +31,9 @@ from stages.corpus.manifest import (
 )
 from stages.corpus.source_questions import list_db_ids
 from stages.log import format_size, start_log
+from stages.manifest_file import write_manifest
 from stages.params import read_params
-from stages.records import write_json, write_jsonl
+from stages.records import write_jsonl
 from stages.schema import encode_schema, read_schema
 
 DATABASES_DIR = Path("data/databases")
@@ -111,6 +112,16 @@ def locate_all(
     return dict(sorted(sources.items()))
 
 
+def describe_databases(
+    paths: Mapping[str, Path], sources: Mapping[str, DatabaseSource], current: Mapping[str, str]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The manifest's entries by name; what is current, or was copied, is not read again."""
+    for name, path in paths.items():
+        origin = sources[name].origin
+        copied = origin["sha256"] if origin["kind"] == FILE else None
+        yield name, describe_database(path, origin, sha256=current.get(name, copied))
+
+
 def main() -> None:
     log = start_log("download_databases")
     chosen, entries, download = read_params("corpus", "corpora", "download")
@@ -125,19 +136,9 @@ def main() -> None:
         sources, DATABASES_DIR, sources=sources, current=current, limits=limits
     )
 
-    copied = {
-        name: source.origin["sha256"]
-        for name, source in sources.items()
-        if source.origin["kind"] == FILE
-    }
-    known = copied | current
-    databases = {
-        name: describe_database(path, sources[name].origin, sha256=known.get(name))
-        for name, path in paths.items()
-    }
-    write_json(MANIFEST_PATH, {"databases": databases})
+    write_manifest(MANIFEST_PATH, describe_databases(paths, sources, current))
     write_jsonl(SCHEMAS_PATH, (read_tables(name, path) for name, path in paths.items()))
-    size = format_size(sum(database["size_bytes"] for database in databases.values()))
+    size = format_size(sum(path.stat().st_size for path in paths.values()))
     log.info(
         f"{len(paths)} databases ({len(paths) - len(current)} made, {len(current)} kept,"
         f" {removed} removed), {size}"

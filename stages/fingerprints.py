@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
+
+from stages.manifest_file import read_entries
 
 
 def read_database_hashes(databases_dir: Path) -> dict[str, str]:
@@ -12,8 +13,5 @@ def read_database_hashes(databases_dir: Path) -> dict[str, str]:
     Raises:
         FileNotFoundError: where there is no manifest.
     """
-    path = databases_dir / "manifest.json"
-    if not path.is_file():
-        raise FileNotFoundError(f"No {path}: run `dvc repro download_databases`, which makes it")
-    databases = json.loads(path.read_text(encoding="utf-8"))["databases"]
-    return {db_id: entry["sha256"] for db_id, entry in databases.items()}
+    entries = read_entries(databases_dir / "manifest.json")
+    return {db_id: entry["sha256"] for db_id, entry in entries}

@@ -6,6 +6,7 @@ them: it names this machine's SQLite, and the data must not. Losing it costs tim
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from collections.abc import Iterable, Iterator
@@ -15,6 +16,7 @@ from typing import Any
 from stages.records import encode_json, hash_file, read_jsonl, replace_file, write_jsonl
 
 JOURNAL_DIRECTORY = Path(".answerkey")
+_IDENTITY_BYTES = 20
 
 
 class ShardDirectory:
@@ -38,20 +40,16 @@ class ShardDirectory:
 
     def is_fresh(self, name: str, key: str) -> bool:
         """Whether the shard was made from what `key` stands for, and is as it was made."""
-        entry = self._journal.get(name)
-        path = self.shard_path(name)
-        return bool(
-            entry and entry["key"] == key and path.is_file() and hash_file(path) == entry["sha256"]
-        )
+        known, path = self._journal.get(name), self.shard_path(name)
+        return known is not None and path.is_file() and known == _identify(path, key)
 
     def write_shard(self, name: str, key: str, records: Iterable[dict[str, Any]]) -> None:
         """Write a shard and note in the journal what it was made from."""
         path = self.shard_path(name)
         write_jsonl(path, records)
-        entry = {"name": name, "key": key, "sha256": hash_file(path)}
-        self._journal[name] = entry
+        self._journal[name] = _identify(path, key)
         with self.journal_path.open("ab") as file:
-            file.write(encode_json(entry) + b"\n")
+            file.write(self._encode_entry(name))
 
     def keep_only(self, names: Iterable[str]) -> int:
         """Remove every other file of the directory; how many there were. Compacts the journal."""
@@ -72,8 +70,16 @@ class ShardDirectory:
 
     def _write_journal(self) -> None:
         with replace_file(self.journal_path) as file:
-            for entry in self._journal.values():
-                file.write(encode_json(entry) + b"\n")
+            file.writelines(map(self._encode_entry, self._journal))
+
+    def _encode_entry(self, name: str) -> bytes:
+        return encode_json({"name": name, "identity": self._journal[name].hex()}) + b"\n"
+
+
+def _identify(path: Path, key: str) -> bytes:
+    """What the journal knows of a shard, in little memory: a hash of its bytes and its key."""
+    digest = hashlib.blake2b(f"{hash_file(path)} {key}".encode(), digest_size=_IDENTITY_BYTES)
+    return digest.digest()
 
 
 def read_shards(directory: Path, names: Iterable[str]) -> Iterator[dict[str, Any]]:
@@ -86,15 +92,16 @@ def read_shards(directory: Path, names: Iterable[str]) -> Iterator[dict[str, Any
         yield from read_jsonl(directory / f"{name}.jsonl")
 
 
-def _read_journal(path: Path) -> dict[str, dict[str, str]]:
+def _read_journal(path: Path) -> dict[str, bytes]:
     """The last entry of each shard; what is no entry, as a line torn by a kill, is passed over."""
-    journal: dict[str, dict[str, str]] = {}
-    if path.is_file():
-        for line in path.read_bytes().splitlines():
+    journal: dict[str, bytes] = {}
+    if not path.is_file():
+        return journal
+    with path.open("rb") as file:
+        for line in file:
             try:
                 entry = json.loads(line)
-            except ValueError:
+                journal[entry["name"]] = bytes.fromhex(entry["identity"])
+            except (ValueError, TypeError, KeyError):
                 continue
-            if isinstance(entry, dict) and entry.keys() >= {"name", "key", "sha256"}:
-                journal[entry["name"]] = entry
     return journal
