@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -27,6 +28,8 @@ class RemoteDatabase(NamedTuple):
 
 
 Database = Path | RemoteDatabase
+_ATTEMPTS = 3
+_BACKOFF_S = 1.0  # times the number of the attempt
 _verified: set[Path] = set()  # by this process
 
 
@@ -44,7 +47,8 @@ def find_database(
 
 
 def local_path(database: Database) -> Path:
-    """Where the database lies on this machine, fetched if it does not yet.
+    """Where the database lies on this machine, fetched if it does not yet; what fails is tried
+    again, unless there is no such file.
 
     Raises:
         OSError: where it cannot be fetched.
@@ -67,6 +71,19 @@ def local_path(database: Database) -> Path:
 
 
 def _fetch(database: RemoteDatabase, path: Path) -> None:
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            _fetch_once(database, path)
+        except (OSError, ValueError) as error:
+            is_missing = isinstance(error.__cause__, FileNotFoundError)
+            if is_missing or attempt == _ATTEMPTS:
+                raise
+        else:
+            return
+        time.sleep(_BACKOFF_S * attempt)
+
+
+def _fetch_once(database: RemoteDatabase, path: Path) -> None:
     import fsspec
 
     partial = path.with_name("partial")  # of a worker that died, perhaps

@@ -26,6 +26,7 @@ def temporary_folder(tmp_path, monkeypatch):
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    monkeypatch.setattr(database_files, "_BACKOFF_S", 0.01)
     forget(monkeypatch)
     return folder
 
@@ -42,9 +43,29 @@ def store(tmp_path):
     return path, RemoteDatabase(path.as_uri(), hash_file(path))
 
 
+def refuse(handler):
+    handler.send_error(503)
+
+
+def cut_short(handler):
+    handler.send_response(200)
+    handler.send_header("Content-Length", "100000")
+    handler.end_headers()
+    handler.wfile.write(b"SQLite format 3")
+    handler.close_connection = True
+
+
+def serve_another(handler):
+    handler.send_response(200)
+    handler.send_header("Content-Length", "7")
+    handler.end_headers()
+    handler.wfile.write(b"another")
+
+
 @contextlib.contextmanager
-def serve(folder):
-    """The URL of a server of the folder's files, and the paths that it was asked for."""
+def serve(folder, *faults):
+    """The URL of a server of the folder's files, whose first answers are the faults, and the paths
+    that it was asked for."""
     asked = []
 
     class Handler(SimpleHTTPRequestHandler):
@@ -53,7 +74,10 @@ def serve(folder):
 
         def do_GET(self):
             asked.append(self.path)
-            super().do_GET()
+            answer = dict(enumerate(faults, start=1)).get(
+                len(asked), SimpleHTTPRequestHandler.do_GET
+            )
+            answer(self)
 
     class Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
         daemon_threads = True
@@ -129,6 +153,35 @@ def test_other_database_under_the_url_is_never_used(store, temporary_folder):
 def test_database_that_cannot_be_had_is_named(url):
     with pytest.raises(OSError, match=f"Cannot fetch the database {url}: "):
         local_path(RemoteDatabase(url, "0" * 64))
+
+
+FAULTS = pytest.mark.parametrize("fault", [refuse, cut_short, serve_another])
+
+
+@FAULTS
+def test_fetch_that_fails_is_tried_again(store, tmp_path, fault):
+    path, database = store
+    with serve(tmp_path / "store", fault, fault) as (url, asked):
+        found = local_path(database._replace(url=f"{url}/fleet/fleet.sqlite"))
+    assert found.read_bytes() == path.read_bytes()
+    assert asked == ["/fleet/fleet.sqlite"] * 3
+
+
+@FAULTS
+def test_fetch_that_fails_again_and_again_names_the_database(store, tmp_path, fault):
+    _, database = store
+    with serve(tmp_path / "store", *[fault] * 9) as (url, asked):
+        with pytest.raises((OSError, ValueError), match=f"{url}/fleet/fleet.sqlite: "):
+            local_path(database._replace(url=f"{url}/fleet/fleet.sqlite"))
+        assert len(asked) == 3
+
+
+def test_database_that_is_not_there_is_asked_for_once(store, tmp_path):
+    _, database = store
+    with serve(tmp_path / "store") as (url, asked):
+        with pytest.raises(OSError, match=f"Cannot fetch the database {url}/absent: FileNotFound"):
+            local_path(database._replace(url=f"{url}/absent"))
+        assert asked == ["/absent"]
 
 
 def test_new_version_of_a_database_takes_no_old_one(store):
