@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from stages.selection.targets import Targets
 
-_SIZES_AT_ONCE = 1_000_000  # bounds the memory
+_SIZES_AT_ONCE = 1 << 15  # bounds the memory
 
 
 def find_allocation(supply: Mapping[Group, int], targets: Targets) -> Solution:
@@ -37,8 +37,7 @@ def find_allocation(supply: Mapping[Group, int], targets: Targets) -> Solution:
     import numpy as np
 
     splits = {name: _Split(name, supply, targets) for name in SPLITS}
-    train, others = _list_pairs(splits, targets)
-    size = int((train + others).max())
+    size = _find_size(splits, targets)
     train, others = _pairs_of_size(splits, targets, size)
     scale = lcm(*(share.denominator for share in _asked_shares(targets)))
     off_eval = np.zeros_like(train)
@@ -71,9 +70,7 @@ def find_allocation(supply: Mapping[Group, int], targets: Targets) -> Solution:
 
 def find_allocation_size(supply: Mapping[Group, int], targets: Targets) -> int:
     """The size of `find_allocation`, without what it is made of."""
-    splits = {name: _Split(name, supply, targets) for name in SPLITS}
-    train, others = _list_pairs(splits, targets)
-    return int((train + others).max())
+    return _find_size({name: _Split(name, supply, targets) for name in SPLITS}, targets)
 
 
 class _Settled(NamedTuple):
@@ -145,15 +142,15 @@ class _Split:
             off_levels = settle_levels(bounds, None, scale)
         return _Settled(bounds.least_of_levels, off_levels, bounds.most_of_corpora, off_corpora)
 
-    def list_sizes(self) -> np.ndarray:
-        """Every size that the split can have, in order; 0 is always one."""
+    def list_sizes(self) -> Iterator[np.ndarray]:
+        """Every size that the split can have, in order, some at a time; 0 is always one."""
         import numpy as np
 
-        found = []
         for start in range(0, self.max_size + 1, _SIZES_AT_ONCE):
             sizes = np.arange(start, min(start + _SIZES_AT_ONCE, self.max_size + 1))
-            found.append(sizes[self.bound(sizes).are_possible()])
-        return np.concatenate(found)
+            sizes = sizes[self.bound(sizes).are_possible()]
+            if len(sizes):
+                yield sizes
 
 
 def _read_shares(shares: Mapping[str, float] | None, names: Iterable[str]) -> list[Fraction] | None:
@@ -188,16 +185,37 @@ def _eval_range(train: np.ndarray, targets: Targets, most: int) -> tuple[np.ndar
     return least, highest
 
 
-def _list_pairs(splits: Mapping[str, _Split], targets: Targets) -> tuple[np.ndarray, np.ndarray]:
-    """Each size of train that some size of eval goes with, and the largest such size."""
-    import numpy as np
+class _SizeSet:
+    """A set of sizes, held as runs of sizes without a gap, of which there are few."""
 
-    train, sizes = splits[TRAIN].list_sizes(), splits[EVAL].list_sizes()
-    least, most = _eval_range(train, targets, splits[EVAL].max_size)
-    place = np.searchsorted(sizes, most, side="right") - 1
-    largest = sizes[np.maximum(place, 0)]
-    is_pair = (place >= 0) & (largest >= least)
-    return train[is_pair], largest[is_pair]
+    def __init__(self, sizes: Iterable[np.ndarray]) -> None:
+        import numpy as np
+
+        first, last = [], []
+        for some in sizes:
+            gaps = np.flatnonzero(np.diff(some) > 1)
+            first.append(some[np.concatenate([[0], gaps + 1])])
+            last.append(some[np.concatenate([gaps, [len(some) - 1]])])
+        self._first, self._last = np.concatenate(first), np.concatenate(last)
+
+    def find_largest(self, most: np.ndarray) -> np.ndarray:
+        """The largest size up to each of some numbers; -1 where there is none."""
+        import numpy as np
+
+        run = np.searchsorted(self._first, most, side="right") - 1
+        return np.where(run >= 0, np.minimum(most, self._last[run]), -1)
+
+
+def _find_size(splits: Mapping[str, _Split], targets: Targets) -> int:
+    """The largest sum of a size of train and one of eval that go together."""
+    of_eval = _SizeSet(splits[EVAL].list_sizes())
+    size = 0
+    for train in splits[TRAIN].list_sizes():
+        least, most = _eval_range(train, targets, splits[EVAL].max_size)
+        largest = of_eval.find_largest(most)
+        sums = (train + largest)[largest >= least]
+        size = max(size, int(sums.max(initial=0)))
+    return size
 
 
 def _pairs_of_size(
@@ -206,8 +224,12 @@ def _pairs_of_size(
     """Every pair of a size of train and one of eval that make up this size."""
     import numpy as np
 
-    train, sizes = splits[TRAIN].list_sizes(), splits[EVAL].list_sizes()
-    least, most = _eval_range(train, targets, splits[EVAL].max_size)
-    others = size - train
-    is_pair = np.isin(others, sizes) & (others >= least) & (others <= most)
-    return train[is_pair], others[is_pair]
+    of_eval = _SizeSet(splits[EVAL].list_sizes())
+    found = []
+    for train in splits[TRAIN].list_sizes():
+        least, most = _eval_range(train, targets, splits[EVAL].max_size)
+        others = size - train
+        is_pair = (of_eval.find_largest(others) == others) & (others >= least) & (others <= most)
+        found.append(train[is_pair])
+    train = np.concatenate(found)
+    return train, size - train
