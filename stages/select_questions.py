@@ -265,7 +265,7 @@ def explain_params() -> str:
         "classify_difficulty.hardness_levels",
     )
     policies, targets = read_policies(policy_values), read_targets(target_values, corpus)
-    usable = [
+    usable = Counter(
         Usable(
             dossier.source["split"],
             dossier.source["database_name"],
@@ -276,7 +276,7 @@ def explain_params() -> str:
         )
         for dossier in read_dossiers()
         if find_reason(dossier, policies) is None
-    ]
+    )
     rule = Rule(easy_max, medium_max, levels if method == SPIDER else {})
     return explain(usable, rule, targets, levels=levels)
 

@@ -446,7 +446,7 @@ def test_explanation_shows_corpora_for_the_thresholds_and_their_neighbours():
         for _ in range(10)
     ]
     targets = Targets(difficulty_shares=SHARES, corpus_shares=HALVES)
-    text = explain(usable, Rule(1, 2), targets, levels={})
+    text = explain(Counter(usable), Rule(1, 2), targets, levels={})
     assert "largest selection: 200 of 200 usable questions" in text
     assert text.count("corpus bird  corpus spider") == text.count("largest selection") > 2
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from stages.classify_difficulty import classify_difficulty
@@ -57,8 +57,9 @@ def list_neighbours(rule: Rule, levels: Mapping[str, str]) -> Iterator[Rule]:
         yield Rule(easy, medium, levels)
 
 
-def count_supply(questions: Iterable[Usable], rule: Rule) -> Counter[Group]:
-    """How many questions of each group there are under a rule."""
+def count_supply(questions: Mapping[Usable, int], rule: Rule) -> Counter[Group]:
+    """How many questions of each group there are under a rule, from how many there are of each
+    kind."""
     by_tables = {
         count: classify_difficulty(
             [str(number) for number in range(count)],
@@ -67,20 +68,21 @@ def count_supply(questions: Iterable[Usable], rule: Rule) -> Counter[Group]:
         )
         for count in {question.tables for question in questions}
     }
-    return Counter(
-        Group(
+    supply: Counter[Group] = Counter()
+    for question, count in questions.items():
+        group = Group(
             question.split,
             rule.levels[question.hardness] if rule.levels else by_tables[question.tables],
             question.database_name,
             question.answer_type,
             question.corpus,
         )
-        for question in questions
-    )
+        supply[group] += count
+    return supply
 
 
 def explain(
-    questions: list[Usable], rule: Rule, targets: Targets, *, levels: Mapping[str, str]
+    questions: Mapping[Usable, int], rule: Rule, targets: Targets, *, levels: Mapping[str, str]
 ) -> str:
     """The text that `python -m stages.select_questions --explain` prints."""
     supply = count_supply(questions, rule)
@@ -88,7 +90,7 @@ def explain(
     binding = find_binding(supply, targets, solution)
     lines = [
         f"{rule}",
-        f"largest selection: {solution.size} of {len(questions)} usable questions",
+        f"largest selection: {solution.size} of {sum(questions.values())} usable questions",
         describe_binding(binding, solution.size),
         "",
         describe_supply(supply, solution.counts, solution.corpora),
