@@ -1,43 +1,46 @@
-"""The pipeline on corpora of a million questions: time, memory, and what a change costs.
+"""The pipeline on corpora of a million questions: time, memory, what a change costs, and Ray.
 
-    python benchmarks/scale.py [--questions 10000 100000] [--databases 160 1600]
-        [--stages NAME ...] [--borrow NAME ...] [--memory-limit MB]
-        [--engine local|ray] [--workers N]
+    python benchmarks/scale.py [--questions 10000 100000] [--databases 160 1600] [--ray 2 4]
+        [--stages NAME ...] [--memory-limit MB] [--workers N] [--folder DIR]
 
 Every corpus is made of the sample's databases under other names (scale_corpus.py). Each stage is a
-process whose memory is limited, and so is that of each of its workers. Then one value of one
-database is changed, and the stages up to the audit run again, without those whose dependencies are
-the same, as in DVC; what comes after the audit goes through all questions as it did from scratch.
-A stage that is borrowed runs on the first corpus only, and for the others its records are copied
-(borrow.py). It measures and never asserts. Everything happens in a temporary folder, one corpus at
-a time, and is removed.
+process whose memory is limited, and so is that of each of its workers; the selection has the
+targets of params.yaml. Then one value of one database is changed, and the stages up to the audit
+run again, without those whose dependencies are the same, as in DVC; what comes after the audit goes
+through all questions as it did from scratch. On the smallest corpus, the stages that execute
+queries run once more on clusters of Ray with so many workers, without a limit, and one worker of
+each is killed half-way. It measures and never asserts. Everything happens in a temporary folder,
+one corpus at a time, and is removed.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import os
 import re
 import resource
-import shlex
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import yaml
-from borrow import AUDIT, PARSE
 from measure import Cost, add_costs, describe_machine, print_table, run, tell
+from ray_runs import SHARDS, RayRun, measure_on_ray
 from scale_corpus import name_copy, read_bases, write_copy
-from worlds import ROOT, World
+from worlds import ROOT, World, look_up
 
 HERE = Path(__file__).resolve().parent
 SAMPLE = ROOT / "data" / "sample"
-LAST_STAGE = "export_dataset"
+AUDIT = "audit_gold_answers"
 DATABASES_PER_QUESTION = 16_000 / 1_000_000
+TARGETS = tuple(
+    f"select_questions.targets.{name}" for name in ("difficulty_shares", "eval_share", "tolerance")
+)
 EXECUTED = re.compile(r"(\d+) queries executed")
 # Memory that a process maps for its data; the address space says little, since libraries reserve
 # more of it than they ever use.
@@ -52,52 +55,65 @@ class Size(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What the stages cost on a corpus from scratch, and those that ran after one database was
-    changed, with how many queries these executed."""
+    """What the stages cost on a corpus from scratch, those that ran after one database was changed,
+    with how many queries these executed, and those that ran on Ray."""
 
     size: Size
     corpus_bytes: int
     made_bytes: int
     from_scratch: dict[str, Cost]
     after_change: dict[str, tuple[Cost, str]]
+    on_ray: list[RayRun]
 
 
 class Plan(NamedTuple):
-    """What is run on a corpus: all the stages, of which some may be borrowed, under some params."""
+    """What is run on a corpus: which stages, with how many workers and how much memory, and on
+    clusters of how many workers."""
 
     stages: list[str]
-    borrowed: list[str]
-    params: dict[str, object]
+    workers: int
+    limit_bytes: int
+    clusters: list[int]
 
 
-def measure_size(size: Size, plan: Plan, folder: Path, *, lender: Path | None = None) -> Outcome:
-    """Make a corpus, run the stages on it, change a database, run them again; remove the data.
-
-    lender: the folder of the corpus from which stages are borrowed; None where nothing is.
-    """
+def measure_size(size: Size, plan: Plan, folder: Path) -> Outcome:
+    """Make a corpus, run the stages on it, change a database, run them again; remove the data."""
     corpus = folder / "corpus"
     tell(f"{size.questions:,} questions over {size.databases:,} databases: making them")
     script = str(HERE / "scale_corpus.py")
     run(sys.executable, script, str(SAMPLE), str(corpus), *map(str, size))
     corpus_bytes = count_bytes(corpus)
     world = World(folder / "world", corpus)
-    for key, value in plan.params.items():
-        world.set_param(key, value)
+    params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    for key in TARGETS:
+        world.set_param(key, look_up(params, key))
+    world.set_param("execution.workers", plan.workers)
     before = count_bytes(world.folder)
-    from_scratch: dict[str, Cost] = {}
-    for name in plan.stages:
-        if lender is not None and name in plan.borrowed:
-            interims = [str(path / "world" / "data" / "interim") for path in (lender, folder)]
-            run(sys.executable, str(HERE / "borrow.py"), name, *interims)
-        else:
-            from_scratch[name] = run_stage(world, name)[0]
+    with limit_memory(plan.limit_bytes):
+        from_scratch = {name: run_stage(world, name) for name in plan.stages}
     made_bytes = count_bytes(world.folder) - before
-    after_change = measure_change(world, corpus, size.databases // 2, list(from_scratch))
-    if not plan.borrowed:
-        shutil.rmtree(folder)
-    else:
-        shutil.rmtree(corpus)
-    return Outcome(size, corpus_bytes, made_bytes, from_scratch, after_change)
+    on_ray = []
+    printed = {name: said for name, (_, said) in from_scratch.items()}
+    for workers in plan.clusters if printed.keys() >= SHARDS.keys() else ():
+        for ray_run in measure_on_ray(world, workers, printed):
+            tell(f"on {workers} workers of Ray: {ray_run}")
+            on_ray.append(ray_run)
+    with limit_memory(plan.limit_bytes):
+        after_change = measure_change(world, corpus, size.databases // 2, plan.stages)
+    shutil.rmtree(folder)
+    costs = {name: cost for name, (cost, _) in from_scratch.items()}
+    return Outcome(size, corpus_bytes, made_bytes, costs, after_change, on_ray)
+
+
+@contextlib.contextmanager
+def limit_memory(limit_bytes: int) -> Iterator[None]:
+    """A limit that processes started meanwhile inherit."""
+    before = resource.getrlimit(LIMIT)
+    resource.setrlimit(LIMIT, (limit_bytes, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(LIMIT, before)
 
 
 def measure_change(
@@ -144,10 +160,7 @@ def hash_path(path: Path) -> str:
 
 def run_stage(world: World, name: str) -> tuple[Cost, str]:
     """The cost of a stage, and what it printed."""
-    program, *arguments = shlex.split(world.commands()[name])
-    if program != "python":
-        raise ValueError(f"Stage {name}: expected a command of `python`, found {program!r}")
-    cost, printed = run(sys.executable, *arguments, folder=world.folder)
+    cost, printed = world.listen_to_stage(name)
     spent = f"{cost.wall_s:.1f} s ({cost.cpu_s:.1f} CPU), {cost.peak_bytes / 1e6:.0f} MB"
     tell(f"{spent}: {printed.splitlines()[0]}")
     return cost, printed
@@ -172,29 +185,22 @@ def count_bytes(folder: Path) -> int:
 def print_outcomes(outcomes: Sequence[Outcome], stages: Sequence[str]) -> None:
     """Print the tables."""
     header = ["stage"]
-    for outcome in outcomes:
+    for number, outcome in enumerate(outcomes):
         header += [f"{outcome.size.questions:,}: s", "CPU s", "questions/s", "peak MB"]
-    costs = {name: [outcome.from_scratch.get(name) for outcome in outcomes] for name in stages}
-    costs["all that ran"] = [add_costs(outcome.from_scratch.values()) for outcome in outcomes]
-    if len(outcomes) > 1:
-        header += ["CPU, last to first", "growth, bytes a question"]
+        header += ["CPU x", "peak x"] if number else []
+    costs = {name: [outcome.from_scratch[name] for outcome in outcomes] for name in stages}
+    costs["all"] = [add_costs(outcome.from_scratch.values()) for outcome in outcomes]
     lines = []
     for name, by_size in costs.items():
         line = [name]
-        for outcome, cost in zip(outcomes, by_size, strict=True):
-            if cost is None:
-                line += ["borrowed", "", "", ""]
-                continue
+        for number, (outcome, cost) in enumerate(zip(outcomes, by_size, strict=True)):
             speed = outcome.size.questions / cost.wall_s
             line += [f"{cost.wall_s:.1f}", f"{cost.cpu_s:.1f}", f"{speed:,.0f}"]
             line.append(f"{cost.peak_bytes / 1e6:.0f}")
-        if len(outcomes) > 1 and None in by_size:
-            line += ["", ""]
-        elif len(outcomes) > 1:
-            line += [
-                f"{by_size[-1].cpu_s / by_size[0].cpu_s:.1f}",
-                f"{describe_growth(outcomes, by_size):.0f}",
-            ]
+            if number:
+                before = by_size[number - 1]
+                line.append(f"{cost.cpu_s / before.cpu_s:.1f}")
+                line.append(f"{cost.peak_bytes / before.peak_bytes:.2f}")
         lines.append(line)
     print_table(header, lines)
     print_table(
@@ -212,16 +218,33 @@ def print_outcomes(outcomes: Sequence[Outcome], stages: Sequence[str]) -> None:
     for name in outcomes[0].after_change:
         line = [name]
         for outcome in outcomes:
-            cost, executed = outcome.after_change.get(name, (None, ""))
-            line += [f"{cost.wall_s:.1f}" if cost else "borrowed", executed]
+            cost, executed = outcome.after_change[name]
+            line += [f"{cost.wall_s:.1f}", executed]
         lines.append(line)
     print_table(header, lines)
+    for outcome in outcomes:
+        print_ray_runs(outcome)
 
 
-def describe_growth(outcomes: Sequence[Outcome], costs: Sequence[Cost]) -> float:
-    """Bytes of peak memory that each further question took, from the last size but one on."""
-    before, after = outcomes[-2].size.questions, outcomes[-1].size.questions
-    return (costs[-1].peak_bytes - costs[-2].peak_bytes) / (after - before)
+def print_ray_runs(outcome: Outcome) -> None:
+    """Print a table of what ran on Ray, where anything did."""
+    if not outcome.on_ray:
+        return
+    print(f"On Ray, {outcome.size.questions:,} questions:\n")
+    print_table(
+        ("workers", "stage", "s", "questions/s", "workers killed", "shards and summary"),
+        (
+            (
+                ray_run.workers,
+                ray_run.stage,
+                f"{ray_run.cost.wall_s:.1f}",
+                f"{outcome.size.questions / ray_run.cost.wall_s:,.0f}",
+                ray_run.killed,
+                "the same" if ray_run.is_same else "NOT THE SAME",
+            )
+            for ray_run in outcome.on_ray
+        ),
+    )
 
 
 def read_arguments() -> argparse.Namespace:
@@ -237,17 +260,15 @@ def read_arguments() -> argparse.Namespace:
         nargs="+",
         help="one number a size; default: 16 per 1,000 questions",
     )
+    parser.add_argument("--stages", nargs="+", help="in an order that can run; default: all")
     parser.add_argument(
-        "--stages", nargs="+", help=f"in an order that can run; default: all to {LAST_STAGE}"
+        "--ray", type=int, nargs="+", default=[], metavar="WORKERS", help="needs the extra `ray`"
     )
-    parser.add_argument(
-        "--borrow", nargs="+", default=[], choices=[PARSE, AUDIT], help="run on the first one only"
-    )
-    parser.add_argument("--engine", default="local", help="local or ray; default: local")
     parser.add_argument("--workers", type=int, default=0, help="default: 0, one a core")
     parser.add_argument(
-        "--memory-limit", type=int, default=2000, metavar="MB", help="of each process; default 2000"
+        "--memory-limit", type=int, default=1000, metavar="MB", help="of each process; default 1000"
     )
+    parser.add_argument("--folder", type=Path, help="where to work; default: for temporary files")
     arguments = parser.parse_args()
     if arguments.databases is None:
         arguments.databases = [
@@ -260,21 +281,16 @@ def read_arguments() -> argparse.Namespace:
 
 def main() -> None:
     arguments = read_arguments()
-    limit_bytes = arguments.memory_limit * 1_000_000
-    resource.setrlimit(LIMIT, (limit_bytes, resource.getrlimit(LIMIT)[1]))  # processes inherit it
-    print(f"{describe_machine()}; at most {arguments.memory_limit} MB a process\n", flush=True)
-    params = {"execution.engine": arguments.engine, "execution.workers": arguments.workers}
+    limit = f"at most {arguments.memory_limit} MB a process"
+    print(f"{describe_machine()}; {limit}\n", flush=True)
     outcomes: list[Outcome] = []
-    with tempfile.TemporaryDirectory(prefix="answerkey-scale-") as name:
+    with tempfile.TemporaryDirectory(prefix="answerkey-scale-", dir=arguments.folder) as name:
         folder = Path(name)
-        stages = arguments.stages
-        if stages is None:
-            commands = list(World(folder / "commands", SAMPLE).commands())
-            stages = commands[: commands.index(LAST_STAGE) + 1]
-        plan = Plan(stages, arguments.borrow, params)
+        stages = arguments.stages or list(World(folder / "commands", SAMPLE).commands())
+        limit_bytes, clusters = arguments.memory_limit * 1_000_000, arguments.ray
         for number, size in enumerate(zip(arguments.questions, arguments.databases, strict=True)):
-            lender = folder / "0" if number and plan.borrowed else None
-            outcomes.append(measure_size(Size(*size), plan, folder / str(number), lender=lender))
+            plan = Plan(stages, arguments.workers, limit_bytes, [] if number else clusters)
+            outcomes.append(measure_size(Size(*size), plan, folder / str(number)))
     print_outcomes(outcomes, stages)
     print(describe_machine())
 

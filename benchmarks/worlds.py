@@ -68,10 +68,14 @@ class World:
 
     def run_stage(self, name: str) -> Cost:
         """The cost of one stage as a process, without DVC."""
+        return self.listen_to_stage(name)[0]
+
+    def listen_to_stage(self, name: str) -> tuple[Cost, str]:
+        """As `run_stage`, with what it printed."""
         program, *arguments = shlex.split(self.commands()[name])
         if program != "python":
             raise ValueError(f"Stage {name}: expected a command of `python`, found {program!r}")
-        return run(sys.executable, *arguments, folder=self.folder)[0]
+        return run(sys.executable, *arguments, folder=self.folder)
 
     def run_stages(self, *, until: str | None = None) -> dict[str, Cost]:
         """The cost of each stage from the start, one after another, up to one that is left out."""
