@@ -62,6 +62,17 @@ def find_processes(mark: str, *, name: str = "") -> list[int]:
     return found
 
 
+@contextlib.contextmanager
+def heed_interrupts() -> Iterator[None]:
+    """Let this process and those that it starts be interrupted, as from a terminal: what a shell
+    starts in the background ignores that."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def wait_until(is_done: Callable[[], object], *, seconds: float) -> None:
     """Look again and again.
 

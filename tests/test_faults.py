@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from stages.compute_gold_answers import DIED
-from tests.ray_cluster import MARK, find_processes, kill, wait_until
+from tests.ray_cluster import MARK, find_processes, heed_interrupts, kill, wait_until
 from tests.test_compute_gold_answers import Project
 from tests.worlds import World
 
@@ -49,15 +49,16 @@ class Stage:
     def __init__(self, folder, name="compute_gold_answers"):
         environment = {**os.environ, MARK: mark, "PYTHONPATH": str(ROOT), "HOME": str(folder)}
         environment.pop("RAY_ADDRESS", None)
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", f"stages.{name}"],
-            cwd=folder,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
+        with heed_interrupts():
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", f"stages.{name}"],
+                cwd=folder,
+                env=environment,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                start_new_session=True,
+            )
 
     def wait(self):
         """What it said; none of its processes is left."""

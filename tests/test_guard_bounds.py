@@ -14,6 +14,7 @@ import pytest
 
 from stages.guard import GuardedDatabase, Limits, QueryError
 from stages.reasons import Reason
+from tests.ray_cluster import heed_interrupts
 
 ROOT = Path(__file__).parents[1]
 COUNT_UP = (
@@ -286,7 +287,8 @@ def test_query_past_its_seconds_is_stopped(path):
 def test_interrupt_stops_the_run_and_is_no_verdict_on_the_query(path):
     """Python swallows Ctrl-C inside a callback of SQLite; it must not end as `time_exceeded`."""
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-    with GuardedDatabase(path, Limits(max_steps=10**15, max_seconds=30)) as database:
+    limits = Limits(max_steps=10**15, max_seconds=30)
+    with heed_interrupts(), GuardedDatabase(path, limits) as database:
         timer.start()
         with pytest.raises(KeyboardInterrupt):
             database.execute(ENDLESS)

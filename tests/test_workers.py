@@ -13,6 +13,7 @@ import pytest
 from stages.guard import QueryError
 from stages.reasons import Reason
 from stages.workers import count_workers, map_unordered
+from tests.ray_cluster import heed_interrupts
 
 ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
@@ -169,14 +170,17 @@ def test_interrupt_from_the_terminal_ends_all_processes_at_once(tmp_path):
     """Ctrl-C reaches the whole process group; only the parent has anything to say about it."""
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
-    with subprocess.Popen(
-        [sys.executable, str(script)],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    ) as process:
+    with (
+        heed_interrupts(),
+        subprocess.Popen(
+            [sys.executable, str(script)],
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        ) as process,
+    ):
         assert process.stdout.readline() == "0\n"
         os.killpg(process.pid, signal.SIGINT)
         _, errors = process.communicate(timeout=20)  # ends when no process holds the pipes
