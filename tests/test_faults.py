@@ -44,11 +44,12 @@ ONE_LONG_STEP = "SELECT printf(replace(hex(zeroblob(500)), '0', '%.2000000000c')
 
 
 class Stage:
-    """The stage as a process, with all that it starts."""
+    """The stage as a process, with all that it starts; `variables` change its environment."""
 
-    def __init__(self, folder, name="compute_gold_answers"):
+    def __init__(self, folder, name="compute_gold_answers", **variables):
         environment = {**os.environ, MARK: mark, "PYTHONPATH": str(ROOT), "HOME": str(folder)}
         environment.pop("RAY_ADDRESS", None)
+        environment |= variables
         with heed_interrupts():
             self.process = subprocess.Popen(
                 [sys.executable, "-m", f"stages.{name}"],
