@@ -220,6 +220,14 @@ ACROSS = {
             "001": ["question_in_both_splits", *SAME_TEMPLATE],
         },
     ),
+    "half of a surrogate pair": (
+        [train(0, "How many \ud800 are there?", "T '\ud800'")],
+        [held_out(1, "How many \ud801 are there?", "T '\ud800'")],
+        {
+            "000": ["near_duplicate_question", *SAME_TEMPLATE],
+            "001": ["near_duplicate_question", *SAME_TEMPLATE],
+        },
+    ),
     "no template": ([train(0, "How many?", "")], [held_out(1, "Who?", "")], {}),
     "nothing held out": ([train(0, "How many?")], [], {}),
     "nothing trained on": ([], [held_out(0, "How many?")], {}),

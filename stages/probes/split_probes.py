@@ -43,7 +43,7 @@ class _Member(NamedTuple):
     is_train: int
     number: int
     question_id: str
-    text: str
+    text: bytes
 
 
 def find_across_splits(
@@ -65,8 +65,8 @@ def find_across_splits(
                 number,
                 record.question_id,
                 record.split != EVAL,
-                record.text,
-                record.template[:_TEXT],
+                _encode(record.text),
+                _encode(record.template[:_TEXT]),
                 _hash(record.text),
                 _hash(record.template),
             )
@@ -87,13 +87,22 @@ def find_across_splits(
 
 def _hash(text: str) -> int | None:
     """A key of 64 bits; None for ''."""
-    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    digest = hashlib.blake2b(_encode(text), digest_size=8).digest()
     return int.from_bytes(digest, signed=True) if text else None
+
+
+def _encode(text: str) -> bytes:
+    """Text as SQLite can hold it, half of a surrogate pair included."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _decode(content: bytes) -> str:
+    return content.decode("utf-8", "surrogatepass")
 
 
 def _meet_in_text(connection: sqlite3.Connection) -> Iterator[_Found]:
     rows = connection.execute(
-        "SELECT text_key, is_train, number, question_id, '' FROM record"
+        "SELECT text_key, is_train, number, question_id, x'' FROM record"
         " WHERE text_key IS NOT NULL ORDER BY 1, 2"
     )
     for held, others in _list_meetings(rows):
@@ -109,7 +118,7 @@ def _meet_in_template(connection: sqlite3.Connection, min_similarity: float) -> 
         (template,) = connection.execute(
             "SELECT template FROM record WHERE number = ?", (held[0].number,)
         ).fetchone()
-        shared = {"template": template}
+        shared = {"template": _decode(template)}
         yield from _compare(held, others, _SAME_TEMPLATE, shared, min_similarity=min_similarity)
 
 
@@ -138,7 +147,7 @@ def _compare(
 ) -> Iterator[_Found]:
     """The findings of questions that share something, as evidence says it; of those whose texts are
     nearly equal too, where there is a similarity to reach."""
-    texts = [member.text for member in held]
+    texts = [_decode(member.text) for member in held]
     nearest: dict[int, Near] = {}  # among the others, by place in held
     of_held = _Meeting(shared)
     for member in held:
@@ -151,7 +160,7 @@ def _compare(
         if min_similarity is None:
             continue
         near = None
-        for index, similarity in find_similar(other.text, texts, min_similarity):
+        for index, similarity in find_similar(_decode(other.text), texts, min_similarity):
             near = choose_nearest(near, Near(held[index].question_id, similarity))
             found = Near(other.question_id, similarity)
             nearest[index] = choose_nearest(nearest.get(index), found)
