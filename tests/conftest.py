@@ -1,4 +1,5 @@
-"""What tests share: a checkout that has run, and the rule by which the gate skips nothing it needs.
+"""What tests share: a checkout that has run, no deadline for an example of a property, and the rule
+by which the gate skips nothing it needs.
 
 A test that lacks a program or a package skips, with a reason that begins with `needs`. Where
 ANSWERKEY_REQUIRE_ALL is set, it fails instead.
@@ -11,8 +12,13 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.checkout import commit, make_checkout, run
+
+# A shared machine may be slow at any moment.
+settings.register_profile("shared", deadline=None)
+settings.load_profile("shared")
 
 
 @pytest.hookimpl(wrapper=True)

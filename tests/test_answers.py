@@ -261,7 +261,7 @@ def test_many_rows_of_noisy_floats_are_paired():
 # --- from the database to the file
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(VALUES, min_size=1, max_size=30))
 def test_every_value_of_sqlite_survives_the_way_into_json(values):
     values = [

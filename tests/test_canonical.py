@@ -465,7 +465,7 @@ def respelled_query(draw) -> tuple[str, str]:
     return plain, odd + (f" order by {name_column(order)} asc" if order else "")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(pair=respelled_query())
 def test_any_spelling_gives_one_canonical_query(pair, world, schema):
     plain, odd = pair
@@ -484,7 +484,7 @@ PIECES = (
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(words=st.lists(st.sampled_from(PIECES.split()), max_size=12))
 def test_no_tree_makes_it_crash(words, schema):
     try:

@@ -99,7 +99,7 @@ def some_groups(databases: int) -> st.SearchStrategy[Group]:
     )
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(
     supply=st.dictionaries(some_groups(1), st.integers(0, 3), max_size=6),
     targets=some_targets(),
@@ -110,7 +110,7 @@ def test_largest_selection_is_that_of_an_exhaustive_search(supply, targets):
     assert solution.upper_bound == solution.size == find_size(supply, targets)
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(
     supply=st.dictionaries(some_groups(2), st.integers(0, 3), max_size=6),
     targets=some_targets(
@@ -124,7 +124,7 @@ def test_largest_selection_under_caps_is_that_of_an_exhaustive_search(supply, ta
     assert solution.upper_bound == solution.size == find_size(supply, targets)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     counts=st.lists(st.integers(0, 60), min_size=36, max_size=36),
     shares=some_shares(("bird", "spider", "wiki")),
@@ -236,7 +236,7 @@ def make_taken(supply, targets, solution) -> dict[Group, int]:
     return taken
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     limits=st.lists(st.tuples(*[st.integers(0, 9)] * 3), min_size=1, max_size=4),
     data=st.data(),
@@ -278,7 +278,7 @@ def test_picks_are_those_of_the_solution_whatever_their_order(caps):
     assert pick_ids(crowd, solution, targets, seed=21) != chosen
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(place=st.integers(0, 359), seed=st.integers(0, 99))
 def test_exclusion_of_a_question_to_spare_changes_two_picks_at_most(place, seed):
     crowd = make_crowd(make_supply({"bird": (30,) * 6, "spider": (30,) * 6}))

@@ -70,7 +70,6 @@ def test_anything_but_a_plain_name_builds_no_path(db_id, tmp_path):
         locate_database(tmp_path, db_id)
 
 
-@settings(deadline=None)
 @given(st.text())
 def test_database_is_always_two_levels_below_its_directory(tmp_path_factory, db_id):
     top = tmp_path_factory.getbasetemp()
@@ -258,7 +257,7 @@ rows_of_text = st.lists(
 )
 
 
-@settings(max_examples=30, deadline=None)  # files are written
+@settings(max_examples=30)  # files are written
 @given(rows_of_text)
 def test_any_rows_survive_the_build(tmp_path_factory, rows):
     folder = tmp_path_factory.mktemp("rows")

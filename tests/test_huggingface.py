@@ -120,7 +120,7 @@ VALUES = (
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     answers=st.lists(
         VALUES.filter(lambda value: value not in (float("inf"), float("-inf")))

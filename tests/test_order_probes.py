@@ -202,7 +202,7 @@ def test_order_is_certain(world, sql, expected):
     assert is_order_certain(inspection.tree, find_order_findings(inspection)) is expected
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.integers(0, 2), st.sampled_from("xy")), max_size=5),
     st.integers(0, 3),

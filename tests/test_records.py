@@ -46,7 +46,7 @@ def test_value_that_json_does_not_have_is_refused(value):
         encode_json({"a": [value]})
 
 
-@settings(max_examples=30, deadline=None)  # files are written
+@settings(max_examples=30)  # files are written
 @given(st.lists(st.dictionaries(st.text(st.characters()), json_values), max_size=5))
 def test_records_read_back_in_order(tmp_path_factory, records):
     path = tmp_path_factory.mktemp("records") / "new" / "a.jsonl"

@@ -120,7 +120,7 @@ def test_no_template_is_more_than_one_round_ahead_of_one_with_questions_left(
         assert max(taken.values(), default=0) <= taken[template] + 1
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     templates=st.lists(st.sampled_from("abcdef"), min_size=60, max_size=60),
     seed=st.integers(0, 10**6),
@@ -145,7 +145,7 @@ def test_exclusion_of_a_question_to_spare_changes_two_picks_at_most(templates, s
     assert bool(changed) == (gone.question_id in before)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 10**6), added=st.integers(1, 40))
 def test_added_database_leaves_the_order_of_the_others(seed, added):
     old = [make_candidate(n, level=DIFFICULTIES[n % 3], template=f"t{n}") for n in range(60)]
@@ -181,7 +181,7 @@ def rank(candidate: Candidate, crowd: list[Candidate], seed: int) -> float:
     return peers.index(candidate) + place / 256**3
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     kinds=st.lists(
         st.tuples(

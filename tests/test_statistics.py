@@ -6,7 +6,7 @@ from io import StringIO
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stages.answers import ANSWER_TYPES
@@ -169,6 +169,7 @@ GROUP = st.builds(
 )
 
 
+@settings(max_examples=30)
 @given(st.lists(st.builds(Description, GROUP, st.sampled_from("abc"), st.none()), min_size=1))
 def test_plots_are_what_pandas_counts(questions):
     frame = pd.DataFrame(
