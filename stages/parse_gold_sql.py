@@ -125,10 +125,10 @@ def plan_works(schemas: SchemaFile) -> Iterator[DatabaseWork]:
 def main() -> None:
     """Parse the gold SQL of the databases of which something has changed; write that of all."""
     log = start_log("parse_gold_sql")
-    (workers,) = read_params("execution.workers")
+    engine, workers = read_params("execution.engine", "execution.workers")
     shards = ShardDirectory(SHARDS, JOURNAL)
     run = QueryRun(shards, parse_task, DIED)
-    run.run(plan_works(SchemaFile(SCHEMAS_PATH)), workers=workers)
+    run.run(plan_works(SchemaFile(SCHEMAS_PATH)), engine=engine, workers=workers)
     with replace_file(OUT) as file:
         for name in run.names:
             file.write(shards.shard_path(name).read_bytes())

@@ -63,7 +63,7 @@ class Stage:
 
     def wait(self):
         """What it said; none of its processes is left."""
-        output, _ = self.process.communicate(timeout=120)
+        output, _ = self.process.communicate(timeout=300)
         # Two of Ray's own processes notice only after a minute that the others were killed.
         wait_until(lambda: not find_processes(mark), seconds=120)
         return output
@@ -74,7 +74,7 @@ class Stage:
         assert self.process.returncode == 0, output
         *others, summary = output.splitlines()
         assert all("(raylet)" in line for line in others), output  # that a worker died
-        return int(re.search(r" (\d+) queries executed", summary)[1])
+        return int(re.search(r" (\d+) queries (?:executed|parsed)", summary)[1])
 
     def find_workers(self, engine):
         found = find_processes(mark, name=WORKER[engine])
@@ -149,18 +149,26 @@ def test_shards_depend_neither_on_the_engine_nor_on_workers(project, undisturbed
 
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("ray") is None, reason="needs the extra `ray`")
-def test_audit_on_ray_writes_what_processes_of_this_machine_write(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "out", "journal"),
+    [
+        ("parse_gold_sql", ".answerkey/parsed", "parsed"),
+        ("audit_gold_answers", "data/interim/audit", "audit"),
+    ],
+)
+def test_other_stages_on_ray_write_what_processes_of_this_machine_write(
+    tmp_path, monkeypatch, name, out, journal
+):
     monkeypatch.chdir(tmp_path)
     world = World(tmp_path)
-    world.run_to("audit_gold_answers")
-    folder = tmp_path / "data" / "interim" / "audit"
-    expected = {path.name: path.read_bytes() for path in folder.iterdir()}
+    world.run_to(name)
+    expected = {path.name: path.read_bytes() for path in (tmp_path / out).iterdir()}
     assert len(expected) == 2
     world.change("execution.engine", "ray")
-    assert Stage(tmp_path, "audit_gold_answers").finish() == 0
-    (tmp_path / ".answerkey" / "audit.jsonl").unlink()
-    assert Stage(tmp_path, "audit_gold_answers").finish() > 30
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == expected
+    assert Stage(tmp_path, name).finish() == 0
+    (tmp_path / ".answerkey" / f"{journal}.jsonl").unlink()
+    assert Stage(tmp_path, name).finish() > 30
+    assert {path.name: path.read_bytes() for path in (tmp_path / out).iterdir()} == expected
 
 
 # --- workers

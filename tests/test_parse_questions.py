@@ -90,7 +90,7 @@ def test_out_holds_all_questions_and_only_what_changed_is_parsed_again(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(parse_gold_sql, "read_params", lambda key: (1,))
+    monkeypatch.setattr(parse_gold_sql, "read_params", lambda *keys: ("local", 1))
     write_schemas()
     parse_gold_sql.main()
     first = OUT.read_bytes()
