@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from stages.answers import FLOAT, INTEGER, STRING, answer_rows
+from stages.answers import FLOAT, INTEGER, STRING
 from stages.exports.parquet_files import open_parquet, take_batches
 from stages.records import encode_json, hash_file
 
@@ -72,7 +72,7 @@ def make_row(question: Record, audit: Record) -> Record:
         "gold_integer": answer if answer_type == INTEGER else None,
         "gold_float": answer if answer_type == FLOAT else None,
         "gold_string": answer if answer_type == STRING else None,
-        "answer_rows": len(answer_rows(answer)),
+        "answer_rows": len(answer) if isinstance(answer, list) else 1,
     }
 
 
