@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
@@ -74,38 +75,57 @@ def write_split(split: str, exercises: Iterator[Exercise], folder: Path) -> int:
     return count
 
 
+def write_formats(
+    template_path: Path, *, example_rows: int, max_schema_characters: int
+) -> list[int]:
+    """Write every format of every split; how many questions each split has."""
+    template = read_template(template_path)
+    for name in sorted({table.folder.split("/")[0] for table in TABLES} | {LINES}):
+        shutil.rmtree(EXPORTS / name, ignore_errors=True)
+        (EXPORTS / name).mkdir(parents=True)  # DVC expects it, with or without files
+    return [
+        write_split(
+            split,
+            make_exercises(
+                read_product(PRODUCT, split),
+                template,
+                DATABASES,
+                example_rows=example_rows,
+                max_schema_characters=max_schema_characters,
+            ),
+            EXPORTS,
+        )
+        for split in SPLITS
+    ]
+
+
+def write_database() -> None:
+    """Write the database to browse."""
+    questions = chain.from_iterable(read_product(PRODUCT, split) for split in SPLITS)
+    write_questions_db(EXPORTS / "questions.db", questions, read_jsonl(PRODUCT / "excluded.jsonl"))
+
+
 def main() -> None:
-    """Write all formats of all splits."""
+    """Write all formats of all splits, and the database beside them in a process of its own."""
     log = start_log("export_trainers")
     example_rows, max_schema_characters, template_path = read_params(
         "export_trainers.example_rows",
         "export_trainers.max_schema_characters",
         "export_trainers.prompt_template",
     )
-    template = read_template(Path(template_path))
-    for name in sorted({table.folder.split("/")[0] for table in TABLES} | {LINES}):
-        shutil.rmtree(EXPORTS / name, ignore_errors=True)
-        (EXPORTS / name).mkdir(parents=True)  # DVC expects it, with or without files
-    counts = {}
-    for split in SPLITS:
-        exercises = make_exercises(
-            read_product(PRODUCT, split),
-            template,
-            DATABASES,
+    with ProcessPoolExecutor(1) as pool:
+        database = pool.submit(write_database)
+        counts = write_formats(
+            Path(template_path),
             example_rows=example_rows,
             max_schema_characters=max_schema_characters,
         )
-        counts[split] = write_split(split, exercises, EXPORTS)
-    write_questions_db(
-        EXPORTS / "questions.db",
-        chain.from_iterable(read_product(PRODUCT, split) for split in SPLITS),
-        read_jsonl(PRODUCT / "excluded.jsonl"),
-    )
+        database.result()
     log.info(
         "%d questions in %d formats: %s",
-        sum(counts.values()),
+        sum(counts),
         len(TABLES) + 2,
-        ", ".join(f"{split} {count}" for split, count in counts.items()),
+        ", ".join(f"{split} {count}" for split, count in zip(SPLITS, counts, strict=True)),
     )
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from stages.records import read_jsonl
+from stages.records import decode_json, read_jsonl
 
 Record = dict[str, Any]
 
@@ -28,13 +27,13 @@ def read_questions(path: Path) -> Iterator[Record]:
     """
     if not path.is_file():
         raise FileNotFoundError(f"No {path}: run `dvc repro export_dataset`, or `dvc pull`")
-    with path.open(encoding="utf-8") as file:
+    with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
-            text = line.strip().removesuffix(",")
-            if text in ("[", "]"):
+            text = line.strip().removesuffix(b",")
+            if text in (b"[", b"]"):
                 continue
             try:
-                yield json.loads(text)
+                yield decode_json(text)
             except ValueError as error:
                 raise ValueError(f"{path}:{number}: expected one question: {error}") from error
 
