@@ -19,6 +19,8 @@ INSERT INTO keyed VALUES {NUMBERS};
 CREATE VIEW seen AS SELECT * FROM plain;
 CREATE TABLE mixed (label TEXT COLLATE NOCASE);
 INSERT INTO mixed VALUES ('a'), ('A'), ('b'), ('B'), ('c'), ('C'), ('d'), ('D'), ('e'), ('E');
+CREATE TABLE untyped (v);
+INSERT INTO untyped VALUES (1), (1.0), (1), (1.0), (1), (1.0), (1), (1.0), (1), (1.0);
 """
 
 CASES = [
@@ -34,6 +36,9 @@ CASES = [
     ("SELECT name, row_number() OVER () FROM plain", "rows"),
     ("SELECT DISTINCT label FROM mixed", "rows"),
     ("SELECT min(label) FROM mixed", "rows"),
+    ("SELECT DISTINCT v FROM untyped", "rows"),  # 1 or 1.0
+    ("SELECT min(v) FROM untyped", "rows"),
+    ("SELECT v FROM untyped GROUP BY v", "rows"),
     # the same rows in another order, which is no part of the answer
     ("SELECT name FROM plain", None),
     ("SELECT DISTINCT part FROM plain", None),
