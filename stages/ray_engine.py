@@ -4,8 +4,8 @@ The cluster is the one that the variable RAY_ADDRESS names (`auto`: the one of t
 Without it, one with the workers asked for is started here, and gone when the run is over.
 
 Nodes need the project's dependencies and not the project: the package `stages` travels with the
-run, so that all of them work with the code of this machine. Nor do they need its data, except the
-databases: see stages.database_files.
+run, so that all of them work with the code of this machine. What the results depend on must be of
+its version there. Nor do nodes need its data, except the databases: see stages.database_files.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator
+import socket
+import sqlite3
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from pathlib import Path
 from types import ModuleType
@@ -56,11 +58,13 @@ def _map_connected(
 ) -> Generator[tuple[Task, Result | None], None, None]:
     ray, count_ahead = connection
     errors = ray.exceptions
+    versions = list_versions()
 
     # Ray's own retries would be endless for a worker that was killed for want of memory.
     @ray.remote(num_cpus=1, max_retries=0)
     def work(task: Task) -> Result:
         os.environ[EXPENDABLE_VARIABLE] = "1"
+        check_versions(versions)
         return function(task)
 
     pending: dict[Any, tuple[Task, int]] = {}  # the task and its attempts, by reference
@@ -86,6 +90,29 @@ def _map_connected(
                     continue
                 result = None
             yield task, result
+
+
+def list_versions() -> dict[str, str]:
+    """The versions of what the same query may have other results with."""
+    from importlib.metadata import version
+
+    return {"SQLite": sqlite3.sqlite_version, "sqlglot": version("sqlglot")}
+
+
+def check_versions(expected: Mapping[str, str]) -> None:
+    """Nothing, where this machine has these versions.
+
+    Raises:
+        RuntimeError: with the name of the machine, both versions, and where the right one stands.
+    """
+    found = list_versions()
+    for name in expected:
+        if found[name] != expected[name]:
+            raise RuntimeError(
+                f"Node {socket.gethostname()} has {name} {found[name]}: expected {expected[name]},"
+                " as on the machine that started the run; give all nodes the same Python, with what"
+                " requirements.lock says"
+            )
 
 
 @contextlib.contextmanager

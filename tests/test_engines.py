@@ -9,6 +9,7 @@ import pytest
 
 from stages.engines import map_with_engine
 from stages.guard import QueryError
+from stages.ray_engine import check_versions, list_versions
 from stages.reasons import Reason
 from stages.watchdog import EXPENDABLE_VARIABLE
 from tests.ray_cluster import find_processes, kill, start_cluster, wait_until
@@ -69,6 +70,14 @@ def test_missing_ray_is_named_with_the_command_that_installs_it(monkeypatch):
 def test_run_without_tasks_needs_no_cluster(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     assert list(map_on_ray(square, [])) == []
+
+
+@pytest.mark.parametrize("name", ["SQLite", "sqlglot"])
+def test_node_with_another_version_is_named_with_both(name):
+    versions = list_versions()
+    check_versions(versions)
+    with pytest.raises(RuntimeError, match=f"Node .+ has {name} [0-9.]+: expected 1.2.3, as on"):
+        check_versions(versions | {name: "1.2.3"})
 
 
 # --- what Ray does as processes of this machine do
