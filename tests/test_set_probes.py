@@ -19,6 +19,7 @@ from stages.probes.findings import Finding
 from stages.probes.schema_twins import find_schema_twins, print_schema
 from stages.probes.set_probes import find_in_database
 from stages.probes.set_records import SetRecord, make_set_record, normalize_question, sort_key
+from stages.probes.similar_texts import TextSet, find_similar
 from stages.probes.split_probes import find_across_splits
 from stages.reasons import Flag
 from stages.schema import Schema, read_schema
@@ -287,6 +288,19 @@ def test_order_of_records_changes_nothing(drawn, held, seed):
         for found in findings.values():
             for finding in found:
                 assert len(json.dumps(finding.evidence)) < 1000
+
+
+@given(
+    texts=st.lists(st.text("abcé \U0001f600\ud800", max_size=12), max_size=30),
+    text=st.text("abcé \U0001f600\ud800", max_size=12),
+    min_similarity=st.sampled_from([0.5, 0.7, 0.9, 1.0]),
+)
+def test_many_texts_have_the_similar_ones_that_few_have(texts, text, min_similarity):
+    expected = find_similar(text, texts, min_similarity)
+    assert sorted(TextSet(texts, min_similarity).find_similar(text)) == sorted(expected)
+    many = texts + ["zzz"] * 100
+    found = TextSet(many, min_similarity).find_similar(text)
+    assert sorted(found) == sorted(expected)
 
 
 @given(text=st.text())

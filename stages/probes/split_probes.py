@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from stages.probes.findings import Finding
 from stages.probes.set_records import SetRecord, sort_key
-from stages.probes.similar_texts import MIN_SIMILARITY, Near, choose_nearest, find_similar
+from stages.probes.similar_texts import MIN_SIMILARITY, Near, TextSet, choose_nearest
 from stages.question import EVAL
 from stages.reasons import Flag
 
@@ -147,7 +147,9 @@ def _compare(
 ) -> Iterator[_Found]:
     """The findings of questions that share something, as evidence says it; of those whose texts are
     nearly equal too, where there is a similarity to reach."""
-    texts = [_decode(member.text) for member in held]
+    texts = None
+    if min_similarity is not None:
+        texts = TextSet([_decode(member.text) for member in held], min_similarity)
     nearest: dict[int, Near] = {}  # among the others, by place in held
     of_held = _Meeting(shared)
     for member in held:
@@ -157,10 +159,10 @@ def _compare(
     for other in others:
         of_others.add(other)
         yield other.number, place, to_others
-        if min_similarity is None:
+        if texts is None:
             continue
         near = None
-        for index, similarity in find_similar(_decode(other.text), texts, min_similarity):
+        for index, similarity in texts.find_similar(_decode(other.text)):
             near = choose_nearest(near, Near(held[index].question_id, similarity))
             found = Near(other.question_id, similarity)
             nearest[index] = choose_nearest(nearest.get(index), found)
