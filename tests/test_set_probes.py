@@ -303,6 +303,12 @@ def test_many_texts_have_the_similar_ones_that_few_have(texts, text, min_similar
     assert sorted(found) == sorted(expected)
 
 
+def test_long_texts_are_compared_too():
+    texts = [letter * 40_000 for letter in "abcdefgh"] * 20
+    found = TextSet(texts, 0.9).find_similar("a" * 40_001)
+    assert found == [(place, 1.0) for place in range(0, 160, 8)]
+
+
 @given(text=st.text())
 def test_normalizing_twice_is_normalizing_once(text):
     once = normalize_question(text)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 MIN_SIMILARITY = 0.9
 _MANY = 100  # texts, from which on it pays to look at their letters first
 _LETTERS = 32
+_MOST_OF_A_LETTER = 1000  # 32 of these add up to a number of 16 bits
 
 
 class Near(NamedTuple):
@@ -53,16 +54,17 @@ class TextSet:
         if len(self._texts) >= _MANY:
             import numpy as np
 
-            self._letters = np.stack([_count_letters(text) for text in self._texts])
-            self._lengths = self._letters.sum(axis=1)
+            # A column for each text: sums over rows are the fast ones.
+            self._letters = np.stack([_count_letters(text) for text in self._texts], axis=1)
+            self._lengths = np.array([len(text) for text in self._texts])
 
     def find_similar(self, text: str) -> list[tuple[int, float]]:
         """As the function of that name."""
         if self._letters is None:
             return find_similar(text, self._texts, self._min_similarity)
         letters = _count_letters(text)
-        distances = abs(self._letters - letters).sum(axis=1)
-        most = (1 - self._min_similarity) * (self._lengths + letters.sum()) + 1e-6
+        distances = abs(self._letters - letters[:, None]).sum(axis=0, dtype=letters.dtype)
+        most = (1 - self._min_similarity) * (self._lengths + len(text)) + 1e-6
         places = (distances <= most).nonzero()[0].tolist()
         found = find_similar(text, [self._texts[place] for place in places], self._min_similarity)
         return [(places[place], similarity) for place, similarity in found]
@@ -73,7 +75,8 @@ def _count_letters(text: str) -> np.ndarray:
     import numpy as np
 
     letters = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-    return np.bincount(letters % _LETTERS, minlength=_LETTERS).astype(np.int32)
+    counts = np.bincount(letters % _LETTERS, minlength=_LETTERS)
+    return np.minimum(counts, _MOST_OF_A_LETTER).astype(np.int16)
 
 
 def choose_nearest(current: Near | None, found: Near) -> Near:
