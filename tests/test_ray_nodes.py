@@ -20,7 +20,7 @@ from tests.test_faults import Stage
 ROOT = Path(__file__).resolve().parent.parent
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(find_spec("ray") is None, reason="Ray, an extra, is not installed"),
+    pytest.mark.skipif(find_spec("ray") is None, reason="needs the extra `ray`"),
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks for processes in /proc"),
     pytest.mark.filterwarnings("ignore:This process .* is multi-threaded"),
 ]
