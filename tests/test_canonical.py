@@ -549,6 +549,7 @@ def test_plain_spelling_needs_no_schema():
     assert spell_plainly(tree) == "SELECT name FROM ship"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif("SPIDER_ROOT" not in os.environ, reason="SPIDER_ROOT names no Spider release")
 def test_spider_in_full():
     """Every query of Spider that runs gives the same answer by its canonical SQL, which is stable:

@@ -101,6 +101,7 @@ def test_every_source_question_is_in_the_product_or_excluded_once(built: Path) -
     assert len(ids) == len(set(ids)) == len(source)
 
 
+@pytest.mark.slow
 def test_second_run_elsewhere_gives_the_same_bytes(built: Path, fresh: Path) -> None:
     run(fresh, "dvc", "repro", environment={"PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo"})
     parts = (*PRODUCT, "data/interim", "metrics", "plots")

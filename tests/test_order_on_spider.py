@@ -34,9 +34,12 @@ from stages.probes.shuffles import Shuffles
 from stages.reasons import Flag
 from stages.schema import read_schema
 
-pytestmark = pytest.mark.skipif(
-    "SPIDER_ROOT" not in os.environ, reason="SPIDER_ROOT names no Spider release"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        "SPIDER_ROOT" not in os.environ, reason="SPIDER_ROOT names no Spider release"
+    ),
+]
 
 
 def _find_all(inspection: Inspection, shuffles: Shuffles) -> set[Flag]:

@@ -216,6 +216,7 @@ def test_parsed_query_has_all_that_later_stages_take(connection):
     assert parsed["hardness"] == "easy"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not SPIDER_ROOT, reason="SPIDER_ROOT names no Spider release")
 def test_tables_of_spider_are_those_that_sqlite_reads():
     root = Path(SPIDER_ROOT)

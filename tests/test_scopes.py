@@ -204,6 +204,7 @@ def test_tree_is_left_as_it_was(world):
     assert repr(tree) == before
 
 
+@pytest.mark.slow
 @pytest.mark.skipif("SPIDER_ROOT" not in os.environ, reason="SPIDER_ROOT names no Spider release")
 def test_columns_of_spider_are_those_that_sqlite_reads():
     """Every column that a query reads by SQLite's authorizer is one that a name resolves to or a

@@ -447,6 +447,7 @@ def read_spider(root: Path) -> tuple[list[SetRecord], dict[str, tuple[str, Schem
     return records, schemas
 
 
+@pytest.mark.slow
 @pytest.mark.skipif("SPIDER_ROOT" not in os.environ, reason="SPIDER_ROOT names no Spider release")
 def test_spider_in_full():
     """Looked at by hand: the 6 duplicates differ in capitals at most; all near duplicates inside a

@@ -156,6 +156,7 @@ SPIDER_COUNTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(SPIDER_ROOT is None, reason="SPIDER_ROOT names no folder of a Spider release")
 def test_counts_on_spider():
     root = Path(SPIDER_ROOT)

@@ -72,7 +72,7 @@ def some_groups() -> st.SearchStrategy[Group]:
     )
 
 
-@settings(max_examples=150)
+@settings(max_examples=75)
 @given(
     supply=st.tuples(*[st.integers(0, 3)] * 6).map(lambda counts: make_supply(*counts)),
     targets=some_targets(),
@@ -83,7 +83,7 @@ def test_largest_selection_is_that_of_an_exhaustive_search(supply, targets):
     assert solution.upper_bound == solution.size
 
 
-@settings(max_examples=150)
+@settings(max_examples=75)
 @given(
     supply=st.dictionaries(some_groups(), st.integers(0, 3), max_size=6),
     targets=some_targets(
