@@ -108,7 +108,6 @@ def test_row_order_shows_only_what_other_probes_explain(flags):
         assert Flag.ROW_ORDER_DEPENDENT not in codes or codes & explained
 
 
-@pytest.mark.slow
 def test_proven_rows_are_the_same_on_every_storage():
     proven = executed = 0
     for _, inspection, shuffles in _read_inspections():
