@@ -22,6 +22,8 @@ from stages.answers import (
 )
 from stages.guard import GuardedDatabase, Limits
 from stages.question import DIFFICULTIES, EVAL, FIELDS, SPLITS
+from stages.records import encode_text
+from stages.scratch import open_scratch
 from stages.selection.cells import Cell, CorpusCell, read_share
 from stages.selection.targets import Targets
 
@@ -88,10 +90,7 @@ class Tally:
         self.databases: Counter[tuple[str, str]] = Counter()  # by name and split
         self.answer_types: Counter[str] = Counter()
         self.repeated: Counter[str] = Counter()  # how often an id came again
-        self._ids = sqlite3.connect("", isolation_level=None)
-        self._ids.execute("PRAGMA journal_mode = OFF")
-        self._ids.execute("CREATE TABLE seen (id BLOB PRIMARY KEY) WITHOUT ROWID")
-        self._ids.execute("BEGIN")
+        self._ids = open_scratch("CREATE TABLE seen (id BLOB PRIMARY KEY) WITHOUT ROWID")
 
     def add(self, question: Record, corpus: str = "") -> None:
         """Count a record, and its corpus where that matters."""
@@ -100,7 +99,7 @@ class Tally:
         self.corpora[question["split"], corpus] += 1
         self.databases[question["database_name"], question["split"]] += 1
         self.answer_types[question["answer_type"]] += 1
-        question_id = question["question_id"].encode("utf-8", "surrogatepass")
+        question_id = encode_text(question["question_id"])
         is_new = self._ids.execute("INSERT OR IGNORE INTO seen VALUES (?)", (question_id,)).rowcount
         if not is_new:
             self.repeated[question["question_id"]] += 1

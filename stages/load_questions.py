@@ -27,7 +27,7 @@ from stages.corpus.hub import Limits
 from stages.corpus.source_questions import choose_db_ids, read_source_questions
 from stages.log import list_counts, start_log
 from stages.params import read_params
-from stages.records import write_json, write_jsonl
+from stages.records import encode_text, write_json, write_jsonl
 
 QUESTIONS_PATH = Path("data/interim/questions.jsonl")
 CORPORA_PATH = Path("data/interim/corpora.json")
@@ -67,7 +67,7 @@ def sort_questions(db_ids: Iterable[str] | str, *, corpus: Corpus, limits: Limit
     for question in read_source_questions(corpus, limits=limits):
         name = names.setdefault(question.db_id, question.db_id)
         # No name holds the byte 0, so that `a` comes before `a_1`.
-        key = encode_name(name) + bytes([0, SOURCE_SPLITS.index(question.split)])
+        key = encode_text(name) + bytes([0, SOURCE_SPLITS.index(question.split)])
         record = {
             "question_text": question.question,
             "database_name": name,
@@ -80,11 +80,6 @@ def sort_questions(db_ids: Iterable[str] | str, *, corpus: Corpus, limits: Limit
     chosen = choose_db_ids(corpus, db_ids, set(names))
     kept = set(chosen)
     return Sorted(chosen, (record for record in questions if record["database_name"] in kept))
-
-
-def encode_name(name: str) -> bytes:
-    """A name as it is sorted: by its UTF-8, in which half of a surrogate pair has a place too."""
-    return name.encode("utf-8", "surrogatepass")
 
 
 def name_for_dataset(questions: Iterable[Record], corpus: Corpus) -> Iterator[Record]:
@@ -106,7 +101,7 @@ def merge_corpora(corpora: Iterable[Iterable[Record]]) -> Iterator[Record]:
     Raises:
         ValueError: on a database with questions in both source splits, in whichever corpora.
     """
-    by_name = heapq.merge(*corpora, key=lambda record: encode_name(record["database_name"]))
+    by_name = heapq.merge(*corpora, key=lambda record: encode_text(record["database_name"]))
     return check_splits(by_name)
 
 

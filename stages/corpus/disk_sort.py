@@ -1,17 +1,13 @@
-"""Records in the order of a key, sorted on the disk where they are many.
-
-SQLite does the work: a database without a name is a temporary file, which it removes, and which it
-does not write while everything fits into its cache.
-"""
+"""Records in the order of a key, sorted on the disk where they are many."""
 
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterator
 from typing import Any
 
 from stages.records import encode_json
+from stages.scratch import open_scratch
 
 
 class DiskSort:
@@ -27,10 +23,7 @@ class DiskSort:
     """
 
     def __init__(self) -> None:
-        self._connection = sqlite3.connect("", isolation_level=None)
-        self._connection.execute("PRAGMA journal_mode = OFF")
-        self._connection.execute("CREATE TABLE record (key BLOB, value BLOB)")
-        self._connection.execute("BEGIN")
+        self._connection = open_scratch("CREATE TABLE record (key BLOB, value BLOB)")
 
     def add(self, key: bytes, record: dict[str, Any]) -> None:
         """Take one record."""

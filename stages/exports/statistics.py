@@ -7,7 +7,6 @@ between two runs reads as numbers that changed and not as keys that came and wen
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 import sys
 from collections import Counter
@@ -20,6 +19,7 @@ from stages.answers import ANSWER_TYPES
 from stages.dossier import Dossier
 from stages.question import DIFFICULTIES, HARDNESS_LEVELS, SPLITS
 from stages.reasons import Flag, Reason
+from stages.records import digest_text
 
 # The reasons of the questions that are selected, and of those that might be.
 _SELECTED = (None,)
@@ -101,9 +101,7 @@ def tabulate(questions: Iterable[Description]) -> Census:
         groups[group] += 1
         databases[sys.intern(database_name)] += group.reason is None
         if group.reason is None and template is not None:
-            templates.add(
-                hashlib.blake2b(template.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-            )
+            templates.add(digest_text(template))
     return Census(groups, dict(sorted(databases.items())), len(templates))
 
 

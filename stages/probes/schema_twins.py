@@ -5,7 +5,6 @@ A model that is trained on one of them has seen the other's tables before it is 
 
 from __future__ import annotations
 
-import hashlib
 import math
 from array import array
 from collections import defaultdict
@@ -15,6 +14,7 @@ from typing import NamedTuple
 
 from stages.probes.findings import Finding
 from stages.reasons import Flag
+from stages.records import digest_text
 from stages.schema import Schema
 
 MIN_SHARE = 0.9
@@ -38,9 +38,9 @@ def print_schema(database_name: str, schema: Schema) -> SchemaPrint:
         for column in table.columns
     )
     pairs = frozenset(
-        int.from_bytes(_digest(f"{table}\n{column}"), "big") for table, column, _ in columns
+        int.from_bytes(digest_text(f"{table}\n{column}"), "big") for table, column, _ in columns
     )
-    return SchemaPrint(database_name, pairs, _digest(repr(columns)).hex())
+    return SchemaPrint(database_name, pairs, digest_text(repr(columns)).hex())
 
 
 def find_schema_twins(
@@ -124,7 +124,3 @@ def _rarest(columns: Collection[int], frequency: array[int], min_share: float) -
     """
     ordered = sorted(columns, key=lambda pair: (frequency[pair % _BUCKETS], pair))
     return ordered[: len(ordered) - math.ceil(min_share * len(ordered) - 1e-9) + 1]
-
-
-def _digest(text: str) -> bytes:
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import sys
 import unicodedata
 from typing import Any, NamedTuple
 
 from stages.answers import answer_rows
+from stages.records import digest_text
 
 _END_MARKS = ".?!,;:\u2026\u3002 "
 _FLOAT_DIGITS = 6  # after the first one; floats that agree in these are one answer
@@ -88,4 +88,4 @@ def _encode_row(row: tuple[Any, ...]) -> str:
 
 
 def _hash(text: str) -> str:
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    return digest_text(text).hex()

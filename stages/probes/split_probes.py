@@ -6,7 +6,6 @@ temporary database of SQLite: what is held is the eval questions that share one 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -19,6 +18,8 @@ from stages.probes.set_records import SetRecord, sort_key
 from stages.probes.similar_texts import MIN_SIMILARITY, Near, TextSet, choose_nearest
 from stages.question import EVAL
 from stages.reasons import Flag
+from stages.records import digest_text, encode_text
+from stages.scratch import open_scratch
 
 _TEXT = 200  # characters of a template in evidence
 _NEAR, _SAME_TEXT, _SAME_TEMPLATE = range(3)  # the order of a question's findings
@@ -53,11 +54,7 @@ def find_across_splits(
 
     Nearly equal texts are looked for among questions of one template.
     """
-    connection = sqlite3.connect("", isolation_level=None)
-    connection.execute("PRAGMA journal_mode = OFF")
-    for table in _TABLES:
-        connection.execute(table)
-    connection.execute("BEGIN")
+    connection = open_scratch(*_TABLES)
     connection.executemany(
         "INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?)",
         (
@@ -65,8 +62,8 @@ def find_across_splits(
                 number,
                 record.question_id,
                 record.split != EVAL,
-                _encode(record.text),
-                _encode(record.template[:_TEXT]),
+                encode_text(record.text),
+                encode_text(record.template[:_TEXT]),
                 _hash(record.text),
                 _hash(record.template),
             )
@@ -87,16 +84,11 @@ def find_across_splits(
 
 def _hash(text: str) -> int | None:
     """A key of 64 bits; None for ''."""
-    digest = hashlib.blake2b(_encode(text), digest_size=8).digest()
-    return int.from_bytes(digest, signed=True) if text else None
-
-
-def _encode(text: str) -> bytes:
-    """Text as SQLite can hold it, half of a surrogate pair included."""
-    return text.encode("utf-8", "surrogatepass")
+    return int.from_bytes(digest_text(text), signed=True) if text else None
 
 
 def _decode(content: bytes) -> str:
+    """The text of `encode_text`."""
     return content.decode("utf-8", "surrogatepass")
 
 

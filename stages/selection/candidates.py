@@ -1,17 +1,16 @@
 """Candidates: the usable questions as far as selection looks at them, on the disk.
 
-There may be millions. SQLite counts and orders them: a database without a name is a temporary file,
-which it removes, and which it does not write while everything fits into its cache.
+There may be millions: SQLite counts and orders them.
 """
 
 from __future__ import annotations
 
-import hashlib
-import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from stages.records import digest_text
+from stages.scratch import open_scratch
 from stages.selection.cells import Group, Part
 
 _COLUMNS = (
@@ -48,17 +47,14 @@ class Ranked(NamedTuple):
 
 def hash_key(question_id: str, seed: int) -> bytes:
     """A place in a shuffled order that depends on the question and the seed alone."""
-    return hashlib.blake2b(f"{seed} {question_id}".encode(), digest_size=8).digest()
+    return digest_text(f"{seed} {question_id}")
 
 
 class Candidates:
     """All candidates of a selection, and the shuffled order that a seed gives them."""
 
     def __init__(self, candidates: Iterable[Candidate], *, seed: int) -> None:
-        self._connection = sqlite3.connect("", isolation_level=None)
-        self._connection.execute("PRAGMA journal_mode = OFF")
-        self._connection.execute(f"CREATE TABLE candidate ({_COLUMNS})")
-        self._connection.execute("BEGIN")
+        self._connection = open_scratch(f"CREATE TABLE candidate ({_COLUMNS})")
         self._connection.executemany(
             "INSERT INTO candidate VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
