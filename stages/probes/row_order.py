@@ -39,8 +39,8 @@ def compare_row_orders(
     `is_ordered` says whether the sequence counts: False where ORDER BY leaves ties that differ,
     which is order_underdetermined and not this. `is_settled` says that ORDER BY and LIMIT were seen
     to leave nothing open: where the rows are then proven to be fixed, nothing is executed. A copy
-    on which the query runs out of its limits says nothing. `evidence.rows`: "sequence" where only
-    the order of rows differs, else "rows".
+    on which the query runs out of its limits says nothing. `evidence.differs_in`: "sequence"
+    where only the order of rows differs, else "rows".
     """
     is_repeated = False
     is_sequence_sure = is_settled or not is_ordered
