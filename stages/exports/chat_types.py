@@ -1,4 +1,4 @@
-"""Arrow types that the trainers' tables share: a chat, and the facts of a question."""
+"""Arrow types that the trainers' tables share: a chat, the facts of a question, its extra info."""
 
 from __future__ import annotations
 
@@ -13,4 +13,4 @@ FACTS = [
     pa.field("difficulty", pa.string()),
     pa.field("order_matters", pa.bool_()),
 ]
-PLACE = [pa.field("split", pa.string()), pa.field("index", pa.int64())]
+EXTRA_INFO = pa.struct([("split", pa.string()), ("index", pa.int64()), *FACTS])

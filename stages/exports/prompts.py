@@ -50,6 +50,11 @@ class Exercise:
         known = {name: self.question[name] for name in _FACTS}
         return {**known, "order_matters": self.order_matters}
 
+    @property
+    def extra_info(self) -> Record:
+        """The facts, and the place in the split, as verl and SkyRL take them."""
+        return {"split": self.question["split"], "index": self.index, **self.facts}
+
 
 def read_template(path: Path) -> jinja2.Template:
     """A template that reaches nothing outside of what it is given, and fails on a name that it is

@@ -26,11 +26,7 @@ def make_row(exercise: Exercise) -> dict[str, Any]:
         "prompt": exercise.messages,
         "env_class": ENVIRONMENT,
         "reward_spec": {"method": "rule", "ground_truth": exercise.ground_truth},
-        "extra_info": {
-            "split": exercise.question["split"],
-            "index": exercise.index,
-            **exercise.facts,
-        },
+        "extra_info": exercise.extra_info,
     }
 
 
@@ -38,7 +34,7 @@ def make_schema() -> pa.Schema:
     """The types of `make_row`."""
     import pyarrow as pa
 
-    from stages.exports.chat_types import CHAT, FACTS, PLACE
+    from stages.exports.chat_types import CHAT, EXTRA_INFO
 
     reward_spec = pa.struct([("method", pa.string()), ("ground_truth", pa.string())])
     return pa.schema(
@@ -47,6 +43,6 @@ def make_schema() -> pa.Schema:
             ("prompt", CHAT),
             ("env_class", pa.string()),
             ("reward_spec", reward_spec),
-            ("extra_info", pa.struct([*PLACE, *FACTS])),
+            ("extra_info", EXTRA_INFO),
         ]
     )

@@ -24,11 +24,7 @@ def make_row(exercise: Exercise) -> dict[str, Any]:
         "prompt": exercise.messages,
         "ability": ABILITY,
         "reward_model": {"style": "rule", "ground_truth": exercise.ground_truth},
-        "extra_info": {
-            "split": exercise.question["split"],
-            "index": exercise.index,
-            **exercise.facts,
-        },
+        "extra_info": exercise.extra_info,
     }
 
 
@@ -36,7 +32,7 @@ def make_schema() -> pa.Schema:
     """The types of `make_row`."""
     import pyarrow as pa
 
-    from stages.exports.chat_types import CHAT, FACTS, PLACE
+    from stages.exports.chat_types import CHAT, EXTRA_INFO
 
     reward_model = pa.struct([("style", pa.string()), ("ground_truth", pa.string())])
     return pa.schema(
@@ -45,6 +41,6 @@ def make_schema() -> pa.Schema:
             ("prompt", CHAT),
             ("ability", pa.string()),
             ("reward_model", reward_model),
-            ("extra_info", pa.struct([*PLACE, *FACTS])),
+            ("extra_info", EXTRA_INFO),
         ]
     )
