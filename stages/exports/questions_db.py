@@ -8,14 +8,13 @@ of SQLite.
 from __future__ import annotations
 
 import contextlib
-import json
 import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from stages.exports.product import AuditedQuestion
-from stages.records import replace_file
+from stages.records import encode_json, replace_file
 
 Record = dict[str, Any]
 
@@ -94,7 +93,7 @@ def make_excluded_row(record: Record) -> tuple[Any, ...]:
 
 
 def _write_json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    return encode_json(value).decode()
 
 
 def write_questions_db(
