@@ -21,7 +21,7 @@ from stages.fingerprints import read_database_hashes
 from stages.guard import GuardedDatabase, Limits, QueryError
 from stages.log import list_counts, start_log
 from stages.params import read_params
-from stages.query_shards import DatabaseWork, Outcome, QueryRun, Task
+from stages.query_shards import DIED, DatabaseWork, Outcome, QueryRun, Task
 from stages.reasons import Reason
 from stages.records import hash_value, read_jsonl
 from stages.shards import JOURNAL_DIRECTORY, ShardDirectory, read_shards
@@ -32,7 +32,6 @@ OUT = Path("data/interim/gold_answers")
 JOURNAL = JOURNAL_DIRECTORY / "gold_answers.jsonl"
 
 CODE_VERSION = 1  # raise it when the same query on the same database would give another record
-DIED = {"reason": Reason.WORKER_DIED, "detail": "its worker process died twice"}
 
 
 def compute_gold_answer(gold_sql: str, db_path: Path, *, limits: Limits | None = None) -> Any:

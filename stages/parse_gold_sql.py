@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from stages.log import list_counts, start_log
 from stages.params import read_params
-from stages.query_shards import DatabaseWork, Outcome, QueryRun, Task
+from stages.query_shards import DIED, DatabaseWork, Outcome, QueryRun, Task
 from stages.reasons import Reason
 from stages.records import hash_value, read_jsonl, replace_file
 from stages.schema import Schema, decode_schema
@@ -39,7 +39,6 @@ SHARDS = JOURNAL_DIRECTORY / "parsed"
 JOURNAL = JOURNAL_DIRECTORY / "parsed.jsonl"
 
 CODE_VERSION = 1  # raise it when the same query on the same schema would give another record
-DIED = {"reason": Reason.WORKER_DIED, "detail": "its worker process died twice"}
 
 
 def extract_tables_involved(gold_sql: str, *, schema: Schema | None = None) -> list[str]:

@@ -14,11 +14,14 @@ from typing import Any, NamedTuple
 from stages.database_files import Database
 from stages.engines import LOCAL, map_with_engine
 from stages.progress import track_progress
+from stages.reasons import Reason
 from stages.shards import ShardDirectory
 
 _QUERIES_PER_TASK = 64
 
 Outcome = dict[str, Any]
+
+DIED: Outcome = {"reason": Reason.WORKER_DIED, "detail": "its worker process died twice"}
 
 
 class DatabaseWork(NamedTuple):

@@ -22,12 +22,12 @@ from types import ModuleType
 from typing import Any, NamedTuple, TypeVar
 
 from stages.watchdog import EXPENDABLE_VARIABLE
+from stages.workers import TASKS_AHEAD
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 _ATTEMPTS = 2
-_TASKS_AHEAD = 4  # for each CPU, as in stages.workers
 _SILENCE = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # unset, it makes Ray warn
@@ -129,9 +129,9 @@ def _connect(workers: int, local_workers: int) -> Iterator[_Connection]:
 
     def count_ahead() -> int:
         if address == "local":
-            return _TASKS_AHEAD * local_workers
+            return TASKS_AHEAD * local_workers
         cpus = int(ray.cluster_resources().get("CPU", 0))  # now: a cluster may grow
-        return workers or _TASKS_AHEAD * max(1, cpus)
+        return workers or TASKS_AHEAD * max(1, cpus)
 
     address = os.environ.get("RAY_ADDRESS", "local")
     if address == "local":

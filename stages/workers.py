@@ -20,7 +20,7 @@ from typing import TypeVar
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
-_TASKS_AHEAD = 4  # for each worker: enough to keep it busy, few enough to stay small in memory
+TASKS_AHEAD = 4  # for each worker: enough to keep it busy, few enough to stay small in memory
 
 
 def count_workers(workers: int) -> int:
@@ -93,7 +93,7 @@ def _map_in_pool(
     has the tasks that were under way."""
     is_exhausted = False
     while True:
-        while not is_exhausted and len(pending) < workers * _TASKS_AHEAD:
+        while not is_exhausted and len(pending) < workers * TASKS_AHEAD:
             try:
                 task = next(source)
             except StopIteration:
