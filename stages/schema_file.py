@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from stages.records import decode_json
 from stages.schema import Schema, decode_schema
 
 
@@ -24,7 +24,7 @@ class SchemaFile(Mapping[str, Schema]):
         place = 0
         with path.open("rb") as file:
             for line in file:
-                self._places[json.loads(line)["database_name"]] = place
+                self._places[decode_json(line)["database_name"]] = place
                 place += len(line)
 
     def read_tables(self, name: str) -> list[dict[str, Any]]:
@@ -35,7 +35,7 @@ class SchemaFile(Mapping[str, Schema]):
         """
         with self._path.open("rb") as file:
             file.seek(self._places[name])
-            return json.loads(file.readline())["tables"]
+            return decode_json(file.readline())["tables"]
 
     def __getitem__(self, name: str) -> Schema:
         return decode_schema(self.read_tables(name))
