@@ -341,7 +341,6 @@ def main(*arguments: str) -> None:
         errors = validate_product(targets, rel_tol, Limits(**limits))
     else:
         errors = validate_selection(targets, rel_tol)
-    if not is_product:
         write_json(OUT, {"errors": errors})
     if errors:
         log.error("%s", ValidationError(errors))
