@@ -37,8 +37,9 @@ def find_allocation(supply: Mapping[Group, int], targets: Targets) -> Solution:
     import numpy as np
 
     splits = {name: _Split(name, supply, targets) for name in SPLITS}
-    size = _find_size(splits, targets)
-    train, others = _pairs_of_size(splits, targets, size)
+    eval_sizes = _SizeSet(splits[EVAL].list_sizes())
+    size = _find_size(splits, eval_sizes, targets)
+    train, others = _pairs_of_size(splits, eval_sizes, targets, size)
     scale = lcm(*(share.denominator for share in _asked_shares(targets)))
     off_eval = np.zeros_like(train)
     if targets.eval_share is not None:
@@ -70,7 +71,8 @@ def find_allocation(supply: Mapping[Group, int], targets: Targets) -> Solution:
 
 def find_allocation_size(supply: Mapping[Group, int], targets: Targets) -> int:
     """The size of `find_allocation`, without what it is made of."""
-    return _find_size({name: _Split(name, supply, targets) for name in SPLITS}, targets)
+    splits = {name: _Split(name, supply, targets) for name in SPLITS}
+    return _find_size(splits, _SizeSet(splits[EVAL].list_sizes()), targets)
 
 
 class _Settled(NamedTuple):
@@ -206,30 +208,28 @@ class _SizeSet:
         return np.where(run >= 0, np.minimum(most, self._last[run]), -1)
 
 
-def _find_size(splits: Mapping[str, _Split], targets: Targets) -> int:
+def _find_size(splits: Mapping[str, _Split], eval_sizes: _SizeSet, targets: Targets) -> int:
     """The largest sum of a size of train and one of eval that go together."""
-    of_eval = _SizeSet(splits[EVAL].list_sizes())
     size = 0
     for train in splits[TRAIN].list_sizes():
         least, most = _eval_range(train, targets, splits[EVAL].max_size)
-        largest = of_eval.find_largest(most)
+        largest = eval_sizes.find_largest(most)
         sums = (train + largest)[largest >= least]
         size = max(size, int(sums.max(initial=0)))
     return size
 
 
 def _pairs_of_size(
-    splits: Mapping[str, _Split], targets: Targets, size: int
+    splits: Mapping[str, _Split], eval_sizes: _SizeSet, targets: Targets, size: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Every pair of a size of train and one of eval that make up this size."""
     import numpy as np
 
-    of_eval = _SizeSet(splits[EVAL].list_sizes())
     found = []
     for train in splits[TRAIN].list_sizes():
         least, most = _eval_range(train, targets, splits[EVAL].max_size)
         others = size - train
-        is_pair = (of_eval.find_largest(others) == others) & (others >= least) & (others <= most)
+        is_pair = (eval_sizes.find_largest(others) == others) & (others >= least) & (others <= most)
         found.append(train[is_pair])
     train = np.concatenate(found)
     return train, size - train
