@@ -101,7 +101,8 @@ def look_up(params: dict[str, Any], key: str) -> Any:
 
 def make_bare_dag(world: World, folder: Path) -> None:
     """Make a project with the same stages, dependencies and outs, in which every command is `true`,
-    every file is one byte, and everything is up to date."""
+    every file is one byte, and everything is up to date; outs stay when a stage runs again, since
+    `true` makes nothing."""
     shutil.copytree(world.folder / ".dvc", folder / ".dvc", ignore=shutil.ignore_patterns("cache"))
     definition = yaml.safe_load((world.folder / "dvc.yaml").read_text(encoding="utf-8"))
     definition.pop("plots", None)
@@ -113,9 +114,13 @@ def make_bare_dag(world: World, folder: Path) -> None:
     for stage in definition["stages"].values():
         stage["cmd"] = "true"
         for kind in ("deps", "outs", "metrics", "plots"):
-            for entry in stage.get(kind, ()):
-                path = entry if isinstance(entry, str) else next(iter(entry))
-                paths.add(re.sub(r"\$\{([\w.]+)\}", lambda key: look_up(params, key[1]), path))
+            entries = [_read_entry(entry) for entry in stage.get(kind, ())]
+            paths.update(
+                re.sub(r"\$\{([\w.]+)\}", lambda key: look_up(params, key[1]), path)
+                for path, _ in entries
+            )
+            if kind != "deps":
+                stage[kind] = [{path: {**flags, "persist": True}} for path, flags in entries]
     for path in paths:
         if not any(other.startswith(f"{path}/") for other in paths):
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -123,6 +128,11 @@ def make_bare_dag(world: World, folder: Path) -> None:
     (folder / "dvc.yaml").write_text(yaml.safe_dump(definition, sort_keys=False), encoding="utf-8")
     _start_repository(folder)
     run(sys.executable, "-m", "dvc", "commit", "--force", folder=folder)
+
+
+def _read_entry(entry: str | dict[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
+    """The path and the flags of a dependency or an out."""
+    return (entry, {}) if isinstance(entry, str) else next(iter(entry.items()))
 
 
 def _copy_checkout(folder: Path) -> None:
