@@ -11,11 +11,9 @@ import argparse
 import json
 import sqlite3
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from itertools import zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from stages.checks import (
     Execute,
@@ -28,14 +26,22 @@ from stages.checks import (
     check_targets,
     execute_on,
 )
-from stages.dossier import read_dossiers
 from stages.fingerprints import read_database_hashes
 from stages.guard import Limits
 from stages.log import start_log
 from stages.params import read_params
 from stages.question import SPLITS
+from stages.recorded_facts import (
+    Report,
+    look_up_reports,
+    read_corpora,
+    read_order_matters,
+    recorded_answers,
+    recorded_reports,
+)
 from stages.records import hash_file, read_jsonl, write_json
 from stages.selection.targets import Targets
+from stages.sidecars import are_in_step, check_conservation, check_sidecars
 
 INTERIM = Path("data/interim")
 SELECTION = INTERIM / "selection"
@@ -50,14 +56,6 @@ class ValidationError(Exception):
     def __init__(self, errors: list[str]) -> None:
         super().__init__("\n".join([f"Validation failed with {len(errors)} errors", *errors]))
         self.errors = errors
-
-
-class Report(NamedTuple):
-    """What a sidecar says of a question: whether its answer has rows in an order, and its corpus,
-    '' where that does not matter."""
-
-    order_matters: bool
-    corpus: str
 
 
 def validate_dataset(
@@ -88,17 +86,6 @@ def validate_dataset(
         return find_errors(questions, execute, report, targets=targets, rel_tol=rel_tol)
 
 
-def look_up_reports(
-    order_matters: Mapping[str, bool], corpora: Mapping[str, str]
-) -> Callable[[str], Report]:
-    """Look reports up by question_id, in whatever order."""
-
-    def look_up(question_id: str) -> Report:
-        return Report(order_matters.get(question_id, False), corpora.get(question_id, ""))
-
-    return look_up
-
-
 def find_errors(
     questions: Iterable[Record],
     execute: Execute,
@@ -127,130 +114,6 @@ def find_errors(
     return errors
 
 
-def recorded_answers(interim: Path = INTERIM) -> Execute:
-    """Look answers up in what compute_gold_answers executed; questions come in their order."""
-    dossiers = read_dossiers(interim)
-
-    def look_up(question_id: str, database_name: str, gold_sql: str) -> Any:
-        for dossier in dossiers:
-            if dossier.question_id == question_id:
-                source = dossier.source
-                if (source["database_name"], source["gold_sql"]) != (database_name, gold_sql):
-                    raise LookupError("not the SQL or the database that was executed")
-                return dossier.outcome.get("gold_answer")
-        raise LookupError("never executed, or out of order")
-
-    return look_up
-
-
-def check_sidecars(
-    questions: Iterable[Record],
-    audit: Iterable[Record],
-    excluded: Iterable[Record],
-    hashes: Mapping[str, str],
-) -> list[str]:
-    """Where product and sidecars do not hold the same questions, or speak of another database."""
-    errors = []
-    databases = {question["question_id"]: question["database_name"] for question in questions}
-    audited: Counter[str] = Counter()
-    for record in audit:
-        question_id = record["question_id"]
-        audited[question_id] += 1
-        name = databases.get(question_id)
-        if name is None:
-            errors.append(f"{question_id}: audit.jsonl: expected only questions of the product")
-        elif hashes.get(name) != record["database_sha256"]:
-            errors.append(
-                f"{question_id}: database_sha256: expected {record['database_sha256']}, found"
-                f" {hashes.get(name)} for {name}"
-            )
-    errors += [
-        f"{question_id}: audit.jsonl: expected one record, found {audited[question_id]}"
-        for question_id in sorted(databases)
-        if audited[question_id] != 1
-    ]
-    errors += [
-        f"{record['question_id']}: excluded.jsonl: also in the product"
-        for record in excluded
-        if record["question_id"] in databases
-    ]
-    return errors
-
-
-def check_conservation(
-    questions: Iterable[Record], excluded: Iterable[Record], loaded: Iterable[Record]
-) -> list[str]:
-    """Source questions that are neither in the dataset nor excluded, and the other way round."""
-    expected = Counter(record["question_id"] for record in loaded)
-    found = Counter(record["question_id"] for record in questions)
-    found.update(record["question_id"] for record in excluded)
-    return [
-        f"{question_id}: expected {expected[question_id]} times among selected and excluded"
-        f" questions, as it was loaded, found {found[question_id]} times"
-        for question_id in sorted(expected | found)
-        if expected[question_id] != found[question_id]
-    ]
-
-
-def are_in_step(
-    questions: Iterable[Record],
-    audit: Iterable[Record],
-    excluded: Iterable[Record],
-    loaded: Iterable[Record],
-    hashes: Mapping[str, str],
-) -> bool:
-    """Whether the next of the loaded questions, whose ids are all different, is always the next of
-    product and audit, or the next that is excluded.
-
-    Then `check_sidecars` and `check_conservation` find nothing: nothing is held to know that.
-    """
-    selected = zip_longest(questions, audit, fillvalue={})
-    left_out = iter(excluded)
-    pair, exclusion = next(selected, None), next(left_out, None)
-    for source in loaded:
-        question_id = source["question_id"]
-        if pair is not None and pair[0].get("question_id") == question_id:
-            question, report = pair
-            if report.get("question_id") != question_id:
-                return False
-            if report["database_sha256"] != hashes.get(question["database_name"]):
-                return False
-            pair = next(selected, None)
-        elif exclusion is not None and exclusion["question_id"] == question_id:
-            exclusion = next(left_out, None)
-        else:
-            return False
-    return pair is None and exclusion is None
-
-
-def read_order_matters(audit_path: Path) -> dict[str, bool]:
-    """True by question_id, for the questions whose answers have rows in an order."""
-    return {
-        record["question_id"]: True for record in read_jsonl(audit_path) if record["order_matters"]
-    }
-
-
-def read_corpora(audit_path: Path, targets: Targets) -> dict[str, str]:
-    """The corpus by question_id, where a target asks for it; else nothing."""
-    if targets.corpus_shares is None:
-        return {}
-    return {
-        record["question_id"]: sys.intern(record["source"]["corpus"])
-        for record in read_jsonl(audit_path)
-    }
-
-
-def recorded_reports(audit_path: Path) -> Callable[[str], Report]:
-    """Look reports up in a sidecar; questions come in its order."""
-    audits = read_jsonl(audit_path)
-
-    def look_up(question_id: str) -> Report:
-        audit = next(audit for audit in audits if audit["question_id"] == question_id)
-        return Report(audit["order_matters"], audit["source"]["corpus"])
-
-    return look_up
-
-
 def validate_selection(targets: Targets, rel_tol: float) -> list[str]:
     """The errors of the selection that lies between the stages."""
     paths = [SELECTION / f"{name}.jsonl" for name in ("questions", "audit", "excluded")]
@@ -262,7 +125,7 @@ def validate_selection(targets: Targets, rel_tol: float) -> list[str]:
     else:
         report = look_up_reports(read_order_matters(paths[1]), read_corpora(paths[1], targets))
     errors = find_errors(
-        read_jsonl(paths[0]), recorded_answers(), report, targets=targets, rel_tol=rel_tol
+        read_jsonl(paths[0]), recorded_answers(INTERIM), report, targets=targets, rel_tol=rel_tol
     )
     if is_in_step:
         return errors

@@ -7,22 +7,13 @@ import copy
 import json
 import sqlite3
 from collections.abc import Callable
-from itertools import compress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from stages.selection.targets import Targets
-from stages.validate_dataset import (
-    are_in_step,
-    check_conservation,
-    check_sidecars,
-    main,
-    validate_dataset,
-)
+from stages.validate_dataset import main, validate_dataset
 from tests.worlds import World
 
 Dataset = list[dict[str, Any]]
@@ -196,85 +187,6 @@ def test_missing_file_is_told_for_its_questions(db_paths):
     db_paths["library"].unlink()
     (error,) = validate_dataset(make_dataset(), db_paths)
     assert error.startswith("library_eval_000: gold_sql: No database at")
-
-
-QUESTIONS = [{"question_id": "a_train_000", "database_name": "a"}]
-AUDIT = [{"question_id": "a_train_000", "database_sha256": "11"}]
-
-
-@pytest.mark.parametrize(
-    ("audit", "excluded", "hashes", "messages"),
-    [
-        (AUDIT, [], {"a": "11"}, []),
-        (
-            AUDIT,
-            [],
-            {"a": "22"},
-            ["a_train_000: database_sha256: expected 11, found 22 for a"],
-        ),
-        (AUDIT, [], {}, ["a_train_000: database_sha256: expected 11, found None for a"]),
-        ([], [], {"a": "11"}, ["a_train_000: audit.jsonl: expected one record, found 0"]),
-        (AUDIT * 2, [], {"a": "11"}, ["a_train_000: audit.jsonl: expected one record, found 2"]),
-        (
-            [*AUDIT, {"question_id": "b_train_000", "database_sha256": "11"}],
-            [],
-            {"a": "11"},
-            ["b_train_000: audit.jsonl: expected only questions of the product"],
-        ),
-        (AUDIT, QUESTIONS, {"a": "11"}, ["a_train_000: excluded.jsonl: also in the product"]),
-    ],
-)
-def test_sidecars_must_speak_of_the_same_questions(audit, excluded, hashes, messages):
-    assert check_sidecars(QUESTIONS, audit, excluded, hashes) == messages
-
-
-def test_every_loaded_question_must_be_selected_or_excluded_once():
-    def ids(text: str) -> list[dict[str, str]]:
-        return [{"question_id": letter} for letter in text]
-
-    assert check_conservation(ids("ab"), ids("c"), ids("abc")) == []
-    assert check_conservation(ids("ab"), ids("bd"), ids("abc")) == [
-        "b: expected 1 times among selected and excluded questions, as it was loaded,"
-        " found 2 times",
-        "c: expected 1 times among selected and excluded questions, as it was loaded,"
-        " found 0 times",
-        "d: expected 0 times among selected and excluded questions, as it was loaded,"
-        " found 1 times",
-    ]
-
-
-def name_questions(text: str, **fields: str) -> list[dict[str, str]]:
-    return [{"question_id": letter, **fields} for letter in text]
-
-
-IDS = st.text("abcd", max_size=4)
-
-
-@given(IDS, IDS, IDS, st.sets(st.sampled_from("abcd")), st.sampled_from(["11", "22"]))
-def test_files_in_step_have_no_error_that_the_slower_checks_would_find(
-    selected: str, audited: str, excluded: str, loaded: set[str], sha256: str
-) -> None:
-    questions = name_questions(selected, database_name="harbour")
-    audit = name_questions(audited, database_sha256="11")
-    left_out, source = name_questions(excluded), name_questions("".join(sorted(loaded)))
-    hashes = {"harbour": sha256}
-    if are_in_step(questions, audit, left_out, source, hashes):
-        assert check_sidecars(questions, audit, left_out, hashes) == []
-        assert check_conservation(questions, left_out, source) == []
-
-
-@given(st.lists(st.booleans(), max_size=6))
-def test_files_that_keep_the_order_of_the_questions_are_in_step(is_selected: list[bool]) -> None:
-    loaded = "abcdef"[: len(is_selected)]
-    selected = "".join(compress(loaded, is_selected))
-    excluded = "".join(letter for letter in loaded if letter not in selected)
-    assert are_in_step(
-        name_questions(selected, database_name="harbour"),
-        name_questions(selected, database_sha256="11"),
-        name_questions(excluded),
-        name_questions(loaded),
-        {"harbour": "11"},
-    )
 
 
 @pytest.fixture
