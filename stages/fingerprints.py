@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NoReturn
 
 from stages.manifest_file import read_entries
 
 
-def read_database_hashes(databases_dir: Path) -> dict[str, str]:
+class Fingerprints(dict[str, str]):
+    """sha256 by database id, which says where it looked for one that is not there."""
+
+    def __init__(self, manifest: Path) -> None:
+        super().__init__((db_id, entry["sha256"]) for db_id, entry in read_entries(manifest))
+        self.manifest = manifest
+
+    def __missing__(self, db_id: str) -> NoReturn:
+        raise LookupError(
+            f"{self.manifest}: expected an entry for database {db_id}, which has questions, found"
+            " none: run `dvc repro download_databases`, which makes it"
+        )
+
+
+def read_database_hashes(databases_dir: Path) -> Fingerprints:
     """sha256 by database id.
 
     Raises:
         FileNotFoundError: where there is no manifest.
+        ValueError: with the path, where it is no manifest.
+        LookupError: with the path, once a database is asked for that it does not have.
     """
-    entries = read_entries(databases_dir / "manifest.json")
-    return {db_id: entry["sha256"] for db_id, entry in entries}
+    return Fingerprints(databases_dir / "manifest.json")

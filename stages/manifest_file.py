@@ -31,18 +31,26 @@ def read_entries(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
     Raises:
         FileNotFoundError: where there is no manifest.
-        ValueError: with the path, where it is no JSON.
+        ValueError: with the path, where it is no JSON, or another.
     """
     if not path.is_file():
         raise FileNotFoundError(f"No {path}: run `dvc repro download_databases`, which makes it")
     with path.open("rb") as file:
         try:
             if file.readline() != _START:
-                yield from json.loads(path.read_bytes())["databases"].items()
+                yield from _read_whole(path)
                 return
             while (line := file.readline()) != _END:
                 yield from json.loads(b"{" + line.rstrip(b",\n") + b"}").items()
                 if not line:
                     raise ValueError(f"expected {_END.decode().strip()} at the end")
         except ValueError as error:
-            raise ValueError(f"{path}: not JSON: {error}") from error
+            raise ValueError(f"{path}: no manifest: {error}") from error
+
+
+def _read_whole(path: Path) -> Iterable[tuple[str, dict[str, Any]]]:
+    manifest = json.loads(path.read_bytes())
+    entries = manifest.get("databases") if isinstance(manifest, dict) else None
+    if not isinstance(entries, dict):
+        raise ValueError('expected {"databases": {ID: entry, ...}}')
+    return entries.items()

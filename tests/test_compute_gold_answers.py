@@ -278,7 +278,7 @@ def test_missing_database_stops_the_run(project):
 def test_database_missing_in_the_manifest_stops_the_run(project):
     project.add("a", ["SELECT 1"]).write()
     (project.folder / "data/databases/manifest.json").write_text('{"databases": {}}')
-    with pytest.raises(KeyError, match="'a'"):
+    with pytest.raises(LookupError, match=r"manifest\.json: expected an entry for database a,"):
         stage.main()
 
 

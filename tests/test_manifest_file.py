@@ -33,8 +33,16 @@ def test_torn_manifest_is_told(tmp_path):
     content = path.read_bytes()
     for length in range(len(content) - 1):
         path.write_bytes(content[:length])
-        with pytest.raises(ValueError, match=r"manifest\.json: not JSON"):
+        with pytest.raises(ValueError, match=r"manifest\.json: no manifest: "):
             list(read_entries(path))
+
+
+@pytest.mark.parametrize("content", ["[]", "{}", '{"databases": []}', '{"data": {}}'])
+def test_json_that_is_no_manifest_is_told(tmp_path, content):
+    path = tmp_path / "manifest.json"
+    path.write_text(content)
+    with pytest.raises(ValueError, match=r"manifest\.json: no manifest: expected {\"databases\""):
+        list(read_entries(path))
 
 
 def test_missing_manifest_names_the_stage_that_makes_it(tmp_path):
