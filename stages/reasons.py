@@ -51,6 +51,7 @@ class Flag(StrEnum):
     JOIN_NOT_ON_KEY = "join_not_on_key"
     EMPTY_ANSWER = "empty_answer"
     NULL_ANSWER = "null_answer"
+    REPEATED_COLUMN = "repeated_column"
     VACUOUS_CONDITION = "vacuous_condition"
     EMPTY_TABLE = "empty_table"
     # Worth as a training signal

@@ -12,6 +12,7 @@ from stages.probes.joins import find_join_not_on_key
 from stages.probes.literals import find_double_quoted_literal
 from stages.probes.mismatches import find_type_mismatch
 from stages.probes.products import find_cross_join
+from stages.probes.repeated_columns import find_repeated_column
 from stages.reasons import Flag
 
 _TABLES_SHOWN = 5
@@ -42,6 +43,7 @@ SOUNDNESS_PROBES: dict[Flag, Callable[[Inspection], Finding | None]] = {
     Flag.TYPE_MISMATCH: find_type_mismatch,
     Flag.CROSS_JOIN: find_cross_join,
     Flag.JOIN_NOT_ON_KEY: find_join_not_on_key,
+    Flag.REPEATED_COLUMN: find_repeated_column,
     Flag.VACUOUS_CONDITION: find_vacuous_condition,
     Flag.EMPTY_TABLE: find_empty_table,
     Flag.EMPTY_ANSWER: find_empty_answer,

@@ -56,6 +56,9 @@ EXPLANATIONS: dict[str, str] = {
     ),
     Flag.EMPTY_ANSWER: "The answer has no row: any query that finds nothing would be right.",
     Flag.NULL_ANSWER: "The answer is NULL and nothing else.",
+    Flag.REPEATED_COLUMN: (
+        "The query selects the same column twice, where its question may ask for another."
+    ),
     Flag.VACUOUS_CONDITION: (
         "Every row meets a condition, or none does: another condition gets the same answer."
     ),
