@@ -49,6 +49,7 @@ class Flag(StrEnum):
     TYPE_MISMATCH = "type_mismatch"
     CROSS_JOIN = "cross_join"
     JOIN_NOT_ON_KEY = "join_not_on_key"
+    DUPLICATE_ROWS = "duplicate_rows"
     EMPTY_ANSWER = "empty_answer"
     NULL_ANSWER = "null_answer"
     REPEATED_COLUMN = "repeated_column"

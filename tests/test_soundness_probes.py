@@ -15,6 +15,7 @@ from stages.guard import GuardedDatabase, QueryError
 from stages.probes.inspection import Inspection
 from stages.probes.soundness_probes import (
     SOUNDNESS_PROBES,
+    find_duplicate_rows,
     find_empty_answer,
     find_empty_table,
     find_null_answer,
@@ -61,6 +62,24 @@ def world(tmp_path_factory):
 def test_table_without_a_row_is_found(world, sql, tables):
     finding = world.find(find_empty_table, sql)
     assert (finding and finding.evidence) == (tables and {"tables": tables})
+
+
+@pytest.mark.parametrize(
+    ("sql", "evidence"),
+    [
+        ("SELECT 'a' FROM ship", {"rows": 2, "distinct": 1}),
+        ("SELECT port FROM ship", {"rows": 2, "distinct": 1}),
+        ("SELECT id, 1 FROM ship UNION ALL VALUES (1, 1.0)", {"rows": 3, "distinct": 2}),
+        ("SELECT 1 UNION ALL SELECT '1' UNION ALL SELECT NULL", None),
+        ("SELECT id, port FROM ship", None),
+        ("SELECT DISTINCT port FROM ship", None),
+        ("SELECT id FROM ship WHERE id > 2", None),
+        ("SELECT 3", None),
+    ],
+)
+def test_rows_that_are_equal_are_counted(world, sql, evidence):
+    finding = world.find(find_duplicate_rows, sql)
+    assert (finding and finding.evidence) == evidence
 
 
 @pytest.mark.parametrize(
@@ -149,6 +168,7 @@ SPIDER_COUNTS = {
     "repeated_column": 12,
     "vacuous_condition": 102,
     "empty_table": 0,
+    "duplicate_rows": 188,
     "empty_answer": 100,
     "null_answer": 10,
     "boolean_answer": 63,

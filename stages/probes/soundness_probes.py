@@ -25,6 +25,16 @@ def find_empty_table(inspection: Inspection) -> Finding | None:
     return Finding(Flag.EMPTY_TABLE, {"tables": empty[:_TABLES_SHOWN]}) if empty else None
 
 
+def find_duplicate_rows(inspection: Inspection) -> Finding | None:
+    """A finding where rows of the answer are equal, value by value: 1 and 1.0 are, and so are two
+    NULLs, as for DISTINCT."""
+    rows = inspection.rows
+    distinct = len(set(rows))
+    if distinct == len(rows):
+        return None
+    return Finding(Flag.DUPLICATE_ROWS, {"rows": len(rows), "distinct": distinct})
+
+
 def find_empty_answer(inspection: Inspection) -> Finding | None:
     """A finding where the answer has no row."""
     return None if inspection.rows else Finding(Flag.EMPTY_ANSWER, {"rows": 0})
@@ -46,6 +56,7 @@ SOUNDNESS_PROBES: dict[Flag, Callable[[Inspection], Finding | None]] = {
     Flag.REPEATED_COLUMN: find_repeated_column,
     Flag.VACUOUS_CONDITION: find_vacuous_condition,
     Flag.EMPTY_TABLE: find_empty_table,
+    Flag.DUPLICATE_ROWS: find_duplicate_rows,
     Flag.EMPTY_ANSWER: find_empty_answer,
     Flag.NULL_ANSWER: find_null_answer,
 }

@@ -54,6 +54,9 @@ EXPLANATIONS: dict[str, str] = {
     Flag.JOIN_NOT_ON_KEY: (
         "Tables are joined on columns that neither the schema nor the data relate to each other."
     ),
+    Flag.DUPLICATE_ROWS: (
+        "The answer has equal rows: with DISTINCT, which its question may mean, it has fewer."
+    ),
     Flag.EMPTY_ANSWER: "The answer has no row: any query that finds nothing would be right.",
     Flag.NULL_ANSWER: "The answer is NULL and nothing else.",
     Flag.REPEATED_COLUMN: (
