@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
+from stages.difficulty_rule import SOURCE, TABLES, DifficultyRule, classify_tables
 from stages.log import list_counts, start_log
 from stages.params import read_params
-from stages.question import DIFFICULTIES, EASY, HARD, HARDNESS_LEVELS, MEDIUM
 from stages.records import read_jsonl, write_jsonl
 
 PARSED_PATH = Path("data/interim/parsed.jsonl")
+QUESTIONS_PATH = Path("data/interim/splits.jsonl")
 OUT = Path("data/interim/difficulty.jsonl")
-METHODS = TABLES, SPIDER = ("tables", "spider")
 
 
 def classify_difficulty(
@@ -28,65 +29,52 @@ def classify_difficulty(
     Raises:
         ValueError: where the thresholds are no whole numbers, or the wrong way round.
     """
-    are_whole = type(easy_max_tables) is int and type(medium_max_tables) is int
-    if not are_whole or not 0 <= easy_max_tables <= medium_max_tables:
-        raise ValueError(
-            "classify_difficulty: expected whole numbers 0 <= easy_max_tables <="
-            f" medium_max_tables, found {easy_max_tables!r} and {medium_max_tables!r}"
-        )
-    count = len(set(tables_involved))
-    if count <= easy_max_tables:
-        return EASY
-    return MEDIUM if count <= medium_max_tables else HARD
+    return classify_tables(len(set(tables_involved)), easy_max_tables, medium_max_tables)
 
 
-def check_levels(levels: dict[str, str]) -> None:
-    """Make sure that a mapping gives each level of hardness a difficulty, and nothing else.
+def read_questions(rule: DifficultyRule) -> Iterator[tuple[dict[str, Any], str | None]]:
+    """What was parsed of each question, and what its corpus says of its difficulty, where the rule
+    asks for that.
 
     Raises:
-        ValueError: with what was expected and what was found.
+        LookupError: where the two are not of the same questions.
     """
-    if set(levels) != set(HARDNESS_LEVELS) or not set(levels.values()) <= set(DIFFICULTIES):
-        raise ValueError(
-            f"classify_difficulty.hardness_levels: expected each of {', '.join(HARDNESS_LEVELS)}"
-            f" mapped to one of {', '.join(DIFFICULTIES)}, found {levels}"
-        )
+    if rule.method != SOURCE:
+        yield from zip(read_jsonl(PARSED_PATH), repeat(None))
+        return
+    for parsed, question in zip(read_jsonl(PARSED_PATH), read_jsonl(QUESTIONS_PATH), strict=True):
+        if parsed["question_id"] != question["question_id"]:
+            raise LookupError(
+                f"{PARSED_PATH}: expected {question['question_id']}, as in {QUESTIONS_PATH}, found"
+                f" {parsed['question_id']}: run `dvc repro`"
+            )
+        yield parsed, question["source"].get("difficulty")
 
 
 def main() -> None:
     """Classify all questions that were parsed."""
     log = start_log("classify_difficulty")
-    method, easy_max_tables, medium_max_tables, levels = read_params(
-        "classify_difficulty.method",
-        "classify_difficulty.easy_max_tables",
-        "classify_difficulty.medium_max_tables",
-        "classify_difficulty.hardness_levels",
-    )
-    if method not in METHODS:
-        raise ValueError(
-            f"classify_difficulty.method: expected {' or '.join(METHODS)}, found {method!r}"
-        )
-    check_levels(levels)
+    (values,) = read_params("classify_difficulty")
+    rule = DifficultyRule(**values)
     counts: Counter[str] = Counter()
-
-    def classify(parsed: dict[str, Any]) -> str:
-        if method == SPIDER:
-            return levels[parsed["hardness"]]
-        return classify_difficulty(
-            parsed["tables_involved"],
-            easy_max_tables=easy_max_tables,
-            medium_max_tables=medium_max_tables,
-        )
+    methods: Counter[str] = Counter()
 
     def records() -> Iterator[dict[str, Any]]:
-        for parsed in read_jsonl(PARSED_PATH):
-            if "reason" not in parsed:
-                difficulty = classify(parsed)
-                counts[difficulty] += 1
-                yield {"question_id": parsed["question_id"], "difficulty": difficulty}
+        for parsed, said in read_questions(rule):
+            if "reason" in parsed:
+                continue
+            try:
+                difficulty = rule.classify(len(parsed["tables_involved"]), parsed["hardness"], said)
+            except ValueError as error:
+                raise ValueError(f"{parsed['question_id']}: {error}") from error
+            counts[difficulty] += 1
+            methods[TABLES if rule.method == SOURCE and said is None else rule.method] += 1
+            yield {"question_id": parsed["question_id"], "difficulty": difficulty}
 
     write_jsonl(OUT, records())
-    log.info("%d questions by %s%s", counts.total(), method, list_counts(counts))
+    log.info("%d questions by %s%s", counts.total(), rule.method, list_counts(counts))
+    if rule.method == SOURCE and methods[TABLES]:
+        log.info("%d of them by tables: their corpus says nothing of difficulty", methods[TABLES])
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
-from stages.classify_difficulty import SPIDER
+from stages.difficulty_rule import DifficultyRule
 from stages.dossier import read_dossiers
 from stages.fingerprints import read_database_hashes
 from stages.log import list_counts, start_log
@@ -23,7 +23,7 @@ from stages.selection.product_records import make_audit, make_exclusion, make_re
 from stages.selection.supply import describe_supply, summarize
 from stages.selection.targets import read_targets
 from stages.selection.usability import find_reason
-from stages.selection.what_if import Rule, Usable, explain
+from stages.selection.what_if import Usable, explain
 
 DATABASES = Path("data/databases")
 SCHEMAS_PATH = Path("data/interim/schemas.jsonl")
@@ -82,14 +82,11 @@ def write_selection(
 
 def explain_params() -> str:
     """What the current params would select, from what the last run left, and their neighbours."""
-    corpus, policy_values, target_values, method, easy_max, medium_max, levels = read_params(
+    corpus, policy_values, target_values, rule_values = read_params(
         "corpus",
         "select_questions.policies",
         "select_questions.targets",
-        "classify_difficulty.method",
-        "classify_difficulty.easy_max_tables",
-        "classify_difficulty.medium_max_tables",
-        "classify_difficulty.hardness_levels",
+        "classify_difficulty",
     )
     policies, targets = read_policies(policy_values), read_targets(target_values, corpus)
     usable = Counter(
@@ -100,12 +97,12 @@ def explain_params() -> str:
             len(dossier.parsed["tables_involved"]),
             dossier.parsed["hardness"],
             dossier.source["source"]["corpus"],
+            dossier.source["source"].get("difficulty"),
         )
         for dossier in read_dossiers()
         if find_reason(dossier, policies) is None
     )
-    rule = Rule(easy_max, medium_max, levels if method == SPIDER else {})
-    return explain(usable, rule, targets, levels=levels)
+    return explain(usable, DifficultyRule(**rule_values), targets)
 
 
 def main(*arguments: str) -> None:

@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from stages import select_questions
 from tests.bird_world import DEV, TRAIN, write_bird
 from tests.worlds import ROOT, World
 
@@ -125,3 +126,29 @@ def test_report_shows_evidence(world):
     page = (world.folder / "reports/dataset.html").read_text(encoding="utf-8")
     assert "large lift refers to Seats" in page
     assert 'id="corpora"' not in page
+
+
+def test_difficulty_can_be_that_of_the_corpus_and_the_explanation_says_what_it_would_give(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    world = World(tmp_path)
+    write_bird(tmp_path / "data/bird")
+    world.change("corpus", "bird")
+    world.drop_targets()
+    world.run_to("classify_difficulty")
+    select_questions.main("--explain")
+    foretold = capsys.readouterr().out.split("method: source\n")[1]
+    world.change("classify_difficulty.method", "source")
+    world.run("classify_difficulty")
+    found = {
+        record["question_id"]: record["difficulty"]
+        for record in world.lines("data/interim/difficulty.jsonl")
+    }
+    assert [found[f"ski_resorts_eval_00{index}"] for index in (0, 1)] == ["easy", "medium"]
+    assert {found[name] for name in found if "_train_" in name} == {"easy"}  # by their tables
+    assert foretold.splitlines()[1:] == [
+        "split  easy    medium  hard",
+        "train  4 of 4  0 of 0  0 of 0",
+        "eval   1 of 1  1 of 1  0 of 0",
+    ]

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from stages.classify_difficulty import check_levels, classify_difficulty
+from stages.classify_difficulty import classify_difficulty
+from stages.difficulty_rule import DifficultyRule
 from stages.sql.hardness import HARDNESS_LEVELS
 from tests.worlds import World
 
@@ -20,10 +21,13 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     return World(tmp_path)
 
 
-def write_parsed(folder: Path, records: list[dict]) -> None:
-    path = folder / "data/interim/parsed.jsonl"
-    path.parent.mkdir(parents=True)
+def write_records(path: Path, records: list[dict]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+
+
+def write_parsed(folder: Path, records: list[dict]) -> None:
+    write_records(folder / "data/interim/parsed.jsonl", records)
 
 
 PARSED = [
@@ -72,11 +76,17 @@ def test_bad_thresholds_are_named(easy, medium):
 
 
 def test_levels_of_hardness_must_be_complete_and_known():
-    check_levels(LEVELS)
+    DifficultyRule("spider", 2, 3, LEVELS, {})
     assert set(LEVELS) == set(HARDNESS_LEVELS)
     for levels in ({"easy": "easy"}, {**LEVELS, "extra": "extreme"}, {**LEVELS, "more": "hard"}):
         with pytest.raises(ValueError, match="hardness_levels"):
-            check_levels(levels)
+            DifficultyRule("spider", 2, 3, levels, {})
+
+
+@pytest.mark.parametrize("levels", [{"simple": "trivial"}, {"simple": None}, ["simple"], None])
+def test_words_of_a_corpus_must_mean_a_difficulty(levels):
+    with pytest.raises(ValueError, match=r"source_levels: expected a mapping to easy, medium"):
+        DifficultyRule("tables", 2, 3, LEVELS, levels)
 
 
 def test_stage_classifies_what_was_parsed_and_nothing_else(world):
@@ -100,5 +110,45 @@ def test_method_spider_maps_the_official_hardness(world):
 def test_unknown_method_is_named(world):
     write_parsed(world.folder, PARSED)
     world.change("classify_difficulty.method", "guess")
-    with pytest.raises(ValueError, match=r"classify_difficulty\.method.*tables or spider.*guess"):
+    with pytest.raises(ValueError, match=r"\.method.*tables, spider or source.*guess"):
+        world.run("classify_difficulty")
+
+
+def write_said(folder: Path, *words: str | None) -> None:
+    """What the corpus says of each parsed question; None: nothing."""
+    write_records(
+        folder / "data/interim/splits.jsonl",
+        [
+            {
+                "question_id": parsed["question_id"],
+                "source": {"corpus": "bird"} | ({"difficulty": word} if word else {}),
+            }
+            for parsed, word in zip(PARSED, words, strict=True)
+        ],
+    )
+
+
+def test_method_source_maps_the_words_of_the_corpus_and_else_counts_tables(world, capsys):
+    write_parsed(world.folder, PARSED)
+    write_said(world.folder, "challenging", "simple", None, "moderate")
+    world.change("classify_difficulty.method", "source")
+    world.run("classify_difficulty")
+    found = [record["difficulty"] for record in world.lines("data/interim/difficulty.jsonl")]
+    assert found == ["hard", "medium", "medium"]
+    assert "1 of them by tables: their corpus says nothing of difficulty" in capsys.readouterr().err
+
+
+def test_word_that_means_no_difficulty_stops_the_run_and_is_named(world):
+    write_parsed(world.folder, PARSED)
+    write_said(world.folder, "simple", "simple", "simple", "insane")
+    world.change("classify_difficulty.method", "source")
+    with pytest.raises(ValueError, match=r"a_train_003: the corpus says 'insane': expected one of"):
+        world.run("classify_difficulty")
+
+
+def test_parses_of_other_questions_stop_the_run(world):
+    write_parsed(world.folder, PARSED[::-1])
+    write_said(world.folder, *[None] * 4)
+    world.change("classify_difficulty.method", "source")
+    with pytest.raises(LookupError, match=r"expected a_train_000, as in .*found a_train_003"):
         world.run("classify_difficulty")

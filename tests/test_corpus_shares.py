@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from stages.difficulty_rule import DifficultyRule
 from stages.question import DIFFICULTIES, EVAL, SPLITS, TRAIN
 from stages.selection.allocations import find_allocation
 from stages.selection.candidates import Candidate
@@ -31,7 +32,7 @@ from stages.selection.targets import (
     find_size,
     read_targets,
 )
-from stages.selection.what_if import Rule, Usable, explain
+from stages.selection.what_if import Usable, explain
 from tests.crowds import pick_ids
 from tests.exhaustive import is_allowed, list_best, search_everything
 
@@ -439,14 +440,16 @@ def test_summary_tells_each_corpus_and_each_share():
 
 def test_explanation_shows_corpora_for_the_thresholds_and_their_neighbours():
     usable = [
-        Usable(split, f"{corpus}_{split}", "list", tables, "easy", corpus)
+        Usable(split, f"{corpus}_{split}", "list", tables, "easy", corpus, None)
         for split in SPLITS
         for corpus in HALVES
         for tables in (1, 1, 2, 2, 3)
         for _ in range(10)
     ]
     targets = Targets(difficulty_shares=SHARES, corpus_shares=HALVES)
-    text = explain(Counter(usable), Rule(1, 2), targets, levels={})
+    levels = {"easy": "easy", "medium": "medium", "hard": "hard", "extra": "hard"}
+    rule = DifficultyRule("tables", 1, 2, levels, {})
+    text = explain(Counter(usable), rule, targets)
     assert "largest selection: 200 of 200 usable questions" in text
     assert text.count("corpus bird  corpus spider") == text.count("largest selection") > 2
 

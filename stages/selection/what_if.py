@@ -4,75 +4,52 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
-from stages.classify_difficulty import classify_difficulty
+from stages.difficulty_rule import METHODS, SOURCE, TABLES, DifficultyRule
 from stages.selection.supply import describe_binding, describe_supply, find_binding
 from stages.selection.targets import Group, Targets, find_largest
 
 
 class Usable(NamedTuple):
-    """A usable question, as far as its difficulty may change: `tables` is their number."""
+    """A usable question, as far as its difficulty may change: `tables` is their number, `said` what
+    its corpus says of its difficulty."""
 
     split: str
     database_name: str
     answer_type: str
     tables: int
     hardness: str
-    corpus: str = ""
+    corpus: str
+    said: str | None
 
 
-class Rule(NamedTuple):
-    """A rule of difficulty: thresholds on the number of tables, or where there are `levels`, a
-    mapping of hardness to difficulty."""
-
-    easy_max_tables: int
-    medium_max_tables: int
-    levels: Mapping[str, str] = {}
-
-    def __str__(self) -> str:
-        if self.levels:
-            return "method: spider"
-        return (
-            f"easy_max_tables: {self.easy_max_tables}, medium_max_tables: {self.medium_max_tables}"
-        )
-
-
-def list_neighbours(rule: Rule, levels: Mapping[str, str]) -> Iterator[Rule]:
-    """The rules one step away: each threshold one less or one more, and the other method.
-
-    >>> [str(rule) for rule in list_neighbours(Rule(2, 3), {})]
-    ... # doctest: +NORMALIZE_WHITESPACE
-    ['easy_max_tables: 1, medium_max_tables: 3', 'easy_max_tables: 3, medium_max_tables: 3',
-     'easy_max_tables: 2, medium_max_tables: 2', 'easy_max_tables: 2, medium_max_tables: 4']
-    """
-    easy, medium = rule.easy_max_tables, rule.medium_max_tables
-    thresholds = [(easy - 1, medium), (easy + 1, medium), (easy, medium - 1), (easy, medium + 1)]
-    if rule.levels:
-        thresholds = [(easy, medium)]
-    for pair in thresholds:
-        if 0 <= pair[0] <= pair[1]:
-            yield Rule(*pair)
-    if levels and not rule.levels:
-        yield Rule(easy, medium, levels)
+def list_neighbours(
+    rule: DifficultyRule, questions: Mapping[Usable, int]
+) -> Iterator[DifficultyRule]:
+    """The rules one step away: where tables decide, each threshold one less or one more; and the
+    other methods, that of the source where it says something of a question."""
+    if rule.method == TABLES:
+        easy, medium = rule.easy_max_tables, rule.medium_max_tables
+        steps = [(easy - 1, medium), (easy + 1, medium), (easy, medium - 1), (easy, medium + 1)]
+        for low, high in steps:
+            if 0 <= low <= high:
+                yield replace(rule, easy_max_tables=low, medium_max_tables=high)
+    for method in METHODS:
+        is_known = method != SOURCE or any(question.said is not None for question in questions)
+        if method != rule.method and is_known:
+            yield replace(rule, method=method)
 
 
-def count_supply(questions: Mapping[Usable, int], rule: Rule) -> Counter[Group]:
+def count_supply(questions: Mapping[Usable, int], rule: DifficultyRule) -> Counter[Group]:
     """How many questions of each group there are under a rule, from how many there are of each
     kind."""
-    by_tables = {
-        count: classify_difficulty(
-            [str(number) for number in range(count)],
-            easy_max_tables=rule.easy_max_tables,
-            medium_max_tables=rule.medium_max_tables,
-        )
-        for count in {question.tables for question in questions}
-    }
     supply: Counter[Group] = Counter()
     for question, count in questions.items():
         group = Group(
             question.split,
-            rule.levels[question.hardness] if rule.levels else by_tables[question.tables],
+            rule.classify(question.tables, question.hardness, question.said),
             question.database_name,
             question.answer_type,
             question.corpus,
@@ -81,9 +58,7 @@ def count_supply(questions: Mapping[Usable, int], rule: Rule) -> Counter[Group]:
     return supply
 
 
-def explain(
-    questions: Mapping[Usable, int], rule: Rule, targets: Targets, *, levels: Mapping[str, str]
-) -> str:
+def explain(questions: Mapping[Usable, int], rule: DifficultyRule, targets: Targets) -> str:
     """The text that `python -m stages.select_questions --explain` prints."""
     supply = count_supply(questions, rule)
     solution = find_largest(supply, targets)
@@ -95,7 +70,7 @@ def explain(
         "",
         describe_supply(supply, solution.counts, solution.corpora),
     ]
-    for neighbour in list_neighbours(rule, levels):
+    for neighbour in list_neighbours(rule, questions):
         supply = count_supply(questions, neighbour)
         solution = find_largest(supply, targets)
         lines += [
