@@ -9,6 +9,7 @@ import csv
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,7 @@ from stages.report.numbers import (
     tabulate_supply,
     trace_steps,
 )
-from stages.report.page import render_page
+from stages.report.page import embed_json, read_template, render_page
 from stages.report.questions import choose_ids, find_verdict, make_rows, pick_examples
 
 PRODUCT = Path("data/questions")
@@ -145,25 +146,22 @@ def list_targets(targets: Record) -> list[tuple[str, str]]:
     return list(found.items())
 
 
-def main() -> None:
-    """Write the page."""
-    log = start_log("report_dataset")
-    corpus, targets, max_rows, max_answer_characters = read_params(
-        "corpus",
-        "select_questions.targets",
-        "report_dataset.max_rows",
-        "report_dataset.max_answer_characters",
-    )
-    metrics = json.loads(METRICS.read_text(encoding="utf-8"))
-    reasons, flags = metrics["excluded"], metrics["flags"]
-    rows = read_rows(max_rows, max_answer_characters)
-    lost = Counter(record["stage"] for record in read_jsonl(PRODUCT / "excluded.jsonl"))
-    steps = trace_steps(metrics["loaded"], lost)
-    if steps[-1]["left"] != metrics["selected"] or len(rows) != min(max_rows, metrics["loaded"]):
+def check_run(metrics: Record, steps: Sequence[Record], shown: int, max_rows: int) -> None:
+    """Make sure that the metrics count the product that is shown.
+
+    Raises:
+        ValueError: with the numbers.
+    """
+    if steps[-1]["left"] != metrics["selected"] or shown != min(max_rows, metrics["loaded"]):
         raise ValueError(
             f"{METRICS} and {PRODUCT} are not of the same run: {metrics['selected']} selected of"
-            f" {metrics['loaded']} expected, found {steps[-1]['left']}, and {len(rows)} to show"
+            f" {metrics['loaded']} expected, found {steps[-1]['left']}, and {shown} to show"
         )
+
+
+def make_facts(metrics: Record, targets: Record, rows: Sequence[Record]) -> Record:
+    """What the page says in words and tables, by the names that its template has for it."""
+    reasons, flags = metrics["excluded"], metrics["flags"]
     selected = [row for row in rows if row["reason"] is None]
     left_out = [row for row in rows if row["reason"] is not None]
     key_figures = [
@@ -173,33 +171,58 @@ def main() -> None:
         *((split.capitalize(), metrics["split"][split]) for split in SPLITS),
         ("SQL templates", metrics["templates"]),
     ]
-    page = render_page(
-        make_payload(rows),
-        corpora=[corpus] if isinstance(corpus, str) else corpus,
-        metrics=metrics,
-        databases=len(metrics["database"]),
-        unusable=metrics["loaded"] - metrics["usable"],
-        not_selected=reasons.get(Reason.NOT_SELECTED, 0),
-        key_figures=[{"name": name, "value": value} for name, value in key_figures],
-        steps=steps,
-        charts=make_charts(metrics, steps),
-        columns=[*DIFFICULTIES, "all", *(f"corpus {name}" for name in list_corpora(targets))],
-        has_corpora=bool(list_corpora(targets)),
-        supply=tabulate_supply(metrics["selection"], targets),
-        size=explain_size(metrics["selection"], targets, metrics["usable"]),
-        targets=list_targets(targets),
-        reasons=list_codes("reason", reasons, pick_examples(left_out, most=_EXAMPLES)),
-        flags=list_codes("flag", flags, pick_examples(selected, most=_EXAMPLES)),
-        silent=[
+    return {
+        "metrics": metrics,
+        "databases": len(metrics["database"]),
+        "unusable": metrics["loaded"] - metrics["usable"],
+        "not_selected": reasons.get(Reason.NOT_SELECTED, 0),
+        "key_figures": [{"name": name, "value": value} for name, value in key_figures],
+        "columns": [*DIFFICULTIES, "all", *(f"corpus {name}" for name in list_corpora(targets))],
+        "has_corpora": bool(list_corpora(targets)),
+        "supply": tabulate_supply(metrics["selection"], targets),
+        "size": explain_size(metrics["selection"], targets, metrics["usable"]),
+        "targets": list_targets(targets),
+        "reasons": list_codes("reason", reasons, pick_examples(left_out, most=_EXAMPLES)),
+        "flags": list_codes("flag", flags, pick_examples(selected, most=_EXAMPLES)),
+        "silent": [
             {"name": code, "meaning": meaning}
             for code, meaning in EXPLANATIONS.items()
             if not reasons.get(code) and not flags.get(code)
         ],
-        filters=make_filters(sorted({row["database"] for row in rows}), reasons, flags),
-        shown=len(rows),
+        "filters": make_filters(sorted({row["database"] for row in rows}), reasons, flags),
+        "shown": len(rows),
+    }
+
+
+def main() -> None:
+    """Write the page, whose charts are drawn in a process of their own beside the rest of it."""
+    log = start_log("report_dataset")
+    corpus, targets, max_rows, max_answer_characters = read_params(
+        "corpus",
+        "select_questions.targets",
+        "report_dataset.max_rows",
+        "report_dataset.max_answer_characters",
     )
-    with replace_file(OUT) as file:
-        file.write(page)
+    metrics = json.loads(METRICS.read_text(encoding="utf-8"))
+    lost = Counter(record["stage"] for record in read_jsonl(PRODUCT / "excluded.jsonl"))
+    steps = trace_steps(metrics["loaded"], lost)
+    with ProcessPoolExecutor(1) as pool:
+        charts = pool.submit(make_charts, metrics, steps)
+        rows = read_rows(max_rows, max_answer_characters)
+        check_run(metrics, steps, len(rows), max_rows)
+        facts = make_facts(metrics, targets, rows)
+        payload = embed_json(make_payload(rows))
+        template = read_template()
+        page = render_page(
+            template,
+            payload,
+            **facts,
+            corpora=[corpus] if isinstance(corpus, str) else corpus,
+            steps=steps,
+            charts=charts.result(),
+        )
+        with replace_file(OUT) as file:
+            file.write(page)
     log.info("%d of %d questions, %s", len(rows), metrics["loaded"], format_size(len(page)))
 
 

@@ -7,6 +7,7 @@ import hashlib
 import json
 import random
 import re
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -34,7 +35,7 @@ from stages.report.numbers import (
     tabulate_supply,
     trace_steps,
 )
-from stages.report.page import TEMPLATES, embed_json, make_script
+from stages.report.page import TEMPLATES, embed_json, make_script, read_datatables
 from stages.report.questions import choose_ids, cut_text, find_verdict, show_answer
 from stages.report_dataset import make_filters, make_payload
 from tests.report_world import EVAL, HOSTILE, REPORT, TRAIN, build_report, run_stages
@@ -70,6 +71,22 @@ def test_script_ends_only_where_its_element_does():
     assert "</script" not in script.lower()
     assert "<!--" not in script
     assert "export{" not in script
+
+
+def test_missing_bundle_is_an_error_that_names_it(monkeypatch):
+    monkeypatch.setattr("sys.path", [])
+    monkeypatch.delitem(sys.modules, "itables", raising=False)
+    with pytest.raises(ModuleNotFoundError, match="No itables"):
+        read_datatables()
+
+
+def test_error_of_the_process_that_draws_ends_the_stage(tmp_path):
+    build_report(tmp_path)
+    (tmp_path / "plots/tables.csv").write_text("tables\n1\n", encoding="utf-8")
+    before = (tmp_path / "reports/dataset.html").read_bytes()
+    with pytest.raises(AssertionError, match="KeyError: 'questions'"):
+        run_stages(tmp_path, "report_dataset")
+    assert (tmp_path / "reports/dataset.html").read_bytes() == before
 
 
 # --- answers and evidence

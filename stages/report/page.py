@@ -11,8 +11,12 @@ import base64
 import hashlib
 import json
 import re
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import jinja2
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -39,11 +43,11 @@ def read_datatables() -> str:
     Raises:
         ValueError: where the bundle is not the module that this was written for.
     """
-    from importlib.metadata import distribution
-
     # Found without importing itables, which would load pandas.
-    path = distribution("itables").locate_file("itables/html/dt_bundle.js")
-    bundle = Path(path).read_text(encoding="utf-8")
+    package = find_spec("itables")
+    if package is None or package.origin is None:
+        raise ModuleNotFoundError("No itables, which bundles DataTables: install the project")
+    bundle = Path(package.origin).with_name("html").joinpath("dt_bundle.js").read_text("utf-8")
     exports = _EXPORTS.findall(bundle)
     default = _DEFAULT.search(exports[0]) if len(exports) == 1 else None
     if default is None:
@@ -75,8 +79,8 @@ def hash_script(script: str) -> str:
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
-def render_page(payload: dict[str, Any], **facts: Any) -> bytes:
-    """The page: `facts` fill the template, `payload` is what the table shows."""
+def read_template() -> jinja2.Template:
+    """The template of the page."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
@@ -88,13 +92,19 @@ def render_page(payload: dict[str, Any], **facts: Any) -> bytes:
     )
     environment.filters["count"] = lambda number: f"{number:,}"
     environment.filters["percent"] = lambda share: f"{100 * share:.1f}".removesuffix(".0") + " %"
+    return environment.get_template("report.html.j2")
+
+
+def render_page(template: jinja2.Template, payload: str, **facts: Any) -> bytes:
+    """The page: `facts` fill the template, `payload` is what the table shows, as `embed_json` wrote
+    it."""
     script = make_script()
-    page = environment.get_template("report.html.j2").render(
+    page = template.render(
         **facts,
         style=(TEMPLATES / "report.css").read_text(encoding="utf-8"),
         script=script,
         script_hash=hash_script(script),
-        payload=embed_json(payload),
+        payload=payload,
     )
     # UTF-8 has no lone surrogates: escaped, they stay what they are in JSON, and visible elsewhere.
     return page.encode(errors="backslashreplace")
