@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from stages.dossier import Stream, read_dossiers
 from stages.exports.card import CardFacts, describe_origin, make_card
 from stages.exports.croissant import make_croissant
-from stages.exports.huggingface import make_row, write_parquet
+from stages.exports.huggingface import WrittenFile, make_row, write_parquet
+from stages.exports.parquet_files import leave_out_numpy
 from stages.exports.statistics import (
     Description,
     describe_question,
@@ -66,6 +69,18 @@ def read_rows(split: str) -> Iterator[Record]:
             yield make_row(question, audit)
 
 
+def write_tables() -> dict[str, WrittenFile]:
+    """Write the table of each split that has questions: readers fail on one without rows."""
+    written = {}
+    for split in SPLITS:
+        rows = read_rows(split)
+        first = next(rows, None)
+        if first is not None:
+            path = HUGGINGFACE / f"{split}.parquet"
+            written[split] = write_parquet(path, chain([first], rows))
+    return written
+
+
 def count_flags() -> dict[str, int]:
     """How many selected questions carry each flag."""
     found = Counter(
@@ -83,12 +98,8 @@ def describe_questions() -> Iterator[Description]:
     exclusions.finish()
 
 
-def main() -> None:
-    """Write everything that teammates and trainers take."""
-    log = start_log("export_dataset")
-    errors = json.loads(VALIDATION.read_text(encoding="utf-8"))["errors"]
-    if errors:
-        raise ValueError(f"{VALIDATION} lists {len(errors)} errors: expected none")
+def write_product() -> dict[str, int]:
+    """Write the questions of each split and the sidecars; how many questions each split has."""
     counts = {
         split: write_questions(PRODUCT / f"questions_{split}.json", read_split(split))
         for split in SPLITS
@@ -96,6 +107,11 @@ def main() -> None:
     for name in ("audit.jsonl", "excluded.jsonl"):
         with (SELECTION / name).open("rb") as source, replace_file(PRODUCT / name) as file:
             shutil.copyfileobj(source, file)
+    return counts
+
+
+def write_statistics() -> Record:
+    """Write the metrics, which are what comes back, and the tables of the plots."""
     census = tabulate(describe_questions())
     summary = json.loads((SELECTION / "summary.json").read_text(encoding="utf-8"))
     metrics = make_metrics(census, count_flags(), summary)
@@ -103,21 +119,33 @@ def main() -> None:
     for name, table in make_plots(census).items():
         with replace_file(PLOTS / f"{name}.csv") as file:
             file.write(table.write_csv().encode())
-    shutil.rmtree(HUGGINGFACE, ignore_errors=True)
+    return metrics
+
+
+def write_card(metrics: Record, tables: Mapping[str, WrittenFile]) -> None:
+    """Write what describes the tables."""
     manifest = json.loads(MANIFEST.read_text(encoding="utf-8"))["databases"]
     corpora = json.loads(CORPORA.read_text(encoding="utf-8"))
-    facts = CardFacts(
-        {name: corpus["license"] for name, corpus in corpora.items()},
-        tuple(describe_origin(corpora, manifest)),
-        {
-            split: write_parquet(HUGGINGFACE / f"{split}.parquet", read_rows(split))
-            for split in filter(counts.get, SPLITS)
-        },
-        metrics,
-    )
+    licenses = {name: corpus["license"] for name, corpus in corpora.items()}
+    facts = CardFacts(licenses, tuple(describe_origin(corpora, manifest)), tables, metrics)
     write_json(HUGGINGFACE / "croissant.json", make_croissant(facts))
     with replace_file(HUGGINGFACE / "README.md") as file:
         file.write(make_card(facts).encode())
+
+
+def main() -> None:
+    """Write everything that teammates and trainers take; the tables in a process of their own
+    beside the rest."""
+    log = start_log("export_dataset")
+    errors = json.loads(VALIDATION.read_text(encoding="utf-8"))["errors"]
+    if errors:
+        raise ValueError(f"{VALIDATION} lists {len(errors)} errors: expected none")
+    shutil.rmtree(HUGGINGFACE, ignore_errors=True)
+    with ProcessPoolExecutor(1, initializer=leave_out_numpy) as pool:
+        tables = pool.submit(write_tables)
+        counts = write_product()
+        metrics = write_statistics()
+        write_card(metrics, tables.result())
     log.info(
         "%d questions: %s",
         sum(counts.values()),

@@ -7,7 +7,7 @@ template of their own.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from itertools import chain
@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stages.exports import skyrl, trl, verl
 from stages.exports.openenv import make_reset
-from stages.exports.parquet_files import open_parquet, take_batches
+from stages.exports.parquet_files import leave_out_numpy, make_tables, open_parquet
 from stages.exports.product import read_product
 from stages.exports.prompts import Exercise, make_exercises, read_template
 from stages.exports.questions_db import write_questions_db
 from stages.log import start_log
 from stages.params import read_params
 from stages.question import SPLITS
-from stages.records import encode_json, read_jsonl, replace_file
+from stages.records import read_jsonl, write_jsonl
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,7 +32,7 @@ PRODUCT = Path("data/questions")
 DATABASES = Path("data/databases")
 EXPORTS = Path("data/exports")
 
-_BATCH_ROWS = 1000
+_ROWS_PER_GROUP = 1000
 
 
 class Table(NamedTuple):
@@ -52,51 +52,63 @@ TABLES = (
 LINES = "openenv"
 
 
-def write_split(split: str, exercises: Iterator[Exercise], folder: Path) -> int:
-    """Write every format of a split, reading its exercises once; how many there were. A split
-    without exercises has no files: readers fail on one without rows."""
-    first = next(exercises, None)
+def make_row(exercise: Exercise) -> dict[str, Any]:
+    """The columns of all tables, those of one name once: a prompt is long, and Arrow reads it once
+    for all tables that have it."""
+    row: dict[str, Any] = {}
+    for table in TABLES:
+        row |= table.make_row(exercise)
+    return row
+
+
+def make_schema() -> pa.Schema:
+    """The types of `make_row`.
+
+    Raises:
+        pyarrow.ArrowException: where two tables have a column of one name and different types.
+    """
+    import pyarrow as pa
+
+    return pa.unify_schemas([table.make_schema() for table in TABLES])
+
+
+def write_tables(template_path: Path, *, example_rows: int, max_schema_characters: int) -> None:
+    """Write every table of every split. A split without questions has no files: readers fail on one
+    without rows."""
+    template, schema = read_template(template_path), make_schema()
+    for split in SPLITS:
+        exercises = make_exercises(
+            read_product(PRODUCT, split),
+            template,
+            DATABASES,
+            example_rows=example_rows,
+            max_schema_characters=max_schema_characters,
+        )
+        first = next(exercises, None)
+        if first is None:
+            continue
+        rows = map(make_row, chain([first], exercises))
+        with ExitStack() as stack:
+            files = [
+                stack.enter_context(
+                    open_parquet(EXPORTS / table.folder / f"{split}.parquet", table.make_schema())
+                )
+                for table in TABLES
+            ]
+            for batch in make_tables(rows, schema, _ROWS_PER_GROUP):
+                for file in files:
+                    file.write(batch)
+
+
+def write_lines(split: str) -> int:
+    """Write the lines of a split, in no file where it has no questions; how many there are."""
+    questions = read_product(PRODUCT, split)
+    first = next(questions, None)
     if first is None:
         return 0
-    count = 0
-    with ExitStack() as stack:
-        files = [
-            stack.enter_context(
-                open_parquet(folder / table.folder / f"{split}.parquet", table.make_schema())
-            )
-            for table in TABLES
-        ]
-        lines = stack.enter_context(replace_file(folder / LINES / f"{split}.jsonl"))
-        for batch in take_batches(chain([first], exercises), _BATCH_ROWS):
-            for table, file in zip(TABLES, files, strict=True):
-                file.write([table.make_row(exercise) for exercise in batch])
-            lines.writelines(encode_json(make_reset(exercise)) + b"\n" for exercise in batch)
-            count += len(batch)
-    return count
-
-
-def write_formats(
-    template_path: Path, *, example_rows: int, max_schema_characters: int
-) -> list[int]:
-    """Write every format of every split; how many questions each split has."""
-    template = read_template(template_path)
-    for name in sorted({table.folder.split("/")[0] for table in TABLES} | {LINES}):
-        shutil.rmtree(EXPORTS / name, ignore_errors=True)
-        (EXPORTS / name).mkdir(parents=True)  # DVC expects it, with or without files
-    return [
-        write_split(
-            split,
-            make_exercises(
-                read_product(PRODUCT, split),
-                template,
-                DATABASES,
-                example_rows=example_rows,
-                max_schema_characters=max_schema_characters,
-            ),
-            EXPORTS,
-        )
-        for split in SPLITS
-    ]
+    return write_jsonl(
+        EXPORTS / LINES / f"{split}.jsonl", map(make_reset, chain([first], questions))
+    )
 
 
 def write_database() -> None:
@@ -105,22 +117,32 @@ def write_database() -> None:
     write_questions_db(EXPORTS / "questions.db", questions, read_jsonl(PRODUCT / "excluded.jsonl"))
 
 
+def clear_folders() -> None:
+    """Leave an empty folder for each format: DVC expects it, with or without files."""
+    for name in sorted({table.folder.split("/")[0] for table in TABLES} | {LINES}):
+        shutil.rmtree(EXPORTS / name, ignore_errors=True)
+        (EXPORTS / name).mkdir(parents=True)
+
+
 def main() -> None:
-    """Write all formats of all splits, and the database beside them in a process of its own."""
+    """Write all formats of all splits; the tables in a process of their own beside the rest."""
     log = start_log("export_trainers")
     example_rows, max_schema_characters, template_path = read_params(
         "export_trainers.example_rows",
         "export_trainers.max_schema_characters",
         "export_trainers.prompt_template",
     )
-    with ProcessPoolExecutor(1) as pool:
-        database = pool.submit(write_database)
-        counts = write_formats(
+    clear_folders()
+    with ProcessPoolExecutor(1, initializer=leave_out_numpy) as pool:
+        tables = pool.submit(
+            write_tables,
             Path(template_path),
             example_rows=example_rows,
             max_schema_characters=max_schema_characters,
         )
-        database.result()
+        counts = [write_lines(split) for split in SPLITS]
+        write_database()
+        tables.result()
     log.info(
         "%d questions in %d formats: %s",
         sum(counts),

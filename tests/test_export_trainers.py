@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from stages.export_trainers import TABLES, make_row, make_schema
+from stages.exports.prompts import Exercise
 from tests.export_world import SPLITS, ExportWorld, describe, parse
 from tests.worlds import World
 
@@ -46,6 +48,27 @@ def list_files(exports: Path) -> dict[str, str]:
 
 def test_these_files_are_written_and_no_other(exported):
     assert sorted(list_files(exported.exports)) == FILES
+
+
+def test_columns_of_one_name_are_the_same_in_all_tables():
+    question = {
+        "question_id": "ship_train_000",
+        "database_name": "ship",
+        "gold_sql": "SELECT 1",
+        "gold_answer": 1,
+        "answer_type": "integer",
+        "difficulty": "easy",
+        "split": "train",
+    }
+    exercise = Exercise(
+        question, order_matters=True, prompt="One?", index=7, data_source="answerkey/sample"
+    )
+    together = make_row(exercise)
+    assert list(together) == make_schema().names
+    for table in TABLES:
+        row = table.make_row(exercise)
+        assert list(row) == table.make_schema().names
+        assert row == {name: together[name] for name in row}
 
 
 @pytest.mark.parametrize("split", SPLITS)

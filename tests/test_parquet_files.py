@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from stages.exports.parquet_files import make_table, open_parquet
+from stages.exports.parquet_files import make_tables, open_parquet
 from tests.worlds import ROOT
 
 SCHEMA = pa.schema(
@@ -37,38 +37,69 @@ ROW = st.fixed_dictionaries(
 )
 
 
-@given(st.lists(ROW, min_size=1, max_size=5))
-def test_table_holds_what_the_rows_hold(rows):
-    table = make_table(rows, SCHEMA)
-    assert table.to_pylist() == rows
-    assert table.schema == SCHEMA
+@given(st.lists(ROW, max_size=7), st.integers(1, 3))
+def test_tables_hold_what_the_rows_hold(rows, size):
+    tables = list(make_tables(iter(rows), SCHEMA, size))
+    assert [row for table in tables for row in table.to_pylist()] == rows
+    assert all(table.num_rows == size for table in tables[:-1])
+    assert all(table.schema == SCHEMA for table in tables)
 
 
 @pytest.mark.parametrize("text", ["2020-01-01", "12", "true", "null", "", "[1]", "a\0b", "\u2028"])
 def test_text_stays_text_whatever_it_looks_like(text):
-    assert make_table([{"text": text}], SCHEMA)["text"].to_pylist() == [text]
+    (table,) = make_tables([{"text": text}], SCHEMA, 1)
+    assert table["text"].to_pylist() == [text]
 
 
 @pytest.mark.parametrize("row", [{"unknown": 1}, {"text": 1}, {"whole": 1.5}, {"names": "a"}])
 def test_row_that_does_not_fit_the_schema_is_an_error(row):
     with pytest.raises(pa.ArrowInvalid):
-        make_table([row], SCHEMA)
+        list(make_tables([row], SCHEMA, 1))
 
 
 def test_row_longer_than_a_block_of_the_reader_is_written(tmp_path):
     path = tmp_path / "long.parquet"
     rows = [{"text": "x" * 3_000_000}, {"text": "y"}]
     with open_parquet(path, SCHEMA) as file:
-        file.write(rows)
+        for table in make_tables(rows, SCHEMA, len(rows)):
+            file.write(table)
     assert parquet.read_table(path)["text"].to_pylist() == [row["text"] for row in rows]
 
 
-def test_pandas_is_not_loaded():
-    code = (
-        "import sys, pyarrow as pa\n"
-        "from stages.exports.parquet_files import make_table\n"
-        "make_table([{'a': 1}], pa.schema([('a', pa.int64())]))\n"
-        "print('pandas' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
-    assert done.stdout.strip() == "False", done.stderr
+def test_file_takes_its_own_columns_of_a_wider_table(tmp_path):
+    path = tmp_path / "narrow.parquet"
+    (table,) = make_tables([{"text": "a", "whole": 1}], SCHEMA, 1)
+    narrow = pa.schema([("whole", pa.int64())])
+    with open_parquet(path, narrow) as file:
+        file.write(table)
+    assert parquet.read_table(path).to_pylist() == [{"whole": 1}]
+    assert (file.rows, file.size_bytes) == (1, table.select(["whole"]).nbytes)
+
+
+_WRITE = """
+import sys
+from pathlib import Path
+from stages.exports.parquet_files import leave_out_numpy, make_tables, open_parquet
+path, without_numpy = sys.argv[1:]
+if without_numpy == "True":
+    leave_out_numpy()
+import pyarrow as pa
+schema = pa.schema([("text", pa.string()), ("names", pa.list_(pa.string()))])
+rows = [{"text": f"row {n % 7}", "names": ["a", "b"][: n % 3]} for n in range(3000)]
+with open_parquet(Path(path), schema) as file:
+    for table in make_tables(rows, schema, 1000):
+        file.write(table)
+print([name for name in ("numpy", "pandas") if sys.modules.get(name)])
+"""
+
+
+def test_numpy_and_pandas_are_not_loaded_and_bytes_do_not_depend_on_it(tmp_path):
+    loaded = []
+    for without_numpy in (True, False):
+        command = [sys.executable, "-c", _WRITE, str(tmp_path / f"{without_numpy}")]
+        done = subprocess.run(
+            [*command, str(without_numpy)], cwd=ROOT, capture_output=True, text=True
+        )
+        loaded.append((done.stdout.strip(), done.stderr))
+    assert loaded == [("[]", ""), ("['numpy']", "")]
+    assert (tmp_path / "True").read_bytes() == (tmp_path / "False").read_bytes()

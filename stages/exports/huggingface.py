@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stages.answers import FLOAT, INTEGER, STRING
-from stages.exports.parquet_files import open_parquet, take_batches
+from stages.exports.parquet_files import ROWS_PER_GROUP, make_tables, open_parquet
 from stages.records import encode_json, hash_file
 
 if TYPE_CHECKING:
@@ -89,7 +89,8 @@ def make_schema() -> pa.Schema:
 
 def write_parquet(path: Path, rows: Iterable[Record]) -> WrittenFile:
     """Write rows of `make_row`. The same rows give the same bytes."""
-    with open_parquet(path, make_schema()) as file:
-        for batch in take_batches(rows):
-            file.write(batch)
+    schema = make_schema()
+    with open_parquet(path, schema) as file:
+        for table in make_tables(rows, schema, ROWS_PER_GROUP):
+            file.write(table)
     return WrittenFile(file.rows, file.size_bytes, path.stat().st_size, hash_file(path))

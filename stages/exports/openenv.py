@@ -12,19 +12,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from stages.exports.prompts import Exercise
+from stages.exports.product import AuditedQuestion
+from stages.records import encode_json
 
 
-def make_reset(exercise: Exercise) -> dict[str, Any]:
+def make_reset(item: AuditedQuestion) -> dict[str, Any]:
     """The fields of a reset; gold_answer is JSON text, so that tables can hold the lines too."""
+    question, audit = item
     return {
-        "question_id": exercise.question["question_id"],
-        "question_text": exercise.question["question_text"],
-        "evidence": exercise.evidence,
-        "database_name": exercise.question["database_name"],
-        "gold_answer": exercise.ground_truth,
-        "answer_type": exercise.question["answer_type"],
-        "order_matters": exercise.order_matters,
-        "difficulty": exercise.question["difficulty"],
-        "split": exercise.question["split"],
+        "question_id": question["question_id"],
+        "question_text": question["question_text"],
+        "evidence": audit["evidence"],
+        "database_name": question["database_name"],
+        "gold_answer": encode_json(question["gold_answer"]).decode(),
+        "answer_type": question["answer_type"],
+        "order_matters": audit["order_matters"],
+        "difficulty": question["difficulty"],
+        "split": question["split"],
     }

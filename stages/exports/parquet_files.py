@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
@@ -28,19 +29,21 @@ class ParquetFile:
         self.rows = 0
         self.size_bytes = 0
 
-    def write(self, rows: list[Record]) -> None:
-        """Add rows as one row group; none has a column that the schema has not."""
-        table = make_table(rows, self._schema)
+    def write(self, table: pa.Table) -> None:
+        """Add a table, which may have more columns than the file, as one row group."""
+        table = table.select(self._schema.names)
         self._writer.write_table(table)
         self.rows += table.num_rows
         self.size_bytes += table.nbytes
 
 
-def make_table(rows: list[Record], schema: pa.Schema) -> pa.Table:
-    """Rows as Arrow holds them, at least one; where a row has no value it is null.
+def make_tables(rows: Iterable[Record], schema: pa.Schema, size: int) -> Iterator[pa.Table]:
+    """Rows as Arrow holds them, in tables of so many, the last one shorter; where a row has no
+    value it is null.
 
     They go through JSON: given Python's lists, Arrow loads pandas to ask whether they are of its
-    kind, which takes longer than everything else here together.
+    kind, which takes longer than everything else here together. No more than the JSON of a table
+    is in memory, since its rows would be several times as large.
 
     Raises:
         pyarrow.ArrowInvalid: on a column that the schema has not, and on a value of another type.
@@ -49,13 +52,22 @@ def make_table(rows: list[Record], schema: pa.Schema) -> pa.Table:
     import pyarrow as pa
     from pyarrow import json
 
-    lines = b"\n".join(map(orjson.dumps, rows))
-    return json.read_json(
-        pa.BufferReader(lines),
-        # One block, so that rows of any length fit into it.
-        read_options=json.ReadOptions(use_threads=False, block_size=len(lines) + 1),
-        parse_options=json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error"),
-    )
+    remaining = iter(rows)
+    while lines := b"\n".join(map(orjson.dumps, islice(remaining, size))):
+        yield json.read_json(
+            pa.BufferReader(lines),
+            # One block, so that rows of any length fit into it.
+            read_options=json.ReadOptions(use_threads=False, block_size=len(lines) + 1),
+            parse_options=json.ParseOptions(
+                explicit_schema=schema, unexpected_field_behavior="error"
+            ),
+        )
+
+
+def leave_out_numpy() -> None:
+    """Let Arrow go without numpy, which it asks for when it is imported and which nothing here
+    needs: the import takes half the time. For a process that does nothing but write files."""
+    sys.modules.setdefault("numpy", None)
 
 
 @contextmanager
@@ -68,14 +80,3 @@ def open_parquet(path: Path, schema: pa.Schema) -> Iterator[ParquetFile]:
         pq.ParquetWriter(file, schema, compression="zstd") as writer,
     ):
         yield ParquetFile(writer, schema)
-
-
-def take_batches(rows: Iterable[Any], size: int = ROWS_PER_GROUP) -> Iterator[list[Any]]:
-    """The rows in lists of so many, the last one shorter.
-
-    >>> list(take_batches("abcde", 2))
-    [['a', 'b'], ['c', 'd'], ['e']]
-    """
-    remaining = iter(rows)
-    while batch := list(islice(remaining, size)):
-        yield batch

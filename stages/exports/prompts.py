@@ -24,11 +24,10 @@ _FACTS = ("question_id", "database_name", "gold_sql", "answer_type", "difficulty
 
 @dataclass(frozen=True)
 class Exercise:
-    """A question as trainers take it: its nine fields, its evidence (None: it has none), whether
-    the order of rows matters, the prompt, its place in its split, and the name of the dataset."""
+    """A question as trainers take it: its nine fields, whether the order of rows matters, the
+    prompt, its place in its split, and the name of the dataset."""
 
     question: Record
-    evidence: str | None
     order_matters: bool
     prompt: str
     index: int
@@ -100,14 +99,12 @@ def make_exercises(
             max_characters=max_schema_characters,
         )
         for question, audit in of_database:
-            evidence = audit["evidence"]
             prompt = template.render(
                 database_name=name,
                 schema=schema,
                 question_text=question["question_text"],
-                evidence=evidence,
+                evidence=audit["evidence"],
             )
             data_source = f"answerkey/{audit['source']['corpus']}"
-            order_matters = audit["order_matters"]
-            yield Exercise(question, evidence, order_matters, prompt.strip(), index, data_source)
+            yield Exercise(question, audit["order_matters"], prompt.strip(), index, data_source)
             index += 1
