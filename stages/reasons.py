@@ -68,3 +68,7 @@ class Flag(StrEnum):
     QUESTION_IN_BOTH_SPLITS = "question_in_both_splits"
     TEMPLATE_IN_BOTH_SPLITS = "template_in_both_splits"
     SCHEMA_IN_BOTH_SPLITS = "schema_in_both_splits"
+
+
+# The order of the vocabulary.
+FLAG_PLACES = {flag: place for place, flag in enumerate(Flag)}

@@ -38,18 +38,18 @@ class Exercise:
         """The gold answer as JSON text: a column of a table has one type, an answer has not."""
         return encode_json(self.question["gold_answer"]).decode()
 
-    @property
+    @cached_property
     def messages(self) -> list[Message]:
         """The prompt as a chat."""
         return [{"role": "user", "content": self.prompt}]
 
-    @property
+    @cached_property
     def facts(self) -> Record:
         """What a reward or an analysis may want to know besides the answer."""
         known = {name: self.question[name] for name in _FACTS}
         return {**known, "order_matters": self.order_matters}
 
-    @property
+    @cached_property
     def extra_info(self) -> Record:
         """The facts, and the place in the split, as verl and SkyRL take them."""
         return {"split": self.question["split"], "index": self.index, **self.facts}

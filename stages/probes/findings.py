@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from stages.reasons import Flag
+from stages.reasons import FLAG_PLACES, Flag
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,9 +19,5 @@ class Finding:
 
 def encode_findings(findings: Iterable[Finding]) -> list[dict[str, Any]]:
     """The findings as audit.jsonl has them: {code, evidence}, in the order of the vocabulary."""
-    findings = list(findings)
-    if not findings:  # as nearly always
-        return []
-    order = list(Flag)
-    ranked = sorted(findings, key=lambda finding: order.index(finding.code))
+    ranked = sorted(findings, key=lambda finding: FLAG_PLACES[finding.code])
     return [{"code": str(found.code), "evidence": found.evidence} for found in ranked]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from stages.reasons import Flag
+from stages.reasons import FLAG_PLACES, Flag
 
 
 class Policy(StrEnum):
@@ -48,10 +48,7 @@ def find_exclusion(
     flags: list[dict[str, Any]], policies: Mapping[Flag, Policy]
 ) -> tuple[Flag, str] | None:
     """The first flag, in the order of the vocabulary, that excludes; with its evidence as JSON."""
-    if not flags:  # as nearly always
-        return None
-    order = list(Flag)
-    for flag in sorted(flags, key=lambda flag: order.index(Flag(flag["code"]))):
+    for flag in sorted(flags, key=lambda flag: FLAG_PLACES[Flag(flag["code"])]):
         code = Flag(flag["code"])
         if policies[code] is Policy.EXCLUDE:
             return code, json.dumps(flag["evidence"], ensure_ascii=False)
