@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -152,7 +152,28 @@ def _read_foreign_keys(connection: sqlite3.Connection, quoted: str) -> tuple[For
 
 def encode_schema(schema: Schema) -> list[dict[str, Any]]:
     """The tables as JSON objects; `decode_schema` reads them back."""
-    return [asdict(table) for table in schema.tables]
+    return [
+        {
+            "name": table.name,
+            "is_view": table.is_view,
+            "columns": [
+                {
+                    "name": column.name,
+                    "type": column.type,
+                    "is_not_null": column.is_not_null,
+                    "primary_key": column.primary_key,
+                }
+                for column in table.columns
+            ],
+            "unique_keys": table.unique_keys,
+            "foreign_keys": [
+                {"columns": key.columns, "table": key.table, "referred": key.referred}
+                for key in table.foreign_keys
+            ],
+            "sql": table.sql,
+        }
+        for table in schema.tables
+    ]
 
 
 def decode_schema(tables: list[dict[str, Any]]) -> Schema:
