@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import re
 import sqlite3
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ VALUE_NOTES = ("NULL value in ", "CHECK constraint failed in ")
 # Rows of these beside a database would be lost with a copy of the database alone.
 PENDING_SUFFIXES = ("-wal", "-journal")
 _CHUNK_BYTES = 1 << 20
+_NOT_IN_NAMES = re.compile(r"[/\\:\x00-\x1f]")
 
 
 def check_db_id(db_id: str) -> str:
@@ -29,7 +31,7 @@ def check_db_id(db_id: str) -> str:
         isinstance(db_id, str)
         and db_id != ""
         and not db_id.startswith(".")
-        and not any(character in "/\\:" or ord(character) < 32 for character in db_id)
+        and not _NOT_IN_NAMES.search(db_id)
     )
     if not is_plain:
         raise ValueError(

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
-from stages.records import encode_json
+from stages.records import decode_json, encode_json
 from stages.scratch import open_scratch
 
 
@@ -31,4 +30,4 @@ class DiskSort:
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         for (value,) in self._connection.execute("SELECT value FROM record ORDER BY key, rowid"):
-            yield json.loads(value)
+            yield decode_json(value)
