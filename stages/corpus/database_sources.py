@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import sys
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
@@ -22,6 +21,7 @@ from stages.corpus.corpora import (
 from stages.corpus.databases import check_db_ids, copy_database, replace_database
 from stages.corpus.hub import HubError, Limits, fetch_file, resolve_revision
 from stages.corpus.text_databases import build_database
+from stages.progress import track_progress
 from stages.records import hash_file
 
 FILE, SQL = "file", "sql"  # kinds of databases in a directory
@@ -108,12 +108,9 @@ def make_databases(
     sources: dict[str, DatabaseSource], paths: dict[str, Path], limits: Limits
 ) -> None:
     """Make the file of every source; an archive is fetched once for all that are in it."""
-    from tqdm import tqdm
-
-    is_watched = sys.stderr.isatty()
     archives: dict[tuple[str, ...], zipfile.ZipFile] = {}
     with contextlib.ExitStack() as stack:
-        for name in tqdm(sources, unit="database", disable=not is_watched):
+        for name in track_progress(sources, "download_databases", unit="database"):
             source, path = sources[name], paths[name]
             kind = source.origin["kind"]
             if kind == FILE:
