@@ -15,7 +15,7 @@ from stages.dossier import Stream, read_dossiers
 from stages.exports.card import CardFacts, describe_origin, make_card
 from stages.exports.croissant import make_croissant
 from stages.exports.huggingface import WrittenFile, make_row, write_parquet
-from stages.exports.parquet_files import leave_out_numpy
+from stages.exports.parquet_files import lighten_arrow
 from stages.exports.statistics import (
     Description,
     describe_question,
@@ -141,7 +141,7 @@ def main() -> None:
     if errors:
         raise ValueError(f"{VALIDATION} lists {len(errors)} errors: expected none")
     shutil.rmtree(HUGGINGFACE, ignore_errors=True)
-    with ProcessPoolExecutor(1, initializer=leave_out_numpy) as pool:
+    with ProcessPoolExecutor(1, initializer=lighten_arrow) as pool:
         tables = pool.submit(write_tables)
         counts = write_product()
         metrics = write_statistics()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stages.exports import skyrl, trl, verl
 from stages.exports.openenv import make_reset
-from stages.exports.parquet_files import leave_out_numpy, make_tables, open_parquet
+from stages.exports.parquet_files import lighten_arrow, open_parquet, write_rows
 from stages.exports.product import read_product
 from stages.exports.prompts import Exercise, make_exercises, read_template
 from stages.exports.questions_db import write_questions_db
@@ -32,7 +32,7 @@ PRODUCT = Path("data/questions")
 DATABASES = Path("data/databases")
 EXPORTS = Path("data/exports")
 
-_ROWS_PER_GROUP = 1000
+_GROUP_ROWS = 1000
 
 
 class Table(NamedTuple):
@@ -95,9 +95,7 @@ def write_tables(template_path: Path, *, example_rows: int, max_schema_character
                 )
                 for table in TABLES
             ]
-            for batch in make_tables(rows, schema, _ROWS_PER_GROUP):
-                for file in files:
-                    file.write(batch)
+            write_rows(rows, files, schema, group_rows=_GROUP_ROWS)
 
 
 def write_lines(split: str) -> int:
@@ -133,7 +131,7 @@ def main() -> None:
         "export_trainers.prompt_template",
     )
     clear_folders()
-    with ProcessPoolExecutor(1, initializer=leave_out_numpy) as pool:
+    with ProcessPoolExecutor(1, initializer=lighten_arrow) as pool:
         tables = pool.submit(
             write_tables,
             Path(template_path),

@@ -12,13 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stages.answers import FLOAT, INTEGER, STRING
-from stages.exports.parquet_files import ROWS_PER_GROUP, make_tables, open_parquet
+from stages.exports.parquet_files import open_parquet, write_rows
 from stages.records import encode_json, hash_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 Record = dict[str, Any]
+
+_GROUP_ROWS = 5000
 
 TEXT, WHOLE, REAL, BOOLEAN = "string", "int64", "float64", "bool"
 # Each column: its type, whether it is a list of that, and what it holds.
@@ -91,6 +93,5 @@ def write_parquet(path: Path, rows: Iterable[Record]) -> WrittenFile:
     """Write rows of `make_row`. The same rows give the same bytes."""
     schema = make_schema()
     with open_parquet(path, schema) as file:
-        for table in make_tables(rows, schema, ROWS_PER_GROUP):
-            file.write(table)
+        write_rows(rows, [file], schema, group_rows=_GROUP_ROWS)
     return WrittenFile(file.rows, file.size_bytes, path.stat().st_size, hash_file(path))

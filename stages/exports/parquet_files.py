@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 Record = dict[str, Any]
-
-ROWS_PER_GROUP = 5000
 
 
 class ParquetFile:
@@ -37,13 +36,14 @@ class ParquetFile:
         self.size_bytes += table.nbytes
 
 
-def make_tables(rows: Iterable[Record], schema: pa.Schema, size: int) -> Iterator[pa.Table]:
-    """Rows as Arrow holds them, in tables of so many, the last one shorter; where a row has no
-    value it is null.
+def write_rows(
+    rows: Iterable[Record], files: Sequence[ParquetFile], schema: pa.Schema, *, group_rows: int
+) -> None:
+    """Add rows to files in row groups of so many, the last one smaller; each file takes the columns
+    that it has. Where a row has no value it is null.
 
-    They go through JSON: given Python's lists, Arrow loads pandas to ask whether they are of its
-    kind, which takes longer than everything else here together. No more than the JSON of a table
-    is in memory, since its rows would be several times as large.
+    Rows go through JSON: given Python's lists, Arrow loads pandas to ask whether they are of its
+    kind, which takes longer than everything else here together.
 
     Raises:
         pyarrow.ArrowInvalid: on a column that the schema has not, and on a value of another type.
@@ -53,8 +53,8 @@ def make_tables(rows: Iterable[Record], schema: pa.Schema, size: int) -> Iterato
     from pyarrow import json
 
     remaining = iter(rows)
-    while lines := b"\n".join(map(orjson.dumps, islice(remaining, size))):
-        yield json.read_json(
+    while lines := b"\n".join(map(orjson.dumps, islice(remaining, group_rows))):
+        table = json.read_json(
             pa.BufferReader(lines),
             # One block, so that rows of any length fit into it.
             read_options=json.ReadOptions(use_threads=False, block_size=len(lines) + 1),
@@ -62,12 +62,21 @@ def make_tables(rows: Iterable[Record], schema: pa.Schema, size: int) -> Iterato
                 explicit_schema=schema, unexpected_field_behavior="error"
             ),
         )
+        del lines
+        for file in files:
+            file.write(table)
+        del table  # or it would lie beside the lines of the next one
 
 
-def leave_out_numpy() -> None:
-    """Let Arrow go without numpy, which it asks for when it is imported and which nothing here
-    needs: the import takes half the time. For a process that does nothing but write files."""
+def lighten_arrow() -> None:
+    """Let Arrow go without numpy and take its memory from the system, in a process that has not
+    imported it yet and does nothing but write files.
+
+    Arrow asks for numpy when it is imported; nothing here needs it, and it doubles the time that
+    the import takes. Its own allocator keeps what it once had, half as much again as is in use.
+    """
     sys.modules.setdefault("numpy", None)
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
 
 
 @contextmanager
