@@ -6,8 +6,9 @@ of audit_gold_answers. Nothing is executed.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -16,23 +17,23 @@ from typing import Any
 from stages.dossier import Answered, read_answered, read_curated_exclusion
 from stages.log import list_counts, start_log
 from stages.params import read_params
-from stages.probes.findings import Finding, encode_findings
+from stages.probes.findings import Finding, decode_findings, encode_findings
 from stages.probes.schema_twins import SchemaPrint, find_schema_twins, print_schema
-from stages.probes.set_probes import Findings, find_in_database
+from stages.probes.set_probes import find_in_database
 from stages.probes.set_records import SetRecord, make_set_record
 from stages.probes.split_probes import find_across_splits
 from stages.question import EVAL, TRAIN
 from stages.records import read_jsonl, write_jsonl
 from stages.schema import decode_schema
+from stages.scratch import open_scratch
 
 SPLITS_PATH = Path("data/interim/splits.jsonl")
 SCHEMAS_PATH = Path("data/interim/schemas.jsonl")
 OUT = Path("data/interim/set_flags.jsonl")
 
 
-def make_record(answered: Answered, *, has_answer: bool = True) -> SetRecord:
-    """What is compared of a question that has an answer; that of an empty one if not has_answer,
-    which costs less."""
+def make_record(answered: Answered) -> SetRecord:
+    """What is compared of a question that has an answer."""
     source, outcome, parsed, audit = answered
     return make_set_record(
         question_id=source["question_id"],
@@ -41,19 +42,19 @@ def make_record(answered: Answered, *, has_answer: bool = True) -> SetRecord:
         question_text=source["question_text"],
         canonical_sql=parsed.get("canonical_sql", ""),
         template=parsed.get("template", ""),
-        gold_answer=outcome["gold_answer"] if has_answer else [],
+        gold_answer=outcome["gold_answer"],
         order_matters=audit["order_matters"],
     )
 
 
-def read_records(*, has_answer: bool) -> Iterator[SetRecord]:
+def read_records() -> Iterator[SetRecord]:
     """The records of all questions that have an answer, in order.
 
     What a curator excluded is left out: a question must not fall with a wrong one that it repeats.
     """
     for answered in read_answered():
         if answered.audit is not None and read_curated_exclusion(answered.source) is None:
-            yield make_record(answered, has_answer=has_answer)
+            yield make_record(answered)
 
 
 def read_prints(splits: dict[str, str], split: str) -> Iterator[SchemaPrint]:
@@ -70,18 +71,44 @@ def find_twins() -> dict[str, Finding]:
     return find_schema_twins(read_prints(splits, TRAIN), read_prints(splits, EVAL))
 
 
+class Within:
+    """What questions share with others of their database, on the disk until it is known what they
+    share with those of the other split."""
+
+    def __init__(self, min_similarity: float) -> None:
+        self._min_similarity = min_similarity
+        self._scratch = open_scratch("CREATE TABLE question (question_id, database_name, findings)")
+
+    def compare(self, records: Iterable[SetRecord]) -> Iterator[SetRecord]:
+        """The same records, which are compared as they pass, one database at a time."""
+        for name, of_database in groupby(records, key=attrgetter("database_name")):
+            questions = list(of_database)
+            found = find_in_database(questions, min_similarity=self._min_similarity)
+            self._scratch.executemany(
+                "INSERT INTO question VALUES (?, ?, ?)",
+                (
+                    (question_id, name, json.dumps(encode_findings(found.get(question_id, ()))))
+                    for question_id, *_ in questions
+                ),
+            )
+            yield from questions
+
+    def __iter__(self) -> Iterator[tuple[str, str, list[Finding]]]:
+        """The id, the database and the findings of each question that has passed."""
+        for question_id, name, findings in self._scratch.execute(
+            "SELECT question_id, database_name, findings FROM question ORDER BY rowid"
+        ):
+            yield question_id, name, decode_findings(json.loads(findings))
+
+
 def compare(min_similarity: float) -> Iterator[tuple[str, list[Finding]]]:
     """Each question that has an answer, with what it shares with others."""
     twins = find_twins()
-    # Across splits nobody looks at answers.
-    across = find_across_splits(read_records(has_answer=False), min_similarity=min_similarity)
-    records = read_records(has_answer=True)
-    for name, of_database in groupby(records, key=attrgetter("database_name")):
-        questions = list(of_database)
-        within: Findings = find_in_database(questions, min_similarity=min_similarity)
-        for record, shared in zip(questions, across, strict=False):
-            findings = [*within.get(record.question_id, ()), *shared]
-            yield record.question_id, findings + ([twins[name]] if name in twins else [])
+    within = Within(min_similarity)
+    across = find_across_splits(within.compare(read_records()), min_similarity=min_similarity)
+    # The first of `across` takes all records: only then has `within` any.
+    for shared, (question_id, name, findings) in zip(across, within, strict=True):
+        yield question_id, [*findings, *shared, *([twins[name]] if name in twins else ())]
 
 
 def main() -> None:

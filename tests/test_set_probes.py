@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from sqlglot import parse_one
 
 from stages.answers import shape_answer
+from stages.compare_questions import Within
 from stages.guard import GuardedDatabase, QueryError
 from stages.probes.findings import Finding
 from stages.probes.schema_twins import find_schema_twins, print_schema
@@ -288,6 +289,30 @@ def test_order_of_records_changes_nothing(drawn, held, seed):
         for found in findings.values():
             for finding in found:
                 assert len(json.dumps(finding.evidence)) < 1000
+
+
+@given(fleet=RECORDS, zoo=RECORDS)
+def test_records_pass_as_they_are_while_they_are_compared_within_their_database(fleet, zoo):
+    databases = [
+        [
+            record(number, " ".join(words), sql, answer, template=template, database_name=name)
+            for number, (words, sql, answer, template) in enumerate(drawn)
+        ]
+        for name, drawn in (("fleet", fleet), ("zoo", zoo))
+    ]
+    records = [*databases[0], *databases[1]]
+    within = Within(0.9)
+    assert list(within.compare(records)) == records
+    found = find_in_database(databases[0]) | find_in_database(databases[1])
+    expected = [
+        (
+            passed.question_id,
+            passed.database_name,
+            sorted(found.get(passed.question_id, ()), key=lambda f: list(Flag).index(f.code)),
+        )
+        for passed in records
+    ]
+    assert list(within) == expected
 
 
 @given(
