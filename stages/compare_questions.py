@@ -6,7 +6,6 @@ of audit_gold_answers. Nothing is executed.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import groupby
@@ -23,7 +22,7 @@ from stages.probes.set_probes import find_in_database
 from stages.probes.set_records import SetRecord, make_set_record
 from stages.probes.split_probes import find_across_splits
 from stages.question import EVAL, TRAIN
-from stages.records import read_jsonl, write_jsonl
+from stages.records import decode_json, encode_json, read_jsonl, write_jsonl
 from stages.schema import decode_schema
 from stages.scratch import open_scratch
 
@@ -87,7 +86,7 @@ class Within:
             self._scratch.executemany(
                 "INSERT INTO question VALUES (?, ?, ?)",
                 (
-                    (question_id, name, json.dumps(encode_findings(found.get(question_id, ()))))
+                    (question_id, name, encode_json(encode_findings(found.get(question_id, ()))))
                     for question_id, *_ in questions
                 ),
             )
@@ -98,7 +97,7 @@ class Within:
         for question_id, name, findings in self._scratch.execute(
             "SELECT question_id, database_name, findings FROM question ORDER BY rowid"
         ):
-            yield question_id, name, decode_findings(json.loads(findings))
+            yield question_id, name, decode_findings(decode_json(findings))
 
 
 def compare(min_similarity: float) -> Iterator[tuple[str, list[Finding]]]:
