@@ -6,7 +6,6 @@ import json
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from stages.log import start_log
 from stages.question import SPLITS
 from stages.reasons import Flag
 from stages.records import encode_json, read_jsonl, replace_file, write_json
+from stages.side_process import open_side_process
 
 INTERIM = Path("data/interim")
 SELECTION = INTERIM / "selection"
@@ -141,7 +141,7 @@ def main() -> None:
     if errors:
         raise ValueError(f"{VALIDATION} lists {len(errors)} errors: expected none")
     shutil.rmtree(HUGGINGFACE, ignore_errors=True)
-    with ProcessPoolExecutor(1, initializer=lighten_arrow) as pool:
+    with open_side_process(lighten_arrow) as pool:
         tables = pool.submit(write_tables)
         counts = write_product()
         metrics = write_statistics()

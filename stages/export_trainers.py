@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
@@ -24,6 +23,7 @@ from stages.log import start_log
 from stages.params import read_params
 from stages.question import SPLITS
 from stages.records import read_jsonl, write_jsonl
+from stages.side_process import open_side_process
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -131,7 +131,7 @@ def main() -> None:
         "export_trainers.prompt_template",
     )
     clear_folders()
-    with ProcessPoolExecutor(1, initializer=lighten_arrow) as pool:
+    with open_side_process(lighten_arrow) as pool:
         tables = pool.submit(
             write_tables,
             Path(template_path),
