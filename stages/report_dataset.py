@@ -9,7 +9,6 @@ import csv
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -40,6 +39,7 @@ from stages.report.numbers import (
 )
 from stages.report.page import embed_json, read_template, render_page
 from stages.report.questions import choose_ids, find_verdict, make_rows, pick_examples
+from stages.side_process import open_side_process
 
 PRODUCT = Path("data/questions")
 METRICS = Path("metrics/dataset.json")
@@ -89,9 +89,11 @@ def make_charts(metrics: Record, steps: Sequence[Record]) -> Record:
 
 
 def make_filters(
-    databases: Iterable[str], reasons: Mapping[str, int], flags: Mapping[str, int]
+    rows: Sequence[Record], reasons: Mapping[str, int], flags: Mapping[str, int]
 ) -> list[Record]:
-    """The filters of the table: a key, a name, and options in groups."""
+    """The filters of the table: a key, a name, and options in groups. Corpora are offered where
+    the rows are of several."""
+    corpora, databases = (sorted({row[key] for row in rows}) for key in ("corpus", "database"))
 
     def offer(key: str, name: str, *groups: tuple[str, Iterable[str]]) -> Record:
         return {
@@ -104,6 +106,7 @@ def make_filters(
         }
 
     return [
+        *([offer("corpus", "Corpus", ("", corpora))] if len(corpora) > 1 else ()),
         offer("database", "Database", ("", databases)),
         offer("split", "Split", ("", SPLITS)),
         offer("difficulty", "Difficulty", ("", DIFFICULTIES)),
@@ -189,7 +192,7 @@ def make_facts(metrics: Record, targets: Record, rows: Sequence[Record]) -> Reco
             for code, meaning in EXPLANATIONS.items()
             if not reasons.get(code) and not flags.get(code)
         ],
-        "filters": make_filters(sorted({row["database"] for row in rows}), reasons, flags),
+        "filters": make_filters(rows, reasons, flags),
         "shown": len(rows),
     }
 
@@ -206,7 +209,7 @@ def main() -> None:
     metrics = json.loads(METRICS.read_text(encoding="utf-8"))
     lost = Counter(record["stage"] for record in read_jsonl(PRODUCT / "excluded.jsonl"))
     steps = trace_steps(metrics["loaded"], lost)
-    with ProcessPoolExecutor(1) as pool:
+    with open_side_process() as pool:
         charts = pool.submit(make_charts, metrics, steps)
         rows = read_rows(max_rows, max_answer_characters)
         check_run(metrics, steps, len(rows), max_rows)

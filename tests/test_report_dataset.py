@@ -326,8 +326,18 @@ def test_codes_come_most_first_and_only_with_a_count():
 
 
 def test_filters_offer_only_codes_that_occur():
-    groups = make_filters(["a"], {"blob": 1, "sql_error": 0}, {"guessable": 3})[-1]["groups"]
+    groups = make_filters([], {"blob": 1, "sql_error": 0}, {"guessable": 3})[-1]["groups"]
     assert [group["options"] for group in groups] == [[("blob", "blob")], [("guessable",) * 2]]
+
+
+def test_filters_offer_corpora_where_there_are_several():
+    rows = [{"corpus": "spider", "database": "car_1"}, {"corpus": "bird", "database": "frpm"}]
+    corpora, databases, *_ = make_filters(rows, {}, {})
+    assert [group["options"] for group in corpora["groups"]] == [
+        [("bird", "bird"), ("spider", "spider")]
+    ]
+    assert databases["key"] == "database"
+    assert make_filters(rows[:1], {}, {})[0]["key"] == "database"
 
 
 def test_payload_of_no_question_has_no_rows():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -278,6 +279,8 @@ def test_report_has_a_table_of_the_corpora(built):
     page = (built.folder / "reports/dataset.html").read_text(encoding="utf-8")
     assert page.count('<table id="corpora">') == 1
     assert "<title>Dataset report: local, bird, variant</title>" in page
+    filters = re.search(r'<select id="filter-corpus".*?</select>', page, re.DOTALL)[0]
+    assert re.findall(r'value="(\w+)"', filters) == ["bird", "local", "variant"]
 
 
 def test_changed_entry_of_another_corpus_changes_no_byte(tmp_path, monkeypatch):

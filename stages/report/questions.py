@@ -161,6 +161,7 @@ def make_row(dossier: Dossier, verdict: Verdict, *, max_characters: int) -> Reco
         "id": dossier.question_id,
         "question": cut_text(_join_evidence(source), max_characters),
         "database": source["database_name"],
+        "corpus": source["source"]["corpus"],
         "split": source["split"],
         "difficulty": dossier.difficulty,
         "answer_type": outcome.get("answer_type"),

@@ -169,6 +169,7 @@ table.table().body().addEventListener("click", (event) => {
 // --- search and filters
 
 const matches = {
+  corpus: (row, value) => row.corpus === value,
   database: (row, value) => row.database === value,
   split: (row, value) => row.split === value,
   difficulty: (row, value) => row.difficulty === value,
