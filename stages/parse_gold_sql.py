@@ -7,7 +7,7 @@ the next stages read all of it, and the out is one file.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -28,6 +28,7 @@ from stages.sql.canonical import canonical_sql, sql_template
 from stages.sql.columns import list_columns
 from stages.sql.features import list_features
 from stages.sql.hardness import classify_hardness
+from stages.sql.parser import parse_sql
 from stages.sql.query_parts import find_cte
 from stages.sql.scopes import Scopes
 
@@ -38,6 +39,7 @@ OUT = Path("data/interim/parsed.jsonl")
 SHARDS = JOURNAL_DIRECTORY / "parsed"
 JOURNAL = JOURNAL_DIRECTORY / "parsed.jsonl"
 
+_TABLE_NODES = (exp.Table, exp.In)
 CODE_VERSION = 1  # raise it when the same query on the same schema would give another record
 
 
@@ -53,13 +55,13 @@ def extract_tables_involved(gold_sql: str, *, schema: Schema | None = None) -> l
     Raises:
         sqlglot.errors.SqlglotError: where the SQL does not parse.
     """
-    return list_tables(sqlglot.parse_one(gold_sql, read="sqlite"), schema)
+    return list_tables(parse_sql(gold_sql).find_all(*_TABLE_NODES), schema)
 
 
-def list_tables(tree: exp.Expression, schema: Schema | None) -> list[str]:
-    """As `extract_tables_involved`, from a tree."""
+def list_tables(nodes: Iterable[exp.Expression], schema: Schema | None) -> list[str]:
+    """As `extract_tables_involved`, from the nodes of a tree that may name a table."""
     names: dict[str, str] = {}
-    for node in tree.find_all(exp.Table, exp.In):
+    for node in nodes:
         name = _name_table(node)
         if name:
             known = schema.find_table(name) if schema else None
@@ -90,7 +92,7 @@ def parse_query(gold_sql: str, schema: Schema) -> dict[str, Any]:
     difficulty.
     """
     try:
-        tree = sqlglot.parse_one(gold_sql, read="sqlite")
+        tree = parse_sql(gold_sql)
         hardness = classify_hardness(tree)
     except (sqlglot.errors.SqlglotError, ValueError) as error:
         return {"reason": Reason.UNPARSABLE_SQL, "detail": str(error).partition("\n")[0]}
@@ -98,7 +100,7 @@ def parse_query(gold_sql: str, schema: Schema) -> dict[str, Any]:
         return {"reason": Reason.UNPARSABLE_SQL, "detail": "nested too deeply for the parser"}
     scopes = Scopes(tree, schema)
     return {
-        "tables_involved": list_tables(tree, schema),
+        "tables_involved": list_tables(scopes.find_all(*_TABLE_NODES), schema),
         "columns_involved": list_columns(scopes),
         "features": list_features(tree),
         "hardness": hardness,

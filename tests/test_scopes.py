@@ -204,6 +204,21 @@ def test_tree_is_left_as_it_was(world):
     assert repr(tree) == before
 
 
+@pytest.mark.parametrize(
+    "types",
+    [(exp.Select,), (exp.Column, exp.Table), (exp.Query,), (exp.AggFunc, exp.Alias), (exp.Cast,)],
+)
+def test_nodes_come_in_the_order_of_the_tree(world, types):
+    sql = (
+        "WITH c AS (SELECT max(name) AS n FROM ship) SELECT * FROM c, ship WHERE hull IN"
+        " (SELECT count(*) FROM log UNION SELECT id FROM harbour) ORDER BY lower(c.n), n"
+    )
+    tree = parse_one(sql, read="sqlite")
+    scopes = Scopes(tree, read_schema(world))
+    expected = list(map(id, tree.find_all(*types)))
+    assert [list(map(id, scopes.find_all(*types))) for _ in "12"] == [expected, expected]
+
+
 @pytest.mark.slow
 @pytest.mark.skipif("SPIDER_ROOT" not in os.environ, reason="SPIDER_ROOT names no Spider release")
 def test_columns_of_spider_are_those_that_sqlite_reads():

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 
-from sqlglot import exp, tokenize
+from sqlglot import exp
 from sqlglot.errors import TokenError
 from sqlglot.tokens import Token, TokenType
 
 from stages.probes.findings import Finding
 from stages.probes.inspection import Inspection
 from stages.reasons import Flag
+from stages.sql.parser import tokenize_sql
 
 _KEYWORDS = {"current_date", "current_time", "current_timestamp"}
 _ALWAYS = {
@@ -60,7 +61,7 @@ def list_nondeterministic(sql: str) -> list[str]:
     ['random', "date('now')"]
     """
     try:
-        tokens = tokenize(sql, read="sqlite")
+        tokens = tokenize_sql(sql)
     except TokenError:
         return []
     found: dict[str, None] = {}

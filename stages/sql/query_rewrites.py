@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sqlglot import exp, tokenize
+from sqlglot import exp
 from sqlglot.tokens import TokenType
 
+from stages.sql.parser import sqlite_dialect, tokenize_sql
 from stages.sql.scopes import Scopes
 
 _EXACT = {TokenType.STRING, TokenType.IDENTIFIER}
@@ -19,7 +20,7 @@ _EXACT = {TokenType.STRING, TokenType.IDENTIFIER}
 def to_sql(tree: exp.Expression) -> str:
     """The text of a tree in SQLite's dialect. Without a copy of the tree, which takes longer than
     the writing, and which only what SQLite does not have (QUALIFY, DISTINCT ON) would need."""
-    return tree.sql(dialect="sqlite", copy=False)
+    return tree.sql(dialect=sqlite_dialect(), copy=False)
 
 
 def is_same_statement(left: str, right: str) -> bool:
@@ -36,7 +37,7 @@ def is_same_statement(left: str, right: str) -> bool:
 def _list_words(sql: str) -> list[tuple[TokenType, str]]:
     return [
         (token.token_type, token.text if token.token_type in _EXACT else token.text.upper())
-        for token in tokenize(sql, read="sqlite")
+        for token in tokenize_sql(sql)
     ]
 
 

@@ -44,7 +44,6 @@ class QueryWriter(NameWriter):
         super().__init__(scopes, schema)
         self._cte_names: dict[int, str] = {}  # of the body of a CTE, by id
         self._ctes_around = 0
-        self._has_row_aggregates: bool | None = None
         self._is_comparing = False  # writing a SELECT only to tell two sources apart
 
     # The order of FROM
@@ -210,9 +209,8 @@ class QueryWriter(NameWriter):
             return False
         if any(isinstance(shown, exp.Star) for shown in select.expressions):
             return False
-        if self._has_row_aggregates is None:
-            self._has_row_aggregates = self.scopes.tree.find(*_ROW_AGGREGATES) is not None
-        return not self._has_row_aggregates and all(is_inner(m.join) for m in members)
+        has_row_aggregates = bool(self.scopes.find_all(*_ROW_AGGREGATES))
+        return not has_row_aggregates and all(is_inner(m.join) for m in members)
 
     # Clauses
 

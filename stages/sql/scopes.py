@@ -11,8 +11,9 @@ column that USING or NATURAL merges stands for the leftmost table's.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
+from operator import itemgetter
 
 from sqlglot import exp
 
@@ -93,13 +94,20 @@ class Resolution:
         return self.source is None
 
 
+@lru_cache(maxsize=65_536)
+def _pick(kinds: frozenset[type], types: tuple[type, ...]) -> list[type]:
+    return [kind for kind in kinds if issubclass(kind, types)]
+
+
 class Scopes:
     """The scopes of one query; see the module for an example."""
 
     def __init__(self, tree: exp.Expression, schema: Schema) -> None:
         self.tree = tree
         self.schema = schema
-        self._nodes: list[exp.Expression] | None = None
+        self._nodes: dict[type, list[tuple[int, exp.Expression]]] = {}
+        self._kinds: frozenset[type] = frozenset()
+        self._found: dict[tuple[type, ...], list[exp.Expression]] = {}
         self._scopes: dict[int, Scope] = {}
         self._outputs: dict[int, list[Output]] = {}
         self._resolutions: dict[int, Resolution | None] = {}
@@ -108,12 +116,19 @@ class Scopes:
         """The scope of every SELECT of the query, the outermost first."""
         return [self.scope_of(select) for select in self.find_all(exp.Select)]
 
-    def find_all(self, *types: type[exp.Expression]) -> Iterator[exp.Expression]:
+    def find_all(self, *types: type[exp.Expression]) -> list[exp.Expression]:
         """The nodes of the tree that are of one of these types, in the order of tree.find_all; the
-        tree is walked once for all who ask."""
-        if self._nodes is None:
-            self._nodes = list(self.tree.walk())
-        return (node for node in self._nodes if isinstance(node, types))
+        tree is walked once for all who ask. The list is not to be changed."""
+        known = self._found.get(types)
+        if known is None:
+            if not self._nodes:
+                for place, node in enumerate(self.tree.walk()):
+                    self._nodes.setdefault(type(node), []).append((place, node))
+                self._kinds = frozenset(self._nodes)
+            pairs = [pair for kind in _pick(self._kinds, types) for pair in self._nodes[kind]]
+            pairs.sort(key=itemgetter(0))
+            known = self._found[types] = [node for _, node in pairs]
+        return known
 
     def scope_of(self, node: exp.Expression) -> Scope | None:
         """The scope of the SELECT that `node` is, or stands in; for the ORDER BY of a compound
