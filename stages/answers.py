@@ -82,10 +82,12 @@ def answers_match(expected: Any, actual: Any, *, ordered: bool, rel_tol: float =
     never equals one of another type. Reflexive, symmetric, and blind to the order of rows where
     unordered; not transitive, since a tolerance is not.
     """
+    if not isinstance(expected, list) and not isinstance(actual, list):
+        return _values_match(expected, actual, rel_tol)
     left, right = answer_rows(expected), answer_rows(actual)
     if len(left) != len(right):
         return False
-    if left == right and _list_types(left) == _list_types(right):
+    if are_same_rows(left, right):
         return True  # nearly always, and much faster
     if ordered:
         return all(_rows_match(*pair, rel_tol) for pair in zip(left, right, strict=True))
@@ -95,6 +97,19 @@ def answers_match(expected: Any, actual: Any, *, ordered: bool, rel_tol: float =
             exact, floats = _take_apart(row)
             groups[exact][side].append(floats)
     return all(_floats_match(*group, rel_tol) for group in groups.values())
+
+
+def are_same_rows(left: list[tuple[Any, ...]], right: list[tuple[Any, ...]]) -> bool:
+    """Whether two lists hold the same rows in the same order, types included: 1 is not 1.0."""
+    return left == right and _list_types(left) == _list_types(right)  # the types take longer
+
+
+def _values_match(left: Any, right: Any, rel_tol: float) -> bool:
+    if type(left) is not type(right):
+        return False
+    if type(left) is float:
+        return math.isclose(left, right, rel_tol=rel_tol, abs_tol=0.0)
+    return left == right
 
 
 def _list_types(rows: list[tuple[Any, ...]]) -> list[type]:

@@ -14,6 +14,7 @@ from stages.answers import (
     ANSWER_TYPES,
     answer_rows,
     answers_match,
+    are_same_rows,
     classify_answer_type,
     shape_answer,
 )
@@ -290,3 +291,24 @@ def test_every_value_of_sqlite_survives_the_way_into_json(values):
         [[number, value] for number, value in enumerate(values, start=1)]
     )
     assert repr(json.loads(encode_json(single))) == repr(values[0])
+
+
+@given(VALUES, VALUES, st.booleans())
+def test_single_values_match_as_the_same_values_in_a_row_do(left, right, ordered):
+    rows = [[left, "k"]], [[right, "k"]]
+    assert answers_match(left, right, ordered=ordered) == answers_match(*rows, ordered=ordered)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "is_same"),
+    [
+        ([(1, "a")], [(1, "a")], True),
+        ([(1,)], [(1.0,)], False),
+        ([(1,), (2,)], [(2,), (1,)], False),
+        ([(0.1 + 0.2,)], [(0.3,)], False),
+        ([], [], True),
+        ([(None,)], [], False),
+    ],
+)
+def test_same_rows_are_equal_in_order_and_type(left, right, is_same):
+    assert are_same_rows(left, right) is is_same

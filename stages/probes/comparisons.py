@@ -16,6 +16,7 @@ from stages.probes.column_values import ColumnValues
 from stages.probes.inspection import Inspection
 from stages.schema import Column, Table
 from stages.sql.query_parts import find_cte
+from stages.sql.query_rewrites import to_sql
 from stages.sql.scopes import Resolution
 
 _OPERATORS: dict[type[exp.Expression], str] = {
@@ -51,7 +52,7 @@ class Comparison:
     @property
     def text(self) -> str:
         """The predicate as a person reads it."""
-        return self.node.sql("sqlite")[:200]
+        return to_sql(self.node)[:200]
 
 
 class Reading:
@@ -122,7 +123,7 @@ class Reading:
         """A literal as SQL that means the same wherever it stands."""
         if self.is_string(expression):
             return quote_text(expression.name)
-        return expression.sql("sqlite")
+        return to_sql(expression)
 
     def _read_comparisons(self) -> Iterator[Comparison]:
         for node in self.scopes.find_all(*_PREDICATES):

@@ -14,6 +14,7 @@ from stages.probes.findings import Finding
 from stages.probes.inspection import Inspection
 from stages.reasons import Flag
 from stages.schema import quote_name
+from stages.sql.query_rewrites import to_sql
 
 _CONDITIONS_SHOWN = 3
 _NOT_A_ROW_EXPRESSION = (exp.AggFunc, exp.Query, exp.Window)
@@ -118,7 +119,7 @@ def _find_subject(expression: exp.Expression, reading: Reading) -> _Subject | No
     table = found.table.name
     from_sql = f"{quote_name(table)} AS {quote_name(found.source.name)}"
     has_all_rows = not _has_outer_join(found.scope.select)
-    return _Subject(f"({expression.sql('sqlite')})", table, from_sql, False, has_all_rows)
+    return _Subject(f"({to_sql(expression)})", table, from_sql, False, has_all_rows)
 
 
 def _find_extent(

@@ -39,6 +39,8 @@ def read_grouping(select: exp.Select, scopes: Scopes, *, strictly: bool = False)
     do; not so `strictly`, for proofs: then only what the schema ensures makes a column determined.
     """
     group = select.args.get("group")
+    if group is None and not scopes.find_all(exp.AggFunc, exp.Anonymous):
+        return None
     parts = [*select.expressions]
     parts += [select.args[name] for name in ("having", "order") if select.args.get(name)]
     aggregates = [node for part in parts for node in _aggregates(part)]
@@ -48,20 +50,20 @@ def read_grouping(select: exp.Select, scopes: Scopes, *, strictly: bool = False)
         return None
     scope = scopes.scope_of(select)
     keys = [_read_key(key, select, scopes) for key in group.expressions] if group else []
-    known = _determine(select, keys, scopes, scope, strictly)
     columns, stars = [], []
-    for part in parts:
-        for column in _columns_outside_aggregates(part, keys):
-            if isinstance(column, exp.Star) or column.is_star:
-                outputs = scopes.expand_star(column, scope)
-                if any(not _is_known(output.resolution, known) for output in outputs):
-                    stars.append(column)
-                continue
-            found = scopes.resolve(column)
-            if found is None or found.is_alias or found.scope is not scope:
-                continue  # a string, a result column that is looked at itself, an outer constant
-            if (id(found.source), column.name.lower()) not in known:
-                columns.append(column)
+    outside = [column for part in parts for column in _columns_outside_aggregates(part, keys)]
+    known = _determine(select, keys, scopes, scope, strictly) if outside else set()
+    for column in outside:
+        if isinstance(column, exp.Star) or column.is_star:
+            outputs = scopes.expand_star(column, scope)
+            if any(not _is_known(output.resolution, known) for output in outputs):
+                stars.append(column)
+            continue
+        found = scopes.resolve(column)
+        if found is None or found.is_alias or found.scope is not scope:
+            continue  # a string, a result column that is looked at itself, an outer constant
+        if (id(found.source), column.name.lower()) not in known:
+            columns.append(column)
     deciding = [
         node
         for node in columns

@@ -96,7 +96,7 @@ def _compares_text(node: exp.Expression, scopes: Scopes) -> bool:
     for operand in node.iter_expressions():
         inner = operand.unnest()
         if isinstance(inner, exp.Cast):
-            kind = affinity(inner.to.sql(dialect="sqlite"))
+            kind = affinity(to_sql(inner.to))
         elif isinstance(inner, exp.Column):
             found = scopes.resolve(inner)
             kind = affinity(found.column.type) if found and found.column else "BLOB"

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from stages.probes.comparisons import Reading
 from stages.schema import affinity, quote_name
+from stages.sql.query_rewrites import to_sql
 
 INTEGER, REAL, TEXT, BLOB = "integer", "real", "text", "blob"
 NUMBERS = frozenset({INTEGER, REAL})
@@ -53,7 +54,7 @@ def find_affinity(expression: exp.Expression, reading: Reading) -> str | None:
     if isinstance(expression, exp.Collate):
         return find_affinity(expression.this.unnest(), reading)
     if isinstance(expression, exp.Cast):
-        return affinity(expression.to.sql("sqlite"))
+        return affinity(to_sql(expression.to))
     if isinstance(expression, exp.Query):
         output = _first_output(expression, reading)
         return find_affinity(output, reading) if output is not None else None
@@ -88,7 +89,7 @@ def find_storage(expression: exp.Expression, reading: Reading) -> frozenset[str]
     if isinstance(expression, exp.Anonymous):
         return frozenset({TEXT} if expression.name.upper() in _TEXT_FUNCTIONS else ())
     if isinstance(expression, exp.Cast):
-        kind = affinity(expression.to.sql("sqlite"))
+        kind = affinity(to_sql(expression.to))
         if kind == "BLOB":
             return frozenset()
         return frozenset({TEXT}) if kind == "TEXT" else NUMBERS

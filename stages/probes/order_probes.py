@@ -39,10 +39,13 @@ class Order(NamedTuple):
     findings: every tie_at_limit, limit_without_order and order_underdetermined: at most one of the
         first two for the query itself and one for each subquery, and one of the last.
     is_settled: no choice among ties was seen in what ORDER BY and LIMIT of the query itself do.
+    is_repeated: the query was executed with its sort keys as further columns, and gave the answer
+        row by row.
     """
 
     findings: list[Finding]
     is_settled: bool
+    is_repeated: bool = False
 
 
 def read_order(inspection: Inspection, *, rel_tol: float = 1e-6) -> Order:
@@ -60,7 +63,8 @@ def read_order(inspection: Inspection, *, rel_tol: float = 1e-6) -> Order:
         is_settled = not ties.has_open_keys and findings == [None, None]
     if has_limit:
         findings += _find_cuts_in_subqueries(inspection, scopes, rel_tol)
-    return Order([finding for finding in findings if finding is not None], is_settled)
+    found = [finding for finding in findings if finding is not None]
+    return Order(found, is_settled, is_repeated=ties is not None and ties.is_repeated)
 
 
 def find_order_findings(inspection: Inspection, *, rel_tol: float = 1e-6) -> list[Finding]:

@@ -14,6 +14,7 @@ from stages.probes.inspection import Inspection
 from stages.probes.joins import joins_of, merged_columns
 from stages.reasons import Flag
 from stages.schema import quote_name
+from stages.sql.query_rewrites import to_sql
 from stages.sql.scopes import Scope, Source
 
 _PRODUCTS_SHOWN = 3
@@ -136,7 +137,7 @@ def _count_rows(
     """How many rows of a source those conditions leave that look at nothing else; None where that
     cannot be found out."""
     own = [
-        conjunct.sql("sqlite")
+        to_sql(conjunct)
         for conjunct in conjuncts
         if {key for key in _sources_in(conjunct, reading) if isinstance(key, int)} == {id(source)}
         and conjunct.find(exp.Query, exp.AggFunc) is None
@@ -148,8 +149,8 @@ def _count_rows(
             f"SELECT count(*) FROM {quote_name(source.table.name)}{name}{where}"
         )
     with_ = reading.inspection.tree.args.get("with_")
-    prefix = f"{with_.sql('sqlite')} " if with_ is not None else ""
-    body = quote_name(source.node.name) if source.is_cte else f"({source.query.sql('sqlite')})"
+    prefix = f"{to_sql(with_)} " if with_ is not None else ""
+    body = quote_name(source.node.name) if source.is_cte else f"({to_sql(source.query)})"
     return reading.values.ask_number(f"{prefix}SELECT count(*) FROM {body}{name}{where}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import sqlglot
+from sqlglot.errors import SqlglotError
 
 from stages.answers import answer_rows, answers_match, shape_answer
 from stages.guard import GuardedDatabase, QueryError
@@ -27,6 +27,7 @@ from stages.probes.worth_probes import (
 from stages.reasons import Flag
 from stages.schema import Schema
 from stages.sql.features import has_top_level_order
+from stages.sql.parser import parse_sql
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +61,8 @@ def audit_query(
     """`flags`, a list of {code, evidence}, and `order_matters`: whether the rows of the answer come
     in an order that a correct answer must keep."""
     try:
-        tree = sqlglot.parse_one(gold_sql, read="sqlite")
-    except (sqlglot.errors.SqlglotError, RecursionError):
+        tree = parse_sql(gold_sql)
+    except (SqlglotError, RecursionError):
         return _report([], order_matters=False)  # parse_gold_sql has set the question aside
     is_ordered = has_top_level_order(tree)
     rel_tol = thresholds.rel_tol
@@ -75,14 +76,15 @@ def audit_query(
         is_settled=order.is_settled,
         rel_tol=rel_tol,
     )
-    if not row_order.is_repeated:
+    if not order.is_repeated and not row_order.is_repeated:
         finding = find_not_reproducible(inspection, is_ordered=is_ordered, rel_tol=rel_tol)
         if finding is not None:
             return _report([finding], order_matters=is_ordered)
     findings = [
         *order.findings,
         row_order.finding,
-        find_bare_column(inspection, rel_tol=rel_tol),
+        # Rows that are proven to be fixed have no bare column among them.
+        None if row_order.is_proven else find_bare_column(inspection, rel_tol=rel_tol),
         find_nondeterministic_function(inspection),
         find_numeric_text_order(inspection, rel_tol=rel_tol),
         *(probe(inspection) for probe in SOUNDNESS_PROBES.values()),

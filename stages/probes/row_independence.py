@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from stages.probes.groupings import read_grouping
-from stages.probes.spellings import column_has_one_spelling, has_one_spelling
+from stages.probes.spellings import column_has_one_spelling, has_collation, has_one_spelling
 from stages.sql.query_parts import members_of_from, selects_of
 from stages.sql.query_rewrites import unwrap
 from stages.sql.scopes import Output, Scopes
@@ -35,21 +35,25 @@ def has_fixed_rows(scopes: Scopes, *, is_cut_settled: bool = False) -> bool:
     `is_cut_settled` says that its own LIMIT, if it has one, was seen to cut through no tie.
     """
     return (
-        all(map(_is_plain, scopes.find_all(exp.Expression)))
+        _is_plain(scopes)
         and all(has_one_spelling(node.this, scopes) for node in scopes.find_all(exp.Min, exp.Max))
         and _is_fixed(unwrap(scopes.tree), scopes, is_cut_settled=is_cut_settled)
     )
 
 
-def _is_plain(node: exp.Expression) -> bool:
-    if isinstance(node, exp.AggFunc):
-        is_known = isinstance(node, _PLAIN_AGGREGATES) and not node.expressions
-        return is_known and (isinstance(node, exp.Count) or not isinstance(node.this, exp.Distinct))
-    if isinstance(node, exp.Column):
-        return node.name.lower() not in _ROWID_NAMES
-    if isinstance(node, exp.Join):
-        return node.side not in ("RIGHT", "FULL")  # USING then takes values from either side
-    return not isinstance(node, _NOT_PLAIN)
+def _is_plain(scopes: Scopes) -> bool:
+    return (
+        not scopes.find_all(*_NOT_PLAIN)
+        and all(map(_is_plain_aggregate, scopes.find_all(exp.AggFunc)))
+        and all(column.name.lower() not in _ROWID_NAMES for column in scopes.find_all(exp.Column))
+        # USING then takes values from either side.
+        and all(join.side not in ("RIGHT", "FULL") for join in scopes.find_all(exp.Join))
+    )
+
+
+def _is_plain_aggregate(node: exp.Expression) -> bool:
+    is_known = isinstance(node, _PLAIN_AGGREGATES) and not node.expressions
+    return is_known and (isinstance(node, exp.Count) or not isinstance(node.this, exp.Distinct))
 
 
 def _is_fixed(query: exp.Expression, scopes: Scopes, *, is_cut_settled: bool = False) -> bool:
@@ -66,7 +70,7 @@ def _is_fixed(query: exp.Expression, scopes: Scopes, *, is_cut_settled: bool = F
         and not any(
             _has_rounded(query.args[name]) for name in ("having", "order") if query.args.get(name)
         )
-        and all(_is_steady(nested, query, scopes) for nested in _nested_queries(query))
+        and all(_is_steady(nested, query, scopes) for nested in _nested_queries(query, scopes))
         and _has_fixed_groups(query, scopes)
         and (query.args.get("distinct") is None or _has_sharp_rows(query, scopes))
     )
@@ -76,7 +80,7 @@ def _reads_tables_alone(select: exp.Select, scopes: Scopes) -> bool:
     """Whether FROM holds base tables and nothing else, whose texts are equal only if the same."""
     for member in members_of_from(select):
         table = scopes.schema.find_table(member.name) if isinstance(member, exp.Table) else None
-        if table is None or table.is_view or "collate" in table.sql.lower():
+        if table is None or table.is_view or has_collation(table):
             return False
     return True
 
@@ -107,8 +111,10 @@ def _has_rounded(node: exp.Expression) -> bool:
     return node.find(*_ROUNDED) is not None
 
 
-def _nested_queries(select: exp.Select) -> Iterator[exp.Query]:
+def _nested_queries(select: exp.Select, scopes: Scopes) -> Iterator[exp.Query]:
     """The queries that stand in a SELECT, without those that stand in them."""
+    if len(scopes.find_all(exp.Select, exp.SetOperation)) == 1:
+        return
     waiting = list(select.iter_expressions())
     while waiting:
         node = waiting.pop()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, NamedTuple
 
-from stages.answers import answers_match, shape_answer
+from stages.answers import answers_match, are_same_rows, shape_answer
 from stages.guard import QueryError, Row
 from stages.probes.findings import Finding
 from stages.probes.inspection import Inspection
@@ -19,11 +19,13 @@ from stages.reasons import Flag
 
 
 class RowOrder(NamedTuple):
-    """What other orders of rows showed: the finding, and whether some execution gave the answer row
-    by row, so that it need not be executed once more to see it repeated."""
+    """What other orders of rows showed: the finding, whether some execution gave the answer row by
+    row, so that it need not be executed once more to see it repeated, and whether text and schema
+    were proof enough."""
 
     finding: Finding | None
     is_repeated: bool
+    is_proven: bool = False
 
 
 def compare_row_orders(
@@ -45,15 +47,14 @@ def compare_row_orders(
     is_repeated = False
     is_sequence_sure = is_settled or not is_ordered
     if is_sequence_sure and has_fixed_rows(inspection.scopes, is_cut_settled=is_settled):
-        return RowOrder(None, is_repeated)
+        return RowOrder(None, is_repeated, is_proven=True)
     answer = shape_answer(inspection.rows)
     for name, database in shuffles.storages_for(inspection.sql):
         try:
             rows = database.execute(inspection.sql)
         except QueryError:
             continue
-        # The first comparison is much faster, the second tells 1 from 1.0.
-        if rows == inspection.rows and _type_rows(rows) == _type_rows(inspection.rows):
+        if are_same_rows(rows, inspection.rows):
             is_repeated = True
             continue
         other = shape_answer(rows)
@@ -66,10 +67,6 @@ def compare_row_orders(
             }
             return RowOrder(Finding(Flag.ROW_ORDER_DEPENDENT, evidence), is_repeated)
     return RowOrder(None, is_repeated)
-
-
-def _type_rows(rows: list[Row]) -> list[tuple[Any, ...]]:
-    return list(map(typed_row, rows))
 
 
 def find_row_order_dependent(

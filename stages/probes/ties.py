@@ -13,6 +13,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from stages.answers import are_same_rows
 from stages.guard import QueryError, Row, Value
 from stages.probes.collations import FOLDS, collation_of, may_be_folded
 from stages.probes.inspection import Inspection
@@ -47,6 +48,7 @@ class Ties:
     keys: the sort keys as text; none where there is no ORDER BY.
     start, stop: the positions between which rows are returned; stop is None without LIMIT.
     has_open_keys: DISTINCT rows are sorted by what is not selected, and some have several keys.
+    is_repeated: the query was executed for its runs, and gave the answer again, row by row.
     """
 
     keys: list[str]
@@ -54,6 +56,7 @@ class Ties:
     stop: int | None
     runs: list[Run] = field(default_factory=list)
     has_open_keys: bool = False
+    is_repeated: bool = False
 
     def cut_runs(self) -> list[Run]:
         """The mixed runs that a bound cuts through: another choice of rows is as right."""
@@ -105,7 +108,8 @@ def read_ties(inspection: Inspection) -> Ties | None:
         _fill(ties, inspection, query, keys, scopes)
     except QueryError:
         return None
-    return ties if ties.has_open_keys or _is_confirmed(ties, inspection.rows) else None
+    is_certain = ties.has_open_keys or ties.is_repeated or _is_confirmed(ties, inspection.rows)
+    return ties if is_certain else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,11 +214,12 @@ def _fill(
     _divide(ties, rows, keys, scopes)
     if limit is not None and len(rows) == limit:
         last = ties.runs[-1]
-        if last.first < ties.stop:  # the run that is cut goes on beyond what was fetched
-            if not last.is_mixed:
-                _divide(ties, _execute_wide(inspection, query, added, None), keys, scopes)
-        else:
+        if last.first >= ties.stop:
             ties.runs.pop()
+        elif not last.is_mixed:  # the run that is cut goes on beyond what was fetched
+            rows = _execute_wide(inspection, query, added, None)
+            _divide(ties, rows, keys, scopes)
+    ties.is_repeated = not is_open and _is_same_again(ties, rows, inspection.rows)
 
 
 def _execute_wide(
@@ -227,6 +232,11 @@ def _execute_wide(
     if query.args.get("limit") is not None:
         set_bounds(wide, limit)
     return inspection.database.execute(to_sql(wide))
+
+
+def _is_same_again(ties: Ties, rows: list[Row], answer: list[Row]) -> bool:
+    width = len(answer[0]) if answer else 0
+    return are_same_rows([row[:width] for row in rows[ties.start : ties.stop]], answer)
 
 
 def _has_repeats(rows: list[Row], added: int) -> bool:
