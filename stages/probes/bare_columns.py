@@ -14,14 +14,14 @@ from typing import Any
 
 from sqlglot import exp
 
-from stages.answers import answers_match, shape_answer
 from stages.guard import QueryError, Row
+from stages.probes.bare_choices import FACTS, MOST_GROUPS, find_at_once, is_other_choice_seen
 from stages.probes.findings import Finding
 from stages.probes.groupings import Grouping, read_grouping
 from stages.probes.inspection import Inspection
 from stages.reasons import Flag
 from stages.sql.query_parts import find_with
-from stages.sql.query_rewrites import copy_with, is_same_statement, to_sql, unwrap
+from stages.sql.query_rewrites import to_sql, unwrap
 from stages.sql.scopes import Scopes
 
 _SHOWN_TEXT = 200
@@ -36,18 +36,31 @@ def find_bare_column(inspection: Inspection, *, rel_tol: float = 1e-6) -> Findin
         if grouping is None or not (grouping.columns or grouping.stars):
             continue
         try:
-            bare = _bare_expressions(grouping, scopes)
-            mixed = _find_mixed_groups(inspection, grouping, bare)
-            if not mixed:
-                continue
-            if not _is_other_choice_seen(inspection, grouping, scopes, rel_tol):
-                continue
-            shown = _find_shown_groups(inspection, grouping, mixed)
-            if shown or grouping.extreme is None or grouping.has_deciding_column:
-                return Finding(Flag.BARE_COLUMN, _describe((shown or mixed)[0], grouping, bare))
+            bare = bare_expressions(grouping, scopes)
+            found = find_at_once(inspection, grouping, bare, rel_tol)
+            if found is None:
+                found = find_step_by_step(inspection, grouping, bare, rel_tol)
+            if found:
+                return Finding(Flag.BARE_COLUMN, _describe(found[0], grouping, bare))
         except QueryError:
             continue
     return None
+
+
+def find_step_by_step(
+    inspection: Inspection,
+    grouping: Grouping,
+    bare: dict[str, exp.Expression],
+    rel_tol: float,
+) -> list[Row]:
+    """The mixed groups of a finding, those that are in the answer where some are; else none."""
+    mixed = _find_mixed_groups(inspection, grouping, bare)
+    if not mixed or not is_other_choice_seen(inspection, grouping, rel_tol):
+        return []
+    shown = _find_shown_groups(inspection, grouping, mixed)
+    if shown or grouping.extreme is None or grouping.has_deciding_column:
+        return shown or mixed
+    return []
 
 
 # What the data say
@@ -69,7 +82,7 @@ def _find_mixed_groups(
     keys = [f"g{n}" for n in range(len(grouping.keys))]
     bare = [f"c{n}" for n in range(len(expressions))]
     condition = "WHERE r = 1 " if grouping.extreme is not None else ""
-    facts = ", ".join(f"count(DISTINCT {c}), count({c}), min({c}), max({c})" for c in bare)
+    facts = ", ".join(FACTS.format(column) for column in bare)
     is_mixed = " OR ".join(
         f"count(DISTINCT {c}) > 1 OR count({c}) BETWEEN 1 AND count(*) - 1" for c in bare
     )
@@ -77,11 +90,11 @@ def _find_mixed_groups(
         (f"{to_sql(with_)} " if with_ is not None else "")
         + f"SELECT {', '.join([*keys, 'count(*)', facts])} FROM ({inner}) {condition}"
         + (f"GROUP BY {', '.join(keys)} " if keys else "")
-        + f"HAVING {is_mixed} LIMIT 1000"
+        + f"HAVING {is_mixed} LIMIT {MOST_GROUPS}"
     )
 
 
-def _bare_expressions(grouping: Grouping, scopes: Scopes) -> dict[str, exp.Expression]:
+def bare_expressions(grouping: Grouping, scopes: Scopes) -> dict[str, exp.Expression]:
     """The bare columns by their text, those of `*` among them."""
     found = {to_sql(column): column for column in grouping.columns}
     for star in grouping.stars:
@@ -145,58 +158,6 @@ def _describe(
 
 def _cut(value: Any) -> Any:
     return value[:_SHOWN_TEXT] if isinstance(value, str) else value
-
-
-# What can be seen in the answer
-
-# Greatest first: SQLite keeps the first value that it reads, as a rule, which often is the least.
-_CHOICES = ("max({0})", "min({0})", "CASE WHEN count({0}) = count(*) THEN min({0}) END")
-
-
-def _is_other_choice_seen(
-    inspection: Inspection, grouping: Grouping, scopes: Scopes, rel_tol: float
-) -> bool:
-    """Whether another choice of values changes the answer. With min() or max() no other choice can
-    be written in SQL: then it is enough that a mixed group is shown, or that the choice decides
-    which groups are."""
-    if grouping.extreme is not None:
-        return True
-    answer = shape_answer(inspection.rows)
-
-    def is_same(choice: str | None) -> bool:
-        sql = to_sql(_choose(inspection, grouping, scopes, choice))
-        if is_same_statement(sql, inspection.sql):
-            return True
-        other = shape_answer(inspection.database.execute(sql))
-        return answers_match(answer, other, ordered=False, rel_tol=rel_tol)
-
-    # The last term: nothing can be concluded where the rewriting itself changes the answer.
-    return not all(map(is_same, _CHOICES)) and is_same(None)
-
-
-def _choose(
-    inspection: Inspection, grouping: Grouping, scopes: Scopes, choice: str | None
-) -> exp.Expression:
-    """The query with each bare column replaced by one of its group's values."""
-    nodes = [*grouping.columns, *grouping.stars]
-    copy, twins = copy_with(inspection.tree, nodes)
-    if choice is None:
-        return copy
-    for node, twin in zip(nodes, twins, strict=True):
-        if node in grouping.stars:
-            for output in scopes.expand_star(node, grouping.scope):
-                column = exp.column(
-                    output.name, table=output.resolution.source.name or None, quoted=True
-                )
-                chosen = exp.maybe_parse(choice.format(to_sql(column)), dialect="sqlite")
-                twin.parent.append("expressions", exp.alias_(chosen, output.name, quoted=True))
-            twin.pop()
-            continue
-        chosen = exp.maybe_parse(choice.format(to_sql(twin)), dialect="sqlite")
-        if isinstance(twin.parent, exp.Select):
-            chosen = exp.alias_(chosen, twin.name, quoted=True)
-        twin.replace(chosen)
-    return copy
 
 
 def _find_shown_groups(inspection: Inspection, grouping: Grouping, mixed: list[Row]) -> list[Row]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from stages.guard import Value
+from stages.probes.column_values import ColumnValues
 from stages.probes.comparisons import Reading
 from stages.schema import quote_name
 from stages.sql.query_parts import first_select
@@ -43,28 +44,38 @@ _NARROWING_CLAUSES = ("where", "having", "joins", "with_", "distinct", "offset")
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """A trivial query and its value. `is_asked` where the question asks for just that: then it is
-    an honest answer and no guess."""
+    """A trivial query, whose value is asked for when it is needed. `is_asked` where the question
+    asks for just that: then it is an honest answer and no guess. `statement` and `place` say where
+    the value stands: one statement answers several."""
 
     sql: str
-    value: Value
     is_asked: bool
+    statement: str | None = None
+    place: int = 0
+    is_dear: bool = False  # a statement of its own
+
+    def read(self, values: ColumnValues) -> Value:
+        """The value, or None where there is none."""
+        if self.statement is None:
+            return int(self.sql)
+        rows = values.ask(self.statement)
+        return rows[0][self.place] if rows else None
 
 
 def list_guesses(reading: Reading) -> list[Guess]:
-    """The trivial queries on the tables of a query that give a value other than NULL.
+    """The trivial queries on the tables of a query.
 
     For `SELECT max(year) FROM ship WHERE ...`: 0, 1, `SELECT count(*) FROM "ship"`,
     `SELECT min("year") FROM "ship"` and so on. Any count is what an unfiltered count asks for.
     """
     asked = _find_asked(reading.inspection.tree)
-    guesses = [Guess(str(number), number, False) for number in _CONSTANTS]
+    guesses = [Guess(str(number), False) for number in _CONSTANTS]
     for table in reading.tables:
         sql = f"SELECT count(*) FROM {quote_name(table.name)}"
-        guesses.append(Guess(sql, reading.values.ask_number(sql), asked == _COUNT))
+        guesses.append(Guess(sql, asked == _COUNT, sql))
     for names in _selected_columns(reading):
-        guesses += _guess_column(reading, *map(quote_name, names), asked)
-    return [guess for guess in guesses if guess.value is not None]
+        guesses += _guess_column(*map(quote_name, names), asked)
+    return guesses
 
 
 def _selected_columns(reading: Reading) -> list[tuple[str, str]]:
@@ -85,18 +96,15 @@ def _selected_columns(reading: Reading) -> list[tuple[str, str]]:
     )
 
 
-def _guess_column(reading: Reading, table: str, column: str, asked: str | None) -> list[Guess]:
+def _guess_column(table: str, column: str, asked: str | None) -> list[Guess]:
     guesses: list[Guess] = []
     aggregates = [aggregate.format(column=column) for aggregate in _AGGREGATES.values()]
-    rows = reading.values.ask(f"SELECT {', '.join(aggregates)} FROM {table}")
-    for name, aggregate, value in zip(
-        _AGGREGATES, aggregates, rows[0] if rows else (), strict=False
-    ):
-        guesses.append(Guess(f"SELECT {aggregate} FROM {table}", value, name == asked))
+    statement = f"SELECT {', '.join(aggregates)} FROM {table}"
+    for place, (name, aggregate) in enumerate(zip(_AGGREGATES, aggregates, strict=True)):
+        guesses.append(Guess(f"SELECT {aggregate} FROM {table}", name == asked, statement, place))
     for name, part in _FROM_PARTS.items():
         sql = f"SELECT {column} FROM {part.format(table=table, column=column)}"
-        rows = reading.values.ask(sql)
-        guesses.append(Guess(sql, rows[0][0] if rows else None, name == asked))
+        guesses.append(Guess(sql, name == asked, sql, is_dear=True))
     return guesses
 
 

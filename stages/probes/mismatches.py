@@ -6,6 +6,7 @@ a text column whose numbers are written as SQLite writes them compared with 3.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from sqlglot import exp
@@ -60,7 +61,20 @@ def _judge(comparison: Comparison, reading: Reading) -> dict[str, Any] | None:
         return None
     if reading.is_literal(right) and reading.is_literal(left):
         return None
-    applied = _applied_affinity(*affinities)
+    applied = applied_affinity(*affinities)
+    if has_common_class(comparison, affinities, applied, reading):
+        return None  # nearly always, and much faster
+    return judge_by_storage(comparison, affinities, applied, reading)
+
+
+def judge_by_storage(
+    comparison: Comparison,
+    affinities: tuple[str | None, str | None],
+    applied: str | None,
+    reading: Reading,
+) -> dict[str, Any] | None:
+    """The effect of a comparison, by all that is stored in its columns; None where it has none."""
+    left, right, operator = comparison.left, comparison.right, comparison.operator
     sides = [
         _after_coercion(expression, own, applied, reading)
         for expression, own in zip((left, right), affinities, strict=True)
@@ -78,7 +92,32 @@ def _judge(comparison: Comparison, reading: Reading) -> dict[str, Any] | None:
     return {"affinities": list(affinities)} | found
 
 
-def _applied_affinity(left: str | None, right: str | None) -> str | None:
+def has_common_class(
+    comparison: Comparison,
+    affinities: tuple[str | None, str | None],
+    applied: str | None,
+    reading: Reading,
+) -> bool:
+    """Whether a column and a literal, or two columns, are seen to have values of one class, where
+    that alone makes the comparison one of values."""
+    left, right = comparison.left, comparison.right
+    if reading.is_string(right):
+        is_number = applied == "NUMERIC" and _is_number(right.name)
+        return _holds_any(left, NUMBERS if is_number else {TEXT}, reading)
+    if isinstance(right, exp.Literal):
+        is_sure = applied != "TEXT" and comparison.operator not in _ABOVE
+        return is_sure and _holds_any(left, NUMBERS, reading)
+    return set(affinities) <= NUMERIC_AFFINITIES and all(
+        _holds_any(side, NUMBERS, reading) for side in (left, right)
+    )
+
+
+def _holds_any(expression: exp.Expression, storage: Collection[str], reading: Reading) -> bool:
+    base = reading.returned_column(expression)
+    return base is not None and reading.values.holds_any(base[0].name, base[1].name, storage)
+
+
+def applied_affinity(left: str | None, right: str | None) -> str | None:
     """The affinity that SQLite applies to one of the sides before it compares them, or None."""
     are_numeric = [side in NUMERIC_AFFINITIES for side in (left, right)]
     if any(are_numeric):

@@ -39,23 +39,28 @@ def find_guessable(inspection: Inspection, *, min_score: float = 0.3) -> Finding
     """
     if not _is_scalar(inspection) or inspection.rows[0][0] is None:
         return None
-    answer = inspection.rows[0][0]
-    guesses = [
-        guess
-        for guess in list_guesses(read_query(inspection))
-        if isinstance(guess.value, str) == isinstance(answer, str)
-    ]
-    right = [
-        guess.sql
-        for guess in guesses
-        if not guess.is_asked and answers_match(answer, guess.value, ordered=False)
-    ]
-    if not right or len(right) / len(guesses) < min_score:
+    reading, answer = read_query(inspection), inspection.rows[0][0]
+    guesses = list_guesses(reading)
+    left = sum(not guess.is_asked for guess in guesses)
+    count = 0
+    right: dict[int, str] = {}
+    for place, guess in sorted(enumerate(guesses), key=lambda pair: pair[1].is_dear):
+        most = len(right) + left  # what may still be right; more than that is not asked for
+        if not most or most / (count + left) < min_score:
+            return None
+        left -= not guess.is_asked
+        value = guess.read(reading.values)
+        if value is None or isinstance(value, str) != isinstance(answer, str):
+            continue
+        count += 1
+        if not guess.is_asked and answers_match(answer, value, ordered=False):
+            right[place] = guess.sql
+    if not right or len(right) / count < min_score:
         return None
     evidence = {
-        "score": round(len(right) / len(guesses), 3),
-        "guesses": len(guesses),
-        "right": [sql[:_TEXT_SHOWN] for sql in right[:_GUESSES_SHOWN]],
+        "score": round(len(right) / count, 3),
+        "guesses": count,
+        "right": [right[place][:_TEXT_SHOWN] for place in sorted(right)[:_GUESSES_SHOWN]],
     }
     return Finding(Flag.GUESSABLE, evidence)
 
