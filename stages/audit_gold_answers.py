@@ -6,7 +6,6 @@ of a policy executes nothing. Shards work as in compute_gold_answers.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
@@ -25,7 +24,7 @@ from stages.probes.query_audit import Thresholds, audit_query
 from stages.probes.shuffles import Shuffles
 from stages.query_shards import DatabaseWork, Outcome, QueryRun, Task
 from stages.reasons import Flag
-from stages.records import hash_value, read_jsonl
+from stages.records import decode_json, encode_compactly, hash_value, read_jsonl
 from stages.schema import Schema, decode_schema
 from stages.schema_file import SchemaFile
 from stages.shards import JOURNAL_DIRECTORY, ShardDirectory, read_shards
@@ -68,7 +67,7 @@ def audit_task(task: Task) -> list[Outcome]:
                 database,
                 shuffles,
                 gold_sql,
-                json.loads(answer),
+                decode_json(answer),
                 schema=schema,
                 thresholds=thresholds,
             )
@@ -87,7 +86,7 @@ def plan_works(
     """Each database with those of its questions that have an answer."""
     for name, records in groupby(read_jsonl(SPLITS_PATH), key=itemgetter("database_name")):
         answers = {
-            outcome["question_id"]: json.dumps(outcome["gold_answer"])
+            outcome["question_id"]: encode_compactly(outcome["gold_answer"])
             for outcome in read_shards(GOLD_ANSWERS, [name])
             if "reason" not in outcome
         }

@@ -89,7 +89,21 @@ def read_jsonl(path: Path) -> Iterator[dict[str, Any]]:
             yield record
 
 
-def decode_json(text: bytes) -> Any:
+def encode_compactly(value: Any) -> str:
+    """JSON for another process, which reads it by `decode_json`: by the faster encoder, and by the
+    standard library's where that refuses a value, as it does lone surrogates. Not for the disk:
+    the two do not write the same bytes.
+
+    >>> encode_compactly(["Zo\u00eb", 2.0, None])
+    '["Zo\u00eb",2.0,null]'
+    """
+    try:
+        return orjson.dumps(value).decode()
+    except orjson.JSONEncodeError:
+        return json.dumps(value)
+
+
+def decode_json(text: bytes | str) -> Any:
     """The value of JSON: by a decoder that is three times as fast as the standard library's, and by
     that one where it refuses a text, as it does lone surrogates. A whole number that SQLite cannot
     hold, of more than 64 bits, would become a float."""

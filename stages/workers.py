@@ -7,6 +7,7 @@ in a process of its own; a task that kills its worker again is given up, and the
 from __future__ import annotations
 
 import contextlib
+import gc
 import multiprocessing
 import multiprocessing.connection
 import os
@@ -72,6 +73,7 @@ def _follow_parent() -> None:
     """A worker ends with its parent and not before it: Ctrl-C goes to every process of a terminal,
     and a parent that is killed says nothing."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.freeze()  # what was imported stays: to look through it again and again takes time
     threading.Thread(target=_end_with_parent, name="end-with-parent", daemon=True).start()
 
 

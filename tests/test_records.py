@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from stages.log import format_size, start_log
 from stages.records import (
+    decode_json,
+    encode_compactly,
     encode_json,
     hash_file,
     hash_value,
@@ -33,6 +35,11 @@ def test_value_reads_back_as_itself(value):
     encoded = encode_json(value)
     assert b"\n" not in encoded
     assert repr(json.loads(encoded)) == repr(value)
+
+
+@given(json_values)
+def test_compact_text_reads_back_as_the_value(value):
+    assert repr(decode_json(encode_compactly(value))) == repr(value)
 
 
 def test_text_is_utf8_and_a_lone_surrogate_is_escaped():

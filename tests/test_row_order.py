@@ -197,6 +197,48 @@ def test_copies_serve_only_queries_that_may_read_what_moved(world, sql, expected
         assert [name for name, _ in shuffles.storages_for(sql)] == expected
 
 
+def test_copy_is_the_same_whichever_tables_were_shuffled_before(tmp_path):
+    sql = "".join(
+        f"CREATE TABLE {name} (n INT); INSERT INTO {name} VALUES {', '.join(rows)};"
+        for name in ("one", "two")
+        for rows in [[f"({n})" for n in range(9)]]
+    )
+    with ProbeWorld(tmp_path, sql) as world:
+        path = world.database.path
+    one, two = read_tables(path).movable
+    answers = []
+    for name, steps in (("a", [[one, two]]), ("b", [[two], [one]]), ("c", [[one], [two]])):
+        with closing(ShuffledCopy(path, tmp_path / name, seed=1)) as copy:
+            for tables in steps:
+                copy.shuffle(tables)
+            answers.append(copy.database.execute("SELECT * FROM one JOIN two"))
+    assert answers[0] == answers[1] == answers[2]
+
+
+def test_tables_of_a_large_database_are_shuffled_as_they_are_named(tmp_path):
+    sql = (
+        "CREATE TABLE one (n INT); INSERT INTO one VALUES (1), (2), (3), (4), (5), (6), (7), (8);"
+        "CREATE TABLE two (n TEXT); INSERT INTO two SELECT n || zeroblob(40000) FROM one;"
+    )
+    with ProbeWorld(tmp_path, sql) as world:
+        path = world.database.path
+    stored = [(n,) for n in range(1, 9)]
+    with Shuffles(path, seeds=[1]) as shuffles:
+        [(_, copy)] = shuffles.storages_for("SELECT n FROM two")
+        assert copy.execute("SELECT n FROM one") == stored
+        [(_, copy)] = shuffles.storages_for("SELECT n FROM one")
+        assert (
+            sorted(copy.execute("SELECT n FROM one")) == stored != copy.execute("SELECT n FROM one")
+        )
+
+
+def test_nothing_is_read_before_a_query_asks(tmp_path):
+    path = tmp_path / "none.sqlite"
+    path.write_text("no database")
+    with Shuffles(path) as shuffles, pytest.raises(sqlite3.DatabaseError):
+        list(shuffles.storages_for("SELECT 1"))
+
+
 def test_database_whose_tables_all_move_is_not_scanned_backwards(tmp_path):
     with ProbeWorld(tmp_path, 'CREATE TABLE "a""b" (n INT)') as world:
         path = world.database.path

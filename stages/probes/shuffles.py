@@ -26,6 +26,7 @@ from stages.guard import GuardedDatabase, Limits
 from stages.schema import quote_name
 
 _ROWID_NAMES = ("rowid", "_rowid_", "oid")
+_SMALL_BYTES = 131_072
 _QUOTES = str.maketrans("", "", "\"`'[]")
 
 Storage = tuple[str, GuardedDatabase]
@@ -47,13 +48,13 @@ class Shuffles:
     ...     [name for name, _ in shuffles.storages_for("SELECT name FROM ship LIMIT 1")]
     ['seed 1', 'seed 2', 'reversed']
 
-    Copies are made, and their tables shuffled, when a query first needs them.
+    Nothing is read before a query first asks for its storages. Copies are made, and their tables
+    shuffled, when a query first needs them.
 
     skipped: why there are no shuffled copies, or ''.
 
     Raises:
         FileNotFoundError: where there is no such file.
-        sqlite3.DatabaseError: where the file is no database, or a corrupt one.
     """
 
     def __init__(
@@ -73,37 +74,44 @@ class Shuffles:
         self._copies_folder: tempfile.TemporaryDirectory[str] | None = None
         self._copies: list[ShuffledCopy] | None = None
         self._reversed: GuardedDatabase | None = None
-        self._tables = Tables((), (), False)
-        with GuardedDatabase(path, limits):
-            pass  # is it a database at all?
-        size = path.stat().st_size
-        if size > max_bytes:
-            self.skipped = f"{size} bytes, more than {max_bytes}"
-            return
-        try:
-            self._tables = read_tables(path)
-        except sqlite3.OperationalError as error:
-            self.skipped = str(error)
+        self._tables: Tables | None = None
+        self._size_bytes = path.stat().st_size
+        if self._size_bytes > max_bytes:
+            self._tables = _NO_TABLES
+            self.skipped = f"{self._size_bytes} bytes, more than {max_bytes}"
 
     def storages_for(self, sql: str) -> Iterator[Storage]:
         """Names and databases on which a query may meet its rows in another order.
 
         A query that names no table whose rows move, and no view, would meet in the copies what it
         meets in the database itself: it gets none of them.
+
+        Raises:
+            sqlite3.DatabaseError: where the file is no database, or a corrupt one.
         """
+        if self._tables is None:
+            try:
+                self._tables = read_tables(self._path)
+            except sqlite3.OperationalError as error:
+                self._tables = _NO_TABLES
+                self.skipped = str(error)
         has_fixed_tables = self._tables.has_fixed
         named = self._tables.find_named(sql)
         if named and not self.skipped:
-            for copy in self._make_copies():
-                unmoved = copy.shuffle(named)
-                has_fixed_tables = has_fixed_tables or bool(unmoved)
+            # Where all tables are soon shuffled, no copy need be opened again for the next query.
+            is_small = self._size_bytes <= _SMALL_BYTES
+            tables = self._tables.movable if is_small else named
+            for copy in self._make_copies(tables):
+                unmoved = copy.shuffle(tables)
+                has_fixed_tables |= any(table.name in unmoved for table in named)
                 yield f"seed {copy.seed}", copy.database
         if self.skipped or has_fixed_tables:
             if self._reversed is None:
                 self._reversed = ReversedDatabase(self._path, self._limits)
             yield "reversed", self._reversed
 
-    def _make_copies(self) -> list[ShuffledCopy]:
+    def _make_copies(self, tables: Sequence[Movable]) -> list[ShuffledCopy]:
+        """The copies; where they are new, with those tables shuffled."""
         if self._copies is None:
             self._copies = []
             self._copies_folder = tempfile.TemporaryDirectory(prefix="shuffles-", dir=self._folder)
@@ -111,7 +119,9 @@ class Shuffles:
             try:
                 for seed in self._seeds:
                     target = folder / f"{seed}.sqlite"
-                    self._copies.append(ShuffledCopy(self._path, target, seed, self._limits))
+                    copy = ShuffledCopy(self._path, target, seed, self._limits)
+                    copy.shuffle(tables)
+                    self._copies.append(copy)
             except sqlite3.OperationalError as error:
                 self.skipped = str(error)
         return self._copies
@@ -145,11 +155,6 @@ class ShuffledCopy:
         self._is_moved: dict[str, bool] = {}  # by table, once it was tried
         shutil.copyfile(path, target)
         target.chmod(0o600)
-        with self._change() as connection:
-            for (trigger,) in connection.execute(
-                "SELECT name FROM sqlite_master WHERE type = 'trigger'"
-            ).fetchall():
-                connection.execute(f"DROP TRIGGER {quote_name(trigger)}")
 
     @property
     def database(self) -> GuardedDatabase:
@@ -165,6 +170,8 @@ class ShuffledCopy:
         if new:
             self.close()
             with self._change() as connection:
+                if not self._is_moved:
+                    _drop_triggers(connection)
                 for table in new:
                     self._is_moved[table.name] = _shuffle_table(connection, table, self.seed)
         return [table.name for table in tables if not self._is_moved[table.name]]
@@ -212,6 +219,9 @@ class Tables(NamedTuple):
         return [table for table in self.movable if _fold(table.name) in text]
 
 
+_NO_TABLES = Tables((), (), False)
+
+
 def read_tables(path: Path) -> Tables:
     """What can be shuffled in a database, without opening it to write."""
     uri = path.absolute().as_uri() + "?mode=ro&immutable=1"
@@ -239,6 +249,13 @@ def _find_free_rowid(connection: sqlite3.Connection, table: str) -> str | None:
         return None
     taken = {column[1].lower() for column in columns}
     return next((name for name in _ROWID_NAMES if name not in taken), None)
+
+
+def _drop_triggers(connection: sqlite3.Connection) -> None:
+    for (trigger,) in connection.execute(
+        "SELECT name FROM sqlite_master WHERE type = 'trigger'"
+    ).fetchall():
+        connection.execute(f"DROP TRIGGER {quote_name(trigger)}")
 
 
 def _shuffle_table(connection: sqlite3.Connection, table: Movable, seed: int) -> bool:
