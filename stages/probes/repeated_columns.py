@@ -12,6 +12,7 @@ from stages.probes.findings import Finding
 from stages.probes.inspection import Inspection
 from stages.reasons import Flag
 from stages.sql.query_parts import selects_of
+from stages.sql.query_rewrites import to_sql
 
 _TEXT_SHOWN = 200
 
@@ -33,7 +34,7 @@ def find_repeated_column(inspection: Inspection) -> Finding | None:
         return None
     expressions = selects[0].expressions
     places = sorted({first for first, _ in repeated})
-    texts = [expressions[place].unalias().sql("sqlite")[:_TEXT_SHOWN] for place in places]
+    texts = [to_sql(expressions[place].unalias())[:_TEXT_SHOWN] for place in places]
     return Finding(Flag.REPEATED_COLUMN, {"expressions": list(dict.fromkeys(texts))})
 
 
@@ -53,5 +54,5 @@ def _identify(expression: exp.Expression, reading: Reading) -> Hashable | None:
         return None
     found = reading.resolve(expression)
     if found is None or found.source is None:
-        return expression.sql("sqlite")
+        return to_sql(expression)
     return id(found.source), expression.name.lower()

@@ -18,7 +18,7 @@ from stages.guard import QueryError, Row, Value
 from stages.probes.collations import FOLDS, collation_of, may_be_folded
 from stages.probes.inspection import Inspection
 from stages.sql.query_parts import selects_of
-from stages.sql.query_rewrites import inline_aliases, set_bounds, to_sql, unwrap
+from stages.sql.query_rewrites import inline_aliases, make_limit, to_sql, unwrap, write_with
 from stages.sql.scopes import Scopes
 
 SHOWN_ROWS = 3
@@ -226,12 +226,13 @@ def _execute_wide(
     inspection: Inspection, query: exp.Expression, added: list[_Key], limit: int | None
 ) -> list[Row]:
     """The rows without OFFSET and up to `limit`, with the sort keys as further columns."""
-    wide = query.copy()
-    for key in added:
-        wide.append("expressions", key.expression.copy())
+    clauses: dict[str, Any] = {}
+    if added:
+        clauses["expressions"] = [*query.expressions, *(key.expression for key in added)]
     if query.args.get("limit") is not None:
-        set_bounds(wide, limit)
-    return inspection.database.execute(to_sql(wide))
+        clauses["offset"] = None
+        clauses["limit"] = None if limit is None else make_limit(limit)
+    return inspection.database.execute(write_with(query, **clauses))
 
 
 def _is_same_again(ties: Ties, rows: list[Row], answer: list[Row]) -> bool:

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from sqlglot import exp
 from sqlglot.tokens import TokenType
@@ -54,7 +55,7 @@ def copy_with(
 def inline_aliases(expression: exp.Expression, scopes: Scopes) -> exp.Expression:
     """A copy of an expression of ORDER BY, HAVING or GROUP BY in which every name of a result
     column is replaced by what that column computes, so that it may stand in a select list."""
-    copy, _ = copy_with(expression, [])
+    copy = expression.copy()
     pairs = zip(list(expression.find_all(exp.Column)), list(copy.find_all(exp.Column)), strict=True)
     for column, twin in pairs:
         found = scopes.resolve(column)
@@ -66,10 +67,22 @@ def inline_aliases(expression: exp.Expression, scopes: Scopes) -> exp.Expression
     return copy
 
 
-def set_bounds(query: exp.Expression, limit: int | None) -> None:
-    """Give a query (a copy) this LIMIT, or none, and no OFFSET."""
-    query.set("offset", None)
-    query.set("limit", None if limit is None else exp.Limit(expression=exp.Literal.number(limit)))
+def write_with(query: exp.Query, **clauses: Any) -> str:
+    """The text of a query with other clauses: None leaves one out. The query has its own again
+    afterwards, which takes less time than a copy."""
+    own = dict(query.args)
+    try:
+        for name, clause in clauses.items():
+            query.set(name, clause)
+        return to_sql(query)
+    finally:
+        query.args.clear()
+        query.args.update(own)
+
+
+def make_limit(rows: int) -> exp.Limit:
+    """LIMIT with this number."""
+    return exp.Limit(expression=exp.Literal.number(rows))
 
 
 def unwrap(tree: exp.Expression) -> exp.Expression:
