@@ -1,7 +1,9 @@
 """Every gold answer is executed a second time and looked at by every probe, which raises flags.
 
 A flag excludes nothing by itself: policies in select_questions say what follows, so that a change
-of a policy executes nothing. Shards work as in compute_gold_answers.
+of a policy executes nothing. The second execution may be one that a probe needs anyway (on another
+storage, or with the sort keys as further columns), where that gives the answer row by row. Shards
+work as in compute_gold_answers.
 """
 
 from __future__ import annotations
