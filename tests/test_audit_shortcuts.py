@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sqlglot import exp
 
 from stages.answers import answers_match
 from stages.probes.bare_choices import find_at_once
@@ -19,6 +20,8 @@ from stages.probes.order_probes import read_order
 from stages.probes.query_audit import find_not_reproducible
 from stages.probes.row_independence import has_fixed_rows
 from stages.probes.worth_probes import find_guessable
+from stages.sql.parser import parse_sql
+from stages.sql.query_rewrites import make_limit, write_with
 from tests.probe_world import ProbeWorld
 from tests.test_bare_columns import FIRE, HOLD
 from tests.test_bare_columns import WORLD as BARE_WORLD
@@ -237,3 +240,28 @@ def test_other_answer_is_never_repeated():
             assert read_order(inspection).is_repeated, sql
             inspection.rows = changed
             assert not read_order(inspection).is_repeated, sql
+
+
+@pytest.mark.parametrize(
+    ("sql", "clauses", "expected"),
+    [
+        (
+            "SELECT i FROM t ORDER BY r LIMIT 2 OFFSET 1",
+            {"limit": None, "offset": None},
+            "SELECT i FROM t ORDER BY r",
+        ),
+        ("SELECT i FROM t LIMIT 2", {"limit": make_limit(9)}, "SELECT i FROM t LIMIT 9"),
+        ("SELECT i FROM t", {"expressions": [exp.column("r")]}, "SELECT r FROM t"),
+        (
+            "SELECT i FROM t UNION SELECT r FROM t LIMIT 1",
+            {"limit": None},
+            "SELECT i FROM t UNION SELECT r FROM t",
+        ),
+    ],
+)
+def test_query_has_its_own_clauses_again_after_it_was_written_with_others(sql, clauses, expected):
+    query = parse_sql(sql)
+    before = repr(query), list(map(id, query.walk())), list(query.args)
+    assert write_with(query, **clauses) == expected
+    assert (repr(query), list(map(id, query.walk())), list(query.args)) == before
+    assert all(node.parent is query for node in query.iter_expressions())
