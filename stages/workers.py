@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import multiprocessing
-import multiprocessing.connection
 import os
-import signal
-import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
+
+from stages.child_process import follow_parent
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -58,7 +56,7 @@ def map_unordered(
 @contextlib.contextmanager
 def _open_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     """A pool that ends with the block: at once after an exception, else when its work is done."""
-    pool = ProcessPoolExecutor(workers, initializer=_follow_parent)
+    pool = ProcessPoolExecutor(workers, initializer=_start_worker)
     try:
         yield pool
     except BaseException:
@@ -69,19 +67,9 @@ def _open_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _follow_parent() -> None:
-    """A worker ends with its parent and not before it: Ctrl-C goes to every process of a terminal,
-    and a parent that is killed says nothing."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _start_worker() -> None:
+    follow_parent()
     gc.freeze()  # what was imported stays: to look through it again and again takes time
-    threading.Thread(target=_end_with_parent, name="end-with-parent", daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    multiprocessing.connection.wait([parent.sentinel])
-    os._exit(1)
 
 
 def _map_in_pool(
