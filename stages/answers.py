@@ -83,7 +83,7 @@ def answers_match(expected: Any, actual: Any, *, ordered: bool, rel_tol: float =
     unordered; not transitive, since a tolerance is not.
     """
     if not isinstance(expected, list) and not isinstance(actual, list):
-        return _values_match(expected, actual, rel_tol)
+        return _rows_match((expected,), (actual,), rel_tol)
     left, right = answer_rows(expected), answer_rows(actual)
     if len(left) != len(right):
         return False
@@ -102,14 +102,6 @@ def answers_match(expected: Any, actual: Any, *, ordered: bool, rel_tol: float =
 def are_same_rows(left: list[tuple[Any, ...]], right: list[tuple[Any, ...]]) -> bool:
     """Whether two lists hold the same rows in the same order, types included: 1 is not 1.0."""
     return left == right and _list_types(left) == _list_types(right)  # the types take longer
-
-
-def _values_match(left: Any, right: Any, rel_tol: float) -> bool:
-    if type(left) is not type(right):
-        return False
-    if type(left) is float:
-        return math.isclose(left, right, rel_tol=rel_tol, abs_tol=0.0)
-    return left == right
 
 
 def _list_types(rows: list[tuple[Any, ...]]) -> list[type]:
