@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 
@@ -148,6 +149,12 @@ def _read_foreign_keys(connection: sqlite3.Connection, quoted: str) -> tuple[For
             )
         keys.append(ForeignKey(tuple(row[2] for row in rows), table, referred))
     return tuple(keys)
+
+
+@lru_cache(maxsize=4096)
+def has_collation(table_sql: str) -> bool:
+    """Whether the statement that made a table mentions a collation."""
+    return "collate" in table_sql.lower()
 
 
 def encode_schema(schema: Schema) -> list[dict[str, Any]]:

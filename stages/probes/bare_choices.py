@@ -11,7 +11,8 @@ from stages.answers import answers_match, shape_answer
 from stages.guard import QueryError, Row
 from stages.probes.groupings import Grouping
 from stages.probes.inspection import Inspection
-from stages.probes.spellings import has_collation, has_one_spelling
+from stages.probes.spellings import has_one_spelling
+from stages.schema import has_collation
 from stages.sql.query_rewrites import copy_with, is_same_statement, to_sql, unwrap
 
 FACTS = "count(DISTINCT {0}), count({0}), min({0}), max({0})"
@@ -55,7 +56,7 @@ def find_at_once(
         or grouping.stars
         or not grouping.keys
         or not all(has_one_spelling(key, inspection.scopes) for key in grouping.keys)
-        or any(map(has_collation, inspection.schema.tables))
+        or any(has_collation(table.sql) for table in inspection.schema.tables)
         or _has_alias_in_having(inspection, select)
     ):
         return None

@@ -17,7 +17,8 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from stages.probes.groupings import read_grouping
-from stages.probes.spellings import column_has_one_spelling, has_collation, has_one_spelling
+from stages.probes.spellings import column_has_one_spelling, has_one_spelling
+from stages.schema import has_collation
 from stages.sql.query_parts import members_of_from, selects_of
 from stages.sql.query_rewrites import unwrap
 from stages.sql.scopes import Output, Scopes
@@ -80,7 +81,7 @@ def _reads_tables_alone(select: exp.Select, scopes: Scopes) -> bool:
     """Whether FROM holds base tables and nothing else, whose texts are equal only if the same."""
     for member in members_of_from(select):
         table = scopes.schema.find_table(member.name) if isinstance(member, exp.Table) else None
-        if table is None or table.is_view or has_collation(table):
+        if table is None or table.is_view or has_collation(table.sql):
             return False
     return True
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from stages.schema import Column, Table, affinity
+from stages.schema import Column, affinity
 from stages.sql.scopes import Scopes
 
 
@@ -38,8 +38,3 @@ def column_has_one_spelling(column: Column) -> bool:
     column without affinity.
     """
     return affinity(column.type) != "BLOB" and column.type.upper() != "ANY"
-
-
-def has_collation(table: Table) -> bool:
-    """Whether the statement that made a table mentions a collation."""
-    return "collate" in table.sql.lower()

@@ -8,12 +8,11 @@ no grouping is ever guessed: `(a + b) + c` and `a + b + c` come out different.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 from sqlglot import exp
 
-from stages.schema import Schema
+from stages.schema import Schema, has_collation
 from stages.sql.operators import (
     AGGREGATES,
     ARITHMETIC,
@@ -266,12 +265,6 @@ class ExpressionWriter:
             )
             twin.replace(exp.Var(this=text))
         return copy.sql("sqlite", comments=False)
-
-
-@lru_cache(maxsize=4096)
-def has_collation(table_sql: str) -> bool:
-    """Whether the statement that made a table mentions a collation."""
-    return "collate" in table_sql.lower()
 
 
 _Writer = Callable[..., str]
