@@ -6,7 +6,6 @@ import json
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from stages.exports.statistics import (
     make_plots,
     tabulate,
 )
+from stages.exports.unless_empty import unless_empty
 from stages.log import start_log
 from stages.question import SPLITS
 from stages.reasons import Flag
@@ -70,14 +70,12 @@ def read_rows(split: str) -> Iterator[Record]:
 
 
 def write_tables() -> dict[str, WrittenFile]:
-    """Write the table of each split that has questions: readers fail on one without rows."""
+    """Write the table of each split that has questions."""
     written = {}
     for split in SPLITS:
-        rows = read_rows(split)
-        first = next(rows, None)
-        if first is not None:
-            path = HUGGINGFACE / f"{split}.parquet"
-            written[split] = write_parquet(path, chain([first], rows))
+        rows = unless_empty(read_rows(split))
+        if rows is not None:
+            written[split] = write_parquet(HUGGINGFACE / f"{split}.parquet", rows)
     return written
 
 

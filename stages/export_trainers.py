@@ -19,6 +19,7 @@ from stages.exports.parquet_files import lighten_arrow, open_parquet, write_rows
 from stages.exports.product import read_product
 from stages.exports.prompts import Exercise, make_exercises, read_template
 from stages.exports.questions_db import write_questions_db
+from stages.exports.unless_empty import unless_empty
 from stages.log import start_log
 from stages.params import read_params
 from stages.question import SPLITS
@@ -73,21 +74,20 @@ def make_schema() -> pa.Schema:
 
 
 def write_tables(template_path: Path, *, example_rows: int, max_schema_characters: int) -> None:
-    """Write every table of every split. A split without questions has no files: readers fail on one
-    without rows."""
+    """Write every table of every split that has questions."""
     template, schema = read_template(template_path), make_schema()
     for split in SPLITS:
-        exercises = make_exercises(
-            read_product(PRODUCT, split),
-            template,
-            DATABASES,
-            example_rows=example_rows,
-            max_schema_characters=max_schema_characters,
+        exercises = unless_empty(
+            make_exercises(
+                read_product(PRODUCT, split),
+                template,
+                DATABASES,
+                example_rows=example_rows,
+                max_schema_characters=max_schema_characters,
+            )
         )
-        first = next(exercises, None)
-        if first is None:
+        if exercises is None:
             continue
-        rows = map(make_row, chain([first], exercises))
         with ExitStack() as stack:
             files = [
                 stack.enter_context(
@@ -95,18 +95,15 @@ def write_tables(template_path: Path, *, example_rows: int, max_schema_character
                 )
                 for table in TABLES
             ]
-            write_rows(rows, files, schema, group_rows=_GROUP_ROWS)
+            write_rows(map(make_row, exercises), files, schema, group_rows=_GROUP_ROWS)
 
 
 def write_lines(split: str) -> int:
     """Write the lines of a split, in no file where it has no questions; how many there are."""
-    questions = read_product(PRODUCT, split)
-    first = next(questions, None)
-    if first is None:
+    questions = unless_empty(read_product(PRODUCT, split))
+    if questions is None:
         return 0
-    return write_jsonl(
-        EXPORTS / LINES / f"{split}.jsonl", map(make_reset, chain([first], questions))
-    )
+    return write_jsonl(EXPORTS / LINES / f"{split}.jsonl", map(make_reset, questions))
 
 
 def write_database() -> None:
