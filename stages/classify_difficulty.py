@@ -8,7 +8,7 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any
 
-from stages.difficulty_rule import SOURCE, TABLES, DifficultyRule, classify_tables
+from stages.difficulty_rule import SOURCE, DifficultyRule, check_thresholds, classify_tables
 from stages.log import list_counts, start_log
 from stages.params import read_params
 from stages.records import read_jsonl, write_jsonl
@@ -29,6 +29,7 @@ def classify_difficulty(
     Raises:
         ValueError: where the thresholds are no whole numbers, or the wrong way round.
     """
+    check_thresholds(easy_max_tables, medium_max_tables)
     return classify_tables(len(set(tables_involved)), easy_max_tables, medium_max_tables)
 
 
@@ -57,7 +58,7 @@ def main() -> None:
     (values,) = read_params("classify_difficulty")
     rule = DifficultyRule(**values)
     counts: Counter[str] = Counter()
-    methods: Counter[str] = Counter()
+    is_said: Counter[bool] = Counter()
 
     def records() -> Iterator[dict[str, Any]]:
         for parsed, said in read_questions(rule):
@@ -68,13 +69,13 @@ def main() -> None:
             except ValueError as error:
                 raise ValueError(f"{parsed['question_id']}: {error}") from error
             counts[difficulty] += 1
-            methods[TABLES if rule.method == SOURCE and said is None else rule.method] += 1
+            is_said[said is not None] += 1
             yield {"question_id": parsed["question_id"], "difficulty": difficulty}
 
     write_jsonl(OUT, records())
     log.info("%d questions by %s%s", counts.total(), rule.method, list_counts(counts))
-    if rule.method == SOURCE and methods[TABLES]:
-        log.info("%d of them by tables: their corpus says nothing of difficulty", methods[TABLES])
+    if rule.method == SOURCE and is_said[False]:
+        log.info("%d of them by tables: their corpus says nothing of difficulty", is_said[False])
 
 
 if __name__ == "__main__":

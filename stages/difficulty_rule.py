@@ -35,7 +35,7 @@ class DifficultyRule:
                 f"classify_difficulty.method: expected {', '.join(METHODS[:-1])} or {METHODS[-1]},"
                 f" found {self.method!r}"
             )
-        classify_tables(0, self.easy_max_tables, self.medium_max_tables)  # checks them
+        check_thresholds(self.easy_max_tables, self.medium_max_tables)
         _check_levels("hardness_levels", self.hardness_levels)
         _check_levels("source_levels", self.source_levels)
         if set(self.hardness_levels) != set(HARDNESS_LEVELS):
@@ -71,10 +71,17 @@ class DifficultyRule:
 
 
 def classify_tables(count: int, easy_max_tables: int, medium_max_tables: int) -> str:
-    """easy, medium or hard by the number of tables.
+    """easy, medium or hard by the number of tables, from thresholds that were checked."""
+    if count <= easy_max_tables:
+        return EASY
+    return MEDIUM if count <= medium_max_tables else HARD
+
+
+def check_thresholds(easy_max_tables: int, medium_max_tables: int) -> None:
+    """Make sure that thresholds are whole numbers in their order.
 
     Raises:
-        ValueError: where the thresholds are no whole numbers, or the wrong way round.
+        ValueError: with what was expected and what was found.
     """
     are_whole = type(easy_max_tables) is int and type(medium_max_tables) is int
     if not are_whole or not 0 <= easy_max_tables <= medium_max_tables:
@@ -82,9 +89,6 @@ def classify_tables(count: int, easy_max_tables: int, medium_max_tables: int) ->
             "classify_difficulty: expected whole numbers 0 <= easy_max_tables <="
             f" medium_max_tables, found {easy_max_tables!r} and {medium_max_tables!r}"
         )
-    if count <= easy_max_tables:
-        return EASY
-    return MEDIUM if count <= medium_max_tables else HARD
 
 
 def _check_levels(name: str, levels: Mapping[str, str]) -> None:
