@@ -122,6 +122,11 @@ def encode_text(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
+def decode_text(content: bytes) -> str:
+    """The text of `encode_text`."""
+    return content.decode("utf-8", "surrogatepass")
+
+
 def digest_text(text: str) -> bytes:
     """A hash of any text in 8 bytes: enough to tell millions apart."""
     return hashlib.blake2b(encode_text(text), digest_size=8).digest()

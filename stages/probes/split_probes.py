@@ -18,7 +18,7 @@ from stages.probes.set_records import SetRecord, sort_key
 from stages.probes.similar_texts import MIN_SIMILARITY, Near, TextSet, choose_nearest
 from stages.question import EVAL
 from stages.reasons import Flag
-from stages.records import digest_text, encode_text
+from stages.records import decode_text, digest_text, encode_text
 from stages.scratch import open_scratch
 
 _TEXT = 200  # characters of a template in evidence
@@ -87,11 +87,6 @@ def _hash(text: str) -> int | None:
     return int.from_bytes(digest_text(text), signed=True) if text else None
 
 
-def _decode(content: bytes) -> str:
-    """The text of `encode_text`."""
-    return content.decode("utf-8", "surrogatepass")
-
-
 def _meet_in_text(connection: sqlite3.Connection) -> Iterator[_Found]:
     rows = connection.execute(
         "SELECT text_key, is_train, number, question_id, x'' FROM record"
@@ -110,7 +105,7 @@ def _meet_in_template(connection: sqlite3.Connection, min_similarity: float) -> 
         (template,) = connection.execute(
             "SELECT template FROM record WHERE number = ?", (held[0].number,)
         ).fetchone()
-        shared = {"template": _decode(template)}
+        shared = {"template": decode_text(template)}
         yield from _compare(held, others, _SAME_TEMPLATE, shared, min_similarity=min_similarity)
 
 
@@ -141,7 +136,7 @@ def _compare(
     nearly equal too, where there is a similarity to reach."""
     texts = None
     if min_similarity is not None:
-        texts = TextSet([_decode(member.text) for member in held], min_similarity)
+        texts = TextSet([decode_text(member.text) for member in held], min_similarity)
     nearest: dict[int, Near] = {}  # among the others, by place in held
     of_held = _Meeting(shared)
     for member in held:
@@ -154,7 +149,7 @@ def _compare(
         if texts is None:
             continue
         near = None
-        for index, similarity in texts.find_similar(_decode(other.text)):
+        for index, similarity in texts.find_similar(decode_text(other.text)):
             near = choose_nearest(near, Near(held[index].question_id, similarity))
             found = Near(other.question_id, similarity)
             nearest[index] = choose_nearest(nearest.get(index), found)
