@@ -8,12 +8,11 @@ from __future__ import annotations
 import csv
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from stages.answers import ANSWER_TYPES
 from stages.dossier import read_dossiers
 from stages.log import format_size, start_log
 from stages.params import read_params
@@ -34,10 +33,12 @@ from stages.report.numbers import (
     explain_size,
     list_codes,
     list_corpora,
+    list_targets,
     tabulate_supply,
     trace_steps,
 )
 from stages.report.page import embed_json, read_template, render_page
+from stages.report.question_table import make_filters, make_payload
 from stages.report.questions import choose_ids, find_verdict, make_rows, pick_examples
 from stages.side_process import open_side_process
 
@@ -86,67 +87,6 @@ def make_charts(metrics: Record, steps: Sequence[Record]) -> Record:
     for number, figure in enumerate(content):
         figure["id"] = f"figure-{number}"
     return {"funnel": {**draw_funnel(steps), "id": "figure-funnel"}, "content": content}
-
-
-def make_filters(
-    rows: Sequence[Record], reasons: Mapping[str, int], flags: Mapping[str, int]
-) -> list[Record]:
-    """The filters of the table: a key, a name, and options in groups. Corpora are offered where
-    the rows are of several."""
-    corpora, databases = (sorted({row[key] for row in rows}) for key in ("corpus", "database"))
-
-    def offer(key: str, name: str, *groups: tuple[str, Iterable[str]]) -> Record:
-        return {
-            "key": key,
-            "name": name,
-            "groups": [
-                {"name": group, "options": [(value, value) for value in values]}
-                for group, values in groups
-            ],
-        }
-
-    return [
-        *([offer("corpus", "Corpus", ("", corpora))] if len(corpora) > 1 else ()),
-        offer("database", "Database", ("", databases)),
-        offer("split", "Split", ("", SPLITS)),
-        offer("difficulty", "Difficulty", ("", DIFFICULTIES)),
-        offer("answer_type", "Answer type", ("", ANSWER_TYPES)),
-        offer("outcome", "Outcome", ("", ("selected", "left out"))),
-        offer(
-            "code",
-            "Reason or flag",
-            ("Left out because of", sorted(code for code, count in reasons.items() if count)),
-            ("In the dataset, flagged", sorted(code for code, count in flags.items() if count)),
-        ),
-    ]
-
-
-def make_payload(rows: Sequence[Record]) -> Record:
-    """What the page's script reads: column names once, then the values of each row."""
-    columns = list(rows[0]) if rows else []
-    codes = sorted({code for row in rows for code, _ in row["findings"]})
-    return {
-        "columns": columns,
-        "rows": [list(row.values()) for row in rows],
-        "meanings": {code: EXPLANATIONS[code] for code in codes},
-    }
-
-
-def list_targets(targets: Record) -> list[tuple[str, str]]:
-    """The targets that are set, as a name and a text; a tolerance is none without a share.
-
-    >>> list_targets({"difficulty_shares": {"easy": 0.4}, "eval_share": None, "tolerance": 0.02})
-    [('difficulty_shares', 'easy 0.4'), ('tolerance', '0.02')]
-    """
-    found = {}
-    for name, value in targets.items():
-        if isinstance(value, dict):
-            found[name] = ", ".join(f"{level} {share}" for level, share in value.items())
-        elif value is not None:
-            found[name] = str(value)
-    if not {"difficulty_shares", "corpus_shares", "eval_share"} & set(found):
-        found.pop("tolerance", None)
-    return list(found.items())
 
 
 def check_run(metrics: Record, steps: Sequence[Record], shown: int, max_rows: int) -> None:

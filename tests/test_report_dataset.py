@@ -36,8 +36,8 @@ from stages.report.numbers import (
     trace_steps,
 )
 from stages.report.page import TEMPLATES, embed_json, make_script, read_datatables
+from stages.report.question_table import make_filters, make_payload
 from stages.report.questions import choose_ids, cut_text, find_verdict, show_answer
-from stages.report_dataset import make_filters, make_payload
 from tests.report_world import EVAL, HOSTILE, REPORT, TRAIN, build_report, run_stages
 
 REASONS = {"boolean_answer", "empty_answer", "sql_error", "tie_at_limit", "undecodable_text"}

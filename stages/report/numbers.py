@@ -174,3 +174,20 @@ def list_codes(
         for code, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
         if count
     ]
+
+
+def list_targets(targets: Record) -> list[tuple[str, str]]:
+    """The targets that are set, as a name and a text; a tolerance is none without a share.
+
+    >>> list_targets({"difficulty_shares": {"easy": 0.4}, "eval_share": None, "tolerance": 0.02})
+    [('difficulty_shares', 'easy 0.4'), ('tolerance', '0.02')]
+    """
+    found = {}
+    for name, value in targets.items():
+        if isinstance(value, dict):
+            found[name] = ", ".join(f"{level} {share}" for level, share in value.items())
+        elif value is not None:
+            found[name] = str(value)
+    if not {"difficulty_shares", "corpus_shares", "eval_share"} & set(found):
+        found.pop("tolerance", None)
+    return list(found.items())
