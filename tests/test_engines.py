@@ -12,7 +12,8 @@ from stages.guard import QueryError
 from stages.ray_engine import check_versions, list_versions
 from stages.reasons import Reason
 from stages.watchdog import EXPENDABLE_VARIABLE
-from tests.ray_cluster import find_processes, kill, start_cluster, wait_until
+from tests.processes import find_processes, kill, wait_until
+from tests.ray_cluster import start_cluster
 from tests.test_workers import die_on, die_once, fail_on, sleep_long, square, squares
 
 ON_RAY = [

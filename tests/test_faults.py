@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from stages.compute_gold_answers import DIED
-from tests.ray_cluster import MARK, find_processes, heed_interrupts, kill, wait_until
+from tests.processes import MARK, find_processes, heed_interrupts, kill, wait_until
 from tests.test_compute_gold_answers import Project
 from tests.worlds import World
 

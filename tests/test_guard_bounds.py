@@ -14,7 +14,7 @@ import pytest
 
 from stages.guard import GuardedDatabase, Limits, QueryError
 from stages.reasons import Reason
-from tests.ray_cluster import heed_interrupts
+from tests.processes import heed_interrupts
 
 ROOT = Path(__file__).parents[1]
 COUNT_UP = (

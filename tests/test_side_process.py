@@ -6,8 +6,6 @@ import math
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ import pytest
 
 from stages.report.charts import draw_bars, make_bar
 from stages.side_process import open_side_process
+from tests.processes import MARK, find_processes, wait_until
 
 ROOT = Path(__file__).resolve().parent.parent
 _PATIENCE_S = 60
@@ -34,22 +33,6 @@ def wait_for(future: Future[Any]) -> Any:
     return future.result(timeout=_PATIENCE_S)
 
 
-def wait_until(is_true: Callable[[], object]) -> None:
-    end = time.monotonic() + _PATIENCE_S
-    while not is_true():
-        assert time.monotonic() < end
-        time.sleep(0.02)
-
-
-def is_running(process_id: int) -> bool:
-    """Whether there is such a process, a zombie aside that nobody has looked at yet."""
-    try:
-        state = Path(f"/proc/{process_id}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return False
-    return state != "Z"
-
-
 def test_work_is_done_in_another_process() -> None:
     with open_side_process() as pool:
         assert wait_for(pool.submit(os.getpid)) not in (os.getpid(), None)
@@ -58,15 +41,16 @@ def test_work_is_done_in_another_process() -> None:
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /proc to look for a process")
 def test_it_ends_with_a_parent_that_is_killed(tmp_path: Path) -> None:
     note = tmp_path / "child"
-    parent = subprocess.Popen([sys.executable, "-c", PARENT, str(note)], cwd=ROOT)
+    mark = str(tmp_path)
+    command = [sys.executable, "-c", PARENT, str(note)]
+    parent = subprocess.Popen(command, cwd=ROOT, env={**os.environ, MARK: mark})
     try:
-        wait_until(lambda: note.exists() and note.read_text())
-        child = int(note.read_text())
-        os.kill(child, 0)
+        wait_until(lambda: note.exists() and note.read_text(), seconds=_PATIENCE_S)
+        assert int(note.read_text()) in find_processes(mark)
     finally:
         parent.kill()
         parent.wait()
-    wait_until(lambda: not is_running(child))
+    wait_until(lambda: not find_processes(mark), seconds=_PATIENCE_S)
 
 
 def test_its_error_is_raised_where_the_result_is_asked_for() -> None:

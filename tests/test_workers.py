@@ -13,7 +13,7 @@ import pytest
 from stages.guard import QueryError
 from stages.reasons import Reason
 from stages.workers import count_workers, map_unordered
-from tests.ray_cluster import heed_interrupts
+from tests.processes import heed_interrupts
 
 ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
