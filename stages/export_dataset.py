@@ -140,10 +140,10 @@ def main() -> None:
         raise ValueError(f"{VALIDATION} lists {len(errors)} errors: expected none")
     shutil.rmtree(HUGGINGFACE, ignore_errors=True)
     with open_side_process(lighten_arrow) as pool:
-        tables = pool.submit(write_tables)
+        pool.submit(write_tables)
         counts = write_product()
         metrics = write_statistics()
-        write_card(metrics, tables.result())
+        write_card(metrics, pool.wait().result())
     log.info(
         "%d questions: %s",
         sum(counts.values()),

@@ -129,7 +129,7 @@ def main() -> None:
     )
     clear_folders()
     with open_side_process(lighten_arrow) as pool:
-        tables = pool.submit(
+        pool.submit(
             write_tables,
             Path(template_path),
             example_rows=example_rows,
@@ -137,7 +137,7 @@ def main() -> None:
         )
         counts = [write_lines(split) for split in SPLITS]
         write_database()
-        tables.result()
+        pool.wait().result()
     log.info(
         "%d questions in %d formats: %s",
         sum(counts),

@@ -150,7 +150,7 @@ def main() -> None:
     lost = Counter(record["stage"] for record in read_jsonl(PRODUCT / "excluded.jsonl"))
     steps = trace_steps(metrics["loaded"], lost)
     with open_side_process() as pool:
-        charts = pool.submit(make_charts, metrics, steps)
+        pool.submit(make_charts, metrics, steps)
         rows = read_rows(max_rows, max_answer_characters)
         check_run(metrics, steps, len(rows), max_rows)
         facts = make_facts(metrics, targets, rows)
@@ -162,7 +162,7 @@ def main() -> None:
             **facts,
             corpora=[corpus] if isinstance(corpus, str) else corpus,
             steps=steps,
-            charts=charts.result(),
+            charts=pool.wait().result(),
         )
         with replace_file(OUT) as file:
             file.write(page)

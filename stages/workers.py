@@ -6,15 +6,15 @@ in a process of its own; a task that kills its worker again is given up, and the
 
 from __future__ import annotations
 
-import contextlib
 import gc
+import itertools
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
 
-from stages.child_process import follow_parent
+from stages.process_pool import ProcessPool, open_pool
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -48,32 +48,17 @@ def map_unordered(
     is_finished = False
     while not is_finished:
         pending: dict[Future[Result], Task] = {}
-        with _open_pool(workers) as pool:
+        with open_pool(workers, initializer=_start_worker) as pool:
             is_finished = yield from _map_in_pool(pool, function, source, pending, workers)
         yield from _finish_alone(function, pending)
 
 
-@contextlib.contextmanager
-def _open_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """A pool that ends with the block: at once after an exception, else when its work is done."""
-    pool = ProcessPoolExecutor(workers, initializer=_start_worker)
-    try:
-        yield pool
-    except BaseException:
-        for process in list((pool._processes or {}).values()):  # kill_workers(), from Python 3.14
-            process.kill()
-        raise
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
-
-
 def _start_worker() -> None:
-    follow_parent()
     gc.freeze()  # what was imported stays: to look through it again and again takes time
 
 
 def _map_in_pool(
-    pool: ProcessPoolExecutor,
+    pool: ProcessPool,
     function: Callable[[Task], Result],
     source: Iterator[Task],
     pending: dict[Future[Result], Task],
@@ -81,35 +66,15 @@ def _map_in_pool(
 ) -> Generator[tuple[Task, Result], None, bool]:
     """Results until there are no more tasks (True), or until the pool breaks (False): then pending
     has the tasks that were under way."""
-    is_exhausted = False
     while True:
-        while not is_exhausted and len(pending) < workers * TASKS_AHEAD:
-            try:
-                task = next(source)
-            except StopIteration:
-                is_exhausted = True
-            else:
-                pending[_submit(pool, function, task)] = task
+        for task in itertools.islice(source, workers * TASKS_AHEAD - len(pending)):
+            pending[pool.submit(function, task)] = task
         if not pending:
             return True
-        done, _ = wait(pending, return_when=FIRST_COMPLETED)
-        if any(isinstance(future.exception(), BrokenProcessPool) for future in done):
+        future = pool.wait()
+        if isinstance(future.exception(), BrokenProcessPool):
             return False
-        finished = [future for future in pending if future in done]
-        for future in sorted(finished, key=lambda future: future.exception() is not None):
-            yield pending.pop(future), future.result()
-
-
-def _submit(
-    pool: ProcessPoolExecutor, function: Callable[[Task], Result], task: Task
-) -> Future[Result]:
-    """A future also where the pool broke since the last look at it."""
-    try:
-        return pool.submit(function, task)
-    except BrokenProcessPool as error:
-        future: Future[Result] = Future()
-        future.set_exception(error)
-        return future
+        yield pending.pop(future), future.result()
 
 
 def _finish_alone(
@@ -120,9 +85,8 @@ def _finish_alone(
         if future.done() and not future.cancelled() and future.exception() is None:
             yield task, future.result()
             continue
-        with _open_pool(1) as pool:
-            try:
-                result = pool.submit(function, task).result()
-            except BrokenProcessPool:
-                result = None
-        yield task, result
+        lost: dict[Future[Result], Task] = {}
+        with open_pool(1, initializer=_start_worker) as pool:
+            yield from _map_in_pool(pool, function, iter((task,)), lost, workers=1)
+        if lost:
+            yield task, None

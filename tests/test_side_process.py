@@ -6,6 +6,7 @@ import math
 import os
 import subprocess
 import sys
+import time
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -24,8 +25,10 @@ from stages.side_process import open_side_process
 
 if __name__ == "__main__":
     with open_side_process() as pool:
-        pathlib.Path(sys.argv[1]).write_text(str(pool.submit(os.getpid).result()))
-        pool.submit(time.sleep, 600).result()
+        pool.submit(os.getpid)
+        pathlib.Path(sys.argv[1]).write_text(str(pool.wait().result()))
+        pool.submit(time.sleep, 600)
+        pool.wait()
 """
 
 
@@ -51,6 +54,20 @@ def test_it_ends_with_a_parent_that_is_killed(tmp_path: Path) -> None:
         parent.kill()
         parent.wait()
     wait_until(lambda: not find_processes(mark), seconds=_PATIENCE_S)
+
+
+def stop_at_work() -> None:
+    with open_side_process() as pool:
+        wait_for(pool.submit(os.getpid))
+        pool.submit(time.sleep, 600)
+        raise KeyboardInterrupt
+
+
+def test_it_ends_at_once_with_an_interrupt() -> None:
+    started = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        stop_at_work()
+    assert time.monotonic() - started < _PATIENCE_S
 
 
 def test_its_error_is_raised_where_the_result_is_asked_for() -> None:

@@ -1,0 +1,75 @@
+"""A pool of processes that ends with its block, whatever ends the block."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+from queue import SimpleQueue
+from typing import Any, TypeVar
+
+from stages.child_process import follow_parent
+from stages.interrupts import hold_interrupts
+
+Result = TypeVar("Result")
+
+
+class ProcessPool:
+    """`concurrent.futures.ProcessPoolExecutor`, which Ctrl-C cannot leave hanging: its locks are
+    taken where Ctrl-C is put off, and what waits takes none."""
+
+    def __init__(self, executor: ProcessPoolExecutor) -> None:
+        self._executor = executor
+        self._done: SimpleQueue[Future[Any]] = SimpleQueue()
+
+    def submit(
+        self, function: Callable[..., Result], *arguments: Any, **options: Any
+    ) -> Future[Result]:
+        """A future of what the function gives in a process of the pool; where one of them has died,
+        its exception is BrokenProcessPool."""
+        with hold_interrupts():
+            try:
+                future = self._executor.submit(function, *arguments, **options)
+            except BrokenProcessPool as error:
+                future = Future()
+                future.set_exception(error)
+            future.add_done_callback(self._done.put)
+        return future
+
+    def wait(self) -> Future[Any]:
+        """The next future that is done, in the order of completion: each comes once."""
+        return self._done.get()
+
+
+@contextlib.contextmanager
+def open_pool(
+    workers: int, *, method: str | None = None, initializer: Callable[[], None] | None = None
+) -> Iterator[ProcessPool]:
+    """A pool of so many processes, in each of which `initializer` is called first.
+
+    It ends with the block: when its work is done, or at once where the block ends with an
+    exception.
+
+    method: how a process is started, as multiprocessing names it; None for what Python does.
+    """
+    executor = ProcessPoolExecutor(
+        workers, get_context(method), initializer=_start, initargs=(initializer,)
+    )
+    try:
+        yield ProcessPool(executor)
+    except BaseException:
+        with hold_interrupts():
+            for process in list((executor._processes or {}).values()):  # kill_workers(), from 3.14
+                process.kill()
+        raise
+    finally:
+        with hold_interrupts():
+            executor.shutdown(wait=True, cancel_futures=True)
+
+
+def _start(initializer: Callable[[], None] | None) -> None:
+    follow_parent()
+    if initializer is not None:
+        initializer()
