@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sqlglot import parse_one
 from sqlglot.errors import SqlglotError
@@ -485,6 +485,8 @@ PIECES = (
 
 
 @settings(max_examples=300)
+@example(words=["hull", "OR", "hull", "hull"])
+@example(words=["x", "OR", "x", "AS", "x"])
 @given(words=st.lists(st.sampled_from(PIECES.split()), max_size=12))
 def test_no_tree_makes_it_crash(words, schema):
     try:

@@ -88,6 +88,10 @@ CASES = [
     ("SELECT hull AS h FROM ship WHERE h > ''", "h", ["alias ship.hull"]),
     ("SELECT upper(hull) AS h FROM ship GROUP BY h", "h", ["alias"]),
     ("SELECT count(*) AS n FROM ship GROUP BY name HAVING n > 0 ORDER BY n", "n", ["alias"] * 2),
+    ("SELECT upper(hull) AS h FROM ship WHERE (SELECT h) > ''", "h", ["alias"]),
+    # but among the result columns: what is quoted is a string there
+    ('SELECT "h" AS h FROM ship', "h", ["string"]),
+    ('SELECT hull AS h, (SELECT "h") FROM ship', "h", ["string"]),
     # correlated columns
     (
         "SELECT name FROM harbour WHERE EXISTS (SELECT 1 FROM ship WHERE harbour_id = id)",
@@ -156,6 +160,27 @@ CASES = [
 @pytest.mark.parametrize(("sql", "name", "expected"), CASES)
 def test_name_stands_for(sql, name, expected, world):
     assert describe(sql, world, name) == expected
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT h OR h AS h FROM ship",
+        "SELECT hull AS h, h FROM ship",
+        "SELECT hull AS h, (SELECT h) FROM ship",
+        "SELECT hull AS h, (SELECT name UNION SELECT name ORDER BY h) FROM ship",
+        "SELECT hull AS h, count(*) OVER (ORDER BY h) FROM ship",
+        "SELECT hull AS h, count(*) OVER w FROM ship WINDOW w AS (ORDER BY h)",
+    ],
+)
+def test_result_columns_do_not_see_the_names_of_one_another(sql, world):
+    with pytest.raises(sqlite3.OperationalError, match=r"no such column: h|1st ORDER BY term"):
+        world.execute(sql)
+    tree = parse_one(sql, read="sqlite")
+    scopes = Scopes(tree, read_schema(world))
+    found = [scopes.resolve(column) for column in tree.find_all(exp.Column) if column.name == "h"]
+    assert found
+    assert set(found) == {None}
 
 
 def test_shadowing_alias_sorts_as_sqlite_sorts(world):

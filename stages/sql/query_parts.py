@@ -45,6 +45,19 @@ def alias_in(select: exp.Select, name: str) -> exp.Alias | None:
     return None
 
 
+def sees_aliases(column: exp.Column, query: exp.Expression) -> bool:
+    """Whether a name in a query may mean what the query's AS defines: not in its result columns
+    and windows, nor in a subquery there.
+
+    Source: sqlite3ResolveSelectNames in SQLite's resolve.c, which allows it (NC_UEList) after it
+    has resolved the result columns.
+    """
+    node: exp.Expression = column
+    while node.parent is not None and node.parent is not query:
+        node = node.parent
+    return node.parent is None or node.arg_key not in ("expressions", "windows")
+
+
 def _unwrap_member(node: exp.Expression, members: list[exp.Expression]) -> None:
     is_wrapper = isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table | exp.Subquery)
     if is_wrapper and not node.alias:

@@ -25,6 +25,7 @@ from stages.sql.query_parts import (
     first_select,
     is_whole_order_term,
     members_of_from,
+    sees_aliases,
     selects_of,
 )
 
@@ -302,7 +303,12 @@ class Scopes:
             found = self._look_in_all(name, scope)
             if found is not None:
                 return found
-            alias = self._find_alias(column) if scope is own else alias_in(scope.select, name)
+            if scope is own:
+                alias = self._find_alias(column)
+            elif sees_aliases(column, scope.select):
+                alias = alias_in(scope.select, name)
+            else:
+                alias = None
             if alias is not None:
                 return self._resolve_alias(alias, scope)
             scope = scope.parent
@@ -341,8 +347,10 @@ class Scopes:
         """The first result column whose AS is this name, in the SELECT that the name stands in
         (every SELECT of a compound one, for its ORDER BY)."""
         query = column.find_ancestor(*_QUERY_TYPES)
+        if query is None or not sees_aliases(column, query):
+            return None
         name = column.name.lower()
-        for select in selects_of(query) if query is not None else ():
+        for select in selects_of(query):
             for expression in select.expressions:
                 if isinstance(expression, exp.Alias):
                     if expression.alias.lower() == name:
