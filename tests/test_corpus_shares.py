@@ -100,7 +100,7 @@ def some_groups(databases: int) -> st.SearchStrategy[Group]:
     )
 
 
-@settings(max_examples=250)
+@settings(max_examples=120)
 @given(
     supply=st.dictionaries(some_groups(1), st.integers(0, 3), max_size=6),
     targets=some_targets(),
@@ -111,7 +111,7 @@ def test_largest_selection_is_that_of_an_exhaustive_search(supply, targets):
     assert solution.upper_bound == solution.size == find_size(supply, targets)
 
 
-@settings(max_examples=250)
+@settings(max_examples=120)
 @given(
     supply=st.dictionaries(some_groups(2), st.integers(0, 3), max_size=6),
     targets=some_targets(
@@ -125,7 +125,7 @@ def test_largest_selection_under_caps_is_that_of_an_exhaustive_search(supply, ta
     assert solution.upper_bound == solution.size == find_size(supply, targets)
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(
     counts=st.lists(st.integers(0, 60), min_size=36, max_size=36),
     shares=some_shares(("bird", "spider", "wiki")),

@@ -440,13 +440,13 @@ def test_server_error_is_survived_by_the_second_attempt(start, empty, tmp_path, 
     [
         ({"failing": -1}, "HTTP 500"),
         ({"is_lying": True}, "wrong checksum"),
-        ({"is_stalling": True}, "no end after 2 s"),
+        ({"is_stalling": True}, "no end after 1 s"),
     ],
 )
 def test_faulty_hub_leaves_no_database_and_no_partial_file(start, empty, tmp_path, faults, words):
     world = make_world(tmp_path)
     start(world, **faults)
-    deadline_s = 2 if "is_stalling" in faults else 30
+    deadline_s = 1 if "is_stalling" in faults else 30
     write_params(hub_entry(world, "archive"), deadline_s=deadline_s)
     with pytest.raises(FileNotFoundError, match=f"^Failed to download database: farm: .*{words}"):
         download_databases.main()

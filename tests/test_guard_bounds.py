@@ -239,7 +239,7 @@ def test_heap_is_bounded_also_while_a_query_is_compiled(path):
 def test_query_past_a_limit_of_sqlite_is_an_error_of_its_sql(path, sql):
     started = time.monotonic()
     assert verdict(path, sql) is Reason.SQL_ERROR
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 30
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ def test_deep_nesting_is_read_or_refused(path, sql):
     """Until 3.45 SQLite's parser has a stack of 100; later ones nest as deep as memory allows."""
     started = time.monotonic()
     assert verdict(path, sql) in (None, Reason.SQL_ERROR)
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 30
 
 
 def test_statement_too_long_to_be_meant_is_refused(path):
@@ -267,7 +267,7 @@ def test_windows_without_number_compile_in_bounded_time(path):
     windows = ", ".join(f"sum(a) OVER (ORDER BY a + {n})" for n in range(2500))
     started = time.monotonic()
     assert verdict(path, f"SELECT {windows} FROM ship") is Reason.SQL_ERROR
-    assert time.monotonic() - started < 20
+    assert time.monotonic() - started < 60
 
 
 def test_long_pattern_ends(path):
@@ -275,13 +275,13 @@ def test_long_pattern_ends(path):
     sql = f"SELECT replace(hex(zeroblob(20000)), '0', 'a') LIKE '{'%a' * 400}b'"
     started = time.monotonic()
     assert verdict(path, sql) is None
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 30
 
 
 def test_query_past_its_seconds_is_stopped(path):
     started = time.monotonic()
     assert verdict(path, ENDLESS, max_steps=10**15, max_seconds=1) is Reason.TIME_EXCEEDED
-    assert 0.9 < time.monotonic() - started < 10
+    assert 0.9 < time.monotonic() - started < 30
 
 
 def test_interrupt_stops_the_run_and_is_no_verdict_on_the_query(path):

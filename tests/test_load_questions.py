@@ -280,13 +280,13 @@ def test_full_commit_in_the_cache_needs_no_network(start, monkeypatch):
         ({"revision": OTHER}, {}, "no such revision"),
         ({"revision": "dev"}, {}, "no such revision"),
         ({}, {"failing": -1}, "HTTP 500"),
-        ({}, {"silent_methods": ("GET",)}, "no end after 2 s"),
+        ({}, {"silent_methods": ("GET",)}, "no end after 1 s"),
         ({"sha256": {"s/train.parquet": "0" * 64}}, {}, "wrong checksum"),
     ],
 )
 def test_hub_that_gives_no_questions_is_a_connection_error(start, questions, faults, words):
     start(make_world(), MAIN, **faults)
-    limits = Limits(2, 0.05, 2 if "silent_methods" in faults else 30)
+    limits = Limits(2, 0.05, 1 if "silent_methods" in faults else 30)
     with pytest.raises(ConnectionError, match=f"^Failed to download Spider dataset: .*{words}"):
         load_spider_questions("all", corpus=hub_corpus(**questions), limits=limits)
 

@@ -48,7 +48,7 @@ class Visit:
             **{"viewport": {"width": 1280, "height": 800}, **options}
         )
         self.page = self.context.new_page()
-        self.page.set_default_timeout(5000)
+        self.page.set_default_timeout(30_000)
         self.complaints: list[str] = []
         self.requests: list[str] = []
         self.page.on("console", lambda message: self.complaints.append(message.text))
@@ -87,6 +87,24 @@ def visit(browser: Any, report: Path) -> Iterator[Visit]:
     assert requests == [visit.address]
 
 
+@pytest.fixture(scope="module")
+def table(browser: Any, report: Path) -> Iterator[Visit]:
+    """A page that several tests look at, each of which leaves its table as it was."""
+    visit = Visit(browser, report)
+    yield visit
+    complaints = visit.complaints
+    visit.context.close()
+    assert complaints == []
+
+
+@pytest.fixture
+def cleared(table: Visit) -> Iterator[Visit]:
+    """The table with nothing searched for, before and after."""
+    yield table
+    table.page.get_by_role("button", name="Clear").click()
+    table.expect_count(ALL)
+
+
 def test_page_opens_without_complaint_or_request(visit):
     assert visit.count() == ALL
     assert visit.page.locator(".filters").is_visible()
@@ -114,11 +132,9 @@ def test_hostile_question_is_shown_as_text(visit):
     ("words", "count"),
     [("pages", 1), ("SHIP weigh", 5), ("books_eval_001", 1), ("<img src=x", 1), ("nowhere", 0)],
 )
-def test_search_finds_questions_by_text_sql_and_id(visit, words, count):
-    visit.page.get_by_label("Search in questions").fill(words)
-    visit.expect_count(count)
-    visit.page.get_by_role("button", name="Clear").click()
-    visit.expect_count(ALL)
+def test_search_finds_questions_by_text_sql_and_id(cleared, words, count):
+    cleared.page.get_by_label("Search in questions").fill(words)
+    cleared.expect_count(count)
 
 
 @pytest.mark.parametrize(
@@ -135,9 +151,9 @@ def test_search_finds_questions_by_text_sql_and_id(visit, words, count):
         ("Reason or flag", "template_in_both_splits", 3),
     ],
 )
-def test_filter_leaves_what_it_names(visit, label, value, count):
-    visit.page.get_by_label(label, exact=True).select_option(value)
-    visit.expect_count(count)
+def test_filter_leaves_what_it_names(cleared, label, value, count):
+    cleared.page.get_by_label(label, exact=True).select_option(value)
+    cleared.expect_count(count)
 
 
 def test_filters_and_search_hold_together(visit):
@@ -231,9 +247,11 @@ def test_table_sorts_by_keyboard(visit):
         ("Which ship is called Nobody?", r"no row"),
     ],
 )
-def test_answer_is_shown_as_it_is(visit, question, shown):
-    visit.question(question).click()
-    assert re.search(shown, visit.details.inner_text())
+def test_answer_is_shown_as_it_is(table, question, shown):
+    button = table.question(question)
+    button.click()
+    assert re.search(shown, table.details.inner_text())
+    button.click()
 
 
 def test_every_field_has_a_label_and_every_part_a_landmark(visit):

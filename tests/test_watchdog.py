@@ -32,7 +32,7 @@ def test_query_past_its_deadline_is_interrupted(connection):
             connection.execute(ENDLESS).fetchall()
         assert watchdog.has_fired
         watchdog.release()
-        assert 0.15 < time.monotonic() - started < 5
+        assert 0.15 < time.monotonic() - started < 30
         assert connection.execute("SELECT 1").fetchall() == [(1,)]
 
 

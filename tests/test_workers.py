@@ -27,7 +27,7 @@ def no_hang_and_no_orphan():
         raise TimeoutError("this test hangs")
 
     before = signal.signal(signal.SIGALRM, give_up)
-    signal.alarm(90)
+    signal.alarm(120)
     yield
     signal.alarm(0)
     signal.signal(signal.SIGALRM, before)
@@ -152,7 +152,7 @@ def test_run_that_is_stopped_leaves_no_process_at_work(stop):
     else:
         with pytest.raises(stop):
             results.throw(stop())
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 60
     assert multiprocessing.active_children() == []
 
 
@@ -183,7 +183,7 @@ def test_interrupt_from_the_terminal_ends_all_processes_at_once(tmp_path):
     ):
         assert process.stdout.readline() == "0\n"
         os.killpg(process.pid, signal.SIGINT)
-        _, errors = process.communicate(timeout=20)  # ends when no process holds the pipes
+        _, errors = process.communicate(timeout=60)  # ends when no process holds the pipes
     assert errors.count("Traceback") == 1
     assert errors.rstrip().endswith("KeyboardInterrupt")
     with pytest.raises(ProcessLookupError):
