@@ -44,10 +44,12 @@ _CLOCK_FUNCTIONS = {"date", "time", "datetime", "julianday", "unixepoch", "strft
 _READS_CLOCK = re.compile(
     r"""['"]\s*(?:now|localtime|utc)\s*['"]"""
     r"""|\b(?:date|time|datetime|julianday|unixepoch)["`\]]?\s*\(\s*(?:\)|['"]subsec(?:ond)?['"])"""
-    r"""|\bstrftime["`\]]?\s*\(\s*(?:'[^']*'|"[^"]*"|[^'"(),]*)\s*(?:\)|,\s*['"]subsec(?:ond)?['"])"""
+    r"""|\bstrftime["`\]]?\s*\(\s*(?:'[^']*'|"[^"]*"|[^'"(),]*)\s*,\s*['"]subsec(?:ond)?['"]"""
     r"""|\btimediff["`\]]?\s*\([^)]*['"]subsec(?:ond)?['"]""",
     re.IGNORECASE,
 )
+_STRFTIME = re.compile(r"""\bstrftime["`\]]?\s*\(""", re.IGNORECASE)
+_QUOTED_OR_MARK = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^]]*\]|[(),]""")
 _TEXT_OR_COMMENT = re.compile(
     r"""('(?:[^']|'')*'|"(?:[^"]|"")*")|--[^\n]*|/\*.*?(?:\*/|\Z)""", re.DOTALL
 )
@@ -132,6 +134,7 @@ class GuardedDatabase:
         self._sql = ""
         self._views: dict[str, str] = {}
         self._denied: list[tuple[int, str | None, str | None]] = []
+        self._clocks: dict[str, bool] = {}  # whether the query reads one, by the views it is in
         uri = path.absolute().as_uri() + "?mode=ro&immutable=1"
         # A cached statement would not be authorized again.
         self._connection = sqlite3.connect(uri, uri=True, cached_statements=0)
@@ -182,6 +185,7 @@ class GuardedDatabase:
             raise self._refuse(Reason.NOT_A_SELECT, "statement begins with EXPLAIN")
         budget = self._limit_steps()
         self._denied.clear()
+        self._clocks.clear()
         self._sql = sql
         _WATCHDOG.watch(self._connection, self.limits.max_seconds)
         try:
@@ -249,11 +253,12 @@ class GuardedDatabase:
 
     def _reads_clock(self, inside: str | None) -> bool:
         """Whether the query, or the view that a call stands inside, spells out how."""
-        sql = self._sql
+        views = ""
         if inside is not None:  # a view; or a subquery or CTE, which may stand in any view
-            sql += self._views.get(inside.lower(), "\n".join(self._views.values()))
-        spoken = _TEXT_OR_COMMENT.sub(lambda found: found[1] or " ", sql)
-        return _READS_CLOCK.search(spoken) is not None
+            views = self._views.get(inside.lower(), "\n".join(self._views.values()))
+        if views not in self._clocks:  # once, for a query may hold thousands of calls
+            self._clocks[views] = _names_clock(self._sql + views)
+        return self._clocks[views]
 
     def _explain(self, error: Exception, budget: list[int]) -> BaseException:
         """The QueryError that an exception means; or another, where the database file is at fault
@@ -302,6 +307,27 @@ _ACTION_NAMES = {
     for name, value in vars(sqlite3).items()
     if name.startswith("SQLITE_") and name.split("_")[1] in _ACTIONS
 }
+
+
+def _names_clock(sql: str) -> bool:
+    """Whether SQL spells out how to read the clock.
+
+    >>> _names_clock("SELECT date('now')"), _names_clock("SELECT strftime(lower('%Y, %M'))")
+    (True, True)
+    """
+    sql = _TEXT_OR_COMMENT.sub(lambda found: found[1] or " ", sql)
+    if _READS_CLOCK.search(sql):
+        return True
+    for call in _STRFTIME.finditer(sql):  # with a format alone
+        depth = 1
+        for found in _QUOTED_OR_MARK.finditer(sql, call.end()):
+            mark = found[0]
+            if mark == "," and depth == 1:
+                break
+            depth += (mark == "(") - (mark == ")")
+            if depth == 0:
+                return True
+    return False
 
 
 def _read_views(connection: sqlite3.Connection) -> dict[str, str]:

@@ -224,6 +224,7 @@ NONDETERMINISTIC = [
     *("date('now')", "DATE( 'NOW' )", 'date("now")', "date('now', '-1 day')", "datetime('subsec')"),
     *("date(built, 'localtime')", "datetime(built, 'utc')", "time(/* 'x */'now')"),
     *("strftime('%Y')", "strftime('%Y', 'now')", "strftime(name)", "strftime('%f', 'subsec')"),
+    *("strftime('%' || 'Y')", "strftime(lower('%d, ') || ((name)))"),
     *("julianday('now') - julianday(built)", "(SELECT date('now'))"),
 ]
 

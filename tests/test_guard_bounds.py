@@ -270,6 +270,13 @@ def test_windows_without_number_compile_in_bounded_time(path):
     assert time.monotonic() - started < 60
 
 
+def test_thousands_of_dates_compile_in_bounded_time(path):
+    sums = ["(" + " + ".join(["date('2020-01-01')"] * 50) + ")"] * 50
+    start = time.process_time()
+    assert verdict(path, f"SELECT {' + '.join(sums)}") is None
+    assert time.process_time() - start < 5
+
+
 def test_long_pattern_ends(path):
     """A pattern of wildcards on a long text, which a naive matcher would never finish."""
     sql = f"SELECT replace(hex(zeroblob(20000)), '0', 'a') LIKE '{'%a' * 400}b'"
