@@ -21,7 +21,7 @@ from stages.params import read_params
 from stages.query_shards import DIED, DatabaseWork, Outcome, QueryRun, Task
 from stages.reasons import Reason
 from stages.records import hash_value, read_jsonl, replace_file
-from stages.schema import Schema, decode_schema
+from stages.schema import Schema, decode_schema, fold_name
 from stages.schema_file import SchemaFile
 from stages.shards import JOURNAL_DIRECTORY, ShardDirectory
 from stages.sql.canonical import canonical_sql, sql_template
@@ -40,7 +40,7 @@ SHARDS = JOURNAL_DIRECTORY / "parsed"
 JOURNAL = JOURNAL_DIRECTORY / "parsed.jsonl"
 
 _TABLE_NODES = (exp.Table, exp.In)
-CODE_VERSION = 1  # raise it when the same query on the same schema would give another record
+CODE_VERSION = 2  # raise it when the same query on the same schema would give another record
 
 
 def extract_tables_involved(gold_sql: str, *, schema: Schema | None = None) -> list[str]:
@@ -65,7 +65,7 @@ def list_tables(nodes: Iterable[exp.Expression], schema: Schema | None) -> list[
         name = _name_table(node)
         if name:
             known = schema.find_table(name) if schema else None
-            names.setdefault(name.lower(), known.name if known else name)
+            names.setdefault(fold_name(name), known.name if known else name)
     return sorted(names.values())
 
 

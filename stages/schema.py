@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
+import string
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
+
+_ASCII_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+_WITHOUT_ROWID = re.compile(r"\bWITHOUT\s+ROWID\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +47,14 @@ class Table:
 
     def find_column(self, name: str) -> Column | None:
         """The column of that name whatever its case, or None."""
-        folded = name.lower()
-        return next((column for column in self.columns if column.name.lower() == folded), None)
+        folded = fold_name(name)
+        return next((column for column in self.columns if fold_name(column.name) == folded), None)
+
+    @property
+    def has_rowid(self) -> bool:
+        """Whether it has a rowid, which in a view is NULL."""
+        options = self.sql[self.sql.rfind(")") :]
+        return self.is_view or not _WITHOUT_ROWID.search(options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +65,11 @@ class Schema:
     by_name: dict[str, Table] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "by_name", {table.name.lower(): table for table in self.tables})
+        object.__setattr__(self, "by_name", {fold_name(table.name): table for table in self.tables})
 
     def find_table(self, name: str) -> Table | None:
         """The table or view of that name whatever its case, or None."""
-        return self.by_name.get(name.lower())
+        return self.by_name.get(fold_name(name))
 
 
 def affinity(declared_type: str) -> str:
@@ -79,6 +90,15 @@ def affinity(declared_type: str) -> str:
     if any(part in name for part in ("REAL", "FLOA", "DOUB")):
         return "REAL"
     return "NUMERIC"
+
+
+def fold_name(name: str) -> str:
+    """A name in lower case as SQLite folds it: ASCII letters only.
+
+    >>> fold_name("Name"), fold_name("ÉTÉ")
+    ('name', 'ÉtÉ')
+    """
+    return name.lower() if name.isascii() else name.translate(_ASCII_LOWER)
 
 
 def quote_name(name: str) -> str:

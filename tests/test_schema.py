@@ -53,6 +53,28 @@ def test_names_are_found_whatever_their_case():
     assert schema.find_table("Pets").find_column("pet") is None
 
 
+def test_only_letters_of_ascii_have_two_cases():
+    schema = read('CREATE TABLE "Café" ("É", "é", a); CREATE TABLE "CAFÉ" (b)')
+    assert schema.find_table("cafÉ").name == "CAFÉ"
+    assert schema.find_table("CAFé").name == "Café"
+    assert schema.find_table("cafe") is None
+    assert schema.find_table("Café").find_column("é").name == "é"
+
+
+@pytest.mark.parametrize(
+    ("text", "has_rowid"),
+    [
+        ("CREATE TABLE t (a INTEGER PRIMARY KEY)", True),
+        ("CREATE TABLE t (a TEXT PRIMARY KEY) without  rowid", False),
+        ("CREATE TABLE t (a TEXT PRIMARY KEY DEFAULT 'without rowid')", True),
+        ("CREATE TABLE t (a TEXT PRIMARY KEY) STRICT, WITHOUT ROWID", False),
+        ("CREATE VIEW t AS SELECT 1 AS without, 2 AS rowid", True),
+    ],
+)
+def test_table_without_rowid_is_told_apart(text, has_rowid):
+    assert read(text).find_table("t").has_rowid is has_rowid
+
+
 @pytest.mark.parametrize(
     ("text", "keys"),
     [

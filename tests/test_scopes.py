@@ -9,6 +9,7 @@ import pytest
 from sqlglot import exp, parse_one
 
 from stages.schema import read_schema
+from stages.sql.parser import parse_sql
 from stages.sql.scopes import Scopes
 
 WORLD = """
@@ -16,6 +17,9 @@ CREATE TABLE harbour (id INTEGER PRIMARY KEY, name TEXT, country TEXT, depth REA
 CREATE TABLE ship (hull TEXT PRIMARY KEY, name TEXT, harbour_id INT, "gross weight" INT);
 CREATE TABLE log (day TEXT, note TEXT);
 CREATE VIEW deep AS SELECT id, name AS title FROM harbour WHERE depth > 10;
+CREATE TABLE crew (id INTEGER PRIMARY KEY, name TEXT) WITHOUT ROWID;
+CREATE TABLE "ÉTÉ" ("É" TEXT, "é" TEXT);
+CREATE TABLE "été" (a TEXT);
 INSERT INTO harbour VALUES (1, 'Alda', 'NL', 12.5), (2, 'Bree', 'BE', 8.0);
 INSERT INTO ship VALUES ('a1', 'Sun', 1, 90), ('a2', 'Tern', 2, 10);
 """
@@ -66,6 +70,15 @@ CASES = [
     # rowid
     ("SELECT rowid FROM harbour", "rowid", ["harbour.id"]),
     ("SELECT oid FROM ship", "oid", ["computed"]),
+    ("SELECT rowid FROM crew JOIN harbour", "rowid", ["harbour.id"]),
+    ("SELECT id FROM harbour WHERE (SELECT rowid FROM crew) = 1", "rowid", ["harbour.id"]),
+    ("SELECT rowid FROM (SELECT rowid FROM harbour)", "rowid", ["via harbour.id", "harbour.id"]),
+    # letters beyond ASCII have no other case
+    ('SELECT "é" FROM "ÉTÉ"', "é", ["ÉTÉ.é"]),
+    ("SELECT A FROM été", "A", ["été.a"]),
+    # two members of FROM with one name
+    ("SELECT x.note FROM ship AS x JOIN log AS x", "note", ["log.note"]),
+    ("SELECT note FROM ship AS x JOIN log AS x", "note", ["log.note"]),
     # aliases that shadow columns: ORDER BY alone looks at AS first, and only for a whole term
     ("SELECT hull AS name FROM ship ORDER BY name", "name", ["alias ship.hull"]),
     (
@@ -108,7 +121,22 @@ CASES = [
         "name",
         ["ship.name", "harbour.name"],
     ),
+    (
+        "SELECT id FROM harbour h WHERE EXISTS (SELECT 1 FROM ship AS h WHERE h.depth > h.hull)",
+        "depth",
+        ["harbour.depth"],
+    ),
+    # ORDER BY and GROUP BY see no query around theirs
+    ('SELECT (SELECT hull FROM ship ORDER BY "depth") FROM harbour', "depth", ["string"]),
+    ('SELECT (SELECT hull FROM ship GROUP BY "depth") FROM harbour', "depth", ["string"]),
+    (
+        "SELECT (SELECT depth AS d FROM ship ORDER BY d) FROM harbour",
+        "d",
+        ["alias harbour.depth"],
+    ),
     # derived tables and CTEs
+    ("SELECT name FROM (SELECT (name) FROM ship)", "name", ["via ship.name", "ship.name"]),
+    ('SELECT "" FROM (SELECT 1)', "", ["string"]),
     ("SELECT h FROM (SELECT hull AS h FROM ship)", "h", ["via ship.hull"]),
     ("SELECT x.h FROM (SELECT * FROM (SELECT hull AS h FROM ship)) x", "h", ["via ship.hull"]),
     ("SELECT n FROM (SELECT count(*) AS n FROM ship)", "n", ["computed"]),
@@ -141,7 +169,12 @@ CASES = [
     ("SELECT v.column2 FROM (VALUES (1, 2)) AS v", "column2", ["computed"]),
     ("SELECT value FROM json_each('[1]')", "value", [None]),
     ("SELECT j.value FROM json_each('[1]') AS j", "value", ["computed"]),
-    # a derived table does not see its siblings
+    # a condition of ON sees all that is joined, a derived table does not see its siblings
+    (
+        "SELECT 1 FROM log, (ship JOIN harbour ON (SELECT depth) > 9)",
+        "depth",
+        ["harbour.depth"],
+    ),
     ('SELECT 1 FROM harbour JOIN (SELECT "depth" AS d FROM ship) ON 1', "depth", ["string"]),
     # compound selects
     (
@@ -197,6 +230,23 @@ def test_outputs_expand_stars(world):
         "n", "hull", "name", "harbour_id", "gross weight", "depth",
     ]  # fmt: skip
     assert outputs[1].resolution.column.name == "hull"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM ship JOIN harbour USING (name)",
+        "SELECT * FROM ship NATURAL JOIN crew LEFT JOIN harbour USING (Name, id)",
+        "SELECT harbour.*, 1 AS n FROM ship NATURAL JOIN harbour",
+        "SELECT * FROM ship AS a, harbour NATURAL LEFT JOIN log",
+        "SELECT * FROM (SELECT (hull), name COLLATE nocase, rowid FROM ship)",
+        "SELECT * FROM (SELECT rowid AS id FROM ship) NATURAL JOIN crew AS c",
+    ],
+)
+def test_outputs_are_the_columns_of_the_answer(sql, world):
+    tree = parse_sql(sql)
+    outputs = Scopes(tree, read_schema(world)).outputs(tree)
+    assert [output.name for output in outputs] == [c[0] for c in world.execute(sql).description]
 
 
 def test_sources_tell_tables_views_and_subqueries_apart(world):

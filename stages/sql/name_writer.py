@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-from stages.schema import Schema
+from stages.schema import Schema, fold_name
 from stages.sql.expression_writer import ExpressionWriter, UnwritableError
 from stages.sql.names import PLAIN_NAME, write_name
-from stages.sql.scopes import Scopes, Source
+from stages.sql.scopes import ROWID_NAMES, Resolution, Scopes, Source
 
 
 class Member(NamedTuple):
@@ -54,6 +54,9 @@ class NameWriter(ExpressionWriter):
                 raise UnwritableError(f"unknown name {column.name}")
             return "'" + column.name.replace("'", "''") + "'"
         if found.source is None:
+            is_outer = found.scope is not self.scopes.scope_of(column)
+            if is_outer and found.expression.find(exp.AggFunc):
+                raise UnwritableError(f"{column.name} is an aggregate of a query around")
             return self.write(found.expression)
         source = found.source
         name = self._names.get(id(source))
@@ -61,8 +64,7 @@ class NameWriter(ExpressionWriter):
             raise UnwritableError(f"{column.name} stands outside its query")
         if source.table is None:
             return f"{name}.{self._find_output(source, column.name)}"
-        own = found.column.name if found.column is not None else "rowid"
-        return f"{name}.{self.column_name(source.table.name, own)}"
+        return f"{name}.{self.column_name(source.table.name, _name_column(found))}"
 
     def _may_be_made_up(self, column: exp.Column) -> bool:
         """Whether "count(*)" may be the name that SQLite gave to a subquery's column."""
@@ -79,19 +81,20 @@ class NameWriter(ExpressionWriter):
 
     def _write_qualified_star(self, column: exp.Column) -> str:
         scope = self.scopes.scope_of(column)
-        source = scope.sources.get(column.args["table"].name.lower()) if scope else None
-        if source is None:
+        sources = scope.find_sources(column.args["table"].name) if scope else []
+        if len(sources) != 1:
             raise UnwritableError(f"{column.args['table'].name}.* of no table")
-        return "*" if len(scope.sources) == 1 else f"{self._names[id(source)]}.*"
+        return "*" if len(scope.sources) == 1 else f"{self._names[id(sources[0])]}.*"
 
     def _find_output(self, source: Source, name: str) -> str:
         outputs = self.scopes.outputs(source.query)
         names = [output.name for output in outputs]
-        spelled = [given.lower() for given in source.column_names or names]
-        if name.lower() not in spelled:
+        spelled = [fold_name(given) for given in source.column_names or names]
+        name = fold_name(name)
+        if name not in spelled:
             raise UnwritableError(f"unknown column {name} of a subquery")
         found = self._output_names(source)
-        chosen = found[spelled.index(name.lower())]
+        chosen = found[spelled.index(name)]
         if found.count(chosen) > 1:
             raise UnwritableError(f"more than one column {name} in a subquery")
         return chosen
@@ -115,13 +118,19 @@ class NameWriter(ExpressionWriter):
 
     def name_members(self, members: list[Member]) -> None:
         taken = set(self._taken)
-        own = {self.member_name(member, 0, 1).lower() for member in members}
+        own = {fold_name(self.member_name(member, 0, 1)) for member in members}
         for place, member in enumerate(members):
             number = 1
-            while (name := self.member_name(member, 0, number).lower()) in taken or (
+            while (name := fold_name(self.member_name(member, 0, number))) in taken or (
                 number > 1 and name in own
             ):
                 number += 1
             taken.add(name)
             self._names[id(member.source)] = self.member_name(member, place, number)
         self._taken = frozenset(taken)
+
+
+def _name_column(found: Resolution) -> str:
+    if found.column is not None:
+        return found.column.name
+    return next(name for name in ROWID_NAMES if found.table.find_column(name) is None)

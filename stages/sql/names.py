@@ -1,4 +1,4 @@
-"""Names in SQL: when they need quotes, and how SQLite folds their case."""
+"""Names in SQL: when they need quotes."""
 
 from __future__ import annotations
 
@@ -32,8 +32,3 @@ def write_name(name: str) -> str:
     """
     is_plain = PLAIN_NAME.fullmatch(name) and name.upper() not in _KEYWORD_SET
     return name if is_plain else quote_name(name)
-
-
-def fold_name(name: str) -> str:
-    """A name in lower case as SQLite folds it: ASCII letters only."""
-    return "".join(chr(ord(c) + 32) if "A" <= c <= "Z" else c for c in name)

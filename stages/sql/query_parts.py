@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from stages.schema import fold_name
+
 
 def first_select(query: exp.Expression) -> exp.Select | None:
     """The leftmost SELECT of a query, or None where that is VALUES."""
@@ -40,7 +42,7 @@ def members_of_from(select: exp.Select) -> list[exp.Expression]:
 def alias_in(select: exp.Select, name: str) -> exp.Alias | None:
     """The first result column whose AS is this name (in lower case), or None."""
     for expression in select.expressions:
-        if isinstance(expression, exp.Alias) and expression.alias.lower() == name:
+        if isinstance(expression, exp.Alias) and fold_name(expression.alias) == name:
             return expression
     return None
 
@@ -56,6 +58,31 @@ def sees_aliases(column: exp.Column, query: exp.Expression) -> bool:
     while node.parent is not None and node.parent is not query:
         node = node.parent
     return node.parent is None or node.arg_key not in ("expressions", "windows")
+
+
+def sees_outer_names(column: exp.Expression, query: exp.Expression) -> bool:
+    """Whether a name in a query may mean a column of a query around it: not in its ORDER BY and
+    GROUP BY, nor in a subquery there.
+
+    Source: sqlite3ResolveSelectNames in SQLite's resolve.c.
+    """
+    node = column
+    while node.parent is not None and node.parent is not query:
+        node = node.parent
+    return node.parent is None or node.arg_key not in ("order", "group")
+
+
+def list_merged(member: exp.Expression, own: set[str], left: set[str]) -> set[str]:
+    """The columns that USING or NATURAL merges with those of tables further to the left, so that
+    `*` shows them once; `own` are the names that the member has, `left` those before it."""
+    join = member.parent
+    while isinstance(join, exp.Subquery):
+        join = join.parent
+    if not isinstance(join, exp.Join):
+        return set()
+    if join.method.upper() == "NATURAL":
+        return own & left
+    return {fold_name(name.name) for name in join.args.get("using") or ()}
 
 
 def _unwrap_member(node: exp.Expression, members: list[exp.Expression]) -> None:
@@ -76,12 +103,12 @@ def alias_columns(node: exp.Expression) -> tuple[str, ...]:
 
 def find_cte(node: exp.Expression, name: str) -> exp.CTE | None:
     """The CTE that a table name means: the nearest WITH around it that defines one so called."""
-    folded = name.lower()
+    folded = fold_name(name)
     current: exp.Expression | None = node
     while current is not None:
         with_ = current.args.get("with_")
         for cte in with_.expressions if with_ is not None else ():
-            if cte.alias.lower() == folded:
+            if fold_name(cte.alias) == folded:
                 return cte
         current = current.parent
     return None

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from stages.schema import Schema
+from stages.schema import Schema, fold_name
 from stages.sql.expression_writer import UnwritableError
 from stages.sql.from_clause import check_args, is_inner, join_conditions, walk_from
 from stages.sql.name_writer import Member, NameWriter
-from stages.sql.names import fold_name, write_name
+from stages.sql.names import write_name
 from stages.sql.operators import is_star, is_whole_number
 from stages.sql.scopes import Scope, Scopes, Source, selects_of
 

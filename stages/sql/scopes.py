@@ -17,19 +17,21 @@ from operator import itemgetter
 
 from sqlglot import exp
 
-from stages.schema import Column, Schema, Table
+from stages.schema import Column, Schema, Table, fold_name
 from stages.sql.query_parts import (
     alias_columns,
     alias_in,
     find_cte,
     first_select,
     is_whole_order_term,
+    list_merged,
     members_of_from,
     sees_aliases,
+    sees_outer_names,
     selects_of,
 )
 
-_ROWID_NAMES = {"rowid", "oid", "_rowid_"}
+ROWID_NAMES = ("rowid", "oid", "_rowid_")
 _QUERY_TYPES = (exp.Select, exp.SetOperation, exp.Values)
 
 
@@ -59,12 +61,17 @@ class Source:
 
 @dataclass(slots=True, eq=False)
 class Scope:
-    """One SELECT: its sources by lower-case name, in the order of FROM, and the SELECT around it
-    whose columns it may use."""
+    """One SELECT: its sources by lower-case name, in the order of FROM (by its place where there
+    is no name, or another member has it too), and the SELECT around it whose columns it may use."""
 
     select: exp.Select
     parent: Scope | None
     sources: dict[str, Source] = field(default_factory=dict)
+
+    def find_sources(self, name: str) -> list[Source]:
+        """The members of FROM of that name: more than one where the query gives it twice."""
+        folded = fold_name(name)
+        return [source for source in self.sources.values() if fold_name(source.name) == folded]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,7 +151,10 @@ class Scopes:
             self._scopes[id(select)] = scope
             for member in members_of_from(select):
                 source = self._read_source(member)
-                scope.sources.setdefault(source.name.lower() or f"#{len(scope.sources)}", source)
+                key = fold_name(source.name)
+                if not key or key in scope.sources:
+                    key = f"#{len(scope.sources)}"
+                scope.sources[key] = source
         return scope
 
     def resolve(self, column: exp.Column) -> Resolution | None:
@@ -181,13 +191,15 @@ class Scopes:
         """The scope around a SELECT. A member of FROM and a CTE do not see their siblings, but what
         lies around the SELECT they belong to."""
         child: exp.Expression = select
-        is_member = False
+        is_member = is_condition = False
         while child.parent is not None:
             node = child.parent
-            if isinstance(node, exp.CTE) or (
+            if isinstance(node, exp.Join) and child.arg_key == "on":
+                is_condition = True  # and sees what it joins, in whatever parentheses
+            elif isinstance(node, exp.CTE) or (
                 isinstance(node, exp.From | exp.Join) and child.arg_key == "this"
             ):
-                is_member = True
+                is_member = not is_condition
             elif isinstance(node, exp.Select):
                 outer = self.scope_of(node)
                 return outer.parent if is_member else outer
@@ -231,23 +243,26 @@ class Scopes:
             if expression.is_star and not isinstance(expression, exp.Alias | exp.Count):
                 outputs += self.expand_star(expression, self.scope_of(select))
             else:
-                inner = expression.unalias()
-                name = expression.alias or (inner.name if isinstance(inner, exp.Column) else "")
-                outputs.append(Output(name, inner))
+                outputs.append(Output(_name_output(expression), expression.unalias()))
         return outputs
 
     def expand_star(self, star: exp.Expression, scope: Scope) -> list[Output]:
         """The columns that `*` or `t.*` stands for in a SELECT; each has its resolution."""
         table = star.args.get("table") if isinstance(star, exp.Column) else None
-        if table is None:
-            sources = list(scope.sources.values())
-        else:
-            sources = [s for name, s in scope.sources.items() if name == table.name.lower()]
-        return [
-            Output(found[0], found[1].expression, found[1])
-            for source in sources
-            for found in self._source_columns(source, scope)
-        ]
+        sources = scope.sources.values() if table is None else scope.find_sources(table.name)
+        outputs = []
+        seen: set[str] = set()
+        for source in sources:
+            columns = self._source_columns(source, scope)
+            names = {fold_name(name) for name, _ in columns}
+            merged = set() if table is not None else list_merged(source.node, names, seen)
+            seen |= names
+            outputs += [
+                Output(name, found.expression, found)
+                for name, found in columns
+                if fold_name(name) not in merged
+            ]
+        return outputs
 
     def _source_columns(self, source: Source, scope: Scope) -> list[tuple[str, Resolution]]:
         if source.table is not None:
@@ -287,13 +302,14 @@ class Scopes:
             return None
         own = scope = self.scope_of(column)
         qualifier = column.args.get("table")
-        name = column.name.lower()
+        name = fold_name(column.name)
         if qualifier is not None:
             while scope is not None:
-                source = scope.sources.get(qualifier.name.lower())
-                if source is not None:
-                    return self._look_in(source, name, scope)
-                scope = scope.parent
+                for source in scope.find_sources(qualifier.name):
+                    found = self._look_in(source, name, scope)
+                    if found is not None:
+                        return found
+                scope = self._find_visible_parent(scope, column)
             return None
         if own is not None and is_whole_order_term(column):  # here, and only here, AS comes first
             alias = self._find_alias(column)
@@ -311,19 +327,22 @@ class Scopes:
                 alias = None
             if alias is not None:
                 return self._resolve_alias(alias, scope)
-            scope = scope.parent
+            scope = self._find_visible_parent(scope, column)
         return None
+
+    def _find_visible_parent(self, scope: Scope, column: exp.Column) -> Scope | None:
+        """The scope around one, where a column in it may look into that."""
+        return scope.parent if sees_outer_names(column, scope.select) else None
 
     def _look_in_all(self, name: str, scope: Scope) -> Resolution | None:
         for source in scope.sources.values():
             found = self._look_in(source, name, scope, with_rowid=False)
             if found is not None:
                 return found
-        if name in _ROWID_NAMES:
-            for source in scope.sources.values():
-                found = self._look_in(source, name, scope)
-                if found is not None:
-                    return found
+        if name in ROWID_NAMES:
+            with_rowid = [s for s in scope.sources.values() if s.table is None or s.table.has_rowid]
+            if len(with_rowid) == 1:
+                return self._look_in(with_rowid[0], name, scope)
         return None
 
     def _look_in(
@@ -332,15 +351,17 @@ class Scopes:
         table = source.table
         if table is not None:
             column = table.find_column(name)
-            if column is None and with_rowid and name in _ROWID_NAMES and not table.is_view:
+            if column is None and with_rowid and name in ROWID_NAMES and table.has_rowid:
                 return Resolution(source, table, rowid_column(table), None, scope)
             return Resolution(source, table, column, None, scope) if column else None
         if source.query is None:
             # A table-valued function or an unknown table: it has the columns one asks it for.
             return Resolution(source, None, None, None, scope) if with_rowid else None
         for output_name, output in self._named_outputs(source):
-            if output_name.lower() == name:
+            if name and fold_name(output_name) == name:
                 return self._pass_on(source, output, scope)
+        if with_rowid and name in ROWID_NAMES:  # NULL
+            return Resolution(source, None, None, None, scope)
         return None
 
     def _find_alias(self, column: exp.Column) -> exp.Alias | None:
@@ -349,15 +370,15 @@ class Scopes:
         query = column.find_ancestor(*_QUERY_TYPES)
         if query is None or not sees_aliases(column, query):
             return None
-        name = column.name.lower()
+        name = fold_name(column.name)
         for select in selects_of(query):
             for expression in select.expressions:
                 if isinstance(expression, exp.Alias):
-                    if expression.alias.lower() == name:
+                    if fold_name(expression.alias) == name:
                         return expression
                 elif expression.is_star and not isinstance(expression, exp.Count):
                     outputs = self.expand_star(expression, self.scope_of(select))
-                    if any(output.name.lower() == name for output in outputs):
+                    if any(fold_name(output.name) == name for output in outputs):
                         return None  # SQLite has named these columns before it looks
         return None
 
@@ -369,6 +390,17 @@ class Scopes:
         return Resolution(None, found.table, found.column, alias.this, scope)
 
 
+def _name_output(expression: exp.Expression) -> str:
+    """The name of a result column; '' where SQLite makes one up.
+
+    Source: sqlite3ColumnsFromExprList in SQLite's select.c.
+    """
+    inner = expression
+    while isinstance(inner, exp.Paren | exp.Collate):
+        inner = inner.this
+    return expression.alias or (inner.name if isinstance(inner, exp.Column) else "")
+
+
 def rowid_column(table: Table) -> Column | None:
     """The column that is another name of the rowid: the lone INTEGER PRIMARY KEY, or None.
 
@@ -376,6 +408,6 @@ def rowid_column(table: Table) -> Column | None:
     historical slip, is not told apart.
     """
     keys = [column for column in table.columns if column.primary_key]
-    if len(keys) == 1 and keys[0].type.upper() == "INTEGER":
+    if len(keys) == 1 and keys[0].type.upper() == "INTEGER" and table.has_rowid:
         return keys[0]
     return None
