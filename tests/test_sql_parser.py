@@ -1,15 +1,18 @@
 """The parser that is set up once gives the trees of one that is set up for each query."""
 
+import sqlite3
+
 import pytest
 import sqlglot
-from sqlglot.errors import SqlglotError
+from sqlglot.errors import ParseError, SqlglotError
 
 from stages.sql.parser import parse_sql, tokenize_sql
+from stages.sql.query_rewrites import to_sql
 
 QUERIES = [
     "SELECT name, count(*) FROM ship AS T1 WHERE id IN (SELECT 1) GROUP BY 1 ORDER BY 2 LIMIT 3",
     'WITH c(a) AS (VALUES (1), (2)) SELECT a FROM c UNION SELECT "b" FROM [t] -- done',
-    "SELECT json_extract(a, '$.b[0]'), CAST(x AS REAL) FROM t;",
+    "SELECT json_extract(a, '$.b[0]'), CAST(x AS INTEGER), a - -1, (a) + b, NOT a GLOB 1 FROM t;",
     "SELECT 1; SELECT 2",
 ]
 BROKEN = ["", "SELECT FROM WHERE", "SELECT 'no end", "SELECT (1", "/* no end"]
@@ -29,6 +32,66 @@ def test_tree_does_not_depend_on_what_was_parsed_before(before, sql):
     describe(parse_sql, before)
     expected = describe(lambda text: sqlglot.parse_one(text, read="sqlite"), sql)
     assert describe(parse_sql, sql) == expected
+
+
+@pytest.mark.parametrize(
+    ("declared", "kept"),
+    [
+        ("varchar(3)", "TEXT"),
+        ("STRING", "NUMERIC"),
+        ("LONG", "NUMERIC"),
+        ("DECIMAL(5, 2)", "NUMERIC"),
+        ("date", "NUMERIC"),
+        ("unsigned big int", "INTEGER"),
+        ("DOUBLE PRECISION", "REAL"),
+        ('"my blob"', "BLOB"),
+    ],
+)
+def test_type_of_a_cast_is_its_affinity(declared, kept):
+    connection = sqlite3.connect(":memory:")
+    shown = "SELECT typeof(CAST('1.50' AS {})), CAST(7 AS {}) = '7'"
+    tree = parse_sql(f"SELECT CAST(CAST(a AS {declared}) AS {declared}) FROM t")
+    assert to_sql(tree) == f"SELECT CAST(CAST(a AS {kept}) AS {kept}) FROM t"
+    answers = [connection.execute(shown.format(t, t)).fetchall() for t in (declared, kept)]
+    assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize(
+    ("sql", "kept"),
+    [
+        ("SELECT like('a%', b) + 1 FROM t", "SELECT LIKE('a%', b) + 1 FROM t"),
+        ("SELECT -like(a, b, '!') FROM t", "SELECT -LIKE(a, b, '!') FROM t"),
+        ("SELECT NOT glob(a, like(b, c)) FROM t", "SELECT NOT GLOB(a, LIKE(b, c)) FROM t"),
+        ("SELECT mod(a, 2) FROM t", "SELECT MOD(a, 2) FROM t"),
+        ("SELECT a LIKE (b) FROM t", "SELECT a LIKE (b) FROM t"),
+        ("SELECT a % (b) FROM t", "SELECT a % (b) FROM t"),
+    ],
+)
+def test_call_stays_a_call(sql, kept):
+    assert to_sql(parse_sql(sql)) == kept
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("SELECT +a = '1' FROM t", "SELECT a = '1' FROM t"),
+        ("SELECT '1' = +(a) FROM t", "SELECT '1' = (a) FROM t"),
+        ("SELECT +CAST(a AS INT) = '1' FROM t", "SELECT CAST(a AS INT) = '1' FROM t"),
+        ("SELECT 0 = NOT a IS NULL FROM t", "SELECT 0 = a IS NOT NULL FROM t"),
+    ],
+)
+def test_what_the_tree_would_not_show_does_not_parse(left, right):
+    connection = sqlite3.connect(":memory:")
+    connection.executescript("CREATE TABLE t (a INT); INSERT INTO t VALUES (1)")
+    assert connection.execute(left).fetchall() != connection.execute(right).fetchall()
+    with pytest.raises(ParseError, match=r"Unary plus|NOT after"):
+        parse_sql(left)
+    assert parse_sql(right)
+
+
+@pytest.mark.parametrize("sql", ["SELECT +1, a + b, + 'x', +abs(a), count(*) + a, [x] + a FROM t"])
+def test_harmless_plus_parses(sql):
+    assert parse_sql(sql)
 
 
 @pytest.mark.parametrize("sql", QUERIES)

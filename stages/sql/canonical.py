@@ -17,6 +17,8 @@ from __future__ import annotations
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from stages.schema import fold_name
+from stages.sql.parser import sqlite_dialect
 from stages.sql.query_writer import QueryWriter
 from stages.sql.scopes import Scopes
 from stages.sql.template_writer import TemplateWriter, number_names
@@ -52,8 +54,12 @@ def sql_template(scopes: Scopes) -> str:
 
 def spell_plainly(tree: exp.Expression) -> str:
     """A query with its keywords, spaces and the case of its names made alike, and nothing else."""
+    tree = tree.copy()
+    for name in tree.find_all(exp.Identifier):
+        if not name.quoted:
+            name.set("this", fold_name(name.name))
     try:
-        return tree.sql("sqlite", normalize=True, comments=False)
+        return tree.sql(sqlite_dialect(), comments=False)
     except _NO_FORM:
         return " ".join(_name_node(node) for node in tree.dfs())
 

@@ -12,11 +12,10 @@ from typing import Any
 
 from sqlglot import exp
 
-from stages.schema import Schema, has_collation
+from stages.schema import Schema, affinity, has_collation
 from stages.sql.operators import (
     AGGREGATES,
     ARITHMETIC,
-    CAST_TYPES,
     COMPARISONS,
     CONNECTORS,
     CONSTANTS,
@@ -24,9 +23,11 @@ from stages.sql.operators import (
     LITERALS,
     MIRRORED,
     RIGHT_HAND_STARTS,
+    SIGNS,
     VALUE_OPERATORS,
     is_atom,
 )
+from stages.sql.parser import sqlite_dialect
 from stages.sql.scopes import Scopes
 
 
@@ -98,8 +99,10 @@ class ExpressionWriter:
         if not is_grouped or is_atom(node):
             return text
         kind = type(node)
-        is_tighter = (kind in VALUE_OPERATORS and parent in COMPARISONS) or (
-            kind in FACTORS and parent in (exp.Add, exp.Sub)
+        is_tighter = (
+            (kind in SIGNS and parent not in SIGNS)
+            or (kind in VALUE_OPERATORS and parent in COMPARISONS)
+            or (kind in FACTORS and parent in (exp.Add, exp.Sub))
         )
         return text if is_tighter else f"({text})"
 
@@ -125,10 +128,10 @@ class ExpressionWriter:
     def _write_not(self, node: exp.Expression) -> str:
         inner, _ = self.strip(node.this)
         kind = type(inner)
-        if kind is exp.Is and type(inner.expression) in (exp.Null, exp.Boolean):
+        if kind in (exp.Is, exp.NullSafeEQ) and type(inner.expression) in (exp.Null, exp.Boolean):
             left = self._write_operand(inner.this, kind)
             return f"{left} IS NOT {self.write(inner.expression)}"
-        if kind in (exp.In, exp.Between, exp.Like) and not inner.args.get("negate"):
+        if kind in (exp.In, exp.Between, exp.Like, exp.Glob) and not inner.args.get("negate"):
             return _WRITERS[kind](self, inner, " NOT")
         text = self.write(inner)
         return f"NOT ({text})" if kind in CONNECTORS else f"NOT {text}"
@@ -165,7 +168,7 @@ class ExpressionWriter:
         one's counts, and an operator may bind otherwise at the other place."""
         for side in (node.this, node.expression):
             side, is_grouped = self.strip(side)
-            if not (is_grouped or is_atom(side) or type(side) in ARITHMETIC):
+            if not (is_grouped or is_atom(side) or type(side) in (*ARITHMETIC, *SIGNS)):
                 return False
         if self._has_collations is None:
             self._has_collations = any(
@@ -174,7 +177,7 @@ class ExpressionWriter:
         return not self._has_collations
 
     def _write_unary(self, node: exp.Expression) -> str:
-        symbol = "-" if type(node) is exp.Neg else "~"
+        symbol = SIGNS[type(node)]
         text = self._write_operand(node.this, type(node))
         return f"{symbol} {text}" if text.startswith("-") else symbol + text
 
@@ -185,7 +188,7 @@ class ExpressionWriter:
             self._write_operand(node.expression, kind),
         )
         negation = " NOT" if node.args.get("negate") else negation
-        return f"{left}{negation} LIKE {right}"
+        return f"{left}{negation} {'GLOB' if kind is exp.Glob else 'LIKE'} {right}"
 
     def _write_between(self, node: exp.Expression, negation: str = "") -> str:
         if node.args.get("symmetric"):
@@ -202,9 +205,15 @@ class ExpressionWriter:
         if node.args.get("field") is not None or node.args.get("unnest") is not None:
             raise UnwritableError("IN with the name of a table")
         texts = [self.write(value) for value in node.expressions]
-        if all(isinstance(value, LITERALS) for value in node.expressions):
+        if all(self._is_literal(value) for value in node.expressions):
             texts.sort()
         return f"{left}{negation} IN ({', '.join(texts)})"
+
+    def _is_literal(self, node: exp.Expression) -> bool:
+        node = node.unnest()
+        if isinstance(node, exp.Column):
+            return self.scopes.is_string(node)
+        return isinstance(node.this if isinstance(node, exp.Neg) else node, LITERALS)
 
     def _write_aggregate(self, node: exp.Expression) -> str:
         if node.expressions:
@@ -227,10 +236,8 @@ class ExpressionWriter:
         return " ".join([*words, "END"])
 
     def _write_cast(self, node: exp.Expression) -> str:
-        kind = CAST_TYPES.get(node.args["to"].this.name)
-        if kind is None:
-            raise UnwritableError(f"CAST to {node.args['to'].this.name}")
-        return f"CAST({self.write(node.this)} AS {kind})"
+        kind = node.to.sql(sqlite_dialect())
+        return f"CAST({self.write(node.this)} AS {affinity(kind)})"
 
     def _write_tuple(self, node: exp.Expression) -> str:
         return f"({self.write_all(node.expressions)})"
@@ -264,6 +271,13 @@ class ExpressionWriter:
                 self._write_operand(original, type(parent)) if is_operand else self.write(original)
             )
             twin.replace(exp.Var(this=text))
+        for part in copy.find_all(exp.Literal, exp.WindowSpec):
+            if isinstance(part, exp.WindowSpec):
+                words = [name for name, value in part.args.items() if isinstance(value, str)]
+                for name in words:
+                    part.set(name, part.args[name].upper())
+            elif not part.is_string:
+                part.set("this", part.this.lower())
         return copy.sql("sqlite", comments=False)
 
 
@@ -274,9 +288,9 @@ _WRITERS: dict[type, _Writer] = {
     **dict.fromkeys(COMPARISONS, ExpressionWriter._write_comparison),
     **dict.fromkeys(AGGREGATES, ExpressionWriter._write_aggregate),
     exp.Not: ExpressionWriter._write_not,
-    exp.Neg: ExpressionWriter._write_unary,
-    exp.BitwiseNot: ExpressionWriter._write_unary,
+    **dict.fromkeys(SIGNS, ExpressionWriter._write_unary),
     exp.Like: ExpressionWriter._write_like,
+    exp.Glob: ExpressionWriter._write_like,
     exp.Between: ExpressionWriter._write_between,
     exp.In: ExpressionWriter._write_in,
     exp.Case: ExpressionWriter._write_case,

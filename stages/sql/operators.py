@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 ARITHMETIC = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%"}
+SIGNS = {exp.Neg: "-", exp.BitwiseNot: "~"}  # which bind tighter than all else
 VALUE_OPERATORS = {
     **ARITHMETIC,
     exp.DPipe: "||",
@@ -40,19 +41,11 @@ AGGREGATES = {
     exp.Min: "MIN",
     exp.Max: "MAX",
 }
-LITERALS = (exp.Literal, exp.Null, exp.Boolean)
+LITERALS = (exp.Literal, exp.Null, exp.Boolean, exp.HexString)
 RIGHT_HAND_STARTS = frozenset("'0123456789.-(")  # literals and subqueries
 CONSTANTS = (*LITERALS, exp.Star)
 ATOMS = (*LITERALS, exp.Column, exp.Subquery, exp.Tuple, exp.Window, exp.Filter)
 FACTORS = (exp.Mul, exp.Div, exp.Mod)
-# What a CAST makes of a value depends on the affinity alone (SQLite manual, "CAST expressions").
-CAST_TYPES = {
-    **dict.fromkeys(("INT", "BIGINT", "SMALLINT", "TINYINT", "MEDIUMINT", "UBIGINT"), "INTEGER"),
-    **dict.fromkeys(("FLOAT", "DOUBLE"), "REAL"),
-    **dict.fromkeys(("TEXT", "VARCHAR", "CHAR", "NCHAR", "NVARCHAR"), "TEXT"),
-    **dict.fromkeys(("DECIMAL", "DATE", "DATETIME", "TIMESTAMP", "BOOLEAN"), "NUMERIC"),
-    "VARBINARY": "BLOB",
-}
 
 
 def is_atom(node: exp.Expression) -> bool:
@@ -69,6 +62,17 @@ def is_star(expression: exp.Expression) -> bool:
     )
 
 
-def is_whole_number(node: exp.Expression) -> bool:
-    """Whether a node is a literal like 3."""
-    return isinstance(node, exp.Literal) and node.is_int
+def read_integer(node: exp.Expression) -> int | None:
+    """What a term of ORDER BY or GROUP BY is worth as the place of a column, or None.
+
+    `2` -> 2, `-(1)` -> -1, `0x10` -> 16, `2.0` -> None, `1 + 1` -> None
+
+    Source: sqlite3ExprIsInteger in SQLite's expr.c.
+    """
+    sign = 1
+    while isinstance(node, exp.Paren | exp.Neg):
+        sign = -sign if isinstance(node, exp.Neg) else sign
+        node = node.this
+    if not isinstance(node, exp.Literal) or not node.is_int or int(node.this) >= 2**31:
+        return None
+    return sign * int(node.this)

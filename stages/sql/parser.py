@@ -1,4 +1,7 @@
-"""Parser of gold SQL: sqlglot's for SQLite's dialect, set up once a process, not once a query."""
+"""Parser of gold SQL: sqlglot's for SQLite's dialect, set up once a process, not once a query.
+
+Where sqlglot's tree would lose what SQLite computes, the tree here keeps it: see `parse_sql`.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +11,62 @@ from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ParseError
 from sqlglot.parser import Parser
-from sqlglot.tokens import Token, Tokenizer
+from sqlglot.tokens import Token, Tokenizer, TokenType
+
+from stages.schema import affinity
+
+_CALLED = {"LIKE", "GLOB", "MOD"}  # functions of which sqlglot makes operators
+_CALL_TYPES = (exp.Like, exp.Glob, exp.Mod, exp.Escape)
+_NUMERIC = "NUMERIC\x01"  # a type that sqlglot does not know, and leaves as it is
+_OPERATORS = {
+    *(TokenType.EQ, TokenType.NEQ, TokenType.LT, TokenType.LTE, TokenType.GT, TokenType.GTE),
+    *(TokenType.PLUS, TokenType.DASH, TokenType.STAR, TokenType.SLASH, TokenType.MOD),
+    *(TokenType.DPIPE, TokenType.AMP, TokenType.PIPE, TokenType.TILDE, TokenType.LIKE),
+    *(TokenType.GLOB, TokenType.BETWEEN),
+}
+_BEFORE_OPERAND = {
+    *(TokenType.SELECT, TokenType.DISTINCT, TokenType.ALL, TokenType.WHERE, TokenType.HAVING),
+    *(TokenType.ON, TokenType.AND, TokenType.OR, TokenType.NOT, TokenType.IS, TokenType.FROM),
+    *(TokenType.IN, TokenType.CASE, TokenType.WHEN, TokenType.THEN, TokenType.ELSE),
+    *(TokenType.ORDER_BY, TokenType.GROUP_BY, TokenType.PARTITION_BY),
+    *(TokenType.L_PAREN, TokenType.COMMA, *_OPERATORS),
+}
+_WITHOUT_AFFINITY = {
+    *(TokenType.NUMBER, TokenType.STRING, TokenType.NULL, TokenType.PLUS, TokenType.DASH),
+    TokenType.TILDE,
+}
 
 
 def parse_sql(sql: str) -> exp.Expression:
-    """The tree of `sqlglot.parse_one(sql, read="sqlite")`, in less time.
+    """The tree of `sqlglot.parse_one(sql, read="sqlite")`, in less time and with more care.
 
     >>> parse_sql("SELECT name FROM ship").sql()
     'SELECT name FROM ship'
 
+    The type of a CAST is one of the five affinities, which is all that SQLite makes of it, where
+    sqlglot takes STRING for TEXT and NUMERIC for REAL; and like(a, b) is a function, where sqlglot
+    takes it for `b LIKE a`, whatever stands around it.
+
     Raises:
-        sqlglot.errors.SqlglotError: where the text does not parse.
+        sqlglot.errors.SqlglotError: where the text does not parse, or the tree would not show
+            what it says: +a, which has neither the affinity nor the collation of a; and NOT after
+            an operator (1 = NOT a IS NULL), whose tree is that of `1 = a IS NOT NULL`.
     """
     tokenizer, parser = _set_up()
-    statements = parser.parse(tokenizer.tokenize(sql), sql)
+    tokens, has_numeric, has_calls = _prepare(tokenizer.tokenize(sql))
+    statements = parser.parse(tokens, sql)
     if not statements or statements[0] is None:
         raise ParseError(f"No expression was parsed from '{sql}'")
-    return exp.Block(expressions=statements) if len(statements) > 1 else statements[0]
+    tree = exp.Block(expressions=statements) if len(statements) > 1 else statements[0]
+    if has_numeric:
+        for kind in tree.find_all(exp.DataType):
+            if kind.args.get("kind") == _NUMERIC:
+                kind.set("kind", "NUMERIC")
+    if has_calls:
+        for node in list(tree.find_all(*_CALL_TYPES)):
+            if "start" in node.meta:  # sqlglot notes where the name of a function stands
+                node.replace(_restore_call(node))
+    return tree
 
 
 def tokenize_sql(sql: str) -> list[Token]:
@@ -46,3 +88,68 @@ def sqlite_dialect() -> Dialect:
 def _set_up() -> tuple[Tokenizer, Parser]:
     dialect = sqlite_dialect()
     return dialect.tokenizer(), dialect.parser()
+
+
+def _prepare(tokens: list[Token]) -> tuple[list[Token], bool, bool]:
+    """The tokens with one for each type of a CAST; whether there are types that sqlglot is not to
+    read, and calls that it would take for operators."""
+    has_numeric = has_calls = False
+    place = 0
+    while place < len(tokens) - 1:
+        token, after = tokens[place], tokens[place + 1]
+        if token.token_type == TokenType.PLUS:
+            if _is_lost(tokens, place):
+                where = f"Line {token.line}, Col: {token.col}"
+                raise ParseError(f"Unary plus before {after.text}. {where}")
+        elif after.token_type == TokenType.L_PAREN:
+            name = token.text.upper()
+            has_calls |= name in _CALLED
+            if name == "CAST" and token.token_type == TokenType.VAR:
+                has_numeric |= _replace_type(tokens, place + 1)
+        elif after.token_type == TokenType.NOT and token.token_type in _OPERATORS:
+            raise ParseError(f"NOT after {token.text}. Line {token.line}, Col: {token.col}")
+        place += 1
+    return tokens, has_numeric, has_calls
+
+
+def _replace_type(tokens: list[Token], opening: int) -> bool:
+    """Put one token in place of those of the type in a CAST whose parenthesis opens here; whether
+    it is one that sqlglot is not to read."""
+    depth, start = 0, None
+    for place in range(opening, len(tokens)):
+        kind = tokens[place].token_type
+        depth += (kind == TokenType.L_PAREN) - (kind == TokenType.R_PAREN)
+        if depth == 0:
+            break
+        if depth == 1 and kind == TokenType.ALIAS:
+            start = place + 1
+    if start is None or depth or start == place:
+        return False  # the parser will say what is wrong
+    words = tokens[start:place]
+    name = affinity(" ".join(token.text for token in words))
+    words[0].token_type, words[0].text = TokenType.VAR, _NUMERIC if name == "NUMERIC" else name
+    tokens[start:place] = words[:1]
+    return name == "NUMERIC"
+
+
+def _is_lost(tokens: list[Token], place: int) -> bool:
+    """Whether a plus is a unary one, which sqlglot drops, and might change what stands after it."""
+    if place and tokens[place - 1].token_type not in _BEFORE_OPERAND:
+        return False
+    kinds = [token.token_type for token in tokens[place + 1 : place + 3]]
+    if kinds[0] in _WITHOUT_AFFINITY:
+        return False
+    is_call = kinds[0] != TokenType.L_PAREN and kinds[1:] == [TokenType.L_PAREN]
+    return not is_call or tokens[place + 1].text.upper() == "CAST"
+
+
+def _restore_call(node: exp.Expression) -> exp.Anonymous:
+    """The call that sqlglot made an operator of."""
+    if isinstance(node, exp.Mod):
+        name, operands = "MOD", [node.this, node.expression]
+    else:
+        inner = node.this if isinstance(node, exp.Escape) else node
+        name = "GLOB" if isinstance(inner, exp.Glob) else "LIKE"
+        operands = [inner.expression, inner.this]
+        operands += [node.expression] if inner is not node else []
+    return exp.Anonymous(this=name, expressions=operands)

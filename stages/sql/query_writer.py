@@ -6,6 +6,8 @@ tables; between two of one name, what each does in the query. A common table exp
 
 from __future__ import annotations
 
+import re
+
 from sqlglot import exp
 
 from stages.schema import Schema, fold_name
@@ -13,7 +15,7 @@ from stages.sql.expression_writer import UnwritableError
 from stages.sql.from_clause import check_args, is_inner, join_conditions, walk_from
 from stages.sql.name_writer import Member, NameWriter
 from stages.sql.names import write_name
-from stages.sql.operators import is_star, is_whole_number
+from stages.sql.operators import is_star, read_integer
 from stages.sql.scopes import Scope, Scopes, Source, selects_of
 
 _SELECT_ARGS = frozenset(
@@ -34,6 +36,7 @@ _SELECT_ARGS = frozenset(
 _ARM_ARGS = frozenset(("this", "expression", "distinct"))
 _COMPOUND_ARGS = _ARM_ARGS | {"with_", "order", "limit", "offset"}
 _TABLE_ARGS = frozenset(("this", "alias", "db", "joins"))
+_READ_AS_PLACE = re.compile(r"[-(]*\d+\)*(?: COLLATE \w+)*")
 _ROW_AGGREGATES = (exp.GroupConcat, exp.JSONArrayAgg, exp.JSONObjectAgg)
 
 
@@ -67,7 +70,7 @@ class QueryWriter(NameWriter):
         blind to which is which among the others."""
         taken = self._taken
         self._names |= names
-        self._taken |= {name.lower() for name in names.values()}
+        self._taken |= {fold_name(name) for name in names.values()}
         self._is_comparing = True
         text = self.write_head(select) + self._write_rest(
             select, join_conditions([member.join for member in members])
@@ -141,10 +144,7 @@ class QueryWriter(NameWriter):
         order = query.args.get("order")
         terms = [term.this.unnest() for term in order.expressions] if order is not None else []
         selects = selects_of(query) if terms else []
-        return [
-            term.name if is_whole_number(term) else str(_find_place(term, selects))
-            for term in terms
-        ]
+        return [str(read_integer(term) or _find_place(term, selects)) for term in terms]
 
     def _write_select(self, select: exp.Select, *, is_derived: bool = False) -> str:
         check_args(select, _SELECT_ARGS)
@@ -252,6 +252,8 @@ class QueryWriter(NameWriter):
         text = " " + " ".join(words)
         if join.args.get("on") is not None:
             text += f" ON {self.write_connected(exp.And, [join.args['on']])}"
+        elif not is_merging:
+            text += " ON TRUE"
         if using:
             text += f" USING ({', '.join(write_name(fold_name(name.name)) for name in using)})"
         return text
@@ -289,18 +291,47 @@ class QueryWriter(NameWriter):
 
     def _write_term(self, node: exp.Expression, select: exp.Select) -> str:
         """A term of GROUP BY or ORDER BY; a number is the place of a column."""
-        inner, is_named = self.strip(node)
-        if not is_whole_number(inner):
-            return self.write(inner)
-        if not is_named or isinstance(node, exp.Paren):
-            shown = select.expressions
-            place = int(inner.name)
+        shown = select.expressions
+        target, _ = self.strip(node)
+        place = read_integer(node)
+        if place is not None:
             if any(is_star(expression) for expression in shown) or not 0 < place <= len(shown):
-                return inner.name
-            inner = shown[place - 1].unalias()
-            if not is_whole_number(inner):
-                return self.write(inner)
-        return "NULL"  # a constant, which sorts nothing; its digits would be read as a place
+                return self.write(node)
+            target = shown[place - 1].unalias()
+        if self._reads_outer(target, self.scopes.scope_of(select)):
+            return str(place or _find_shown(target, shown))
+        text = self.write(target)
+        if _READ_AS_PLACE.fullmatch(text) and (place is not None or node.find(exp.Column)):
+            return "NULL"  # a constant, which sorts nothing; its digits would be read as a place
+        return text
+
+    def _reads_outer(self, node: exp.Expression, scope: Scope) -> bool:
+        """Whether an expression names what a query around its own has, which ORDER BY and GROUP BY
+        may show by its place only."""
+        around = scope.parent
+        outer = []
+        while around is not None:
+            outer.append(around)
+            around = around.parent
+        for column in node.find_all(exp.Column) if outer else ():
+            found = self.scopes.resolve(column)
+            if found is None:
+                continue
+            if found.scope in outer:
+                return True
+            if found.is_alias and self._reads_outer(found.expression, scope):
+                return True
+        return False
+
+
+def _find_shown(node: exp.Expression, shown: list[exp.Expression]) -> int:
+    """The place of the result column that is this very node."""
+    for place, expression in enumerate(shown, start=1):
+        if is_star(expression):
+            break
+        if expression.unalias() is node or expression.unalias().unnest() is node:
+            return place
+    raise UnwritableError("ORDER BY or GROUP BY of what only a query around can name")
 
 
 def _find_place(node: exp.Expression, selects: list[exp.Select]) -> int:
@@ -309,17 +340,17 @@ def _find_place(node: exp.Expression, selects: list[exp.Select]) -> int:
     Source: resolveCompoundOrderBy in SQLite's resolve.c: for each SELECT from the left, the name
     given by AS comes first, and then the same expression.
     """
-    name = node.name.lower() if isinstance(node, exp.Column) else ""
+    name = fold_name(node.name) if isinstance(node, exp.Column) else ""
     for select in selects:
         shown = select.expressions
         if any(is_star(expression) for expression in shown):
             break
         for place, expression in enumerate(shown, start=1):
-            if isinstance(expression, exp.Alias) and expression.alias.lower() == name:
+            if isinstance(expression, exp.Alias) and fold_name(expression.alias) == name:
                 return place
         for place, expression in enumerate(shown, start=1):
             inner = expression.unalias()
-            is_name = isinstance(inner, exp.Column) and inner.name.lower() == name
+            is_name = isinstance(inner, exp.Column) and fold_name(inner.name) == name
             if is_name or inner == node:
                 return place
     raise UnwritableError("ORDER BY of a compound select by what it does not show")

@@ -22,7 +22,7 @@ _MARK = "\x01"
 _NUMBER = r"(?<![\w.])-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?(?!\w)"
 _ABSTRACTED = re.compile(
     rf"{_MARK}(?P<place>\d*)(?P<kind>[tc])(?P<own>[^{_MARK}]*){_MARK}"
-    rf"|x?'(?:[^']|'')*'|{_NUMBER}",
+    rf"|(?P<quoted>\"(?:[^\"]|\"\")*\")|x?'(?:[^']|'')*'|{_NUMBER}",
     re.IGNORECASE,
 )
 _LIST = re.compile(r"IN \(\?(?:, \?)+\)")
@@ -85,7 +85,7 @@ class TemplateWriter(QueryWriter):
         by what they do in the query."""
         seen: dict[int, str] = {}
         for clause in [*select.expressions, select.args.get("group"), select.args.get("order")]:
-            for column in clause.find_all(exp.Column) if clause is not None else ():
+            for column in clause.find_all(exp.Column, bfs=False) if clause is not None else ():
                 found = self.scopes.resolve(column)
                 if found is not None:
                     seen.setdefault(id(found.source), f"s{len(seen):03}")
@@ -115,7 +115,7 @@ def number_names(text: str) -> str:
 
     def rename(found: re.Match[str]) -> str:
         if found["kind"] is None:
-            return "?"
+            return found["quoted"] or "?"
         kind, own = found["kind"], found["own"]
         if (kind, own) not in numbers:
             counts[kind] += 1
