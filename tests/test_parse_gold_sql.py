@@ -190,6 +190,8 @@ def test_sql_that_does_not_parse_is_an_error():
         "DELETE FROM ship",
         "SELECT 1; SELECT 2",
         "SELECT 1 IN (1) COLLATE nocase",
+        'SELECT char("")',
+        "SELECT 1 WHERE 0 = +id",
         "SELECT " + "NOT " * 5000 + "1",
     ],
 )

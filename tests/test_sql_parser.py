@@ -89,6 +89,12 @@ def test_what_the_tree_would_not_show_does_not_parse(left, right):
     assert parse_sql(right)
 
 
+@pytest.mark.parametrize("sql", ["SELECT a -> FROM t", "SELECT ->>", 'SELECT char("")'])
+def test_failure_inside_the_parser_is_an_error_of_the_text(sql):
+    with pytest.raises(ParseError, match="parser fails"):
+        parse_sql(sql)
+
+
 @pytest.mark.parametrize("sql", ["SELECT +1, a + b, + 'x', +abs(a), count(*) + a, [x] + a FROM t"])
 def test_harmless_plus_parses(sql):
     assert parse_sql(sql)

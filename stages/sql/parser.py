@@ -54,7 +54,10 @@ def parse_sql(sql: str) -> exp.Expression:
     """
     tokenizer, parser = _set_up()
     tokens, has_numeric, has_calls = _prepare(tokenizer.tokenize(sql))
-    statements = parser.parse(tokens, sql)
+    try:
+        statements = parser.parse(tokens, sql)
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        raise ParseError(f"The parser fails: {error}") from error
     if not statements or statements[0] is None:
         raise ParseError(f"No expression was parsed from '{sql}'")
     tree = exp.Block(expressions=statements) if len(statements) > 1 else statements[0]
