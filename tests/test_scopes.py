@@ -18,6 +18,7 @@ CREATE TABLE ship (hull TEXT PRIMARY KEY, name TEXT, harbour_id INT, "gross weig
 CREATE TABLE log (day TEXT, note TEXT);
 CREATE VIEW deep AS SELECT id, name AS title FROM harbour WHERE depth > 10;
 CREATE TABLE crew (id INTEGER PRIMARY KEY, name TEXT) WITHOUT ROWID;
+CREATE TABLE odd (OID TEXT);
 CREATE TABLE "ÉTÉ" ("É" TEXT, "é" TEXT);
 CREATE TABLE "été" (a TEXT);
 INSERT INTO harbour VALUES (1, 'Alda', 'NL', 12.5), (2, 'Bree', 'BE', 8.0);
@@ -79,6 +80,8 @@ CASES = [
     # two members of FROM with one name
     ("SELECT x.note FROM ship AS x JOIN log AS x", "note", ["log.note"]),
     ("SELECT note FROM ship AS x JOIN log AS x", "note", ["log.note"]),
+    ("SELECT x.oid FROM odd AS x JOIN crew AS x", "oid", ["odd.OID"]),
+    ("SELECT x.oid FROM harbour AS x JOIN odd AS x", "oid", ["odd.OID"]),
     # aliases that shadow columns: ORDER BY alone looks at AS first, and only for a whole term
     ("SELECT hull AS name FROM ship ORDER BY name", "name", ["alias ship.hull"]),
     (

@@ -305,10 +305,14 @@ class Scopes:
         name = fold_name(column.name)
         if qualifier is not None:
             while scope is not None:
-                for source in scope.find_sources(qualifier.name):
-                    found = self._look_in(source, name, scope)
-                    if found is not None:
-                        return found
+                sources = scope.find_sources(qualifier.name)
+                found = self._look_in_all(name, scope, sources)
+                if found is not None:
+                    return found
+                for source in sources:
+                    if source.table is None and source.query is None:
+                        # A table-valued function has the columns one asks it for.
+                        return Resolution(source, None, None, None, scope)
                 scope = self._find_visible_parent(scope, column)
             return None
         if own is not None and is_whole_order_term(column):  # here, and only here, AS comes first
@@ -316,7 +320,7 @@ class Scopes:
             if alias is not None:
                 return self._resolve_alias(alias, own)
         while scope is not None:
-            found = self._look_in_all(name, scope)
+            found = self._look_in_all(name, scope, list(scope.sources.values()))
             if found is not None:
                 return found
             if scope is own:
@@ -334,34 +338,27 @@ class Scopes:
         """The scope around one, where a column in it may look into that."""
         return scope.parent if sees_outer_names(column, scope.select) else None
 
-    def _look_in_all(self, name: str, scope: Scope) -> Resolution | None:
-        for source in scope.sources.values():
-            found = self._look_in(source, name, scope, with_rowid=False)
+    def _look_in_all(self, name: str, scope: Scope, sources: list[Source]) -> Resolution | None:
+        for source in sources:
+            found = self._look_in(source, name, scope)
             if found is not None:
                 return found
-        if name in ROWID_NAMES:
-            with_rowid = [s for s in scope.sources.values() if s.table is None or s.table.has_rowid]
-            if len(with_rowid) == 1:
-                return self._look_in(with_rowid[0], name, scope)
-        return None
+        if name not in ROWID_NAMES:
+            return None
+        with_rowid = [s for s in sources if s.table is None or s.table.has_rowid]
+        if len(with_rowid) != 1:
+            return None
+        source, table = with_rowid[0], with_rowid[0].table
+        return Resolution(source, table, rowid_column(table) if table else None, None, scope)
 
-    def _look_in(
-        self, source: Source, name: str, scope: Scope, *, with_rowid: bool = True
-    ) -> Resolution | None:
-        table = source.table
-        if table is not None:
-            column = table.find_column(name)
-            if column is None and with_rowid and name in ROWID_NAMES and table.has_rowid:
-                return Resolution(source, table, rowid_column(table), None, scope)
-            return Resolution(source, table, column, None, scope) if column else None
-        if source.query is None:
-            # A table-valued function or an unknown table: it has the columns one asks it for.
-            return Resolution(source, None, None, None, scope) if with_rowid else None
-        for output_name, output in self._named_outputs(source):
+    def _look_in(self, source: Source, name: str, scope: Scope) -> Resolution | None:
+        """What a name means as a column of one member of FROM, the rowid aside."""
+        if source.table is not None:
+            column = source.table.find_column(name)
+            return Resolution(source, source.table, column, None, scope) if column else None
+        for output_name, output in self._named_outputs(source) if source.query is not None else ():
             if name and fold_name(output_name) == name:
                 return self._pass_on(source, output, scope)
-        if with_rowid and name in ROWID_NAMES:  # NULL
-            return Resolution(source, None, None, None, scope)
         return None
 
     def _find_alias(self, column: exp.Column) -> exp.Alias | None:
