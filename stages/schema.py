@@ -92,6 +92,7 @@ def affinity(declared_type: str) -> str:
     return "NUMERIC"
 
 
+@lru_cache(maxsize=65_536)
 def fold_name(name: str) -> str:
     """A name in lower case as SQLite folds it: ASCII letters only.
 
