@@ -63,6 +63,8 @@ def test_type_of_a_cast_is_its_affinity(declared, kept):
         ("SELECT -like(a, b, '!') FROM t", "SELECT -LIKE(a, b, '!') FROM t"),
         ("SELECT NOT glob(a, like(b, c)) FROM t", "SELECT NOT GLOB(a, LIKE(b, c)) FROM t"),
         ("SELECT mod(a, 2) FROM t", "SELECT MOD(a, 2) FROM t"),
+        ('SELECT log10(a), "log2"(a) FROM t', "SELECT LOG10(a), LOG2(a) FROM t"),
+        ("SELECT log10(log(a)), log(10, a) FROM t", "SELECT LOG10(LOG(a)), LOG(10, a) FROM t"),
         ("SELECT a LIKE (b) FROM t", "SELECT a LIKE (b) FROM t"),
         ("SELECT a % (b) FROM t", "SELECT a % (b) FROM t"),
     ],

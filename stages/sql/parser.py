@@ -15,8 +15,9 @@ from sqlglot.tokens import Token, Tokenizer, TokenType
 
 from stages.schema import affinity
 
-_CALLED = {"LIKE", "GLOB", "MOD"}  # functions of which sqlglot makes operators
-_CALL_TYPES = (exp.Like, exp.Glob, exp.Mod, exp.Escape)
+# Functions of which sqlglot makes operators, or log(2, x), which takes a BLOB otherwise.
+_CALLED = {"LIKE", "GLOB", "MOD", "LOG2", "LOG10"}
+_CALL_TYPES = (exp.Like, exp.Glob, exp.Mod, exp.Escape, exp.Log)
 _NUMERIC = "NUMERIC\x01"  # a type that sqlglot does not know, and leaves as it is
 _OPERATORS = {
     *(TokenType.EQ, TokenType.NEQ, TokenType.LT, TokenType.LTE, TokenType.GT, TokenType.GTE),
@@ -68,7 +69,8 @@ def parse_sql(sql: str) -> exp.Expression:
     if has_calls:
         for node in list(tree.find_all(*_CALL_TYPES)):
             if "start" in node.meta:  # sqlglot notes where the name of a function stands
-                node.replace(_restore_call(node))
+                call = _restore_call(node, sql[node.meta["start"] : node.meta["end"] + 1])
+                node.replace(call)
     return tree
 
 
@@ -146,9 +148,13 @@ def _is_lost(tokens: list[Token], place: int) -> bool:
     return not is_call or tokens[place + 1].text.upper() == "CAST"
 
 
-def _restore_call(node: exp.Expression) -> exp.Anonymous:
-    """The call that sqlglot made an operator of."""
-    if isinstance(node, exp.Mod):
+def _restore_call(node: exp.Expression, spelled: str) -> exp.Expression:
+    """The call that sqlglot made something else of, where it did."""
+    if isinstance(node, exp.Log):
+        name, operands = spelled.strip('"`[]').upper(), [node.expression]
+        if name not in _CALLED:
+            return node
+    elif isinstance(node, exp.Mod):
         name, operands = "MOD", [node.this, node.expression]
     else:
         inner = node.this if isinstance(node, exp.Escape) else node
