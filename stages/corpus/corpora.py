@@ -143,7 +143,10 @@ def _parse_entry(name: str, entry: dict[str, Any], entries: Mapping[str, Any]) -
         raise ValueError(f"unknown key {unknown[0]!r}, expected some of: {known}")
     db_list = entry["db_list"]
     if db_list != ALL:
+        if not isinstance(db_list, list):
+            raise ValueError(f"db_list is {db_list!r}, expected a list of databases, or {ALL}")
         db_list = tuple(check_db_ids(db_list))
+    _parse_text(entry, "license")
     layout = _parse_layout(entry)
     questions = _parse_questions(entry)
     corrections, prefix = _parse_corrections(entry), _parse_prefix(entry)
@@ -189,10 +192,24 @@ def _parse_prefix(entry: dict[str, Any]) -> str:
     return prefix
 
 
+def _parse_text(entry: dict[str, Any], key: str) -> str | None:
+    text = entry.get(key)
+    if text is not None and not (isinstance(text, str) and text):
+        raise ValueError(f"{key} is {text!r}, expected a text, or null")
+    return text
+
+
+def _parse_root(entry: dict[str, Any]) -> Path:
+    root = _parse_text(entry, "root")
+    if root is None:
+        raise ValueError("root is missing: expected the directory that the files are below")
+    return Path(root)
+
+
 def _parse_questions(entry: dict[str, Any]) -> DirectoryQuestions | HubQuestions:
     questions, origin = entry["questions"], entry["origin"]
     if origin == DIRECTORY:
-        return DirectoryQuestions(Path(entry["root"]), _parse_files(questions))
+        return DirectoryQuestions(_parse_root(entry), _parse_files(questions))
     if origin != HUB:
         raise ValueError(f"origin is {origin!r}, expected {DIRECTORY!r} or {HUB!r}")
     files = _parse_files(questions["files"])
@@ -210,7 +227,7 @@ def _parse_databases(entry: dict[str, Any], layout: Layout) -> DirectoryDatabase
         for folder in map(PurePosixPath, folders):
             if folder.is_absolute() or ".." in folder.parts:
                 raise ValueError(f"databases has {str(folder)!r}, expected a folder below root")
-        return DirectoryDatabases(Path(entry["root"]), tuple(folders))
+        return DirectoryDatabases(_parse_root(entry), tuple(folders))
     kind = entry["databases"]["kind"]
     if kind not in (ARCHIVE, FILES):
         raise ValueError(f"databases.kind is {kind!r}, expected {ARCHIVE!r} or {FILES!r}")
@@ -235,9 +252,13 @@ def _parse_corrections(entry: dict[str, Any]) -> str | None:
     return name
 
 
-def _parse_files(files: dict[str, list[str]]) -> dict[str, tuple[str, ...]]:
-    if set(files) != set(SOURCE_SPLITS):
-        raise ValueError(f"questions are given for {sorted(files)}, expected {SOURCE_SPLITS}")
+def _parse_files(files: Any) -> dict[str, tuple[str, ...]]:
+    if not isinstance(files, dict) or set(files) != set(SOURCE_SPLITS):
+        found = sorted(files) if isinstance(files, dict) else files
+        raise ValueError(f"questions are given for {found}, expected {' and '.join(SOURCE_SPLITS)}")
+    for split, names in files.items():
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise ValueError(f"questions.{split} is {names!r}, expected a list of files, or []")
     return {split: tuple(files[split]) for split in SOURCE_SPLITS}
 
 
