@@ -5,6 +5,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -68,7 +69,7 @@ class Project:
 
     def __init__(self, folder):
         self.folder = folder
-        self.limits = {"max_steps": 1_000_000}
+        self.limits = asdict(Limits(max_steps=1_000_000))
         self.databases = {}
         self.questions = {}
 
@@ -284,7 +285,7 @@ def test_database_missing_in_the_manifest_stops_the_run(project):
 
 @pytest.mark.parametrize("limits", [{"max_steps": 0}, {"max_rows": 1.5}, {"max_seconds": "1"}])
 def test_limit_that_is_no_whole_number_stops_the_run(project, limits):
-    project.add("a", ["SELECT 1"]).limits = limits
+    project.add("a", ["SELECT 1"]).limits |= limits
     project.write()
     with pytest.raises(ValueError, match="expected a whole number from 1"):
         stage.main()

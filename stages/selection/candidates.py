@@ -88,7 +88,8 @@ class Candidates:
             return []
         if type(most) is not int or most < 1:
             raise ValueError(
-                f"max_per_canonical_sql: expected a whole number from 1, found {most!r}"
+                "select_questions.max_per_canonical_sql: expected a whole number from 1,"
+                f" found {most!r}"
             )
         rows = self._connection.execute(
             "DELETE FROM candidate WHERE number IN (SELECT number FROM (SELECT number,"

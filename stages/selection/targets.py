@@ -28,6 +28,7 @@ TARGET_NAMES = (
     "max_per_database",
     "max_answer_type_share",
 )
+_WHERE = "select_questions.targets"
 _STEPS_OF_TOLERANCE = 200  # half a point each
 _PLENTY = 4
 
@@ -58,7 +59,8 @@ class Targets:
         if levels is not None:
             if not isinstance(levels, Mapping) or set(levels) != set(DIFFICULTIES):
                 raise ValueError(
-                    f"difficulty_shares: expected {', '.join(DIFFICULTIES)}, found {levels!r}"
+                    f"{_WHERE}.difficulty_shares: expected {', '.join(DIFFICULTIES)},"
+                    f" found {levels!r}"
                 )
             _check_shares("difficulty_shares", levels)
         corpora = self.corpus_shares
@@ -66,7 +68,7 @@ class Targets:
             is_mapping = isinstance(corpora, Mapping) and corpora
             if not is_mapping or not all(isinstance(name, str) and name for name in corpora):
                 raise ValueError(
-                    "corpus_shares: expected a share for each corpus, as in"
+                    f"{_WHERE}.corpus_shares: expected a share for each corpus, as in"
                     f" {{spider: 0.5, bird: 0.5}}, found {corpora!r}"
                 )
             _check_shares("corpus_shares", corpora)
@@ -78,7 +80,9 @@ class Targets:
         for name in ("min_questions", "max_questions", "max_per_database"):
             value = getattr(self, name)
             if value is not None and (type(value) is not int or value < 0):
-                raise ValueError(f"{name}: expected a whole number from 0, found {value!r}")
+                raise ValueError(
+                    f"{_WHERE}.{name}: expected a whole number from 0, found {value!r}"
+                )
 
     @property
     def corpora(self) -> tuple[str, ...]:
@@ -89,14 +93,17 @@ class Targets:
 def _check_shares(name: str, shares: Mapping[str, Any]) -> None:
     for part, share in shares.items():
         _check_share(f"{name}.{part}", share)
-    if sum(map(read_share, shares.values())) != 1:
-        raise ValueError(f"{name}: expected a sum of 1, found {dict(shares)}")
+    total = sum(map(read_share, shares.values()))
+    if total != 1:
+        raise ValueError(
+            f"{_WHERE}.{name}: expected a sum of 1, found {float(total):g}: {dict(shares)}"
+        )
 
 
 def _check_share(name: str, value: Any) -> None:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not 0 <= value <= 1:
-        raise ValueError(f"{name}: expected a share from 0 to 1, found {value!r}")
+        raise ValueError(f"{_WHERE}.{name}: expected a share from 0 to 1, found {value!r}")
 
 
 def check_corpora(targets: Targets, corpora: Iterable[str]) -> None:
@@ -108,8 +115,8 @@ def check_corpora(targets: Targets, corpora: Iterable[str]) -> None:
     expected = sorted(set(corpora))
     if targets.corpus_shares is not None and list(targets.corpora) != expected:
         raise ValueError(
-            f"corpus_shares: expected a share for each of the corpora {', '.join(expected)}, found"
-            f" {', '.join(targets.corpora)}: every corpus of `corpus` needs one, which may be 0"
+            f"{_WHERE}.corpus_shares: expected a share for each of the corpora"
+            f" {', '.join(expected)}, found {', '.join(targets.corpora)}: every corpus of `corpus` needs one, which may be 0"
         )
 
 
