@@ -116,7 +116,8 @@ def check_corpora(targets: Targets, corpora: Iterable[str]) -> None:
     if targets.corpus_shares is not None and list(targets.corpora) != expected:
         raise ValueError(
             f"{_WHERE}.corpus_shares: expected a share for each of the corpora"
-            f" {', '.join(expected)}, found {', '.join(targets.corpora)}: every corpus of `corpus` needs one, which may be 0"
+            f" {', '.join(expected)}, found {', '.join(targets.corpora)}:"
+            " every corpus of `corpus` needs one, which may be 0"
         )
 
 
