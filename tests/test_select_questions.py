@@ -189,6 +189,14 @@ def test_paraphrases_beyond_the_cap_are_told_as_such(world):
     assert details == {"max_per_canonical_sql: enough questions of this database have this SQL": 3}
 
 
+@pytest.mark.parametrize("text", ["", " \n"])
+def test_question_without_text_is_excluded_and_stops_no_run(world, text):
+    world.drop_targets()
+    world.write_questions("dev.json", "library", [(text, "SELECT title FROM book")])
+    world.run_to("validate_dataset")
+    assert read_reasons(world)["library_eval_000"] == ("load_questions", "empty_question")
+
+
 def test_question_text_that_utf8_cannot_hold_is_excluded(world):
     world.drop_targets()
     broken = ("Which \ud800 book?", "SELECT title FROM book")

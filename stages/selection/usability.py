@@ -14,6 +14,8 @@ def find_reason(dossier: Dossier, policies: Mapping[Flag, Policy]) -> tuple[str,
     decision = read_curated_exclusion(dossier.source)
     if decision is not None:
         return "load_questions", Reason.EXCLUDED_BY_CURATOR, decision
+    if not dossier.source["question_text"].strip():
+        return "load_questions", Reason.EMPTY_QUESTION, "question_text: expected text, found none"
     try:
         dossier.source["question_text"].encode()
     except UnicodeEncodeError as error:  # half of a surrogate pair: JSON can spell it, UTF-8 cannot
