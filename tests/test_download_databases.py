@@ -235,6 +235,14 @@ def test_listed_database_without_a_file_is_named_with_close_ones(project):
         download_databases.main()
 
 
+def test_database_of_another_file_name_is_told_by_what_is_in_its_folder(project):
+    folder = project.parent / "corpus" / "database" / "farm"
+    (folder / "farm.sqlite").rename(folder / "farm.db")
+    words = r"farm: neither farm\.sqlite nor schema\.sql in .*database/farm, which has .*farm\.db"
+    with pytest.raises(FileNotFoundError, match=words):
+        download_databases.main()
+
+
 def test_all_needs_a_database_for_every_question(project):
     write_questions(project.parent / "corpus", {"dev.json": ["farm", "farn"]})
     with pytest.raises(ValueError, match=r"Questions of farn .*close to it: farm"):

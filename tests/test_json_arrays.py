@@ -66,15 +66,16 @@ def test_what_json_refuses_is_refused(path: Path, text: str, chunk_characters: i
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"", "not JSON: Expecting value"),
+        (b"", "not JSON: the file is empty, expected an array"),
+        (b'{"a": 1}\n{"a": 2}\n', "; JSON Lines are read from a file whose name ends in .jsonl"),
         (b'{"a": 1}', "expected a JSON array, found dict"),
         (b"7", "expected a JSON array, found int"),
         (b"[1, 2", "not JSON: expected ',' or ']' at character 5"),
         (b"[1 2]", "not JSON: expected ',' or ']' at character 3"),
         (b"[1, ]", "not JSON: Expecting value at character 4"),
         (b"[1] 2", "not JSON: expected nothing after the array, at character 4"),
-        (b'["a', "not JSON: Unterminated string starting at at character 1"),
-        (b'["\xff"]', "not JSON: 'utf-8' codec can't decode byte 0xff"),
+        (b'["a', "not JSON: Unterminated string starting at character 1"),
+        (b'["\xff"]', "not JSON in UTF-8: 'utf-8' codec can't decode byte 0xff"),
     ],
 )
 @pytest.mark.parametrize("chunk_characters", [1, 3, 100])

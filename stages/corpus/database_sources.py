@@ -89,9 +89,14 @@ def _locate_local(
                 relative = path.relative_to(databases.root).as_posix()
                 origin = {"corpus": owner, "kind": kind, "path": relative}
                 return DatabaseSource(origin | {"sha256": hash_file(path)}, path)
+    if found:
+        inside = ", ".join(sorted(path.name for path in Path(found[0]).iterdir())[:5])
+        looked = f"in {found[0]}, which has {inside or 'nothing'}"
+    else:
+        close = suggest_names(db_id, databases.list_ids())
+        looked = f"in folder {db_id} of {databases}; {close}"
     raise FileNotFoundError(
-        f"Failed to download database: {db_id}: neither {db_id}.sqlite nor schema.sql in folder"
-        f" {db_id} of {databases}; {suggest_names(db_id, databases.list_ids())}"
+        f"Failed to download database: {db_id}: neither {db_id}.sqlite nor schema.sql {looked}"
     )
 
 

@@ -34,9 +34,19 @@ def read_array(path: Path, *, chunk_characters: int = _CHUNK_CHARACTERS) -> Iter
                 yield from _read_elements(text)
                 return
         value = json.loads(path.read_bytes())
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: not JSON in UTF-8: {error}") from error
     except ValueError as error:
-        raise ValueError(f"{path}: not JSON: {error}") from error
+        raise ValueError(f"{path}: not JSON: {_explain(error, path)}") from error
     raise ValueError(f"{path}: expected a JSON array, found {type(value).__name__}")
+
+
+def _explain(error: ValueError, path: Path) -> str:
+    if path.stat().st_size == 0:
+        return "the file is empty, expected an array, such as []"
+    if isinstance(error, json.JSONDecodeError) and error.msg == "Extra data":
+        return f"{error}; JSON Lines are read from a file whose name ends in .jsonl"
+    return str(error)
 
 
 def _read_elements(text: _Text) -> Iterator[Any]:
@@ -94,7 +104,7 @@ class _Text:
                 if self._read_more():  # the value may only be cut
                     continue
                 place = self._dropped + error.pos
-                raise ValueError(f"{error.msg} at character {place}") from error
+                raise ValueError(f"{error.msg.removesuffix(' at')} at character {place}") from error
             if self._held[end : end + 3] in _CUT_NUMBERS and self._read_more():
                 continue
             self._next = end

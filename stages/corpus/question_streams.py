@@ -89,9 +89,11 @@ def check_split(db_id: str, questions: Iterable[Record]) -> Iterator[Record]:
     split = None
     for question in questions:
         if split not in (None, question["spider_split"]):
+            source = question["source"]
             raise ValueError(
-                f"Database {db_id} has questions in both train and validation (see"
-                f" {question['source']}): expected one split for each database"
+                f"Database {db_id} has questions in both train and validation (see row"
+                f" {source['index']} of {source['file']} of corpus {source['corpus']}): expected"
+                " one split for each database"
             )
         split = question["spider_split"]
         yield question
