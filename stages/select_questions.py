@@ -20,7 +20,7 @@ from stages.selection.choice import Choice, Verdict, choose, survey_questions
 from stages.selection.coverage import Coverage
 from stages.selection.policies import Policy, read_policies
 from stages.selection.product_records import make_audit, make_exclusion, make_record
-from stages.selection.supply import describe_supply, summarize
+from stages.selection.supply import TargetsNotMetError, describe_supply, summarize
 from stages.selection.targets import read_targets
 from stages.selection.usability import find_reason
 from stages.selection.what_if import Usable, explain
@@ -80,6 +80,14 @@ def write_selection(
     return count, reasons
 
 
+def describe_unusable(policies: Mapping[Flag, Policy]) -> str:
+    """How many questions are not usable and why, for whoever wonders where they are."""
+    whys = (find_reason(dossier, policies) for dossier in read_dossiers())
+    reasons = Counter("usable" if why is None else why[1] for why in whys)
+    loaded, usable = reasons.total(), reasons.pop("usable", 0)
+    return f"Not usable: {loaded - usable} of {loaded} questions{list_counts(reasons)}"
+
+
 def explain_params() -> str:
     """What the current params would select, from what the last run left, and their neighbours."""
     corpus, policy_values, target_values, rule_values = read_params(
@@ -129,7 +137,10 @@ def main(*arguments: str) -> None:
     verdicts, candidates = survey_questions(
         policies, seed=seed, has_canonical_sql=max_per_canonical_sql is not None
     )
-    choice = choose(verdicts, candidates, targets, max_per_canonical_sql=max_per_canonical_sql)
+    try:
+        choice = choose(verdicts, candidates, targets, max_per_canonical_sql=max_per_canonical_sql)
+    except TargetsNotMetError as error:
+        raise TargetsNotMetError(f"{error}\n{describe_unusable(policies)}") from None
     coverage = Coverage(SchemaFile(SCHEMAS_PATH))
     count, reasons = write_selection(choice, policies, hashes, coverage)
     check_conservation(len(verdicts), count, reasons.total(), choice.solution.size)
