@@ -83,6 +83,11 @@ def execute(
     """
     folder = Path(databases or os.environ.get("ANSWERKEY_DATABASES") or DATABASES)
     path = folder / database_name / f"{database_name}.sqlite"
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"No database at {path.absolute()}: expected the databases of the dataset in {folder};"
+            " elsewhere, say so by the environment variable ANSWERKEY_DATABASES"
+        )
     with _ONE_AT_A_TIME, GuardedDatabase(path, limits) as database:
         try:
             return database.execute(predicted_sql)

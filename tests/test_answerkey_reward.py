@@ -183,7 +183,8 @@ def test_databases_are_found_by_argument_before_environment(databases, tmp_path,
 
 
 def test_missing_or_corrupt_database_is_no_fault_of_the_prediction(databases):
-    with pytest.raises(FileNotFoundError, match="boats"):
+    words = r"No database at /.*boats.*: expected .* environment variable ANSWERKEY_DATABASES"
+    with pytest.raises(FileNotFoundError, match=words):
         execute("SELECT 1", "boats")
     (databases / "ships" / "ships.sqlite").write_bytes(b"SQLite format 3\x00" + b"\x07" * 5000)
     with pytest.raises(sqlite3.DatabaseError, match="Corrupt database"):
