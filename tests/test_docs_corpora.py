@@ -167,6 +167,19 @@ def test_adding_a_corpus_takes_twenty_lines() -> None:
     assert sum(len(block.splitlines()) for block in blocks) <= 20
 
 
+def test_corrections_are_applied_to_the_sample(here: Path) -> None:
+    write = here / "data/corrections/mine.yaml"
+    write.parent.mkdir(parents=True)
+    write.write_text(find_block("yaml", "action: replace"), encoding="utf-8")
+    shutil.copytree(ROOT / "data/sample", here / "data/sample")
+    entries = {"sample": read_entries()["sample"] | {"corrections": "mine"}}
+    counts: Counter[str] = Counter()
+    records = list(load_corpora(parse_corpora("sample", entries), limits=LIMITS, counts=counts))
+    decided = [record["source"].get("correction") for record in records]
+    assert sorted(found["action"] for found in decided if found) == ["exclude", "replace"]
+    assert counts == {"exclude": 1, "replace": 1, "not_chosen": 0}
+
+
 def write_helpdesk(root: Path) -> None:
     asked = {"asked": "tickets", "asked_later": "resorts"}
     for file, db_id in asked.items():
