@@ -83,11 +83,11 @@ def test_tuning_prints_what_the_transcript_says(built: Path) -> None:
 @pytest.mark.slow
 def test_experiments_run_and_show_their_difference(built: Path) -> None:
     experiments = next(block for block in read_blocks("sh") if "dvc exp" in block)
+    before = run(built, "git", "status", "--porcelain").stdout
     for command in experiments.splitlines():
         run(built, "bash", "-c", command)
+    assert run(built, "git", "status", "--porcelain").stdout == before
     # The table above is cut to the width of the terminal; this one is not.
     shown = run(built, "dvc", "exp", "show", "--only-changed", "--csv").stdout
     assert "classify_difficulty.easy_max_tables" in shown
     assert ",288," in shown  # selected at easy_max_tables 2, medium_max_tables 4
-    run(built, "git", "checkout", "-q", ".")
-    run(built, "dvc", "checkout")
