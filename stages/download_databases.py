@@ -30,6 +30,7 @@ from stages.corpus.manifest import (
     remove_foreign_entries,
 )
 from stages.corpus.source_questions import list_db_ids
+from stages.corpus.tracked_roots import check_roots
 from stages.log import format_size, start_log
 from stages.manifest_file import write_manifest
 from stages.params import read_params
@@ -126,6 +127,7 @@ def main() -> None:
     log = start_log("download_databases")
     chosen, entries, download = read_params("corpus", "corpora", "download")
     corpora, limits = parse_corpora(chosen, entries), parse_limits(download)
+    check_roots(corpora, entries, stage="download_databases")
 
     with FileHashes(HASHES_PATH) as hashes:
         sources = locate_all(corpora, limits=limits, hash_file=hashes)

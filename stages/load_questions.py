@@ -22,6 +22,7 @@ from stages.corpus.question_streams import (
     name_for_dataset,
     sort_questions,
 )
+from stages.corpus.tracked_roots import check_roots
 from stages.log import list_counts, start_log
 from stages.params import read_params
 from stages.records import write_json, write_jsonl
@@ -87,6 +88,7 @@ def main() -> None:
     log = start_log("load_questions")
     chosen, entries, download = read_params("corpus", "corpora", "download")
     corpora = parse_corpora(chosen, entries)
+    check_roots(corpora, entries, stage="load_questions")
     actions: Counter[str] = Counter()
     questions = load_corpora(corpora, limits=parse_limits(download), counts=actions)
     splits: Counter[str] = Counter()

@@ -213,6 +213,8 @@ def test_added_corpus_goes_through_every_stage(tmp_path: Path) -> None:
     pipeline = (folder / "dvc.yaml").read_text(encoding="utf-8")
     after = '      - "${corpora.bird.root}"\n'
     assert pipeline.count(after) == 2
+    refused = run(folder, "dvc", "repro", check=False)
+    assert "corpora.helpdesk.root" in refused.stderr
     line = find_block("yaml", "${corpora.helpdesk.root}")
     (folder / "dvc.yaml").write_text(pipeline.replace(after, after + line), encoding="utf-8")
     write_helpdesk(folder / "data/helpdesk")

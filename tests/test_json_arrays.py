@@ -66,7 +66,7 @@ def test_what_json_refuses_is_refused(path: Path, text: str, chunk_characters: i
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"", "not JSON: the file is empty, expected an array"),
+        (b"", "not JSON: Expecting value"),
         (b'{"a": 1}\n{"a": 2}\n', "; JSON Lines are read from a file whose name ends in .jsonl"),
         (b'{"a": 1}', "expected a JSON array, found dict"),
         (b"7", "expected a JSON array, found int"),

@@ -157,6 +157,15 @@ def test_file_that_is_no_list_of_questions_is_named(corpus, content, words):
         load(corpus, ["farm"])
 
 
+@pytest.mark.parametrize("name", ["dev.json", "dev.jsonl"])
+def test_empty_file_is_named(corpus, name):
+    (corpus.questions.root / name).write_text("")
+    entry = directory_entry(corpus.questions.root)
+    entry["questions"]["validation"] = [name]
+    with pytest.raises(ValueError, match=rf"{name}: the file is empty, expected questions"):
+        load(parse_corpus("tried", entry), ["farm"])
+
+
 def test_missing_file_is_named(corpus):
     (corpus.questions.root / "more.json").unlink()
     with pytest.raises(FileNotFoundError, match=r"more\.json: expected .*corpora\.tried\.root"):

@@ -37,13 +37,11 @@ def read_array(path: Path, *, chunk_characters: int = _CHUNK_CHARACTERS) -> Iter
     except UnicodeDecodeError as error:
         raise ValueError(f"{path}: not JSON in UTF-8: {error}") from error
     except ValueError as error:
-        raise ValueError(f"{path}: not JSON: {_explain(error, path)}") from error
+        raise ValueError(f"{path}: not JSON: {_explain(error)}") from error
     raise ValueError(f"{path}: expected a JSON array, found {type(value).__name__}")
 
 
-def _explain(error: ValueError, path: Path) -> str:
-    if path.stat().st_size == 0:
-        return "the file is empty, expected an array, such as []"
+def _explain(error: ValueError) -> str:
     if isinstance(error, json.JSONDecodeError) and error.msg == "Extra data":
         return f"{error}; JSON Lines are read from a file whose name ends in .jsonl"
     return str(error)

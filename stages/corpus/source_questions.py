@@ -99,6 +99,8 @@ def _read_directory(corpus: Corpus, questions: DirectoryQuestions) -> Iterator[S
                     f"No {path}: expected a file of questions of corpus {corpus.name}"
                     f" (corpora.{corpus.name}.root and .questions in params.yaml)"
                 )
+            if not path.stat().st_size:
+                raise ValueError(f"{path}: the file is empty, expected questions")
             rows = read_jsonl(path) if path.suffix == ".jsonl" else read_array(path)
             place = {"corpus": corpus.name, "file": name}
             yield from _check_rows(rows, corpus.layout, split, place, str(path))
