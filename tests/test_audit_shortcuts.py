@@ -11,6 +11,7 @@ from sqlglot import exp
 from stages.answers import answers_match
 from stages.probes.bare_choices import find_at_once
 from stages.probes.bare_columns import bare_expressions, find_bare_column, find_step_by_step
+from stages.probes.column_values import ColumnValues
 from stages.probes.comparisons import read_query
 from stages.probes.groupings import read_grouping
 from stages.probes.guesses import list_guesses
@@ -156,7 +157,7 @@ def test_groups_are_judged_at_once_where_they_are_the_answer(tmp_path):
 @pytest.mark.parametrize("sql", FIXED)
 def test_rows_that_are_proven_to_be_fixed_have_no_bare_column(tmp_path, sql):
     with ProbeWorld(tmp_path, PROVEN_WORLD) as world:
-        assert has_fixed_rows(world.inspect(sql).scopes)
+        assert has_fixed_rows(world.inspect(sql).scopes, ColumnValues(world.database))
         assert world.find(find_bare_column, sql) is None
 
 

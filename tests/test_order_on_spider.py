@@ -24,6 +24,7 @@ import sqlglot
 from stages.answers import answers_match, shape_answer
 from stages.guard import GuardedDatabase, QueryError
 from stages.probes.bare_columns import find_bare_column
+from stages.probes.column_values import ColumnValues
 from stages.probes.inspection import Inspection
 from stages.probes.nondeterminism import find_nondeterministic_function
 from stages.probes.numeric_text import find_numeric_text_order
@@ -114,7 +115,8 @@ def test_proven_rows_are_the_same_on_every_storage():
         order = read_order(inspection)
         is_ordered = is_order_certain(inspection.tree, order.findings)
         is_sure = order.is_settled or not is_ordered
-        if is_sure and has_fixed_rows(inspection.scopes, is_cut_settled=order.is_settled):
+        values = ColumnValues(inspection.database)
+        if is_sure and has_fixed_rows(inspection.scopes, values, is_cut_settled=order.is_settled):
             proven += 1
             for name, database in shuffles.storages_for(inspection.sql):
                 executed += 1

@@ -3,6 +3,7 @@
 import pytest
 from sqlglot import parse_one
 
+from stages.probes.column_values import ColumnValues
 from stages.probes.row_independence import has_fixed_rows
 from stages.probes.row_order import find_row_order_dependent
 from stages.probes.shuffles import Shuffles
@@ -20,6 +21,8 @@ CREATE TABLE loose (value, kind INT);
 INSERT INTO loose VALUES (1, 1), (1.0, 1), (1, 1), (1.0, 1), (2, 2), (2.0, 2);
 CREATE TABLE folded (label TEXT COLLATE NOCASE, kind INT);
 INSERT INTO folded VALUES ('a', 1), ('A', 1), ('a', 2), ('A', 2), ('b', 2), ('B', 2);
+CREATE TABLE account (kind INT, amount REAL, pieces NUMERIC);
+INSERT INTO account VALUES (1, 0.1, 3.0), (1, 0.2, -1), (1, -0.3, 2), (2, 0.5, NULL), (2, 0, 4);
 CREATE VIEW seen AS SELECT * FROM harbour;
 """
 
@@ -44,6 +47,14 @@ FIXED = [
     "SELECT name FROM harbour h WHERE EXISTS (SELECT 1 FROM ship WHERE harbour = h.id)",
     "SELECT name FROM harbour WHERE depth = (SELECT max(depth) FROM harbour)",
     "SELECT name FROM harbour h WHERE depth > (SELECT count(*) FROM ship WHERE harbour = h.id)",
+    # sums that are exact
+    "SELECT harbour FROM ship GROUP BY harbour HAVING sum(id) > 3 ORDER BY avg(id), 1",
+    "SELECT harbour, sum(id) AS s FROM ship GROUP BY harbour HAVING s > 3 ORDER BY 2, 1",
+    "SELECT round(avg(id), 1), sum(id) / 2.0, sum(1) FROM ship",
+    "SELECT sum(pieces), avg(pieces) - 1 FROM account",
+    "SELECT 100.0 * sum(CASE WHEN weight > 0.1 THEN 1 ELSE 0 END) / count(*) FROM ship",
+    "SELECT avg(iif(weight > 0.1, id, 0)) > 0.5 FROM ship",
+    "SELECT code FROM ship WHERE harbour IN (SELECT sum(id) FROM ship GROUP BY harbour)",
 ]
 OPEN = [
     # several rows where one is taken
@@ -80,6 +91,20 @@ OPEN = [
     "SELECT code FROM ship WHERE weight > (SELECT avg(weight) FROM ship)",
     "SELECT code FROM ship WHERE weight IN (SELECT sum(weight) FROM ship GROUP BY harbour)",
     "SELECT DISTINCT sum(weight) FROM ship GROUP BY harbour",
+    "SELECT harbour, sum(weight) AS s FROM ship GROUP BY harbour HAVING s > 0.3",
+    "SELECT harbour, sum(weight) AS s FROM ship GROUP BY harbour ORDER BY s",
+    "SELECT harbour, sum(weight) FROM ship GROUP BY harbour ORDER BY 2",
+    "SELECT code FROM ship WHERE EXISTS (SELECT sum(weight) AS s FROM ship HAVING s > 0.6)",
+    "SELECT CAST(sum(weight) AS INTEGER) FROM ship",
+    "SELECT round(avg(weight), 1) FROM ship",
+    "SELECT avg(weight) > 0.2 FROM ship",
+    "SELECT max(weight) - avg(weight) FROM ship",
+    "SELECT sum(CASE WHEN id > 1 THEN weight ELSE 0 END) > 0.3 FROM ship",
+    "SELECT sum(number) > 1 FROM harbour",
+    "SELECT sum(weight * 1) FROM ship",
+    # numbers that cancel out
+    "SELECT sum(amount) FROM account",
+    "SELECT kind, avg(amount) FROM account GROUP BY kind",
     # what is not looked into
     "SELECT rowid FROM harbour",
     "SELECT name FROM seen",
@@ -100,7 +125,7 @@ def world(tmp_path_factory):
 
 def is_proven(world, sql, **options):
     tree = parse_one(sql, read="sqlite")
-    return has_fixed_rows(Scopes(tree, world.schema), **options)
+    return has_fixed_rows(Scopes(tree, world.schema), ColumnValues(world.database), **options)
 
 
 @pytest.mark.parametrize("sql", FIXED)
@@ -122,3 +147,6 @@ def test_limit_that_cuts_no_tie_is_proven(world):
     assert is_proven(world, sql, is_cut_settled=True)
     nested = f"SELECT name FROM harbour WHERE id IN ({sql})"
     assert not is_proven(world, nested, is_cut_settled=True)  # only the outermost was looked at
+    union = "SELECT id FROM ship UNION SELECT id FROM harbour ORDER BY 1 LIMIT"
+    assert is_proven(world, f"{union} 1", is_cut_settled=True)
+    assert not is_proven(world, f"{union} (SELECT harbour FROM ship)", is_cut_settled=True)

@@ -1,4 +1,5 @@
-"""Row independence: proofs, from a query's text and schema, that its rows cannot depend on storage.
+"""Row independence: proofs that the rows of a query cannot depend on storage, from its text and
+schema, and from the numbers that it adds up.
 
 `SELECT kind, count(*) FROM ship GROUP BY kind` has the same rows however those of ship are stored;
 `SELECT kind, name FROM ship GROUP BY kind` need not. Whatever is not plain enough for a proof may
@@ -6,8 +7,9 @@ depend: such a query is executed on other storages to see.
 
 Three things are watched throughout. Equal values may be spelt differently (1 and 1.0; 'a' and 'A'
 under NOCASE), and which of them stands for a group is open. A sum or mean of floats has other last
-digits in another order, which is no other answer, but decides comparisons. And a query that returns
-several rows where one is taken, as a scalar subquery or LIMIT does, takes whichever comes first.
+digits in another order, which is no other answer, but decides comparisons, sorts rows, and is all
+that is left where numbers cancel out. And a query that returns several rows where one is taken, as
+a scalar subquery or LIMIT does, takes whichever comes first.
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
+from stages.probes.column_values import ColumnValues
 from stages.probes.groupings import read_grouping
+from stages.probes.rounding import Rounding
 from stages.probes.spellings import column_has_one_spelling, has_one_spelling
 from stages.schema import has_collation
 from stages.sql.query_parts import members_of_from, selects_of
@@ -24,21 +28,21 @@ from stages.sql.query_rewrites import unwrap
 from stages.sql.scopes import Output, Scopes
 
 _PLAIN_AGGREGATES = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max)
-_ROUNDED = (exp.Sum, exp.Avg)
 _NOT_PLAIN = (exp.With, exp.Values, exp.Window, exp.Filter, exp.Anonymous, exp.Collate)
 _ROWID_NAMES = {"rowid", "oid", "_rowid_"}
 
 
-def has_fixed_rows(scopes: Scopes, *, is_cut_settled: bool = False) -> bool:
+def has_fixed_rows(scopes: Scopes, values: ColumnValues, *, is_cut_settled: bool = False) -> bool:
     """Whether the rows of the query that `scopes` are of are proven to be the same, in whatever
     sequence, however its tables are stored.
 
     `is_cut_settled` says that its own LIMIT, if it has one, was seen to cut through no tie.
     """
+    rounding = Rounding(scopes, values)
     return (
         _is_plain(scopes)
         and all(has_one_spelling(node.this, scopes) for node in scopes.find_all(exp.Min, exp.Max))
-        and _is_fixed(unwrap(scopes.tree), scopes, is_cut_settled=is_cut_settled)
+        and _is_fixed(unwrap(scopes.tree), scopes, rounding, is_cut_settled=is_cut_settled)
     )
 
 
@@ -57,24 +61,46 @@ def _is_plain_aggregate(node: exp.Expression) -> bool:
     return is_known and (isinstance(node, exp.Count) or not isinstance(node.this, exp.Distinct))
 
 
-def _is_fixed(query: exp.Expression, scopes: Scopes, *, is_cut_settled: bool = False) -> bool:
-    if query.args.get("limit") is not None and not is_cut_settled:
+def _is_fixed(
+    query: exp.Expression, scopes: Scopes, rounding: Rounding, *, is_cut_settled: bool = False
+) -> bool:
+    limit = query.args.get("limit")
+    if limit is not None and (not is_cut_settled or limit.find(exp.Query)):
         return False
     if isinstance(query, exp.SetOperation):
-        return all(_is_fixed(side, scopes) for side in (query.this, query.expression)) and all(
-            _has_sharp_rows(select, scopes) for select in selects_of(query)
-        )
+        return all(
+            _is_fixed(side, scopes, rounding) for side in (query.this, query.expression)
+        ) and all(_has_sharp_rows(select, scopes) for select in selects_of(query))
     if not isinstance(query, exp.Select):
         return False
     return (
         _reads_tables_alone(query, scopes)
-        and not any(
-            _has_rounded(query.args[name]) for name in ("having", "order") if query.args.get(name)
+        and all(map(rounding.is_exact, _deciding_expressions(query, scopes)))
+        and all(
+            rounding.is_close(output.expression)
+            for output in scopes.outputs(query)
+            if output.expression is not None
         )
-        and all(_is_steady(nested, query, scopes) for nested in _nested_queries(query, scopes))
+        and all(_is_steady(nested, scopes, rounding) for nested in _nested_queries(query, scopes))
         and _has_fixed_groups(query, scopes)
         and (query.args.get("distinct") is None or _has_sharp_rows(query, scopes))
     )
+
+
+def _deciding_expressions(select: exp.Select, scopes: Scopes) -> Iterator[exp.Expression]:
+    """HAVING and ORDER BY, and the result columns that they name or number."""
+    for clause in filter(None, map(select.args.get, ("having", "order"))):
+        yield clause
+        for column in clause.find_all(exp.Column):
+            found = scopes.resolve(column)
+            if found is not None and found.is_alias:
+                yield found.expression
+        for term in clause.expressions:
+            number = term.this.unnest() if isinstance(term, exp.Ordered) else None
+            if isinstance(number, exp.Literal) and number.is_int:
+                output = scopes.outputs(select)[int(number.this) - 1]
+                if output.expression is not None:
+                    yield output.expression
 
 
 def _reads_tables_alone(select: exp.Select, scopes: Scopes) -> bool:
@@ -108,10 +134,6 @@ def _has_fixed_groups(select: exp.Select, scopes: Scopes) -> bool:
     return is_determined and all(has_one_spelling(key, scopes) for key in grouping.keys)
 
 
-def _has_rounded(node: exp.Expression) -> bool:
-    return node.find(*_ROUNDED) is not None
-
-
 def _nested_queries(select: exp.Select, scopes: Scopes) -> Iterator[exp.Query]:
     """The queries that stand in a SELECT, without those that stand in them."""
     if len(scopes.find_all(exp.Select, exp.SetOperation)) == 1:
@@ -125,7 +147,7 @@ def _nested_queries(select: exp.Select, scopes: Scopes) -> Iterator[exp.Query]:
             waiting += node.iter_expressions()
 
 
-def _is_steady(query: exp.Query, select: exp.Select, scopes: Scopes) -> bool:
+def _is_steady(query: exp.Query, scopes: Scopes, rounding: Rounding) -> bool:
     """Whether a subquery says the same of each row that a SELECT reads, however tables are stored:
     a set to be in, whether there is a row, or one count or extreme."""
     operand: exp.Expression = query
@@ -133,11 +155,11 @@ def _is_steady(query: exp.Query, select: exp.Select, scopes: Scopes) -> bool:
         operand = operand.parent
     user = operand.parent
     place = user if isinstance(user, exp.Where) else user.find_ancestor(exp.Where, exp.Select)
-    if not isinstance(place, exp.Where) or not _is_fixed(query, scopes):
+    if not isinstance(place, exp.Where) or not _is_fixed(query, scopes, rounding):
         return False
     if isinstance(user, exp.Exists):
         return True
-    if any(map(_has_rounded, query.selects)):
+    if not all(map(rounding.is_exact, query.selects)):
         return False
     if isinstance(user, exp.In) and operand.arg_key == "query":
         return True

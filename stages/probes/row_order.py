@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from stages.answers import answers_match, are_same_rows, shape_answer
 from stages.guard import QueryError, Row
+from stages.probes.column_values import ColumnValues
 from stages.probes.findings import Finding
 from stages.probes.inspection import Inspection
 from stages.probes.row_independence import has_fixed_rows
@@ -46,7 +47,8 @@ def compare_row_orders(
     """
     is_repeated = False
     is_sequence_sure = is_settled or not is_ordered
-    if is_sequence_sure and has_fixed_rows(inspection.scopes, is_cut_settled=is_settled):
+    values = ColumnValues(inspection.database)
+    if is_sequence_sure and has_fixed_rows(inspection.scopes, values, is_cut_settled=is_settled):
         return RowOrder(None, is_repeated, is_proven=True)
     answer = shape_answer(inspection.rows)
     for name, database in shuffles.storages_for(inspection.sql):
