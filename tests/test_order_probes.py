@@ -25,6 +25,9 @@ INSERT INTO visit VALUES
 CREATE TABLE twin (label TEXT, n INT);
 INSERT INTO twin VALUES ('x', 1), ('x', 1), ('y', 2), ('limit 1 order by', 3);
 CREATE VIEW heavy AS SELECT * FROM ship WHERE weight > 6;
+CREATE VIEW coded (sign, name) AS SELECT code, name FROM ship;
+CREATE TABLE berth (id INT, code TEXT COLLATE NOCASE, PRIMARY KEY (id)) WITHOUT ROWID;
+INSERT INTO berth VALUES (1, 'a'), (2, 'A'), (3, 'b');
 """
 
 TIE, FREE, OPEN = Flag.TIE_AT_LIMIT, Flag.LIMIT_WITHOUT_ORDER, Flag.ORDER_UNDERDETERMINED
@@ -49,6 +52,11 @@ CASES = [
     ("SELECT name FROM ship ORDER BY 'weight' LIMIT 1", [TIE]),  # a string sorts nothing
     ('SELECT name FROM ship ORDER BY "weigth" LIMIT 1', [TIE]),  # nor does a misspelt name
     ("SELECT name FROM ship ORDER BY code LIMIT 1", [TIE]),  # NOCASE by the column
+    ("SELECT code, name FROM ship ORDER BY 1 LIMIT 1", [TIE]),
+    ("SELECT name AS n FROM ship ORDER BY 1 COLLATE NOCASE LIMIT 1", []),
+    ("SELECT DISTINCT code FROM ship ORDER BY 1 LIMIT 1", []),  # one of them is left
+    ("SELECT name FROM coded ORDER BY sign LIMIT 1", [TIE]),
+    ("SELECT id FROM berth ORDER BY code LIMIT 1", [TIE]),
     ("SELECT label FROM (SELECT 'k' AS label UNION ALL SELECT 'K') ORDER BY label COLLATE NOCASE"
      " LIMIT 1", [TIE]),
     ("SELECT port, count(*) FROM visit GROUP BY port ORDER BY count(*) LIMIT 1", [TIE]),

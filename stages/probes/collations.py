@@ -5,11 +5,18 @@
 
 from __future__ import annotations
 
-import sqlglot
+from functools import lru_cache
+from itertools import pairwise
+
 from sqlglot import exp
+from sqlglot.errors import SqlglotError, TokenError
+from sqlglot.tokens import TokenType
 
 from stages.guard import Value
-from stages.sql.scopes import Scopes
+from stages.sql.parser import parse_sql, tokenize_sql
+from stages.sql.scopes import Output, Resolution, Scopes
+
+BINARY = "BINARY"
 
 
 def fold_case(text: str) -> str:
@@ -17,7 +24,7 @@ def fold_case(text: str) -> str:
     return "".join(chr(ord(sign) + 32) if "A" <= sign <= "Z" else sign for sign in text)
 
 
-FOLDS = {"BINARY": str, "NOCASE": fold_case, "RTRIM": lambda text: text.rstrip(" ")}
+FOLDS = {BINARY: str, "NOCASE": fold_case, "RTRIM": lambda text: text.rstrip(" ")}
 
 
 def may_be_folded(left: Value, right: Value) -> bool:
@@ -35,24 +42,63 @@ def collation_of(expression: exp.Expression, scopes: Scopes) -> str:
     while isinstance(expression, exp.Paren | exp.Cast):
         expression = expression.this
     if isinstance(expression, exp.Collate):
-        name = expression.expression.name.upper()
-        return name if name in FOLDS else "BINARY"
-    if not isinstance(expression, exp.Column):
-        return "BINARY"
-    found = scopes.resolve(expression)
+        return _known(expression.expression.name)
+    found = scopes.resolve(expression) if isinstance(expression, exp.Column) else None
     if found is None:
-        return "BINARY"
-    if found.is_alias:
-        return collation_of(found.expression, scopes)
-    if found.column is None or found.table.is_view:
-        return "BINARY"
+        return BINARY
+    return collation_of(found.expression, scopes) if found.is_alias else _read(found, scopes)
+
+
+def collation_of_output(output: Output, scopes: Scopes) -> str:
+    """The same of a result column."""
+    if output.expression is not None:
+        return collation_of(output.expression, scopes)
+    return _read(output.resolution, scopes) if output.resolution is not None else BINARY
+
+
+def _read(found: Resolution, scopes: Scopes) -> str:
+    """The collation of a column of a table, or of what a view passes on."""
+    table, column = found.table, found.column
+    if table is None or column is None:
+        return BINARY
+    if not table.is_view:
+        return list_collations(table.sql).get(column.name.lower(), BINARY)
     try:
-        definition = sqlglot.parse_one(found.table.sql, read="sqlite")
-    except sqlglot.ParseError:
-        return "BINARY"
-    for column in definition.find_all(exp.ColumnDef):
-        if column.name.lower() == found.column.name.lower():
-            collate = column.find(exp.CollateColumnConstraint)
-            name = collate.this.name.upper() if collate is not None else "BINARY"
-            return name if name in FOLDS else "BINARY"
-    return "BINARY"
+        query = parse_sql(table.sql).args.get("expression")
+    except SqlglotError:
+        return BINARY
+    if not isinstance(query, exp.Query):
+        return BINARY
+    inside = Scopes(query, scopes.schema)
+    outputs = inside.outputs(query)
+    place = table.columns.index(column)
+    return collation_of_output(outputs[place], inside) if place < len(outputs) else BINARY
+
+
+@lru_cache(maxsize=4096)
+def list_collations(table_sql: str) -> dict[str, str]:
+    """The collations that a CREATE TABLE gives columns, by name in lower case.
+
+    >>> list_collations("CREATE TABLE t (a TEXT COLLATE nocase, b CHECK (b COLLATE RTRIM > ''))")
+    {'a': 'NOCASE'}
+    """
+    try:
+        tokens = tokenize_sql(table_sql)
+    except TokenError:
+        return {}
+    found: dict[str, str] = {}
+    name, depth = "", 0
+    for token, following in pairwise(tokens):
+        kind = token.token_type
+        depth += (kind is TokenType.L_PAREN) - (kind is TokenType.R_PAREN)
+        if depth != 1:
+            continue
+        if kind in (TokenType.L_PAREN, TokenType.COMMA):
+            name = following.text.lower()
+        elif kind is TokenType.COLLATE:
+            found[name] = _known(following.text)
+    return found
+
+
+def _known(name: str) -> str:
+    return name.upper() if name.upper() in FOLDS else BINARY

@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from stages.answers import are_same_rows
 from stages.guard import QueryError, Row, Value
-from stages.probes.collations import FOLDS, collation_of, may_be_folded
+from stages.probes.collations import FOLDS, collation_of, collation_of_output, may_be_folded
 from stages.probes.inspection import Inspection
 from stages.sql.query_parts import selects_of
 from stages.sql.query_rewrites import inline_aliases, make_limit, to_sql, unwrap, write_with
@@ -148,8 +148,9 @@ def _find_keys(
     keys = []
     for term in terms:
         expression = term.this.unnest()
-        if isinstance(expression, exp.Literal) and expression.is_int:
-            keys.append(_Key(term, place=int(expression.this) - 1))
+        number = _without_collate(expression)
+        if isinstance(number, exp.Literal) and number.is_int:
+            keys.append(_Key(term, place=int(number.this) - 1))
             continue
         if isinstance(query, exp.SetOperation) or query.args.get("distinct"):
             place = _find_place(query, expression, scopes)
@@ -174,7 +175,7 @@ def _are_outputs_known(
 def _find_place(query: exp.Expression, expression: exp.Expression, scopes: Scopes) -> int | None:
     """Which result column a term of ORDER BY means: by its AS, as the same column, or as the same
     expression; in a compound select, of any of its SELECTs."""
-    bare = expression.this.unnest() if isinstance(expression, exp.Collate) else expression
+    bare = _without_collate(expression)
     wanted = scopes.resolve(bare) if isinstance(bare, exp.Column) else None
     for select in selects_of(query):
         outputs = scopes.outputs(select)
@@ -196,6 +197,10 @@ def _find_place(query: exp.Expression, expression: exp.Expression, scopes: Scope
             ):
                 return place
     return None
+
+
+def _without_collate(expression: exp.Expression) -> exp.Expression:
+    return expression.this.unnest() if isinstance(expression, exp.Collate) else expression
 
 
 def _fill(
@@ -291,7 +296,7 @@ def _take_keys(
     values = [tuple(row[place] for place in places) for row in rows]
     for number, key in enumerate(keys):
         if any(may_be_folded(a[number], b[number]) for a, b in itertools.pairwise(values)):
-            fold = FOLDS[collation_of(key.term.this, scopes)]
+            fold = FOLDS[_collation_of_key(key, scopes)]
             values = [
                 (*row[:number], fold(row[number]), *row[number + 1 :])
                 if isinstance(row[number], str)
@@ -299,6 +304,13 @@ def _take_keys(
                 for row in values
             ]
     return width, values
+
+
+def _collation_of_key(key: _Key, scopes: Scopes) -> str:
+    term = key.term.this
+    if key.place is None or isinstance(term, exp.Collate):
+        return collation_of(term, scopes)
+    return collation_of_output(scopes.outputs(unwrap(scopes.tree))[key.place], scopes)
 
 
 def _is_confirmed(ties: Ties, answer: list[Row]) -> bool:
