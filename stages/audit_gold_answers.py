@@ -59,7 +59,7 @@ def audit_task(task: Task) -> list[Outcome]:
     path = local_path(task.database)
     shuffles = Shuffles(
         path,
-        seeds=range(1, thresholds.shuffles + 1),
+        seeds=range(thresholds.shuffles),
         limits=limits,
         max_bytes=thresholds.max_shuffled_bytes,
     )

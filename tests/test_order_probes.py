@@ -106,6 +106,19 @@ CASES = [
      [TIE]),
     ("SELECT sum((SELECT id FROM ship WHERE flag = s.flag ORDER BY weight LIMIT 1)) FROM ship s",
      [TIE]),
+    # subqueries of several rows that stand for a value
+    ("SELECT port FROM visit WHERE ship_id = (SELECT id FROM ship WHERE flag = 'NL')", [FREE]),
+    ("SELECT port FROM visit WHERE ship_id = (SELECT id FROM ship ORDER BY weight DESC)", [TIE]),
+    ("SELECT count(*) FROM visit WHERE ship_id IN ((SELECT id FROM ship), 77)", [FREE]),
+    ("SELECT name, (SELECT port FROM visit WHERE ship_id = s.id) FROM ship s", [FREE]),
+    ("SELECT port FROM visit WHERE days > (SELECT avg(days) FROM visit GROUP BY port)", [FREE]),
+    ("SELECT port FROM visit WHERE days = (SELECT 1.5 UNION SELECT 4.0)", [FREE]),
+    ("SELECT port FROM visit WHERE ship_id IN (SELECT id FROM ship)", []),
+    ("SELECT port FROM visit WHERE days > (SELECT max(days) FROM visit)", []),
+    ("SELECT port FROM visit WHERE ship_id = (SELECT id FROM ship WHERE name = 'Ull')", []),
+    ("SELECT port FROM visit WHERE ship_id = (SELECT id FROM ship ORDER BY id)", []),
+    ("SELECT port FROM visit WHERE ship_id < (SELECT id + 9 FROM ship)", []),  # whichever
+    ("SELECT count(*) FROM ((SELECT name FROM ship))", []),
     # subqueries that do not
     ("SELECT count(*) FROM (SELECT name FROM ship ORDER BY weight LIMIT 1)", []),
     ("SELECT name FROM ship WHERE weight = (SELECT weight FROM ship ORDER BY weight DESC LIMIT 1)",

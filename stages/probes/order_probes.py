@@ -14,6 +14,7 @@ from sqlglot import exp
 from stages.answers import answers_match, shape_answer
 from stages.guard import QueryError, Row
 from stages.probes.findings import Finding
+from stages.probes.groupings import read_grouping
 from stages.probes.inspection import Inspection
 from stages.probes.ties import (
     SHOWN_ROWS,
@@ -27,7 +28,7 @@ from stages.probes.ties import (
 )
 from stages.reasons import Flag
 from stages.sql.query_parts import find_with
-from stages.sql.query_rewrites import copy_with, to_sql, unwrap
+from stages.sql.query_rewrites import copy_with, make_limit, to_sql, unwrap
 from stages.sql.scopes import Scopes
 
 _SHOWN_RUNS = 5
@@ -51,19 +52,16 @@ class Order(NamedTuple):
 def read_order(inspection: Inspection, *, rel_tol: float = 1e-6) -> Order:
     """What ORDER BY and LIMIT leave open."""
     query = unwrap(inspection.tree)
-    has_limit = "limit" in inspection.sql.lower()
-    if not has_limit and query.args.get("order") is None:
-        return Order([], is_settled=True)
-    scopes = inspection.scopes
+    cuts = _find_cuts_in_subqueries(inspection, inspection.scopes, rel_tol)
+    if query.args.get("limit") is None and query.args.get("order") is None:
+        return Order(cuts, is_settled=True)
     ties = read_ties(inspection)
     findings = [_find_cut(ties, inspection.rows), _find_open_order(ties, inspection.rows)]
     if ties is None:
         is_settled = query.args.get("limit") is None and len(inspection.rows) < 2
     else:
         is_settled = not ties.has_open_keys and findings == [None, None]
-    if has_limit:
-        findings += _find_cuts_in_subqueries(inspection, scopes, rel_tol)
-    found = [finding for finding in findings if finding is not None]
+    found = [*(finding for finding in findings if finding is not None), *cuts]
     return Order(found, is_settled, is_repeated=ties is not None and ties.is_repeated)
 
 
@@ -137,17 +135,36 @@ def _find_cuts_in_subqueries(
     return [
         finding
         for query in scopes.find_all(exp.Select, exp.SetOperation)
-        if query is not top and query.args.get("limit") is not None
+        if query is not top
+        and (query.args.get("limit") is not None or _is_one_row_of_several(query, scopes))
         for finding in [_find_cut_in_subquery(inspection, query, scopes, rel_tol)]
         if finding is not None
     ]
+
+
+def _is_one_row_of_several(query: exp.Expression, scopes: Scopes) -> bool:
+    """Whether a subquery stands for a value, which its first row is, and may have several rows.
+
+    Source: the SQLite manual's page on expressions, section 11, "Subquery Expressions".
+    """
+    operand = query
+    while isinstance(operand.parent, exp.Subquery | exp.Paren):
+        operand = operand.parent
+    user = operand.parent
+    is_set = isinstance(user, exp.From | exp.Join | exp.CTE | exp.SetOperation | exp.Exists) or (
+        isinstance(user, exp.In) and operand.arg_key == "query"
+    )
+    if user is None or is_set:
+        return False
+    grouping = read_grouping(query, scopes) if isinstance(query, exp.Select) else None
+    return grouping is None or query.args.get("group") is not None
 
 
 def _find_cut_in_subquery(
     inspection: Inspection, query: exp.Expression, scopes: Scopes, rel_tol: float
 ) -> Finding | None:
     """A cut through ties that decides the answer: it changes when ties are broken by the selected
-    columns, one way or the other."""
+    columns, one way or the other. Where a value is wanted, SQLite cuts behind the first row."""
     if isinstance(query.find_ancestor(exp.Exists, exp.Query), exp.Exists):
         return None
     alone = evidence = None
@@ -185,6 +202,8 @@ def _read_alone(
     tree = query.copy()
     with_ = find_with(query)
     tree.set("with_", with_.copy() if with_ is not None else None)
+    if tree.args.get("limit") is None:
+        tree.set("limit", make_limit(1))
     sql = to_sql(tree)
     try:
         rows = inspection.database.execute(sql)

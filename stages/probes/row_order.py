@@ -79,10 +79,11 @@ def find_row_order_dependent(
 
 
 def _show_difference(rows: list[Row], other: list[Row]) -> dict[str, Any]:
-    """Rows of each side that the other lacks; where they lack none, the first that differ."""
+    """Rows of which each side has more; where there are none, the first that differ."""
     here, there = Counter(map(typed_row, rows)), Counter(map(typed_row, other))
-    only_here = [row for row in rows if typed_row(row) not in there]
-    only_there = [row for row in other if typed_row(row) not in here]
+    more_here, more_there = here - there, there - here
+    only_here = [row for row in rows if typed_row(row) in more_here]
+    only_there = [row for row in other if typed_row(row) in more_there]
     if not only_here and not only_there:
         differing = [pair for pair in zip(rows, other, strict=True) if pair[0] != pair[1]]
         only_here, only_there = [a for a, _ in differing], [b for _, b in differing]

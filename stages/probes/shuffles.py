@@ -1,18 +1,16 @@
-"""Shuffles: copies of a database that hold the same rows, stored and scanned in other orders.
+"""Shuffles: copies of a database that hold the same rows, stored in other orders.
 
 `SELECT name FROM ship LIMIT 1` -> 'Sun' on the database, 'Tern' on a copy: not a fact of the data.
 
-A table's rows lie in the order of its rowids, so giving each row another rowid shuffles the table,
-and moves no value: BLOBs, text that is not UTF-8, generated columns and indexes stay as they are.
-Where the rowid is a column of its own (INTEGER PRIMARY KEY) or does not exist (WITHOUT ROWID), the
-stored order is a fact of the data; those are scanned backwards instead, by SQLite's own means for
-finding such queries (PRAGMA reverse_unordered_selects).
+One copy has the rows of every table from the last to the first: whatever takes the first or the
+last of several rows takes another one there, as it need not where rows are mixed. Tables whose rows
+cannot move are scanned backwards instead, by SQLite's own means for finding such queries (PRAGMA
+reverse_unordered_selects), which leaves out what GROUP BY, windows and ORDER BY read.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import shutil
 import sqlite3
 import tempfile
@@ -20,14 +18,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple
 
 from stages.guard import GuardedDatabase, Limits
+from stages.probes.movable_tables import (
+    BACKWARDS,
+    NO_TABLES,
+    Movable,
+    Tables,
+    move_rows,
+    read_tables,
+)
 from stages.schema import quote_name
 
-_ROWID_NAMES = ("rowid", "_rowid_", "oid")
 _SMALL_BYTES = 131_072
-_QUOTES = str.maketrans("", "", "\"`'[]")
 
 Storage = tuple[str, GuardedDatabase]
 
@@ -42,11 +45,11 @@ class ReversedDatabase(GuardedDatabase):
 
 class Shuffles:
     """Shuffled copies of a database in a temporary folder, and the database scanned backwards if
-    some of its tables cannot be shuffled; use it as a context manager.
+    some of its tables cannot be shuffled; use it as a context manager. Seed 0 is the reverse order.
 
-    >>> with Shuffles(path, seeds=(1, 2)) as shuffles:             # doctest: +SKIP
+    >>> with Shuffles(path, seeds=(0, 1)) as shuffles:             # doctest: +SKIP
     ...     [name for name, _ in shuffles.storages_for("SELECT name FROM ship LIMIT 1")]
-    ['seed 1', 'seed 2', 'reversed']
+    ['seed 0', 'seed 1']
 
     Nothing is read before a query first asks for its storages. Copies are made, and their tables
     shuffled, when a query first needs them.
@@ -61,7 +64,7 @@ class Shuffles:
         self,
         path: Path,
         *,
-        seeds: Sequence[int] = (1, 2),
+        seeds: Sequence[int] = (BACKWARDS, 1),
         limits: Limits | None = None,
         max_bytes: int = 200_000_000,
         folder: Path | None = None,
@@ -77,7 +80,7 @@ class Shuffles:
         self._tables: Tables | None = None
         self._size_bytes = path.stat().st_size
         if self._size_bytes > max_bytes:
-            self._tables = _NO_TABLES
+            self._tables = NO_TABLES
             self.skipped = f"{self._size_bytes} bytes, more than {max_bytes}"
 
     def storages_for(self, sql: str) -> Iterator[Storage]:
@@ -93,10 +96,12 @@ class Shuffles:
             try:
                 self._tables = read_tables(self._path)
             except sqlite3.OperationalError as error:
-                self._tables = _NO_TABLES
+                self._tables = NO_TABLES
                 self.skipped = str(error)
         has_fixed_tables = self._tables.has_fixed
         named = self._tables.find_named(sql)
+        if any(table.rowid is None for table in named) and self._tables.asks_for_rowid(sql):
+            named, has_fixed_tables = [], True  # in a copy those tables have other rowids
         if named and not self.skipped:
             # Where all tables are soon shuffled, no copy need be opened again for the next query.
             is_small = self._size_bytes <= _SMALL_BYTES
@@ -145,7 +150,7 @@ class Shuffles:
 
 
 class ShuffledCopy:
-    """A copy of a database; tables that are shuffled have a new rowid in every row."""
+    """A copy of a database; in tables that are shuffled every row has another place."""
 
     def __init__(self, path: Path, target: Path, seed: int, limits: Limits | None = None) -> None:
         self.seed = seed
@@ -173,7 +178,7 @@ class ShuffledCopy:
                 if not self._is_moved:
                     _drop_triggers(connection)
                 for table in new:
-                    self._is_moved[table.name] = _shuffle_table(connection, table, self.seed)
+                    self._is_moved[table.name] = move_rows(connection, table, self.seed)
         return [table.name for table in tables if not self._is_moved[table.name]]
 
     def close(self) -> None:
@@ -190,65 +195,10 @@ class ShuffledCopy:
                 connection.execute(f"PRAGMA {pragma}").fetchall()
             connection.execute("PRAGMA ignore_check_constraints = ON")
             connection.execute("PRAGMA foreign_keys = OFF")
+            connection.execute("PRAGMA legacy_alter_table = ON")  # views stay what they are
             connection.execute("BEGIN")
             yield connection
             connection.execute("COMMIT")
-
-
-class Movable(NamedTuple):
-    """A table whose rowid is nothing but a row's place, and the name by which it can be changed."""
-
-    name: str
-    rowid: str
-
-
-class Tables(NamedTuple):
-    """The tables of a database that copies shuffle, the names of its views (which may read them),
-    and whether it has other tables."""
-
-    movable: tuple[Movable, ...]
-    views: tuple[str, ...]
-    has_fixed: bool
-
-    def find_named(self, sql: str) -> list[Movable]:
-        """The tables that a query may read: those whose name stands anywhere in its text, if only
-        as a part of a word; all of them, where that of a view does."""
-        text = _fold(sql)
-        if any(_fold(view) in text for view in self.views):
-            return list(self.movable)
-        return [table for table in self.movable if _fold(table.name) in text]
-
-
-_NO_TABLES = Tables((), (), False)
-
-
-def read_tables(path: Path) -> Tables:
-    """What can be shuffled in a database, without opening it to write."""
-    uri = path.absolute().as_uri() + "?mode=ro&immutable=1"
-    with closing(sqlite3.connect(uri, uri=True)) as connection:
-        rows = connection.execute(
-            "SELECT name, type, wr FROM pragma_table_list WHERE schema = 'main'"
-            " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
-        ).fetchall()
-        views = tuple(name for name, kind, _ in rows if kind == "view")
-        movable = [
-            Movable(name, rowid)
-            for name, kind, is_without_rowid in rows
-            if kind == "table"
-            and not is_without_rowid
-            and (rowid := _find_free_rowid(connection, name))
-        ]
-    return Tables(tuple(movable), views, len(movable) + len(views) < len(rows))
-
-
-def _find_free_rowid(connection: sqlite3.Connection, table: str) -> str | None:
-    """A name of the rowid that no column has; None where the rowid is a column of its own."""
-    columns = connection.execute(f"PRAGMA table_xinfo({quote_name(table)})").fetchall()
-    keys = [column for column in columns if column[5]]
-    if len(keys) == 1 and keys[0][2].upper() == "INTEGER":
-        return None
-    taken = {column[1].lower() for column in columns}
-    return next((name for name in _ROWID_NAMES if name not in taken), None)
 
 
 def _drop_triggers(connection: sqlite3.Connection) -> None:
@@ -256,32 +206,3 @@ def _drop_triggers(connection: sqlite3.Connection) -> None:
         "SELECT name FROM sqlite_master WHERE type = 'trigger'"
     ).fetchall():
         connection.execute(f"DROP TRIGGER {quote_name(trigger)}")
-
-
-def _shuffle_table(connection: sqlite3.Connection, table: Movable, seed: int) -> bool:
-    """Give the rows of a table new rowids, or say that it cannot be done."""
-    salt = f"{seed} {table.name}".encode()
-
-    def move(rowid: int) -> int:
-        digest = hashlib.blake2b(
-            rowid.to_bytes(8, "big", signed=True), digest_size=8, key=salt[:64]
-        )
-        return 2**62 + int.from_bytes(digest.digest(), "big") // 4  # beyond any rowid in use
-
-    connection.create_function("move_row", 1, move, deterministic=True)
-    connection.execute("SAVEPOINT shuffle")
-    try:
-        connection.execute(
-            f"UPDATE {quote_name(table.name)} SET {table.rowid} = move_row({table.rowid})"
-        )
-    except sqlite3.Error:  # an index on a function or collation that is not there, say
-        connection.execute("ROLLBACK TO shuffle")
-        return False
-    finally:
-        connection.execute("RELEASE shuffle")
-    return True
-
-
-def _fold(sql: str) -> str:
-    """Text in which a name is found however it is quoted and spelt."""
-    return sql.translate(_QUOTES).lower()
