@@ -6,6 +6,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 INTEGER, FLOAT, STRING, LIST, TABLE = ANSWER_TYPES = ("integer", "float", "string", "list", "table")
@@ -120,7 +121,7 @@ def _rows_match(left: tuple[Any, ...], right: tuple[Any, ...], rel_tol: float) -
     return left_exact == right_exact and _are_close(left_floats, right_floats, rel_tol)
 
 
-def _are_close(left: tuple[float, ...], right: tuple[float, ...], rel_tol: float) -> bool:
+def _are_close(left: Sequence[float], right: Sequence[float], rel_tol: float) -> bool:
     return all(
         math.isclose(a, b, rel_tol=rel_tol, abs_tol=0.0) for a, b in zip(left, right, strict=True)
     )
@@ -131,17 +132,29 @@ def _floats_match(
 ) -> bool:
     """Whether the rows of floats of two sides can be paired so that every pair is close.
 
-    Pairing them in sorted order settles one column. With more columns, sorting may pair rows badly
-    where first columns are close but not equal, so a matching is looked for before saying no.
+    Pairing them in sorted order settles one column, and more of them mostly, where the column that
+    tells rows apart best comes first. Sorting may still pair rows badly where first columns are
+    close but not equal, so a matching is looked for before saying no.
     """
     if len(left) != len(right):
         return False
-    left, right = sorted(left), sorted(right)
+    columns = [sorted(column) for column in zip(*left, strict=True)]
+    others = [sorted(column) for column in zip(*right, strict=True)]
+    if not all(_are_close(*pair, rel_tol) for pair in zip(columns, others, strict=True)):
+        return False
+    if len(columns) < 2:
+        return True
+    distinct = [_count_distinct(column, rel_tol) for column in columns]
+    order = sorted(range(len(columns)), key=lambda place: -distinct[place])
+    left, right = (sorted(tuple(row[n] for n in order) for row in side) for side in (left, right))
     if all(_are_close(a, b, rel_tol) for a, b in zip(left, right, strict=True)):
         return True
-    if len(left[0]) == 1:
-        return False
     return _has_perfect_matching(_list_neighbours(left, right, rel_tol))
+
+
+def _count_distinct(ordered: list[float], rel_tol: float) -> int:
+    """How many of sorted floats are not close to the one before."""
+    return sum(not math.isclose(a, b, rel_tol=rel_tol) for a, b in pairwise(ordered))
 
 
 def _list_neighbours(

@@ -259,6 +259,14 @@ def test_many_rows_of_noisy_floats_are_paired():
     assert not match(left, right, ordered=False)
 
 
+def test_rows_that_their_first_floats_do_not_tell_apart_are_paired_fast():
+    left = [[1.0, float(n), 2.0] for n in range(20_000)]
+    right = [[1.0 + n % 7 * 1e-9, float(n), 2.0] for n in reversed(range(20_000))]
+    assert match(left, right, ordered=False)
+    right[4000][1] = 0.5
+    assert not match(left, right, ordered=False)
+
+
 # --- from the database to the file
 
 
