@@ -28,7 +28,11 @@ REL_TOL = 1e-6
 RIGHT, WRONG = 1.0, 0.0
 DATABASES = "data/databases"
 
-_BLOCK = re.compile(r"```(?P<language>[\w+-]*)(?P<content>.*?)```", re.DOTALL)
+# What ends a block names no language: a stray fence before "```sql" begins none.
+_BLOCK = re.compile(
+    r"```(?P<language>[\w+-]*)(?P<content>(?:(?!```).)*)```(?!(?:sql|sqlite)\b)",
+    re.DOTALL | re.IGNORECASE,
+)
 _LANGUAGES = {"", "sql", "sqlite"}
 _ONE_AT_A_TIME = threading.Lock()  # the guard's watchdog looks after one query a process
 
@@ -48,10 +52,16 @@ def score(
     (0.0, 1.0)
 
     gold_answer is the JSON value, as the product has it (exports hold it as JSON text: json.loads).
+    Rows of your own may hold numbers of numpy, which count as those of Python.
     """
-    predicted = shape_answer(predicted_rows)
+    predicted = shape_answer([tuple(map(_read_value, row)) for row in predicted_rows])
     is_right = answers_match(gold_answer, predicted, ordered=order_matters, rel_tol=rel_tol)
     return RIGHT if is_right else WRONG
+
+
+def _read_value(value: Any) -> Any:
+    """A value as SQLite gives it: that of a numpy scalar, whose types equal no others."""
+    return value.item() if hasattr(value, "item") else value
 
 
 def extract_sql(completion: str) -> str | None:

@@ -9,6 +9,7 @@ import sys
 import threading
 from pathlib import Path
 
+import numpy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -85,6 +86,13 @@ def test_rows_are_right_or_wrong(rows, gold_answer, order_matters, reward):
     assert score(rows, gold_answer, order_matters=order_matters) == reward
 
 
+def test_numbers_of_numpy_are_those_of_python():
+    rows = [(numpy.int64(3), numpy.float64(0.1) * 3, numpy.str_("a"), None)]
+    assert score(rows, [[3, 0.3, "a", None]], order_matters=True) == 1.0
+    assert score(numpy.array([[1], [2]]), [2, 1], order_matters=False) == 1.0
+    assert score([(numpy.float64(3),)], 3, order_matters=False) == 0.0
+
+
 @given(predicted=ROWS, gold=ROWS, ordered=st.booleans(), rel_tol=st.sampled_from([0.0, 1e-6, 0.5]))
 def test_score_is_what_validation_says(predicted, gold, ordered, rel_tol):
     answer = json.loads(json.dumps(shape_answer(gold)))
@@ -111,6 +119,8 @@ def test_rows_of_the_gold_answer_are_right(gold, ordered):
         ("```sql\nSELECT 1,\n       2\n```", "SELECT 1,\n       2"),
         ("```python\nrun()\n```\nor ```sql\nSELECT 1\n```", "SELECT 1"),
         ("```sql\nSELECT 1\n```\n```python\nrun()\n```", "SELECT 1"),
+        ("<think>in a ``` block</think>\n```sql\nSELECT 1\n```", "SELECT 1"),
+        ("```sql\nSELECT 0\n```\nno: ```\n```SQLite\nSELECT 1\n```", "SELECT 1"),
         ("```python\nrun()\n```", None),
         ("SELECT 1", None),
         ("```sql\nSELECT 1", None),
