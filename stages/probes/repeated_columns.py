@@ -15,6 +15,7 @@ from stages.sql.query_parts import selects_of
 from stages.sql.query_rewrites import to_sql
 
 _TEXT_SHOWN = 200
+_VARYING = (exp.Column, exp.AggFunc, exp.Anonymous, exp.Query)  # what no constant has
 
 
 def find_repeated_column(inspection: Inspection) -> Finding | None:
@@ -22,7 +23,7 @@ def find_repeated_column(inspection: Inspection) -> Finding | None:
     twice: `SELECT start_date, start_date` for the question when something starts and ends.
 
     Two columns are the same where they are of the same member of FROM, other expressions where they
-    are written the same. Literals may be repeated, and so may what `*` stands for. A compound
+    are written the same. Constants may be repeated, and so may what `*` stands for. A compound
     select repeats a column where each of its SELECTs does, in the same places.
     """
     reading = read_query(inspection)
@@ -40,7 +41,8 @@ def find_repeated_column(inspection: Inspection) -> Finding | None:
 
 def _list_repeated(select: exp.Select, reading: Reading) -> set[tuple[int, int]]:
     """The pairs of places in a SELECT at which the same stands."""
-    identities = [_identify(expression.unalias(), reading) for expression in select.expressions]
+    columns = [expression.unalias().unnest() for expression in select.expressions]
+    identities = [_identify(column, reading) for column in columns]
     return {
         (first, second)
         for first, second in combinations(range(len(identities)), 2)
@@ -50,7 +52,7 @@ def _list_repeated(select: exp.Select, reading: Reading) -> set[tuple[int, int]]
 
 def _identify(expression: exp.Expression, reading: Reading) -> Hashable | None:
     """What is the same for two expressions that are; None for what may be repeated."""
-    if reading.is_literal(expression) or isinstance(expression, exp.Null) or expression.is_star:
+    if reading.is_literal(expression) or expression.is_star or expression.find(*_VARYING) is None:
         return None
     found = reading.resolve(expression)
     if found is None or found.source is None:
