@@ -28,6 +28,7 @@ FIRE = [
     "SELECT name, max(weight) FROM ship",  # two ships of the greatest weight
     "SELECT name, max(weight) FROM ship GROUP BY harbour_id",  # Sun and Tern
     "SELECT name, min(weight), max(weight) FROM ship WHERE harbour_id = 1",
+    "SELECT name, max(DISTINCT weight) FROM ship",
     "SELECT ship_id, age FROM crew GROUP BY ship_id",  # 30 or NULL
     "SELECT x FROM (SELECT name AS x, count(*) FROM ship GROUP BY harbour_id)",
     "SELECT sum(id) FROM ship WHERE name IN (SELECT name FROM ship GROUP BY harbour_id)",
@@ -89,6 +90,22 @@ def test_bare_column_is_found(world, sql):
 @pytest.mark.parametrize("sql", HOLD)
 def test_settled_column_is_left_alone(world, sql):
     assert world.find(find_bare_column, sql) is None
+
+
+@pytest.mark.parametrize(
+    ("sql", "is_found"),
+    [
+        ("SELECT harbour_id FROM ship GROUP BY 1 ORDER BY name = 'Sun', 1", True),
+        ("SELECT harbour_id, count(*) FROM ship GROUP BY 1 ORDER BY built DESC", True),
+        ("SELECT harbour_id FROM ship GROUP BY harbour_id ORDER BY max(name)", False),
+        ("SELECT harbour_id FROM ship GROUP BY harbour_id ORDER BY harbour_id, name", False),
+    ],
+)
+def test_bare_column_may_sort_rows_only_where_their_order_is_no_part_of_the_answer(
+    world, sql, is_found
+):
+    assert world.find(find_bare_column, sql, is_ordered=False) is None
+    assert (world.find(find_bare_column, sql, is_ordered=True) is not None) is is_found
 
 
 def test_evidence_shows_a_group_of_the_answer_and_its_values(world):

@@ -22,17 +22,19 @@ _GREATEST = "max({0})"
 _CHOICES = (_GREATEST, "min({0})", "CASE WHEN count({0}) = count(*) THEN min({0}) END")
 
 
-def is_other_choice_seen(inspection: Inspection, grouping: Grouping, rel_tol: float) -> bool:
-    """Whether another choice of values changes the answer. With min() or max() no other choice can
-    be written in SQL: then it is enough that a mixed group is shown, or that the choice decides
-    which groups are."""
+def is_other_choice_seen(
+    inspection: Inspection, grouping: Grouping, rel_tol: float, *, is_ordered: bool = False
+) -> bool:
+    """Whether another choice of values changes the answer, or, where that counts, the order of its
+    rows. With min() or max() no other choice can be written in SQL: then it is enough that a mixed
+    group is shown, or that the choice decides which groups are."""
     if grouping.extreme is not None:
         return True
     answer = shape_answer(inspection.rows)
 
     def is_same(choice: str) -> bool:
         other = inspection.database.execute(to_sql(_choose(inspection, grouping, choice)))
-        return answers_match(answer, shape_answer(other), ordered=False, rel_tol=rel_tol)
+        return answers_match(answer, shape_answer(other), ordered=is_ordered, rel_tol=rel_tol)
 
     return not all(map(is_same, _CHOICES)) and _is_faithful(inspection, rel_tol)
 

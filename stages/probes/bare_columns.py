@@ -27,9 +27,12 @@ from stages.sql.scopes import Scopes
 _SHOWN_TEXT = 200
 
 
-def find_bare_column(inspection: Inspection, *, rel_tol: float = 1e-6) -> Finding | None:
+def find_bare_column(
+    inspection: Inspection, *, is_ordered: bool = False, rel_tol: float = 1e-6
+) -> Finding | None:
     """bare_column: a column that is neither aggregated nor determined by GROUP BY, holds several
-    values in some group, and changes the answer with the choice among them."""
+    values in some group, and changes the answer with the choice among them. `is_ordered` says
+    whether the sequence of its rows is a part of the answer."""
     scopes = inspection.scopes
     for select in scopes.find_all(exp.Select):
         grouping = read_grouping(select, scopes)
@@ -39,7 +42,9 @@ def find_bare_column(inspection: Inspection, *, rel_tol: float = 1e-6) -> Findin
             bare = bare_expressions(grouping, scopes)
             found = find_at_once(inspection, grouping, bare, rel_tol)
             if found is None:
-                found = find_step_by_step(inspection, grouping, bare, rel_tol)
+                found = find_step_by_step(
+                    inspection, grouping, bare, rel_tol, is_ordered=is_ordered
+                )
             if found:
                 return Finding(Flag.BARE_COLUMN, _describe(found[0], grouping, bare))
         except QueryError:
@@ -52,10 +57,12 @@ def find_step_by_step(
     grouping: Grouping,
     bare: dict[str, exp.Expression],
     rel_tol: float,
+    *,
+    is_ordered: bool = False,
 ) -> list[Row]:
     """The mixed groups of a finding, those that are in the answer where some are; else none."""
     mixed = _find_mixed_groups(inspection, grouping, bare)
-    if not mixed or not is_other_choice_seen(inspection, grouping, rel_tol):
+    if not mixed or not is_other_choice_seen(inspection, grouping, rel_tol, is_ordered=is_ordered):
         return []
     shown = _find_shown_groups(inspection, grouping, mixed)
     if shown or grouping.extreme is None or grouping.has_deciding_column:
@@ -114,8 +121,9 @@ def _spread(
     for number, expression in enumerate(expressions.values()):
         yield f"c{number}", expression
     if grouping.extreme is not None:
+        measure = grouping.extreme.this
         order = exp.Ordered(
-            this=grouping.extreme.this.copy(),
+            this=(measure.expressions[0] if isinstance(measure, exp.Distinct) else measure).copy(),
             desc=isinstance(grouping.extreme, exp.Max),
             nulls_first=False,
         )

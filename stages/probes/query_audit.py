@@ -84,7 +84,9 @@ def audit_query(
         *order.findings,
         row_order.finding,
         # Rows that are proven to be fixed have no bare column among them.
-        None if row_order.is_proven else find_bare_column(inspection, rel_tol=rel_tol),
+        None
+        if row_order.is_proven
+        else find_bare_column(inspection, is_ordered=order_matters, rel_tol=rel_tol),
         find_nondeterministic_function(inspection),
         find_numeric_text_order(inspection, rel_tol=rel_tol),
         *(probe(inspection) for probe in SOUNDNESS_PROBES.values()),
