@@ -39,6 +39,9 @@ FIRE = [
 ]
 
 HOLD = [
+    # one row, whatever it is sorted by
+    "SELECT max(weight) FROM ship ORDER BY name LIMIT 1",
+    "SELECT sum(weight), min(built) FROM ship ORDER BY name, id",
     # determined by the schema
     "SELECT name, count(*) FROM ship GROUP BY id",
     "SELECT name, count(*) FROM ship GROUP BY name",

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from stages.guard import GuardedDatabase, Limits
 from stages.probes.order_probes import find_order_findings, is_order_certain
 from stages.reasons import Flag
 from tests.probe_world import ProbeWorld
@@ -179,6 +180,22 @@ def test_evidence_of_a_tie_goes_beyond_what_is_fetched_first(tmp_path):
     assert finding.evidence["tied_positions"] == [0, 500]
     assert finding.evidence["as_good"][0] == ["other"]
     assert world.find(find_order_findings, "SELECT a FROM t ORDER BY b LIMIT 501")[0].code is OPEN
+
+
+@pytest.mark.parametrize(("end", "expected"), [("other", [TIE]), ("same", [])])
+def test_tie_is_found_behind_more_rows_than_an_answer_may_have(tmp_path, end, expected):
+    sql = f"""
+        CREATE TABLE t (a, b);
+        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 300)
+        INSERT INTO t SELECT 'same', 1 FROM n;
+        INSERT INTO t VALUES ('{end}', 1), ('later', 2);
+    """
+    with ProbeWorld(tmp_path, sql) as world:
+        limited = GuardedDatabase(world.database.path, Limits(max_rows=100))
+        world.database.close()
+        world.database = limited
+        findings = world.find(find_order_findings, "SELECT a FROM t ORDER BY b LIMIT 2")
+    assert [finding.code for finding in findings] == expected
 
 
 def test_evidence_of_open_order_says_which_rows_are_certain(world):

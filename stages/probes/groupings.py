@@ -48,6 +48,8 @@ def read_grouping(select: exp.Select, scopes: Scopes, *, strictly: bool = False)
         return None
     if select.args.get("from_") is None:
         return None
+    if group is None:
+        parts = [part for part in parts if not isinstance(part, exp.Order)]  # of one row
     scope = scopes.scope_of(select)
     keys = [_read_key(key, select, scopes) for key in group.expressions] if group else []
     columns, stars = [], []

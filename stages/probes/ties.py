@@ -211,27 +211,52 @@ def _fill(
         _divide(ties, inspection.rows, keys, scopes)
         return
     is_open = bool(added) and bool(query.args.get("distinct"))
-    limit = None if ties.stop is None or is_open else ties.stop + _LOOK_AHEAD_ROWS
-    rows = _execute_wide(inspection, query, added, limit)
-    if is_open and _has_repeats(rows, len(added)):
-        _divide_open(ties, rows, keys, scopes)
-        return
-    _divide(ties, rows, keys, scopes)
-    if limit is not None and len(rows) == limit:
-        last = ties.runs[-1]
-        if last.first >= ties.stop:
-            ties.runs.pop()
-        elif not last.is_mixed:  # the run that is cut goes on beyond what was fetched
-            rows = _execute_wide(inspection, query, added, None)
-            _divide(ties, rows, keys, scopes)
+    if ties.stop is None or is_open:
+        rows = _execute_wide(inspection, query, added, None)
+        if is_open and _has_repeats(rows, len(added)):
+            _divide_open(ties, rows, keys, scopes)
+            return
+        _divide(ties, rows, keys, scopes)
+    else:
+        rows = _fill_to_cut(ties, inspection, query, keys, scopes)
     ties.is_repeated = not is_open and _is_same_again(ties, rows, inspection.rows)
 
 
+def _fill_to_cut(
+    ties: Ties, inspection: Inspection, query: exp.Expression, keys: list[_Key], scopes: Scopes
+) -> list[Row]:
+    """The rows up to the last bound and beyond, as far as it takes to see whether the run that it
+    cuts is mixed."""
+    added = [key for key in keys if key.place is None]
+    near = ties.stop + _LOOK_AHEAD_ROWS
+    rows: list[Row] = []
+    for limit in (near, max(near, inspection.database.limits.max_rows)):
+        rows = _execute_wide(inspection, query, added, limit)
+        _divide(ties, rows, keys, scopes)
+        if len(rows) < limit:
+            return rows
+        last = ties.runs[-1]
+        if last.first >= ties.stop:
+            ties.runs.pop()
+            return rows
+        if last.is_mixed:
+            return rows
+    # A run of which so much is the same goes on: are there any others that tie with them?
+    distinct = _execute_wide(inspection, query, added, near, distinct=exp.Distinct())
+    width, values = _take_keys([rows[-1], *distinct], keys, scopes)
+    tied = [row[:width] for row, key in zip(distinct, values[1:], strict=True) if key == values[0]]
+    ties.runs[-1] = Run(last.first, last.end, [*last.rows, *tied])
+    return rows
+
+
 def _execute_wide(
-    inspection: Inspection, query: exp.Expression, added: list[_Key], limit: int | None
+    inspection: Inspection,
+    query: exp.Expression,
+    added: list[_Key],
+    limit: int | None,
+    **clauses: Any,
 ) -> list[Row]:
     """The rows without OFFSET and up to `limit`, with the sort keys as further columns."""
-    clauses: dict[str, Any] = {}
     if added:
         clauses["expressions"] = [*query.expressions, *(key.expression for key in added)]
     if query.args.get("limit") is not None:
