@@ -1,6 +1,9 @@
 """What the audit does not execute: the verdict is the one that executing it gives."""
 
+import itertools
+import sqlite3
 import tempfile
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -8,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from stages.answers import answers_match
+from stages.answers import answers_match, shape_answer
 from stages.probes.bare_choices import find_at_once
 from stages.probes.bare_columns import bare_expressions, find_bare_column, find_step_by_step
 from stages.probes.column_values import ColumnValues
@@ -17,7 +20,7 @@ from stages.probes.groupings import read_grouping
 from stages.probes.guesses import list_guesses
 from stages.probes.mismatches import applied_affinity, has_common_class, judge_by_storage
 from stages.probes.operands import find_affinity
-from stages.probes.order_probes import read_order
+from stages.probes.order_probes import is_order_certain, read_order
 from stages.probes.query_audit import find_not_reproducible
 from stages.probes.row_independence import has_fixed_rows
 from stages.probes.worth_probes import find_guessable
@@ -159,6 +162,58 @@ def test_rows_that_are_proven_to_be_fixed_have_no_bare_column(tmp_path, sql):
     with ProbeWorld(tmp_path, PROVEN_WORLD) as world:
         assert has_fixed_rows(world.inspect(sql).scopes, ColumnValues(world.database))
         assert world.find(find_bare_column, sql) is None
+
+
+# Rows that are proven to be fixed
+
+FRACTIONS = st.sampled_from(["0.1", "0.2", "0.3"])
+SIGNED = st.sampled_from(["0.1", "0.2", "-0.3"])
+WHOLE = st.sampled_from(["NULL", "-3", "1", "2.0"])
+ADDED = st.lists(
+    st.tuples(st.sampled_from("01"), FRACTIONS, WHOLE, st.just("'a'"), st.just("'a'"), SIGNED),
+    min_size=4,
+    max_size=6,
+)
+
+
+@settings(deadline=None, max_examples=120)
+@given(
+    ADDED,
+    st.sampled_from(
+        [
+            "SELECT {0} FROM t",
+            "SELECT i, {0} FROM t GROUP BY i",
+            "SELECT i, {0} AS s FROM t GROUP BY i HAVING s > 0.6",
+            "SELECT i, {0} FROM t GROUP BY 1 ORDER BY 2",
+            "SELECT i, {0} AS s FROM t GROUP BY i ORDER BY s DESC LIMIT 1",
+            "SELECT i FROM t GROUP BY i HAVING {0} >= 0.6 ORDER BY {0}, i",
+            "SELECT r FROM t WHERE r >= (SELECT {0} FROM t)",
+            "SELECT DISTINCT {0} FROM t GROUP BY i",
+        ]
+    ),
+    st.sampled_from(["sum", "avg"]),
+    st.sampled_from(["r", "u", "n", "CASE WHEN r > 0.1 THEN 1 ELSE 0 END"]),
+    st.sampled_from(["{0}", "round({0}, 1)", "CAST({0} AS INTEGER)", "{0} > 0.6", "{0} - 0.6"]),
+)
+def test_proven_rows_are_the_same_in_any_order_of_what_is_added(rows, query, function, of, around):
+    sql = query.format(around.format(f"{function}({of})"))
+    schema = SCHEMA.replace("COLLATE NOCASE", "")
+    with open_world(rows, schema) as world:
+        inspection = world.inspect(sql)
+        order = read_order(inspection)
+        is_ordered = is_order_certain(inspection.tree, order.findings)
+        values = ColumnValues(world.database)
+        if (is_ordered and not order.is_settled) or not has_fixed_rows(
+            inspection.scopes, values, is_cut_settled=order.is_settled
+        ):
+            return
+        answer = shape_answer(inspection.rows)
+        for mixed in itertools.islice(itertools.permutations(rows), 1, None, 47):
+            inserts = ", ".join(f"({', '.join(row)})" for row in mixed)
+            with closing(sqlite3.connect(":memory:")) as connection:
+                connection.executescript(f"{schema}; INSERT INTO t VALUES {inserts}")
+                other = shape_answer(connection.execute(sql).fetchall())
+            assert answers_match(answer, other, ordered=is_ordered), (sql, mixed)
 
 
 # Guesses up to where the score is out of reach

@@ -23,6 +23,8 @@ CREATE TABLE folded (label TEXT COLLATE NOCASE, kind INT);
 INSERT INTO folded VALUES ('a', 1), ('A', 1), ('a', 2), ('A', 2), ('b', 2), ('B', 2);
 CREATE TABLE account (kind INT, amount REAL, pieces NUMERIC);
 INSERT INTO account VALUES (1, 0.1, 3.0), (1, 0.2, -1), (1, -0.3, 2), (2, 0.5, NULL), (2, 0, 4);
+CREATE TABLE distance (steps INT);
+INSERT INTO distance VALUES (9007199254740992), (1), (1), (1);
 CREATE VIEW seen AS SELECT * FROM harbour;
 """
 
@@ -52,6 +54,7 @@ FIXED = [
     "SELECT harbour, sum(id) AS s FROM ship GROUP BY harbour HAVING s > 3 ORDER BY 2, 1",
     "SELECT round(avg(id), 1), sum(id) / 2.0, sum(1) FROM ship",
     "SELECT sum(pieces), avg(pieces) - 1 FROM account",
+    "SELECT sum(steps) > 9007199254740993, avg(steps) FROM distance",
     "SELECT 100.0 * sum(CASE WHEN weight > 0.1 THEN 1 ELSE 0 END) / count(*) FROM ship",
     "SELECT avg(iif(weight > 0.1, id, 0)) > 0.5 FROM ship",
     "SELECT code FROM ship WHERE harbour IN (SELECT sum(id) FROM ship GROUP BY harbour)",
@@ -102,6 +105,7 @@ OPEN = [
     "SELECT sum(CASE WHEN id > 1 THEN weight ELSE 0 END) > 0.3 FROM ship",
     "SELECT sum(number) > 1 FROM harbour",
     "SELECT sum(weight * 1) FROM ship",
+    "SELECT avg(steps) > 2251799813685248 FROM distance",  # more than a float has digits for
     # numbers that cancel out
     "SELECT sum(amount) FROM account",
     "SELECT kind, avg(amount) FROM account GROUP BY kind",
