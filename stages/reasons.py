@@ -39,8 +39,8 @@ class Flag(StrEnum):
     # Order and determinism
     TIE_AT_LIMIT = "tie_at_limit"
     LIMIT_WITHOUT_ORDER = "limit_without_order"
-    ROW_ORDER_DEPENDENT = "row_order_dependent"
     BARE_COLUMN = "bare_column"
+    ROW_ORDER_DEPENDENT = "row_order_dependent"  # last of those that it may follow from
     NONDETERMINISTIC_FUNCTION = "nondeterministic_function"
     NOT_REPRODUCIBLE = "not_reproducible"
     ORDER_UNDERDETERMINED = "order_underdetermined"

@@ -30,8 +30,8 @@ EXPLANATIONS: dict[str, str] = {
         " answer."
     ),
     Flag.LIMIT_WITHOUT_ORDER: (
-        "LIMIT without ORDER BY keeps whichever rows SQLite happens to read first; so does a"
-        " subquery of several rows where a value is wanted."
+        "LIMIT without ORDER BY, or a value taken from several rows, keeps whichever SQLite reads"
+        " first."
     ),
     Flag.ROW_ORDER_DEPENDENT: (
         "The answer changes when the same rows are stored or scanned in another order."
