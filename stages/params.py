@@ -107,6 +107,12 @@ SECTIONS: dict[str, dict[str, Bounds | Text | None]] = {
 }
 
 
+def load_yaml(path: Path) -> Any:
+    """What a file of YAML holds, by the parser in C where PyYAML has it."""
+    with path.open(encoding="utf-8") as file:
+        return yaml.load(file, _LOADER)
+
+
 def look_up(params: dict[str, Any], key: str, *, where: Path = PARAMS_PATH) -> Any:
     """The value of a dotted key.
 
@@ -174,8 +180,7 @@ def read_params(*keys: str, path: Path = PARAMS_PATH) -> list[Any]:
     """
     if not path.is_file():
         raise FileNotFoundError(f"No {path.absolute()}: run stages from the project's root")
-    with path.open(encoding="utf-8") as file:
-        params = yaml.load(file, _LOADER)
+    params = load_yaml(path)
     values = [look_up(params, key, where=path) for key in keys]
     for name in SECTIONS:
         if any(f"{key}.".startswith(f"{name}.") for key in keys):

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from stages.corpus.corpora import Corpus, DirectoryDatabases, DirectoryQuestions
+from stages.params import load_yaml
 
 PIPELINE = Path("dvc.yaml")
 _ROOT_OF_ENTRY = re.compile(r"\$\{corpora\.([\w-]+)\.root\}")
@@ -24,8 +23,7 @@ def check_roots(corpora: Iterable[Corpus], entries: Mapping[str, Any], *, stage:
     """
     if not PIPELINE.is_file():
         return
-    with PIPELINE.open(encoding="utf-8") as file:
-        deps = yaml.safe_load(file)["stages"][stage]["deps"]
+    deps = load_yaml(PIPELINE)["stages"][stage]["deps"]
     tracked = {_resolve(dep, entries) for dep in deps}
     for name, root in _list_roots(corpora):
         place = root.absolute()
