@@ -10,12 +10,14 @@ import signal
 import subprocess
 import sys
 import uuid
+from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from stages.compute_gold_answers import DIED
+from stages.guard import Limits
 from tests.processes import MARK, find_processes, heed_interrupts, kill, wait_until
 from tests.test_compute_gold_answers import Project
 from tests.worlds import World
@@ -93,7 +95,7 @@ def no_process_outlives_its_test():
 def project(tmp_path):
     """Eight databases with three slow queries each."""
     project = Project(tmp_path)
-    project.limits = {}
+    project.limits = asdict(Limits())
     for name in DATABASES:
         project.add(name, QUERIES)
     return project
@@ -103,7 +105,7 @@ def project(tmp_path):
 def undisturbed(tmp_path_factory):
     """The shards that everything is compared with."""
     project = Project(tmp_path_factory.mktemp("undisturbed"))
-    project.limits = {}
+    project.limits = asdict(Limits())
     for name in DATABASES:
         project.add(name, QUERIES)
     project.write()
@@ -187,7 +189,7 @@ def test_killed_worker_costs_a_retry_and_nothing_else(project, undisturbed, engi
 @both_engines
 def test_query_that_kills_every_worker_is_set_aside_alone(project, engine):
     """The watchdog kills: its query does not heed the limit of a second."""
-    project.limits = {"max_seconds": 1}
+    project.limits["max_seconds"] = 1
     project.questions = {"a": ["SELECT 1"], "b": ["SELECT 2", ONE_LONG_STEP, "SELECT 3"]}
     project.databases = dict.fromkeys(project.questions, "CREATE TABLE t (id INTEGER)")
     project.write(engine=engine, workers=2)
