@@ -152,3 +152,21 @@ def test_difficulty_can_be_that_of_the_corpus_and_the_explanation_says_what_it_w
         "train  4 of 4  0 of 0  0 of 0",
         "eval   1 of 1  1 of 1  0 of 0",
     ]
+
+
+def test_evidence_that_utf8_cannot_hold_is_excluded_and_stops_no_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    world = World(tmp_path)
+    write_bird(tmp_path / "data/bird")
+    # Escaped, as JSON spells half of a surrogate pair.
+    text = json.dumps([{**DEV[0], "evidence": "height \ud800"}, DEV[1]])
+    (tmp_path / "data/bird/dev.json").write_text(text, encoding="utf-8")
+    world.change("corpus", "bird")
+    world.drop_targets()
+    world.run_to("export_dataset")
+    (excluded,) = world.lines("data/questions/excluded.jsonl")
+    assert excluded["question_id"] == "ski_resorts_eval_000"
+    assert (excluded["reason"], excluded["detail"]) == (
+        "undecodable_text",
+        "evidence: surrogates not allowed",
+    )

@@ -16,10 +16,11 @@ def find_reason(dossier: Dossier, policies: Mapping[Flag, Policy]) -> tuple[str,
         return "load_questions", Reason.EXCLUDED_BY_CURATOR, decision
     if not dossier.source["question_text"].strip():
         return "load_questions", Reason.EMPTY_QUESTION, "question_text: expected text, found none"
-    try:
-        dossier.source["question_text"].encode()
-    except UnicodeEncodeError as error:  # half of a surrogate pair: JSON can spell it, UTF-8 cannot
-        return "load_questions", Reason.UNDECODABLE_TEXT, f"question_text: {error.reason}"
+    for field in ("question_text", "evidence"):
+        try:
+            (dossier.source.get(field) or "").encode()
+        except UnicodeEncodeError as error:  # half of a surrogate pair: JSON spells it, UTF-8 not
+            return "load_questions", Reason.UNDECODABLE_TEXT, f"{field}: {error.reason}"
     for stage, record in (
         ("compute_gold_answers", dossier.outcome),
         ("parse_gold_sql", dossier.parsed),
