@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 _ASCII_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+_HIDDEN_IN_VIRTUAL_TABLE = 1  # as table_xinfo says; 2 and 3 are generated columns
 _WITHOUT_ROWID = re.compile(r"\bWITHOUT\s+ROWID\b", re.IGNORECASE)
 
 
@@ -142,9 +143,10 @@ def _read_table(connection: sqlite3.Connection, name: str, kind: str, sql: str) 
 def _read_columns(connection: sqlite3.Connection, quoted: str) -> tuple[Column, ...]:
     return tuple(
         Column(column, declared or "", bool(not_null), place)
-        for _, column, declared, not_null, _, place in connection.execute(
-            f"PRAGMA table_info({quoted})"
+        for _, column, declared, not_null, _, place, hidden in connection.execute(
+            f"PRAGMA table_xinfo({quoted})"
         )
+        if hidden != _HIDDEN_IN_VIRTUAL_TABLE
     )
 
 

@@ -30,6 +30,19 @@ def test_columns_are_as_declared():
     )
 
 
+def test_generated_columns_are_columns_and_hidden_ones_are_not():
+    schema = read(
+        "CREATE TABLE t (a INTEGER, b INTEGER AS (a * 2), c TEXT NOT NULL AS (a || b) STORED, d);"
+        "CREATE VIEW v AS SELECT * FROM t; CREATE VIRTUAL TABLE words USING fts5 (word)"
+    )
+    assert [[column.name for column in table.columns] for table in schema.tables[:3]] == [
+        ["a", "b", "c", "d"],
+        ["a", "b", "c", "d"],
+        ["word"],
+    ]
+    assert schema.tables[0].columns[2] == Column("c", "TEXT", True, 0)
+
+
 def test_tables_and_views_stand_in_order_without_those_of_sqlite():
     schema = read(
         "CREATE TABLE b (id INTEGER PRIMARY KEY AUTOINCREMENT); CREATE VIEW v AS SELECT id AS n"
