@@ -55,15 +55,20 @@ def test_statements_come_with_first_rows(tmp_path):
         ("'two' || char(10) || 'lines'", "'two lines'"),
         ("'a' || char(13, 10) || '-- b'", "'a -- b'"),
         ("zeroblob(512)", "<512 bytes>"),
-        ("CAST(x'ff41' AS TEXT)", "'\ufffdA'"),
         ("'Göteborg'", "'Göteborg'"),
         ("replace(printf('%060d', 0), '0', 'å')", f"'{'å' * 60}'"),
         ("replace(printf('%061d', 0), '0', 'å')", f"'{'å' * 60}…'"),
         ("printf('%.2000c', 'x')", f"'{'x' * 60}…'"),
+        ("replace(printf('%061d', 0), '0', '😀')", f"'{'😀' * 60}…'"),
+        ("'a' || char(0) || 'b'", "'a\0b'"),
     ],
 )
-def test_value_is_shown_as_a_literal_on_one_line(tmp_path, value, shown):
-    path = make_database(tmp_path / "a.sqlite", f"CREATE TABLE t (a); INSERT INTO t SELECT {value}")
+@pytest.mark.parametrize("encoding", ["UTF-8", "UTF-16le", "UTF-16be"])
+def test_value_is_shown_as_a_literal_on_one_line(tmp_path, value, shown, encoding):
+    path = make_database(
+        tmp_path / "a.sqlite",
+        f"PRAGMA encoding = '{encoding}'; CREATE TABLE t (a); INSERT INTO t SELECT {value}",
+    )
     assert describe(path) == f"CREATE TABLE t (a);\n-- ({shown})"
 
 
@@ -81,6 +86,20 @@ def test_value_is_shown_as_a_literal_on_one_line(tmp_path, value, shown):
 def test_rows_come_in_the_order_of_rowid_or_primary_key(tmp_path, sql, first):
     path = make_database(tmp_path / "a.sqlite", f"{sql}; INSERT INTO t VALUES ('b', 1), ('a', 2)")
     assert describe(path, rows=1).endswith(f";\n-- {first}")
+
+
+def test_bytes_that_are_no_text_are_replaced(tmp_path):
+    path = make_database(
+        tmp_path / "a.sqlite",
+        "CREATE TABLE t (a); INSERT INTO t VALUES (CAST(x'ff41' AS TEXT))",
+    )
+    assert describe(path) == "CREATE TABLE t (a);\n-- ('\ufffdA')"
+
+
+def test_rows_show_generated_columns_in_their_place(tmp_path):
+    sql = "CREATE TABLE t (a INTEGER, b INTEGER AS (a * 2), c INTEGER AS (a + 9) STORED, d TEXT)"
+    path = make_database(tmp_path / "a.sqlite", f"{sql}; INSERT INTO t VALUES (1, 'x')")
+    assert describe(path) == f"{sql};\n-- (1, 2, 10, 'x')"
 
 
 def test_long_schema_loses_rows_and_no_statement(tmp_path):

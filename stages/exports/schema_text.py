@@ -18,11 +18,13 @@ from stages.guard import GuardedDatabase, QueryError, Value
 from stages.schema import Schema, Table, quote_name, read_schema
 
 _VALUE_CHARACTERS = 60
+_MOST_BYTES = 4 * (_VALUE_CHARACTERS + 1)  # of as many characters and one more, in any encoding
 _WITHOUT_ROWID = re.compile(r"\bWITHOUT\s+ROWID\s*(,\s*STRICT\s*)?$", re.IGNORECASE)
 _VIRTUAL = re.compile(r"\s*CREATE\s+VIRTUAL\b", re.IGNORECASE)
 # The guard refuses BLOBs, infinity and text that is not UTF-8, so that none of them reaches it.
+# Text is read as bytes: SQLite's functions end it at a NUL.
 _VALUE = (
-    "CASE typeof({0}) WHEN 'text' THEN 't' || hex(substr({0}, 1, {1}))"
+    "CASE typeof({0}) WHEN 'text' THEN 't' || hex(substr(CAST({0} AS BLOB), 1, {1}))"
     " WHEN 'blob' THEN 'b' || length({0})"
     " WHEN 'real' THEN CASE WHEN {0} - {0} IS NOT NULL THEN {0}"
     " WHEN {0} > 0 THEN 'r9e999' ELSE 'r-9e999' END"
@@ -30,24 +32,27 @@ _VALUE = (
 )
 
 
-def read_example_rows(database: GuardedDatabase, table: Table, count: int) -> list[str]:
+def read_example_rows(
+    database: GuardedDatabase, table: Table, count: int, *, encoding: str
+) -> list[str]:
     """The first rows of a table as SQL literals; none of a view, of a virtual table, or of a table
-    too wide for the guard.
+    too wide for the guard. `encoding` is the database's, as PRAGMA encoding has it.
 
-    >>> read_example_rows(database, schema.find_table("ship"), 2)    # doctest: +SKIP
+    >>> table = schema.find_table("ship")                               # doctest: +SKIP
+    >>> read_example_rows(database, table, 2, encoding="UTF-8")         # doctest: +SKIP
     ["(1, 'Tern')", "(2, 'Sun')"]
     """
     if not count or table.is_view or _VIRTUAL.match(table.sql):
         return []
     values = ", ".join(
-        _VALUE.format(quote_name(column.name), _VALUE_CHARACTERS + 1) for column in table.columns
+        _VALUE.format(quote_name(column.name), _MOST_BYTES) for column in table.columns
     )
     query = f"SELECT {values} FROM {quote_name(table.name)}{_choose_order(table)} LIMIT {count}"
     try:
         rows = database.execute(query)
     except QueryError:
         return []
-    return [f"({', '.join(map(_write_value, row))})" for row in rows]
+    return [f"({', '.join(_write_value(value, encoding) for value in row)})" for row in rows]
 
 
 def _choose_order(table: Table) -> str:
@@ -59,11 +64,12 @@ def _choose_order(table: Table) -> str:
     return f" ORDER BY {', '.join(keys)}" if keys else ""
 
 
-def _write_value(value: Value) -> str:
+def _write_value(value: Value, encoding: str) -> str:
     """An SQL literal on one line, cut where it is long: what `_VALUE` made of a value.
 
-    >>> _write_value("t" + "O'Neill".encode().hex()), _write_value("b512"), _write_value(None)
-    ("'O''Neill'", '<512 bytes>', 'NULL')
+    >>> values = ("t" + "O'Neill".encode().hex(), "b512", None)
+    >>> [_write_value(value, "UTF-8") for value in values]
+    ["'O''Neill'", '<512 bytes>', 'NULL']
     """
     if value is None:
         return "NULL"
@@ -74,7 +80,7 @@ def _write_value(value: Value) -> str:
         return f"<{rest} bytes>"
     if kind == "r":
         return rest
-    text = bytes.fromhex(rest).decode(errors="replace")
+    text = bytes.fromhex(rest).decode(encoding, errors="replace")
     if len(text) > _VALUE_CHARACTERS:
         text = text[:_VALUE_CHARACTERS] + "…"
     escaped = text.replace("'", "''")
@@ -109,9 +115,11 @@ def describe_database(path: Path, *, example_rows: int, max_characters: int) -> 
         connection = open_database(path)
         try:
             schema = read_schema(connection)
+            (encoding,) = connection.execute("PRAGMA encoding").fetchone()
         finally:
             connection.close()
         rows = {
-            table.name: read_example_rows(database, table, example_rows) for table in schema.tables
+            table.name: read_example_rows(database, table, example_rows, encoding=encoding)
+            for table in schema.tables
         }
     return write_schema(schema, rows, max_characters=max_characters)
