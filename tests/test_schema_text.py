@@ -102,6 +102,22 @@ def test_rows_show_generated_columns_in_their_place(tmp_path):
     assert describe(path) == f"{sql};\n-- (1, 2, 10, 'x')"
 
 
+@pytest.mark.parametrize(
+    ("sql", "shown"),
+    [
+        ("CREATE VIEW v AS SELECT 1 AS a -- one", "CREATE VIEW v AS SELECT 1 AS a -- one\n;"),
+        ("CREATE VIEW v AS SELECT 1 AS a -- it's", "CREATE VIEW v AS SELECT 1 AS a -- it's\n;"),
+        ("CREATE VIEW v AS SELECT 1 AS a /* ; */", "CREATE VIEW v AS SELECT 1 AS a /* ; */;"),
+        ("CREATE VIEW v AS SELECT '-- ' AS a", "CREATE VIEW v AS SELECT '-- ' AS a;"),
+    ],
+)
+def test_every_statement_is_ended(tmp_path, sql, shown):
+    path = make_database(tmp_path / "a.sqlite", sql)
+    assert describe(path) == shown
+    make_database(tmp_path / "b.sqlite", describe(path) + "\nCREATE TABLE t (a);")
+    assert describe(tmp_path / "b.sqlite") == f"{shown}\nCREATE TABLE t (a);"
+
+
 def test_long_schema_loses_rows_and_no_statement(tmp_path):
     path = make_database(
         tmp_path / "a.sqlite",

@@ -10,6 +10,7 @@ The same database gives the same text: rows come in the order of rowids, or of t
 from __future__ import annotations
 
 import re
+import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -87,6 +88,16 @@ def _write_value(value: Value, encoding: str) -> str:
     return f"'{' '.join(escaped.splitlines())}'"
 
 
+def _end_statement(sql: str) -> str:
+    """A statement with its semicolon, on a line of its own where the statement ends in a comment.
+
+    >>> _end_statement("CREATE TABLE t (a)"), _end_statement("CREATE VIEW v AS SELECT 1 -- one")
+    ('CREATE TABLE t (a);', 'CREATE VIEW v AS SELECT 1 -- one\\n;')
+    """
+    ended = f"{sql.removesuffix(';')};"
+    return ended if sqlite3.complete_statement(ended) else f"{sql}\n;"
+
+
 def write_schema(schema: Schema, rows: Mapping[str, Sequence[str]], *, max_characters: int) -> str:
     """The CREATE statements, with as many of each table's rows as leave the whole short enough.
 
@@ -97,7 +108,7 @@ def write_schema(schema: Schema, rows: Mapping[str, Sequence[str]], *, max_chara
         parts = []
         for table in schema.tables:
             if table.sql:
-                parts.append(f"{table.sql.strip().removesuffix(';')};")
+                parts.append(_end_statement(table.sql.strip()))
                 parts += [f"-- {row}" for row in rows.get(table.name, ())[:count]]
         text = "\n".join(parts)
         if len(text) <= max_characters:
