@@ -172,7 +172,8 @@ def _eval_range(train: np.ndarray, targets: Targets, most: int) -> tuple[np.ndar
 
     least, highest = np.zeros_like(train), np.full_like(train, most)
     if targets.max_questions is not None:
-        highest = np.minimum(highest, targets.max_questions - train)
+        total = min(targets.max_questions, int(train.max(initial=0)) + most)  # in 64 bits
+        highest = np.minimum(highest, total - train)
     if targets.eval_share is not None:
         share, tolerance = read_share(targets.eval_share), read_share(targets.tolerance)
         low, high = max(share - tolerance, 0), share + tolerance
