@@ -4,6 +4,7 @@ import json
 import os
 import random
 import sqlite3
+import time
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
@@ -166,6 +167,74 @@ def test_evidence_names_the_first_question():
     }
     near = find_in_database([record(0, LIST_SHIPS), record(1, "List the names of all ships")])
     assert near["fleet_train_001"][0].evidence == {"first": "fleet_train_000", "similarity": 0.931}
+
+
+def agree(left: SetRecord, right: SetRecord) -> bool:
+    if left.sequence and right.sequence:
+        return left.sequence == right.sequence
+    return left.answer == right.answer
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["All the ships?", "All the ship?", "Ships?"]),
+            st.sampled_from(["", "p", "q"]),
+            st.sampled_from([1, ["a", "b"], ["b", "a"]]),
+            st.booleans(),
+        ),
+        max_size=9,
+    )
+)
+def test_findings_are_those_of_comparing_every_pair(drawn):
+    records = [
+        record(number, text, sql, answer, order_matters=order_matters)
+        for number, (text, sql, answer, order_matters) in enumerate(drawn)
+    ]
+    found = find_in_database(records)
+    evidence = {
+        (question_id, finding.code): finding.evidence
+        for question_id, findings in found.items()
+        for finding in findings
+    }
+    for place, one in enumerate(records):
+        twins = [other for other in records if other.text == one.text]
+        earlier = [
+            other.question_id
+            for other in records[:place]
+            if other.text == one.text
+            and (
+                agree(one, other)
+                or (one.canonical_sql and one.canonical_sql == other.canonical_sql)
+            )
+        ]
+        duplicate = evidence.get((one.question_id, Flag.DUPLICATE_QUESTION), {})
+        assert duplicate.get("first") == (earlier[0] if earlier else None)
+        others = [other.question_id for other in twins if not agree(one, other)]
+        conflict = evidence.get(
+            (one.question_id, Flag.CONFLICTING_GOLD), {"others": [], "count": 0}
+        )
+        assert conflict == {"others": others[:5], "count": len(others)}
+        alike = [
+            other.question_id
+            for other in records[:place]
+            if one.canonical_sql
+            and one.canonical_sql == other.canonical_sql
+            and find_similar(one.text, [other.text], 0.9)
+        ]
+        near = evidence.get((one.question_id, Flag.NEAR_DUPLICATE_QUESTION), {})
+        assert near.get("first") == (alike[0] if alike else None)
+
+
+def test_time_does_not_grow_with_the_square_of_the_questions_of_one_text():
+    crowd = [record(number, "How many ships?", answer=number // 9_999) for number in range(20_000)]
+    start = time.process_time()
+    found = find_in_database(crowd)
+    assert time.process_time() - start < 10  # a tenth of a second; comparing every pair, a minute
+    assert len(found) == 20_000
+    last = {finding.code: finding.evidence for finding in found["fleet_train_19999"]}
+    assert last[Flag.CONFLICTING_GOLD]["count"] == 19_998
+    assert last[Flag.DUPLICATE_QUESTION]["first"] == "fleet_train_000"
 
 
 def test_databases_are_looked_at_one_by_one():

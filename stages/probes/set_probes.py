@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from stages.probes.findings import Finding
@@ -46,14 +47,14 @@ def find_in_database(
 def _find_duplicates(records: list[SetRecord], findings: Findings) -> None:
     """Every question but the first of those with one text, and one canonical SQL or answer."""
     for group in _group(records, lambda record: record.text):
+        answers = _Answers(group)
+        first_of_sql: dict[str, int] = {}
         for place, record in enumerate(group):
-            agreeing = (
-                other
-                for other in group[:place]
-                if _have_one_sql(record, other) or _have_one_answer(record, other)
-            )
-            first = next(agreeing, None)
-            if first is not None:
+            first_place = min(places[0] for places in answers.list_places(record))
+            if record.canonical_sql:
+                first_place = min(first_place, first_of_sql.setdefault(record.canonical_sql, place))
+            if first_place < place:
+                first = group[first_place]
                 evidence = {
                     "first": first.question_id,
                     "same_sql": _have_one_sql(record, first),
@@ -75,12 +76,18 @@ def _find_paraphrases(records: list[SetRecord], findings: Findings) -> None:
 def _find_conflicts(records: list[SetRecord], findings: Findings) -> None:
     """All questions of one text that do not have one answer."""
     for group in _group(records, lambda record: record.text):
+        answers = _Answers(group)
+        named: dict[tuple[str, str], list[str]] = {}
         for record in group:
-            others = [other for other in group if not _have_one_answer(record, other)]
-            if others:
-                ids = [other.question_id for other in others[:_NAMED]]
-                evidence = {"others": ids, "count": len(others)}
-                _add(findings, record, Flag.CONFLICTING_GOLD, evidence)
+            count = len(group) - sum(map(len, answers.list_places(record)))
+            if not count:
+                continue
+            key = record.answer, record.sequence
+            if key not in named:
+                others = (other for other in group if not _have_one_answer(record, other))
+                named[key] = [other.question_id for other in islice(others, _NAMED)]
+            evidence = {"others": list(named[key]), "count": count}
+            _add(findings, record, Flag.CONFLICTING_GOLD, evidence)
 
 
 def _find_near_duplicates(
@@ -92,11 +99,17 @@ def _find_near_duplicates(
     and the maximum), nor the same answer besides (the source and the target of flights).
     """
     for group in _group(records, lambda record: record.canonical_sql):
-        texts = [record.text for record in group]
-        for place, record in enumerate(group):
-            near = None
-            for other, similarity in find_similar(record.text, texts[:place], min_similarity):
-                near = choose_nearest(near, Near(group[other].question_id, similarity))
+        texts: list[str] = []  # each once, and the first question that has it
+        first_ids: list[str] = []
+        nearest: dict[str, tuple[int, Near | None]] = {}  # by text: to how many it was compared
+        for record in group:
+            compared, near = nearest.get(record.text, (0, None))
+            for place, similarity in find_similar(record.text, texts[compared:], min_similarity):
+                near = choose_nearest(near, Near(first_ids[compared + place], similarity))
+            if record.text not in nearest:
+                texts.append(record.text)
+                first_ids.append(record.question_id)
+            nearest[record.text] = len(texts), near
             if near is not None:
                 evidence = {"first": near.question_id, "similarity": near.similarity}
                 _add(findings, record, Flag.NEAR_DUPLICATE_QUESTION, evidence)
@@ -108,6 +121,30 @@ def _group(records: list[SetRecord], key: Callable[[SetRecord], str]) -> Iterato
     for record in records:
         groups[key(record)].append(record)
     return (group for shared, group in groups.items() if shared and len(group) > 1)
+
+
+class _Answers:
+    """Some records by their answers, so that the ones that agree with a record are found without
+    asking each: thousands may have one text."""
+
+    def __init__(self, records: list[SetRecord]) -> None:
+        self._of_sequence: dict[str, list[int]] = defaultdict(list)
+        self._of_answer: dict[str, list[int]] = defaultdict(list)
+        self._of_unordered: dict[str, list[int]] = defaultdict(list)
+        for place, record in enumerate(records):
+            self._of_answer[record.answer].append(place)
+            if record.sequence:
+                self._of_sequence[record.sequence].append(place)
+            else:
+                self._of_unordered[record.answer].append(place)
+
+    def list_places(self, record: SetRecord) -> list[list[int]]:
+        """The places of the records that have one answer with one of them, as disjoint lists, none
+        of them empty: by `_have_one_answer`."""
+        if not record.sequence:
+            return [self._of_answer[record.answer]]
+        unordered = self._of_unordered.get(record.answer)
+        return [self._of_sequence[record.sequence], *([unordered] if unordered else ())]
 
 
 def _have_one_answer(left: SetRecord, right: SetRecord) -> bool:
