@@ -28,9 +28,11 @@ REL_TOL = 1e-6
 RIGHT, WRONG = 1.0, 0.0
 DATABASES = "data/databases"
 
-# What ends a block names no language: a stray fence before "```sql" begins none.
+# What ends a block names no language: a stray fence before "```sql" begins none. A longer fence
+# holds SQL that has three backticks itself.
 _BLOCK = re.compile(
-    r"```(?P<language>[\w+-]*)(?P<content>(?:(?!```).)*)```(?!(?:sql|sqlite)\b)",
+    r"(?P<fence>`{3,8})(?P<language>[\w+-]*)(?P<content>(?:(?!(?P=fence)).)*)(?P=fence)"
+    r"(?!(?:sql|sqlite)\b)",
     re.DOTALL | re.IGNORECASE,
 )
 _LANGUAGES = {"", "sql", "sqlite"}

@@ -23,6 +23,7 @@ from answerkey_reward import (
     score_sql,
 )
 from stages.answers import answer_rows, answers_match, shape_answer
+from stages.exports.trl import make_completion
 from tests.worlds import ROOT
 
 ROWS = st.integers(1, 3).flatmap(
@@ -126,10 +127,22 @@ def test_rows_of_the_gold_answer_are_right(gold, ordered):
         ("```sql\nSELECT 1", None),
         ("```sql\n```", None),
         ("", None),
+        ("````sql\nSELECT '```' -- ```sql\n````", "SELECT '```' -- ```sql"),
+        ("A fence ```` alone, then\n```sql\nSELECT 1\n```", "SELECT 1"),
+        ("`" * 50, None),
     ],
 )
 def test_query_is_the_last_fenced_block(completion, sql):
     assert extract_sql(completion) == sql
+
+
+@pytest.mark.parametrize(
+    "gold_sql",
+    ["SELECT `name` FROM ship", "SELECT ```a``` FROM t", "SELECT 1 -- ```", "SELECT '```````'"],
+)
+def test_completion_of_an_export_has_the_gold_query(gold_sql):
+    (message,) = make_completion(gold_sql)
+    assert extract_sql(message["content"]) == gold_sql
 
 
 @pytest.mark.parametrize(

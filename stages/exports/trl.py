@@ -9,6 +9,7 @@ Source: "Dataset formats and types" and "OpenEnv Integration" in TRL's documenta
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from stages.exports.prompts import Exercise, Message
@@ -16,14 +17,19 @@ from stages.exports.prompts import Exercise, Message
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_BACKTICKS = re.compile("`+")
+
 
 def make_completion(gold_sql: str) -> list[Message]:
     """What the prompt asks for, as an assistant would say it.
 
     >>> make_completion("SELECT 1")
     [{'role': 'assistant', 'content': '```sql\\nSELECT 1\\n```'}]
+
+    The fence is longer than any run of backticks in the query, as in Markdown.
     """
-    return [{"role": "assistant", "content": f"```sql\n{gold_sql}\n```"}]
+    fence = "`" * max(3, 1 + max(map(len, _BACKTICKS.findall(gold_sql)), default=0))
+    return [{"role": "assistant", "content": f"{fence}sql\n{gold_sql}\n{fence}"}]
 
 
 def make_prompt_completion(exercise: Exercise) -> dict[str, Any]:
