@@ -29,9 +29,10 @@ RIGHT, WRONG = 1.0, 0.0
 DATABASES = "data/databases"
 
 # What ends a block names no language: a stray fence before "```sql" begins none. A longer fence
-# holds SQL that has three backticks itself.
+# holds SQL that has three backticks itself. What is read is not given back (`*+`), or a long word
+# behind a fence without an end would be read once for each of its letters.
 _BLOCK = re.compile(
-    r"(?P<fence>`{3,8})(?P<language>[\w+-]*)(?P<content>(?:(?!(?P=fence)).)*)(?P=fence)"
+    r"(?P<fence>`{3,8})(?P<language>[\w+-]*+)(?P<content>(?:(?!(?P=fence)).)*+)(?P=fence)"
     r"(?!(?:sql|sqlite)\b)",
     re.DOTALL | re.IGNORECASE,
 )

@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import numpy
@@ -134,6 +135,13 @@ def test_rows_of_the_gold_answer_are_right(gold, ordered):
 )
 def test_query_is_the_last_fenced_block(completion, sql):
     assert extract_sql(completion) == sql
+
+
+@pytest.mark.parametrize("start", ["```", "```sql", "````````"])
+def test_block_without_an_end_takes_no_time(start):
+    started = time.process_time()
+    assert extract_sql(start + "x" * 50_000) is None
+    assert time.process_time() - started < 2
 
 
 @pytest.mark.parametrize(
