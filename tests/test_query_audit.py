@@ -47,6 +47,19 @@ def test_repeated_answer_raises_nothing(world, sql, answer, order_matters):
 
 
 @pytest.mark.parametrize(
+    ("term", "flags"),
+    [
+        ("1", []),
+        ("-(-1)", []),
+        ("4294967296", ["order_underdetermined"]),  # a constant: no place has 33 bits
+    ],
+)
+def test_number_in_order_by_is_a_place_where_sqlite_reads_one(world, term, flags):
+    report = audit(world, f"SELECT name FROM ship ORDER BY {term}", ["Sun", "Tern"])
+    assert [flag["code"] for flag in report["flags"]] == flags
+
+
+@pytest.mark.parametrize(
     ("sql", "answer", "second"),
     [
         ("SELECT name FROM ship", ["Sun", "Gull"], "['Sun', 'Tern']"),

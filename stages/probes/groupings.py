@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from stages.probes.spellings import has_one_spelling
 from stages.schema import Table, affinity
+from stages.sql.operators import read_integer
 from stages.sql.query_rewrites import inline_aliases, to_sql
 from stages.sql.scopes import Resolution, Scope, Scopes, Source, rowid_column
 
@@ -79,11 +80,11 @@ def read_grouping(select: exp.Select, scopes: Scopes, *, strictly: bool = False)
 def _read_key(key: exp.Expression, select: exp.Select, scopes: Scopes) -> exp.Expression:
     """A term of GROUP BY as an expression over FROM: `1` and names of result columns replaced."""
     bare = key.unnest()
-    if isinstance(bare, exp.Literal) and bare.is_int:
+    place = read_integer(bare)
+    if place is not None:
         outputs = scopes.outputs(select)
-        place = int(bare.this) - 1
-        if 0 <= place < len(outputs) and outputs[place].expression is not None:
-            return outputs[place].expression
+        if 0 < place <= len(outputs) and outputs[place - 1].expression is not None:
+            return outputs[place - 1].expression
     found = scopes.resolve(bare) if isinstance(bare, exp.Column) else None
     if found is not None and not found.is_alias:
         return bare

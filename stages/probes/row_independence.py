@@ -23,6 +23,7 @@ from stages.probes.groupings import read_grouping
 from stages.probes.rounding import Rounding
 from stages.probes.spellings import column_has_one_spelling, has_one_spelling
 from stages.schema import has_collation
+from stages.sql.operators import read_integer
 from stages.sql.query_parts import members_of_from, selects_of
 from stages.sql.query_rewrites import unwrap
 from stages.sql.scopes import Output, Scopes
@@ -96,9 +97,9 @@ def _deciding_expressions(select: exp.Select, scopes: Scopes) -> Iterator[exp.Ex
             if found is not None and found.is_alias:
                 yield found.expression
         for term in clause.expressions:
-            number = term.this.unnest() if isinstance(term, exp.Ordered) else None
-            if isinstance(number, exp.Literal) and number.is_int:
-                output = scopes.outputs(select)[int(number.this) - 1]
+            place = read_integer(term.this) if isinstance(term, exp.Ordered) else None
+            if place is not None:
+                output = scopes.outputs(select)[place - 1]
                 if output.expression is not None:
                     yield output.expression
 

@@ -17,6 +17,7 @@ from stages.answers import are_same_rows
 from stages.guard import QueryError, Row, Value
 from stages.probes.collations import FOLDS, collation_of, collation_of_output, may_be_folded
 from stages.probes.inspection import Inspection
+from stages.sql.operators import read_integer
 from stages.sql.query_parts import selects_of
 from stages.sql.query_rewrites import inline_aliases, make_limit, to_sql, unwrap, write_with
 from stages.sql.scopes import Scopes
@@ -148,9 +149,9 @@ def _find_keys(
     keys = []
     for term in terms:
         expression = term.this.unnest()
-        number = _without_collate(expression)
-        if isinstance(number, exp.Literal) and number.is_int:
-            keys.append(_Key(term, place=int(number.this) - 1))
+        number = read_integer(_without_collate(expression))
+        if number is not None:
+            keys.append(_Key(term, place=number - 1))
             continue
         if isinstance(query, exp.SetOperation) or query.args.get("distinct"):
             place = _find_place(query, expression, scopes)
