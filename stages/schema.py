@@ -11,6 +11,7 @@ from typing import Any
 
 _ASCII_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 _HIDDEN_IN_VIRTUAL_TABLE = 1  # as table_xinfo says; 2 and 3 are generated columns
+ROWID_NAMES = ("rowid", "oid", "_rowid_")
 _WITHOUT_ROWID = re.compile(r"\bWITHOUT\s+ROWID\b", re.IGNORECASE)
 
 
@@ -57,6 +58,11 @@ class Table:
         options = self.sql[self.sql.rfind(")") :]
         return self.is_view or not _WITHOUT_ROWID.search(options)
 
+    @property
+    def rowid_name(self) -> str | None:
+        """A name of the rowid that no column has; None where columns have them all."""
+        return next((name for name in ROWID_NAMES if self.find_column(name) is None), None)
+
 
 @dataclass(frozen=True, slots=True)
 class Schema:
@@ -93,14 +99,16 @@ def affinity(declared_type: str) -> str:
     return "NUMERIC"
 
 
-@lru_cache(maxsize=65_536)
-def fold_name(name: str) -> str:
-    """A name in lower case as SQLite folds it: ASCII letters only.
+def fold_case(text: str) -> str:
+    """Text in lower case as SQLite folds it, in names and under NOCASE: ASCII letters only.
 
-    >>> fold_name("Name"), fold_name("ÉTÉ")
+    >>> fold_case("Name"), fold_case("ÉTÉ")
     ('name', 'ÉtÉ')
     """
-    return name.lower() if name.isascii() else name.translate(_ASCII_LOWER)
+    return text.lower() if text.isascii() else text.translate(_ASCII_LOWER)
+
+
+fold_name = lru_cache(maxsize=65_536)(fold_case)  # a schema's names are folded again and again
 
 
 def quote_name(name: str) -> str:

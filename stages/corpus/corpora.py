@@ -12,7 +12,7 @@ from typing import Any
 from stages.corpus.databases import check_db_ids
 from stages.corpus.hub import Limits
 from stages.corpus.layouts import LAYOUTS, SPIDER, Layout
-from stages.params import read_params
+from stages.params import Text, read_params
 
 ALL = "all"  # db_list: every database that has questions
 SOURCE_SPLITS = ("train", "validation")
@@ -21,6 +21,7 @@ PROJECT_PARAMS = Path(__file__).resolve().parents[2] / "params.yaml"
 DIRECTORY, HUB = "directory", "hub"  # origins
 ARCHIVE, FILES = "archive", "files"  # kinds of databases on the hub
 
+_OPTIONAL_TEXT = Text(is_optional=True)
 _REQUIRED = {"origin", "db_list", "questions"}
 _OPTIONAL = {"layout", "root", "databases", "databases_of", "prefix", "license", "corrections"}
 
@@ -194,8 +195,8 @@ def _parse_prefix(entry: dict[str, Any]) -> str:
 
 def _parse_text(entry: dict[str, Any], key: str) -> str | None:
     text = entry.get(key)
-    if text is not None and not (isinstance(text, str) and text):
-        raise ValueError(f"{key} is {text!r}, expected a text, or null")
+    if text not in _OPTIONAL_TEXT:
+        raise ValueError(f"{key} is {text!r}, expected {_OPTIONAL_TEXT}")
     return text
 
 

@@ -20,7 +20,6 @@ from stages.schema import Schema, Table, quote_name, read_schema
 
 _VALUE_CHARACTERS = 60
 _MOST_BYTES = 4 * (_VALUE_CHARACTERS + 1)  # of as many characters and one more, in any encoding
-_WITHOUT_ROWID = re.compile(r"\bWITHOUT\s+ROWID\s*(,\s*STRICT\s*)?$", re.IGNORECASE)
 _VIRTUAL = re.compile(r"\s*CREATE\s+VIRTUAL\b", re.IGNORECASE)
 # The guard refuses BLOBs, infinity and text that is not UTF-8, so that none of them reaches it.
 # Text is read as bytes: SQLite's functions end it at a NUL.
@@ -57,11 +56,10 @@ def read_example_rows(
 
 
 def _choose_order(table: Table) -> str:
-    names = {column.name.lower() for column in table.columns}
-    if _WITHOUT_ROWID.search(table.sql):
-        keys = [quote_name(name) for name in table.unique_keys[0]]
+    if table.has_rowid:
+        keys = [table.rowid_name] if table.rowid_name else []
     else:
-        keys = [name for name in ("rowid", "_rowid_", "oid") if name not in names][:1]
+        keys = [quote_name(name) for name in table.unique_keys[0]]
     return f" ORDER BY {', '.join(keys)}" if keys else ""
 
 

@@ -13,17 +13,11 @@ from sqlglot.errors import SqlglotError, TokenError
 from sqlglot.tokens import TokenType
 
 from stages.guard import Value
+from stages.schema import fold_case
 from stages.sql.parser import parse_sql, tokenize_sql
 from stages.sql.scopes import Output, Resolution, Scopes
 
 BINARY = "BINARY"
-
-
-def fold_case(text: str) -> str:
-    """Text with the letters A to Z in lower case, and no others: what NOCASE compares."""
-    return "".join(chr(ord(sign) + 32) if "A" <= sign <= "Z" else sign for sign in text)
-
-
 FOLDS = {BINARY: str, "NOCASE": fold_case, "RTRIM": lambda text: text.rstrip(" ")}
 
 

@@ -27,7 +27,7 @@ from stages.probes.ties import (
     typed_row,
 )
 from stages.reasons import Flag
-from stages.sql.query_parts import find_with
+from stages.sql.query_parts import find_operand, find_with
 from stages.sql.query_rewrites import copy_with, make_limit, to_sql, unwrap
 from stages.sql.scopes import Scopes
 
@@ -147,9 +147,7 @@ def _is_one_row_of_several(query: exp.Expression, scopes: Scopes) -> bool:
 
     Source: the SQLite manual's page on expressions, section 11, "Subquery Expressions".
     """
-    operand = query
-    while isinstance(operand.parent, exp.Subquery | exp.Paren):
-        operand = operand.parent
+    operand = find_operand(query)
     user = operand.parent
     is_set = isinstance(user, exp.From | exp.Join | exp.CTE | exp.SetOperation | exp.Exists) or (
         isinstance(user, exp.In) and operand.arg_key == "query"

@@ -22,15 +22,14 @@ from stages.probes.column_values import ColumnValues
 from stages.probes.groupings import read_grouping
 from stages.probes.rounding import Rounding
 from stages.probes.spellings import column_has_one_spelling, has_one_spelling
-from stages.schema import has_collation
+from stages.schema import ROWID_NAMES, has_collation
 from stages.sql.operators import read_integer
-from stages.sql.query_parts import members_of_from, selects_of
+from stages.sql.query_parts import find_operand, members_of_from, selects_of
 from stages.sql.query_rewrites import unwrap
 from stages.sql.scopes import Output, Scopes
 
 _PLAIN_AGGREGATES = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max)
 _NOT_PLAIN = (exp.With, exp.Values, exp.Window, exp.Filter, exp.Anonymous, exp.Collate)
-_ROWID_NAMES = {"rowid", "oid", "_rowid_"}
 
 
 def has_fixed_rows(scopes: Scopes, values: ColumnValues, *, is_cut_settled: bool = False) -> bool:
@@ -51,7 +50,7 @@ def _is_plain(scopes: Scopes) -> bool:
     return (
         not scopes.find_all(*_NOT_PLAIN)
         and all(map(_is_plain_aggregate, scopes.find_all(exp.AggFunc)))
-        and all(column.name.lower() not in _ROWID_NAMES for column in scopes.find_all(exp.Column))
+        and all(column.name.lower() not in ROWID_NAMES for column in scopes.find_all(exp.Column))
         # USING then takes values from either side.
         and all(join.side not in ("RIGHT", "FULL") for join in scopes.find_all(exp.Join))
     )
@@ -151,9 +150,7 @@ def _nested_queries(select: exp.Select, scopes: Scopes) -> Iterator[exp.Query]:
 def _is_steady(query: exp.Query, scopes: Scopes, rounding: Rounding) -> bool:
     """Whether a subquery says the same of each row that a SELECT reads, however tables are stored:
     a set to be in, whether there is a row, or one count or extreme."""
-    operand: exp.Expression = query
-    while isinstance(operand.parent, exp.Subquery | exp.Paren):
-        operand = operand.parent
+    operand = find_operand(query)
     user = operand.parent
     place = user if isinstance(user, exp.Where) else user.find_ancestor(exp.Where, exp.Select)
     if not isinstance(place, exp.Where) or not _is_fixed(query, scopes, rounding):

@@ -278,7 +278,7 @@ class ExpressionWriter:
                     part.set(name, part.args[name].upper())
             elif not part.is_string:
                 part.set("this", part.this.lower())
-        return copy.sql("sqlite", comments=False)
+        return copy.sql(sqlite_dialect(), comments=False)
 
 
 _Writer = Callable[..., str]

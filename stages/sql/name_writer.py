@@ -13,7 +13,7 @@ from sqlglot import exp
 from stages.schema import Schema, fold_name
 from stages.sql.expression_writer import ExpressionWriter, UnwritableError
 from stages.sql.names import PLAIN_NAME, write_name
-from stages.sql.scopes import ROWID_NAMES, Resolution, Scopes, Source
+from stages.sql.scopes import Scopes, Source
 
 
 class Member(NamedTuple):
@@ -64,7 +64,8 @@ class NameWriter(ExpressionWriter):
             raise UnwritableError(f"{column.name} stands outside its query")
         if source.table is None:
             return f"{name}.{self._find_output(source, column.name)}"
-        return f"{name}.{self.column_name(source.table.name, _name_column(found))}"
+        own = found.column.name if found.column is not None else source.table.rowid_name
+        return f"{name}.{self.column_name(source.table.name, own)}"
 
     def _may_be_made_up(self, column: exp.Column) -> bool:
         """Whether "count(*)" may be the name that SQLite gave to a subquery's column."""
@@ -128,9 +129,3 @@ class NameWriter(ExpressionWriter):
             taken.add(name)
             self._names[id(member.source)] = self.member_name(member, place, number)
         self._taken = frozenset(taken)
-
-
-def _name_column(found: Resolution) -> str:
-    if found.column is not None:
-        return found.column.name
-    return next(name for name in ROWID_NAMES if found.table.find_column(name) is None)

@@ -54,10 +54,7 @@ def sees_aliases(column: exp.Column, query: exp.Expression) -> bool:
     Source: sqlite3ResolveSelectNames in SQLite's resolve.c, which allows it (NC_UEList) after it
     has resolved the result columns.
     """
-    node: exp.Expression = column
-    while node.parent is not None and node.parent is not query:
-        node = node.parent
-    return node.parent is None or node.arg_key not in ("expressions", "windows")
+    return _find_clause(column, query) not in ("expressions", "windows")
 
 
 def sees_outer_names(column: exp.Expression, query: exp.Expression) -> bool:
@@ -66,10 +63,21 @@ def sees_outer_names(column: exp.Expression, query: exp.Expression) -> bool:
 
     Source: sqlite3ResolveSelectNames in SQLite's resolve.c.
     """
-    node = column
+    return _find_clause(column, query) not in ("order", "group")
+
+
+def _find_clause(node: exp.Expression, query: exp.Expression) -> str | None:
+    """The part of a query that a node stands in, as sqlglot calls it; None outside of the query."""
     while node.parent is not None and node.parent is not query:
         node = node.parent
-    return node.parent is None or node.arg_key not in ("order", "group")
+    return node.arg_key if node.parent is not None else None
+
+
+def find_operand(query: exp.Expression) -> exp.Expression:
+    """A query with all parentheses around it: what the expression or clause around it has."""
+    while isinstance(query.parent, exp.Subquery | exp.Paren):
+        query = query.parent
+    return query
 
 
 def list_merged(member: exp.Expression, own: set[str], left: set[str]) -> set[str]:

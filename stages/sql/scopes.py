@@ -17,7 +17,7 @@ from operator import itemgetter
 
 from sqlglot import exp
 
-from stages.schema import Column, Schema, Table, fold_name
+from stages.schema import ROWID_NAMES, Column, Schema, Table, fold_name
 from stages.sql.query_parts import (
     alias_columns,
     alias_in,
@@ -31,7 +31,6 @@ from stages.sql.query_parts import (
     selects_of,
 )
 
-ROWID_NAMES = ("rowid", "oid", "_rowid_")
 _QUERY_TYPES = (exp.Select, exp.SetOperation, exp.Values)
 
 
