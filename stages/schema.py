@@ -11,7 +11,7 @@ from typing import Any
 
 _ASCII_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 _HIDDEN_IN_VIRTUAL_TABLE = 1  # as table_xinfo says; 2 and 3 are generated columns
-ROWID_NAMES = ("rowid", "oid", "_rowid_")
+ROWID_NAMES = ("rowid", "_rowid_", "oid")
 _WITHOUT_ROWID = re.compile(r"\bWITHOUT\s+ROWID\b", re.IGNORECASE)
 
 
