@@ -108,7 +108,10 @@ def fold_case(text: str) -> str:
     return text.lower() if text.isascii() else text.translate(_ASCII_LOWER)
 
 
-fold_name = lru_cache(maxsize=65_536)(fold_case)  # a schema's names are folded again and again
+@lru_cache(maxsize=65_536)  # a schema's names are folded again and again
+def fold_name(name: str) -> str:
+    """A name of a table or column as SQLite compares it: `fold_case`, remembered."""
+    return fold_case(name)
 
 
 def quote_name(name: str) -> str:

@@ -1,12 +1,16 @@
 import itertools
 import os
+import pickle
+import pkgutil
 import sys
 import uuid
 from functools import partial
+from importlib import import_module
 from importlib.util import find_spec
 
 import pytest
 
+import stages
 from stages.engines import map_with_engine
 from stages.guard import QueryError
 from stages.ray_engine import check_versions, list_versions
@@ -66,6 +70,22 @@ def test_missing_ray_is_named_with_the_command_that_installs_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install -e '\.\[ray\]'"):
         next(map_on_ray(square, [1]))
+
+
+def list_modules():
+    found = pkgutil.walk_packages(stages.__path__, "stages.")
+    return sorted(module.name for module in found if not module.ispkg)
+
+
+@pytest.mark.parametrize("name", list_modules())
+def test_functions_of_a_module_reach_a_node_by_their_names(name):
+    module = import_module(name)
+    functions = {
+        key: value
+        for key, value in vars(module).items()
+        if callable(value) and getattr(value, "__module__", "").startswith("stages.")
+    }
+    assert all(pickle.loads(pickle.dumps(value)) is value for value in functions.values())
 
 
 def test_run_without_tasks_needs_no_cluster(monkeypatch):
