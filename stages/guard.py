@@ -4,9 +4,8 @@ Bounds that decide what is kept are counted by SQLite (virtual machine steps, ro
 they fall the same on every machine. Seconds are only the last resort, for a single step that takes
 for ever.
 
-Not seen: a clock that is read by a word which no text spells out, as in date('n' || 'ow') or in
-date(born) where a row of born holds 'now'. Not read: virtual tables (full text, R-tree, pragma_...)
-except json_each and json_tree, since connecting to one asks for the right to write.
+Not read: virtual tables (full text, R-tree, pragma_...) except json_each and json_tree, since
+connecting to one asks for the right to write.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from stages.clock_words import CLOCK_FUNCTIONS, names_clock
 from stages.reasons import Reason
 from stages.watchdog import Watchdog
 
@@ -39,20 +39,6 @@ _NONDETERMINISTIC_FUNCTIONS = {
     *("sqlite_compileoption_get", "sqlite_compileoption_used"),
 }
 _REFUSED_FUNCTIONS = _FORBIDDEN_FUNCTIONS | _NONDETERMINISTIC_FUNCTIONS
-_CLOCK_FUNCTIONS = {"date", "time", "datetime", "julianday", "unixepoch", "strftime", "timediff"}
-# What makes a date function read the clock, or the time zone of the machine: a word, or no time.
-_READS_CLOCK = re.compile(
-    r"""['"]\s*(?:now|localtime|utc)\s*['"]"""
-    r"""|\b(?:date|time|datetime|julianday|unixepoch)["`\]]?\s*\(\s*(?:\)|['"]subsec(?:ond)?['"])"""
-    r"""|\bstrftime["`\]]?\s*\(\s*(?:'[^']*'|"[^"]*"|[^'"(),]*)\s*,\s*['"]subsec(?:ond)?['"]"""
-    r"""|\btimediff["`\]]?\s*\([^)]*['"]subsec(?:ond)?['"]""",
-    re.IGNORECASE,
-)
-_STRFTIME = re.compile(r"""\bstrftime["`\]]?\s*\(""", re.IGNORECASE)
-_QUOTED_OR_MARK = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^]]*\]|[(),]""")
-_TEXT_OR_COMMENT = re.compile(
-    r"""('(?:[^']|'')*'|"(?:[^"]|"")*")|--[^\n]*|/\*.*?(?:\*/|\Z)""", re.DOTALL
-)
 _STEPS_BETWEEN_CHECKS = 1000
 # Nothing interrupts the compilation of a query, whose time grows with these two.
 _SQL_BYTES = 100_000
@@ -242,7 +228,7 @@ class GuardedDatabase:
         if action == sqlite3.SQLITE_FUNCTION:
             name = (second or "").lower()
             is_allowed = name not in _REFUSED_FUNCTIONS and not (
-                name in _CLOCK_FUNCTIONS and self._reads_clock(inside)
+                name in CLOCK_FUNCTIONS and self._reads_clock(inside)
             )
         else:
             is_allowed = action in _ALLOWED_ACTIONS
@@ -257,7 +243,7 @@ class GuardedDatabase:
         if inside is not None:  # a view; or a subquery or CTE, which may stand in any view
             views = self._views.get(inside.lower(), "\n".join(self._views.values()))
         if views not in self._clocks:  # once, for a query may hold thousands of calls
-            self._clocks[views] = _names_clock(self._sql + views)
+            self._clocks[views] = names_clock(self._sql + views)
         return self._clocks[views]
 
     def _explain(self, error: Exception, budget: list[int]) -> BaseException:
@@ -307,27 +293,6 @@ _ACTION_NAMES = {
     for name, value in vars(sqlite3).items()
     if name.startswith("SQLITE_") and name.split("_")[1] in _ACTIONS
 }
-
-
-def _names_clock(sql: str) -> bool:
-    """Whether SQL spells out how to read the clock.
-
-    >>> _names_clock("SELECT date('now')"), _names_clock("SELECT strftime(lower('%Y, %M'))")
-    (True, True)
-    """
-    sql = _TEXT_OR_COMMENT.sub(lambda found: found[1] or " ", sql)
-    if _READS_CLOCK.search(sql):
-        return True
-    for call in _STRFTIME.finditer(sql):  # with a format alone
-        depth = 1
-        for found in _QUOTED_OR_MARK.finditer(sql, call.end()):
-            mark = found[0]
-            if mark == "," and depth == 1:
-                break
-            depth += (mark == "(") - (mark == ")")
-            if depth == 0:
-                return True
-    return False
 
 
 def _read_views(connection: sqlite3.Connection) -> dict[str, str]:
