@@ -100,7 +100,7 @@ def parse_query(gold_sql: str, schema: Schema) -> dict[str, Any]:
         return {"reason": Reason.UNPARSABLE_SQL, "detail": "nested too deeply for the parser"}
     scopes = Scopes(tree, schema)
     return {
-        "tables_involved": list_tables(scopes.find_all(*_TABLE_NODES), schema),
+        "tables_involved": list_tables(scopes.nodes.find_all(*_TABLE_NODES), schema),
         "columns_involved": list_columns(scopes),
         "features": list_features(tree),
         "hardness": hardness,

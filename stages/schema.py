@@ -63,6 +63,18 @@ class Table:
         """A name of the rowid that no column has; None where columns have them all."""
         return next((name for name in ROWID_NAMES if self.find_column(name) is None), None)
 
+    @property
+    def rowid_column(self) -> Column | None:
+        """The column that is another name of the rowid: the lone INTEGER PRIMARY KEY, or None.
+
+        Source: the SQLite manual, "ROWIDs and the INTEGER PRIMARY KEY". A DESC key, which is none
+        by a historical slip, is not told apart.
+        """
+        keys = [column for column in self.columns if column.primary_key]
+        if len(keys) == 1 and keys[0].type.upper() == "INTEGER" and self.has_rowid:
+            return keys[0]
+        return None
+
 
 @dataclass(frozen=True, slots=True)
 class Schema:

@@ -294,7 +294,7 @@ def test_nodes_come_in_the_order_of_the_tree(world, types):
     tree = parse_one(sql, read="sqlite")
     scopes = Scopes(tree, read_schema(world))
     expected = list(map(id, tree.find_all(*types)))
-    assert [list(map(id, scopes.find_all(*types))) for _ in "12"] == [expected, expected]
+    assert [list(map(id, scopes.nodes.find_all(*types))) for _ in "12"] == [expected, expected]
 
 
 @pytest.mark.slow

@@ -34,7 +34,7 @@ def find_bare_column(
     values in some group, and changes the answer with the choice among them. `is_ordered` says
     whether the sequence of its rows is a part of the answer."""
     scopes = inspection.scopes
-    for select in scopes.find_all(exp.Select):
+    for select in scopes.nodes.find_all(exp.Select):
         grouping = read_grouping(select, scopes)
         if grouping is None or not (grouping.columns or grouping.stars):
             continue

@@ -15,7 +15,8 @@ from sqlglot.tokens import TokenType
 from stages.guard import Value
 from stages.schema import fold_case
 from stages.sql.parser import parse_sql, tokenize_sql
-from stages.sql.scopes import Output, Resolution, Scopes
+from stages.sql.resolutions import Output, Resolution
+from stages.sql.scopes import Scopes
 
 BINARY = "BINARY"
 FOLDS = {BINARY: str, "NOCASE": fold_case, "RTRIM": lambda text: text.rstrip(" ")}

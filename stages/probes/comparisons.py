@@ -17,7 +17,7 @@ from stages.probes.inspection import Inspection
 from stages.schema import Column, Table
 from stages.sql.query_parts import find_cte
 from stages.sql.query_rewrites import to_sql
-from stages.sql.scopes import Resolution
+from stages.sql.resolutions import Resolution
 
 _OPERATORS: dict[type[exp.Expression], str] = {
     exp.EQ: "=",
@@ -76,7 +76,7 @@ class Reading:
         """The tables and views that the query names anywhere, once each, by name."""
         schema = self.inspection.schema
         found: dict[str, Table] = {}
-        for node in self.scopes.find_all(exp.Table):
+        for node in self.scopes.nodes.find_all(exp.Table):
             table = schema.find_table(node.name)
             if table is not None and (node.args.get("db") or find_cte(node, node.name) is None):
                 found[table.name] = table
@@ -126,7 +126,7 @@ class Reading:
         return to_sql(expression)
 
     def _read_comparisons(self) -> Iterator[Comparison]:
-        for node in self.scopes.find_all(*_PREDICATES):
+        for node in self.scopes.nodes.find_all(*_PREDICATES):
             if node.this is None:  # CASE WHEN, whose conditions come by themselves
                 continue
             left = node.this.unnest()

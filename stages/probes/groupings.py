@@ -15,7 +15,8 @@ from stages.probes.spellings import has_one_spelling
 from stages.schema import Table, affinity
 from stages.sql.operators import read_integer
 from stages.sql.query_rewrites import inline_aliases, to_sql
-from stages.sql.scopes import Resolution, Scope, Scopes, Source, rowid_column
+from stages.sql.resolutions import Resolution, Scope, Source
+from stages.sql.scopes import Scopes
 
 _AGGREGATES_WITHOUT_A_CLASS = {"total", "json_group_array", "json_group_object", "string_agg"}
 
@@ -40,7 +41,7 @@ def read_grouping(select: exp.Select, scopes: Scopes, *, strictly: bool = False)
     do; not so `strictly`, for proofs: then only what the schema ensures makes a column determined.
     """
     group = select.args.get("group")
-    if group is None and not scopes.find_all(exp.AggFunc, exp.Anonymous):
+    if group is None and not scopes.nodes.find_all(exp.AggFunc, exp.Anonymous):
         return None
     parts = [*select.expressions]
     parts += [select.args[name] for name in ("having", "order") if select.args.get(name)]
@@ -213,7 +214,7 @@ def _has_known_key(source: Source, known: set[_Place], strictly: bool) -> bool:
 
 def _is_rowid(table: Table) -> bool:
     """Whether the primary key is the rowid, which is never NULL; a DESC key is none."""
-    return rowid_column(table) is not None and "desc" not in table.sql.lower()
+    return table.rowid_column is not None and "desc" not in table.sql.lower()
 
 
 def _is_known(found: Resolution | None, known: set[_Place]) -> bool:

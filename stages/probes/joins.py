@@ -12,7 +12,7 @@ from stages.probes.findings import Finding
 from stages.probes.inspection import Inspection
 from stages.reasons import Flag
 from stages.schema import Column, Schema, Table
-from stages.sql.scopes import Scope, Source
+from stages.sql.resolutions import Scope, Source
 
 _JOINS_SHOWN = 3
 _BaseColumn = tuple[Table, Column]
@@ -101,7 +101,7 @@ def _find_pairs(reading: Reading) -> Iterator[tuple[Comparison | str, _BaseColum
         right = reading.returned_column(comparison.right) if left is not None else None
         if left is not None and right is not None:
             yield comparison, left, right
-    for join in reading.scopes.find_all(exp.Join):
+    for join in reading.scopes.nodes.find_all(exp.Join):
         if join.args.get("using") or join.args.get("method") == "NATURAL":
             for name, source, joined in merged_columns(join, reading.scopes.scope_of(join)):
                 if source.table is not None and joined.table is not None:

@@ -22,7 +22,7 @@ from stages.probes.inspection import Inspection
 from stages.probes.joins import column_names
 from stages.reasons import Flag
 from stages.schema import quote_name
-from stages.sql.scopes import Scope
+from stages.sql.resolutions import Scope
 
 _LITERALS_SHOWN = 3
 _PLAIN_NAME = re.compile(r"[^\W\d]\w*\Z")
@@ -76,7 +76,7 @@ def _find_in_comparisons(reading: Reading) -> Iterator[dict[str, Any]]:
 
 
 def _find_in_positions(reading: Reading) -> Iterator[dict[str, Any]]:
-    for column in reading.scopes.find_all(exp.Column):
+    for column in reading.scopes.nodes.find_all(exp.Column):
         if not _is_double_quoted(column, reading) or not reading.is_string(column):
             continue
         node: exp.Expression = column

@@ -49,7 +49,7 @@ def find_nondeterministic_function(inspection: Inspection) -> Finding | None:
     """nondeterministic_function: the answer may be another one the next time, or elsewhere."""
     if not _MAY_APPLY.search(inspection.sql):
         return None
-    ctes = {cte.alias.lower() for cte in inspection.scopes.find_all(exp.CTE)}
+    ctes = {cte.alias.lower() for cte in inspection.scopes.nodes.find_all(exp.CTE)}
     calls = [call for call in list_nondeterministic(inspection.sql) if call not in ctes]
     return Finding(Flag.NONDETERMINISTIC_FUNCTION, {"calls": calls[:5]}) if calls else None
 

@@ -33,7 +33,7 @@ def find_numeric_text_order(inspection: Inspection, *, rel_tol: float = 1e-6) ->
     """numeric_text_order: a sort, a comparison by < or >, or a min() or max() over text that is
     mostly numbers gives another answer than it does over the numbers."""
     scopes = inspection.scopes
-    for node in scopes.find_all(exp.Ordered, exp.Min, exp.Max, exp.Between, *_COMPARISONS):
+    for node in scopes.nodes.find_all(exp.Ordered, exp.Min, exp.Max, exp.Between, *_COMPARISONS):
         for column in _ordered_columns(node):
             found = scopes.resolve(column)
             if found is None or found.column is None:

@@ -134,7 +134,7 @@ def _find_cuts_in_subqueries(
     top = unwrap(inspection.tree)
     return [
         finding
-        for query in scopes.find_all(exp.Select, exp.SetOperation)
+        for query in scopes.nodes.find_all(exp.Select, exp.SetOperation)
         if query is not top
         and (query.args.get("limit") is not None or _is_one_row_of_several(query, scopes))
         for finding in [_find_cut_in_subquery(inspection, query, scopes, rel_tol)]

@@ -15,7 +15,7 @@ from stages.probes.joins import joins_of, merged_columns
 from stages.reasons import Flag
 from stages.schema import quote_name
 from stages.sql.query_rewrites import to_sql
-from stages.sql.scopes import Scope, Source
+from stages.sql.resolutions import Scope, Source
 
 _PRODUCTS_SHOWN = 3
 _CROSS_JOIN = re.compile(r"\bCROSS\s+JOIN\b", re.IGNORECASE)

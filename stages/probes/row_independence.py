@@ -26,7 +26,8 @@ from stages.schema import ROWID_NAMES, has_collation
 from stages.sql.operators import read_integer
 from stages.sql.query_parts import find_operand, members_of_from, selects_of
 from stages.sql.query_rewrites import unwrap
-from stages.sql.scopes import Output, Scopes
+from stages.sql.resolutions import Output
+from stages.sql.scopes import Scopes
 
 _PLAIN_AGGREGATES = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max)
 _NOT_PLAIN = (exp.With, exp.Values, exp.Window, exp.Filter, exp.Anonymous, exp.Collate)
@@ -41,18 +42,22 @@ def has_fixed_rows(scopes: Scopes, values: ColumnValues, *, is_cut_settled: bool
     rounding = Rounding(scopes, values)
     return (
         _is_plain(scopes)
-        and all(has_one_spelling(node.this, scopes) for node in scopes.find_all(exp.Min, exp.Max))
+        and all(
+            has_one_spelling(node.this, scopes) for node in scopes.nodes.find_all(exp.Min, exp.Max)
+        )
         and _is_fixed(unwrap(scopes.tree), scopes, rounding, is_cut_settled=is_cut_settled)
     )
 
 
 def _is_plain(scopes: Scopes) -> bool:
     return (
-        not scopes.find_all(*_NOT_PLAIN)
-        and all(map(_is_plain_aggregate, scopes.find_all(exp.AggFunc)))
-        and all(column.name.lower() not in ROWID_NAMES for column in scopes.find_all(exp.Column))
+        not scopes.nodes.find_all(*_NOT_PLAIN)
+        and all(map(_is_plain_aggregate, scopes.nodes.find_all(exp.AggFunc)))
+        and all(
+            column.name.lower() not in ROWID_NAMES for column in scopes.nodes.find_all(exp.Column)
+        )
         # USING then takes values from either side.
-        and all(join.side not in ("RIGHT", "FULL") for join in scopes.find_all(exp.Join))
+        and all(join.side not in ("RIGHT", "FULL") for join in scopes.nodes.find_all(exp.Join))
     )
 
 
@@ -136,7 +141,7 @@ def _has_fixed_groups(select: exp.Select, scopes: Scopes) -> bool:
 
 def _nested_queries(select: exp.Select, scopes: Scopes) -> Iterator[exp.Query]:
     """The queries that stand in a SELECT, without those that stand in them."""
-    if len(scopes.find_all(exp.Select, exp.SetOperation)) == 1:
+    if len(scopes.nodes.find_all(exp.Select, exp.SetOperation)) == 1:
         return
     waiting = list(select.iter_expressions())
     while waiting:

@@ -15,7 +15,7 @@ def list_columns(scopes: Scopes) -> list[str]:
     A `*` stands for all columns that it expands to, count(*) for none. A name that cannot be
     resolved, such as a string in double quotes, is left out.
     """
-    found = [scopes.resolve(column) for column in scopes.find_all(exp.Column)]
+    found = [scopes.resolve(column) for column in scopes.nodes.find_all(exp.Column)]
     for scope in scopes.select_scopes():
         found += [output.resolution for output in scopes.outputs(scope.select)]
     return sorted(

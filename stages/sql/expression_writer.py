@@ -173,7 +173,7 @@ class ExpressionWriter:
         if self._has_collations is None:
             self._has_collations = any(
                 has_collation(table.sql) for table in self.schema.tables
-            ) or bool(self.scopes.find_all(exp.Collate))
+            ) or bool(self.scopes.nodes.find_all(exp.Collate))
         return not self._has_collations
 
     def _write_unary(self, node: exp.Expression) -> str:

@@ -13,7 +13,8 @@ from sqlglot import exp
 from stages.schema import Schema, fold_name
 from stages.sql.expression_writer import ExpressionWriter, UnwritableError
 from stages.sql.names import PLAIN_NAME, write_name
-from stages.sql.scopes import Scopes, Source
+from stages.sql.resolutions import Source
+from stages.sql.scopes import Scopes
 
 
 class Member(NamedTuple):

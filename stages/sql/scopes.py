@@ -11,13 +11,10 @@ column that USING or NATURAL merges stands for the leftmost table's.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import lru_cache
-from operator import itemgetter
-
 from sqlglot import exp
 
-from stages.schema import ROWID_NAMES, Column, Schema, Table, fold_name
+from stages.schema import ROWID_NAMES, Schema, fold_name
+from stages.sql.node_index import NodeIndex
 from stages.sql.query_parts import (
     alias_columns,
     alias_in,
@@ -30,80 +27,9 @@ from stages.sql.query_parts import (
     sees_outer_names,
     selects_of,
 )
+from stages.sql.resolutions import Output, Resolution, Scope, Source
 
 _QUERY_TYPES = (exp.Select, exp.SetOperation, exp.Values)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Output:
-    """A column that a query returns: its name ('' where SQLite makes one up), and the expression
-    that computes it, without AS. A `*` is expanded: then `expression` is None for a column of a
-    table, and `resolution` says which it is."""
-
-    name: str
-    expression: exp.Expression | None
-    resolution: Resolution | None = None
-
-
-@dataclass(slots=True, eq=False)
-class Source:
-    """One member of a FROM clause: `table` is its base table or view, or else `query` the body of
-    the CTE or derived table; both are None for a table-valued function and an unknown name."""
-
-    name: str
-    node: exp.Expression
-    table: Table | None = None
-    query: exp.Expression | None = None
-    is_cte: bool = False
-    column_names: tuple[str, ...] = ()  # WITH c(a, b): these instead of the query's own
-
-
-@dataclass(slots=True, eq=False)
-class Scope:
-    """One SELECT: its sources by lower-case name, in the order of FROM (by its place where there
-    is no name, or another member has it too), and the SELECT around it whose columns it may use."""
-
-    select: exp.Select
-    parent: Scope | None
-    sources: dict[str, Source] = field(default_factory=dict)
-
-    def find_sources(self, name: str) -> list[Source]:
-        """The members of FROM of that name: more than one where the query gives it twice."""
-        folded = fold_name(name)
-        return [source for source in self.sources.values() if fold_name(source.name) == folded]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Resolution:
-    """What a name stands for.
-
-    source: the member of FROM that it is looked up in; None where it names a result column.
-    table, column: the base column behind it, followed through CTEs and derived tables that pass it
-        on unchanged; None where a query computes it. A rowid that no column holds has no column.
-    expression: what computes it, where it names a result column or a column of a subquery.
-    scope: the SELECT in which it was found: an outer one where the column is correlated.
-    """
-
-    source: Source | None
-    table: Table | None
-    column: Column | None
-    expression: exp.Expression | None
-    scope: Scope
-
-    @property
-    def is_direct(self) -> bool:
-        """Whether it is a column of a base table or view that stands in FROM itself."""
-        return self.source is not None and self.source.table is not None
-
-    @property
-    def is_alias(self) -> bool:
-        """Whether it is the name of a result column of its own SELECT."""
-        return self.source is None
-
-
-@lru_cache(maxsize=65_536)
-def _pick(kinds: frozenset[type], types: tuple[type, ...]) -> list[type]:
-    return [kind for kind in kinds if issubclass(kind, types)]
 
 
 class Scopes:
@@ -112,30 +38,14 @@ class Scopes:
     def __init__(self, tree: exp.Expression, schema: Schema) -> None:
         self.tree = tree
         self.schema = schema
-        self._nodes: dict[type, list[tuple[int, exp.Expression]]] = {}
-        self._kinds: frozenset[type] = frozenset()
-        self._found: dict[tuple[type, ...], list[exp.Expression]] = {}
+        self.nodes = NodeIndex(tree)
         self._scopes: dict[int, Scope] = {}
         self._outputs: dict[int, list[Output]] = {}
         self._resolutions: dict[int, Resolution | None] = {}
 
     def select_scopes(self) -> list[Scope]:
         """The scope of every SELECT of the query, the outermost first."""
-        return [self.scope_of(select) for select in self.find_all(exp.Select)]
-
-    def find_all(self, *types: type[exp.Expression]) -> list[exp.Expression]:
-        """The nodes of the tree that are of one of these types, in the order of tree.find_all; the
-        tree is walked once for all who ask. The list is not to be changed."""
-        known = self._found.get(types)
-        if known is None:
-            if not self._nodes:
-                for place, node in enumerate(self.tree.walk()):
-                    self._nodes.setdefault(type(node), []).append((place, node))
-                self._kinds = frozenset(self._nodes)
-            pairs = [pair for kind in _pick(self._kinds, types) for pair in self._nodes[kind]]
-            pairs.sort(key=itemgetter(0))
-            known = self._found[types] = [node for _, node in pairs]
-        return known
+        return [self.scope_of(select) for select in self.nodes.find_all(exp.Select)]
 
     def scope_of(self, node: exp.Expression) -> Scope | None:
         """The scope of the SELECT that `node` is, or stands in; for the ORDER BY of a compound
@@ -348,7 +258,7 @@ class Scopes:
         if len(with_rowid) != 1:
             return None
         source, table = with_rowid[0], with_rowid[0].table
-        return Resolution(source, table, rowid_column(table) if table else None, None, scope)
+        return Resolution(source, table, table.rowid_column if table else None, None, scope)
 
     def _look_in(self, source: Source, name: str, scope: Scope) -> Resolution | None:
         """What a name means as a column of one member of FROM, the rowid aside."""
@@ -395,15 +305,3 @@ def _name_output(expression: exp.Expression) -> str:
     while isinstance(inner, exp.Paren | exp.Collate):
         inner = inner.this
     return expression.alias or (inner.name if isinstance(inner, exp.Column) else "")
-
-
-def rowid_column(table: Table) -> Column | None:
-    """The column that is another name of the rowid: the lone INTEGER PRIMARY KEY, or None.
-
-    Source: the SQLite manual, "ROWIDs and the INTEGER PRIMARY KEY". A DESC key, which is none by a
-    historical slip, is not told apart.
-    """
-    keys = [column for column in table.columns if column.primary_key]
-    if len(keys) == 1 and keys[0].type.upper() == "INTEGER" and table.has_rowid:
-        return keys[0]
-    return None
