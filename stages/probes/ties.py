@@ -6,7 +6,6 @@ a cut at 1 through the first of them.
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,12 +13,10 @@ from typing import Any
 from sqlglot import exp
 
 from stages.answers import are_same_rows
-from stages.guard import QueryError, Row, Value
-from stages.probes.collations import FOLDS, collation_of, collation_of_output, may_be_folded
+from stages.guard import QueryError, Row
 from stages.probes.inspection import Inspection
-from stages.sql.operators import read_integer
-from stages.sql.query_parts import selects_of
-from stages.sql.query_rewrites import inline_aliases, make_limit, to_sql, unwrap, write_with
+from stages.probes.sort_keys import SortKey, find_sort_keys, take_keys
+from stages.sql.query_rewrites import make_limit, to_sql, unwrap, write_with
 from stages.sql.scopes import Scopes
 
 SHOWN_ROWS = 3
@@ -98,11 +95,9 @@ def read_ties(inspection: Inspection) -> Ties | None:
     bounds = _read_bounds(query, inspection)
     if bounds is None:
         return None
-    terms = list(order.expressions) if order is not None else []
+    terms = order.expressions if order is not None else ()
     ties = Ties([to_sql(term)[:SHOWN_TEXT] for term in terms], *bounds)
-    keys = _find_keys(query, terms, scopes)
-    if keys is not None and not _are_outputs_known(query, keys, inspection.rows, scopes):
-        return None
+    keys = find_sort_keys(query, inspection.rows, scopes)
     if keys is None or (ties.stop is None and len(inspection.rows) < 2):
         return None
     try:
@@ -111,15 +106,6 @@ def read_ties(inspection: Inspection) -> Ties | None:
         return None
     is_certain = ties.has_open_keys or ties.is_repeated or _is_confirmed(ties, inspection.rows)
     return ties if is_certain else None
-
-
-@dataclass(frozen=True, slots=True)
-class _Key:
-    """A sort key: the place of a result column, or else an expression to be selected as well."""
-
-    term: exp.Expression
-    place: int | None = None
-    expression: exp.Expression | None = None
 
 
 def _read_bounds(query: exp.Expression, inspection: Inspection) -> tuple[int, int | None] | None:
@@ -143,69 +129,8 @@ def _read_bounds(query: exp.Expression, inspection: Inspection) -> tuple[int, in
     return start, None if values[1] < 0 else start + values[1]
 
 
-def _find_keys(
-    query: exp.Expression, terms: list[exp.Expression], scopes: Scopes
-) -> list[_Key] | None:
-    keys = []
-    for term in terms:
-        expression = term.this.unnest()
-        number = read_integer(_without_collate(expression))
-        if number is not None:
-            keys.append(_Key(term, place=number - 1))
-            continue
-        if isinstance(query, exp.SetOperation) or query.args.get("distinct"):
-            place = _find_place(query, expression, scopes)
-            if place is not None:
-                keys.append(_Key(term, place=place))
-                continue
-            if isinstance(query, exp.SetOperation):
-                return None
-        keys.append(_Key(term, expression=inline_aliases(expression, scopes)))
-    return keys
-
-
-def _are_outputs_known(
-    query: exp.Expression, keys: list[_Key], answer: list[Row], scopes: Scopes
-) -> bool:
-    """Whether the places of keys can be relied on: `*` over a table-valued function hides some."""
-    if not answer or all(key.place is None for key in keys):
-        return True
-    return len(scopes.outputs(query)) == len(answer[0])
-
-
-def _find_place(query: exp.Expression, expression: exp.Expression, scopes: Scopes) -> int | None:
-    """Which result column a term of ORDER BY means: by its AS, as the same column, or as the same
-    expression; in a compound select, of any of its SELECTs."""
-    bare = _without_collate(expression)
-    wanted = scopes.resolve(bare) if isinstance(bare, exp.Column) else None
-    for select in selects_of(query):
-        outputs = scopes.outputs(select)
-        if isinstance(bare, exp.Column) and not bare.args.get("table"):
-            for place, output in enumerate(outputs):
-                if output.name.lower() == bare.name.lower():
-                    return place
-        for place, output in enumerate(outputs):
-            if output.expression is not None and output.expression.unnest() == bare:
-                return place
-            found = output.resolution
-            if found is None and isinstance(output.expression, exp.Column):
-                found = scopes.resolve(output.expression)
-            if (
-                found is not None
-                and wanted is not None
-                and wanted.column is not None
-                and (found.source, found.column) == (wanted.source, wanted.column)
-            ):
-                return place
-    return None
-
-
-def _without_collate(expression: exp.Expression) -> exp.Expression:
-    return expression.this.unnest() if isinstance(expression, exp.Collate) else expression
-
-
 def _fill(
-    ties: Ties, inspection: Inspection, query: exp.Expression, keys: list[_Key], scopes: Scopes
+    ties: Ties, inspection: Inspection, query: exp.Expression, keys: list[SortKey], scopes: Scopes
 ) -> None:
     added = [key for key in keys if key.place is None]
     if ties.stop is None and not added:
@@ -224,7 +149,7 @@ def _fill(
 
 
 def _fill_to_cut(
-    ties: Ties, inspection: Inspection, query: exp.Expression, keys: list[_Key], scopes: Scopes
+    ties: Ties, inspection: Inspection, query: exp.Expression, keys: list[SortKey], scopes: Scopes
 ) -> list[Row]:
     """The rows up to the last bound and beyond, as far as it takes to see whether the run that it
     cuts is mixed."""
@@ -244,7 +169,7 @@ def _fill_to_cut(
             return rows
     # A run of which so much is the same goes on: are there any others that tie with them?
     distinct = _execute_wide(inspection, query, added, near, distinct=exp.Distinct())
-    width, values = _take_keys([rows[-1], *distinct], keys, scopes)
+    width, values = take_keys([rows[-1], *distinct], keys, scopes)
     tied = [row[:width] for row, key in zip(distinct, values[1:], strict=True) if key == values[0]]
     ties.runs[-1] = Run(last.first, last.end, [*last.rows, *tied])
     return rows
@@ -253,7 +178,7 @@ def _fill_to_cut(
 def _execute_wide(
     inspection: Inspection,
     query: exp.Expression,
-    added: list[_Key],
+    added: list[SortKey],
     limit: int | None,
     **clauses: Any,
 ) -> list[Row]:
@@ -275,8 +200,8 @@ def _has_repeats(rows: list[Row], added: int) -> bool:
     return len({typed_row(row[: len(row) - added]) for row in rows}) < len(rows)
 
 
-def _divide(ties: Ties, rows: list[Row], keys: list[_Key], scopes: Scopes) -> None:
-    width, values = _take_keys(rows, keys, scopes)
+def _divide(ties: Ties, rows: list[Row], keys: list[SortKey], scopes: Scopes) -> None:
+    width, values = take_keys(rows, keys, scopes)
     ties.runs = []
     first = 0
     for place in range(1, len(rows) + 1):
@@ -285,10 +210,10 @@ def _divide(ties: Ties, rows: list[Row], keys: list[_Key], scopes: Scopes) -> No
             first = place
 
 
-def _divide_open(ties: Ties, rows: list[Row], keys: list[_Key], scopes: Scopes) -> None:
+def _divide_open(ties: Ties, rows: list[Row], keys: list[SortKey], scopes: Scopes) -> None:
     """Runs of DISTINCT rows of which some have several keys: SQLite sorts such a row by the key it
     meets first, so two rows whose keys overlap stand in one run."""
-    width, values = _take_keys(rows, keys, scopes)
+    width, values = take_keys(rows, keys, scopes)
     ranks = [0]
     for place in range(1, len(rows)):
         ranks.append(ranks[-1] + (values[place] != values[place - 1]))
@@ -307,36 +232,6 @@ def _divide_open(ties: Ties, rows: list[Row], keys: list[_Key], scopes: Scopes) 
         reach = max(reach, most)
         run = ties.runs[-1]
         ties.runs[-1] = Run(run.first, run.end + 1, [*run.rows, row])
-
-
-def _take_keys(
-    rows: list[Row], keys: list[_Key], scopes: Scopes
-) -> tuple[int, list[tuple[Value, ...]]]:
-    """How many columns are selected, and each row's sort keys, folded as their collations do."""
-    added = sum(key.place is None for key in keys)
-    width = len(rows[0]) - added if rows else 0
-    places, extra = [], width
-    for key in keys:
-        places.append(extra if key.place is None else key.place)
-        extra += key.place is None
-    values = [tuple(row[place] for place in places) for row in rows]
-    for number, key in enumerate(keys):
-        if any(may_be_folded(a[number], b[number]) for a, b in itertools.pairwise(values)):
-            fold = FOLDS[_collation_of_key(key, scopes)]
-            values = [
-                (*row[:number], fold(row[number]), *row[number + 1 :])
-                if isinstance(row[number], str)
-                else row
-                for row in values
-            ]
-    return width, values
-
-
-def _collation_of_key(key: _Key, scopes: Scopes) -> str:
-    term = key.term.this
-    if key.place is None or isinstance(term, exp.Collate):
-        return collation_of(term, scopes)
-    return collation_of_output(scopes.outputs(unwrap(scopes.tree))[key.place], scopes)
 
 
 def _is_confirmed(ties: Ties, answer: list[Row]) -> bool:
