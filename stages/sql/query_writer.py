@@ -16,7 +16,9 @@ from stages.sql.from_clause import check_args, is_inner, join_conditions, walk_f
 from stages.sql.name_writer import Member, NameWriter
 from stages.sql.names import write_name
 from stages.sql.operators import is_star, read_integer
-from stages.sql.scopes import Scope, Scopes, Source, selects_of
+from stages.sql.order_terms import find_places, find_shown, write_direction
+from stages.sql.resolutions import Scope, Source
+from stages.sql.scopes import Scopes
 
 _SELECT_ARGS = frozenset(
     (
@@ -137,14 +139,7 @@ class QueryWriter(NameWriter):
             arms.append(f" {word} {self.write_query(node.expression)}")
             node = node.this
         arms.append(self.write_query(node, is_derived=is_derived))
-        return "".join(reversed(arms)) + self._write_tail(query, self._find_places(query))
-
-    def _find_places(self, query: exp.Expression) -> list[str]:
-        """The place in the answer of each term by which a compound select is sorted."""
-        order = query.args.get("order")
-        terms = [term.this.unnest() for term in order.expressions] if order is not None else []
-        selects = selects_of(query) if terms else []
-        return [str(read_integer(term) or _find_place(term, selects)) for term in terms]
+        return "".join(reversed(arms)) + self._write_tail(query, find_places(query))
 
     def _write_select(self, select: exp.Select, *, is_derived: bool = False) -> str:
         check_args(select, _SELECT_ARGS)
@@ -209,7 +204,7 @@ class QueryWriter(NameWriter):
             return False
         if any(isinstance(shown, exp.Star) for shown in select.expressions):
             return False
-        has_row_aggregates = bool(self.scopes.find_all(*_ROW_AGGREGATES))
+        has_row_aggregates = bool(self.scopes.nodes.find_all(*_ROW_AGGREGATES))
         return not has_row_aggregates and all(is_inner(m.join) for m in members)
 
     # Clauses
@@ -279,7 +274,7 @@ class QueryWriter(NameWriter):
         if order is not None:
             terms = [
                 (positions[place] if positions else self._write_term(term.this, query))
-                + _write_direction(term)
+                + write_direction(term)
                 for place, term in enumerate(order.expressions)
             ]
             text += f" ORDER BY {', '.join(terms)}"
@@ -299,7 +294,7 @@ class QueryWriter(NameWriter):
                 return self.write(node)
             target = shown[place - 1].unalias()
         if self._reads_outer(target, self.scopes.scope_of(select)):
-            return str(place or _find_shown(target, shown))
+            return str(place or find_shown(target, shown))
         text = self.write(target)
         if _READ_AS_PLACE.fullmatch(text) and (place is not None or node.find(exp.Column)):
             return "NULL"  # a constant, which sorts nothing; its digits would be read as a place
@@ -322,44 +317,3 @@ class QueryWriter(NameWriter):
             if found.is_alias and self._reads_outer(found.expression, scope):
                 return True
         return False
-
-
-def _find_shown(node: exp.Expression, shown: list[exp.Expression]) -> int:
-    """The place of the result column that is this very node."""
-    for place, expression in enumerate(shown, start=1):
-        if is_star(expression):
-            break
-        if expression.unalias() is node or expression.unalias().unnest() is node:
-            return place
-    raise UnwritableError("ORDER BY or GROUP BY of what only a query around can name")
-
-
-def _find_place(node: exp.Expression, selects: list[exp.Select]) -> int:
-    """The place of the column that a term of a compound select's ORDER BY means.
-
-    Source: resolveCompoundOrderBy in SQLite's resolve.c: for each SELECT from the left, the name
-    given by AS comes first, and then the same expression.
-    """
-    name = fold_name(node.name) if isinstance(node, exp.Column) else ""
-    for select in selects:
-        shown = select.expressions
-        if any(is_star(expression) for expression in shown):
-            break
-        for place, expression in enumerate(shown, start=1):
-            if isinstance(expression, exp.Alias) and fold_name(expression.alias) == name:
-                return place
-        for place, expression in enumerate(shown, start=1):
-            inner = expression.unalias()
-            is_name = isinstance(inner, exp.Column) and fold_name(inner.name) == name
-            if is_name or inner == node:
-                return place
-    raise UnwritableError("ORDER BY of a compound select by what it does not show")
-
-
-def _write_direction(term: exp.Expression) -> str:
-    is_descending = bool(term.args.get("desc"))
-    has_nulls_first = bool(term.args.get("nulls_first"))
-    text = " DESC" if is_descending else ""
-    if has_nulls_first == is_descending:  # SQLite takes NULL for the smallest value
-        text += " NULLS FIRST" if has_nulls_first else " NULLS LAST"
-    return text
