@@ -20,6 +20,7 @@ from pathlib import Path
 
 from stages.clock_words import CLOCK_FUNCTIONS, names_clock
 from stages.reasons import Reason
+from stages.schema import fold_name
 from stages.watchdog import Watchdog
 
 Value = int | float | str | None
@@ -241,7 +242,7 @@ class GuardedDatabase:
         """Whether the query, or the view that a call stands inside, spells out how."""
         views = ""
         if inside is not None:  # a view; or a subquery or CTE, which may stand in any view
-            views = self._views.get(inside.lower(), "\n".join(self._views.values()))
+            views = self._views.get(fold_name(inside), "\n".join(self._views.values()))
         if views not in self._clocks:  # once, for a query may hold thousands of calls
             self._clocks[views] = names_clock(self._sql + views)
         return self._clocks[views]
@@ -300,7 +301,7 @@ def _read_views(connection: sqlite3.Connection) -> dict[str, str]:
     connection.text_factory = lambda text: text.decode(errors="replace")  # it need not be UTF-8
     rows = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'view'").fetchall()
     connection.text_factory = str
-    return {name.lower(): f"\n{sql}" for name, sql in rows}
+    return {fold_name(name): f"\n{sql}" for name, sql in rows}
 
 
 def _first_keyword(sql: str) -> str:

@@ -19,6 +19,8 @@ CREATE INDEX ship_by_name ON ship (name);
 CREATE VIEW fleet AS SELECT name, date(built) AS day FROM ship;
 CREATE VIEW "old Fleet" AS SELECT name FROM ship WHERE built < date('now', '-50 years');
 CREATE VIEW oldest AS SELECT name FROM "old Fleet";
+CREATE VIEW ÉTÉ AS SELECT date('now');
+CREATE VIEW été AS SELECT date(built) FROM ship;
 CREATE TRIGGER sink AFTER INSERT ON ship BEGIN DELETE FROM crew; END;
 INSERT INTO ship (id, name, built, random) VALUES (1, 'Sun', '1912-04-10', 7), (2, 'now', NULL, 8);
 INSERT INTO crew VALUES (1, 'cook'), (1, 'mate');
@@ -240,7 +242,7 @@ def test_query_that_depends_on_more_than_the_database_is_refused(database, sql, 
     assert reason_of(database, query) is Reason.NONDETERMINISTIC_FUNCTION
 
 
-@pytest.mark.parametrize("view", ['"old Fleet"', "oldest", "(SELECT * FROM oldest)"])
+@pytest.mark.parametrize("view", ['"old Fleet"', "oldest", "(SELECT * FROM oldest)", "ÉTÉ"])
 def test_view_that_reads_the_clock_is_refused(database, view):
     assert reason_of(database, f"SELECT * FROM {view}") is Reason.NONDETERMINISTIC_FUNCTION
 

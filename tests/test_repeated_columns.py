@@ -10,6 +10,8 @@ CREATE TABLE ship (id INTEGER PRIMARY KEY, name TEXT, built TEXT, sold TEXT, cap
 INSERT INTO ship VALUES (1, 'Sun', '1990', '2001', 2), (2, 'Avon', '1995', '1995', 1);
 CREATE TABLE captain (id INTEGER PRIMARY KEY, name TEXT);
 INSERT INTO captain VALUES (1, 'Ada'), (2, 'Bo');
+CREATE TABLE été (É INTEGER, é INTEGER);
+INSERT INTO été VALUES (1, 2);
 """
 
 
@@ -36,6 +38,7 @@ def world(tmp_path_factory):
         ("SELECT (built), name, built AS b FROM ship", ["(built)"]),
         ("SELECT total(id), total(id) FROM ship", ["TOTAL(id)"]),
         ("SELECT built, sold FROM ship", None),
+        ("SELECT É, é FROM été", None),  # SQLite folds ASCII only
         ("SELECT built, built FROM ship UNION SELECT built, sold FROM ship", None),
         ("SELECT built, built FROM ship UNION SELECT * FROM captain", None),
         ("SELECT *, name FROM captain", None),

@@ -13,7 +13,7 @@ from sqlglot.errors import SqlglotError, TokenError
 from sqlglot.tokens import TokenType
 
 from stages.guard import Value
-from stages.schema import fold_case
+from stages.schema import fold_case, fold_name
 from stages.sql.parser import parse_sql, tokenize_sql
 from stages.sql.resolutions import Output, Resolution
 from stages.sql.scopes import Scopes
@@ -57,7 +57,7 @@ def _read(found: Resolution, scopes: Scopes) -> str:
     if table is None or column is None:
         return BINARY
     if not table.is_view:
-        return list_collations(table.sql).get(column.name.lower(), BINARY)
+        return list_collations(table.sql).get(fold_name(column.name), BINARY)
     try:
         query = parse_sql(table.sql).args.get("expression")
     except SqlglotError:
@@ -89,7 +89,7 @@ def list_collations(table_sql: str) -> dict[str, str]:
         if depth != 1:
             continue
         if kind in (TokenType.L_PAREN, TokenType.COMMA):
-            name = following.text.lower()
+            name = fold_name(following.text)
         elif kind is TokenType.COLLATE:
             found[name] = _known(following.text)
     return found

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from stages.probes.spellings import has_one_spelling
-from stages.schema import Table, affinity
+from stages.schema import Table, affinity, fold_name
 from stages.sql.operators import read_integer
 from stages.sql.query_rewrites import inline_aliases, to_sql
 from stages.sql.resolutions import Resolution, Scope, Source
@@ -66,7 +66,7 @@ def read_grouping(select: exp.Select, scopes: Scopes, *, strictly: bool = False)
         found = scopes.resolve(column)
         if found is None or found.is_alias or found.scope is not scope:
             continue  # a string, a result column that is looked at itself, an outer constant
-        if (id(found.source), column.name.lower()) not in known:
+        if (id(found.source), fold_name(column.name)) not in known:
             columns.append(column)
     deciding = [
         node
@@ -150,7 +150,7 @@ def _determine(
                 known.add(left)
         for source in scope.sources.values():
             if source.table is not None and _has_known_key(source, known, strictly):
-                known |= {(id(source), column.name.lower()) for column in source.table.columns}
+                known |= {(id(source), fold_name(column.name)) for column in source.table.columns}
     return known
 
 
@@ -158,7 +158,7 @@ def _place(node: exp.Expression, scopes: Scopes, scope: Scope) -> _Place | None:
     found = scopes.resolve(node) if isinstance(node, exp.Column) and node.parent else None
     if found is None or found.source is None or found.scope is not scope:
         return None
-    return id(found.source), node.name.lower()
+    return id(found.source), fold_name(node.name)
 
 
 def _equalities(
@@ -207,7 +207,7 @@ def _has_known_key(source: Source, known: set[_Place], strictly: bool) -> bool:
         is_key = all(column and column.is_not_null for column in columns)
         if key == primary:
             is_key = is_key or not strictly or _is_rowid(source.table)
-        if is_key and all((id(source), name.lower()) in known for name in key):
+        if is_key and all((id(source), fold_name(name)) in known for name in key):
             return True
     return False
 
@@ -221,5 +221,5 @@ def _is_known(found: Resolution | None, known: set[_Place]) -> bool:
     return (
         found is not None
         and found.column is not None
-        and (id(found.source), found.column.name.lower()) in known
+        and (id(found.source), fold_name(found.column.name)) in known
     )

@@ -14,7 +14,7 @@ from sqlglot import exp
 from stages.guard import Value
 from stages.probes.column_values import ColumnValues
 from stages.probes.comparisons import Reading
-from stages.schema import quote_name
+from stages.schema import fold_name, quote_name
 from stages.sql.query_parts import first_select
 
 _CONSTANTS = (0, 1)
@@ -135,4 +135,4 @@ def _find_asked(tree: exp.Expression) -> str | None:
 
 
 def _is_same_name(left: exp.Expression, right: exp.Expression) -> bool:
-    return isinstance(left, exp.Column) and left.name.lower() == right.name.lower()
+    return isinstance(left, exp.Column) and fold_name(left.name) == fold_name(right.name)

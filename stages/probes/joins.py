@@ -11,7 +11,7 @@ from stages.probes.comparisons import EQUALITIES, Comparison, Reading, read_quer
 from stages.probes.findings import Finding
 from stages.probes.inspection import Inspection
 from stages.reasons import Flag
-from stages.schema import Column, Schema, Table
+from stages.schema import Column, Schema, Table, fold_name
 from stages.sql.resolutions import Scope, Source
 
 _JOINS_SHOWN = 3
@@ -30,7 +30,7 @@ def find_join_not_on_key(inspection: Inspection, *, max_share: float = 0.05) -> 
     joins: list[dict[str, Any]] = []
     for origin, left, right in _find_pairs(reading):
         names = _full_name(left), _full_name(right)
-        folded = names[0].lower(), names[1].lower()
+        folded = fold_name(names[0]), fold_name(names[1])
         if folded[0] == folded[1]:
             continue
         related = _group_keys(inspection.schema) if related is None else related
@@ -122,7 +122,7 @@ def _group_keys(schema: Schema) -> dict[str, str]:
     for table in schema.tables:
         for key in table.foreign_keys:
             for column, referred in zip(key.columns, key.referred, strict=False):
-                ends = f"{table.name}.{column}".lower(), f"{key.table}.{referred}".lower()
+                ends = fold_name(f"{table.name}.{column}"), fold_name(f"{key.table}.{referred}")
                 leader[find(ends[0])] = find(ends[1])
     return {name: find(name) for name in list(leader)}
 

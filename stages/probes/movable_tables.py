@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from stages.probes.collations import BINARY, list_collations
-from stages.schema import ROWID_NAMES, affinity, quote_name
+from stages.schema import ROWID_NAMES, affinity, fold_name, quote_name
 
 BACKWARDS = 0  # the seed that puts the last row first; any other mixes rows
 _ASKS_FOR_ROWID = re.compile(rf"(?<!\w)(?:{'|'.join(ROWID_NAMES)})(?!\w)", re.IGNORECASE)
@@ -109,7 +109,7 @@ def _find_free_rowid(connection: sqlite3.Connection, table: str) -> str | None:
     keys = [column for column in columns if column[5]]
     if len(keys) == 1 and keys[0][2].upper() == "INTEGER":
         return None
-    taken = {column[1].lower() for column in columns}
+    taken = {fold_name(column[1]) for column in columns}
     return next((name for name in ROWID_NAMES if name not in taken), None)
 
 
@@ -137,7 +137,7 @@ def _make_anew(connection: sqlite3.Connection, old: Movable, *, is_backwards: bo
     collations = list_collations(sql)
     definitions = [
         f"{quote_name(column)} {'BLOB' if is_strict and kind == 'ANY' else affinity(kind)}"
-        f" COLLATE {collations.get(column.lower(), BINARY)}"
+        f" COLLATE {collations.get(fold_name(column), BINARY)}"
         for _, column, kind, *_ in columns
     ]
     keys = [quote_name(column[1]) for column in sorted(columns, key=lambda c: c[5]) if column[5]]

@@ -13,7 +13,7 @@ from stages.probes.findings import Finding
 from stages.probes.inspection import Inspection
 from stages.probes.joins import joins_of, merged_columns
 from stages.reasons import Flag
-from stages.schema import quote_name
+from stages.schema import fold_name, quote_name
 from stages.sql.query_rewrites import to_sql
 from stages.sql.resolutions import Scope, Source
 
@@ -97,7 +97,7 @@ def _sources_in(node: exp.Expression, reading: Reading) -> list[Any]:
     if isinstance(node, exp.EQ):
         for side, other in ((node.this, node.expression), (node.expression, node.this)):
             if isinstance(side, exp.Column) and reading.is_literal(other.unnest()):
-                found.append((side.name.lower(), reading.literal_sql(other.unnest())))
+                found.append((fold_name(side.name), reading.literal_sql(other.unnest())))
     return found
 
 

@@ -11,6 +11,7 @@ from stages.probes.comparisons import Reading, read_query
 from stages.probes.findings import Finding
 from stages.probes.inspection import Inspection
 from stages.reasons import Flag
+from stages.schema import fold_name
 from stages.sql.query_parts import selects_of
 from stages.sql.query_rewrites import to_sql
 
@@ -57,4 +58,4 @@ def _identify(expression: exp.Expression, reading: Reading) -> Hashable | None:
     found = reading.resolve(expression)
     if found is None or found.source is None:
         return to_sql(expression)
-    return id(found.source), expression.name.lower()
+    return id(found.source), fold_name(expression.name)

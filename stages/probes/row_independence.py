@@ -22,7 +22,7 @@ from stages.probes.column_values import ColumnValues
 from stages.probes.groupings import read_grouping
 from stages.probes.rounding import Rounding
 from stages.probes.spellings import column_has_one_spelling, has_one_spelling
-from stages.schema import ROWID_NAMES, has_collation
+from stages.schema import ROWID_NAMES, fold_name, has_collation
 from stages.sql.operators import read_integer
 from stages.sql.query_parts import find_operand, members_of_from, selects_of
 from stages.sql.query_rewrites import unwrap
@@ -53,12 +53,14 @@ def _is_plain(scopes: Scopes) -> bool:
     return (
         not scopes.nodes.find_all(*_NOT_PLAIN)
         and all(map(_is_plain_aggregate, scopes.nodes.find_all(exp.AggFunc)))
-        and all(
-            column.name.lower() not in ROWID_NAMES for column in scopes.nodes.find_all(exp.Column)
-        )
+        and not any(map(_is_rowid, scopes.nodes.find_all(exp.Column)))
         # USING then takes values from either side.
         and all(join.side not in ("RIGHT", "FULL") for join in scopes.nodes.find_all(exp.Join))
     )
+
+
+def _is_rowid(column: exp.Column) -> bool:
+    return fold_name(column.name) in ROWID_NAMES
 
 
 def _is_plain_aggregate(node: exp.Expression) -> bool:

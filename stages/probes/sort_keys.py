@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from stages.guard import Row, Value
 from stages.probes.collations import FOLDS, collation_of, collation_of_output, may_be_folded
+from stages.schema import fold_name
 from stages.sql.operators import read_integer
 from stages.sql.query_parts import selects_of
 from stages.sql.query_rewrites import inline_aliases, unwrap
@@ -64,7 +65,7 @@ def _find_place(query: exp.Expression, expression: exp.Expression, scopes: Scope
         outputs = scopes.outputs(select)
         if isinstance(bare, exp.Column) and not bare.args.get("table"):
             for place, output in enumerate(outputs):
-                if output.name.lower() == bare.name.lower():
+                if fold_name(output.name) == fold_name(bare.name):
                     return place
         for place, output in enumerate(outputs):
             if output.expression is not None and output.expression.unnest() == bare:
