@@ -77,7 +77,7 @@ def test_other_answer_is_not_reproducible_and_nothing_else(world, sql, answer, s
     ("sql", "answer", "executions"),
     [
         ("SELECT name FROM ship WHERE built = 3", [], ["world"]),
-        ("SELECT group_concat(name) FROM ship WHERE built = 3", None, ["0", "1"]),
+        ("SELECT group_concat(name) FROM ship WHERE built = 3", None, list("01234567")),
     ],
 )
 def test_execution_elsewhere_stands_for_the_second_one(world, monkeypatch, sql, answer, executions):

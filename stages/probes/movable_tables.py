@@ -1,10 +1,13 @@
 """Movable tables: those whose rows can be stored in another order, and how that is done.
 
-A row's place is its rowid. To mix the rows of a table where it is nothing else, they get new ones:
-no value moves, and BLOBs, text that is not UTF-8, generated columns and indexes stay as they are.
-Otherwise the table is made anew, without a primary key, but with the same columns, affinities and
-collations: where the rowid is a column of the table (INTEGER PRIMARY KEY), where there is none
-(WITHOUT ROWID), and to store all rows in reverse, indexes too, which are read in place of a table.
+A table is made anew: without a primary key, but with the same columns, affinities and collations,
+and with an index on the first column of each of its own, by which rows are found.
+
+SQLite reads a copy with rows in reverse as it reads one with rows as they are. Of two rows whose
+order is open, the one has first what the other has last, so that one of both differs from the
+database, however that is read. Only where an index is read in place of the table do both come in
+the order of its column: hence a third copy whose indexes run the other way. Its rows are mixed,
+since the second of three stays what it is in reverse; further copies are other mixes.
 """
 
 from __future__ import annotations
@@ -20,15 +23,13 @@ from typing import NamedTuple
 from stages.probes.collations import BINARY, list_collations
 from stages.schema import ROWID_NAMES, affinity, fold_name, quote_name
 
-BACKWARDS = 0  # the seed that puts the last row first; any other mixes rows
 _ASKS_FOR_ROWID = re.compile(rf"(?<!\w)(?:{'|'.join(ROWID_NAMES)})(?!\w)", re.IGNORECASE)
-_BEYOND = 2**62  # the least rowid that is given, greater than any in use
 _QUOTES = str.maketrans("", "", "\"`'[]")
 
 
 class Movable(NamedTuple):
-    """A table whose rows can move: the name by which its rowid can be changed, or None where the
-    table is to be made anew."""
+    """A table whose rows can move: a name of its rowid, which says in which order they are, or None
+    where the rowid is a column or there is none, so that the primary key does."""
 
     name: str
     rowid: str | None
@@ -61,6 +62,23 @@ class Tables(NamedTuple):
         return texts
 
 
+class Layout(NamedTuple):
+    """How a copy stores rows: by which order, and which way its indexes run."""
+
+    order: str
+    direction: str
+
+
+_MIX = "move_row({place})"
+LAYOUTS = (Layout("{place} DESC", "ASC"), Layout(_MIX, "DESC"), Layout("{place}", "ASC"))
+
+
+def layout_of(seed: int) -> Layout:
+    """What a seed stands for: 0 rows in reverse, 2 as they are, any other a mix of its own; 1 has
+    indexes that run the other way."""
+    return LAYOUTS[seed] if seed < len(LAYOUTS) else Layout(_MIX, "ASC")
+
+
 NO_TABLES = Tables((), {}, False)
 
 
@@ -84,18 +102,13 @@ def read_tables(path: Path) -> Tables:
 
 
 def move_rows(connection: sqlite3.Connection, table: Movable, seed: int) -> bool:
-    """Store the rows of a table in another order, or say that it cannot be done."""
+    """Store the rows of a table in the order of a seed, or say that it cannot be done."""
     mix = _make_mix(f"{seed} {table.name}".encode())
     connection.create_function("move_row", 1, mix, deterministic=True)
     connection.execute("SAVEPOINT move")
     try:
-        if table.rowid is None or seed == BACKWARDS:
-            _make_anew(connection, table, is_backwards=seed == BACKWARDS)
-        else:
-            connection.execute(
-                f"UPDATE {quote_name(table.name)} SET {table.rowid} = move_row({table.rowid})"
-            )
-    except sqlite3.Error:  # an index on a function or collation that is not there, say
+        _make_anew(connection, table, layout_of(seed))
+    except sqlite3.Error:  # a column that a function generates which is not there, say
         connection.execute("ROLLBACK TO move")
         return False
     finally:
@@ -114,17 +127,18 @@ def _find_free_rowid(connection: sqlite3.Connection, table: str) -> str | None:
 
 
 def _make_mix(salt: bytes) -> Callable[[int], int]:
-    def move(rowid: int) -> int:
-        digest = hashlib.blake2b(
-            rowid.to_bytes(8, "big", signed=True), digest_size=8, key=salt[:64]
-        )
-        return _BEYOND + int.from_bytes(digest.digest(), "big") // 4
+    """A function that gives places a random order."""
+
+    def move(place: int) -> int:
+        number = place.to_bytes(8, "big", signed=True)
+        digest = hashlib.blake2b(number, digest_size=7, key=salt[:64]).digest()
+        return int.from_bytes(digest, "big")
 
     return move
 
 
-def _make_anew(connection: sqlite3.Connection, old: Movable, *, is_backwards: bool) -> None:
-    """Put a table without a primary key in a table's place, its rows mixed or in reverse."""
+def _make_anew(connection: sqlite3.Connection, old: Movable, layout: Layout) -> None:
+    """Put a table without a primary key in a table's place, with the same rows."""
     name = old.name
     table, new = quote_name(name), quote_name(f"{name} moved")
     columns = connection.execute(f"PRAGMA table_xinfo({table})").fetchall()
@@ -141,39 +155,27 @@ def _make_anew(connection: sqlite3.Connection, old: Movable, *, is_backwards: bo
         for _, column, kind, *_ in columns
     ]
     keys = [quote_name(column[1]) for column in sorted(columns, key=lambda c: c[5]) if column[5]]
-    indexes = _list_indexes(connection, name, keys, is_backwards=is_backwards)
+    firsts = _list_first_columns(connection, table, keys)
     names = ", ".join(quote_name(column[1]) for column in columns)
     places = ", ".join([old.rowid] if old.rowid is not None else keys)
     place = f"row_number() OVER ({f'ORDER BY {places}' if places else ''})"
-    order = f"{place} DESC" if is_backwards else f"move_row({place})"
+    order = layout.order.format(place=place)
     connection.execute(f"CREATE TABLE {new} ({', '.join(definitions)})")
     connection.execute(f"INSERT INTO {new} ({names}) SELECT {names} FROM {table} ORDER BY {order}")
     connection.execute(f"DROP TABLE {table}")
     connection.execute(f"ALTER TABLE {new} RENAME TO {table}")
-    for index in indexes:
-        connection.execute(index)
+    for number, column in enumerate(firsts):
+        index = quote_name(f"{name} key {number}")
+        connection.execute(f"CREATE INDEX {index} ON {table} ({column} {layout.direction})")
 
 
-def _list_indexes(
-    connection: sqlite3.Connection, name: str, keys: list[str], *, is_backwards: bool
-) -> list[str]:
-    """What makes indexes like those of a table. Of keys, and of all that is stored in reverse, the
-    first column is enough to find rows by, and leaves their order open."""
-    table = quote_name(name)
-    found = connection.execute(
-        "SELECT sql FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL",
-        (name,),
-    ).fetchall()
+def _list_first_columns(connection: sqlite3.Connection, table: str, keys: list[str]) -> list[str]:
+    """The first columns of a table's primary key and of its indexes, quoted."""
     firsts = set(keys[:1])
-    for _, index, _, origin, _ in connection.execute(f"PRAGMA index_list({table})").fetchall():
-        if origin != "c" or is_backwards:
-            _, _, column = connection.execute(f"PRAGMA index_info({quote_name(index)})").fetchone()
-            firsts.update([quote_name(column)] if column is not None else [])
-    direction = "DESC" if is_backwards else "ASC"
-    return ([] if is_backwards else [sql for (sql,) in found]) + [
-        f"CREATE INDEX {quote_name(f'{name} key {number}')} ON {table} ({column} {direction})"
-        for number, column in enumerate(sorted(firsts))
-    ]
+    for _, index, *_ in connection.execute(f"PRAGMA index_list({table})").fetchall():
+        _, _, column = connection.execute(f"PRAGMA index_info({quote_name(index)})").fetchone()
+        firsts.update([quote_name(column)] if column is not None else [])
+    return sorted(firsts)
 
 
 def _fold(sql: str) -> str:

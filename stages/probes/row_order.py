@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, NamedTuple
 
+from sqlglot import exp
+
 from stages.answers import answers_match, are_same_rows, shape_answer
 from stages.guard import QueryError, Row
 from stages.probes.column_values import ColumnValues
@@ -17,6 +19,8 @@ from stages.probes.row_independence import has_fixed_rows
 from stages.probes.shuffles import Shuffles
 from stages.probes.ties import show_rows, typed_row
 from stages.reasons import Flag
+from stages.sql.operators import ROW_AGGREGATES
+from stages.sql.query_rewrites import unwrap
 
 
 class RowOrder(NamedTuple):
@@ -51,7 +55,8 @@ def compare_row_orders(
     if is_sequence_sure and has_fixed_rows(inspection.scopes, values, is_cut_settled=is_settled):
         return RowOrder(None, is_repeated, is_proven=True)
     answer = shape_answer(inspection.rows)
-    for name, database in shuffles.storages_for(inspection.sql):
+    is_thorough = _picks_among_rows(inspection)
+    for name, database in shuffles.storages_for(inspection.sql, is_thorough=is_thorough):
         try:
             rows = database.execute(inspection.sql)
         except QueryError:
@@ -69,6 +74,15 @@ def compare_row_orders(
             }
             return RowOrder(Finding(Flag.ROW_ORDER_DEPENDENT, evidence), is_repeated)
     return RowOrder(None, is_repeated)
+
+
+def _picks_among_rows(inspection: Inspection) -> bool:
+    """Whether some of several rows, or their sequence, count within the query, so that only few of
+    their orders may give another answer: of three rows the second stays what it is in reverse."""
+    nodes, own_limit = inspection.scopes.nodes, unwrap(inspection.tree).args.get("limit")
+    return bool(nodes.find_all(exp.Window, exp.Anonymous, *ROW_AGGREGATES)) or any(
+        limit is not own_limit for limit in nodes.find_all(exp.Limit)
+    )
 
 
 def find_row_order_dependent(

@@ -2,9 +2,8 @@
 
 `SELECT name FROM ship LIMIT 1` -> 'Sun' on the database, 'Tern' on a copy: not a fact of the data.
 
-One copy has the rows of every table from the last to the first: whatever takes the first or the
-last of several rows takes another one there, as it need not where rows are mixed. Tables whose rows
-cannot move are scanned backwards instead, by SQLite's own means for finding such queries (PRAGMA
+How they store them, stages.probes.movable_tables says. Tables whose rows cannot move are scanned
+backwards instead, by SQLite's own means for finding such queries (PRAGMA
 reverse_unordered_selects), which leaves out what GROUP BY, windows and ORDER BY read.
 """
 
@@ -21,7 +20,7 @@ from types import TracebackType
 
 from stages.guard import GuardedDatabase, Limits
 from stages.probes.movable_tables import (
-    BACKWARDS,
+    LAYOUTS,
     NO_TABLES,
     Movable,
     Tables,
@@ -45,16 +44,19 @@ class ReversedDatabase(GuardedDatabase):
 
 class Shuffles:
     """Shuffled copies of a database in a temporary folder, and the database scanned backwards if
-    some of its tables cannot be shuffled; use it as a context manager. Seed 0 is the reverse order.
+    some of its tables cannot be shuffled; use it as a context manager.
 
-    >>> with Shuffles(path, seeds=(0, 1)) as shuffles:             # doctest: +SKIP
+    >>> with Shuffles(path, seeds=range(8)) as shuffles:             # doctest: +SKIP
     ...     [name for name, _ in shuffles.storages_for("SELECT name FROM ship LIMIT 1")]
-    ['seed 0', 'seed 1']
+    ['seed 0', 'seed 1', 'seed 2']
+
+    seeds: one a copy; `layout_of` in stages.probes.movable_tables says what each stands for. Only
+        the first of each kind where all copies together have more than `max_bytes`.
+    max_bytes: a larger database is not copied.
+    skipped: why there are no shuffled copies, or ''.
 
     Nothing is read before a query first asks for its storages. Copies are made, and their tables
     shuffled, when a query first needs them.
-
-    skipped: why there are no shuffled copies, or ''.
 
     Raises:
         FileNotFoundError: where there is no such file.
@@ -64,7 +66,7 @@ class Shuffles:
         self,
         path: Path,
         *,
-        seeds: Sequence[int] = (BACKWARDS, 1),
+        seeds: Sequence[int] = range(8),
         limits: Limits | None = None,
         max_bytes: int = 200_000_000,
         folder: Path | None = None,
@@ -75,16 +77,19 @@ class Shuffles:
         self._seeds = seeds
         self._folder = folder
         self._copies_folder: tempfile.TemporaryDirectory[str] | None = None
-        self._copies: list[ShuffledCopy] | None = None
+        self._copies: dict[int, ShuffledCopy] = {}
         self._reversed: GuardedDatabase | None = None
         self._tables: Tables | None = None
         self._size_bytes = path.stat().st_size
         if self._size_bytes > max_bytes:
             self._tables = NO_TABLES
             self.skipped = f"{self._size_bytes} bytes, more than {max_bytes}"
+        elif self._size_bytes * len(seeds) > max_bytes:
+            self._seeds = seeds[: len(LAYOUTS)]
 
-    def storages_for(self, sql: str) -> Iterator[Storage]:
-        """Names and databases on which a query may meet its rows in another order.
+    def storages_for(self, sql: str, *, is_thorough: bool = False) -> Iterator[Storage]:
+        """Names and databases on which a query may meet its rows in another order: all copies where
+        `is_thorough`, else the first of each kind, which tell two rows apart whatever SQLite does.
 
         A query that names no table whose rows move, and no view, would meet in the copies what it
         meets in the database itself: it gets none of them.
@@ -106,30 +111,28 @@ class Shuffles:
             # Where all tables are soon shuffled, no copy need be opened again for the next query.
             is_small = self._size_bytes <= _SMALL_BYTES
             tables = self._tables.movable if is_small else named
-            for copy in self._make_copies(tables):
-                unmoved = copy.shuffle(tables)
+            for seed in self._seeds if is_thorough else self._seeds[: len(LAYOUTS)]:
+                try:
+                    copy = self._find_copy(seed)
+                    unmoved = copy.shuffle(tables)
+                except sqlite3.OperationalError as error:
+                    self.skipped = str(error)
+                    break
                 has_fixed_tables |= any(table.name in unmoved for table in named)
-                yield f"seed {copy.seed}", copy.database
+                yield f"seed {seed}", copy.database
         if self.skipped or has_fixed_tables:
             if self._reversed is None:
                 self._reversed = ReversedDatabase(self._path, self._limits)
             yield "reversed", self._reversed
 
-    def _make_copies(self, tables: Sequence[Movable]) -> list[ShuffledCopy]:
-        """The copies; where they are new, with those tables shuffled."""
-        if self._copies is None:
-            self._copies = []
+    def _find_copy(self, seed: int) -> ShuffledCopy:
+        """The copy of a seed, made where it is new."""
+        if self._copies_folder is None:
             self._copies_folder = tempfile.TemporaryDirectory(prefix="shuffles-", dir=self._folder)
-            folder = Path(self._copies_folder.name)
-            try:
-                for seed in self._seeds:
-                    target = folder / f"{seed}.sqlite"
-                    copy = ShuffledCopy(self._path, target, seed, self._limits)
-                    copy.shuffle(tables)
-                    self._copies.append(copy)
-            except sqlite3.OperationalError as error:
-                self.skipped = str(error)
-        return self._copies
+        if seed not in self._copies:
+            target = Path(self._copies_folder.name) / f"{seed}.sqlite"
+            self._copies[seed] = ShuffledCopy(self._path, target, seed, self._limits)
+        return self._copies[seed]
 
     def __enter__(self) -> Shuffles:
         return self
@@ -141,7 +144,7 @@ class Shuffles:
 
     def close(self) -> None:
         """Close the copies and remove them."""
-        for copy in self._copies or ():
+        for copy in self._copies.values():
             copy.close()
         if self._reversed is not None:
             self._reversed.close()

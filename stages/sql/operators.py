@@ -41,6 +41,7 @@ AGGREGATES = {
     exp.Min: "MIN",
     exp.Max: "MAX",
 }
+ROW_AGGREGATES = (exp.GroupConcat, exp.JSONArrayAgg, exp.JSONObjectAgg)  # rows count as they come
 LITERALS = (exp.Literal, exp.Null, exp.Boolean, exp.HexString)
 RIGHT_HAND_STARTS = frozenset("'0123456789.-(")  # literals and subqueries
 CONSTANTS = (*LITERALS, exp.Star)

@@ -15,7 +15,7 @@ from stages.sql.expression_writer import UnwritableError
 from stages.sql.from_clause import check_args, is_inner, join_conditions, walk_from
 from stages.sql.name_writer import Member, NameWriter
 from stages.sql.names import write_name
-from stages.sql.operators import is_star, read_integer
+from stages.sql.operators import ROW_AGGREGATES, is_star, read_integer
 from stages.sql.order_terms import find_places, find_shown, write_direction
 from stages.sql.resolutions import Scope, Source
 from stages.sql.scopes import Scopes
@@ -39,7 +39,6 @@ _ARM_ARGS = frozenset(("this", "expression", "distinct"))
 _COMPOUND_ARGS = _ARM_ARGS | {"with_", "order", "limit", "offset"}
 _TABLE_ARGS = frozenset(("this", "alias", "db", "joins"))
 _READ_AS_PLACE = re.compile(r"[-(]*\d+\)*(?: COLLATE \w+)*")
-_ROW_AGGREGATES = (exp.GroupConcat, exp.JSONArrayAgg, exp.JSONObjectAgg)
 
 
 class QueryWriter(NameWriter):
@@ -204,7 +203,7 @@ class QueryWriter(NameWriter):
             return False
         if any(isinstance(shown, exp.Star) for shown in select.expressions):
             return False
-        has_row_aggregates = bool(self.scopes.nodes.find_all(*_ROW_AGGREGATES))
+        has_row_aggregates = bool(self.scopes.nodes.find_all(*ROW_AGGREGATES))
         return not has_row_aggregates and all(is_inner(m.join) for m in members)
 
     # Clauses
