@@ -37,6 +37,16 @@ def test_torn_manifest_is_told(tmp_path):
             list(read_entries(path))
 
 
+def test_entry_is_given_before_the_next_one_is_read(tmp_path):
+    path = tmp_path / "manifest.json"
+    write_manifest(path, ENTRIES)
+    path.write_bytes(path.read_bytes().replace(b"cd", b"\\x"))
+    entries = read_entries(path)
+    assert next(entries) == ENTRIES[0]
+    with pytest.raises(ValueError, match=r"manifest\.json: no manifest: "):
+        next(entries)
+
+
 @pytest.mark.parametrize("content", ["[]", "{}", '{"databases": []}', '{"data": {}}'])
 def test_json_that_is_no_manifest_is_told(tmp_path, content):
     path = tmp_path / "manifest.json"

@@ -118,8 +118,9 @@ def test_database_that_is_gone_leaves_no_shard(world):
     assert world.run({"car": ["a"], "pet": ["b"]}).executed == 1
 
 
-def test_no_database_at_all_is_no_shard(world):
-    world.run({"car": ["a"]})
+@pytest.mark.parametrize("before", [{}, {"car": ["a"]}])
+def test_no_database_at_all_is_an_empty_folder(world, before):
+    world.run(before)
     assert world.run({}).names == []
     assert world.bytes() == {}
 

@@ -124,11 +124,12 @@ def test_strangers_are_removed_and_forgotten(reopen, tmp_path):
     elsewhere.mkdir()
     (elsewhere / "precious").touch()
     (shards.directory / "notes.txt").touch()
+    (shards.directory / "a.txt").touch()
     (shards.directory / ".b.jsonl.123.partial").touch()
     (shards.directory / "folder").mkdir()
     (shards.directory / "folder" / "a.jsonl").touch()
     (shards.directory / "link").symlink_to(elsewhere)
-    assert shards.keep_only(["c", "a"]) == 5
+    assert shards.keep_only(["c", "a"]) == 6
     assert sorted(path.name for path in shards.directory.iterdir()) == ["a.jsonl", "c.jsonl"]
     assert (elsewhere / "precious").exists()
     assert list_fresh(reopen()) == ["a", "c"]
