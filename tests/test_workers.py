@@ -193,9 +193,25 @@ def test_interrupt_from_the_terminal_ends_all_processes_at_once(tmp_path):
 # --- how many
 
 
-def test_zero_workers_means_one_for_each_core():
-    assert count_workers(0) >= 1
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="cores are not given to processes")
+def test_zero_workers_means_one_for_each_core_of_this_process():
+    cores = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, {min(cores)})
+        assert count_workers(0) == 1
+    finally:
+        os.sched_setaffinity(0, cores)
+    assert count_workers(0) == len(cores)
     assert count_workers(3) == 3
+
+
+@pytest.mark.parametrize(("cores", "workers"), [(5, 5), (None, 1)])
+def test_zero_workers_means_one_for_each_core_where_none_are_given_to_processes(
+    monkeypatch, cores, workers
+):
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: cores)
+    assert count_workers(0) == workers
 
 
 @pytest.mark.parametrize("workers", [-1, 1.0, True, "2", None])
