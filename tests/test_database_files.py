@@ -176,6 +176,15 @@ def test_fetch_that_fails_again_and_again_names_the_database(store, tmp_path, fa
         assert len(asked) == 3
 
 
+def test_longer_is_waited_after_each_fetch_that_fails(store, tmp_path, monkeypatch):
+    _, database = store
+    waits = []
+    monkeypatch.setattr(database_files.time, "sleep", waits.append)
+    with serve(tmp_path / "store", refuse, refuse) as (url, _):
+        local_path(database._replace(url=f"{url}/fleet/fleet.sqlite"))
+    assert waits == [0.01, 0.02]
+
+
 def test_database_that_is_not_there_is_asked_for_once(store, tmp_path):
     _, database = store
     with serve(tmp_path / "store") as (url, asked):

@@ -5,12 +5,16 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import wait
+from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from stages import process_pool
 from stages.guard import QueryError
+from stages.process_pool import ProcessPool
 from stages.reasons import Reason
 from stages.workers import count_workers, map_unordered
 from tests.processes import heed_interrupts
@@ -103,6 +107,39 @@ def test_pool_that_breaks_while_nobody_looks_loses_nothing():
     found += results
     assert len(found) == 30
     assert set(found) == squares(set(range(30)) - {1}) | {(1, None)}
+
+
+class BrokenFirst(ProcessPool):
+    """Tells that it broke before it gives the results that came earlier, as two threads may."""
+
+    def __init__(self, executor):
+        super().__init__(executor)
+        self.futures = []
+
+    def submit(self, *arguments, **options):
+        self.futures.append(super().submit(*arguments, **options))
+        return self.futures[-1]
+
+    def wait(self):
+        wait(self.futures)
+        broken = (f for f in self.futures if isinstance(f.exception(), BrokenProcessPool))
+        return next(broken, None) or super().wait()
+
+
+def note_and_die_on_2(folder, number):
+    with (folder / "tried").open("a") as file:
+        file.write(f"{number} ")
+    return die_on({2}, number)
+
+
+def test_result_from_before_the_pool_broke_comes_once_and_is_not_computed_again(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(process_pool, "ProcessPool", BrokenFirst)
+    function = partial(note_and_die_on_2, tmp_path)
+    results = list(map_unordered(function, range(3), workers=1))
+    assert results == [(0, 0), (1, 1), (2, None)]
+    assert (tmp_path / "tried").read_text() == "0 1 2 2 "
 
 
 def test_exception_of_the_function_ends_the_run_as_it_was():
