@@ -2,6 +2,7 @@ import contextlib
 import multiprocessing
 import sqlite3
 import sys
+import threading
 import time
 
 import pytest
@@ -34,6 +35,37 @@ def test_query_past_its_deadline_is_interrupted(connection):
         watchdog.release()
         assert 0.15 < time.monotonic() - started < 30
         assert connection.execute("SELECT 1").fetchall() == [(1,)]
+
+
+def test_query_after_one_that_was_interrupted_starts_anew(connection):
+    watchdog = Watchdog(interval_s=0.02)
+    watchdog.watch(connection, 0)
+    with pytest.raises(sqlite3.OperationalError, match="interrupted"):
+        connection.execute(ENDLESS).fetchall()
+    watchdog.release()
+    watchdog.watch(connection, 30)
+    assert not watchdog.has_fired
+    watchdog.release()
+
+
+def test_one_thread_watches_all_queries_of_a_process(connection):
+    watchdog = Watchdog(interval_s=0.02)
+    watchdog.watch(connection, 30)
+    before = threading.active_count()
+    for _ in range(3):
+        watchdog.release()
+        watchdog.watch(connection, 30)
+    assert threading.active_count() == before
+    watchdog.release()
+
+
+def test_watching_takes_no_time_of_a_processor(connection):
+    watchdog = Watchdog(interval_s=0.05)
+    watchdog.watch(connection, 30)
+    before = time.process_time()
+    time.sleep(0.4)
+    assert time.process_time() - before < 0.2
+    watchdog.release()
 
 
 def test_released_query_is_left_alone(connection):
@@ -73,6 +105,7 @@ def run_child(watchdog, patience_s, sql):
     child = context.Process(target=interrupt_in_child, args=(watchdog, patience_s, sql))
     child.start()
     child.join(60)
+    child.kill()
     return child.exitcode
 
 
@@ -84,6 +117,15 @@ def test_watchdog_works_in_a_forked_child_and_still_in_its_parent(connection):
     watchdog.watch(connection, 0.1)
     with pytest.raises(sqlite3.OperationalError, match="interrupted"):
         connection.execute(ENDLESS).fetchall()
+    watchdog.release()
+
+
+@needs_fork
+def test_child_that_is_forked_while_its_parent_holds_the_lock_does_not_wait_for_it(connection):
+    watchdog = Watchdog(interval_s=0.02)
+    watchdog.watch(connection, 30)
+    with watchdog.lock:
+        assert run_child(watchdog, 60, ENDLESS) == 0
     watchdog.release()
 
 
