@@ -1,5 +1,6 @@
 import contextlib
 import multiprocessing
+import os
 import sqlite3
 import sys
 import threading
@@ -7,7 +8,7 @@ import time
 
 import pytest
 
-from stages.watchdog import Watchdog
+from stages.watchdog import EXPENDABLE_VARIABLE, Watchdog
 
 ENDLESS = "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"
 ONE_LONG_STEP = "SELECT printf(replace(hex(zeroblob(500)), '0', '%.2000000000c'), 'x')"
@@ -143,3 +144,14 @@ def test_main_process_is_never_ended(connection):
     time.sleep(0.2)
     assert watchdog.has_fired
     watchdog.release()
+
+
+@needs_fork
+def test_process_that_is_marked_as_expendable_is_ended(monkeypatch, connection):
+    monkeypatch.setenv(EXPENDABLE_VARIABLE, "1")
+    child = os.fork()
+    if not child:
+        Watchdog(interval_s=0.02, patience_s=0.01).watch(connection, 0.01)
+        time.sleep(5)
+        os._exit(3)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
