@@ -44,19 +44,21 @@ def test_compact_text_reads_back_as_the_value(value):
 
 def test_text_is_utf8_and_a_lone_surrogate_is_escaped():
     assert encode_json(["Zoë"]) == '["Zoë"]'.encode()
+    assert encode_json(["Zoë"], indent=1) == '[\n "Zoë"\n]'.encode()
     assert encode_json(["Zoë", "\ud800"]) == b'["Zo\\u00eb", "\\ud800"]'
 
 
+@pytest.mark.parametrize("indent", [None, 2])
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-def test_value_that_json_does_not_have_is_refused(value):
+def test_value_that_json_does_not_have_is_refused(value, indent):
     with pytest.raises(ValueError, match="not JSON compliant"):
-        encode_json({"a": [value]})
+        encode_json({"a": [value]}, indent=indent)
 
 
 @settings(max_examples=30)  # files are written
 @given(st.lists(st.dictionaries(st.text(st.characters()), json_values), max_size=5))
 def test_records_read_back_in_order(tmp_path_factory, records):
-    path = tmp_path_factory.mktemp("records") / "new" / "a.jsonl"
+    path = tmp_path_factory.mktemp("records") / "new" / "newer" / "a.jsonl"
     assert write_jsonl(path, iter(records)) == len(records)
     assert repr(list(read_jsonl(path))) == repr(records)
 
