@@ -85,6 +85,7 @@ def test_every_section_of_the_project_is_known_but_those_that_name_their_own_key
         ("validate_dataset.rel_tol", float("nan"), "expected a number from 0, found nan"),
         ("validate_dataset.rel_tol", "1e-6", "found '1e-6', a text for YAML: write 1.0e-06"),
         ("compute_gold_answers.max_steps", "1e8", "found '1e8', a text for YAML: write 100000000"),
+        ("compute_gold_answers.max_steps", "inf", "expected a whole number from 1, found 'inf'"),
         ("compute_gold_answers.max_rows", 0, "expected a whole number from 1, found 0"),
         ("audit_gold_answers.shuffles", -1, "expected a whole number from 0, found -1"),
         ("audit_gold_answers.max_rows", 1.5, "expected a whole number from 0, found 1.5"),
@@ -99,7 +100,7 @@ def test_value_that_a_key_cannot_have_is_named_with_those_that_it_can(tmp_path, 
     section, _, name = key.partition(".")
     path = tmp_path / "params.yaml"
     path.write_text(yaml.safe_dump({section: PROJECT[section] | {name: value}}))
-    with pytest.raises(ValueError, match=f"params.yaml: {key}: .*{words}"):
+    with pytest.raises(ValueError, match=f"params.yaml: {key}: .*{words}$"):
         read_params(key, path=path)
 
 

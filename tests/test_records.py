@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from stages.log import format_size, start_log
 from stages.records import (
     decode_json,
+    digest_text,
     encode_compactly,
     encode_json,
     hash_file,
@@ -40,6 +41,12 @@ def test_value_reads_back_as_itself(value):
 @given(json_values)
 def test_compact_text_reads_back_as_the_value(value):
     assert repr(decode_json(encode_compactly(value))) == repr(value)
+
+
+def test_compact_text_and_digest_of_a_lone_surrogate_are_its_own():
+    texts = ["\ud800", "\udfff", "\ufffd", "?", ""]
+    assert [decode_json(encode_compactly(text)) for text in texts] == texts
+    assert len({digest_text(text) for text in texts}) == len(texts)
 
 
 def test_text_is_utf8_and_a_lone_surrogate_is_escaped():
