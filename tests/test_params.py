@@ -83,6 +83,7 @@ def test_every_section_of_the_project_is_known_but_those_that_name_their_own_key
         ("compare_questions.min_similarity", "much", "expected a number from 0 to 1, found 'much'"),
         ("validate_dataset.rel_tol", -1, "expected a number from 0, found -1"),
         ("validate_dataset.rel_tol", float("nan"), "expected a number from 0, found nan"),
+        ("validate_dataset.rel_tol", float("inf"), "expected a number from 0, found inf"),
         ("validate_dataset.rel_tol", "1e-6", "found '1e-6', a text for YAML: write 1.0e-06"),
         ("compute_gold_answers.max_steps", "1e8", "found '1e8', a text for YAML: write 100000000"),
         ("compute_gold_answers.max_steps", "inf", "expected a whole number from 1, found 'inf'"),
