@@ -39,6 +39,8 @@ def test_key_is_looked_up(key, value):
         ("corpora.spider", "no key corpora.spider: expected 'spider' among: sample, other"),
         ("corpora.sample.x", "no key corpora.sample.x: expected 'x' among: db_list, size"),
         ("corpus.x", "no key corpus.x: expected 'x' among: no keys"),
+        ("corpus.sample", "no key corpus.sample: expected 'sample' among: no keys"),
+        ("flag.x", "no key flag.x: expected 'x' among: no keys"),
         ("", "no key : expected ''"),
     ],
 )
@@ -92,6 +94,8 @@ def test_every_section_of_the_project_is_known_but_those_that_name_their_own_key
         ("audit_gold_answers.max_rows", 1.5, "expected a whole number from 0, found 1.5"),
         ("export_trainers.example_rows", True, "expected a whole number from 0, found True"),
         ("export_trainers.prompt_template", None, "expected a text, found None"),
+        ("export_trainers.prompt_template", "", "expected a text, found ''"),
+        ("execution.databases_url", "", "expected a text, or null, found ''"),
         ("execution.databases_url", 5, "expected a text, or null, found 5"),
         ("select_questions.seed", "abc", "expected a whole number, found 'abc'"),
         ("download.attempts", None, "expected a whole number from 1, found None"),
@@ -103,6 +107,20 @@ def test_value_that_a_key_cannot_have_is_named_with_those_that_it_can(tmp_path, 
     path.write_text(yaml.safe_dump({section: PROJECT[section] | {name: value}}))
     with pytest.raises(ValueError, match=f"params.yaml: {key}: .*{words}$"):
         read_params(key, path=path)
+
+
+@pytest.mark.parametrize("value", [0, 0.0, 0.5, 1, 1.0])
+def test_value_may_be_either_of_its_bounds(tmp_path, value):
+    path = tmp_path / "params.yaml"
+    path.write_text(yaml.safe_dump({"compare_questions": {"min_similarity": value}}))
+    assert read_params("compare_questions.min_similarity", path=path) == [value]
+
+
+def test_section_is_checked_whatever_else_is_asked_for(tmp_path):
+    path = tmp_path / "params.yaml"
+    path.write_text("corpus: a\ncompare_questions: {min_similarity: 2}\n")
+    with pytest.raises(ValueError, match=r"compare_questions\.min_similarity: expected a number"):
+        read_params("corpus", "compare_questions.min_similarity", path=path)
 
 
 @pytest.mark.parametrize(
