@@ -109,6 +109,11 @@ def test_all_means_every_database_with_questions(corpus):
     assert list_db_ids(corpus, limits=LIMITS) == ["barn", "dock", "farm", "shop"]
 
 
+def test_list_of_databases_needs_no_questions(corpus):
+    entry = directory_entry(corpus.questions.root / "none", ["shop", "dock"])
+    assert list_db_ids(parse_corpus("tried", entry), limits=LIMITS) == ["dock", "shop"]
+
+
 def test_questions_of_a_missing_database_stop_all_but_not_a_list(corpus):
     (corpus.questions.root / "database" / "barn").rmdir()
     with pytest.raises(ValueError, match=r"Questions of barn .*have no database"):
@@ -315,7 +320,7 @@ def test_parquet_without_questions_is_named(start, train, words):
         load(hub_corpus(), "all")
 
 
-def test_bare_call_loads_spider_as_params_describe_it(start, tmp_path, monkeypatch):
+def test_call_without_corpus_or_limits_takes_those_of_params(start, tmp_path, monkeypatch):
     start(make_world(), MAIN)
     params = {
         "corpora": {
@@ -338,8 +343,14 @@ def test_bare_call_loads_spider_as_params_describe_it(start, tmp_path, monkeypat
     path = tmp_path / "params.yaml"
     path.write_text(yaml.safe_dump(params))
     monkeypatch.setattr("stages.corpus.corpora.PROJECT_PARAMS", path)
-    records = load_spider_questions(["farm"])
-    assert [record["source"]["corpus"] for record in records] == ["spider"]
+    hubbed = hub_corpus(revision=COMMIT)
+    for given, name in (
+        ({}, "spider"),
+        ({"limits": LIMITS}, "spider"),
+        ({"corpus": hubbed}, "hubbed"),
+    ):
+        records = load_spider_questions(["farm"], **given)
+        assert [record["source"]["corpus"] for record in records] == [name]
 
 
 # --- real Spider
