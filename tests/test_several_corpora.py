@@ -154,6 +154,13 @@ def test_clash_of_names_names_both_corpora_and_the_key(here, changes, words):
             name_databases(chosen)
 
 
+def test_corpora_whose_names_clash_are_not_loaded(here):
+    write_spider(here / "a", dev=["dock"])
+    write_spider(here / "b", dev=["dock"])
+    with pytest.raises(ValueError, match="both have a database dock"):
+        load(["a", "b"], {"a": entry("a"), "b": entry("b")})
+
+
 def test_names_that_differ_in_case_alone_clash(here):
     entries = {"a": entry("a"), "b": entry("b")}
     first, second = parse_corpora(["a", "b"], entries)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 import yaml
 
+from stages import download_databases, load_questions
 from stages.corpus.corpora import parse_corpora
 from stages.corpus.tracked_roots import check_roots
 from tests.worlds import ROOT
 
 STAGE = "load_questions"
+DOWNLOAD = {"attempts": 1, "backoff_s": 0, "deadline_s": 1}
 
 
 def entry(root: str, **more: Any) -> dict[str, Any]:
@@ -81,3 +84,14 @@ def test_every_corpus_of_the_project_is_tracked(
     monkeypatch.chdir(ROOT)
     entries = yaml.safe_load(Path("params.yaml").read_text(encoding="utf-8"))["corpora"]
     check_roots(parse_corpora(list(entries), entries), entries, stage=stage)
+
+
+@pytest.mark.parametrize("stage", [download_databases, load_questions])
+def test_stage_that_reads_a_root_which_is_no_dep_does_not_run(stage: ModuleType) -> None:
+    name = stage.__name__.rpartition(".")[2]
+    params = {"corpus": "beside", "corpora": ENTRIES, "download": DOWNLOAD}
+    Path("params.yaml").write_text(yaml.safe_dump(params), encoding="utf-8")
+    pipeline = {"stages": {name: {"deps": ["data/known"]}}}
+    Path("dvc.yaml").write_text(yaml.safe_dump(pipeline), encoding="utf-8")
+    with pytest.raises(ValueError, match=f"would not notice changes in .* among deps of {name}"):
+        stage.main()
