@@ -60,11 +60,16 @@ def test_changed_file_is_read_again(tmp_path, settled, way):
         assert hashes(file) == hash_bytes(content)
 
 
-def test_file_that_changed_a_moment_ago_is_not_remembered(tmp_path):
+@pytest.mark.parametrize(("ago_s", "is_remembered"), [(0, False), (1, False), (10, True)])
+def test_file_that_changed_a_moment_ago_is_not_remembered(
+    tmp_path, monkeypatch, ago_s, is_remembered
+):
     file, memory = write(tmp_path / "a", b"one"), tmp_path / "memory.json"
+    now_ns = file.stat().st_ctime_ns + ago_s * 10**9
+    monkeypatch.setattr("stages.corpus.file_hashes.time.time_ns", lambda: now_ns)
     with FileHashes(memory, least_bytes=1) as hashes:
         assert hashes(file) == hash_bytes(b"one")
-    assert not memory.exists()
+    assert memory.exists() == is_remembered
 
 
 def test_small_file_is_not_remembered(tmp_path, settled):
@@ -74,10 +79,22 @@ def test_small_file_is_not_remembered(tmp_path, settled):
     assert not memory.exists()
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"a": 1}', b"\xff"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"\xff",
+        b'{"FILE": 1}',
+        b'{"FILE": ["x"]}',
+        b'{"FILE": ["x", "y", "z"]}',
+        b'{"b": ["x", "y"], "FILE": null}',
+    ],
+)
 def test_memory_that_is_not_ours_is_passed_over(tmp_path, settled, content):
     file, memory = write(tmp_path / "a", b"one"), tmp_path / "memory.json"
-    memory.write_bytes(content)
+    memory.write_bytes(content.replace(b"FILE", str(file).encode()))
     with FileHashes(memory, least_bytes=1) as hashes:
         assert hashes(file) == hash_bytes(b"one")
     assert list(remembered(memory)) == [str(file)]
