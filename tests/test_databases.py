@@ -86,7 +86,8 @@ def test_database_is_always_two_levels_below_its_directory(tmp_path_factory, db_
     [
         ([], "No database is listed"),
         (["a", "b", "a"], "a is listed twice"),
-        (["Pets", "pets"], "listed twice"),
+        (["Pets", "pets"], r"pets is listed twice \(as Pets\)"),
+        (["pets", "Pets"], r"Pets is listed twice \(as pets\)"),
         (["a", ".."], "Not a database id"),
         ("all", "Expected a list"),
     ],

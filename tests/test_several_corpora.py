@@ -161,11 +161,20 @@ def test_corpora_whose_names_clash_are_not_loaded(here):
         load(["a", "b"], {"a": entry("a"), "b": entry("b")})
 
 
-def test_names_that_differ_in_case_alone_clash(here):
-    entries = {"a": entry("a"), "b": entry("b")}
+@pytest.mark.parametrize("changes", [{}, {"databases_of": "a", "prefix": "b_"}])
+def test_names_that_differ_in_case_alone_clash(here, changes):
+    entries = {"a": entry("a"), "b": entry("b", **changes)}
     first, second = parse_corpora(["a", "b"], entries)
     with pytest.raises(ValueError, match="both have a database Dock"):
         name_databases([(first, ["dock"]), (second, ["Dock"])])
+
+
+@pytest.mark.parametrize("prefix", ["b_", "B_"])
+def test_ids_that_differ_in_case_alone_clash(here, prefix):
+    entries = {"a": entry("a"), "b": entry("b", databases_of="a", prefix=prefix)}
+    first, second = parse_corpora(["a", "b"], entries)
+    with pytest.raises(ValueError, match="a and b would give questions of database dock the same"):
+        name_databases([(first, ["b_dock", "dock"]), (second, ["dock"])])
 
 
 def test_database_never_crosses_splits_over_corpora(here):
