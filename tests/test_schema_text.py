@@ -88,6 +88,12 @@ def test_rows_come_in_the_order_of_rowid_or_primary_key(tmp_path, sql, first):
     assert describe(path, rows=1).endswith(f";\n-- {first}")
 
 
+def test_table_whose_rowid_has_no_name_shows_its_rows(tmp_path):
+    sql = "CREATE TABLE t (rowid, oid, _rowid_)"
+    path = make_database(tmp_path / "a.sqlite", f"{sql}; INSERT INTO t VALUES (1, 2, 3)")
+    assert describe(path) == f"{sql};\n-- (1, 2, 3)"
+
+
 def test_bytes_that_are_no_text_are_replaced(tmp_path):
     path = make_database(
         tmp_path / "a.sqlite",
@@ -127,6 +133,7 @@ def test_long_schema_loses_rows_and_no_statement(tmp_path):
     statements = "CREATE TABLE t (a);\nCREATE TABLE u (b);"
     whole = describe(path)
     assert whole.count("--") == 6
+    assert describe(path, most=len(whole)) == whole
     shorter = describe(path, most=len(whole) - 1)
     assert shorter.count("--") == 4
     assert "third" not in shorter
