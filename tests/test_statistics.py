@@ -68,7 +68,7 @@ def test_question_without_answer_or_parse_is_described_by_what_there_is():
 
 
 def test_values_are_counted_in_the_order_of_their_vocabulary():
-    groups = tabulate(ROWS).groups
+    groups = tabulate(ROWS[::-1]).groups
     counts = count_values(groups, "difficulty", ["hard", "easy", "medium"])
     assert counts == {"hard": 1, "easy": 3, "medium": 1}
     assert list(counts) == ["hard", "easy", "medium"]
@@ -100,6 +100,22 @@ def test_metrics_are_counts_of_the_selected_questions():
     assert metrics["templates"] == 2
     assert metrics["flags"] == {"guessable": 2}
     assert metrics["selection"] == SUMMARY
+
+
+def test_metrics_are_in_order_whatever_the_order_of_the_questions():
+    metrics = make_metrics(tabulate(ROWS[::-1]), {}, SUMMARY)
+    assert list(metrics["excluded"]) == sorted({*Reason, *Flag})
+    assert list(metrics["database"]) == ["a", "b", "c"]
+    assert list(metrics["corpus"]) == ["x", "y"]
+
+
+@pytest.mark.parametrize(("rows", "templates"), [(ROWS[:2], 1), (ROWS[2:3], 0), (ROWS[3:], 1)])
+def test_templates_are_those_of_the_selected_questions(rows, templates):
+    assert tabulate(rows).templates == templates
+
+
+def test_database_without_selected_questions_has_no_bar():
+    assert make_plots(tabulate(ROWS))["databases"].rows == [("a", 2), ("c", 1)]
 
 
 @pytest.mark.parametrize("rows", [[], ROWS[:1], ROWS[5:], ROWS])
