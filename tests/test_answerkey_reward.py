@@ -146,7 +146,13 @@ def test_block_without_an_end_takes_no_time(start):
 
 @pytest.mark.parametrize(
     "gold_sql",
-    ["SELECT `name` FROM ship", "SELECT ```a``` FROM t", "SELECT 1 -- ```", "SELECT '```````'"],
+    [
+        "SELECT `name` FROM ship",
+        "SELECT ```a``` FROM t",
+        "SELECT 1 -- ```",
+        "SELECT '```````'",
+        "SELECT '\n```\n', `name` FROM ship",
+    ],
 )
 def test_completion_of_an_export_has_the_gold_query(gold_sql):
     (message,) = make_completion(gold_sql)
