@@ -135,6 +135,14 @@ def test_same_questions_give_the_same_bytes(tmp_path):
     assert sorted(file.name for file in tmp_path.iterdir()) == ["first", "second"]
 
 
+def test_header_says_neither_how_often_nor_by_which_sqlite_the_file_was_written(tmp_path):
+    write_questions_db(tmp_path / "one", [make_item(1, "Pay?")], [])
+    header = (tmp_path / "one").read_bytes()[:100]
+    # The page size, the change counter, what it is valid for, SQLite's version number.
+    fields = ((16, 18), (24, 28), (92, 96), (96, 100))
+    assert [int.from_bytes(header[a:b], "big") for a, b in fields] == [4096, 1, 1, 0]
+
+
 def test_file_is_sound(path):
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
