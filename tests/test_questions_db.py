@@ -19,7 +19,7 @@ import pytest
 import yaml
 
 from stages.exports.product import AuditedQuestion
-from stages.exports.questions_db import write_questions_db
+from stages.exports.questions_db import make_question_row, write_questions_db
 from tests.export_world import ExportWorld
 from tests.worlds import ROOT
 
@@ -133,6 +133,14 @@ def test_same_questions_give_the_same_bytes(tmp_path):
         write_questions_db(tmp_path / name, items, [make_excluded(1, "Pay?")])
     assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
     assert sorted(file.name for file in tmp_path.iterdir()) == ["first", "second"]
+
+
+def test_flags_are_sorted_and_each_stands_once():
+    question, audit = make_item(1, "Pay?")
+    codes = [*"gcafbde", *"cab"]
+    audit["flags"] = [{"code": code} for code in codes]
+    row = make_question_row(AuditedQuestion(question, audit))
+    assert json.loads(row[-1]) == [*"abcdefg"]
 
 
 def test_header_says_neither_how_often_nor_by_which_sqlite_the_file_was_written(tmp_path):
