@@ -70,7 +70,8 @@ def fence(sql: str) -> str:
         ([("3",)], 3, False, 0.0),
         ([(None,)], 3, False, 0.0),
         ([(0.1 + 0.2,)], 0.3, False, 1.0),
-        ([(0.31,)], 0.3, False, 0.0),
+        ([(0.3000002,)], 0.3, False, 1.0),
+        ([(0.300002,)], 0.3, False, 0.0),
         ([], [], False, 1.0),
         ([], 0, False, 0.0),
         ([("a",), ("b",)], ["b", "a"], False, 1.0),
@@ -190,6 +191,13 @@ def test_predicted_query_is_executed_and_compared(databases, sql, reward):
     )
     assert rewards == [reward, reward]
     assert (databases / "ships" / "ships.sqlite").read_bytes() == before
+
+
+def test_last_message_of_a_chat_counts(databases):
+    words = [fence("SELECT 1"), "One moment.", fence("SELECT 2")]
+    chat = [{"role": "assistant", "content": text} for text in words]
+    known = {"database_name": ["ships"] * 2, "order_matters": [False] * 2}
+    assert score_completions([chat, chat], gold_answer=["2", "1"], **known) == [1.0, 0.0]
 
 
 def test_completion_without_a_query_is_wrong(databases):
