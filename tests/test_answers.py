@@ -208,6 +208,13 @@ def test_matching_is_found_where_sorted_pairing_fails():
     assert not match(left, [[near, 5.0], [1.0, 2.0]], ordered=False)
 
 
+def test_matching_is_found_where_the_other_columns_are_zero():
+    near = 1.0 + 1e-9
+    others = [[5.0, 0.0], [9.0, 0.0]]
+    left = [[1.0, 0.0], [near, 1.0], *others]
+    assert match(left, [[near, 0.0], [1.0, 1.0], *others], ordered=False)
+
+
 def test_matching_gives_a_row_away_where_another_needs_it():
     """The first row is close to both others, the second only to the one that the first took."""
     left = [[1.0, 10.0], [1.0 - 0.9e-6, 10.0 + 5e-6], [1.0 + 0.9e-6, 10.0]]
