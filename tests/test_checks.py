@@ -299,6 +299,22 @@ def test_shares_exactly_at_the_tolerance_pass():
 
 
 @pytest.mark.parametrize(
+    "targets",
+    [
+        Targets(min_questions=4),
+        Targets(max_questions=4),
+        Targets(max_per_database=3),
+        Targets(max_answer_type_share=0.5),
+    ],
+)
+def test_size_and_caps_that_are_just_met_pass(targets):
+    records = make_many(train_easy=3, eval_easy=1)
+    for record in records[:2]:
+        record["answer_type"] = "list"
+    assert check_targets(tally(records), targets) == []
+
+
+@pytest.mark.parametrize(
     ("counts", "targets", "messages"),
     [
         (

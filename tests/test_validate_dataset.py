@@ -295,6 +295,14 @@ def test_changed_byte_of_the_product_is_found(world, capsys, old, new, message):
     assert any(message in line for line in lines[1:])
 
 
+def test_product_that_is_no_array_of_records_is_told(world, capsys):
+    path = Path("data/questions/questions_eval.json")
+    records = json.loads(path.read_text(encoding="utf-8"))
+    path.unlink()
+    path.write_text(json.dumps({"questions": records}), encoding="utf-8")
+    assert f"{path}: expected a JSON array, found dict" in fail(capsys, "--validate")
+
+
 def test_changed_byte_of_a_value_in_a_database_is_found(world, capsys):
     path = Path("data/databases/library/library.sqlite")
     content = path.read_bytes()
