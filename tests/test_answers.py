@@ -223,6 +223,12 @@ def test_matching_gives_a_row_away_where_another_needs_it():
         assert match(left, list(rows), ordered=False)
 
 
+def test_matching_is_found_under_a_tolerance_of_most_of_a_value():
+    left, right = [[2.0, 3.0], [2.0, 2.0]], [[9.0, 3.0], [1.0, 20.0]]
+    assert match(left, right, ordered=False, rel_tol=0.85)
+    assert not match(left, right, ordered=False, rel_tol=0.7)
+
+
 GRID = st.sampled_from([1.0, 1.0 - 7e-7, 1.0 + 7e-7, 1.0 + 1.4e-6, -1.0, 0.0])
 
 

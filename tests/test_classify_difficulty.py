@@ -89,6 +89,18 @@ def test_words_of_a_corpus_must_mean_a_difficulty(levels):
         DifficultyRule("tables", 2, 3, LEVELS, levels)
 
 
+@pytest.mark.parametrize(
+    ("method", "text"),
+    [
+        ("tables", "easy_max_tables: 1, medium_max_tables: 3"),
+        ("spider", "method: spider"),
+        ("source", "method: source"),
+    ],
+)
+def test_rule_is_told_by_the_params_that_decide(method, text):
+    assert str(DifficultyRule(method, 1, 3, LEVELS, {})) == text
+
+
 def test_stage_classifies_what_was_parsed_and_nothing_else(world):
     write_parsed(world.folder, PARSED)
     world.run("classify_difficulty")

@@ -247,6 +247,14 @@ def test_answer_that_was_never_executed_fails_in_the_pipeline(world, capsys):
     ]
 
 
+def test_questions_out_of_order_fail_in_the_pipeline(world, capsys):
+    path = Path("data/interim/selection/questions.jsonl")
+    first, second, *others = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join([second, first, *others]), encoding="utf-8")
+    lines = fail(capsys)
+    assert "harbour_train_000: gold_sql: never executed, or out of order" in lines
+
+
 def test_lost_question_fails_in_the_pipeline(world, capsys):
     path = Path("data/interim/selection/excluded.jsonl")
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
@@ -336,3 +344,24 @@ def test_product_of_other_targets_is_told(world, capsys):
         "validate_dataset: Validation failed with 1 errors",
         "split eval: expected a share of 0.5 within 0.02, found 0.2857 (10 of 35)",
     ]
+
+
+def test_corpora_of_the_product_are_those_of_its_audit(world, capsys):
+    world.change("select_questions.targets.corpus_shares", {"local": 1.0})
+    main("--validate")
+    world.change("select_questions.targets.corpus_shares", {"local": 0.9, "other": 0.1})
+    assert fail(capsys, "--validate")[1:] == [
+        "corpus local in train: expected a share of 0.9 within 0.02, found 1.0000 (25 of 25)",
+        "corpus local in eval: expected a share of 0.9 within 0.02, found 1.0000 (10 of 10)",
+        "corpus other in train: expected a share of 0.1 within 0.02, found 0.0000 (0 of 25)",
+        "corpus other in eval: expected a share of 0.1 within 0.02, found 0.0000 (0 of 10)",
+    ]
+
+
+def test_corpora_are_looked_up_where_the_files_are_not_in_step(world, capsys):
+    world.change("select_questions.targets.corpus_shares", {"local": 1.0})
+    path = Path("data/interim/selection/excluded.jsonl")
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join(lines[::-1]), encoding="utf-8")
+    main()
+    assert world.json("data/interim/validation.json") == {"errors": []}
