@@ -101,9 +101,11 @@ def test_rule_is_told_by_the_params_that_decide(method, text):
     assert str(DifficultyRule(method, 1, 3, LEVELS, {})) == text
 
 
-def test_stage_classifies_what_was_parsed_and_nothing_else(world):
+def test_stage_classifies_what_was_parsed_and_nothing_else(world, capsys):
     write_parsed(world.folder, PARSED)
     world.run("classify_difficulty")
+    summary = "classify_difficulty: 3 questions by tables (easy 1, hard 1, medium 1)\n"
+    assert capsys.readouterr().err == summary
     assert world.lines("data/interim/difficulty.jsonl") == [
         {"question_id": "a_train_000", "difficulty": "easy"},
         {"question_id": "a_train_002", "difficulty": "medium"},
