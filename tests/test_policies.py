@@ -42,11 +42,18 @@ def test_policy_that_is_none_is_named_with_its_flag(value):
         read_policies({**ALL_FLAGGED, "guessable": value})
 
 
-def test_unknown_and_missing_flags_are_named():
-    values = {**ALL_FLAGGED, "gessable": "flag"}
-    del values["tie_at_limit"]
-    with pytest.raises(ValueError, match="unknown: gessable; missing: tie_at_limit"):
-        read_policies(values)
+@pytest.mark.parametrize(
+    ("more", "gone", "message"),
+    [
+        ("gessable", "tie_at_limit", "unknown: gessable; missing: tie_at_limit"),
+        ("gessable", None, "unknown: gessable; missing: none"),
+        (None, "tie_at_limit", "unknown: none; missing: tie_at_limit"),
+    ],
+)
+def test_unknown_and_missing_flags_are_named(more, gone, message):
+    values = {name: policy for name, policy in ALL_FLAGGED.items() if name != gone}
+    with pytest.raises(ValueError, match=message):
+        read_policies(values | ({more: "flag"} if more else {}))
 
 
 def test_first_excluding_flag_of_the_vocabulary_gives_the_reason():

@@ -168,6 +168,18 @@ def test_targets_out_of_reach_end_with_what_there_is(world):
     assert not (world.folder / SELECTION / "questions.jsonl").exists()
 
 
+def test_where_no_question_is_usable_all_are_counted_by_reason(world):
+    path = world.folder / "data/interim/splits.jsonl"
+    records = [
+        record | {"question_text": ""} for record in world.lines("data/interim/splits.jsonl")
+    ]
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    world.change("select_questions.targets.min_questions", 1)
+    words = r"Not usable: 42 of 42 questions \(empty_question 42\)$"
+    with pytest.raises(TargetsNotMetError, match=words):
+        world.run("select_questions")
+
+
 def test_bad_target_is_named(world):
     world.change("select_questions.targets.eval_share", 30)
     with pytest.raises(ValueError, match="eval_share: expected a share from 0 to 1, found 30"):
