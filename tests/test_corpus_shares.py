@@ -23,6 +23,7 @@ from stages.selection.supply import (
     check_size,
     describe_supply,
     find_binding,
+    list_absent,
     summarize,
 )
 from stages.selection.targets import (
@@ -391,6 +392,22 @@ def test_corpus_whose_share_is_nothing_needs_no_question():
     assert find_largest(supply, targets).size == 200
     other = make_supply({"bird": (40, 40, 20, 40, 40, 20)})
     assert "no question of corpus spider is usable" in complain(other, targets)
+
+
+@pytest.mark.parametrize(
+    ("share", "tolerance", "absent"),
+    [
+        (0, 0, []),
+        (0.1, 0.1, []),
+        (0.1, 0.09, ["no question of corpus bird is usable"]),
+    ],
+)
+def test_absent_corpus_is_named_where_the_tolerance_is_less_than_its_share(
+    share, tolerance, absent
+):
+    supply = make_supply({"spider": (40, 40, 20, 40, 40, 20)})
+    shares = {"bird": share, "spider": 1 - share}
+    assert list_absent(supply, Targets(corpus_shares=shares, tolerance=tolerance)) == absent
 
 
 def test_message_names_the_tolerance_and_the_corpora():
