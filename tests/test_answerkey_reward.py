@@ -124,6 +124,8 @@ def test_rows_of_the_gold_answer_are_right(gold, ordered):
         ("```sql\nSELECT 1\n```\n```python\nrun()\n```", "SELECT 1"),
         ("<think>in a ``` block</think>\n```sql\nSELECT 1\n```", "SELECT 1"),
         ("```sql\nSELECT 0\n```\nno: ```\n```SQLite\nSELECT 1\n```", "SELECT 1"),
+        ("```sql\nSELECT 1\n```SQLAlchemy runs it.", "SELECT 1"),
+        ("```sql-server\nSELECT 1\n```", None),
         ("```python\nrun()\n```", None),
         ("SELECT 1", None),
         ("```sql\nSELECT 1", None),

@@ -72,6 +72,7 @@ def make_many(**counts: int) -> list[dict[str, Any]]:
         {},
         {"question_id": "harbour_train_1234"},
         {"question_id": "realistic_harbour_train_000"},
+        {"question_id": "spider-syn_harbour_train_000"},
         {"gold_answer": 2.5, "answer_type": "float"},
         {"gold_answer": "", "answer_type": "string"},
         {"gold_answer": [], "answer_type": "list"},

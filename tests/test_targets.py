@@ -227,6 +227,15 @@ def test_cell_that_holds_the_selection_back_is_named_with_its_gain():
     assert find_binding_cells(supply, targets, solution) == {("train", "hard"): 500}
 
 
+def test_plenty_is_four_times_what_there_is():
+    supply = make_supply(10, 0, 0, 19, 0, 0)
+    targets = Targets(eval_share=0.95)
+    solution = find_largest(supply, targets)
+    assert solution.size == 20
+    # Eval then has 19 and 4 x 30, of which 133 go with 7 of train, and 152 would be too many.
+    assert find_binding_cells(supply, targets, solution)["eval", "easy"] == 140
+
+
 def test_cells_come_by_gain_and_only_if_alone_they_matter():
     supply = make_supply(4, 4, 2, 40, 40, 20)
     targets = Targets(difficulty_shares=SHARES, eval_share=0.5)
