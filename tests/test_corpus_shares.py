@@ -126,6 +126,21 @@ def test_largest_selection_under_caps_is_that_of_an_exhaustive_search(supply, ta
     assert solution.upper_bound == solution.size == find_size(supply, targets)
 
 
+@pytest.mark.parametrize("of_port", [{}, {"bird": 1}])
+def test_database_that_two_corpora_ask_about_is_capped_once(of_port):
+    counts = {"harbour": {"bird": 5, "spider": 5}, "port": of_port}
+    supply = {
+        Group(TRAIN, "easy", database, "list", corpus): count
+        for database, of_corpora in counts.items()
+        for corpus, count in of_corpora.items()
+    }
+    targets = Targets(corpus_shares=HALVES, max_per_database=6)
+    solution = find_largest(supply, targets)
+    assert list_best(solution) == search_everything(supply, targets)
+    assert list_best(solution) == (6, (6, 0, 0, 0, 0, 0), (3, 3, 0, 0))
+    assert find_size(supply, targets) == 6
+
+
 @settings(max_examples=25)
 @given(
     counts=st.lists(st.integers(0, 60), min_size=36, max_size=36),
