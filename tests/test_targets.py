@@ -17,6 +17,7 @@ from stages.selection.targets import (
     find_binding_caps,
     find_binding_cells,
     find_largest,
+    find_size,
     find_tolerance,
 )
 from tests.exhaustive import is_allowed, list_best, search_everything
@@ -129,7 +130,7 @@ def test_no_targets_keep_everything():
 def test_no_supply_gives_an_empty_selection(supply, type_share):
     targets = Targets(difficulty_shares=SHARES, eval_share=0.3, max_answer_type_share=type_share)
     solution = find_largest(supply, targets)
-    assert solution.size == solution.upper_bound == 0
+    assert solution.size == solution.upper_bound == find_size(supply, targets) == 0
     assert list(solution.counts) == list(CELLS)
 
 
