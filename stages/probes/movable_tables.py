@@ -1,7 +1,7 @@
 """Movable tables: those whose rows can be stored in another order, and how that is done.
 
-A table is made anew: without a primary key, but with the same columns, affinities and collations,
-and with an index on the first column of each of its own, by which rows are found.
+A copy's table has the same columns, affinities and collations, no primary key, and an index on the
+first column of each that the table has, by which rows are found.
 
 SQLite reads a copy with rows in reverse as it reads one with rows as they are. Of two rows whose
 order is open, the one has first what the other has last, so that one of both differs from the
@@ -102,12 +102,13 @@ def read_tables(path: Path) -> Tables:
 
 
 def move_rows(connection: sqlite3.Connection, table: Movable, seed: int) -> bool:
-    """Store the rows of a table in the order of a seed, or say that it cannot be done."""
+    """Make a table of the database that is attached as `source`, with its rows in the order of a
+    seed, or say that it cannot be done."""
     mix = _make_mix(f"{seed} {table.name}".encode())
     connection.create_function("move_row", 1, mix, deterministic=True)
     connection.execute("SAVEPOINT move")
     try:
-        _make_anew(connection, table, layout_of(seed))
+        _make_table(connection, table, layout_of(seed))
     except sqlite3.Error:  # a column that a function generates which is not there, say
         connection.execute("ROLLBACK TO move")
         return False
@@ -137,16 +138,14 @@ def _make_mix(salt: bytes) -> Callable[[int], int]:
     return move
 
 
-def _make_anew(connection: sqlite3.Connection, old: Movable, layout: Layout) -> None:
-    """Put a table without a primary key in a table's place, with the same rows."""
-    name = old.name
-    table, new = quote_name(name), quote_name(f"{name} moved")
-    columns = connection.execute(f"PRAGMA table_xinfo({table})").fetchall()
+def _make_table(connection: sqlite3.Connection, table: Movable, layout: Layout) -> None:
+    name, quoted = table.name, quote_name(table.name)
+    columns = connection.execute(f"PRAGMA source.table_xinfo({quoted})").fetchall()
     (sql,) = connection.execute(
-        "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?", (name,)
+        "SELECT sql FROM source.sqlite_master WHERE type = 'table' AND name = ?", (name,)
     ).fetchone()
     (is_strict,) = connection.execute(
-        "SELECT strict FROM pragma_table_list WHERE schema = 'main' AND name = ?", (name,)
+        "SELECT strict FROM pragma_table_list WHERE schema = 'source' AND name = ?", (name,)
     ).fetchone()
     collations = list_collations(sql)
     definitions = [
@@ -155,25 +154,25 @@ def _make_anew(connection: sqlite3.Connection, old: Movable, layout: Layout) -> 
         for _, column, kind, *_ in columns
     ]
     keys = [quote_name(column[1]) for column in sorted(columns, key=lambda c: c[5]) if column[5]]
-    firsts = _list_first_columns(connection, table, keys)
+    places = f"ORDER BY {', '.join(keys)}" if keys else ""
+    place = table.rowid or f"row_number() OVER ({places})"
     names = ", ".join(quote_name(column[1]) for column in columns)
-    places = ", ".join([old.rowid] if old.rowid is not None else keys)
-    place = f"row_number() OVER ({f'ORDER BY {places}' if places else ''})"
-    order = layout.order.format(place=place)
-    connection.execute(f"CREATE TABLE {new} ({', '.join(definitions)})")
-    connection.execute(f"INSERT INTO {new} ({names}) SELECT {names} FROM {table} ORDER BY {order}")
-    connection.execute(f"DROP TABLE {table}")
-    connection.execute(f"ALTER TABLE {new} RENAME TO {table}")
-    for number, column in enumerate(firsts):
+    connection.execute(f"CREATE TABLE main.{quoted} ({', '.join(definitions)})")
+    connection.execute(
+        f"INSERT INTO main.{quoted} ({names})"
+        f" SELECT {names} FROM source.{quoted} ORDER BY {layout.order.format(place=place)}"
+    )
+    for number, column in enumerate(_list_first_columns(connection, quoted, keys)):
         index = quote_name(f"{name} key {number}")
-        connection.execute(f"CREATE INDEX {index} ON {table} ({column} {layout.direction})")
+        connection.execute(f"CREATE INDEX main.{index} ON {quoted} ({column} {layout.direction})")
 
 
 def _list_first_columns(connection: sqlite3.Connection, table: str, keys: list[str]) -> list[str]:
     """The first columns of a table's primary key and of its indexes, quoted."""
     firsts = set(keys[:1])
-    for _, index, *_ in connection.execute(f"PRAGMA index_list({table})").fetchall():
-        _, _, column = connection.execute(f"PRAGMA index_info({quote_name(index)})").fetchone()
+    for _, index, *_ in connection.execute(f"PRAGMA source.index_list({table})").fetchall():
+        columns = connection.execute(f"PRAGMA source.index_info({quote_name(index)})")
+        _, _, column = columns.fetchone()
         firsts.update([quote_name(column)] if column is not None else [])
     return sorted(firsts)
 

@@ -10,7 +10,6 @@ reverse_unordered_selects), which leaves out what GROUP BY, windows and ORDER BY
 from __future__ import annotations
 
 import contextlib
-import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,7 +26,6 @@ from stages.probes.movable_tables import (
     move_rows,
     read_tables,
 )
-from stages.schema import quote_name
 
 _SMALL_BYTES = 131_072
 
@@ -153,16 +151,16 @@ class Shuffles:
 
 
 class ShuffledCopy:
-    """A copy of a database; in tables that are shuffled every row has another place."""
+    """A database with the tables of another that were shuffled, and its views; every row of them
+    has another place."""
 
     def __init__(self, path: Path, target: Path, seed: int, limits: Limits | None = None) -> None:
-        self.seed = seed
+        self._source = path.absolute().as_uri() + "?mode=ro&immutable=1"
         self._target = target
+        self._seed = seed
         self._limits = limits
         self._database: GuardedDatabase | None = None
         self._is_moved: dict[str, bool] = {}  # by table, once it was tried
-        shutil.copyfile(path, target)
-        target.chmod(0o600)
 
     @property
     def database(self) -> GuardedDatabase:
@@ -178,10 +176,8 @@ class ShuffledCopy:
         if new:
             self.close()
             with self._change() as connection:
-                if not self._is_moved:
-                    _drop_triggers(connection)
                 for table in new:
-                    self._is_moved[table.name] = move_rows(connection, table, self.seed)
+                    self._is_moved[table.name] = move_rows(connection, table, self._seed)
         return [table.name for table in tables if not self._is_moved[table.name]]
 
     def close(self) -> None:
@@ -192,20 +188,31 @@ class ShuffledCopy:
 
     @contextlib.contextmanager
     def _change(self) -> Iterator[sqlite3.Connection]:
-        """One transaction that writes, past whatever the database itself would forbid."""
-        with closing(sqlite3.connect(self._target, isolation_level=None)) as connection:
-            for pragma in ("journal_mode = DELETE", "journal_mode = OFF", "synchronous = OFF"):
-                connection.execute(f"PRAGMA {pragma}").fetchall()
-            connection.execute("PRAGMA ignore_check_constraints = ON")
-            connection.execute("PRAGMA foreign_keys = OFF")
-            connection.execute("PRAGMA legacy_alter_table = ON")  # views stay what they are
+        """One transaction that writes, with the database attached as `source`."""
+        uri = self._target.absolute().as_uri()
+        with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as connection:
+            connection.execute("PRAGMA synchronous = OFF")
+            connection.execute("PRAGMA journal_mode = MEMORY").fetchall()
+            if not self._is_moved:
+                connection.execute(f"PRAGMA encoding = '{self._read_encoding()}'")
+            connection.execute("ATTACH ? AS source", (self._source,))
             connection.execute("BEGIN")
+            if not self._is_moved:
+                _copy_views(connection)
             yield connection
             connection.execute("COMMIT")
 
+    def _read_encoding(self) -> str:
+        with closing(sqlite3.connect(self._source, uri=True)) as connection:
+            (encoding,) = connection.execute("PRAGMA encoding").fetchone()
+        return encoding
 
-def _drop_triggers(connection: sqlite3.Connection) -> None:
-    for (trigger,) in connection.execute(
-        "SELECT name FROM sqlite_master WHERE type = 'trigger'"
-    ).fetchall():
-        connection.execute(f"DROP TRIGGER {quote_name(trigger)}")
+
+def _copy_views(connection: sqlite3.Connection) -> None:
+    """Make the views anew; one whose text is no UTF-8 is left out."""
+    connection.text_factory = bytes
+    rows = connection.execute("SELECT sql FROM source.sqlite_master WHERE type = 'view'").fetchall()
+    connection.text_factory = str
+    for (sql,) in rows:
+        with contextlib.suppress(sqlite3.Error, UnicodeDecodeError):
+            connection.execute(sql.decode())
