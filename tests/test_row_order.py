@@ -410,11 +410,34 @@ def test_exact_repeat_elsewhere_is_told_from_none(world, shuffles):
         assert found.is_repeated is expected, sql
 
 
-def test_large_database_is_scanned_backwards_only(world):
-    with Shuffles(world.database.path, max_bytes=100) as shuffles:
-        names = [name for name, _ in shuffles.storages_for("SELECT name FROM plain LIMIT 1")]
-        assert names == ["reversed"]
-        assert "more than 100" in shuffles.skipped
+@pytest.mark.parametrize(
+    ("sql", "storages"),
+    [
+        ("SELECT n FROM small LIMIT 1", FEW),
+        ("SELECT text FROM large LIMIT 1", [*FEW, "reversed"]),
+        ("SELECT n FROM other LIMIT 1", FEW),
+    ],
+)
+def test_large_table_is_scanned_backwards_and_others_are_copied(tmp_path, sql, storages):
+    """A table of 400 kB, among others that are stored before and after it."""
+    numbers = "(VALUES (1), (2), (3), (4), (5), (6), (7), (8))"
+    content = f"""
+        CREATE TABLE small (n INT); INSERT INTO small SELECT * FROM {numbers};
+        CREATE TABLE large (text TEXT, n INT UNIQUE);
+        INSERT INTO large SELECT column1 || hex(zeroblob(25000)), column1 FROM {numbers};
+        CREATE TABLE other (n INT); INSERT INTO other SELECT * FROM {numbers};
+    """
+    with (
+        ProbeWorld(tmp_path, content) as world,
+        Shuffles(world.database.path, max_bytes=100_000, folder=tmp_path) as shuffles,
+    ):
+        list(shuffles.storages_for("SELECT * FROM small, large, other"))
+        found = dict(shuffles.storages_for(sql))
+        assert list(found) == storages
+        assert world.find(find_row_order_dependent, sql, shuffles=shuffles, is_ordered=False)
+        copies = [*tmp_path.glob("shuffles-*/*.sqlite")]
+        assert len(copies) == len(FEW)
+        assert all(copy.stat().st_size < 150_000 for copy in copies)
 
 
 def test_copies_are_removed(world, tmp_path):

@@ -79,7 +79,7 @@ def layout_of(seed: int) -> Layout:
     return LAYOUTS[seed] if seed < len(LAYOUTS) else Layout(_MIX, "ASC")
 
 
-NO_TABLES = Tables((), {}, False)
+UNREADABLE = Tables((), {}, has_fixed=True)
 
 
 def read_tables(path: Path) -> Tables:
@@ -101,19 +101,23 @@ def read_tables(path: Path) -> Tables:
     return Tables(tuple(movable), views, len(movable) + len(views) < len(rows))
 
 
-def move_rows(connection: sqlite3.Connection, table: Movable, seed: int) -> bool:
+def move_rows(connection: sqlite3.Connection, table: Movable, seed: int, *, max_bytes: int) -> bool:
     """Make a table of the database that is attached as `source`, with its rows in the order of a
-    seed, or say that it cannot be done."""
+    seed, or say that it cannot be done, or has more than `max_bytes`."""
     mix = _make_mix(f"{seed} {table.name}".encode())
     connection.create_function("move_row", 1, mix, deterministic=True)
-    connection.execute("SAVEPOINT move")
+    (pages,), (page_bytes,) = (
+        connection.execute(f"PRAGMA main.{name}").fetchone() for name in ("page_count", "page_size")
+    )
+    connection.execute(f"PRAGMA main.max_page_count = {pages + max_bytes // page_bytes}")
+    connection.execute("BEGIN")
     try:
         _make_table(connection, table, layout_of(seed))
-    except sqlite3.Error:  # a column that a function generates which is not there, say
-        connection.execute("ROLLBACK TO move")
+        connection.execute("COMMIT")
+    except sqlite3.Error:  # too large, or a column that a function generates which is not there
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
         return False
-    finally:
-        connection.execute("RELEASE move")
     return True
 
 

@@ -37,8 +37,8 @@ class Thresholds:
     max_rows, max_bytes: rows of the answer, bytes of its JSON.
     min_guess_score: the share of trivial queries that must give the answer.
     rel_tol: relative tolerance between floats.
-    shuffles: how many copies of a database with shuffled rows a query runs on.
-    max_shuffled_bytes: a larger database is not copied, only scanned backwards.
+    shuffles: on how many copies of a database with shuffled rows a query runs at most.
+    max_shuffled_bytes: a larger table is not copied, only scanned backwards.
     """
 
     max_rows: int

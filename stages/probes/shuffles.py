@@ -20,7 +20,7 @@ from types import TracebackType
 from stages.guard import GuardedDatabase, Limits
 from stages.probes.movable_tables import (
     LAYOUTS,
-    NO_TABLES,
+    UNREADABLE,
     Movable,
     Tables,
     move_rows,
@@ -49,9 +49,8 @@ class Shuffles:
     ['seed 0', 'seed 1', 'seed 2']
 
     seeds: one a copy; `layout_of` in stages.probes.movable_tables says what each stands for. Only
-        the first of each kind where all copies together have more than `max_bytes`.
-    max_bytes: a larger database is not copied.
-    skipped: why there are no shuffled copies, or ''.
+        the first of each kind where all copies together would have more than `max_bytes`.
+    max_bytes: a table that is larger, with the indexes of its copy, is not copied.
 
     Nothing is read before a query first asks for its storages. Copies are made, and their tables
     shuffled, when a query first needs them.
@@ -69,21 +68,17 @@ class Shuffles:
         max_bytes: int = 200_000_000,
         folder: Path | None = None,
     ) -> None:
-        self.skipped = ""
         self._path = path
         self._limits = limits
-        self._seeds = seeds
+        self._max_bytes = max_bytes
         self._folder = folder
         self._copies_folder: tempfile.TemporaryDirectory[str] | None = None
         self._copies: dict[int, ShuffledCopy] = {}
         self._reversed: GuardedDatabase | None = None
         self._tables: Tables | None = None
         self._size_bytes = path.stat().st_size
-        if self._size_bytes > max_bytes:
-            self._tables = NO_TABLES
-            self.skipped = f"{self._size_bytes} bytes, more than {max_bytes}"
-        elif self._size_bytes * len(seeds) > max_bytes:
-            self._seeds = seeds[: len(LAYOUTS)]
+        are_few = self._size_bytes * len(seeds) > max_bytes
+        self._seeds = seeds[: len(LAYOUTS)] if are_few else seeds
 
     def storages_for(self, sql: str, *, is_thorough: bool = False) -> Iterator[Storage]:
         """Names and databases on which a query may meet its rows in another order: all copies where
@@ -98,27 +93,23 @@ class Shuffles:
         if self._tables is None:
             try:
                 self._tables = read_tables(self._path)
-            except sqlite3.OperationalError as error:
-                self._tables = NO_TABLES
-                self.skipped = str(error)
+            except sqlite3.OperationalError:
+                self._tables = UNREADABLE
         has_fixed_tables = self._tables.has_fixed
         named = self._tables.find_named(sql)
         if any(table.rowid is None for table in named) and self._tables.asks_for_rowid(sql):
             named, has_fixed_tables = [], True  # in a copy those tables have other rowids
-        if named and not self.skipped:
+        if named:
             # Where all tables are soon shuffled, no copy need be opened again for the next query.
             is_small = self._size_bytes <= _SMALL_BYTES
             tables = self._tables.movable if is_small else named
             for seed in self._seeds if is_thorough else self._seeds[: len(LAYOUTS)]:
-                try:
-                    copy = self._find_copy(seed)
-                    unmoved = copy.shuffle(tables)
-                except sqlite3.OperationalError as error:
-                    self.skipped = str(error)
-                    break
+                copy = self._find_copy(seed)
+                unmoved = copy.shuffle(tables)
+                tables = [table for table in tables if table.name not in unmoved]
                 has_fixed_tables |= any(table.name in unmoved for table in named)
                 yield f"seed {seed}", copy.database
-        if self.skipped or has_fixed_tables:
+        if has_fixed_tables:
             if self._reversed is None:
                 self._reversed = ReversedDatabase(self._path, self._limits)
             yield "reversed", self._reversed
@@ -129,7 +120,9 @@ class Shuffles:
             self._copies_folder = tempfile.TemporaryDirectory(prefix="shuffles-", dir=self._folder)
         if seed not in self._copies:
             target = Path(self._copies_folder.name) / f"{seed}.sqlite"
-            self._copies[seed] = ShuffledCopy(self._path, target, seed, self._limits)
+            self._copies[seed] = ShuffledCopy(
+                self._path, target, seed, self._limits, max_bytes=self._max_bytes
+            )
         return self._copies[seed]
 
     def __enter__(self) -> Shuffles:
@@ -154,11 +147,20 @@ class ShuffledCopy:
     """A database with the tables of another that were shuffled, and its views; every row of them
     has another place."""
 
-    def __init__(self, path: Path, target: Path, seed: int, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        target: Path,
+        seed: int,
+        limits: Limits | None = None,
+        *,
+        max_bytes: int = 200_000_000,
+    ) -> None:
         self._source = path.absolute().as_uri() + "?mode=ro&immutable=1"
         self._target = target
         self._seed = seed
         self._limits = limits
+        self._max_bytes = max_bytes
         self._database: GuardedDatabase | None = None
         self._is_moved: dict[str, bool] = {}  # by table, once it was tried
 
@@ -177,7 +179,9 @@ class ShuffledCopy:
             self.close()
             with self._change() as connection:
                 for table in new:
-                    self._is_moved[table.name] = move_rows(connection, table, self._seed)
+                    self._is_moved[table.name] = move_rows(
+                        connection, table, self._seed, max_bytes=self._max_bytes
+                    )
         return [table.name for table in tables if not self._is_moved[table.name]]
 
     def close(self) -> None:
@@ -188,7 +192,7 @@ class ShuffledCopy:
 
     @contextlib.contextmanager
     def _change(self) -> Iterator[sqlite3.Connection]:
-        """One transaction that writes, with the database attached as `source`."""
+        """A connection that writes, with the database attached as `source`."""
         uri = self._target.absolute().as_uri()
         with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as connection:
             connection.execute("PRAGMA synchronous = OFF")
@@ -196,11 +200,9 @@ class ShuffledCopy:
             if not self._is_moved:
                 connection.execute(f"PRAGMA encoding = '{self._read_encoding()}'")
             connection.execute("ATTACH ? AS source", (self._source,))
-            connection.execute("BEGIN")
             if not self._is_moved:
                 _copy_views(connection)
             yield connection
-            connection.execute("COMMIT")
 
     def _read_encoding(self) -> str:
         with closing(sqlite3.connect(self._source, uri=True)) as connection:
