@@ -67,6 +67,7 @@ CASES = [
     ("SELECT name, row_number() OVER (ORDER BY n) FROM keyed", None),
     ("SELECT rowid, name FROM keyed", None),
     ("SELECT number FROM numbered", None),
+    ("SELECT count(*), group_concat(sql) FROM sqlite_master WHERE tbl_name = 'words'", None),
     ("SELECT name FROM ordered WHERE name IN ('N3', 'n4') ORDER BY name", None),
     ("SELECT a.name FROM ordered a JOIN keyed b USING (n) WHERE a.part = 1", None),
 ]
@@ -260,6 +261,7 @@ def test_table_is_shuffled_once_and_left_out_where_that_fails(tmp_path):
         ("SELECT rowid FROM plain LIMIT 1", FEW),
         ("SELECT a.oid FROM keyed AS a JOIN plain", ["reversed"]),
         ("SELECT number FROM numbered", ["reversed"]),
+        ("SELECT count(*) FROM [SQLite_master] WHERE tbl_name = 'words'", ["reversed"]),
         ("SELECT * FROM twice", FEW),
         ("SELECT 'seed'", []),
     ],

@@ -24,6 +24,7 @@ from stages.probes.collations import BINARY, list_collations
 from stages.schema import ROWID_NAMES, affinity, fold_name, quote_name
 
 _ASKS_FOR_ROWID = re.compile(rf"(?<!\w)(?:{'|'.join(ROWID_NAMES)})(?!\w)", re.IGNORECASE)
+_ASKS_FOR_SCHEMA = re.compile(r"(?<!\w)sqlite_")  # sqlite_master, sqlite_sequence
 _QUOTES = str.maketrans("", "", "\"`'[]")
 
 
@@ -52,6 +53,10 @@ class Tables(NamedTuple):
     def asks_for_rowid(self, sql: str) -> bool:
         """Whether a query, or a view that it may read, names the rowid."""
         return any(map(_ASKS_FOR_ROWID.search, self._list_texts(sql)))
+
+    def asks_for_schema(self, sql: str) -> bool:
+        """Whether a query, or a view that it may read, names a table of SQLite's own."""
+        return any(map(_ASKS_FOR_SCHEMA.search, self._list_texts(sql)))
 
     def _list_texts(self, sql: str) -> list[str]:
         """The text of a query, and of the views that it names, directly or over others."""

@@ -97,8 +97,11 @@ class Shuffles:
                 self._tables = UNREADABLE
         has_fixed_tables = self._tables.has_fixed
         named = self._tables.find_named(sql)
-        if any(table.rowid is None for table in named) and self._tables.asks_for_rowid(sql):
-            named, has_fixed_tables = [], True  # in a copy those tables have other rowids
+        has_other_rowids = any(table.rowid is None for table in named)
+        if self._tables.asks_for_schema(sql) or (
+            has_other_rowids and self._tables.asks_for_rowid(sql)
+        ):
+            named, has_fixed_tables = [], True  # a copy is no measure
         if named:
             # Where all tables are soon shuffled, no copy need be opened again for the next query.
             is_small = self._size_bytes <= _SMALL_BYTES
