@@ -279,6 +279,8 @@ ONE = "(SELECT n FROM plain WHERE n = 3 LIMIT 1)"
     [
         ("SELECT n FROM plain WHERE x < (SELECT avg(x) FROM plain)", 3),
         ("WITH p AS (SELECT n, x FROM plain) SELECT n FROM p ORDER BY x LIMIT 3", 3),
+        ("SELECT n FROM (SELECT * FROM plain) AS p WHERE n IN (SELECT part FROM plain)", 3),
+        ("SELECT n FROM plain WHERE part = (SELECT part FROM plain WHERE n = 3)", 8),
         (f"SELECT count(*) FROM plain WHERE n IN {ONE}", 8),
         (f"SELECT n FROM plain UNION SELECT * FROM {ONE} LIMIT 99", 8),
         ("SELECT name, rank() OVER (ORDER BY part) FROM plain", 8),

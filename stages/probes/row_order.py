@@ -80,9 +80,17 @@ def _picks_among_rows(inspection: Inspection) -> bool:
     """Whether some of several rows, or their sequence, count within the query, so that only few of
     their orders may give another answer: of three rows the second stays what it is in reverse."""
     nodes, own_limit = inspection.scopes.nodes, unwrap(inspection.tree).args.get("limit")
-    return bool(nodes.find_all(exp.Window, exp.Anonymous, *ROW_AGGREGATES)) or any(
-        limit is not own_limit for limit in nodes.find_all(exp.Limit)
+    return (
+        bool(nodes.find_all(exp.Window, exp.Anonymous, *ROW_AGGREGATES))
+        or any(limit is not own_limit for limit in nodes.find_all(exp.Limit))
+        or any(map(_may_have_several_rows, nodes.find_all(exp.Subquery)))
     )
+
+
+def _may_have_several_rows(subquery: exp.Subquery) -> bool:
+    """Whether it is a value, that of its first row, which no aggregate makes the only one."""
+    is_value = not isinstance(subquery.parent, exp.From | exp.Join | exp.In | exp.SetOperation)
+    return is_value and not any(shown.find(exp.AggFunc) for shown in subquery.selects)
 
 
 def find_row_order_dependent(
