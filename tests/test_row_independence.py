@@ -23,8 +23,8 @@ CREATE TABLE folded (label TEXT COLLATE NOCASE, kind INT);
 INSERT INTO folded VALUES ('a', 1), ('A', 1), ('a', 2), ('A', 2), ('b', 2), ('B', 2);
 CREATE TABLE account (kind INT, amount REAL, pieces NUMERIC);
 INSERT INTO account VALUES (1, 0.1, 3.0), (1, 0.2, -1), (1, -0.3, 2), (2, 0.5, NULL), (2, 0, 4);
-CREATE TABLE distance (steps INT);
-INSERT INTO distance VALUES (9007199254740992), (1), (1), (1);
+CREATE TABLE distance (steps INT, metres REAL);
+INSERT INTO distance VALUES (9007199254740992, 9007199254740992), (1, 1), (1, 1), (1, 1);
 CREATE VIEW seen AS SELECT * FROM harbour;
 """
 
@@ -37,18 +37,24 @@ FIXED = [
     "SELECT harbour AS h, count(DISTINCT code) FROM ship GROUP BY 1 ORDER BY count(*), h",
     "SELECT code, count(*) FROM ship GROUP BY id",
     "SELECT id, harbour, count(*) FROM ship GROUP BY code",
+    "SELECT *, count(*) FROM ship GROUP BY id",
     "SELECT a.code, max(b.depth) FROM ship a JOIN harbour b ON a.id = b.id GROUP BY b.id",
+    "SELECT b.id, max(b.depth) FROM ship a JOIN harbour b ON a.id = b.id GROUP BY a.id",
     "SELECT depth, count(*) FROM harbour WHERE depth = 5",
+    "SELECT depth, count(*) FROM harbour WHERE 5 = depth AND id > 0",
     "SELECT DISTINCT depth, name FROM harbour",
     "SELECT DISTINCT * FROM harbour",
+    "SELECT * FROM harbour ORDER BY 1",
     "SELECT count(DISTINCT value) FROM loose",
     "SELECT id FROM ship INTERSECT SELECT harbour FROM ship",
     "SELECT name FROM harbour UNION SELECT code FROM ship EXCEPT SELECT number FROM harbour",
     "SELECT name FROM harbour WHERE id IN (SELECT harbour FROM ship WHERE weight > 0.1)",
     "SELECT name FROM harbour WHERE id NOT IN (SELECT harbour FROM ship GROUP BY harbour)",
+    "SELECT name FROM harbour WHERE id IN (SELECT id FROM ship UNION SELECT harbour FROM ship)",
     "SELECT name FROM harbour h WHERE EXISTS (SELECT 1 FROM ship WHERE harbour = h.id)",
     "SELECT name FROM harbour WHERE depth = (SELECT max(depth) FROM harbour)",
     "SELECT name FROM harbour h WHERE depth > (SELECT count(*) FROM ship WHERE harbour = h.id)",
+    "SELECT name FROM harbour h WHERE (SELECT count(*) FROM ship WHERE harbour = h.id)",
     # sums that are exact
     "SELECT harbour FROM ship GROUP BY harbour HAVING sum(id) > 3 ORDER BY avg(id), 1",
     "SELECT harbour, sum(id) AS s FROM ship GROUP BY harbour HAVING s > 3 ORDER BY 2, 1",
@@ -56,6 +62,8 @@ FIXED = [
     "SELECT sum(pieces), avg(pieces) - 1 FROM account",
     "SELECT sum(steps) > 9007199254740993, avg(steps) FROM distance",
     "SELECT 100.0 * sum(CASE WHEN weight > 0.1 THEN 1 ELSE 0 END) / count(*) FROM ship",
+    "SELECT sum(CASE WHEN weight > 0.1 THEN 1 END) > 1 FROM ship",
+    "SELECT avg(90071992) > 1 FROM ship",
     "SELECT avg(iif(weight > 0.1, id, 0)) > 0.5 FROM ship",
     "SELECT code FROM ship WHERE harbour IN (SELECT sum(id) FROM ship GROUP BY harbour)",
 ]
@@ -67,9 +75,12 @@ OPEN = [
     "SELECT name FROM harbour WHERE id IN (SELECT harbour FROM ship LIMIT 1)",
     "SELECT (SELECT name FROM harbour), count(*) FROM ship",
     "SELECT name FROM harbour WHERE (SELECT code FROM ship) IN (SELECT code FROM ship)",
+    "SELECT name FROM harbour WHERE depth > (SELECT count(*) FROM ship GROUP BY harbour)",
+    "SELECT name FROM harbour WHERE id = (SELECT max(id) FROM ship UNION SELECT min(id) FROM ship)",
     # columns that no group determines
     "SELECT code, count(*) FROM ship",
     "SELECT code, max(weight) FROM ship",
+    "SELECT code, sum(id) / 2 FROM ship",
     "SELECT *, count(*) FROM ship GROUP BY harbour",
     "SELECT harbour, code FROM ship GROUP BY harbour",
     "SELECT harbour, max(weight, id) FROM ship GROUP BY harbour",
@@ -77,11 +88,17 @@ OPEN = [
     "SELECT harbour FROM ship GROUP BY harbour HAVING weight > 0.1",
     "SELECT name, count(*) FROM harbour GROUP BY id",  # NULL twice in its key
     "SELECT b.name, b.number FROM ship a JOIN harbour b ON a.id = b.number GROUP BY a.id",
+    "SELECT a.code FROM ship a JOIN harbour b ON a.id = b.id GROUP BY a.harbour",
     "SELECT a.code, count(*) FROM ship a LEFT JOIN harbour b ON a.id = b.id GROUP BY b.id",
     "SELECT count(*), (SELECT max(depth) FROM harbour WHERE id = harbour) FROM ship",
+    "SELECT name FROM harbour UNION SELECT code FROM ship GROUP BY harbour",
+    "SELECT code FROM ship GROUP BY harbour UNION SELECT name FROM harbour",
     # equal values of several spellings
     "SELECT value, count(*) FROM loose GROUP BY value",
+    "SELECT value, count(*) FROM loose WHERE value = 1",
     "SELECT DISTINCT value FROM loose",
+    "SELECT DISTINCT kind, value FROM loose",
+    "SELECT DISTINCT * FROM loose",
     "SELECT max(value) FROM loose",
     "SELECT value FROM loose UNION SELECT id FROM ship",
     "SELECT DISTINCT label FROM folded",
@@ -94,6 +111,7 @@ OPEN = [
     "SELECT code FROM ship WHERE weight > (SELECT avg(weight) FROM ship)",
     "SELECT code FROM ship WHERE weight IN (SELECT sum(weight) FROM ship GROUP BY harbour)",
     "SELECT DISTINCT sum(weight) FROM ship GROUP BY harbour",
+    "SELECT code FROM ship WHERE (1, 0.3) IN (SELECT harbour, sum(weight) FROM ship GROUP BY 1)",
     "SELECT harbour, sum(weight) AS s FROM ship GROUP BY harbour HAVING s > 0.3",
     "SELECT harbour, sum(weight) AS s FROM ship GROUP BY harbour ORDER BY s",
     "SELECT harbour, sum(weight) FROM ship GROUP BY harbour ORDER BY 2",
@@ -103,9 +121,15 @@ OPEN = [
     "SELECT avg(weight) > 0.2 FROM ship",
     "SELECT max(weight) - avg(weight) FROM ship",
     "SELECT sum(CASE WHEN id > 1 THEN weight ELSE 0 END) > 0.3 FROM ship",
+    "SELECT sum(CASE WHEN id > 1 THEN 0 ELSE weight END) > 0.3 FROM ship",
+    "SELECT sum(iif(id > 1, 0, weight)) > 0.3 FROM ship",
+    "SELECT harbour - avg(weight) FROM ship GROUP BY harbour",
+    "SELECT sum(0.5) > 1 FROM ship",
+    "SELECT sum(metres) > 9007199254740993 FROM distance",
     "SELECT sum(number) > 1 FROM harbour",
     "SELECT sum(weight * 1) FROM ship",
     "SELECT avg(steps) > 2251799813685248 FROM distance",  # more than a float has digits for
+    "SELECT avg(90071993) > 1 FROM ship",
     # numbers that cancel out
     "SELECT sum(amount) FROM account",
     "SELECT kind, avg(amount) FROM account GROUP BY kind",
