@@ -14,11 +14,17 @@ INSERT INTO ship VALUES
     (4, 'Vik', 3, 9, '1980-01-01'), (5, 'Vik', 3, 8, '1980-05-05');
 CREATE TABLE crew (ship_id INT, rank TEXT, age INT);
 INSERT INTO crew VALUES (1, 'mate', 30), (1, 'cook', NULL), (2, 'mate', 30), (2, 'mate', NULL);
+CREATE TABLE berth (id INT PRIMARY KEY, name TEXT);
+INSERT INTO berth VALUES (1, 'east'), (NULL, 'north'), (NULL, 'south');
 """
 
 FIRE = [
     "SELECT name, count(*) FROM ship GROUP BY harbour_id",
     "SELECT name, count(*) FROM ship",
+    "SELECT name, 2 * sum(weight) FROM ship",
+    "SELECT name, TOTAL(weight) FROM ship",
+    "SELECT harbour_id, count(*) FROM ship WHERE harbour_id = weight / 4",
+    "SELECT harbour_id, count(*) FROM ship WHERE weight / 4 = harbour_id",
     "SELECT *, count(*) FROM ship GROUP BY harbour_id",
     "SELECT T1.*, max(T1.weight), min(weight) FROM ship AS T1 GROUP BY T1.harbour_id",
     "SELECT T2.name FROM harbour AS T1 JOIN ship AS T2 ON T1.id = T2.harbour_id GROUP BY T1.id",
@@ -44,6 +50,7 @@ HOLD = [
     "SELECT sum(weight), min(built) FROM ship ORDER BY name, id",
     # determined by the schema
     "SELECT name, count(*) FROM ship GROUP BY id",
+    "SELECT name, count(*) FROM berth GROUP BY id",  # a key, whatever is missing in it
     "SELECT name, count(*) FROM ship GROUP BY name",
     "SELECT NAME, count(*) FROM ship GROUP BY Ship.name",
     "SELECT name AS n, count(*) FROM ship GROUP BY n",
