@@ -57,6 +57,9 @@ CASES = [
     ("SELECT name AS n FROM ship ORDER BY 1 COLLATE NOCASE LIMIT 1", []),
     ("SELECT DISTINCT code FROM ship ORDER BY 1 LIMIT 1", []),  # one of them is left
     ("SELECT name FROM coded ORDER BY sign LIMIT 1", [TIE]),
+    ("SELECT id FROM ship ORDER BY code, name LIMIT 1", []),
+    ("SELECT code, name FROM ship ORDER BY 1 COLLATE BINARY LIMIT 1", []),
+    ("SELECT id FROM ship ORDER BY CASE WHEN id < 3 THEN code END COLLATE NOCASE LIMIT 1", [TIE]),
     ("SELECT id FROM berth ORDER BY code LIMIT 1", [TIE]),
     ("SELECT label FROM (SELECT 'k' AS label UNION ALL SELECT 'K') ORDER BY label COLLATE NOCASE"
      " LIMIT 1", [TIE]),
@@ -66,6 +69,9 @@ CASES = [
     ("SELECT DISTINCT weight, flag FROM ship ORDER BY flag LIMIT 1", [TIE]),
     ("SELECT DISTINCT port FROM visit ORDER BY days LIMIT 1", [TIE]),  # Alda: by 1.5 or by 4?
     ("SELECT DISTINCT port FROM visit ORDER BY days DESC LIMIT 2", [TIE]),
+    ("SELECT DISTINCT k FROM (SELECT n % 2 AS k, n + 0 AS m FROM twin) ORDER BY m LIMIT 1", [TIE]),
+    ("SELECT name, weight AS w FROM ship UNION SELECT port, 9 FROM visit ORDER BY ship.weight DESC"
+     " LIMIT 1", [TIE]),
     ("SELECT name, 1 AS k FROM ship UNION SELECT port, 1 FROM visit ORDER BY k LIMIT 1", [TIE]),
     ("SELECT name, 1 FROM ship UNION SELECT port, 1 FROM visit ORDER BY 2 LIMIT 1", [TIE]),
     ("WITH s AS (SELECT * FROM ship) SELECT name FROM s ORDER BY weight DESC LIMIT 1", [TIE]),
@@ -78,6 +84,9 @@ CASES = [
     ("SELECT weight AS name FROM ship ORDER BY name DESC LIMIT 1", []),
     ("SELECT *, weight AS name FROM ship ORDER BY name DESC LIMIT 1", []),  # * has a name, first
     ("SELECT DISTINCT port FROM visit ORDER BY days DESC LIMIT 1", []),
+    ("SELECT DISTINCT weight AS name, name AS n FROM ship ORDER BY ship.name LIMIT 1", []),
+    ("SELECT DISTINCT * FROM twin ORDER BY upper(label) LIMIT 1", []),
+    ("SELECT DISTINCT j.*, name FROM json_each('[1]') j, ship ORDER BY name LIMIT 1", []),
     ("SELECT name FROM ship WHERE weight > 0 ORDER BY weight LIMIT 2", [OPEN]),
     ("SELECT name FROM ship ORDER BY weight DESC LIMIT 0", []),
     ("SELECT name FROM ship WHERE weight = 7 ORDER BY flag LIMIT 1", []),
