@@ -14,8 +14,8 @@ INSERT INTO ship VALUES
     (4, 'Vik', 3, 9, '1980-01-01'), (5, 'Vik', 3, 8, '1980-05-05');
 CREATE TABLE crew (ship_id INT, rank TEXT, age INT);
 INSERT INTO crew VALUES (1, 'mate', 30), (1, 'cook', NULL), (2, 'mate', 30), (2, 'mate', NULL);
-CREATE TABLE berth (id INT PRIMARY KEY, name TEXT);
-INSERT INTO berth VALUES (1, 'east'), (NULL, 'north'), (NULL, 'south');
+CREATE TABLE berth (id INT PRIMARY KEY, name TEXT, number TEXT);
+INSERT INTO berth VALUES (1, 'east', '1'), (NULL, 'north', '01'), (NULL, 'south', '2');
 """
 
 FIRE = [
@@ -23,11 +23,14 @@ FIRE = [
     "SELECT name, count(*) FROM ship",
     "SELECT name, 2 * sum(weight) FROM ship",
     "SELECT name, TOTAL(weight) FROM ship",
+    "SELECT name, count(*) FILTER (WHERE weight > 8) FROM ship GROUP BY harbour_id",
     "SELECT harbour_id, count(*) FROM ship WHERE harbour_id = weight / 4",
     "SELECT harbour_id, count(*) FROM ship WHERE weight / 4 = harbour_id",
     "SELECT *, count(*) FROM ship GROUP BY harbour_id",
+    "SELECT *, count(*) FROM (SELECT name, harbour_id FROM ship) GROUP BY harbour_id",
     "SELECT T1.*, max(T1.weight), min(weight) FROM ship AS T1 GROUP BY T1.harbour_id",
     "SELECT T2.name FROM harbour AS T1 JOIN ship AS T2 ON T1.id = T2.harbour_id GROUP BY T1.id",
+    "SELECT T2.name FROM harbour T1 JOIN ship T2 ON T1.id = T2.harbour_id GROUP BY T1.id LIMIT 9",
     "SELECT harbour_id FROM ship GROUP BY harbour_id HAVING weight > 8 OR name = 'Tern'",
     "SELECT count(*) FROM ship GROUP BY harbour_id HAVING name = 'Tern'",
     "SELECT harbour_id FROM ship GROUP BY 1 ORDER BY name = 'Sun' DESC, harbour_id DESC LIMIT 1",
@@ -60,6 +63,7 @@ HOLD = [
     "SELECT country, id FROM harbour GROUP BY name",
     "SELECT T1.country FROM harbour T1, ship T2 WHERE T1.id = T2.harbour_id GROUP BY T1.name",
     "SELECT harbour_id, count(*) FROM ship WHERE harbour_id = 1",
+    "SELECT b.number FROM ship a JOIN berth b ON a.id = b.number GROUP BY a.id",  # '1' and '01'
     "SELECT substr(built, 1, 4) FROM ship GROUP BY substr(built, 1, 4)",
     # determined by the data
     "SELECT name, count(*) FROM ship WHERE harbour_id = 3 GROUP BY weight",
@@ -79,6 +83,7 @@ HOLD = [
     "SELECT name FROM ship",
     "SELECT name, max(weight, id) FROM ship",
     "SELECT name, count(*) OVER (PARTITION BY harbour_id) FROM ship",
+    "SELECT name, count(*) FILTER (WHERE weight > 8) OVER () FROM ship",
     "SELECT name, (SELECT count(*) FROM crew) FROM ship",
     "SELECT (SELECT max(age) + s.id FROM crew) FROM ship s",
     "SELECT 'name', \"count\", count(*) FROM ship GROUP BY harbour_id",

@@ -93,13 +93,12 @@ def _read_key(key: exp.Expression, select: exp.Select, scopes: Scopes) -> exp.Ex
 
 
 def _is_aggregate(node: exp.Expression) -> bool:
-    if isinstance(node.parent, exp.Window) and node.arg_key == "this":
+    call = node.parent if isinstance(node.parent, exp.Filter) else node
+    if isinstance(call.parent, exp.Window) and call.arg_key == "this":
         return False
-    if isinstance(node, exp.Filter):
-        return not isinstance(node.parent, exp.Window)
     if isinstance(node, exp.Anonymous):
         return node.name.lower() in _AGGREGATES_WITHOUT_A_CLASS
-    return isinstance(node, exp.AggFunc)
+    return isinstance(node, exp.AggFunc | exp.Filter)
 
 
 def _aggregates(node: exp.Expression) -> Iterator[exp.Expression]:
