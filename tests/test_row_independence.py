@@ -25,6 +25,10 @@ CREATE TABLE account (kind INT, amount REAL, pieces NUMERIC);
 INSERT INTO account VALUES (1, 0.1, 3.0), (1, 0.2, -1), (1, -0.3, 2), (2, 0.5, NULL), (2, 0, 4);
 CREATE TABLE distance (steps INT, metres REAL);
 INSERT INTO distance VALUES (9007199254740992, 9007199254740992), (1, 1), (1, 1), (1, 1);
+CREATE TABLE slot (deck INT NOT NULL, place INT, label TEXT, UNIQUE (deck, place));
+INSERT INTO slot VALUES (1, NULL, 'port'), (1, NULL, 'aft'), (1, 1, 'bow');
+CREATE TABLE latest (id INTEGER PRIMARY KEY DESC, label TEXT);
+INSERT INTO latest VALUES (NULL, 'port'), (NULL, 'aft'), (1, 'bow');
 CREATE VIEW seen AS SELECT * FROM harbour;
 """
 
@@ -87,9 +91,12 @@ OPEN = [
     "SELECT harbour FROM ship GROUP BY harbour ORDER BY code",
     "SELECT harbour FROM ship GROUP BY harbour HAVING weight > 0.1",
     "SELECT name, count(*) FROM harbour GROUP BY id",  # NULL twice in its key
-    "SELECT b.name, b.number FROM ship a JOIN harbour b ON a.id = b.number GROUP BY a.id",
+    "SELECT label, count(*) FROM slot GROUP BY deck, place",  # and in one that is UNIQUE
+    "SELECT label, count(*) FROM latest GROUP BY id",  # a key with DESC is no rowid
+    "SELECT b.number FROM ship a JOIN harbour b ON a.id = b.number GROUP BY a.id",
     "SELECT a.code FROM ship a JOIN harbour b ON a.id = b.id GROUP BY a.harbour",
     "SELECT a.code, count(*) FROM ship a LEFT JOIN harbour b ON a.id = b.id GROUP BY b.id",
+    "SELECT a.code FROM ship a LEFT JOIN harbour b ON a.id = b.id JOIN loose GROUP BY b.id",
     "SELECT count(*), (SELECT max(depth) FROM harbour WHERE id = harbour) FROM ship",
     "SELECT name FROM harbour UNION SELECT code FROM ship GROUP BY harbour",
     "SELECT code FROM ship GROUP BY harbour UNION SELECT name FROM harbour",
