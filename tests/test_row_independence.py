@@ -3,6 +3,7 @@
 import pytest
 from sqlglot import parse_one
 
+from stages.guard import GuardedDatabase, Limits
 from stages.probes.column_values import ColumnValues
 from stages.probes.row_independence import has_fixed_rows
 from stages.probes.row_order import find_row_order_dependent
@@ -42,6 +43,7 @@ FIXED = [
     "SELECT code, count(*) FROM ship GROUP BY id",
     "SELECT id, harbour, count(*) FROM ship GROUP BY code",
     "SELECT *, count(*) FROM ship GROUP BY id",
+    'SELECT harbour FROM ship GROUP BY harbour HAVING count(*) < "many"',  # a string
     "SELECT a.code, max(b.depth) FROM ship a JOIN harbour b ON a.id = b.id GROUP BY b.id",
     "SELECT b.id, max(b.depth) FROM ship a JOIN harbour b ON a.id = b.id GROUP BY a.id",
     "SELECT depth, count(*) FROM harbour WHERE depth = 5",
@@ -175,6 +177,18 @@ def test_proven_query_has_the_same_rows_on_every_storage(world, sql):
 @pytest.mark.parametrize("sql", OPEN)
 def test_query_that_may_depend_gets_no_proof(world, sql):
     assert not is_proven(world, sql)
+
+
+def test_sum_of_a_column_too_long_to_be_read_gets_no_proof(tmp_path):
+    sql = (
+        "CREATE TABLE t (n INT); WITH RECURSIVE c (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c"
+        " LIMIT 5000) INSERT INTO t SELECT i FROM c"
+    )
+    with ProbeWorld(tmp_path, sql) as world:
+        scopes = Scopes(parse_one("SELECT sum(n) > 3 FROM t", read="sqlite"), world.schema)
+        assert has_fixed_rows(scopes, ColumnValues(world.database))
+        with GuardedDatabase(world.database.path, Limits(max_steps=1000)) as limited:
+            assert not has_fixed_rows(scopes, ColumnValues(limited))
 
 
 def test_limit_that_cuts_no_tie_is_proven(world):
