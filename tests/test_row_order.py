@@ -228,6 +228,24 @@ def test_copies_are_the_same_every_time_and_differ_by_seed(tmp_path):
     assert orders[0] == orders[1] != orders[2]
 
 
+def test_mixes_of_seeds_and_of_tables_are_their_own(tmp_path):
+    """Rowids as SQLite allows them, from the least to the greatest."""
+    places = [-(2**63), -1, 0, 1, 2, 3, 2**40, 2**63 - 1]
+    values = ", ".join(f"({place}, {number})" for number, place in enumerate(places))
+    sql = "".join(
+        f"CREATE TABLE {name} (n INT); INSERT INTO {name} (rowid, n) VALUES {values};"
+        for name in ("one", "two")
+    )
+    with ProbeWorld(tmp_path, sql) as world:
+        path = world.database.path
+    movable, orders = read_tables(path).movable, set()
+    for seed in (1, 3, 4):
+        with closing(ShuffledCopy(path, tmp_path / str(seed), seed)) as copy:
+            assert copy.shuffle(movable) == []
+            orders |= {tuple(copy.database.execute(f"SELECT n FROM {t.name}")) for t in movable}
+    assert len(orders) == 6
+
+
 def test_table_is_shuffled_once_and_left_out_where_that_fails(tmp_path):
     path = tmp_path / "odd.sqlite"
     with closing(sqlite3.connect(path)) as connection:
@@ -261,6 +279,7 @@ def test_table_is_shuffled_once_and_left_out_where_that_fails(tmp_path):
         ("SELECT rowid FROM plain LIMIT 1", FEW),
         ("SELECT a.oid FROM keyed AS a JOIN plain", ["reversed"]),
         ("SELECT number FROM numbered", ["reversed"]),
+        ("SELECT count(*) FROM seen, sqlite_master", ["reversed"]),
         ("SELECT count(*) FROM [SQLite_master] WHERE tbl_name = 'words'", ["reversed"]),
         ("SELECT * FROM twice", FEW),
         ("SELECT 'seed'", []),
