@@ -75,9 +75,11 @@ HOLD = [
     "SELECT count(*) FROM (SELECT name FROM ship GROUP BY harbour_id)",
     "SELECT name FROM ship GROUP BY harbour_id HAVING harbour_id > 1",
     "SELECT count(*) FROM ship ORDER BY name",
+    "SELECT name, max(weight) FROM ship HAVING count(*) > 99",
     # the row that has the extreme
     "SELECT name, max(id) FROM ship",
     "SELECT name, min(built), count(*) FROM ship WHERE harbour_id <> 2",
+    "SELECT name, max(weight) FROM ship WHERE id <> 3",
     "SELECT name, max(weight) FROM ship GROUP BY harbour_id HAVING harbour_id > 1",
     # no group at all
     "SELECT name FROM ship",
