@@ -7,9 +7,11 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sqlglot import parse_one
 
 from stages.guard import GuardedDatabase, Limits
-from stages.probes.order_probes import find_order_findings, is_order_certain
+from stages.probes.inspection import Inspection
+from stages.probes.order_probes import find_order_findings, is_order_certain, read_order
 from stages.reasons import Flag
 from tests.probe_world import ProbeWorld
 
@@ -110,6 +112,8 @@ CASES = [
     ("SELECT port FROM visit WHERE ship_id = (SELECT id FROM ship ORDER BY weight DESC LIMIT 1)",
      [TIE]),
     ("SELECT count(*) FROM visit WHERE ship_id IN (SELECT id FROM ship LIMIT 1)", [FREE]),
+    ("SELECT count(*) FROM visit WHERE ship_id IN"
+     " (SELECT id FROM ship WHERE weight > 5 ORDER BY weight LIMIT 2)", [TIE]),
     ("WITH t AS (SELECT id FROM ship ORDER BY weight DESC LIMIT 1) SELECT count(*) FROM visit, t"
      " WHERE id = ship_id", [TIE]),
     ("SELECT name FROM (SELECT name, id FROM ship WHERE weight > 0 ORDER BY weight LIMIT 1)",
@@ -123,6 +127,7 @@ CASES = [
     ("SELECT name, (SELECT port FROM visit WHERE ship_id = s.id) FROM ship s", [FREE]),
     ("SELECT port FROM visit WHERE days > (SELECT avg(days) FROM visit GROUP BY port)", [FREE]),
     ("SELECT port FROM visit WHERE days = (SELECT 1.5 UNION SELECT 4.0)", [FREE]),
+    ("SELECT length((SELECT label FROM twin WHERE n > 1))", [FREE]),  # the greatest comes first
     ("SELECT port FROM visit WHERE ship_id IN (SELECT id FROM ship)", []),
     ("SELECT port FROM visit WHERE days > (SELECT max(days) FROM visit)", []),
     ("SELECT port FROM visit WHERE ship_id = (SELECT id FROM ship WHERE name = 'Ull')", []),
@@ -142,6 +147,8 @@ CASES = [
     ("SELECT name FROM ship WHERE weight > 5 ORDER BY flag, weight", [OPEN]),
     ("SELECT name, count(*) FROM ship GROUP BY name ORDER BY count(*)", [OPEN]),
     ("SELECT DISTINCT port FROM visit ORDER BY days", [OPEN]),
+    ("SELECT DISTINCT port FROM visit ORDER BY days LIMIT 2", [OPEN]),  # Cley is the last
+    ("SELECT name, weight FROM ship ORDER BY 2", [OPEN]),
     ("SELECT name FROM ship ORDER BY weight, name", []),
     ("SELECT weight FROM ship ORDER BY weight", []),
     ("SELECT label FROM twin ORDER BY n", []),
@@ -233,6 +240,38 @@ def test_evidence_of_a_subquery_shows_the_answer_that_is_as_right(world):
     assert sorted(answers) == [[[2]], [[3]]]
 
 
+def test_evidence_of_a_subquery_over_a_cte_says_where_it_cuts(world):
+    sql = (
+        "WITH s AS (SELECT * FROM ship) SELECT count(*) FROM visit WHERE ship_id ="
+        " (SELECT id FROM s ORDER BY weight DESC LIMIT 1)"
+    )
+    (finding,) = world.find(find_order_findings, sql)
+    assert finding.evidence["tied_positions"] == [0, 1]
+
+
+def test_evidence_of_distinct_rows_shows_what_is_selected(world):
+    sql = "SELECT DISTINCT port FROM visit ORDER BY days LIMIT 1"
+    (finding,) = world.find(find_order_findings, sql)
+    assert (finding.evidence["returned"], finding.evidence["as_good"]) == ([["Alda"]], [["Bree"]])
+
+
+def test_evidence_of_open_order_places_the_first_five_of_many_runs(tmp_path):
+    rows = ", ".join(f"({key}, '{label}')" for key in range(7) for label in "ab")
+    with ProbeWorld(tmp_path, f"CREATE TABLE t (k, v); INSERT INTO t VALUES {rows}") as world:
+        (finding,) = world.find(find_order_findings, "SELECT v FROM t ORDER BY k")
+    assert finding.evidence["tied_runs"] == 7
+    assert finding.evidence["tied_positions"] == [[at, at + 1] for at in range(0, 10, 2)]
+
+
+def test_cut_is_found_in_a_subquery_of_more_rows_than_an_answer_may_have(world):
+    sql = "SELECT count(*) FROM visit WHERE ship_id IN (SELECT id FROM ship LIMIT 4)"
+    tree = parse_one(sql, read="sqlite")
+    with GuardedDatabase(world.database.path, Limits(max_rows=3)) as limited:
+        inspection = Inspection(sql, tree, world.schema, limited.execute(sql), limited)
+        (finding,) = find_order_findings(inspection)
+    assert finding.code is FREE
+
+
 @pytest.mark.parametrize(
     ("sql", "expected"),
     [
@@ -247,6 +286,23 @@ def test_evidence_of_a_subquery_shows_the_answer_that_is_as_right(world):
 def test_order_is_certain(world, sql, expected):
     inspection = world.inspect(sql)
     assert is_order_certain(inspection.tree, find_order_findings(inspection)) is expected
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("SELECT name FROM ship", True),
+        ("SELECT name FROM ship ORDER BY id", True),
+        ("SELECT name FROM ship ORDER BY id LIMIT 2", True),
+        ("SELECT name FROM ship ORDER BY weight", False),
+        ("SELECT name FROM ship ORDER BY weight DESC LIMIT 1", False),
+        ("SELECT DISTINCT port FROM visit ORDER BY days DESC LIMIT 1", False),  # by which days?
+        ("SELECT DISTINCT j.*, name FROM json_each('[1, 2]') j, ship WHERE ship.id = 1"
+         " ORDER BY name", False),  # its columns are not known
+    ],
+)  # fmt: skip
+def test_order_is_settled(world, sql, expected):
+    assert read_order(world.inspect(sql)).is_settled is expected
 
 
 @settings(max_examples=60)
