@@ -2,6 +2,8 @@
 
 import pytest
 
+from stages.probes.comparisons import read_query
+from stages.probes.guesses import list_guesses
 from stages.probes.worth_probes import (
     find_boolean_answer,
     find_guessable,
@@ -120,6 +122,33 @@ def test_trivial_query_that_is_asked_for_is_no_guess_but_others_are(world):
     )
     assert finding.evidence["score"] == 0.6
     assert not any("GROUP BY" in sql for sql in finding.evidence["right"])
+
+
+MAX, MIN = 'SELECT max("crew") FROM "ship"', 'SELECT min("crew") FROM "ship"'
+
+
+@pytest.mark.parametrize(
+    ("sql", "asked"),
+    [
+        ("SELECT max(crew) FROM ship", [MAX]),
+        ("SELECT crew FROM ship ORDER BY crew DESC LIMIT 1", [MAX]),
+        ("SELECT crew FROM ship ORDER BY crew LIMIT 1", [MIN]),
+        ("SELECT max(crew) FROM (SELECT * FROM ship WHERE crew > 8)", []),
+        ("SELECT crew FROM ship ORDER BY name LIMIT 1", []),
+        ("SELECT crew FROM ship ORDER BY 'crew' LIMIT 1", []),
+        ("SELECT max(crew) FROM ship GROUP BY flag", []),
+        ("SELECT crew FROM ship GROUP BY flag ORDER BY count(*) DESC LIMIT 1", []),
+        ("SELECT crew FROM ship GROUP BY crew ORDER BY count(*) DESC", []),
+    ],
+)
+def test_trivial_query_is_asked_for_by_its_like_alone(world, sql, asked):
+    guesses = list_guesses(read_query(world.inspect(sql)))
+    assert [guess.sql for guess in guesses if guess.is_asked] == asked
+
+
+def test_table_behind_a_cte_of_its_name_is_no_guess(world):
+    sql = "WITH port AS (SELECT * FROM ship WHERE crew > 20) SELECT count(*) FROM port"
+    assert world.find(find_guessable, sql, min_score=0.0) is None
 
 
 def test_least_score_is_an_option(world):
