@@ -1,7 +1,10 @@
 """The audit of one query as a whole: what is executed again, and what the report says of it."""
 
+from dataclasses import replace
+
 import pytest
 
+from stages.answers import shape_answer
 from stages.guard import GuardedDatabase
 from stages.probes.query_audit import Thresholds, audit_query
 from stages.probes.shuffles import Shuffles
@@ -20,16 +23,17 @@ THRESHOLDS = Thresholds(
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
     sql = (
-        "CREATE TABLE ship (name TEXT, built INT); INSERT INTO ship VALUES ('Sun', 1), ('Tern', 2);"
+        "CREATE TABLE ship (name TEXT, built INT, number TEXT);"
+        "INSERT INTO ship VALUES ('Sun', 1, '9'), ('Tern', 2, '10');"
     )
     with ProbeWorld(tmp_path_factory.mktemp("audit"), sql) as opened:
         yield opened
 
 
-def audit(world: ProbeWorld, sql: str, answer) -> dict:
+def audit(world: ProbeWorld, sql: str, answer, thresholds: Thresholds = THRESHOLDS) -> dict:
     with Shuffles(world.database.path) as shuffles:
         return audit_query(
-            world.database, shuffles, sql, answer, schema=world.schema, thresholds=THRESHOLDS
+            world.database, shuffles, sql, answer, schema=world.schema, thresholds=thresholds
         )
 
 
@@ -73,9 +77,36 @@ def test_other_answer_is_not_reproducible_and_nothing_else(world, sql, answer, s
     assert report["flags"] == [{"code": "not_reproducible", "evidence": {"second_run": second}}]
 
 
+def test_query_that_is_no_sql_has_an_empty_report(world):
+    assert audit(world, "SELECT (", None) == {"flags": [], "order_matters": False}
+
+
+@pytest.mark.parametrize(
+    ("sql", "flags"),
+    [
+        ("SELECT built + 5 FROM ship LIMIT 1", ["limit_without_order", "row_order_dependent"]),
+        ("SELECT name, count(*) FROM ship", ["bare_column", "row_order_dependent"]),
+        ("SELECT name FROM ship ORDER BY number", ["numeric_text_order"]),
+        (
+            "SELECT name FROM ship WHERE built <> 'x' ORDER BY name",
+            ["type_mismatch", "vacuous_condition"],
+        ),
+        ("SELECT count(*) FROM ship WHERE built = 1", ["boolean_answer", "guessable"]),
+        ("SELECT value FROM json_each('[0,1,2,3,4,5,6,7,8,9]')", ["too_many_rows"]),
+        ("SELECT length(hex(zeroblob(9))), hex(zeroblob(99)) || name FROM ship", ["too_large"]),
+    ],
+)
+def test_report_has_what_each_probe_finds(world, sql, flags):
+    answer = shape_answer(world.database.execute(sql))
+    few = replace(THRESHOLDS, max_rows=9, max_bytes=300)
+    found = [flag["code"] for flag in audit(world, sql, answer, thresholds=few)["flags"]]
+    assert found == flags
+
+
 @pytest.mark.parametrize(
     ("sql", "answer", "executions"),
     [
+        ("SELECT name FROM ship ORDER BY built", ["Sun", "Tern"], []),  # by its sort keys
         ("SELECT name FROM ship WHERE built = 3", [], ["world"]),
         ("SELECT group_concat(name) FROM ship WHERE built = 3", None, list("01234567")),
     ],
