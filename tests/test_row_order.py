@@ -114,6 +114,17 @@ def test_evidence_shows_both_answers(world, shuffles):
     }
 
 
+def test_evidence_leaves_out_rows_that_both_sides_have(tmp_path):
+    sql = "CREATE TABLE t (k, v); INSERT INTO t VALUES (1, 'a'), (1, 'b'), (2, 'c');"
+    query = "SELECT k, v FROM t GROUP BY k"
+    with ProbeWorld(tmp_path, sql) as world, Shuffles(world.database.path) as shuffles:
+        finding = world.find(find_row_order_dependent, query, shuffles=shuffles, is_ordered=False)
+    assert sorted([finding.evidence["answer"], finding.evidence["other_answer"]]) == [
+        [[1, "a"]],
+        [[1, "b"]],
+    ]
+
+
 def test_evidence_shows_rows_that_one_side_has_more_often(tmp_path):
     """'a' or 'A' stands for a group, so that the outer query finds one group of 2 or two of 1."""
     sql = """
