@@ -15,6 +15,8 @@ INSERT INTO ship VALUES
 CREATE TABLE "log book" (ship_id INTEGER, "from port" TEXT, day TEXT);
 INSERT INTO "log book" VALUES (1, 'Alda', '2020-01-01'), (2, 'Bree', '2021-05-05');
 CREATE TABLE empty (n INTEGER, t TEXT);
+CREATE TABLE blank (n INTEGER);
+INSERT INTO blank VALUES (NULL), (NULL);
 CREATE VIEW dutch AS SELECT id, name FROM ship WHERE flag = 'NL';
 """
 
@@ -39,6 +41,7 @@ VACUOUS = [
     ("SELECT id FROM ship WHERE lower(name) = 'Sun'", "absent"),
     ("SELECT lower(name) AS n FROM ship WHERE n = 'Sun'", "absent"),
     ("SELECT id FROM ship WHERE substr(name, 1, 1) = 'Z'", "absent"),
+    ("SELECT id FROM ship WHERE name || \"'s\" = 'Moon''s'", "absent"),
     ("SELECT CASE name WHEN 'Moon' THEN 1 ELSE 0 END FROM ship", "absent"),
     ("SELECT sum(CASE WHEN name = 'Moon' THEN 1 ELSE 0 END) FROM ship", "absent"),
     ("SELECT 1 FROM ship s JOIN ship t ON s.id = t.id AND t.name = 'Moon'", "absent"),
@@ -90,6 +93,7 @@ DECISIVE = [
     "SELECT id FROM ship WHERE name IN (SELECT name FROM ship)",
     "SELECT id FROM ship WHERE name = 'name'",
     "SELECT 1 WHERE 1 = 2",
+    "SELECT 1 FROM blank WHERE n IS NULL",
 ]
 
 
@@ -122,6 +126,15 @@ def test_near_miss_is_in_the_evidence(world, literal, near):
             }
         ]
     }
+
+
+def test_bounds_of_between_are_one_condition(world):
+    finding = world.find(
+        find_vacuous_condition, "SELECT id FROM ship WHERE year BETWEEN 1900 AND 2020"
+    )
+    assert finding.evidence["conditions"] == [
+        {"condition": "year BETWEEN 1900 AND 2020", "effect": "every_row", "rows": 4}
+    ]
 
 
 def test_evidence_has_at_most_three_conditions(world):

@@ -22,7 +22,11 @@ FIRE = [
     "SELECT T1.name FROM ship AS T1 ORDER BY T1.sales DESC LIMIT 1",
     "SELECT kilos FROM seen ORDER BY kilos",
     "SELECT w FROM (SELECT weight AS w FROM ship) ORDER BY w DESC LIMIT 1",
+    "SELECT name FROM ship ORDER BY weight COLLATE NOCASE DESC LIMIT 1",
     "SELECT max(weight) FROM ship",
+    "SELECT max(weight) || ' kg' FROM ship",
+    "SELECT sales FROM ship ORDER BY sales DESC",
+    "SELECT name FROM ship ORDER BY weight DESC LIMIT 0, 1",
     "SELECT min(weight), count(*) FROM ship",
     "SELECT name FROM ship WHERE weight = (SELECT max(weight) FROM ship)",
     "SELECT count(*) FROM ship WHERE weight > 98",
@@ -47,11 +51,15 @@ HOLD = [
     "SELECT count(*) FROM ship WHERE CAST(weight AS REAL) > 98",
     "SELECT count(*) FROM ship WHERE weight > n",  # SQLite reads the text as a number here
     "SELECT count(*) FROM ship WHERE weight > CAST(98 AS INT)",
+    "SELECT count(*) FROM ship WHERE sales > CAST(5000 AS INT)",  # a mismatch of types, not this
+    "SELECT count(*) FROM ship a JOIN ship b ON a.sales <= b.n",
     "SELECT count(*) FROM ship WHERE weight = 100",
     "SELECT count(weight), max(n) FROM ship",
     "SELECT max(weight, 1) FROM ship WHERE id = 9",
     "SELECT name FROM ship WHERE name <> 'order by weight'",
     "SELECT name FROM ship WHERE id = 1 ORDER BY weight",
+    'SELECT name FROM ship ORDER BY "no such column"',
+    "SELECT name FROM ship ORDER BY rowid DESC",
 ]
 
 

@@ -42,6 +42,7 @@ MISMATCHES = [
     ("SELECT name FROM ship WHERE strftime('%Y', built) BETWEEN 2000 AND 2010", "always"),
     ("SELECT name FROM ship WHERE built = 2010", "never"),
     ("SELECT name FROM ship WHERE date(built) < 2010", "never"),
+    ("SELECT name FROM ship WHERE built = year", "never"),
     ("SELECT year FROM ship GROUP BY year HAVING count(*) > '1'", "never"),
     ("SELECT year, count(*) AS n FROM ship GROUP BY year HAVING n = '1'", "never"),
     ("SELECT name FROM ship WHERE (SELECT max(year) FROM ship) = '2010'", "never"),
@@ -80,6 +81,7 @@ HARMLESS = [
     "SELECT name FROM ship WHERE strftime('%Y', built) = '2010'",
     "SELECT name FROM ship WHERE CAST(strftime('%Y', built) AS INT) = 2010",
     "SELECT name FROM ship WHERE strftime('%Y', built) = year",
+    "SELECT name FROM ship WHERE year = strftime('%Y', built)",
     "SELECT name FROM ship WHERE power < 50",  # text is not less than a number: nobody is surprised
     "SELECT name FROM ship WHERE power = 'null' OR power <> 100",
     "SELECT name FROM ship WHERE year LIKE '19%'",
@@ -94,6 +96,8 @@ HARMLESS = [
     "SELECT 'year = old' FROM ship WHERE name = 'year > ''old'''",
     "SELECT 1 FROM ship WHERE 1 = 1 AND 'a' = 'b'",
     "SELECT n FROM sorted WHERE n > 1",
+    "SELECT word FROM berth WHERE rowid = '1'",
+    "SELECT 1 FROM ship JOIN berth ON ship.hull_code > berth.code",  # '007' is as great as 7
 ]
 
 
@@ -122,6 +126,11 @@ def test_evidence_names_affinities_and_the_rows_that_differ(world):
             }
         ]
     }
+
+
+def test_evidence_has_at_most_three_conditions(world):
+    sql = "SELECT name FROM ship WHERE year IN ('a', 'b', 'c', 'd')"
+    assert len(world.find(find_type_mismatch, sql).evidence["conditions"]) == 3
 
 
 @pytest.mark.parametrize(
