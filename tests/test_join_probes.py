@@ -102,6 +102,7 @@ OFF_KEY = [
     "SELECT 1 FROM ship AS a JOIN port AS b ON b.id = a.HULL",
     "SELECT 1 FROM ship, port WHERE ship.hull = port.id",
     "SELECT 1 FROM ship JOIN port USING (name)",
+    "SELECT 1 FROM ship NATURAL JOIN port",  # name and country
     "SELECT 1 FROM ship JOIN port ON ship.country = port.name",
     "SELECT name FROM ship WHERE hull IN (SELECT id FROM port)",
     "SELECT name FROM ship WHERE hull = (SELECT port FROM visit)",
@@ -121,6 +122,8 @@ ON_KEY = [
     "SELECT 1 FROM ship a JOIN ship b ON a.crew = b.crew",
     "SELECT 1 FROM settings JOIN port ON settings.port = port.id",
     "SELECT 1 FROM vacant JOIN port ON vacant.name = port.name",  # no value says nothing
+    "SELECT 1 FROM ship NATURAL JOIN repair",  # no name in common
+    "SELECT 1 FROM ship JOIN (SELECT name FROM port) USING (name)",
     "SELECT 1 FROM ship JOIN port ON ship.hull > port.id",
     "SELECT 1 FROM ship WHERE name = 'ship.hull = port.id'",
     "SELECT 1 FROM ship JOIN port ON ship.hull - 100 = port.id",
