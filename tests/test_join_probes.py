@@ -59,6 +59,7 @@ JOINED = [
     "SELECT 1 FROM visit JOIN repair USING (ship)",
     "SELECT 1 FROM visit NATURAL JOIN repair",
     "SELECT 1 FROM ship a, ship b WHERE a.crew > b.crew",
+    "SELECT ship.home - port.id AS gap FROM ship, port WHERE gap = 0",
     "SELECT 1 FROM ship, port, visit WHERE ship.hull = visit.ship AND visit.port = port.id",
     "SELECT 1 FROM ship, port WHERE EXISTS (SELECT 1 FROM visit WHERE ship = hull AND port = id)",
     "SELECT 1 FROM ship, port WHERE hull IN (SELECT ship FROM visit WHERE visit.port = port.id)",
