@@ -7,6 +7,7 @@ import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -179,7 +180,8 @@ def test_fetch_that_fails_again_and_again_names_the_database(store, tmp_path, fa
 def test_longer_is_waited_after_each_fetch_that_fails(store, tmp_path, monkeypatch):
     _, database = store
     waits = []
-    monkeypatch.setattr(database_files.time, "sleep", waits.append)
+    clock = SimpleNamespace(sleep=waits.append)  # for this module alone: other threads sleep too
+    monkeypatch.setattr(database_files, "time", clock)
     with serve(tmp_path / "store", refuse, refuse) as (url, _):
         local_path(database._replace(url=f"{url}/fleet/fleet.sqlite"))
     assert waits == [0.01, 0.02]
