@@ -40,7 +40,7 @@ SHARDS = JOURNAL_DIRECTORY / "parsed"
 JOURNAL = JOURNAL_DIRECTORY / "parsed.jsonl"
 
 _TABLE_NODES = (exp.Table, exp.In)
-CODE_VERSION = 2  # raise it when the same query on the same schema would give another record
+CODE_VERSION = 3  # raise it when the same query on the same schema would give another record
 
 
 def extract_tables_involved(gold_sql: str, *, schema: Schema | None = None) -> list[str]:
@@ -92,12 +92,17 @@ def parse_query(gold_sql: str, schema: Schema) -> dict[str, Any]:
     difficulty.
     """
     try:
+        return _describe_query(gold_sql, schema)
+    except RecursionError:
+        return _set_aside("nested too deeply for the parser")
+
+
+def _describe_query(gold_sql: str, schema: Schema) -> dict[str, Any]:
+    try:
         tree = parse_sql(gold_sql)
         hardness = classify_hardness(tree)
     except (sqlglot.errors.SqlglotError, ValueError) as error:
-        return {"reason": Reason.UNPARSABLE_SQL, "detail": str(error).partition("\n")[0]}
-    except RecursionError:
-        return {"reason": Reason.UNPARSABLE_SQL, "detail": "nested too deeply for the parser"}
+        return _set_aside(str(error).partition("\n")[0])
     scopes = Scopes(tree, schema)
     return {
         "tables_involved": list_tables(scopes.nodes.find_all(*_TABLE_NODES), schema),
@@ -107,6 +112,10 @@ def parse_query(gold_sql: str, schema: Schema) -> dict[str, Any]:
         "canonical_sql": canonical_sql(scopes),
         "template": sql_template(scopes),
     }
+
+
+def _set_aside(detail: str) -> dict[str, Any]:
+    return {"reason": Reason.UNPARSABLE_SQL, "detail": detail}
 
 
 def parse_task(task: Task) -> list[Outcome]:

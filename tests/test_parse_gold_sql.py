@@ -192,7 +192,10 @@ def test_sql_that_does_not_parse_is_an_error():
         "SELECT 1 IN (1) COLLATE nocase",
         'SELECT char("")',
         "SELECT 1 WHERE 0 = +id",
-        "SELECT " + "NOT " * 5000 + "1",
+        "SELECT " + "NOT " * 50_000 + "1",
+        "WITH a0 AS (SELECT 1)"
+        + "".join(f", a{n + 1} AS (SELECT * FROM a{n})" for n in range(2000))
+        + " SELECT * FROM a2000",
     ],
 )
 def test_query_that_the_parser_does_not_know_gets_a_reason(sql):
