@@ -64,11 +64,21 @@ def audit_query(
         tree = parse_sql(gold_sql)
     except (SqlglotError, RecursionError):
         return _report([], order_matters=False)  # parse_gold_sql has set the question aside
-    is_ordered = has_top_level_order(tree)
+    try:
+        inspection = Inspection(gold_sql, tree, schema, answer_rows(gold_answer), database)
+        return _ask_probes(inspection, shuffles, thresholds)
+    except RecursionError:
+        unknown = Finding(Flag.NOT_REPRODUCIBLE, {"second_run": "nested too deeply to be audited"})
+        return _report([unknown], order_matters=False)
+
+
+def _ask_probes(
+    inspection: Inspection, shuffles: Shuffles, thresholds: Thresholds
+) -> dict[str, Any]:
+    is_ordered = has_top_level_order(inspection.tree)
     rel_tol = thresholds.rel_tol
-    inspection = Inspection(gold_sql, tree, schema, answer_rows(gold_answer), database)
     order = read_order(inspection, rel_tol=rel_tol)
-    order_matters = is_order_certain(tree, order.findings)
+    order_matters = is_order_certain(inspection.tree, order.findings)
     row_order = compare_row_orders(
         inspection,
         shuffles,
