@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -14,6 +15,10 @@ from stages.child_process import follow_parent
 from stages.interrupts import hold_interrupts
 
 Result = TypeVar("Result")
+
+# A forked process has what its parent has imported. Python 3.14 starts a server instead, whose
+# processes import it again and have the environment of the time when the first of them was started.
+START_METHOD = "fork" if sys.platform == "linux" else None
 
 
 class ProcessPool:
@@ -45,14 +50,18 @@ class ProcessPool:
 
 @contextlib.contextmanager
 def open_pool(
-    workers: int, *, method: str | None = None, initializer: Callable[[], None] | None = None
+    workers: int,
+    *,
+    method: str | None = START_METHOD,
+    initializer: Callable[[], None] | None = None,
 ) -> Iterator[ProcessPool]:
     """A pool of so many processes, in each of which `initializer` is called first.
 
     It ends with the block: when its work is done, or at once where the block ends with an
     exception.
 
-    method: how a process is started, as multiprocessing names it; None for what Python does.
+    method: how a process is started, as multiprocessing names it; None for what Python does on this
+    system.
     """
     executor = ProcessPoolExecutor(
         workers, get_context(method), initializer=_start, initargs=(initializer,)
