@@ -6,6 +6,7 @@ import json
 import shutil
 import socket
 import sqlite3
+import struct
 import subprocess
 import sys
 import time
@@ -149,6 +150,21 @@ def test_header_says_neither_how_often_nor_by_which_sqlite_the_file_was_written(
     # The page size, the change counter, what it is valid for, SQLite's version number.
     fields = ((16, 18), (24, 28), (92, 96), (96, 100))
     assert [int.from_bytes(header[a:b], "big") for a, b in fields] == [4096, 1, 1, 0]
+
+
+def test_pages_hold_nothing_that_is_no_cell(tmp_path):
+    words = [f"word{number * number % 7919}" for number in range(9000)]
+    items = (make_item(n, " ".join(words[3 * n : 3 * n + 3])) for n in range(3000))
+    write_questions_db(tmp_path / "q.db", items, [])
+    file = (tmp_path / "q.db").read_bytes()
+    trees = 0
+    for start in range(0, len(file), 4096):
+        page, header = file[start : start + 4096], 100 if start == 0 else 0
+        kind, _, cells, first_cell = struct.unpack_from(">BHHH", page, header)
+        if length := {2: 12, 5: 12, 10: 8, 13: 8}.get(kind):
+            trees += 1
+            assert not any(page[header + length + 2 * cells : first_cell]), start
+    assert trees > 100
 
 
 def test_file_is_sound(path):

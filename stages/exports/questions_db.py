@@ -1,25 +1,27 @@
 """The dataset as an SQLite file to browse: what was selected, and what was left out and why.
 
 Full-text search is over question and SQL; the indexes are declared as sqlite-utils and datasette
-expect, which find them by themselves. The same questions give the same bytes with the same version
-of SQLite.
+expect, which find them by themselves. The same questions give the same bytes, in most versions of
+SQLite.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from stages.exports.product import AuditedQuestion
 from stages.records import encode_json, replace_file
 
 Record = dict[str, Any]
 
-_LAYOUT = """
-PRAGMA page_size = 4096;
+_PAGE_BYTES = 4096
+_LAYOUT = f"""
+PRAGMA page_size = {_PAGE_BYTES};
 PRAGMA journal_mode = OFF;
 PRAGMA synchronous = OFF;
 PRAGMA secure_delete = ON;
@@ -61,6 +63,11 @@ INSERT INTO excluded_fts (excluded_fts) VALUES ('rebuild');
 INSERT INTO questions_fts (questions_fts) VALUES ('optimize');
 INSERT INTO excluded_fts (excluded_fts) VALUES ('optimize');
 """
+# Of https://sqlite.org/fileformat2.html: where the header of the file ends, and what kinds of page
+# hold a tree, with the length of their headers. The first byte of any other page is 0 in a file of
+# less than 64 GB.
+_FILE_HEADER_BYTES = 100
+_PAGE_HEADER_BYTES = {2: 12, 5: 12, 10: 8, 13: 8}
 
 
 def make_question_row(item: AuditedQuestion) -> tuple[Any, ...]:
@@ -108,7 +115,24 @@ def write_questions_db(
                 connection.executemany(_INSERT_EXCLUDED, map(make_excluded_row, excluded))
             connection.executescript(_INDEXES)
             connection.execute("VACUUM")
-        # The change counter, the version that it is valid for, and SQLite's version number.
-        for offset, value in ((24, 1), (92, 1), (96, 0)):
-            file.seek(offset)
-            file.write(value.to_bytes(4, "big"))
+        with open(file.name, "r+b") as written:
+            _drop_traces(written)
+
+
+def _drop_traces(file: BinaryIO) -> None:
+    """Clear what tells of how the file was written, and not of what it holds."""
+    # The change counter, the version that it is valid for, and SQLite's version number.
+    for offset, value in ((24, 1), (92, 1), (96, 0)):
+        file.seek(offset)
+        file.write(value.to_bytes(4, "big"))
+    # What is left of earlier cells between the list of the cells of a page and the first of them.
+    for page_start in range(0, file.seek(0, os.SEEK_END), _PAGE_BYTES):
+        file.seek(page_start)
+        page = file.read(_PAGE_BYTES)
+        header = _FILE_HEADER_BYTES if page_start == 0 else 0
+        if page[header] in _PAGE_HEADER_BYTES:
+            cells = int.from_bytes(page[header + 3 : header + 5], "big")
+            unused = header + _PAGE_HEADER_BYTES[page[header]] + 2 * cells
+            first_cell = int.from_bytes(page[header + 5 : header + 7], "big")
+            file.seek(page_start + unused)
+            file.write(bytes(first_cell - unused))
