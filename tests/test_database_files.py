@@ -27,6 +27,7 @@ def temporary_folder(tmp_path, monkeypatch):
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    monkeypatch.setenv("TMPDIR", str(folder))  # of workers that are not forked
     monkeypatch.setattr(database_files, "_BACKOFF_S", 0.01)
     forget(monkeypatch)
     return folder

@@ -21,6 +21,7 @@ from stages.parse_gold_sql import (
     parse_task,
     plan_works,
 )
+from stages.process_pool import START_METHOD
 from stages.query_shards import QueryRun
 from stages.records import read_jsonl, write_jsonl
 from stages.schema import Schema, Table, encode_schema
@@ -109,6 +110,7 @@ def test_out_holds_all_questions_and_only_what_changed_is_parsed_again(
     assert OUT.read_bytes() == first
 
 
+@pytest.mark.skipif(START_METHOD != "fork", reason="workers do not have what a test replaces")
 def test_query_that_kills_its_worker_costs_itself_and_no_other(
     questions: list[dict[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
