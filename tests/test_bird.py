@@ -4,6 +4,8 @@ the sidecar."""
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -98,8 +100,6 @@ def test_prompt_shows_evidence_and_only_where_there_is_any(world):
 
 
 def test_exports_have_a_column_for_evidence(world):
-    import sqlite3
-
     from pyarrow import parquet
 
     expected = [row["evidence"] for row in DEV]
@@ -108,9 +108,10 @@ def test_exports_have_a_column_for_evidence(world):
     assert table["evidence"].to_pylist() == expected
     lines = (exports / "openenv/eval.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line)["evidence"] for line in lines] == expected
-    rows = sqlite3.connect(exports / "questions.db").execute(
-        "SELECT evidence FROM questions WHERE split = 'eval' ORDER BY question_id"
-    )
+    with closing(sqlite3.connect(exports / "questions.db")) as connection:
+        rows = connection.execute(
+            "SELECT evidence FROM questions WHERE split = 'eval' ORDER BY question_id"
+        ).fetchall()
     assert [evidence for (evidence,) in rows] == expected
 
 

@@ -6,6 +6,8 @@ import os
 import sqlite3
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -43,10 +45,10 @@ COLLATED = "CREATE TABLE tag (a TEXT COLLATE NOCASE, b TEXT); CREATE TABLE note 
 
 
 @pytest.fixture(scope="module")
-def world() -> sqlite3.Connection:
-    connection = sqlite3.connect(":memory:")
-    connection.executescript(WORLD)
-    return connection
+def world() -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(WORLD)
+        yield connection
 
 
 @pytest.fixture(scope="module")
@@ -400,9 +402,9 @@ def test_names_are_qualified_and_spelled_as_in_the_schema(schema):
 
 
 def test_sides_stay_where_a_collation_decides():
-    connection = sqlite3.connect(":memory:")
-    connection.executescript(COLLATED)
-    schema = read_schema(connection)
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(COLLATED)
+        schema = read_schema(connection)
     left = "SELECT 1 FROM tag JOIN note ON tag.a = note.a"
     right = "SELECT 1 FROM tag JOIN note ON note.a = tag.a"
     assert canonize(left, schema) != canonize(right, schema)

@@ -271,12 +271,9 @@ def test_statement_is_refused_every_time(database, sql):
 
 def test_no_function_with_odd_arguments_stops_a_run(database):
     """Whatever a function makes of its arguments: rows or a QueryError, never another exception."""
-    names = [
-        name
-        for (name,) in sqlite3.connect(":memory:").execute(
-            "SELECT DISTINCT name FROM pragma_function_list ORDER BY name"
-        )
-    ]
+    listing = "SELECT DISTINCT name FROM pragma_function_list ORDER BY name"
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        names = [name for (name,) in connection.execute(listing)]
     odd = ["NULL", "-1", "9223372036854775807", "1e300", "'$['", "x'ff'", "CAST(x'ff' AS TEXT)"]
     assert len(names) > 50
     for name, count in itertools.product(names, range(3)):

@@ -3,6 +3,7 @@
 import contextlib
 import sqlite3
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,8 +40,9 @@ def path(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def world(path) -> sqlite3.Connection:
-    return sqlite3.connect(path, cached_statements=0)
+def world(path) -> Iterator[sqlite3.Connection]:
+    with contextlib.closing(sqlite3.connect(path, cached_statements=0)) as connection:
+        yield connection
 
 
 @pytest.fixture(scope="module")

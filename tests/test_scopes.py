@@ -3,6 +3,8 @@
 import json
 import os
 import sqlite3
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -27,10 +29,10 @@ INSERT INTO ship VALUES ('a1', 'Sun', 1, 90), ('a2', 'Tern', 2, 10);
 
 
 @pytest.fixture(scope="module")
-def world() -> sqlite3.Connection:
-    connection = sqlite3.connect(":memory:")
-    connection.executescript(WORLD)
-    return connection
+def world() -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(WORLD)
+        yield connection
 
 
 def describe(sql: str, connection: sqlite3.Connection, name: str) -> list[str | None]:
@@ -304,16 +306,20 @@ def test_columns_of_spider_are_those_that_sqlite_reads():
     star expands to, and the other way round. A column that SQLite drops unread from a subquery's
     result is reported by neither."""
     root = Path(os.environ["SPIDER_ROOT"])
-    connections: dict[str, sqlite3.Connection] = {}
+    records = [
+        record
+        for file in ("train_spider.json", "dev.json")
+        for record in json.loads((root / file).read_text())
+    ]
     differing = []
     total = 0
-    for file in ("train_spider.json", "dev.json"):
-        for record in json.loads((root / file).read_text()):
-            name = record["db_id"]
-            if name not in connections:
-                path = root / "database" / name / f"{name}.sqlite"
-                connections[name] = sqlite3.connect(f"file:{path}?immutable=1", uri=True)
-            read, resolved = _columns_both_ways(connections[name], record["query"])
+    with ExitStack() as stack:
+        connections = {}
+        for name in {record["db_id"] for record in records}:
+            uri = f"file:{root}/database/{name}/{name}.sqlite?immutable=1"
+            connections[name] = stack.enter_context(closing(sqlite3.connect(uri, uri=True)))
+        for record in records:
+            read, resolved = _columns_both_ways(connections[record["db_id"]], record["query"])
             if read is not None:
                 total += 1
                 if read != resolved:

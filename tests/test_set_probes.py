@@ -6,6 +6,7 @@ import random
 import sqlite3
 import time
 from collections import Counter, defaultdict
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -421,9 +422,9 @@ def test_question_ids_sort_by_their_number():
 
 
 def make_schema(sql: str) -> Schema:
-    connection = sqlite3.connect(":memory:")
-    connection.executescript(sql)
-    return read_schema(connection)
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(sql)
+        return read_schema(connection)
 
 
 FLEET = "CREATE TABLE ship (id INT, name TEXT); CREATE TABLE crew (ship_id INT, name TEXT);"
@@ -515,9 +516,8 @@ def read_spider(root: Path) -> tuple[list[SetRecord], dict[str, tuple[str, Schem
             by_database[question["db_id"]].append(question)
         for name, questions in by_database.items():
             path = root / "database" / name / f"{name}.sqlite"
-            with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as connection:
+            with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
                 schema = read_schema(connection)
-            connection.close()
             schemas[name] = split, schema
             with GuardedDatabase(path) as database:
                 for number, question in enumerate(questions):

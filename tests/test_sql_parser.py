@@ -1,6 +1,7 @@
 """The parser that is set up once gives the trees of one that is set up for each query."""
 
 import sqlite3
+from contextlib import closing
 
 import pytest
 import sqlglot
@@ -48,11 +49,11 @@ def test_tree_does_not_depend_on_what_was_parsed_before(before, sql):
     ],
 )
 def test_type_of_a_cast_is_its_affinity(declared, kept):
-    connection = sqlite3.connect(":memory:")
     shown = "SELECT typeof(CAST('1.50' AS {})), CAST(7 AS {}) = '7'"
     tree = parse_sql(f"SELECT CAST(CAST(a AS {declared}) AS {declared}) FROM t")
     assert to_sql(tree) == f"SELECT CAST(CAST(a AS {kept}) AS {kept}) FROM t"
-    answers = [connection.execute(shown.format(t, t)).fetchall() for t in (declared, kept)]
+    with closing(sqlite3.connect(":memory:")) as connection:
+        answers = [connection.execute(shown.format(t, t)).fetchall() for t in (declared, kept)]
     assert answers[0] == answers[1]
 
 
@@ -83,9 +84,9 @@ def test_call_stays_a_call(sql, kept):
     ],
 )
 def test_what_the_tree_would_not_show_does_not_parse(left, right):
-    connection = sqlite3.connect(":memory:")
-    connection.executescript("CREATE TABLE t (a INT); INSERT INTO t VALUES (1)")
-    assert connection.execute(left).fetchall() != connection.execute(right).fetchall()
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript("CREATE TABLE t (a INT); INSERT INTO t VALUES (1)")
+        assert connection.execute(left).fetchall() != connection.execute(right).fetchall()
     with pytest.raises(ParseError, match=r"Unary plus|NOT after"):
         parse_sql(left)
     assert parse_sql(right)
