@@ -9,7 +9,14 @@ from __future__ import annotations
 import sqlite3
 
 
-def open_scratch(*tables: str) -> sqlite3.Connection:
+class Scratch(sqlite3.Connection):
+    """A connection that closes itself when nobody holds it any more."""
+
+    def __del__(self) -> None:
+        self.close()
+
+
+def open_scratch(*tables: str) -> Scratch:
     """A database of its own with these tables, one CREATE statement each; it is gone when the
     connection is.
 
@@ -21,7 +28,7 @@ def open_scratch(*tables: str) -> sqlite3.Connection:
 
     All is one transaction that never ends: nothing is undone, and no journal is kept.
     """
-    connection = sqlite3.connect("", isolation_level=None)
+    connection = sqlite3.connect("", isolation_level=None, factory=Scratch)
     connection.execute("PRAGMA journal_mode = OFF")
     for table in tables:
         connection.execute(table)
