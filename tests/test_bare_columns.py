@@ -96,7 +96,8 @@ HOLD = [
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
-    return ProbeWorld(tmp_path_factory.mktemp("bare"), WORLD)
+    with ProbeWorld(tmp_path_factory.mktemp("bare"), WORLD) as world:
+        yield world
 
 
 @pytest.mark.parametrize("sql", FIRE)

@@ -51,7 +51,8 @@ CASES = [
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
-    return ProbeWorld(tmp_path_factory.mktemp("clock"), WORLD)
+    with ProbeWorld(tmp_path_factory.mktemp("clock"), WORLD) as world:
+        yield world
 
 
 @pytest.mark.parametrize(("sql", "expected"), CASES)

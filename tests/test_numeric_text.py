@@ -65,7 +65,8 @@ HOLD = [
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
-    return ProbeWorld(tmp_path_factory.mktemp("numeric"), WORLD)
+    with ProbeWorld(tmp_path_factory.mktemp("numeric"), WORLD) as world:
+        yield world
 
 
 @pytest.mark.parametrize("sql", FIRE)

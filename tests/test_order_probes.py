@@ -160,7 +160,8 @@ CASES = [
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
-    return ProbeWorld(tmp_path_factory.mktemp("order"), WORLD)
+    with ProbeWorld(tmp_path_factory.mktemp("order"), WORLD) as world:
+        yield world
 
 
 @pytest.mark.parametrize(("sql", "expected"), CASES)
@@ -186,16 +187,16 @@ def test_evidence_of_a_tie_shows_both_sides_of_the_cut(world):
 
 def test_evidence_of_a_tie_goes_beyond_what_is_fetched_first(tmp_path):
     numbers = ", ".join(f"({n}, 1)" for n in range(500))
-    world = ProbeWorld(
-        tmp_path,
-        "CREATE TABLE t (a, b); INSERT INTO t SELECT 'same', 1 FROM"
-        f" (VALUES {numbers}); INSERT INTO t VALUES ('other', 1), ('last', 2)",
-    )
-    (finding,) = world.find(find_order_findings, "SELECT a FROM t ORDER BY b LIMIT 1")
-    assert finding.code is TIE
-    assert finding.evidence["tied_positions"] == [0, 500]
-    assert finding.evidence["as_good"][0] == ["other"]
-    assert world.find(find_order_findings, "SELECT a FROM t ORDER BY b LIMIT 501")[0].code is OPEN
+    content = f"""
+        CREATE TABLE t (a, b); INSERT INTO t SELECT 'same', 1 FROM (VALUES {numbers});
+        INSERT INTO t VALUES ('other', 1), ('last', 2)
+    """
+    with ProbeWorld(tmp_path, content) as world:
+        (tie,) = world.find(find_order_findings, "SELECT a FROM t ORDER BY b LIMIT 1")
+        (open_order,) = world.find(find_order_findings, "SELECT a FROM t ORDER BY b LIMIT 501")
+    assert (tie.code, open_order.code) == (TIE, OPEN)
+    assert tie.evidence["tied_positions"] == [0, 500]
+    assert tie.evidence["as_good"][0] == ["other"]
 
 
 @pytest.mark.parametrize(("end", "expected"), [("other", [TIE]), ("same", [])])
@@ -321,8 +322,7 @@ def test_tie_is_flagged_exactly_where_another_order_gives_other_rows(rows, limit
     }
     with TemporaryDirectory() as folder:
         values = "".join(f"INSERT INTO t VALUES ({key}, '{label}');" for key, label in rows)
-        world = ProbeWorld(Path(folder), f"CREATE TABLE t (k INT, label TEXT); {values}")
         sql = f"SELECT label FROM t ORDER BY k LIMIT {limit} OFFSET {offset}"
-        codes = [finding.code for finding in world.find(find_order_findings, sql)]
-        world.database.close()
+        with ProbeWorld(Path(folder), f"CREATE TABLE t (k INT, label TEXT); {values}") as world:
+            codes = [finding.code for finding in world.find(find_order_findings, sql)]
     assert (TIE in codes) == (len(possible) > 1)

@@ -75,7 +75,8 @@ CASES = [
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
-    return ProbeWorld(tmp_path_factory.mktemp("rows"), WORLD)
+    with ProbeWorld(tmp_path_factory.mktemp("rows"), WORLD) as world:
+        yield world
 
 
 @pytest.fixture(scope="module")
@@ -224,15 +225,16 @@ def test_copy_has_each_view_whose_text_can_be_read(tmp_path):
 
 
 def test_copies_are_the_same_every_time_and_differ_by_seed(tmp_path):
-    world = ProbeWorld(tmp_path, WORLD)
+    with ProbeWorld(tmp_path, WORLD) as world:
+        path = world.database.path
     orders = []
-    movable = read_tables(world.database.path).movable
+    movable = read_tables(path).movable
     for name, seed, steps in (
         ("a", 1, [movable]),
         ("b", 1, [[], movable, movable]),
         ("c", 2, [movable]),
     ):
-        with closing(ShuffledCopy(world.database.path, tmp_path / name, seed)) as copy:
+        with closing(ShuffledCopy(path, tmp_path / name, seed)) as copy:
             for tables in steps:
                 copy.shuffle(tables)
             orders.append(copy.database.execute("SELECT n FROM plain"))
