@@ -1,5 +1,6 @@
 """Answers that change with the order of stored rows, and copies that change nothing else."""
 
+import shutil
 import sqlite3
 from contextlib import closing
 from itertools import permutations
@@ -446,18 +447,24 @@ def test_exact_repeat_elsewhere_is_told_from_none(world, shuffles):
         assert found.is_repeated is expected, sql
 
 
+@pytest.mark.parametrize("earlier", [None, "SELECT * FROM small, large, other"])
+@pytest.mark.parametrize("encoding", ["UTF-8", "UTF-16le"])
 @pytest.mark.parametrize(
     ("sql", "storages"),
     [
         ("SELECT n FROM small LIMIT 1", FEW),
-        ("SELECT text FROM large LIMIT 1", [*FEW, "reversed"]),
+        ("SELECT text FROM large LIMIT 1", ["reversed"]),
+        ("SELECT text FROM large, small LIMIT 1", [*FEW, "reversed"]),
         ("SELECT n FROM other LIMIT 1", FEW),
     ],
 )
-def test_large_table_is_scanned_backwards_and_others_are_copied(tmp_path, sql, storages):
+def test_large_table_is_scanned_backwards_and_others_are_copied(
+    tmp_path, sql, storages, encoding, earlier
+):
     """A table of 400 kB, among others that are stored before and after it."""
     numbers = "(VALUES (1), (2), (3), (4), (5), (6), (7), (8))"
     content = f"""
+        PRAGMA encoding = '{encoding}';
         CREATE TABLE small (n INT); INSERT INTO small SELECT * FROM {numbers};
         CREATE TABLE large (text TEXT, n INT UNIQUE);
         INSERT INTO large SELECT column1 || hex(zeroblob(25000)), column1 FROM {numbers};
@@ -467,13 +474,53 @@ def test_large_table_is_scanned_backwards_and_others_are_copied(tmp_path, sql, s
         ProbeWorld(tmp_path, content) as world,
         Shuffles(world.database.path, max_bytes=100_000, folder=tmp_path) as shuffles,
     ):
-        list(shuffles.storages_for("SELECT * FROM small, large, other"))
+        for asked in filter(None, [earlier, "SELECT n FROM large LIMIT 1"]):
+            list(shuffles.storages_for(asked))
         found = dict(shuffles.storages_for(sql))
         assert list(found) == storages
         assert world.find(find_row_order_dependent, sql, shuffles=shuffles, is_ordered=False)
         copies = [*tmp_path.glob("shuffles-*/*.sqlite")]
-        assert len(copies) == len(FEW)
+        assert len(copies) <= len(FEW)
         assert all(copy.stat().st_size < 150_000 for copy in copies)
+
+
+@pytest.mark.parametrize("max_bytes", [0, 1])
+def test_where_no_table_fits_into_a_copy_none_is_asked(world, max_bytes):
+    sql = "SELECT name FROM plain LIMIT 1"
+    with Shuffles(world.database.path, max_bytes=max_bytes) as shuffles:
+        assert [name for name, _ in shuffles.storages_for(sql)] == ["reversed"]
+        assert world.find(find_row_order_dependent, sql, shuffles=shuffles, is_ordered=False)
+
+
+def test_disk_that_is_full_is_no_large_table(tmp_path, monkeypatch):
+    free = shutil.disk_usage(tmp_path)._replace(free=99_999)
+    content = "CREATE TABLE t (a); INSERT INTO t VALUES (zeroblob(200000))"
+    with (
+        ProbeWorld(tmp_path, content) as world,
+        Shuffles(world.database.path, max_bytes=100_000, folder=tmp_path) as shuffles,
+    ):
+        monkeypatch.setattr(shutil, "disk_usage", lambda _: free)
+        with pytest.raises(OSError, match=r"Expected 100000 bytes .* found 99999; TMPDIR"):
+            list(shuffles.storages_for("SELECT * FROM t"))
+        monkeypatch.setattr(shutil, "disk_usage", lambda _: free._replace(free=100_000))
+        assert [name for name, _ in shuffles.storages_for("SELECT * FROM t")] == ["reversed"]
+
+
+def test_disk_that_takes_no_more_is_no_large_table(tmp_path):
+    """A bound on the size of files is the system's own error of writing."""
+    resource = pytest.importorskip("resource", reason="no bounds for processes on this system")
+    content = "CREATE TABLE t (a); INSERT INTO t VALUES (zeroblob(200000))"
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with (
+        ProbeWorld(tmp_path, content) as world,
+        Shuffles(world.database.path, folder=tmp_path) as shuffles,
+    ):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
+        try:
+            with pytest.raises(OSError, match=r"Cannot write a copy of a table, .*disk I/O error"):
+                list(shuffles.storages_for("SELECT * FROM t"))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_copies_are_removed(world, tmp_path):

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -108,22 +109,43 @@ def read_tables(path: Path) -> Tables:
 
 def move_rows(connection: sqlite3.Connection, table: Movable, seed: int, *, max_bytes: int) -> bool:
     """Make a table of the database that is attached as `source`, with its rows in the order of a
-    seed, or say that it cannot be done, or has more than `max_bytes`."""
+    seed, or say that it cannot be done, or has more than `max_bytes`.
+
+    Raises:
+        OSError: where it is the disk that does not hold it.
+    """
     mix = _make_mix(f"{seed} {table.name}".encode())
     connection.create_function("move_row", 1, mix, deterministic=True)
     (pages,), (page_bytes,) = (
         connection.execute(f"PRAGMA main.{name}").fetchone() for name in ("page_count", "page_size")
     )
-    connection.execute(f"PRAGMA main.max_page_count = {pages + max_bytes // page_bytes}")
+    most_pages = max(1, pages + max_bytes // page_bytes)  # SQLite takes 0 for no limit
+    connection.execute(f"PRAGMA main.max_page_count = {most_pages}")
     connection.execute("BEGIN")
     try:
         _make_table(connection, table, layout_of(seed))
         connection.execute("COMMIT")
-    except sqlite3.Error:  # too large, or a column that a function generates which is not there
+    except sqlite3.Error as error:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
-        return False
+        _check_disk(connection, error, max_bytes)
+        return False  # too large, or a column that a function generates which is not there
     return True
+
+
+def _check_disk(connection: sqlite3.Connection, error: sqlite3.Error, max_bytes: int) -> None:
+    """Tell a disk that is full or broken, which is no fact of the table: SQLite has one code for
+    its bound on pages and for the end of the disk."""
+    code = error.sqlite_errorcode & 0xFF
+    (path,) = connection.execute(
+        "SELECT file FROM pragma_database_list WHERE name = 'main'"
+    ).fetchone()
+    free = shutil.disk_usage(Path(path).parent).free
+    if code == sqlite3.SQLITE_IOERR or (code == sqlite3.SQLITE_FULL and free < max_bytes):
+        raise OSError(
+            f"Cannot write a copy of a table, {path}: {error}. Expected {max_bytes} bytes to spare"
+            f" (`audit_gold_answers.max_shuffled_bytes`), found {free}; TMPDIR names another folder"
+        )
 
 
 def _find_free_rowid(connection: sqlite3.Connection, table: str) -> str | None:

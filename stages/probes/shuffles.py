@@ -111,7 +111,8 @@ class Shuffles:
                 unmoved = copy.shuffle(tables)
                 tables = [table for table in tables if table.name not in unmoved]
                 has_fixed_tables |= any(table.name in unmoved for table in named)
-                yield f"seed {seed}", copy.database
+                if any(table in tables for table in named):
+                    yield f"seed {seed}", copy.database
         if has_fixed_tables:
             if self._reversed is None:
                 self._reversed = ReversedDatabase(self._path, self._limits)
@@ -200,10 +201,11 @@ class ShuffledCopy:
         with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as connection:
             connection.execute("PRAGMA synchronous = OFF")
             connection.execute("PRAGMA journal_mode = MEMORY").fetchall()
-            if not self._is_moved:
+            is_new = not self._target.stat().st_size
+            if is_new:
                 connection.execute(f"PRAGMA encoding = '{self._read_encoding()}'")
             connection.execute("ATTACH ? AS source", (self._source,))
-            if not self._is_moved:
+            if is_new:
                 _copy_views(connection)
             yield connection
 
