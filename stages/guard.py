@@ -21,6 +21,7 @@ from pathlib import Path
 from stages.clock_words import CLOCK_FUNCTIONS, names_clock
 from stages.reasons import Reason
 from stages.schema import fold_name
+from stages.sqlite_uri import immutable_uri
 from stages.watchdog import Watchdog
 
 Value = int | float | str | None
@@ -122,9 +123,8 @@ class GuardedDatabase:
         self._views: dict[str, str] = {}
         self._denied: list[tuple[int, str | None, str | None]] = []
         self._clocks: dict[str, bool] = {}  # whether the query reads one, by the views it is in
-        uri = path.absolute().as_uri() + "?mode=ro&immutable=1"
         # A cached statement would not be authorized again.
-        self._connection = sqlite3.connect(uri, uri=True, cached_statements=0)
+        self._connection = sqlite3.connect(immutable_uri(path), uri=True, cached_statements=0)
         try:
             self._set_bounds()
         except sqlite3.DatabaseError as error:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from stages.records import replace_file
+from stages.sqlite_uri import immutable_uri
 
 HEADER = b"SQLite format 3\x00"
 # Rows of quick_check about values, which SQLite reads all the same; any other is a broken file.
@@ -69,7 +70,7 @@ def open_database(path: Path) -> sqlite3.Connection:
 
     For looking at schemas: foreign SQL needs more than this.
     """
-    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+    return sqlite3.connect(immutable_uri(path), uri=True)
 
 
 def check_database(path: Path) -> None:

@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 from stages.probes.collations import BINARY, list_collations
 from stages.schema import ROWID_NAMES, affinity, fold_name, quote_name
+from stages.sqlite_uri import immutable_uri
 
 _ASKS_FOR_ROWID = re.compile(rf"(?<!\w)(?:{'|'.join(ROWID_NAMES)})(?!\w)", re.IGNORECASE)
 _ASKS_FOR_SCHEMA = re.compile(r"(?<!\w)sqlite_")  # sqlite_master, sqlite_sequence
@@ -90,8 +91,7 @@ UNREADABLE = Tables((), {}, has_fixed=True)
 
 def read_tables(path: Path) -> Tables:
     """What can be moved in a database, without opening it to write."""
-    uri = path.absolute().as_uri() + "?mode=ro&immutable=1"
-    with closing(sqlite3.connect(uri, uri=True)) as connection:
+    with closing(sqlite3.connect(immutable_uri(path), uri=True)) as connection:
         rows = connection.execute(
             "SELECT name, type, wr FROM pragma_table_list WHERE schema = 'main'"
             " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"

@@ -26,8 +26,10 @@ from stages.probes.movable_tables import (
     move_rows,
     read_tables,
 )
+from stages.sqlite_uri import immutable_uri
 
 _SMALL_BYTES = 131_072
+_MAX_BYTES = 200_000_000
 
 Storage = tuple[str, GuardedDatabase]
 
@@ -65,7 +67,7 @@ class Shuffles:
         *,
         seeds: Sequence[int] = range(8),
         limits: Limits | None = None,
-        max_bytes: int = 200_000_000,
+        max_bytes: int = _MAX_BYTES,
         folder: Path | None = None,
     ) -> None:
         self._path = path
@@ -158,9 +160,9 @@ class ShuffledCopy:
         seed: int,
         limits: Limits | None = None,
         *,
-        max_bytes: int = 200_000_000,
+        max_bytes: int = _MAX_BYTES,
     ) -> None:
-        self._source = path.absolute().as_uri() + "?mode=ro&immutable=1"
+        self._source = immutable_uri(path)
         self._target = target
         self._seed = seed
         self._limits = limits
