@@ -146,14 +146,11 @@ def read_schema(connection: sqlite3.Connection) -> Schema:
 
 def _read_table(connection: sqlite3.Connection, name: str, kind: str, sql: str) -> Table:
     quoted = quote_name(name)
-    if kind == "view":
-        try:
-            return Table(name, True, _read_columns(connection, quoted), sql=sql)
-        except sqlite3.OperationalError:  # a view of a table or column that is gone
-            return Table(name, True, (), sql=sql)
     columns = _read_columns(connection, quoted)
-    ordered = sorted((c for c in columns if c.primary_key), key=lambda c: c.primary_key)
-    keys = [tuple(column.name for column in ordered)] if ordered else []
+    if kind == "view":
+        return Table(name, True, columns, sql=sql)
+    primary_key = _list_primary_key(columns)
+    keys = [primary_key] if primary_key else []
     for _, index, is_unique, _, is_partial in connection.execute(f"PRAGMA index_list({quoted})"):
         names = tuple(
             row[2] for row in connection.execute(f"PRAGMA index_info({quote_name(index)})")
@@ -164,13 +161,24 @@ def _read_table(connection: sqlite3.Connection, name: str, kind: str, sql: str) 
 
 
 def _read_columns(connection: sqlite3.Connection, quoted: str) -> tuple[Column, ...]:
+    """The columns of a table; none where no query can read it: a view of what is gone, a virtual
+    table of a module that SQLite has not."""
+    try:
+        rows = connection.execute(f"PRAGMA table_xinfo({quoted})").fetchall()
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_ERROR:
+            raise
+        return ()
     return tuple(
         Column(column, declared or "", bool(not_null), place)
-        for _, column, declared, not_null, _, place, hidden in connection.execute(
-            f"PRAGMA table_xinfo({quoted})"
-        )
+        for _, column, declared, not_null, _, place, hidden in rows
         if hidden != _HIDDEN_IN_VIRTUAL_TABLE
     )
+
+
+def _list_primary_key(columns: tuple[Column, ...]) -> tuple[str, ...]:
+    keys = (column for column in columns if column.primary_key)
+    return tuple(column.name for column in sorted(keys, key=lambda column: column.primary_key))
 
 
 def _read_foreign_keys(connection: sqlite3.Connection, quoted: str) -> tuple[ForeignKey, ...]:
@@ -185,14 +193,8 @@ def _read_foreign_keys(connection: sqlite3.Connection, quoted: str) -> tuple[For
         table = rows[0][1]
         referred = tuple(row[3] for row in rows)
         if None in referred:
-            referred = tuple(
-                row[1]
-                for row in sorted(
-                    connection.execute(f"PRAGMA table_info({quote_name(table)})").fetchall(),
-                    key=lambda row: row[5],
-                )
-                if row[5]
-            )
+            columns = _read_columns(connection, quote_name(table))
+            referred = _list_primary_key(columns)
         keys.append(ForeignKey(tuple(row[2] for row in rows), table, referred))
     return tuple(keys)
 

@@ -139,6 +139,25 @@ def test_view_that_cannot_be_read_has_no_columns(text):
     assert [column.name for column in schema.find_table("good").columns] == ["a"]
 
 
+def test_virtual_table_of_an_unknown_module_has_no_columns():
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(
+            "CREATE TABLE good (a REFERENCES shape); CREATE TABLE shape_rows (b);"
+            "PRAGMA writable_schema = ON;"
+            "INSERT INTO sqlite_master VALUES"
+            " ('table', 'shape', 'shape', 0, 'CREATE VIRTUAL TABLE shape USING unheard_of (c)');"
+            "PRAGMA writable_schema = RESET;"
+        )
+        with pytest.raises(sqlite3.OperationalError, match="no such module: unheard_of"):
+            connection.execute("SELECT * FROM shape")
+        schema = read_schema(connection)
+    assert [(table.name, len(table.columns)) for table in schema.tables] == [
+        ("good", 1), ("shape_rows", 1), ("shape", 0),
+    ]  # fmt: skip
+    assert schema.find_table("good").foreign_keys == (ForeignKey(("a",), "shape", ()),)
+    assert not schema.find_table("shape").is_view
+
+
 def test_schema_survives_json():
     schema = read(
         "CREATE TABLE p (x INTEGER PRIMARY KEY, y TEXT NOT NULL UNIQUE);"
