@@ -421,6 +421,25 @@ def test_tables_of_a_large_database_are_copied_as_they_are_named(tmp_path):
         )
 
 
+@pytest.mark.parametrize("encoding", ["UTF-8", "UTF-16be"])
+def test_views_that_name_their_schema_are_read_in_copies(tmp_path, encoding):
+    """Copies are made step by step, since the database is large."""
+    sql = f"""
+        PRAGMA encoding = '{encoding}';
+        CREATE TABLE one (n INT); INSERT INTO one VALUES (1), (2), (3), (4), (5), (6), (7), (8);
+        CREATE TABLE two (n TEXT); INSERT INTO two SELECT n || hex(zeroblob(20000)) FROM one;
+        CREATE VIEW seen AS SELECT n FROM main.one;
+        CREATE VIEW further AS SELECT main.seen.n FROM seen;
+    """
+    with ProbeWorld(tmp_path, sql) as world, Shuffles(world.database.path) as shuffles:
+        for asked in ("SELECT n FROM two LIMIT 1", "SELECT n FROM further LIMIT 1"):
+            found = dict(shuffles.storages_for(asked))
+            assert list(found) == FEW
+            assert world.find(find_row_order_dependent, asked, shuffles=shuffles, is_ordered=False)
+        for copy in found.values():
+            assert copy.execute("SELECT count(*), sum(n) FROM further") == [(8, 36)]
+
+
 def test_nothing_is_read_before_a_query_asks(tmp_path):
     path = tmp_path / "none.sqlite"
     path.write_text("no database")

@@ -108,8 +108,8 @@ def read_tables(path: Path) -> Tables:
 
 
 def move_rows(connection: sqlite3.Connection, table: Movable, seed: int, *, max_bytes: int) -> bool:
-    """Make a table of the database that is attached as `source`, with its rows in the order of a
-    seed, or say that it cannot be done, or has more than `max_bytes`.
+    """Make a table of the database in `copy`, which is attached to it, with its rows in the order
+    of a seed, or say that it cannot be done, or has more than `max_bytes`.
 
     Raises:
         OSError: where it is the disk that does not hold it.
@@ -117,10 +117,10 @@ def move_rows(connection: sqlite3.Connection, table: Movable, seed: int, *, max_
     mix = _make_mix(f"{seed} {table.name}".encode())
     connection.create_function("move_row", 1, mix, deterministic=True)
     (pages,), (page_bytes,) = (
-        connection.execute(f"PRAGMA main.{name}").fetchone() for name in ("page_count", "page_size")
+        connection.execute(f"PRAGMA copy.{name}").fetchone() for name in ("page_count", "page_size")
     )
     most_pages = max(1, pages + max_bytes // page_bytes)  # SQLite takes 0 for no limit
-    connection.execute(f"PRAGMA main.max_page_count = {most_pages}")
+    connection.execute(f"PRAGMA copy.max_page_count = {most_pages}")
     connection.execute("BEGIN")
     try:
         _make_table(connection, table, layout_of(seed))
@@ -138,7 +138,7 @@ def _check_disk(connection: sqlite3.Connection, error: sqlite3.Error, max_bytes:
     its bound on pages and for the end of the disk."""
     code = error.sqlite_errorcode & 0xFF
     (path,) = connection.execute(
-        "SELECT file FROM pragma_database_list WHERE name = 'main'"
+        "SELECT file FROM pragma_database_list WHERE name = 'copy'"
     ).fetchone()
     free = shutil.disk_usage(Path(path).parent).free
     if code == sqlite3.SQLITE_IOERR or (code == sqlite3.SQLITE_FULL and free < max_bytes):
@@ -171,12 +171,12 @@ def _make_mix(salt: bytes) -> Callable[[int], int]:
 
 def _make_table(connection: sqlite3.Connection, table: Movable, layout: Layout) -> None:
     name, quoted = table.name, quote_name(table.name)
-    columns = connection.execute(f"PRAGMA source.table_xinfo({quoted})").fetchall()
+    columns = connection.execute(f"PRAGMA main.table_xinfo({quoted})").fetchall()
     (sql,) = connection.execute(
-        "SELECT sql FROM source.sqlite_master WHERE type = 'table' AND name = ?", (name,)
+        "SELECT sql FROM main.sqlite_master WHERE type = 'table' AND name = ?", (name,)
     ).fetchone()
     (is_strict,) = connection.execute(
-        "SELECT strict FROM pragma_table_list WHERE schema = 'source' AND name = ?", (name,)
+        "SELECT strict FROM pragma_table_list WHERE schema = 'main' AND name = ?", (name,)
     ).fetchone()
     collations = list_collations(sql)
     definitions = [
@@ -188,21 +188,21 @@ def _make_table(connection: sqlite3.Connection, table: Movable, layout: Layout) 
     places = f"ORDER BY {', '.join(keys)}" if keys else ""
     place = table.rowid or f"row_number() OVER ({places})"
     names = ", ".join(quote_name(column[1]) for column in columns)
-    connection.execute(f"CREATE TABLE main.{quoted} ({', '.join(definitions)})")
+    connection.execute(f"CREATE TABLE copy.{quoted} ({', '.join(definitions)})")
     connection.execute(
-        f"INSERT INTO main.{quoted} ({names})"
-        f" SELECT {names} FROM source.{quoted} ORDER BY {layout.order.format(place=place)}"
+        f"INSERT INTO copy.{quoted} ({names})"
+        f" SELECT {names} FROM main.{quoted} ORDER BY {layout.order.format(place=place)}"
     )
     for number, column in enumerate(_list_first_columns(connection, quoted, keys)):
         index = quote_name(f"{name} key {number}")
-        connection.execute(f"CREATE INDEX main.{index} ON {quoted} ({column} {layout.direction})")
+        connection.execute(f"CREATE INDEX copy.{index} ON {quoted} ({column} {layout.direction})")
 
 
 def _list_first_columns(connection: sqlite3.Connection, table: str, keys: list[str]) -> list[str]:
     """The first columns of a table's primary key and of its indexes, quoted."""
     firsts = set(keys[:1])
-    for _, index, *_ in connection.execute(f"PRAGMA source.index_list({table})").fetchall():
-        columns = connection.execute(f"PRAGMA source.index_info({quote_name(index)})")
+    for _, index, *_ in connection.execute(f"PRAGMA main.index_list({table})").fetchall():
+        columns = connection.execute(f"PRAGMA main.index_info({quote_name(index)})")
         _, _, column = columns.fetchone()
         firsts.update([quote_name(column)] if column is not None else [])
     return sorted(firsts)

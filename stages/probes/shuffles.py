@@ -26,6 +26,7 @@ from stages.probes.movable_tables import (
     move_rows,
     read_tables,
 )
+from stages.schema import quote_name
 from stages.sqlite_uri import immutable_uri
 
 _SMALL_BYTES = 131_072
@@ -198,30 +199,49 @@ class ShuffledCopy:
 
     @contextlib.contextmanager
     def _change(self) -> Iterator[sqlite3.Connection]:
-        """A connection that writes, with the database attached as `source`."""
-        uri = self._target.absolute().as_uri()
-        with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as connection:
-            connection.execute("PRAGMA synchronous = OFF")
-            connection.execute("PRAGMA journal_mode = MEMORY").fetchall()
-            is_new = not self._target.stat().st_size
-            if is_new:
-                connection.execute(f"PRAGMA encoding = '{self._read_encoding()}'")
-            connection.execute("ATTACH ? AS source", (self._source,))
-            if is_new:
-                _copy_views(connection)
+        """A connection to the database, with the copy attached as `copy`.
+
+        The copy has no views meanwhile: what names the schema main is an error in any other.
+        """
+        with closing(sqlite3.connect(self._source, uri=True, isolation_level=None)) as connection:
+            views = _read_views(connection)
+            if views:
+                self._drop_views()
+            connection.execute("ATTACH ? AS copy", (self._target.absolute().as_uri(),))
+            _write_fast(connection, "copy")
+            yield connection
+        if views and any(self._is_moved.values()):
+            self._make_views(views)
+
+    @contextlib.contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        with closing(sqlite3.connect(self._target, isolation_level=None)) as connection:
+            _write_fast(connection, "main")
             yield connection
 
-    def _read_encoding(self) -> str:
-        with closing(sqlite3.connect(self._source, uri=True)) as connection:
-            (encoding,) = connection.execute("PRAGMA encoding").fetchone()
-        return encoding
+    def _drop_views(self) -> None:
+        with self._open() as connection:
+            names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'view'")
+            for (name,) in names.fetchall():
+                connection.execute(f"DROP VIEW {quote_name(name)}")
+
+    def _make_views(self, views: Iterable[bytes]) -> None:
+        """Make the views; one whose text is no UTF-8 is left out."""
+        with self._open() as connection:
+            for sql in views:
+                with contextlib.suppress(sqlite3.Error, UnicodeDecodeError):
+                    connection.execute(sql.decode())
 
 
-def _copy_views(connection: sqlite3.Connection) -> None:
-    """Make the views anew; one whose text is no UTF-8 is left out."""
+def _write_fast(connection: sqlite3.Connection, name: str) -> None:
+    """Let a database be lost with the machine: nobody needs it then."""
+    connection.execute(f"PRAGMA {name}.synchronous = OFF")
+    connection.execute(f"PRAGMA {name}.journal_mode = MEMORY").fetchall()
+
+
+def _read_views(connection: sqlite3.Connection) -> list[bytes]:
+    """The statements that made the views; they need be no UTF-8."""
     connection.text_factory = bytes
-    rows = connection.execute("SELECT sql FROM source.sqlite_master WHERE type = 'view'").fetchall()
+    rows = connection.execute("SELECT sql FROM sqlite_master WHERE type = 'view'").fetchall()
     connection.text_factory = str
-    for (sql,) in rows:
-        with contextlib.suppress(sqlite3.Error, UnicodeDecodeError):
-            connection.execute(sql.decode())
+    return [sql for (sql,) in rows]
