@@ -122,6 +122,26 @@ def test_damaged_database_is_found_out(tmp_path, damage, words):
     assert str(caught.value).startswith(f"Corrupt database: {path}")
 
 
+def test_collation_that_sqlite_has_not_hides_no_damage_elsewhere(tmp_path):
+    path = tmp_path / "a.sqlite"
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.create_collation("german", lambda left, right: (left > right) - (left < right))
+        connection.executescript(
+            "CREATE TABLE word (w TEXT COLLATE german UNIQUE);"
+            "INSERT INTO word VALUES ('a'), ('b');"
+            'CREATE TABLE "a ""word""" (n INT);'
+            "CREATE TABLE number (n INT); INSERT INTO number VALUES (1), (2);"
+        )
+        (page,) = connection.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = 'number'"
+        ).fetchone()
+    check_database(path)
+    content = path.read_bytes()
+    path.write_bytes(content[: 4096 * (page - 1)] + b"\xff" * 4096 + content[4096 * page :])
+    with pytest.raises(ValueError, match="Corrupt database: "):
+        check_database(path)
+
+
 def test_null_in_a_not_null_column_is_no_corruption(tmp_path):
     path = make_sqlite(tmp_path / "a.sqlite", "CREATE TABLE t (a); INSERT INTO t VALUES (NULL);")
     with contextlib.closing(sqlite3.connect(path)) as connection:
