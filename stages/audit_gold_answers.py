@@ -64,17 +64,16 @@ def audit_task(task: Task) -> list[Outcome]:
         max_bytes=thresholds.max_shuffled_bytes,
     )
     with GuardedDatabase(path, limits) as database, shuffles:
-        return [
-            audit_query(
+        return task.map_queries(
+            lambda query: audit_query(
                 database,
                 shuffles,
-                gold_sql,
-                decode_json(answer),
+                query[0],
+                decode_json(query[1]),
                 schema=schema,
                 thresholds=thresholds,
             )
-            for gold_sql, answer in task.queries
-        ]
+        )
 
 
 def plan_works(

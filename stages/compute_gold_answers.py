@@ -53,7 +53,7 @@ def compute_gold_answer(gold_sql: str, db_path: Path, *, limits: Limits | None =
 def execute_task(task: Task) -> list[Outcome]:
     """One outcome a query, in the order of the queries; the task's context is the limits."""
     with GuardedDatabase(local_path(task.database), task.context) as database:
-        return [execute_query(database, query) for query in task.queries]
+        return task.map_queries(lambda query: execute_query(database, query))
 
 
 def execute_query(database: GuardedDatabase, query: str) -> Outcome:

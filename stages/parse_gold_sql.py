@@ -120,7 +120,7 @@ def _set_aside(detail: str) -> dict[str, Any]:
 
 def parse_task(task: Task) -> list[Outcome]:
     """What is known of each query, in their order; the task's context is the schema."""
-    return [parse_query(query, task.context) for query in task.queries]
+    return task.map_queries(lambda query: parse_query(query, task.context))
 
 
 def plan_works(schemas: SchemaFile) -> Iterator[DatabaseWork]:

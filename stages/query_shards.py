@@ -18,6 +18,7 @@ from stages.reasons import Reason
 from stages.shards import ShardDirectory
 
 _QUERIES_PER_TASK = 64
+_NOTE_CHARACTERS = 1000
 
 Outcome = dict[str, Any]
 
@@ -46,6 +47,21 @@ class Task(NamedTuple):
     database: Database | None
     queries: tuple[Hashable, ...]
     context: Any
+
+    def map_queries(self, function: Callable[[Any], Outcome]) -> list[Outcome]:
+        """What the function gives for each query, in their order; what it raises names the query.
+
+        Raises:
+            Exception: of any kind, as the function does, with a note.
+        """
+        outcomes = []
+        for query in self.queries:
+            try:
+                outcomes.append(function(query))
+            except Exception as error:
+                error.add_note(f"on a query of {self.database_name}: {query!r:.{_NOTE_CHARACTERS}}")
+                raise
+        return outcomes
 
 
 @dataclass(slots=True)

@@ -27,6 +27,17 @@ def answer(task):
     return outcomes
 
 
+def answer_each(task):
+    return task.map_queries(answer_one)
+
+
+def answer_one(query):
+    sql, _ = query
+    if sql == "fail":
+        raise ZeroDivisionError("the function fails")
+    return {"answer": sql.upper()}
+
+
 def answer_too_little(task):
     return [{"answer": 1}] * (len(task.queries) - 1)
 
@@ -158,6 +169,16 @@ def test_finish_sees_all_records_of_a_database(world):
 def test_outcome_too_few_stops_the_run(world):
     with pytest.raises(ValueError, match="shorter"):
         world.run({"car": ["a", "b"]}, function=answer_too_little)
+
+
+def test_error_says_which_query_it_is_about(world):
+    with pytest.raises(ZeroDivisionError, match="the function fails") as caught:
+        world.run({"car": [("a", 1), ("fail", "x" * 5000)]}, function=answer_each)
+    [note] = caught.value.__notes__
+    assert note.startswith("on a query of car: ('fail', 'xxx")
+    assert len(note) < 1100
+    world.run({"car": [("a", 1), ("b", 2)]}, function=answer_each)
+    assert [record["answer"] for record in world.shard("car")] == ["A", "B"]
 
 
 @pytest.mark.parametrize(
