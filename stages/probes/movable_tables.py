@@ -18,8 +18,9 @@ import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from operator import itemgetter
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from stages.probes.collations import BINARY, list_collations
 from stages.schema import ROWID_NAMES, affinity, fold_name, quote_name
@@ -31,11 +32,22 @@ _QUOTES = str.maketrans("", "", "\"`'[]")
 
 
 class Movable(NamedTuple):
-    """A table whose rows can move: a name of its rowid, which says in which order they are, or None
-    where the rowid is a column or there is none, so that the primary key does."""
+    """A table whose rows can move, and what its copies have.
+
+    rowid: a name of its rowid, which says in which order rows are, or None where the rowid is a
+        column or there is none, so that the primary key does.
+    place: what to order rows by.
+    definitions: the columns of a copy, as CREATE TABLE has them.
+    columns: their names.
+    indexed: the first column of each index, and of the primary key.
+    """
 
     name: str
     rowid: str | None
+    place: str
+    definitions: str
+    columns: str
+    indexed: tuple[str, ...]
 
 
 class Tables(NamedTuple):
@@ -93,18 +105,52 @@ def read_tables(path: Path) -> Tables:
     """What can be moved in a database, without opening it to write."""
     with closing(sqlite3.connect(immutable_uri(path), uri=True)) as connection:
         rows = connection.execute(
-            "SELECT name, type, wr FROM pragma_table_list WHERE schema = 'main'"
+            "SELECT name, type, wr, strict FROM pragma_table_list WHERE schema = 'main'"
             " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
         ).fetchall()
         connection.text_factory = lambda text: text.decode(errors="replace")
-        views = dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'view'"))
+        statements = connection.execute(
+            "SELECT type, name, sql FROM sqlite_master WHERE type IN ('table', 'view')"
+        ).fetchall()
         connection.text_factory = str
-        movable = [
-            Movable(name, None if is_without_rowid else _find_free_rowid(connection, name))
-            for name, kind, is_without_rowid in rows
+        texts = {name: sql for kind, name, sql in statements if kind == "table"}
+        found = (
+            _read_table(connection, name, texts[name], not is_without_rowid, bool(is_strict))
+            for name, kind, is_without_rowid, is_strict in rows
             if kind == "table"
-        ]
-    return Tables(tuple(movable), views, len(movable) + len(views) < len(rows))
+        )
+        movable = tuple(table for table in found if table is not None)
+    views = {name: sql for kind, name, sql in statements if kind == "view"}
+    return Tables(movable, views, len(movable) + len(views) < len(rows))
+
+
+def _read_table(
+    connection: sqlite3.Connection, name: str, sql: str, has_rowid: bool, is_strict: bool
+) -> Movable | None:
+    """A table as copies have it; None where its columns cannot be read."""
+    quoted = quote_name(name)
+    try:
+        columns = connection.execute(f"PRAGMA table_xinfo({quoted})").fetchall()
+    except sqlite3.OperationalError:  # a name that is no UTF-8
+        return None
+    collations = list_collations(sql)
+    definitions = (
+        f"{quote_name(column)} {'BLOB' if is_strict and kind == 'ANY' else affinity(kind)}"
+        f" COLLATE {collations.get(fold_name(column), BINARY)}"
+        for _, column, kind, *_ in columns
+    )
+    keys = [column for column in sorted(columns, key=itemgetter(5)) if column[5]]
+    key_names = [quote_name(column[1]) for column in keys]
+    order = f"ORDER BY {', '.join(key_names)}" if keys else ""
+    rowid = _find_free_rowid(columns, keys) if has_rowid else None
+    return Movable(
+        name,
+        rowid,
+        place=rowid or f"row_number() OVER ({order})",
+        definitions=", ".join(definitions),
+        columns=", ".join(quote_name(column[1]) for column in columns),
+        indexed=_list_first_columns(connection, quoted, key_names),
+    )
 
 
 def move_rows(connection: sqlite3.Connection, table: Movable, seed: int, *, max_bytes: int) -> bool:
@@ -148,10 +194,8 @@ def _check_disk(connection: sqlite3.Connection, error: sqlite3.Error, max_bytes:
         )
 
 
-def _find_free_rowid(connection: sqlite3.Connection, table: str) -> str | None:
+def _find_free_rowid(columns: list[tuple[Any, ...]], keys: list[tuple[Any, ...]]) -> str | None:
     """A name of the rowid that no column has; None where the rowid is a column of its own."""
-    columns = connection.execute(f"PRAGMA table_xinfo({quote_name(table)})").fetchall()
-    keys = [column for column in columns if column[5]]
     if len(keys) == 1 and keys[0][2].upper() == "INTEGER":
         return None
     taken = {fold_name(column[1]) for column in columns}
@@ -170,42 +214,28 @@ def _make_mix(salt: bytes) -> Callable[[int], int]:
 
 
 def _make_table(connection: sqlite3.Connection, table: Movable, layout: Layout) -> None:
-    name, quoted = table.name, quote_name(table.name)
-    columns = connection.execute(f"PRAGMA main.table_xinfo({quoted})").fetchall()
-    (sql,) = connection.execute(
-        "SELECT sql FROM main.sqlite_master WHERE type = 'table' AND name = ?", (name,)
-    ).fetchone()
-    (is_strict,) = connection.execute(
-        "SELECT strict FROM pragma_table_list WHERE schema = 'main' AND name = ?", (name,)
-    ).fetchone()
-    collations = list_collations(sql)
-    definitions = [
-        f"{quote_name(column)} {'BLOB' if is_strict and kind == 'ANY' else affinity(kind)}"
-        f" COLLATE {collations.get(fold_name(column), BINARY)}"
-        for _, column, kind, *_ in columns
-    ]
-    keys = [quote_name(column[1]) for column in sorted(columns, key=lambda c: c[5]) if column[5]]
-    places = f"ORDER BY {', '.join(keys)}" if keys else ""
-    place = table.rowid or f"row_number() OVER ({places})"
-    names = ", ".join(quote_name(column[1]) for column in columns)
-    connection.execute(f"CREATE TABLE copy.{quoted} ({', '.join(definitions)})")
+    quoted = quote_name(table.name)
+    order = layout.order.format(place=table.place)
+    connection.execute(f"CREATE TABLE copy.{quoted} ({table.definitions})")
     connection.execute(
-        f"INSERT INTO copy.{quoted} ({names})"
-        f" SELECT {names} FROM main.{quoted} ORDER BY {layout.order.format(place=place)}"
+        f"INSERT INTO copy.{quoted} ({table.columns})"
+        f" SELECT {table.columns} FROM main.{quoted} ORDER BY {order}"
     )
-    for number, column in enumerate(_list_first_columns(connection, quoted, keys)):
-        index = quote_name(f"{name} key {number}")
+    for number, column in enumerate(table.indexed):
+        index = quote_name(f"{table.name} key {number}")
         connection.execute(f"CREATE INDEX copy.{index} ON {quoted} ({column} {layout.direction})")
 
 
-def _list_first_columns(connection: sqlite3.Connection, table: str, keys: list[str]) -> list[str]:
+def _list_first_columns(
+    connection: sqlite3.Connection, table: str, keys: list[str]
+) -> tuple[str, ...]:
     """The first columns of a table's primary key and of its indexes, quoted."""
     firsts = set(keys[:1])
-    for _, index, *_ in connection.execute(f"PRAGMA main.index_list({table})").fetchall():
-        columns = connection.execute(f"PRAGMA main.index_info({quote_name(index)})")
+    for _, index, *_ in connection.execute(f"PRAGMA index_list({table})").fetchall():
+        columns = connection.execute(f"PRAGMA index_info({quote_name(index)})")
         _, _, column = columns.fetchone()
         firsts.update([quote_name(column)] if column is not None else [])
-    return sorted(firsts)
+    return tuple(sorted(firsts))
 
 
 def _fold(sql: str) -> str:
