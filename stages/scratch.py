@@ -10,7 +10,8 @@ import sqlite3
 
 
 class Scratch(sqlite3.Connection):
-    """A connection that closes itself when nobody holds it any more."""
+    """A connection that closes itself when nobody holds it any more, in whichever thread that is
+    seen."""
 
     def __del__(self) -> None:
         self.close()
@@ -28,7 +29,7 @@ def open_scratch(*tables: str) -> Scratch:
 
     All is one transaction that never ends: nothing is undone, and no journal is kept.
     """
-    connection = sqlite3.connect("", isolation_level=None, factory=Scratch)
+    connection = sqlite3.connect("", isolation_level=None, check_same_thread=False, factory=Scratch)
     connection.execute("PRAGMA journal_mode = OFF")
     for table in tables:
         connection.execute(table)
