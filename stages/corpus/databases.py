@@ -95,23 +95,23 @@ def check_database(path: Path) -> None:
 
 
 def _check_content(connection: sqlite3.Connection) -> list[str]:
-    """What quick_check notes; a table whose index has a collation of another program's cannot be
-    checked, and the others are."""
+    """What quick_check notes of the database; or of each table, where one cannot be checked."""
+    notes = _quick_check(connection, "1000")
+    if notes is not None:
+        return notes
+    tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    checks = (_quick_check(connection, quote_name(table)) for (table,) in tables)
+    return [note for notes in checks for note in notes or ()]
+
+
+def _quick_check(connection: sqlite3.Connection, argument: str) -> list[str] | None:
+    """The notes of one check; None where an index has a collation of another program's."""
     try:
-        return [note for (note,) in connection.execute("PRAGMA quick_check(1000)")]
+        return [note for (note,) in connection.execute(f"PRAGMA quick_check({argument})")]
     except sqlite3.Error as error:
         if error.sqlite_errorcode != sqlite3.SQLITE_ERROR_MISSING_COLLSEQ:
             raise
-    notes = []
-    tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-    for (table,) in tables:
-        try:
-            rows = connection.execute(f"PRAGMA quick_check({quote_name(table)})").fetchall()
-            notes += [note for (note,) in rows]
-        except sqlite3.Error as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_ERROR_MISSING_COLLSEQ:
-                raise
-    return notes
+        return None
 
 
 @contextlib.contextmanager
