@@ -64,16 +64,19 @@ def audit_task(task: Task) -> list[Outcome]:
         max_bytes=thresholds.max_shuffled_bytes,
     )
     with GuardedDatabase(path, limits) as database, shuffles:
-        return task.map_queries(
-            lambda query: audit_query(
+
+        def audit(query: tuple[str, str]) -> Outcome:
+            gold_sql, answer = query
+            return audit_query(
                 database,
                 shuffles,
-                query[0],
-                decode_json(query[1]),
+                gold_sql,
+                decode_json(answer),
                 schema=schema,
                 thresholds=thresholds,
             )
-        )
+
+        return task.map_queries(audit)
 
 
 def plan_works(
