@@ -183,11 +183,13 @@ def _check_disk(connection: sqlite3.Connection, error: sqlite3.Error, max_bytes:
     """Tell a disk that is full or broken, which is no fact of the table: SQLite has one code for
     its bound on pages and for the end of the disk."""
     code = error.sqlite_errorcode & 0xFF
+    if code not in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+        return
     (path,) = connection.execute(
         "SELECT file FROM pragma_database_list WHERE name = 'copy'"
     ).fetchone()
     free = shutil.disk_usage(Path(path).parent).free
-    if code == sqlite3.SQLITE_IOERR or (code == sqlite3.SQLITE_FULL and free < max_bytes):
+    if code == sqlite3.SQLITE_IOERR or free < max_bytes:
         raise OSError(
             f"Cannot write a copy of a table, {path}: {error}. Expected {max_bytes} bytes to spare"
             f" (`audit_gold_answers.max_shuffled_bytes`), found {free}; TMPDIR names another folder"

@@ -205,13 +205,17 @@ class ShuffledCopy:
         """
         with closing(sqlite3.connect(self._source, uri=True, isolation_level=None)) as connection:
             views = _read_views(connection)
-            if views:
+            if views and self._is_made:
                 self._drop_views()
             connection.execute("ATTACH ? AS copy", (self._target.absolute().as_uri(),))
             _write_fast(connection, "copy")
             yield connection
-        if views and any(self._is_moved.values()):
+        if views and self._is_made:
             self._make_views(views)
+
+    @property
+    def _is_made(self) -> bool:
+        return any(self._is_moved.values())
 
     @contextlib.contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
