@@ -13,30 +13,28 @@ from stages.scratch import open_scratch
 TABLE = "CREATE TABLE seen (id)"
 
 
-def test_scratch_that_nobody_holds_is_closed_without_a_word():
-    heard = []
-    before, sys.unraisablehook = sys.unraisablehook, heard.append
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            scratch = open_scratch(TABLE)
-            del scratch
-            gc.collect()
-    finally:
-        sys.unraisablehook = before
+@pytest.fixture
+def heard(monkeypatch):
+    """What is told of errors that nobody can catch."""
+    told = []
+    monkeypatch.setattr(sys, "unraisablehook", told.append)
+    return told
+
+
+def test_scratch_that_nobody_holds_is_closed_without_a_word(heard):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        scratch = open_scratch(TABLE)
+        del scratch
+        gc.collect()
     assert heard == []
 
 
-def test_scratch_may_be_collected_in_another_thread():
-    heard = []
-    before, sys.unraisablehook = sys.unraisablehook, heard.append
-    try:
-        held = [open_scratch(TABLE)]
-        thread = threading.Thread(target=lambda: (held.clear(), gc.collect()))
-        thread.start()
-        thread.join()
-    finally:
-        sys.unraisablehook = before
+def test_scratch_may_be_collected_in_another_thread(heard):
+    held = [open_scratch(TABLE)]
+    thread = threading.Thread(target=lambda: (held.clear(), gc.collect()))
+    thread.start()
+    thread.join()
     assert held == heard == []
 
 

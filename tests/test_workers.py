@@ -14,7 +14,7 @@ import pytest
 
 from stages import process_pool
 from stages.guard import QueryError
-from stages.process_pool import ProcessPool
+from stages.process_pool import START_METHOD, ProcessPool
 from stages.reasons import Reason
 from stages.workers import count_workers, map_unordered
 from tests.processes import heed_interrupts, wait_until
@@ -224,7 +224,7 @@ def test_interrupt_from_the_terminal_ends_all_processes_at_once(tmp_path):
     assert errors.count("Traceback") == 1
     assert errors.rstrip().endswith("KeyboardInterrupt")
     # Python's own process for resources, which a spawned one has, ends after its parent.
-    wait_until(lambda: not has_processes(process.pid), seconds=60)
+    wait_until(lambda: not has_processes(process.pid), seconds=0 if START_METHOD == "fork" else 60)
 
 
 def has_processes(group: int) -> bool:
