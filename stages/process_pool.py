@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from stages.child_process import follow_parent
@@ -20,10 +20,13 @@ Result = TypeVar("Result")
 # processes import it again and have the environment of the time when the first of them was started.
 START_METHOD = "fork" if sys.platform == "linux" else None
 
+# Ctrl-C does not end a wait that begins just after it, nor one where it comes to another thread.
+SECONDS_TO_INTERRUPT = 0.1
+
 
 class ProcessPool:
     """`concurrent.futures.ProcessPoolExecutor`, which Ctrl-C cannot leave hanging: its locks are
-    taken where Ctrl-C is put off, and what waits takes none."""
+    taken where Ctrl-C is put off, and so is the wait for a result, which looks for it regularly."""
 
     def __init__(self, executor: ProcessPoolExecutor) -> None:
         self._executor = executor
@@ -45,7 +48,9 @@ class ProcessPool:
 
     def wait(self) -> Future[Any]:
         """The next future that is done, in the order of completion: each comes once."""
-        return self._done.get()
+        while True:
+            with hold_interrupts(), contextlib.suppress(Empty):
+                return self._done.get(timeout=SECONDS_TO_INTERRUPT)
 
 
 @contextlib.contextmanager

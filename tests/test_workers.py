@@ -227,6 +227,44 @@ def test_interrupt_from_the_terminal_ends_all_processes_at_once(tmp_path):
     wait_until(lambda: not has_processes(process.pid), seconds=0 if START_METHOD == "fork" else 60)
 
 
+SCRIPT_WITH_A_THREAD = """
+import itertools, signal, sys, threading
+from stages.process_pool import ProcessPool
+from stages.workers import map_unordered
+from tests.processes import wait_until
+from tests.test_workers import sleep_long
+
+def interrupt_what_waits(main):
+    waits = ProcessPool.wait.__code__
+    wait_until(lambda: sys._current_frames()[main].f_code is waits, seconds=60)
+    signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+
+if __name__ == "__main__":
+    results = map_unordered(sleep_long, itertools.count(), workers=2)
+    print(next(results))
+    threading.Thread(target=interrupt_what_waits, args=(threading.get_ident(),)).start()
+    next(results)
+"""
+
+
+def test_interrupt_that_reaches_another_thread_ends_the_run(tmp_path):
+    """The system may hand Ctrl-C to any thread: the one that waits is not woken by it then. Nor is
+    it where Ctrl-C comes after its last look at signals and before its wait."""
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT_WITH_A_THREAD)
+    with heed_interrupts():
+        done = subprocess.run(
+            [sys.executable, str(script)],
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+    assert done.stdout == "(0, 0)\n"
+    assert done.stderr.count("Traceback") == 1
+    assert done.stderr.rstrip().endswith("KeyboardInterrupt")
+
+
 def has_processes(group: int) -> bool:
     try:
         os.killpg(group, 0)
