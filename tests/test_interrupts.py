@@ -9,6 +9,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import suppress
+from queue import Empty
 from types import FrameType
 from typing import Any
 
@@ -20,7 +23,7 @@ from stages.workers import map_unordered
 from tests.processes import heed_interrupts
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
-_IDLE_S = 10  # much longer than a run needs until it has nothing left to do but wait
+_WAITS = 2  # after its one result, in which no other comes: a run has nothing left to do
 _PATIENCE_S = 60
 
 
@@ -127,30 +130,37 @@ def run_beside() -> None:
 def interrupt_at_step(step: int, run: Callable[[], None]) -> bool:
     """Whether the run has so many calls and returns; it ends at that one, else by an alarm."""
     left = step
+    has_result = False
+    waits_in_vain = 0
 
     def look(frame: FrameType, event: str, _: Any) -> Callable[..., Any] | None:
-        nonlocal left
+        nonlocal left, has_result, waits_in_vain
         frame.f_trace_lines = False
         left -= event in ("call", "return")
         if left == 0:
             sys.settrace(None)
             signal.alarm(_PATIENCE_S)
             interrupt()
+        has_result |= frame.f_code is Future.result.__code__
+        if has_result and event == "call" and frame.f_code is suppress.__exit__.__code__:
+            waits_in_vain += frame.f_locals["exctype"] is Empty
+            if waits_in_vain == _WAITS and left > 0:
+                raise Idle
         return look
 
     class Idle(BaseException):
         """Nothing is left to do but wait."""
 
     class Hanging(BaseException):
-        """The interrupt has come, and the run does not end."""
+        """The run goes on without its interrupt, or does not end with it."""
 
     def give_up(*_: object) -> None:
         sys.settrace(None)
-        raise Hanging if left <= 0 else Idle
+        raise Hanging
 
     before = sys.gettrace()
     handler = signal.signal(signal.SIGALRM, give_up)
-    signal.alarm(_IDLE_S)
+    signal.alarm(_PATIENCE_S)
     try:
         sys.settrace(look)
         run()
