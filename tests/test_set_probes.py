@@ -110,6 +110,25 @@ IN_DATABASE = {
         [record(0, "Who?", "q", 0.1 + 0.2), record(1, "Who?", "p", 0.3)],
         {"001": ["duplicate_question"]},
     ),
+    "rows with floats that differ by their summation only": (
+        [
+            record(0, "Who?", "q", [["a", 0.1 + 0.2], ["b", 2.5]]),
+            record(1, "Who?", "p", [["b", 2.5], ["a", 0.3]]),
+        ],
+        {"001": ["duplicate_question"]},
+    ),
+    "rows with a whole number and a float beside another float": (
+        [record(0, "Who?", "q", [[1, 0.5]]), record(1, "Who?", "p", [[1.0, 0.5]])],
+        {"000": ["conflicting_gold"], "001": ["conflicting_gold"]},
+    ),
+    "floats that differ in the eighth digit": (
+        [record(0, "Who?", "q", 1.0000001), record(1, "Who?", "p", 1.0000004)],
+        {"001": ["duplicate_question"]},
+    ),
+    "floats that differ in the seventh digit": (
+        [record(0, "Who?", "q", 1.000001), record(1, "Who?", "p", 1.000004)],
+        {"000": ["conflicting_gold"], "001": ["conflicting_gold"]},
+    ),
     "a paraphrase": (
         [record(0, "How many ships?"), record(1, "Count the fleet.")],
         {"001": ["paraphrase_of"]},
