@@ -162,6 +162,43 @@ def test_largest_selection_is_that_of_a_solver(counts, shares, targets):
     assert find_allocation(supply, targets) == find_by_program(supply, targets)
 
 
+NEAR = {
+    "of difficulties": (
+        {"bird": (10, 10, 10, 0, 0, 0)},
+        {"difficulty_shares": SHARES},
+        (10, (4, 4, 2, 0, 0, 0), ()),
+    ),
+    "of eval": (
+        {"bird": (10, 0, 0, 10, 0, 0)},
+        {"eval_share": 0.3},
+        (10, (7, 0, 0, 3, 0, 0), ()),
+    ),
+    "of eval before those of difficulties": (
+        {"bird": (5, 1, 1, 2, 3, 5)},
+        {"difficulty_shares": SHARES, "eval_share": 0.7},
+        (10, (1, 1, 1, 2, 3, 2), ()),
+    ),
+    "of corpora": (
+        {"bird": (10, 0, 0, 0, 0, 0), "spider": (10, 0, 0, 0, 0, 0)},
+        {"corpus_shares": HALVES},
+        (10, (10, 0, 0, 0, 0, 0), (5, 5, 0, 0)),
+    ),
+    "of corpora after those of difficulties": (
+        {"bird": (10, 10, 10, 0, 0, 0), "spider": (0, 0, 10, 0, 0, 0)},
+        {"difficulty_shares": SHARES, "corpus_shares": HALVES},
+        (10, (4, 4, 2, 0, 0, 0), (8, 2, 0, 0)),
+    ),
+}
+
+
+@pytest.mark.parametrize(("counts", "shares", "best"), NEAR.values(), ids=NEAR)
+def test_solver_comes_as_near_to_shares_as_the_size_allows(counts, shares, best):
+    supply = make_supply(counts)
+    targets = Targets(tolerance=0.6, max_questions=10, **shares)
+    assert list_best(find_by_program(supply, targets)) == best
+    assert list_best(find_allocation(supply, targets)) == best
+
+
 def test_shares_that_can_be_met_apart_are_met_together_only_as_far_as_they_go():
     # All of bird is hard, so that half of bird would be half of hard.
     supply = make_supply({"bird": (0, 0, 90, 0, 0, 90), "spider": (90, 90, 90, 90, 90, 90)})
