@@ -13,6 +13,8 @@ import yaml
 
 from stages import download_databases
 from stages.corpus.corpora import parse_corpus, suggest_names
+from stages.corpus.database_sources import DatabaseSource
+from stages.corpus.hub import Limits
 from stages.download_databases import download_spider_databases
 from tests.hub_server import run_hubs
 
@@ -495,6 +497,41 @@ def test_bare_call_fetches_spider_as_params_describe_it(start, tmp_path, monkeyp
     paths["farm"].write_bytes(b"damaged")
     download_spider_databases(["farm"], output_dir)
     assert paths["farm"].read_bytes().startswith(b"SQLite format 3")
+
+
+@pytest.fixture
+def read_spider(monkeypatch):
+    """Notes each time that Spider's entry of the project's params is read."""
+    calls = []
+    read = download_databases.read_spider
+    monkeypatch.setattr(download_databases, "read_spider", lambda: calls.append(1) or read())
+    return calls
+
+
+def test_databases_of_known_sources_need_no_entry_of_spider(project, capsys, read_spider):
+    run(capsys)
+    assert len(list_files("data/databases")) == 3
+    assert read_spider == []
+
+
+@pytest.mark.parametrize(("given", "times"), [(("sources",), 1), (("sources", "limits"), 0)])
+def test_what_is_not_given_is_that_of_spider(project, tmp_path, read_spider, given, times):
+    path = tmp_path / "corpus/database/shop/schema.sql"
+    origin = {"kind": "sql", "path": "shop/schema.sql", "sha256": hash_bytes(SHOP.encode())}
+    known = {
+        "sources": {"shop": DatabaseSource(origin, path)},
+        "limits": Limits(attempts=1, backoff_s=0, deadline_s=1),
+    }
+    paths = download_spider_databases(["shop"], tmp_path / "out", **{k: known[k] for k in given})
+    with contextlib.closing(sqlite3.connect(paths["shop"])) as connection:
+        assert connection.execute("SELECT name FROM shop").fetchall() == [("A",)]
+    assert len(read_spider) == times
+
+
+def test_paths_come_in_the_order_of_the_ids(project, tmp_path, capsys):
+    run(capsys)
+    paths = download_spider_databases(["shop", "farm"], project / "data/databases")
+    assert list(paths) == ["farm", "shop"]
 
 
 @pytest.mark.parametrize("db_id", ["..", "../x", "/etc/passwd", "a/b", "a\\b", "", ".x", "a\0"])
