@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from stages.command import run_stage
+from stages.errors import InputError
 from stages.log import start_log
 from stages.records import read_jsonl, write_jsonl
 
@@ -35,7 +37,7 @@ def assign_splits(questions: Iterable[Record]) -> list[Record]:
     holds an underscore, and no two corpora give a database the same name behind a prefix.
 
     Raises:
-        ValueError: on an unknown spider_split.
+        InputError: on an unknown spider_split.
     """
     return list(assign_each(questions))
 
@@ -46,7 +48,7 @@ def assign_each(questions: Iterable[Record]) -> Iterator[Record]:
     for question in questions:
         database, source_split = question["database_name"], question["spider_split"]
         if source_split not in SPLIT_OF_SOURCE:
-            raise ValueError(
+            raise InputError(
                 f"spider_split is {source_split!r} for a question of {database}: expected one of"
                 f" {tuple(SPLIT_OF_SOURCE)}"
             )
@@ -74,4 +76,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_stage(main)

@@ -17,6 +17,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
+from stages.command import run_stage
 from stages.database_files import find_database, local_path
 from stages.fingerprints import read_database_hashes
 from stages.guard import GuardedDatabase, Limits
@@ -139,4 +140,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_stage(main)

@@ -8,7 +8,9 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any
 
+from stages.command import run_stage
 from stages.difficulty_rule import SOURCE, DifficultyRule, check_thresholds, classify_tables
+from stages.errors import InputError
 from stages.log import list_counts, start_log
 from stages.params import read_params
 from stages.records import read_jsonl, write_jsonl
@@ -27,7 +29,7 @@ def classify_difficulty(
     ['easy', 'easy', 'medium', 'hard']
 
     Raises:
-        ValueError: where the thresholds are no whole numbers, or the wrong way round.
+        InputError: where the thresholds are no whole numbers, or the wrong way round.
     """
     check_thresholds(easy_max_tables, medium_max_tables)
     return classify_tables(len(set(tables_involved)), easy_max_tables, medium_max_tables)
@@ -38,14 +40,14 @@ def read_questions(rule: DifficultyRule) -> Iterator[tuple[dict[str, Any], str |
     asks for that.
 
     Raises:
-        LookupError: where the two are not of the same questions.
+        InputError: where the two are not of the same questions.
     """
     if rule.method != SOURCE:
         yield from zip(read_jsonl(PARSED_PATH), repeat(None))
         return
     for parsed, question in zip(read_jsonl(PARSED_PATH), read_jsonl(QUESTIONS_PATH), strict=True):
         if parsed["question_id"] != question["question_id"]:
-            raise LookupError(
+            raise InputError(
                 f"{PARSED_PATH}: expected {question['question_id']}, as in {QUESTIONS_PATH}, found"
                 f" {parsed['question_id']}: run `dvc repro`"
             )
@@ -67,7 +69,7 @@ def main() -> None:
             try:
                 difficulty = rule.classify(len(parsed["tables_involved"]), parsed["hardness"], said)
             except ValueError as error:
-                raise ValueError(f"{parsed['question_id']}: {error}") from error
+                raise InputError(f"{parsed['question_id']}: {error}") from error
             counts[difficulty] += 1
             is_said[said is not None] += 1
             yield {"question_id": parsed["question_id"], "difficulty": difficulty}
@@ -79,4 +81,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_stage(main)

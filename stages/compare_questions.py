@@ -13,6 +13,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+from stages.command import run_stage
 from stages.dossier import Answered, read_answered, read_curated_exclusion
 from stages.log import list_counts, start_log
 from stages.params import read_params
@@ -128,4 +129,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_stage(main)

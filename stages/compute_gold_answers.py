@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from stages.answers import classify_answer_type, shape_answer
+from stages.command import run_stage
 from stages.database_files import find_database, local_path
 from stages.fingerprints import read_database_hashes
 from stages.guard import GuardedDatabase, Limits, QueryError
@@ -117,4 +118,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_stage(main)

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from stages.errors import InputError
 from stages.records import hash_file
 
 
@@ -52,7 +53,7 @@ def local_path(database: Database) -> Path:
 
     Raises:
         OSError: where it cannot be fetched.
-        ValueError: where what lies there is not the database of the manifest.
+        InputError: where what lies there is not the database of the manifest.
     """
     if isinstance(database, Path):
         return database
@@ -95,7 +96,7 @@ def _fetch_once(database: RemoteDatabase, path: Path) -> None:
         raise OSError(f"Cannot fetch the database {database.url}: {words}") from error
     sha256 = hash_file(partial)
     if sha256 != database.sha256:
-        raise ValueError(
+        raise InputError(
             f"{database.url}: expected sha256 {database.sha256} (the manifest), found {sha256}"
         )
     partial.replace(path)

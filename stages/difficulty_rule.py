@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from stages.errors import InputError
 from stages.question import DIFFICULTIES, EASY, HARD, HARDNESS_LEVELS, MEDIUM
 
 METHODS = TABLES, SPIDER, SOURCE = ("tables", "spider", "source")
@@ -20,7 +21,7 @@ class DifficultyRule:
     source_levels: a difficulty for each word of a corpus.
 
     Raises:
-        ValueError: with the param, what was expected and what was found.
+        InputError: with the param, what was expected and what was found.
     """
 
     method: str
@@ -31,7 +32,7 @@ class DifficultyRule:
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
-            raise ValueError(
+            raise InputError(
                 f"classify_difficulty.method: expected {', '.join(METHODS[:-1])} or {METHODS[-1]},"
                 f" found {self.method!r}"
             )
@@ -39,7 +40,7 @@ class DifficultyRule:
         _check_levels("hardness_levels", self.hardness_levels)
         _check_levels("source_levels", self.source_levels)
         if set(self.hardness_levels) != set(HARDNESS_LEVELS):
-            raise ValueError(
+            raise InputError(
                 "classify_difficulty.hardness_levels: expected one for each of"
                 f" {', '.join(HARDNESS_LEVELS)}, found {self.hardness_levels}"
             )
@@ -56,13 +57,13 @@ class DifficultyRule:
         its corpus, which is None where it says nothing.
 
         Raises:
-            ValueError: on a word that source_levels does not have.
+            InputError: on a word that source_levels does not have.
         """
         if self.method == SPIDER:
             return self.hardness_levels[hardness]
         if self.method == SOURCE and said is not None:
             if said not in self.source_levels:
-                raise ValueError(
+                raise InputError(
                     f"the corpus says {said!r}: expected one of classify_difficulty.source_levels,"
                     f" {', '.join(self.source_levels)}"
                 )
@@ -81,11 +82,11 @@ def check_thresholds(easy_max_tables: int, medium_max_tables: int) -> None:
     """Make sure that thresholds are whole numbers in their order.
 
     Raises:
-        ValueError: with what was expected and what was found.
+        InputError: with what was expected and what was found.
     """
     are_whole = type(easy_max_tables) is int and type(medium_max_tables) is int
     if not are_whole or not 0 <= easy_max_tables <= medium_max_tables:
-        raise ValueError(
+        raise InputError(
             "classify_difficulty: expected whole numbers 0 <= easy_max_tables <="
             f" medium_max_tables, found {easy_max_tables!r} and {medium_max_tables!r}"
         )
@@ -93,7 +94,7 @@ def check_thresholds(easy_max_tables: int, medium_max_tables: int) -> None:
 
 def _check_levels(name: str, levels: Mapping[str, str]) -> None:
     if not isinstance(levels, Mapping) or not set(levels.values()) <= set(DIFFICULTIES):
-        raise ValueError(
+        raise InputError(
             f"classify_difficulty.{name}: expected a mapping to {', '.join(DIFFICULTIES)}, found"
             f" {levels}"
         )

@@ -13,10 +13,13 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from stages.errors import InputError
 from stages.records import read_jsonl
 from stages.shards import read_shards
 
 INTERIM = Path("data/interim")
+
+_NEXT_STEP = "data/interim is of several runs; run `dvc repro`, which brings it in step"
 
 Record = dict[str, Any]
 
@@ -66,22 +69,24 @@ class Stream:
         """The record of a question.
 
         Raises:
-            LookupError: where it has none, since a question must not get lost between stages.
+            InputError: where it has none, since a question must not get lost between stages.
         """
         record = self.take(question_id)
         if record is None:
-            raise LookupError(f"{self._name}: no record of question {question_id}")
+            raise InputError(f"{self._name}: no record of question {question_id}: {_NEXT_STEP}")
         return record
 
     def finish(self) -> None:
         """Make sure that nothing is left over.
 
         Raises:
-            LookupError: naming the first record that belongs to no question.
+            InputError: naming the first record that belongs to no question.
         """
         if self._next is not None:
             question_id = self._next["question_id"]
-            raise LookupError(f"{self._name}: {question_id} is no question, or out of order")
+            raise InputError(
+                f"{self._name}: {question_id} is no question, or out of order: {_NEXT_STEP}"
+            )
 
 
 class Answered(NamedTuple):
@@ -97,7 +102,7 @@ def read_answered(interim: Path = INTERIM) -> Iterator[Answered]:
     """What is known of each source question before questions are compared, in order.
 
     Raises:
-        LookupError: where an artefact misses a question, or holds one too many; where a question
+        InputError: where an artefact misses a question, or holds one too many; where a question
             comes twice.
     """
     parses = Stream(read_jsonl(interim / "parsed.jsonl"), "parsed")
@@ -109,7 +114,7 @@ def read_answered(interim: Path = INTERIM) -> Iterator[Answered]:
         for source in of_database:
             question_id = source["question_id"]
             if question_id in seen:
-                raise LookupError(f"splits: {question_id} comes twice: expected each question once")
+                raise InputError(f"splits: {question_id} comes twice: expected each question once")
             seen.add(question_id)
             yield Answered(
                 source,
@@ -126,7 +131,7 @@ def read_dossiers(interim: Path = INTERIM) -> Iterator[Dossier]:
     """The dossiers of all source questions, in order; flags of both kinds are in `audit`.
 
     Raises:
-        LookupError: where an artefact misses a question, or holds one too many.
+        InputError: where an artefact misses a question, or holds one too many.
     """
     set_flags = Stream(read_jsonl(interim / "set_flags.jsonl"), "set_flags")
     difficulties = Stream(read_jsonl(interim / "difficulty.jsonl"), "difficulty")

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from stages.command import run_stage
 from stages.corpus.corpora import Corpus, parse_corpora, parse_limits, read_spider
 from stages.corpus.database_names import name_databases
 from stages.corpus.database_sources import (
@@ -148,4 +149,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_stage(main)

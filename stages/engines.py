@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable
 from typing import TypeVar
 
+from stages.errors import InputError
 from stages.ray_engine import map_on_ray
 from stages.workers import count_workers, map_unordered
 
@@ -23,7 +24,7 @@ def map_with_engine(
     workers: 0 for as many as there are cores, here or in the cluster.
 
     Raises:
-        ValueError: where there is no such engine, or workers is not a whole number from 0.
+        InputError: where there is no such engine, or workers is not a whole number from 0.
         ModuleNotFoundError: where the engine is Ray, and Ray is not installed.
     """
     local_workers = count_workers(workers)
@@ -31,4 +32,4 @@ def map_with_engine(
         return map_unordered(function, tasks, workers=local_workers)
     if engine == RAY:
         return map_on_ray(function, tasks, workers=workers, local_workers=local_workers)
-    raise ValueError(f"execution.engine: expected {LOCAL} or {RAY}, found {engine!r}")
+    raise InputError(f"execution.engine: expected {LOCAL} or {RAY}, found {engine!r}")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from stages.command import run_stage
 from stages.dossier import Stream, read_dossiers
+from stages.errors import InputError
 from stages.exports.card import CardFacts, describe_origin, make_card
 from stages.exports.croissant import make_croissant
 from stages.exports.huggingface import WrittenFile, make_row, write_parquet
@@ -25,7 +26,7 @@ from stages.exports.unless_empty import unless_empty
 from stages.log import start_log
 from stages.question import SPLITS
 from stages.reasons import Flag
-from stages.records import encode_json, read_jsonl, replace_file, write_json
+from stages.records import encode_json, read_json, read_jsonl, replace_file, write_json
 from stages.side_process import open_side_process
 
 INTERIM = Path("data/interim")
@@ -64,7 +65,10 @@ def read_rows(split: str) -> Iterator[Record]:
     audits = read_jsonl(SELECTION / "audit.jsonl")
     for question, audit in zip(questions, audits, strict=True):
         if question["question_id"] != audit["question_id"]:
-            raise LookupError(f"audit.jsonl is out of step at {question['question_id']}")
+            raise InputError(
+                f"{SELECTION / 'audit.jsonl'} is out of step at {question['question_id']}: run"
+                " `dvc repro`"
+            )
         if question["split"] == split:
             yield make_row(question, audit)
 
@@ -111,7 +115,7 @@ def write_product() -> dict[str, int]:
 def write_statistics() -> Record:
     """Write the metrics, which are what comes back, and the tables of the plots."""
     census = tabulate(describe_questions())
-    summary = json.loads((SELECTION / "summary.json").read_text(encoding="utf-8"))
+    summary = read_json(SELECTION / "summary.json")
     metrics = make_metrics(census, count_flags(), summary)
     write_json(METRICS, metrics)
     for name, table in make_plots(census).items():
@@ -122,8 +126,8 @@ def write_statistics() -> Record:
 
 def write_card(metrics: Record, tables: Mapping[str, WrittenFile]) -> None:
     """Write what describes the tables."""
-    manifest = json.loads(MANIFEST.read_text(encoding="utf-8"))["databases"]
-    corpora = json.loads(CORPORA.read_text(encoding="utf-8"))
+    manifest = read_json(MANIFEST)["databases"]
+    corpora = read_json(CORPORA)
     licenses = {name: corpus["license"] for name, corpus in corpora.items()}
     facts = CardFacts(licenses, tuple(describe_origin(corpora, manifest)), tables, metrics)
     write_json(HUGGINGFACE / "croissant.json", make_croissant(facts))
@@ -135,9 +139,12 @@ def main() -> None:
     """Write everything that teammates and trainers take; the tables in a process of their own
     beside the rest."""
     log = start_log("export_dataset")
-    errors = json.loads(VALIDATION.read_text(encoding="utf-8"))["errors"]
+    errors = read_json(VALIDATION)["errors"]
     if errors:
-        raise ValueError(f"{VALIDATION} lists {len(errors)} errors: expected none")
+        raise InputError(
+            f"{VALIDATION} lists {len(errors)} errors, expected none: run"
+            " `dvc repro validate_dataset`"
+        )
     shutil.rmtree(HUGGINGFACE, ignore_errors=True)
     with open_side_process(lighten_arrow) as pool:
         pool.submit(write_tables)
@@ -152,4 +159,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_stage(main)

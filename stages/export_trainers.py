@@ -13,6 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from stages.command import run_stage
 from stages.exports import skyrl, trl, verl
 from stages.exports.openenv import make_reset
 from stages.exports.parquet_files import lighten_arrow, open_parquet, write_rows
@@ -147,4 +148,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_stage(main)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NoReturn
 
+from stages.errors import InputError
 from stages.manifest_file import read_entries
 
 
@@ -16,7 +17,7 @@ class Fingerprints(dict[str, str]):
         self.manifest = manifest
 
     def __missing__(self, db_id: str) -> NoReturn:
-        raise LookupError(
+        raise InputError(
             f"{self.manifest}: expected an entry for database {db_id}, which has questions, found"
             " none: run `dvc repro download_databases`, which makes it"
         )
@@ -27,7 +28,7 @@ def read_database_hashes(databases_dir: Path) -> Fingerprints:
 
     Raises:
         FileNotFoundError: where there is no manifest.
-        ValueError: with the path, where it is no manifest.
-        LookupError: with the path, once a database is asked for that it does not have.
+        InputError: with the path, where it is no manifest.
+        InputError: with the path, once a database is asked for that it does not have.
     """
     return Fingerprints(databases_dir / "manifest.json")

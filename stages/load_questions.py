@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from stages.command import run_stage
 from stages.corpus.corpora import SOURCE_SPLITS, Corpus, parse_corpora, parse_limits, read_spider
 from stages.corpus.corrections import CORRECTIONS_DIR, correct_questions, read_corrections
 from stages.corpus.database_names import name_databases
@@ -115,4 +116,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_stage(main)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from stages.errors import InputError
 from stages.records import encode_json, replace_file
 
 _START, _END = b'{"databases": {\n', b"}}\n"
@@ -31,7 +32,7 @@ def read_entries(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
     Raises:
         FileNotFoundError: where there is no manifest.
-        ValueError: with the path, where it is no JSON, or another.
+        InputError: with the path, where it is no JSON, or another.
     """
     if not path.is_file():
         raise FileNotFoundError(f"No {path}: run `dvc repro download_databases`, which makes it")
@@ -43,14 +44,14 @@ def read_entries(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             while (line := file.readline()) != _END:
                 yield from json.loads(b"{" + line.rstrip(b",\n") + b"}").items()
                 if not line:
-                    raise ValueError(f"expected {_END.decode().strip()} at the end")
+                    raise InputError(f"expected {_END.decode().strip()} at the end")
         except ValueError as error:
-            raise ValueError(f"{path}: no manifest: {error}") from error
+            raise InputError(f"{path}: no manifest: {error}") from error
 
 
 def _read_whole(path: Path) -> Iterable[tuple[str, dict[str, Any]]]:
     manifest = json.loads(path.read_bytes())
     entries = manifest.get("databases") if isinstance(manifest, dict) else None
     if not isinstance(entries, dict):
-        raise ValueError('expected {"databases": {ID: entry, ...}}')
+        raise InputError('expected {"databases": {ID: entry, ...}}')
     return entries.items()

@@ -14,6 +14,8 @@ from typing import Any
 
 import yaml
 
+from stages.errors import InputError
+
 PARAMS_PATH = Path("params.yaml")
 # The same in C, where PyYAML was built with it.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -120,13 +122,13 @@ def look_up(params: dict[str, Any], key: str, *, where: Path = PARAMS_PATH) -> A
     'all'
 
     Raises:
-        KeyError: with the file, the key and the names that do exist there.
+        InputError: with the file, the key and the names that do exist there.
     """
     value: Any = params
     for part in key.split("."):
         if not isinstance(value, dict) or part not in value:
             known = ", ".join(map(str, value)) if isinstance(value, dict) else "no keys"
-            raise KeyError(f"{where}: no key {key}: expected {part!r} among: {known}")
+            raise InputError(f"{where}: no key {key}: expected {part!r} among: {known}")
         value = value[part]
     return value
 
@@ -136,21 +138,21 @@ def check_section(params: dict[str, Any], name: str, *, where: Path = PARAMS_PAT
     have.
 
     Raises:
-        KeyError: as `look_up`, where it lacks a key.
-        ValueError: with the file, the key, what was expected and what was found.
+        InputError: as `look_up`, where it lacks a key.
+        InputError: with the file, the key, what was expected and what was found.
     """
     known, values = SECTIONS[name], look_up(params, name, where=where)
     if not isinstance(values, dict):
-        raise ValueError(f"{where}: {name}: expected {', '.join(known)}, found {values!r}")
+        raise InputError(f"{where}: {name}: expected {', '.join(known)}, found {values!r}")
     for key in values:
         if key not in known:
             close = difflib.get_close_matches(str(key), known, n=1)
             meant = close[0] if close else f"some of {', '.join(known)}"
-            raise ValueError(f"{where}: unknown key {name}.{key}: expected {meant}")
+            raise InputError(f"{where}: unknown key {name}.{key}: expected {meant}")
     for key, kind in known.items():
         value = look_up(params, f"{name}.{key}", where=where)
         if kind is not None and value not in kind:
-            raise ValueError(
+            raise InputError(
                 f"{where}: {name}.{key}: expected {kind}, found {value!r}{_explain_text(value)}"
             )
 
@@ -175,8 +177,8 @@ def read_params(*keys: str, path: Path = PARAMS_PATH) -> list[Any]:
 
     Raises:
         FileNotFoundError: where there is no params.yaml.
-        KeyError: as `look_up`.
-        ValueError: as `check_section`, about any section that a key is of.
+        InputError: as `look_up`.
+        InputError: as `check_section`, about any section that a key is of.
     """
     if not path.is_file():
         raise FileNotFoundError(f"No {path.absolute()}: run stages from the project's root")

@@ -16,6 +16,7 @@ from typing import Any
 import sqlglot
 from sqlglot import exp
 
+from stages.command import run_stage
 from stages.log import list_counts, start_log
 from stages.params import read_params
 from stages.query_shards import DIED, DatabaseWork, Outcome, QueryRun, Task
@@ -154,4 +155,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_stage(main)

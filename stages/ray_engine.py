@@ -21,6 +21,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple, TypeVar
 
+from stages.errors import InputError
 from stages.watchdog import EXPENDABLE_VARIABLE
 from stages.workers import TASKS_AHEAD
 
@@ -103,12 +104,12 @@ def check_versions(expected: Mapping[str, str]) -> None:
     """Nothing, where this machine has these versions.
 
     Raises:
-        RuntimeError: with the name of the machine, both versions, and where the right one stands.
+        InputError: with the name of the machine, both versions, and where the right one stands.
     """
     found = list_versions()
     for name in expected:
         if found[name] != expected[name]:
-            raise RuntimeError(
+            raise InputError(
                 f"Node {socket.gethostname()} has {name} {found[name]}: expected {expected[name]},"
                 " as on the machine that started the run; give all nodes the same Python, with what"
                 " requirements.lock says"
@@ -123,7 +124,7 @@ def _connect(workers: int, local_workers: int) -> Iterator[_Connection]:
     try:
         import ray
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
+        raise InputError(
             "execution.engine is ray, and Ray is not installed: pip install -e '.[ray]'"
         ) from error
 

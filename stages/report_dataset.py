@@ -6,19 +6,20 @@ It works from disk without a network, and the same inputs give the same bytes.
 from __future__ import annotations
 
 import csv
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from stages.command import run_stage
 from stages.dossier import read_dossiers
+from stages.errors import InputError
 from stages.log import format_size, start_log
 from stages.params import read_params
 from stages.question import DIFFICULTIES, SPLITS
 from stages.reasons import Reason
-from stages.records import read_jsonl, replace_file
+from stages.records import read_json, read_jsonl, replace_file
 from stages.report.explanations import EXPLANATIONS
 from stages.report.figures import (
     draw_answer_types,
@@ -93,12 +94,13 @@ def check_run(metrics: Record, steps: Sequence[Record], shown: int, max_rows: in
     """Make sure that the metrics count the product that is shown.
 
     Raises:
-        ValueError: with the numbers.
+        InputError: with the numbers.
     """
     if steps[-1]["left"] != metrics["selected"] or shown != min(max_rows, metrics["loaded"]):
-        raise ValueError(
+        raise InputError(
             f"{METRICS} and {PRODUCT} are not of the same run: {metrics['selected']} selected of"
-            f" {metrics['loaded']} expected, found {steps[-1]['left']}, and {shown} to show"
+            f" {metrics['loaded']} expected, found {steps[-1]['left']}, and {shown} to show:"
+            " run `dvc repro`"
         )
 
 
@@ -146,7 +148,7 @@ def main() -> None:
         "report_dataset.max_rows",
         "report_dataset.max_answer_characters",
     )
-    metrics = json.loads(METRICS.read_text(encoding="utf-8"))
+    metrics = read_json(METRICS)
     lost = Counter(record["stage"] for record in read_jsonl(PRODUCT / "excluded.jsonl"))
     steps = trace_steps(metrics["loaded"], lost)
     with open_side_process() as pool:
@@ -170,4 +172,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_stage(main)

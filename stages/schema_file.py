@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from stages.records import decode_json
+from stages.records import decode_json, read_jsonl
 from stages.schema import Schema, decode_schema
 
 
@@ -23,8 +23,8 @@ class SchemaFile(Mapping[str, Schema]):
         self._places: dict[str, int] = {}
         place = 0
         with path.open("rb") as file:
-            for line in file:
-                self._places[decode_json(line)["database_name"]] = place
+            for record, line in zip(read_jsonl(path), file, strict=True):
+                self._places[record["database_name"]] = place
                 place += len(line)
 
     def read_tables(self, name: str) -> list[dict[str, Any]]:

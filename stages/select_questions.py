@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
+from stages.command import make_parser, run_stage
 from stages.difficulty_rule import DifficultyRule
 from stages.dossier import read_dossiers
 from stages.fingerprints import read_database_hashes
@@ -115,7 +114,7 @@ def explain_params() -> str:
 
 def main(*arguments: str) -> None:
     """Select, and write the candidate dataset and its sidecars; or only --explain."""
-    parser = argparse.ArgumentParser(prog="python -m stages.select_questions")
+    parser = make_parser("select_questions", __doc__)
     parser.add_argument(
         "--explain",
         action="store_true",
@@ -152,4 +151,4 @@ def main(*arguments: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    run_stage(main, has_options=True)

@@ -7,7 +7,6 @@ itself: that is for a teammate who has pulled the product and nothing else.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sqlite3
 import sys
@@ -26,6 +25,7 @@ from stages.checks import (
     check_targets,
     execute_on,
 )
+from stages.command import make_parser, run_stage
 from stages.fingerprints import read_database_hashes
 from stages.guard import Limits
 from stages.log import start_log
@@ -188,7 +188,7 @@ def validate_product(targets: Targets, rel_tol: float, limits: Limits) -> list[s
 
 def main(*arguments: str) -> None:
     """Validate the selection in the pipeline, or with --validate the product that lies here."""
-    parser = argparse.ArgumentParser(prog="python -m stages.validate_dataset")
+    parser = make_parser("validate_dataset", __doc__)
     parser.add_argument(
         "--validate",
         action="store_true",
@@ -212,4 +212,4 @@ def main(*arguments: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    run_stage(main, has_options=True)

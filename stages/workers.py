@@ -14,6 +14,7 @@ from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
 
+from stages.errors import InputError
 from stages.process_pool import ProcessPool, open_pool
 
 Task = TypeVar("Task")
@@ -26,10 +27,10 @@ def count_workers(workers: int) -> int:
     """How many processes to use: `workers`, or the cores that this process may use if it is 0.
 
     Raises:
-        ValueError: where workers is not a whole number from 0.
+        InputError: where workers is not a whole number from 0.
     """
     if isinstance(workers, bool) or not isinstance(workers, int) or workers < 0:
-        raise ValueError(f"execution.workers: expected a whole number from 0, found {workers!r}")
+        raise InputError(f"execution.workers: expected a whole number from 0, found {workers!r}")
     if workers:
         return workers
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -9,6 +9,7 @@ import pytest
 
 from stages.classify_difficulty import classify_difficulty
 from stages.difficulty_rule import DifficultyRule
+from stages.errors import InputError
 from stages.sql.hardness import HARDNESS_LEVELS
 from tests.worlds import World
 
@@ -164,5 +165,5 @@ def test_parses_of_other_questions_stop_the_run(world):
     write_parsed(world.folder, PARSED[::-1])
     write_said(world.folder, *[None] * 4)
     world.change("classify_difficulty.method", "source")
-    with pytest.raises(LookupError, match=r"expected a_train_000, as in .*found a_train_003"):
+    with pytest.raises(InputError, match=r"expected a_train_000, as in .*found a_train_003"):
         world.run("classify_difficulty")

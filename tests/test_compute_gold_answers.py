@@ -13,6 +13,7 @@ import yaml
 
 from stages import compute_gold_answers as stage
 from stages.compute_gold_answers import compute_gold_answer, execute_task
+from stages.errors import InputError
 from stages.guard import Limits, QueryError
 from stages.reasons import Reason
 from stages.records import hash_file
@@ -279,7 +280,7 @@ def test_missing_database_stops_the_run(project):
 def test_database_missing_in_the_manifest_stops_the_run(project):
     project.add("a", ["SELECT 1"]).write()
     (project.folder / "data/databases/manifest.json").write_text('{"databases": {}}')
-    with pytest.raises(LookupError, match=r"manifest\.json: expected an entry for database a,"):
+    with pytest.raises(InputError, match=r"manifest\.json: expected an entry for database a,"):
         stage.main()
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from stages.dossier import read_dossiers
+from stages.errors import InputError
 
 IDS = ["a_train_000", "a_train_001", "b_eval_000"]
 
@@ -92,7 +93,7 @@ def test_flags_of_the_question_and_of_the_set_stand_together(interim):
 def test_missing_record_is_an_error_that_names_the_question(interim, name):
     lines = (interim / name).read_text(encoding="utf-8").splitlines(keepends=True)
     (interim / name).write_text("".join(lines[1:]), encoding="utf-8")
-    with pytest.raises(LookupError, match="no record of question a_train_000"):
+    with pytest.raises(InputError, match="no record of question a_train_000"):
         list(read_dossiers(interim))
 
 
@@ -109,7 +110,7 @@ def test_missing_record_is_an_error_that_names_the_question(interim, name):
 def test_record_of_no_question_is_an_error_that_names_it(interim, name):
     with (interim / name).open("a", encoding="utf-8") as file:
         file.write('{"question_id": "c_eval_000", "flags": [], "difficulty": "easy"}\n')
-    with pytest.raises(LookupError, match="c_eval_000 is no question, or out of order"):
+    with pytest.raises(InputError, match="c_eval_000 is no question, or out of order"):
         list(read_dossiers(interim))
 
 
@@ -117,7 +118,7 @@ def test_record_of_no_question_is_an_error_that_names_it(interim, name):
 def test_records_out_of_order_are_an_error(interim, name):
     lines = (interim / name).read_text(encoding="utf-8").splitlines(keepends=True)
     (interim / name).write_text("".join(reversed(lines)), encoding="utf-8")
-    with pytest.raises(LookupError):
+    with pytest.raises(InputError):
         list(read_dossiers(interim))
 
 

@@ -12,6 +12,7 @@ import pytest
 
 import stages
 from stages.engines import map_with_engine
+from stages.errors import InputError
 from stages.guard import QueryError
 from stages.ray_engine import check_versions, list_versions
 from stages.reasons import Reason
@@ -68,7 +69,7 @@ def test_local_engine_uses_processes_of_this_machine():
 
 def test_missing_ray_is_named_with_the_command_that_installs_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(ModuleNotFoundError, match=r"pip install -e '\.\[ray\]'"):
+    with pytest.raises(InputError, match=r"pip install -e '\.\[ray\]'"):
         next(map_on_ray(square, [1]))
 
 
@@ -97,7 +98,7 @@ def test_run_without_tasks_needs_no_cluster(monkeypatch):
 def test_node_with_another_version_is_named_with_both(name):
     versions = list_versions()
     check_versions(versions)
-    with pytest.raises(RuntimeError, match=f"Node .+ has {name} [0-9.]+: expected 1.2.3, as on"):
+    with pytest.raises(InputError, match=f"Node .+ has {name} [0-9.]+: expected 1.2.3, as on"):
         check_versions(versions | {name: "1.2.3"})
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from stages.errors import InputError
 from stages.export_dataset import write_questions
 from stages.question import FIELDS
 from stages.reasons import Flag, Reason
@@ -183,7 +184,7 @@ def test_selection_and_audit_out_of_step_stop_the_export(world):
     path = world.folder / "data/interim/selection/audit.jsonl"
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     path.write_text("".join([lines[1], lines[0], *lines[2:]]), encoding="utf-8")
-    with pytest.raises(LookupError, match="out of step at harbour_train_000"):
+    with pytest.raises(InputError, match="out of step at harbour_train_000"):
         world.run("export_dataset")
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from stages.errors import InputError
 from stages.export_trainers import TABLES, make_row, make_schema
 from stages.exports.prompts import Exercise
 from tests.export_world import SPLITS, ExportWorld, describe, parse
@@ -214,5 +215,5 @@ def test_questions_and_sidecar_out_of_step_stop_the_run(world):
     path = world.folder / "data/questions/audit.jsonl"
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     path.write_text("".join([lines[1], lines[0], *lines[2:]]), encoding="utf-8")
-    with pytest.raises(LookupError, match="out of step"):
+    with pytest.raises(InputError, match="out of step"):
         world.run("export_trainers")

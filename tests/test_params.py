@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from stages.errors import InputError
 from stages.params import SECTIONS, check_section, look_up, read_params
 
 PROJECT = yaml.safe_load((Path(__file__).parent.parent / "params.yaml").read_text(encoding="utf-8"))
@@ -45,7 +46,7 @@ def test_key_is_looked_up(key, value):
     ],
 )
 def test_missing_key_is_named_with_those_that_exist(key, words):
-    with pytest.raises(KeyError) as caught:
+    with pytest.raises(InputError) as caught:
         look_up(PARAMS, key)
     assert words in str(caught.value)
 
@@ -59,7 +60,7 @@ def test_values_come_in_the_order_asked_for(tmp_path):
 def test_unknown_key_names_the_file(tmp_path):
     path = tmp_path / "params.yaml"
     path.write_text("b: 2\n")
-    with pytest.raises(KeyError, match=r"params.yaml: no key a"):
+    with pytest.raises(InputError, match=r"params.yaml: no key a"):
         read_params("a", path=path)
 
 

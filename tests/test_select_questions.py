@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from stages.errors import InputError
 from stages.question import FIELDS
 from stages.select_questions import LostQuestionError, check_conservation, main
 from stages.selection.supply import TargetsNotMetError
@@ -247,7 +248,7 @@ def test_question_whose_audit_is_lost_stops_the_run(world):
     path = world.folder / "data/interim/audit/harbour.jsonl"
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     path.write_text("".join(lines[1:]), encoding="utf-8")
-    with pytest.raises(LookupError, match="harbour_train_000"):
+    with pytest.raises(InputError, match="harbour_train_000"):
         world.run("select_questions")
 
 
@@ -261,7 +262,7 @@ def test_question_that_comes_twice_stops_the_run(world):
         path = world.folder / f"data/interim/{name}/harbour.jsonl"
         lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
         path.write_text("".join([lines[0], *lines]), encoding="utf-8")
-    with pytest.raises(LookupError, match="harbour_train_000 comes twice"):
+    with pytest.raises(InputError, match="harbour_train_000 comes twice"):
         world.run("select_questions")
 
 

@@ -4,6 +4,7 @@ import stat
 
 import pytest
 
+from stages.errors import InputError
 from stages.fingerprints import read_database_hashes
 from stages.shards import ShardDirectory, read_shards
 
@@ -200,7 +201,7 @@ def test_database_that_is_not_in_the_manifest_is_named_with_its_place(tmp_path):
     (tmp_path / "manifest.json").write_text(json.dumps({"databases": {"car_1": {"sha256": "ab"}}}))
     hashes = read_database_hashes(tmp_path)
     assert hashes.get("pets_1") is None
-    with pytest.raises(LookupError, match=r"manifest\.json: expected an entry for .* pets_1, wh"):
+    with pytest.raises(InputError, match=r"manifest\.json: expected an entry for .* pets_1, wh"):
         hashes["pets_1"]
 
 

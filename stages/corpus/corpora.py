@@ -12,6 +12,7 @@ from typing import Any
 from stages.corpus.databases import check_db_ids
 from stages.corpus.hub import Limits
 from stages.corpus.layouts import LAYOUTS, SPIDER, Layout
+from stages.errors import InputError
 from stages.params import Text, read_params
 
 ALL = "all"  # db_list: every database that has questions
@@ -103,16 +104,16 @@ def parse_corpora(chosen: Any, entries: Mapping[str, Any]) -> list[Corpus]:
     """The corpora that `corpus` in params.yaml names, one or a list of several, in its order.
 
     Raises:
-        ValueError: where it names none, one twice, or one that is no entry; as `parse_corpus`.
+        InputError: where it names none, one twice, or one that is no entry; as `parse_corpus`.
     """
     names = [chosen] if isinstance(chosen, str) else chosen
     if not isinstance(names, list) or not names or not all(isinstance(n, str) for n in names):
-        raise ValueError(f"params.yaml: corpus is {chosen!r}, expected a name or a list of names")
+        raise InputError(f"params.yaml: corpus is {chosen!r}, expected a name or a list of names")
     if len(set(names)) < len(names):
-        raise ValueError(f"params.yaml: corpus is {names}, expected each name once")
+        raise InputError(f"params.yaml: corpus is {names}, expected each name once")
     for name in names:
         if name not in entries:
-            raise ValueError(
+            raise InputError(
                 f"params.yaml: corpus is {name!r}, which is none of corpora:"
                 f" {suggest_names(name, entries)}"
             )
@@ -126,26 +127,26 @@ def parse_corpus(
     since databases may be those of another.
 
     Raises:
-        ValueError: naming the corpus and the key, where one is missing or has an unknown value.
+        InputError: naming the corpus and the key, where one is missing or has an unknown value.
     """
     try:
         return _parse_entry(name, entry, entries or {})
     except KeyError as error:
-        raise ValueError(
+        raise InputError(
             f"params.yaml: corpora.{name}: expected a key {error.args[0]!r}"
         ) from error
     except (TypeError, ValueError) as error:
-        raise ValueError(f"params.yaml: corpora.{name}: {error}") from error
+        raise InputError(f"params.yaml: corpora.{name}: {error}") from error
 
 
 def _parse_entry(name: str, entry: dict[str, Any], entries: Mapping[str, Any]) -> Corpus:
     if unknown := sorted(set(entry) - _REQUIRED - _OPTIONAL):
         known = ", ".join(sorted(_REQUIRED | _OPTIONAL))
-        raise ValueError(f"unknown key {unknown[0]!r}, expected some of: {known}")
+        raise InputError(f"unknown key {unknown[0]!r}, expected some of: {known}")
     db_list = entry["db_list"]
     if db_list != ALL:
         if not isinstance(db_list, list):
-            raise ValueError(f"db_list is {db_list!r}, expected a list of databases, or {ALL}")
+            raise InputError(f"db_list is {db_list!r}, expected a list of databases, or {ALL}")
         db_list = tuple(check_db_ids(db_list))
     _parse_text(entry, "license")
     layout = _parse_layout(entry)
@@ -158,9 +159,9 @@ def _parse_entry(name: str, entry: dict[str, Any], entries: Mapping[str, Any]) -
             name, db_list, layout, questions, databases, name, prefix, corrections=corrections
         )
     if "databases" in entry:
-        raise ValueError("has databases and databases_of: expected one of them")
+        raise InputError("has databases and databases_of: expected one of them")
     if other not in entries or entries[other].get("databases_of") is not None:
-        raise ValueError(f"databases_of is {other!r}, expected an entry with databases of its own")
+        raise InputError(f"databases_of is {other!r}, expected an entry with databases of its own")
     owner = parse_corpus(other, entries[other])
     return Corpus(
         name,
@@ -178,7 +179,7 @@ def _parse_entry(name: str, entry: dict[str, Any], entries: Mapping[str, Any]) -
 def _parse_layout(entry: dict[str, Any]) -> Layout:
     name = entry.get("layout", SPIDER)
     if name not in LAYOUTS:
-        raise ValueError(f"layout is {name!r}, expected one of {', '.join(LAYOUTS)}")
+        raise InputError(f"layout is {name!r}, expected one of {', '.join(LAYOUTS)}")
     return LAYOUTS[name]
 
 
@@ -187,7 +188,7 @@ def _parse_prefix(entry: dict[str, Any]) -> str:
     if prefix is None:
         return ""
     if not isinstance(prefix, str) or not re.fullmatch(r"[A-Za-z0-9_-]+", prefix):
-        raise ValueError(
+        raise InputError(
             f"prefix is {prefix!r}, expected letters, digits, _ and -, such as 'bird_', or null"
         )
     return prefix
@@ -196,14 +197,14 @@ def _parse_prefix(entry: dict[str, Any]) -> str:
 def _parse_text(entry: dict[str, Any], key: str) -> str | None:
     text = entry.get(key)
     if text not in _OPTIONAL_TEXT:
-        raise ValueError(f"{key} is {text!r}, expected {_OPTIONAL_TEXT}")
+        raise InputError(f"{key} is {text!r}, expected {_OPTIONAL_TEXT}")
     return text
 
 
 def _parse_root(entry: dict[str, Any]) -> Path:
     root = _parse_text(entry, "root")
     if root is None:
-        raise ValueError("root is missing: expected the directory that the files are below")
+        raise InputError("root is missing: expected the directory that the files are below")
     return Path(root)
 
 
@@ -212,11 +213,11 @@ def _parse_questions(entry: dict[str, Any]) -> DirectoryQuestions | HubQuestions
     if origin == DIRECTORY:
         return DirectoryQuestions(_parse_root(entry), _parse_files(questions))
     if origin != HUB:
-        raise ValueError(f"origin is {origin!r}, expected {DIRECTORY!r} or {HUB!r}")
+        raise InputError(f"origin is {origin!r}, expected {DIRECTORY!r} or {HUB!r}")
     files = _parse_files(questions["files"])
     sha256 = dict(questions.get("sha256") or {})
     if stray := set(sha256) - {path for paths in files.values() for path in paths}:
-        raise ValueError(f"questions.sha256 lists {min(stray)}, which is none of its files")
+        raise InputError(f"questions.sha256 lists {min(stray)}, which is none of its files")
     return HubQuestions(questions["repo_id"], questions["revision"], files, sha256)
 
 
@@ -224,19 +225,19 @@ def _parse_databases(entry: dict[str, Any], layout: Layout) -> DirectoryDatabase
     if entry["origin"] == DIRECTORY:
         folders = entry.get("databases", list(layout.databases))
         if not isinstance(folders, list) or not folders:
-            raise ValueError(f"databases is {folders!r}, expected a list of folders below root")
+            raise InputError(f"databases is {folders!r}, expected a list of folders below root")
         for folder in map(PurePosixPath, folders):
             if folder.is_absolute() or ".." in folder.parts:
-                raise ValueError(f"databases has {str(folder)!r}, expected a folder below root")
+                raise InputError(f"databases has {str(folder)!r}, expected a folder below root")
         return DirectoryDatabases(_parse_root(entry), tuple(folders))
     kind = entry["databases"]["kind"]
     if kind not in (ARCHIVE, FILES):
-        raise ValueError(f"databases.kind is {kind!r}, expected {ARCHIVE!r} or {FILES!r}")
+        raise InputError(f"databases.kind is {kind!r}, expected {ARCHIVE!r} or {FILES!r}")
     databases = entry["databases"][kind]
     is_archive = kind == ARCHIVE
     template = databases["member" if is_archive else "path"]
     if "{db_id}" not in template:
-        raise ValueError(f"databases.{kind}: expected {{db_id}} in {template!r}")
+        raise InputError(f"databases.{kind}: expected {{db_id}} in {template!r}")
     return HubDatabases(
         databases["repo_id"],
         databases["revision"],
@@ -249,17 +250,17 @@ def _parse_databases(entry: dict[str, Any], layout: Layout) -> DirectoryDatabase
 def _parse_corrections(entry: dict[str, Any]) -> str | None:
     name = entry.get("corrections")
     if name is not None and not (isinstance(name, str) and re.fullmatch(r"[\w-]+", name)):
-        raise ValueError(f"corrections is {name!r}, expected a name in data/corrections, or null")
+        raise InputError(f"corrections is {name!r}, expected a name in data/corrections, or null")
     return name
 
 
 def _parse_files(files: Any) -> dict[str, tuple[str, ...]]:
     if not isinstance(files, dict) or set(files) != set(SOURCE_SPLITS):
         found = sorted(files) if isinstance(files, dict) else files
-        raise ValueError(f"questions are given for {found}, expected {' and '.join(SOURCE_SPLITS)}")
+        raise InputError(f"questions are given for {found}, expected {' and '.join(SOURCE_SPLITS)}")
     for split, names in files.items():
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            raise ValueError(f"questions.{split} is {names!r}, expected a list of files, or []")
+            raise InputError(f"questions.{split} is {names!r}, expected a list of files, or []")
     return {split: tuple(files[split]) for split in SOURCE_SPLITS}
 
 

@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from stages.errors import InputError
+
 CORRECTIONS_DIR = Path("data/corrections")
 
 ACTIONS = EXCLUDE, REPLACE = ("exclude", "replace")
@@ -72,7 +74,7 @@ def read_corrections(path: Path) -> list[Correction]:
 
     Raises:
         FileNotFoundError: where a corpus names a file that is not there.
-        ValueError: with the file and the number of the entry, from 1, that cannot be meant.
+        InputError: with the file and the number of the entry, from 1, that cannot be meant.
     """
     if not path.is_file():
         raise FileNotFoundError(
@@ -81,9 +83,9 @@ def read_corrections(path: Path) -> list[Correction]:
     try:
         entries = yaml.load(path.read_bytes(), _StrictLoader)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path}: not YAML: {error}") from error
+        raise InputError(f"{path}: not YAML: {error}") from error
     if not isinstance(entries, list):
-        raise ValueError(f"{path}: expected a list (empty: []), found {type(entries).__name__}")
+        raise InputError(f"{path}: expected a list (empty: []), found {type(entries).__name__}")
     return [_parse_entry(entry, f"{path}: entry {n}") for n, entry in enumerate(entries, start=1)]
 
 
@@ -94,16 +96,16 @@ def _parse_entry(entry: Any, where: str) -> Correction:
     _check_texts(texts | ({} if link is None else {"link": link}), where)
     action = texts["action"]
     if action not in ACTIONS:
-        raise ValueError(f"{where}: action is {action!r}, expected one of {', '.join(ACTIONS)}")
+        raise InputError(f"{where}: action is {action!r}, expected one of {', '.join(ACTIONS)}")
     if (action == REPLACE) != (replacement is not None):
-        raise ValueError(f"{where}: expected a replacement for action replace, and for no other")
+        raise InputError(f"{where}: expected a replacement for action replace, and for no other")
     if replacement is not None:
         inside = f"{where}: replacement"
         _check_texts(_check_keys(replacement, inside, (), REPLACEABLE), inside)
         if not replacement:
-            raise ValueError(f"{inside}: expected one or both of {', '.join(REPLACEABLE)}")
+            raise InputError(f"{inside}: expected one or both of {', '.join(REPLACEABLE)}")
     if link is not None and not link.startswith(("https://", "http://")):
-        raise ValueError(f"{where}: link is {link!r}, expected an address, or null")
+        raise InputError(f"{where}: link is {link!r}, expected an address, or null")
     return Correction(
         where,
         texts["database"],
@@ -118,21 +120,21 @@ def _parse_entry(entry: Any, where: str) -> Correction:
 
 def _check_keys(entry: Any, where: str, required: tuple, optional: tuple) -> dict[str, Any]:
     if not isinstance(entry, dict):
-        raise ValueError(f"{where}: expected keys with values, found {entry!r:.200}")
+        raise InputError(f"{where}: expected keys with values, found {entry!r:.200}")
     known = ", ".join((*required, *optional))
     for key in entry:
         if key not in (*required, *optional):
-            raise ValueError(f"{where}: unknown key {key!r}, expected some of: {known}")
+            raise InputError(f"{where}: unknown key {key!r}, expected some of: {known}")
     for key in required:
         if key not in entry:
-            raise ValueError(f"{where}: no key {key!r}, expected {', '.join(required)}")
+            raise InputError(f"{where}: no key {key!r}, expected {', '.join(required)}")
     return entry
 
 
 def _check_texts(values: Mapping[str, Any], where: str) -> None:
     for key, value in values.items():
         if not isinstance(value, str) or not value.strip():
-            raise ValueError(f"{where}: {key} is {value!r}, expected text")
+            raise InputError(f"{where}: {key} is {value!r}, expected text")
 
 
 def apply_corrections(questions: Iterable[Record], corrections: Iterable[Correction]) -> Corrected:
@@ -142,7 +144,7 @@ def apply_corrections(questions: Iterable[Record], corrections: Iterable[Correct
     `original`, the values that were replaced.
 
     Raises:
-        ValueError: with file, entry and database, where a decision matches no question of a chosen
+        InputError: with file, entry and database, where a decision matches no question of a chosen
             database, may mean several queries, changes nothing, or meets another decision.
     """
     loaded = list(questions)
@@ -158,7 +160,7 @@ def apply_corrections(questions: Iterable[Record], corrections: Iterable[Correct
         candidates = {index: loaded[index] for index in places[correction.database]}
         for index in _find_matches(correction, candidates):
             if index in decided:
-                raise ValueError(
+                raise InputError(
                     f"{correction.where}: {correction.question!r} of database"
                     f" {correction.database} is corrected by {decided[index].where} already:"
                     " expected one entry a question"
@@ -186,13 +188,13 @@ def _find_matches(correction: Correction, candidates: Mapping[int, Record]) -> l
             what, wanted = "question", correction.question
             known = {question["question_text"] for question in candidates.values()}
         close = difflib.get_close_matches(wanted, sorted(known), n=3)
-        raise ValueError(
+        raise InputError(
             f"{correction.where}: database {correction.database} has no {what} {wanted!r};"
             f" close to it: {', '.join(map(repr, close)) or 'nothing'}"
         )
     queries = sorted({same_text[index] for index in matches})
     if len(queries) > 1:
-        raise ValueError(
+        raise InputError(
             f"{correction.where}: database {correction.database} has {correction.question!r} with"
             f" {len(queries)} queries: expected gold_sql, one of {queries}"
         )
@@ -208,7 +210,7 @@ def _correct(question: Record, correction: Correction) -> Record:
     if correction.action == REPLACE:
         for field, value in correction.replacement.items():
             if question[field] == value:
-                raise ValueError(
+                raise InputError(
                     f"{correction.where}: {correction.question!r} of database"
                     f" {correction.database} has this {field} already: expected another"
                 )
@@ -224,7 +226,7 @@ def correct_questions(
     corrected, by action, and as `not_chosen` how many decisions are about other databases.
 
     Raises:
-        ValueError: as `apply_corrections`.
+        InputError: as `apply_corrections`.
     """
     decisions: dict[str, list[Correction]] = defaultdict(list)
     for correction in corrections:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from stages.corpus.corpora import Corpus
+from stages.errors import InputError
 
 
 class NamedDatabase(NamedTuple):
@@ -20,7 +21,7 @@ def name_databases(chosen: Iterable[tuple[Corpus, Iterable[str]]]) -> dict[str, 
     the corpus whose database it is, so that no other corpus has a part in it.
 
     Raises:
-        ValueError: where two corpora would give one name to different databases, or one id to two
+        InputError: where two corpora would give one name to different databases, or one id to two
             questions; with both corpora and the key to set.
     """
     databases: dict[str, NamedDatabase] = {}
@@ -30,10 +31,10 @@ def name_databases(chosen: Iterable[tuple[Corpus, Iterable[str]]]) -> dict[str, 
             name = corpus.name_database(db_id)
             first = databases.setdefault(name.casefold(), NamedDatabase(corpus, db_id))
             if (first.corpus.owner, first.db_id) != (corpus.owner, db_id):
-                raise ValueError(_describe_clash(name, first.corpus, corpus))
+                raise InputError(_describe_clash(name, first.corpus, corpus))
             other = asking.setdefault(f"{corpus.id_prefix}{name}".casefold(), corpus)
             if other is not corpus:
-                raise ValueError(
+                raise InputError(
                     f"Corpora {other.name} and {corpus.name} would give questions of database"
                     f" {name} the same ids: expected a prefix of its own for each, such as"
                     f" corpora.{corpus.name}.prefix: {corpus.name}_"

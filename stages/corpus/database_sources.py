@@ -21,6 +21,7 @@ from stages.corpus.corpora import (
 from stages.corpus.databases import check_db_ids, copy_database, replace_database
 from stages.corpus.hub import HubError, Limits, fetch_file, resolve_revision
 from stages.corpus.text_databases import build_database
+from stages.errors import InputError
 from stages.progress import track_progress
 from stages.records import hash_file
 
@@ -48,7 +49,7 @@ def locate_databases(
 
     Raises:
         FileNotFoundError: where a directory does not have a database.
-        ValueError: where several of its folders do.
+        InputError: where several of its folders do.
         HubError: where the hub does not say what a branch means.
     """
     checked, databases = sorted(check_db_ids(db_ids)), corpus.databases
@@ -82,7 +83,7 @@ def _locate_local(
     another dialect and has no rows."""
     folders = [databases.root / folder / db_id for folder in databases.folders]
     if len(found := [str(folder) for folder in folders if folder.is_dir()]) > 1:
-        raise ValueError(f"Database {db_id} is in {' and in '.join(found)}: expected it once")
+        raise InputError(f"Database {db_id} is in {' and in '.join(found)}: expected it once")
     for folder in folders:
         for kind, path in ((FILE, folder / f"{db_id}.sqlite"), (SQL, folder / "schema.sql")):
             if path.is_file():
@@ -177,6 +178,6 @@ def _extract_member(
     with archive.open(info) as content, replace_database(path) as file:
         shutil.copyfileobj(content, file)
         if file.tell() != info.file_size:
-            raise ValueError(
+            raise InputError(
                 f"Corrupt database: {member} has {file.tell()} bytes, expected {info.file_size}"
             )

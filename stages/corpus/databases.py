@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from stages.errors import InputError
 from stages.records import replace_file
 from stages.schema import quote_name
 from stages.sqlite_uri import immutable_uri
@@ -27,7 +28,7 @@ def check_db_id(db_id: str) -> str:
     """The id, where it is one plain folder name; an id builds paths, so nothing else may pass.
 
     Raises:
-        ValueError: on "", "..", ".x", "a/b", "a\\b", a control character, or no text at all.
+        InputError: on "", "..", ".x", "a/b", "a\\b", a control character, or no text at all.
     """
     is_plain = (
         isinstance(db_id, str)
@@ -36,7 +37,7 @@ def check_db_id(db_id: str) -> str:
         and not _NOT_IN_NAMES.search(db_id)
     )
     if not is_plain:
-        raise ValueError(
+        raise InputError(
             f"Not a database id: {db_id!r}: expected a plain folder name, such as 'pets_1'"
         )
     return db_id
@@ -46,17 +47,17 @@ def check_db_ids(db_ids: Iterable[str]) -> list[str]:
     """The ids as a list, each a plain name, none of them twice (whatever its case).
 
     Raises:
-        ValueError: as `check_db_id`; on a repeated id; where there is none.
+        InputError: as `check_db_id`; on a repeated id; where there is none.
     """
     if isinstance(db_ids, str):
-        raise ValueError(f"Expected a list of database ids, found {db_ids!r}")
+        raise InputError(f"Expected a list of database ids, found {db_ids!r}")
     checked = [check_db_id(db_id) for db_id in db_ids]
     if not checked:
-        raise ValueError("No database is listed: expected at least one id in db_list, or `all`")
+        raise InputError("No database is listed: expected at least one id in db_list, or `all`")
     seen: dict[str, str] = {}
     for db_id in checked:
         if db_id.casefold() in seen:
-            raise ValueError(f"Database {db_id} is listed twice (as {seen[db_id.casefold()]})")
+            raise InputError(f"Database {db_id} is listed twice (as {seen[db_id.casefold()]})")
         seen[db_id.casefold()] = db_id
     return checked
 
@@ -78,20 +79,20 @@ def check_database(path: Path) -> None:
     """Nothing, where the file is a whole SQLite database.
 
     Raises:
-        ValueError: "Corrupt database: ...", with the file and what was expected.
+        InputError: "Corrupt database: ...", with the file and what was expected.
     """
     with path.open("rb") as file:
         start = file.read(len(HEADER))
     if start != HEADER:
-        raise ValueError(f"Corrupt database: {path} starts with {start!r}, expected {HEADER!r}")
+        raise InputError(f"Corrupt database: {path} starts with {start!r}, expected {HEADER!r}")
     try:
         with contextlib.closing(open_database(path)) as connection:
             notes = _check_content(connection)
     except sqlite3.Error as error:
-        raise ValueError(f"Corrupt database: {path}: SQLite cannot read it: {error}") from error
+        raise InputError(f"Corrupt database: {path}: SQLite cannot read it: {error}") from error
     broken = [note for note in notes if note != "ok" and not note.startswith(VALUE_NOTES)]
     if broken:
-        raise ValueError(f"Corrupt database: {path}: quick_check says {broken[0]!r}, expected 'ok'")
+        raise InputError(f"Corrupt database: {path}: quick_check says {broken[0]!r}, expected 'ok'")
 
 
 def _check_content(connection: sqlite3.Connection) -> list[str]:
@@ -123,7 +124,7 @@ def replace_database(path: Path) -> Iterator[BinaryIO]:
         try:
             check_database(Path(file.name))
         except ValueError as error:
-            raise ValueError(str(error).replace(str(file.name), str(path))) from error
+            raise InputError(str(error).replace(str(file.name), str(path))) from error
 
 
 def copy_database(source: Path, path: Path, *, sha256: str | None = None) -> None:
@@ -131,13 +132,13 @@ def copy_database(source: Path, path: Path, *, sha256: str | None = None) -> Non
     gigabytes.
 
     Raises:
-        ValueError: where it is corrupt, or has rows in a journal that the copy would lose, or is no
+        InputError: where it is corrupt, or has rows in a journal that the copy would lose, or is no
             longer what it was when it was found to have that sha256.
     """
     for suffix in PENDING_SUFFIXES:
         pending = source.with_name(source.name + suffix)
         if pending.is_file() and pending.stat().st_size:
-            raise ValueError(
+            raise InputError(
                 f"{source} has unfinished changes in {pending.name}: expected a database that is"
                 " closed; open and close it once with sqlite3, or remove that file"
             )
@@ -148,7 +149,7 @@ def copy_database(source: Path, path: Path, *, sha256: str | None = None) -> Non
             digest.update(chunk)
             file.write(chunk)
         if sha256 not in (None, digest.hexdigest()):
-            raise ValueError(
+            raise InputError(
                 f"{source} changed while it was copied: sha256 is {digest.hexdigest()},"
                 f" expected {sha256}"
             )

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
+from stages.errors import InputError
+
 _CHUNK_CHARACTERS = 1 << 16
 _DECODER = json.JSONDecoder()
 _WHITESPACE = " \t\n\r"
@@ -22,7 +24,7 @@ def read_array(path: Path, *, chunk_characters: int = _CHUNK_CHARACTERS) -> Iter
     """The elements of the JSON array in a file, in order.
 
     Raises:
-        ValueError: with the path, where the file is no JSON, or holds something else. Elements
+        InputError: with the path, where the file is no JSON, or holds something else. Elements
             before the place of an error have been given by then.
     """
     try:
@@ -35,10 +37,10 @@ def read_array(path: Path, *, chunk_characters: int = _CHUNK_CHARACTERS) -> Iter
                 return
         value = json.loads(path.read_bytes())
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: not JSON in UTF-8: {error}") from error
+        raise InputError(f"{path}: not JSON in UTF-8: {error}") from error
     except ValueError as error:
-        raise ValueError(f"{path}: not JSON: {_explain(error)}") from error
-    raise ValueError(f"{path}: expected a JSON array, found {type(value).__name__}")
+        raise InputError(f"{path}: not JSON: {_explain(error)}") from error
+    raise InputError(f"{path}: expected a JSON array, found {type(value).__name__}")
 
 
 def _explain(error: ValueError) -> str:
@@ -56,13 +58,13 @@ def _read_elements(text: _Text) -> Iterator[Any]:
             yield text.decode()
             mark = text.peek()
             if mark not in (",", "]"):
-                raise ValueError(f"expected ',' or ']' at character {text.place()}")
+                raise InputError(f"expected ',' or ']' at character {text.place()}")
             text.skip()
             if mark == "]":
                 break
             text.peek()
     if text.peek():
-        raise ValueError(f"expected nothing after the array, at character {text.place()}")
+        raise InputError(f"expected nothing after the array, at character {text.place()}")
 
 
 class _Text:
@@ -102,7 +104,7 @@ class _Text:
                 if self._read_more():  # the value may only be cut
                     continue
                 place = self._dropped + error.pos
-                raise ValueError(f"{error.msg.removesuffix(' at')} at character {place}") from error
+                raise InputError(f"{error.msg.removesuffix(' at')} at character {place}") from error
             if self._held[end : end + 3] in _CUT_NUMBERS and self._read_more():
                 continue
             self._next = end

@@ -12,6 +12,7 @@ from stages.corpus.corpora import SOURCE_SPLITS, Corpus
 from stages.corpus.disk_sort import DiskSort
 from stages.corpus.hub import Limits
 from stages.corpus.source_questions import choose_db_ids, read_source_questions
+from stages.errors import InputError
 from stages.records import encode_text
 
 Record = dict[str, Any]
@@ -64,7 +65,7 @@ def merge_corpora(corpora: Iterable[Iterable[Record]]) -> Iterator[Record]:
     of the corpora.
 
     Raises:
-        ValueError: on a database with questions in both source splits, in whichever corpora.
+        InputError: on a database with questions in both source splits, in whichever corpora.
     """
     by_name = heapq.merge(*corpora, key=lambda record: encode_text(record["database_name"]))
     return check_splits(by_name)
@@ -74,7 +75,7 @@ def check_splits(questions: Iterable[Record]) -> Iterator[Record]:
     """The questions as they are, one database after the other.
 
     Raises:
-        ValueError: as `check_split`.
+        InputError: as `check_split`.
     """
     for name, of_database in groupby(questions, key=itemgetter("database_name")):
         yield from check_split(name, of_database)
@@ -84,13 +85,13 @@ def check_split(db_id: str, questions: Iterable[Record]) -> Iterator[Record]:
     """The questions of one database, as they are.
 
     Raises:
-        ValueError: with the first one that is of another source split than those before.
+        InputError: with the first one that is of another source split than those before.
     """
     split = None
     for question in questions:
         if split not in (None, question["spider_split"]):
             source = question["source"]
-            raise ValueError(
+            raise InputError(
                 f"Database {db_id} has questions in both train and validation (see row"
                 f" {source['index']} of {source['file']} of corpus {source['corpus']}): expected"
                 " one split for each database"

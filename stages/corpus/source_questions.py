@@ -20,6 +20,7 @@ from stages.corpus.databases import check_db_id, check_db_ids
 from stages.corpus.hub import HubError, Limits, fetch_file, resolve_revision
 from stages.corpus.json_arrays import read_array
 from stages.corpus.layouts import Layout
+from stages.errors import InputError
 from stages.records import read_jsonl
 
 
@@ -43,7 +44,7 @@ def read_source_questions(corpus: Corpus, *, limits: Limits) -> Iterator[SourceQ
     Raises:
         FileNotFoundError: where a file of a directory is missing.
         ConnectionError: "Failed to download Spider dataset: ...".
-        ValueError: with file and row, where a row has no text for a field of its layout.
+        InputError: with file and row, where a row has no text for a field of its layout.
     """
     if isinstance(corpus.questions, DirectoryQuestions):
         return _read_directory(corpus, corpus.questions)
@@ -68,13 +69,13 @@ def choose_db_ids(
     """The listed ids, sorted, or with `all` those of all databases that have questions.
 
     Raises:
-        ValueError: where a listed database has no question, or questions have no database.
+        InputError: where a listed database has no question, or questions have no database.
     """
     if db_ids == ALL:
         if isinstance(corpus.databases, DirectoryDatabases):
             present = corpus.databases.list_ids()
             if missing := sorted(with_questions.difference(present)):
-                raise ValueError(
+                raise InputError(
                     f"Questions of {', '.join(missing[:5])} ({len(missing)} in all) have no"
                     f" database in {corpus.databases}; {suggest_names(missing[0], present)};"
                     " expected one for each, or a db_list without them"
@@ -83,7 +84,7 @@ def choose_db_ids(
     checked = sorted(check_db_ids(db_ids))
     for db_id in checked:
         if db_id not in with_questions:
-            raise ValueError(
+            raise InputError(
                 f"Database {db_id} has no question in corpus {corpus.name}:"
                 f" {suggest_names(db_id, with_questions)}"
             )
@@ -100,7 +101,7 @@ def _read_directory(corpus: Corpus, questions: DirectoryQuestions) -> Iterator[S
                     f" (corpora.{corpus.name}.root and .questions in params.yaml)"
                 )
             if not path.stat().st_size:
-                raise ValueError(f"{path}: the file is empty, expected questions")
+                raise InputError(f"{path}: the file is empty, expected questions")
             rows = read_jsonl(path) if path.suffix == ".jsonl" else read_array(path)
             place = {"corpus": corpus.name, "file": name}
             yield from _check_rows(rows, corpus.layout, split, place, str(path))
@@ -134,9 +135,9 @@ def _read_parquet(path: Path, layout: Layout, where: str) -> Iterator[dict[str, 
     try:
         columns = parquet.read_schema(path).names
     except (pyarrow.ArrowException, OSError) as error:
-        raise ValueError(f"{where}: not a parquet file: {error}") from error
+        raise InputError(f"{where}: not a parquet file: {error}") from error
     if missing := [column for column in layout.required if column not in columns]:
-        raise ValueError(
+        raise InputError(
             f"{where}: no column {missing[0]!r} among {columns}, expected {layout.required}"
         )
     wanted = [*layout.required, *(column for column in layout.optional if column in columns)]
@@ -153,14 +154,14 @@ def _check_rows(
     for index, row in enumerate(rows):
         values = [row.get(name) for name in layout.required] if isinstance(row, dict) else [None]
         if not all(isinstance(value, str) for value in values):
-            raise ValueError(
+            raise InputError(
                 f"{where}: row {index}: expected text for {layout.required}, found {row!r:.200}"
             )
         try:
             check_db_id(values[0])
             evidence = _read_evidence(row, layout)
         except ValueError as error:
-            raise ValueError(f"{where}: row {index}: {error}") from error
+            raise InputError(f"{where}: row {index}: {error}") from error
         kept = {name: row[name] for name in layout.kept if row.get(name) is not None}
         yield SourceQuestion(*values, evidence, split, source | {"index": index} | kept)
 
@@ -169,5 +170,5 @@ def _read_evidence(row: dict[str, Any], layout: Layout) -> str:
     """The evidence of a row as it stands there; '' where it is missing, null or blank."""
     evidence = None if layout.evidence is None else row.get(layout.evidence)
     if evidence is not None and not isinstance(evidence, str):
-        raise ValueError(f"expected text for {layout.evidence!r}, found {evidence!r:.200}")
+        raise InputError(f"expected text for {layout.evidence!r}, found {evidence!r:.200}")
     return evidence if evidence and evidence.strip() else ""

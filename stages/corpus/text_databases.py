@@ -12,6 +12,7 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
+from stages.errors import InputError
 from stages.schema import affinity, quote_name
 
 PAGE_BYTES = 4096
@@ -50,13 +51,13 @@ def build_database(sql_path: Path) -> bytes:
     """The bytes of the SQLite file that the statements of a text file make.
 
     Raises:
-        ValueError: with the file, the place and SQLite's words, where the text does not run, does
+        InputError: with the file, the place and SQLite's words, where the text does not run, does
             more than fill a database, makes no table, or leaves a foreign key pointing nowhere.
     """
     try:
         text = sql_path.read_bytes().decode("utf-8-sig")  # read_text would alter line ends
     except UnicodeDecodeError as error:
-        raise ValueError(f"{sql_path}: expected SQL as UTF-8 text: {error}") from error
+        raise InputError(f"{sql_path}: expected SQL as UTF-8 text: {error}") from error
     connection = sqlite3.connect(":memory:", isolation_level=None)
     try:
         connection.executescript(LAYOUT)
@@ -67,7 +68,7 @@ def build_database(sql_path: Path) -> bytes:
             page for (page,) in connection.execute("SELECT rootpage FROM sqlite_master") if page
         ]
         if not roots:
-            raise ValueError(f"{sql_path}: makes no table: expected CREATE TABLE and INSERT")
+            raise InputError(f"{sql_path}: makes no table: expected CREATE TABLE and INSERT")
         return _clear_traces(bytearray(connection.serialize()), [1, *roots])
     finally:
         connection.close()
@@ -88,7 +89,7 @@ def _execute_text(connection: sqlite3.Connection, text: str, sql_path: Path) -> 
 
     def refuse() -> None:
         refused.append("the current time")
-        raise ValueError
+        raise InputError
 
     for keyword in REFUSED_KEYWORDS:  # the authorizer does not hear of them in a DEFAULT
         connection.create_function(keyword, 0, refuse)
@@ -100,7 +101,7 @@ def _execute_text(connection: sqlite3.Connection, text: str, sql_path: Path) -> 
     except (sqlite3.Error, ValueError) as error:
         words = f"{refused[-1]} is not allowed in it" if refused else str(error)
         place = started[0].strip()[:80] if started else "the beginning"
-        raise ValueError(f"{sql_path}: {words}; at or after: {place}") from error
+        raise InputError(f"{sql_path}: {words}; at or after: {place}") from error
     finally:
         connection.set_authorizer(None)
         connection.set_trace_callback(None)
@@ -110,10 +111,10 @@ def _check_references(connection: sqlite3.Connection, sql_path: Path) -> None:
     try:
         broken = connection.execute("PRAGMA foreign_key_check").fetchall()
     except sqlite3.Error as error:
-        raise ValueError(f"{sql_path}: its foreign keys cannot be checked: {error}") from error
+        raise InputError(f"{sql_path}: its foreign keys cannot be checked: {error}") from error
     if broken:
         table, rowid, referred, _ = broken[0]
-        raise ValueError(
+        raise InputError(
             f"{sql_path}: {len(broken)} rows break a foreign key: the first is row {rowid} of"
             f" {table}, which refers to no row of {referred}"
         )

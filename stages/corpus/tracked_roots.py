@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from stages.corpus.corpora import Corpus, DirectoryDatabases, DirectoryQuestions
+from stages.errors import InputError
 from stages.params import load_yaml
 
 PIPELINE = Path("dvc.yaml")
@@ -19,7 +20,7 @@ def check_roots(corpora: Iterable[Corpus], entries: Mapping[str, Any], *, stage:
     of them; nothing where there is no dvc.yaml, as where a stage runs without DVC.
 
     Raises:
-        ValueError: with the line to add.
+        InputError: with the line to add.
     """
     if not PIPELINE.is_file():
         return
@@ -28,7 +29,7 @@ def check_roots(corpora: Iterable[Corpus], entries: Mapping[str, Any], *, stage:
     for name, root in _list_roots(corpora):
         place = root.absolute()
         if tracked.isdisjoint([place, *place.parents]):
-            raise ValueError(
+            raise InputError(
                 f"{PIPELINE}: DVC would not notice changes in {root}, the root of corpus {name}:"
                 f' expected - "${{corpora.{name}.root}}" among deps of {stage}'
             )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from stages.errors import InputError
 from stages.records import decode_json, read_jsonl
 
 Record = dict[str, Any]
@@ -23,7 +24,7 @@ def read_questions(path: Path) -> Iterator[Record]:
 
     Raises:
         FileNotFoundError: where it is missing.
-        ValueError: with path and line, where it is not an array with one question a line.
+        InputError: with path and line, where it is not an array with one question a line.
     """
     if not path.is_file():
         raise FileNotFoundError(f"No {path}: run `dvc repro export_dataset`, or `dvc pull`")
@@ -35,19 +36,22 @@ def read_questions(path: Path) -> Iterator[Record]:
             try:
                 yield decode_json(text)
             except ValueError as error:
-                raise ValueError(f"{path}:{number}: expected one question: {error}") from error
+                raise InputError(f"{path}:{number}: expected one question: {error}") from error
 
 
 def read_product(folder: Path, split: str) -> Iterator[AuditedQuestion]:
     """The questions of a split, in their order, which is that of audit.jsonl too.
 
     Raises:
-        LookupError: where audit.jsonl has no record of a question, or has it elsewhere.
+        InputError: where audit.jsonl has no record of a question, or has it elsewhere.
     """
     audits = read_jsonl(folder / "audit.jsonl")
     for question in read_questions(folder / f"questions_{split}.json"):
         question_id = question["question_id"]
         audit = next((record for record in audits if record["question_id"] == question_id), None)
         if audit is None:
-            raise LookupError(f"{folder / 'audit.jsonl'}: {question_id} is missing, or out of step")
+            raise InputError(
+                f"{folder / 'audit.jsonl'}: {question_id} is missing, or out of step: run"
+                " `dvc repro export_dataset`, or `dvc pull`"
+            )
         yield AuditedQuestion(question, audit)

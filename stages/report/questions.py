@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stages.dossier import Dossier
+from stages.errors import InputError
 from stages.records import hash_value
 from stages.report.explanations import EXPLANATIONS
 
@@ -120,10 +121,10 @@ def choose_ids(records: Iterable[Record], *, max_rows: int) -> set[str]:
     grows with `max_rows` and not with the corpus.
 
     Raises:
-        ValueError: where max_rows is too small to show every code.
+        InputError: where max_rows is too small to show every code.
     """
     if max_rows < len(EXPLANATIONS):
-        raise ValueError(
+        raise InputError(
             f"report_dataset.max_rows: expected at least {len(EXPLANATIONS)}, one for each reason"
             f" and flag, found {max_rows}"
         )

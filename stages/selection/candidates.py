@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from stages.errors import InputError
 from stages.records import digest_text
 from stages.scratch import open_scratch
 from stages.selection.cells import Group, Part
@@ -82,12 +83,12 @@ class Candidates:
         order; the numbers of the others, which are candidates no longer.
 
         Raises:
-            ValueError: where `most` is no whole number from 1.
+            InputError: where `most` is no whole number from 1.
         """
         if most is None:
             return []
         if type(most) is not int or most < 1:
-            raise ValueError(
+            raise InputError(
                 "select_questions.max_per_canonical_sql: expected a whole number from 1,"
                 f" found {most!r}"
             )

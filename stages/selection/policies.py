@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
+from stages.errors import InputError
 from stages.reasons import FLAG_PLACES, Flag
 
 
@@ -24,12 +25,12 @@ def read_policies(values: Mapping[str, Any]) -> dict[Flag, Policy]:
     YAML reads a bare `off` as false, which is taken for what was meant.
 
     Raises:
-        ValueError: naming flags that are unknown or missing, or a policy that is none.
+        InputError: naming flags that are unknown or missing, or a policy that is none.
     """
     unknown = sorted(set(values) - set(Flag))
     missing = sorted(set(Flag) - set(values))
     if unknown or missing:
-        raise ValueError(
+        raise InputError(
             "select_questions.policies: expected one policy for each flag;"
             f" unknown: {', '.join(unknown) or 'none'}; missing: {', '.join(missing) or 'none'}"
         )
@@ -37,7 +38,7 @@ def read_policies(values: Mapping[str, Any]) -> dict[Flag, Policy]:
     for flag in Flag:
         value = "off" if values[flag] is False else values[flag]
         if value not in tuple(Policy):
-            raise ValueError(
+            raise InputError(
                 f"select_questions.policies.{flag}: expected exclude, flag or off, found {value!r}"
             )
         policies[flag] = Policy(value)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from stages.errors import InputError
 from stages.question import DIFFICULTIES, EVAL, SPLITS
 from stages.selection.cells import CorpusCell, Part, count_corpora, read_share
 from stages.selection.targets import (
@@ -23,7 +24,7 @@ from stages.selection.targets import (
 )
 
 
-class TargetsNotMetError(Exception):
+class TargetsNotMetError(InputError):
     """No selection meets the targets; the message says which would."""
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from stages.errors import InputError
 from stages.question import DIFFICULTIES
 from stages.selection.allocations import find_allocation, find_allocation_size
 from stages.selection.cells import (
@@ -58,7 +59,7 @@ class Targets:
         levels = self.difficulty_shares
         if levels is not None:
             if not isinstance(levels, Mapping) or set(levels) != set(DIFFICULTIES):
-                raise ValueError(
+                raise InputError(
                     f"{_WHERE}.difficulty_shares: expected {', '.join(DIFFICULTIES)},"
                     f" found {levels!r}"
                 )
@@ -67,7 +68,7 @@ class Targets:
         if corpora is not None:
             is_mapping = isinstance(corpora, Mapping) and corpora
             if not is_mapping or not all(isinstance(name, str) and name for name in corpora):
-                raise ValueError(
+                raise InputError(
                     f"{_WHERE}.corpus_shares: expected a share for each corpus, as in"
                     f" {{spider: 0.5, bird: 0.5}}, found {corpora!r}"
                 )
@@ -80,7 +81,7 @@ class Targets:
         for name in ("min_questions", "max_questions", "max_per_database"):
             value = getattr(self, name)
             if value is not None and (type(value) is not int or value < 0):
-                raise ValueError(
+                raise InputError(
                     f"{_WHERE}.{name}: expected a whole number from 0, found {value!r}"
                 )
 
@@ -95,7 +96,7 @@ def _check_shares(name: str, shares: Mapping[str, Any]) -> None:
         _check_share(f"{name}.{part}", share)
     total = sum(map(read_share, shares.values()))
     if total != 1:
-        raise ValueError(
+        raise InputError(
             f"{_WHERE}.{name}: expected a sum of 1, found {float(total):g}: {dict(shares)}"
         )
 
@@ -103,18 +104,18 @@ def _check_shares(name: str, shares: Mapping[str, Any]) -> None:
 def _check_share(name: str, value: Any) -> None:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not 0 <= value <= 1:
-        raise ValueError(f"{_WHERE}.{name}: expected a share from 0 to 1, found {value!r}")
+        raise InputError(f"{_WHERE}.{name}: expected a share from 0 to 1, found {value!r}")
 
 
 def check_corpora(targets: Targets, corpora: Iterable[str]) -> None:
     """Make sure that each of these corpora has a share, if any has, and no other one does.
 
     Raises:
-        ValueError: with both lists.
+        InputError: with both lists.
     """
     expected = sorted(set(corpora))
     if targets.corpus_shares is not None and list(targets.corpora) != expected:
-        raise ValueError(
+        raise InputError(
             f"{_WHERE}.corpus_shares: expected a share for each of the corpora"
             f" {', '.join(expected)}, found {', '.join(targets.corpora)}:"
             " every corpus of `corpus` needs one, which may be 0"
@@ -125,7 +126,7 @@ def read_targets(values: Mapping[str, Any], corpus: str | list[str]) -> Targets:
     """The targets as params spell them, for the corpus or corpora that params name.
 
     Raises:
-        ValueError: naming the key, where a value is none that it can have.
+        InputError: naming the key, where a value is none that it can have.
     """
     targets = Targets(**values)
     check_corpora(targets, [corpus] if isinstance(corpus, str) else corpus)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from stages.dossier import Dossier, read_curated_exclusion
+from stages.errors import InputError
 from stages.reasons import Flag, Reason
 from stages.selection.policies import Policy, find_exclusion
 
@@ -28,6 +29,9 @@ def find_reason(dossier: Dossier, policies: Mapping[Flag, Policy]) -> tuple[str,
         if "reason" in record:
             return stage, record["reason"], record["detail"]
     if dossier.audit is None or dossier.difficulty is None:
-        raise LookupError(f"{dossier.question_id} has an answer, but no audit or no difficulty")
+        raise InputError(
+            f"{dossier.question_id} has an answer, but no audit or no difficulty: data/interim is"
+            " of several runs; run `dvc repro`, which brings it in step"
+        )
     exclusion = find_exclusion(dossier.audit["flags"], policies)
     return ("audit_gold_answers", *exclusion) if exclusion else None
