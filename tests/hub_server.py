@@ -33,6 +33,7 @@ class HubServer:
 
     Faults: the first `failing` requests (-1: all) end in HTTP 500; requests by `silent_methods` are
     accepted and never answered; `is_stalling` stops half-way in the body of every file;
+    `is_hanging_up` closes the connection where the content of a file is asked for;
     `is_lying` sends other bytes of the same length; `shown_commit` is offered in place of the one
     asked for; `token`: what a client must show.
     """
@@ -45,6 +46,7 @@ class HubServer:
         failing: int = 0,
         silent_methods: tuple[str, ...] = (),
         is_stalling: bool = False,
+        is_hanging_up: bool = False,
         is_lying: bool = False,
         shown_commit: str | None = None,
         token: str | None = None,
@@ -54,6 +56,7 @@ class HubServer:
         self.failing = failing
         self.silent_methods = silent_methods
         self.is_stalling = is_stalling
+        self.is_hanging_up = is_hanging_up
         self.is_lying = is_lying
         self.shown_commit = shown_commit
         self.token = token
@@ -131,6 +134,8 @@ class HubHandler(BaseHTTPRequestHandler):
             self.close_connection = True
         elif is_failing:
             self.send(500, b"the server failed")
+        elif self.hub.is_hanging_up and self.command == "GET":
+            self.close_connection = True
         else:
             self.answer(path)
 

@@ -138,9 +138,9 @@ def test_server_error_ends_after_the_attempts(hub):
     assert len(server.requests) == 2
 
 
-def test_wrong_checksum_ends_after_the_attempts(hub):
+def test_file_with_a_wrong_checksum_is_fetched_twice(hub):
     server = hub()
-    with pytest.raises(HubError, match=f"wrong checksum.*expected {'0' * 64}, 2 attempts"):
+    with pytest.raises(HubError, match=f"wrong checksum.*expected {'0' * 64}, fetched twice"):
         fetch(sha256="0" * 64)
     assert server.count_fetched("data/a.bin") == 2
 
@@ -151,10 +151,37 @@ def test_wrong_bytes_are_found_out(hub):
         fetch(sha256=hashlib.sha256(CONTENT).hexdigest())
 
 
-def test_damaged_cache_is_mended_by_the_second_attempt(hub):
+@pytest.mark.parametrize("content", [b"damaged", b""])
+def test_damaged_cache_is_mended_by_a_single_attempt(hub, content):
+    server = hub()
+    fetch().write_bytes(content)
+    one = Limits(attempts=1, backoff_s=0, deadline_s=20)
+    sha256 = hashlib.sha256(CONTENT).hexdigest()
+    assert fetch(sha256=sha256, limits=one).read_bytes() == CONTENT
+    assert server.count_fetched("data/a.bin") == 2
+
+
+def refuse_other_sizes(path):
+    if path.stat().st_size != len(CONTENT):
+        raise ValueError(f"has {path.stat().st_size} bytes")
+
+
+def test_file_that_a_check_refuses_is_fetched_again_once(hub):
+    server = hub()
+    fetch().write_bytes(CONTENT[:100])
+    assert fetch(check=refuse_other_sizes).read_bytes() == CONTENT
+    assert server.count_fetched("data/a.bin") == 2
+    with pytest.raises(HubError, match="has 5 bytes, fetched twice"):
+        fetch(revision=NEW, check=refuse_other_sizes)
+    assert server.count_fetched(NEW) == 2
+
+
+def test_damage_is_told_where_nothing_can_be_fetched_again(hub, monkeypatch):
     hub()
-    fetch().write_bytes(b"damaged")
-    assert fetch(sha256=hashlib.sha256(CONTENT).hexdigest()).read_bytes() == CONTENT
+    fetch().write_bytes(b"")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(HubError, match=r"cache is damaged \(has 0 bytes\); .*HF_HUB_OFFLINE"):
+        fetch(check=refuse_other_sizes)
 
 
 @pytest.mark.parametrize(
@@ -185,10 +212,25 @@ def test_absent_network_fails_within_seconds(hub, monkeypatch, host):
     hub()
     monkeypatch.setenv("HF_ENDPOINT", f"http://{host}:{free_port()}")
     started = time.monotonic()
-    with pytest.raises(HubError, match=r"ConnectError.*2 attempts") as caught:
+    words = rf"http://{host}:\d+ cannot be reached: ConnectError.*2 attempts; .*`corpus: sample` works"
+    with pytest.raises(HubError, match=words) as caught:
         fetch(limits=Limits(2, 0.05, 900))
     assert time.monotonic() - started < 60
     assert "\n" not in str(caught.value)
+    assert "corpora.local.root" in str(caught.value)
+
+
+def test_network_that_goes_before_the_content_is_told_as_such(hub):
+    hub(is_hanging_up=True)
+    with pytest.raises(HubError, match="cannot be reached: .*`corpus: sample` works"):
+        fetch()
+
+
+def test_hub_that_answers_needs_no_advice_about_the_network(hub):
+    hub(failing=-1)
+    with pytest.raises(HubError) as caught:
+        fetch()
+    assert "sample" not in str(caught.value)
 
 
 def test_no_attempt_at_all_is_refused(hub):

@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,10 @@ from stages.corpus import transfer
 from stages.records import hash_file
 
 COMMIT = re.compile(r"[0-9a-f]{40}")
+_WITHOUT_NETWORK = (
+    "; without a network `corpus: sample` works, and `corpus: local` with a release at"
+    " corpora.local.root (params.yaml)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +37,15 @@ class Limits:
 
 
 class HubError(ConnectionError):
-    """The hub did not give what was asked for; permanent where another attempt is in vain."""
+    """The hub did not give what was asked for; permanent where another attempt is in vain,
+    unreachable where there was no hub to ask."""
 
-    def __init__(self, message: str, *, is_permanent: bool) -> None:
+    def __init__(
+        self, message: str, *, is_permanent: bool = True, is_unreachable: bool = False
+    ) -> None:
         super().__init__(message)
         self.is_permanent = is_permanent
+        self.is_unreachable = is_unreachable
 
 
 def resolve_revision(repo_id: str, revision: str, *, limits: Limits) -> str:
@@ -48,7 +57,8 @@ def resolve_revision(repo_id: str, revision: str, *, limits: Limits) -> str:
     if COMMIT.fullmatch(revision):
         return revision
     request = {"act": "resolve", "repo_id": repo_id, "revision": revision}
-    return _retry(request, limits, where=f"{repo_id} at {revision}", sha256=None)
+    ends_at = time.monotonic() + limits.deadline_s
+    return _retry(request, limits, where=f"{repo_id} at {revision}", ends_at=ends_at)
 
 
 def fetch_file(
@@ -58,14 +68,16 @@ def fetch_file(
     *,
     limits: Limits,
     sha256: str | None = None,
+    check: Callable[[Path], None] | None = None,
     directory: Path | None = None,
 ) -> Path:
     """Where the file of that commit lies: in the hub's cache, else fetched into `directory`, else
-    into the cache.
+    into the cache. What has another checksum, or what `check` refuses by a ValueError, is damaged:
+    it is fetched again, once, whatever the cache has.
 
     Raises:
         ValueError: where `revision` is no full commit: it could mean another one tomorrow.
-        HubError: where the file does not come, or comes with another checksum each time.
+        HubError: where the file does not come, or comes damaged both times.
     """
     if not COMMIT.fullmatch(revision):
         raise ValueError(f"{repo_id}: expected a commit of 40 hex digits, found {revision!r}")
@@ -77,34 +89,48 @@ def fetch_file(
         "directory": None if directory is None else str(directory),
     }
     where = f"{path} of {repo_id} at {revision}"
-    return Path(_retry(request, limits, where=where, sha256=sha256))
-
-
-def _retry(request: dict[str, Any], limits: Limits, *, where: str, sha256: str | None) -> str:
-    """The answer to a request, within the attempts and the deadline. A second attempt at a file
-    trusts no cached copy."""
     ends_at = time.monotonic() + limits.deadline_s
-    for attempt in range(1, limits.attempts + 1):
-        if request["act"] == "fetch":
-            request = request | {"is_forced": attempt > 1}
+    damage = ""
+    for is_forced in (False, True):
         try:
-            answer = _ask(request, seconds=ends_at - time.monotonic())
-            if sha256 is not None and (found := hash_file(Path(answer))) != sha256:
-                raise HubError(
-                    f"wrong checksum: sha256 is {found}, expected {sha256}", is_permanent=False
-                )
-            return answer
+            answer = _retry(
+                request | {"is_forced": is_forced}, limits, where=where, ends_at=ends_at
+            )
+        except HubError as error:
+            note = damage and f"the copy in the cache is damaged ({damage}); "
+            raise HubError(f"{note}{error}") from error
+        try:
+            _check_content(Path(answer), sha256, check)
+        except ValueError as error:
+            damage = str(error)
+        else:
+            return Path(answer)
+    raise HubError(f"{where}: {damage}, fetched twice")
+
+
+def _check_content(path: Path, sha256: str | None, check: Callable[[Path], None] | None) -> None:
+    if sha256 is not None and (found := hash_file(path)) != sha256:
+        raise ValueError(f"wrong checksum: sha256 is {found}, expected {sha256}")
+    if check is not None:
+        check(path)
+
+
+def _retry(request: dict[str, Any], limits: Limits, *, where: str, ends_at: float) -> str:
+    """The answer to a request, within the attempts and until a time of the monotonic clock."""
+    for attempt in range(1, limits.attempts + 1):
+        try:
+            return _ask(request, seconds=ends_at - time.monotonic())
         except subprocess.TimeoutExpired:
             raise HubError(
-                f"{where}: no end after {limits.deadline_s:g} s (download.deadline_s)",
-                is_permanent=True,
+                f"{where}: no end after {limits.deadline_s:g} s (download.deadline_s)"
             ) from None
         except HubError as error:
             pause_s = limits.backoff_s * attempt
             is_last = attempt == limits.attempts or time.monotonic() + pause_s >= ends_at
             if error.is_permanent or is_last:
                 tries = "" if attempt == 1 else f", {attempt} attempts"
-                raise HubError(f"{where}: {error}{tries}", is_permanent=True) from error
+                advice = _WITHOUT_NETWORK if error.is_unreachable else ""
+                raise HubError(f"{where}: {error}{tries}{advice}") from error
             time.sleep(pause_s)
     raise ValueError(f"download.attempts is {limits.attempts}: expected at least 1")
 
@@ -126,10 +152,12 @@ def _ask(request: dict[str, Any], *, seconds: float) -> str:
     )
     if done.returncode != 0:
         last_words = (done.stderr or "").strip().split("\n")[-1]
-        raise HubError(
-            f"the transfer ended with code {done.returncode}: {last_words}", is_permanent=True
-        )
+        raise HubError(f"the transfer ended with code {done.returncode}: {last_words}")
     result = json.loads(done.stdout.strip().split("\n")[-1])
     if "error" in result:
-        raise HubError(result["error"], is_permanent=result["is_permanent"])
+        raise HubError(
+            result["error"],
+            is_permanent=result["is_permanent"],
+            is_unreachable=result["is_unreachable"],
+        )
     return result["answer"]

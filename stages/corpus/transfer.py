@@ -3,7 +3,7 @@
 The hub's library holds a client of a silent server for minutes whatever its timeouts say, and reads
 its environment only once, at import. So `stages.corpus.hub` runs this file as a script, gives it a
 request as JSON, ends it at the deadline, and reads one JSON object from its last line of output:
-`{"answer": ...}`, or `{"error": words, "is_permanent": true}`.
+`{"answer": ...}`, or `{"error": words, "is_permanent": true, "is_unreachable": false}`.
 """
 
 from __future__ import annotations
@@ -55,12 +55,23 @@ def fetch(repo_id: str, revision: str, path: str, *, directory: str | None, is_f
 
 
 def describe_error(error: Exception) -> dict[str, Any]:
-    """What went wrong in a line, and whether another attempt is in vain."""
+    """What went wrong in a line, whether another attempt is in vain, and whether the hub itself
+    was not reached."""
     from huggingface_hub import constants, errors
 
+    def describe(words: str, *, is_permanent: bool, is_unreachable: bool = False) -> dict[str, Any]:
+        return {"error": words, "is_permanent": is_permanent, "is_unreachable": is_unreachable}
+
+    if isinstance(error, errors.OfflineModeIsEnabled):
+        words = f"HF_HUB_OFFLINE is set, and the cache does not have it from {constants.ENDPOINT}"
+        return describe(words, is_permanent=True, is_unreachable=True)
+    first_line = str(error).strip().split("\n")[0]
+    cause = f"{type(error).__name__}: {first_line}"
+    if isinstance(error, errors.LocalEntryNotFoundError):  # a kind of EntryNotFoundError
+        words = f"{constants.ENDPOINT} cannot be reached: {cause}"
+        return describe(words, is_permanent=False, is_unreachable=True)
     # Order matters: a gated repository is a kind of repository that is not found.
     known = (
-        (errors.OfflineModeIsEnabled, "HF_HUB_OFFLINE is set and the cache does not have it"),
         (errors.GatedRepoError, "access is restricted: ask for it there, then set HF_TOKEN"),
         (errors.RepositoryNotFoundError, "no such dataset, or a private one (then set HF_TOKEN)"),
         (errors.RevisionNotFoundError, "no such revision"),
@@ -68,16 +79,19 @@ def describe_error(error: Exception) -> dict[str, Any]:
     )
     for kind, words in known:
         if isinstance(error, kind):
-            return {"error": f"{words} (asked {constants.ENDPOINT})", "is_permanent": True}
+            return describe(f"{words} (asked {constants.ENDPOINT})", is_permanent=True)
     status = getattr(getattr(error, "response", None), "status_code", None)
     if status is not None:
         is_permanent = 400 <= status < 500 and status not in (408, 429)
-        words = f"HTTP {status} (asked {constants.ENDPOINT})"
-    else:
-        is_permanent = isinstance(error, ValueError)
-        first_line = str(error).strip().split("\n")[0]
-        words = f"{type(error).__name__}: {first_line} (asked {constants.ENDPOINT})"
-    return {"error": words, "is_permanent": is_permanent}
+        return describe(f"HTTP {status} (asked {constants.ENDPOINT})", is_permanent=is_permanent)
+    is_local = isinstance(error, ValueError) or (
+        isinstance(error, OSError) and not isinstance(error, ConnectionError | TimeoutError)
+    )
+    if is_local:  # what came was refused here, or the disk refused it
+        words = f"{cause} (asked {constants.ENDPOINT})"
+        return describe(words, is_permanent=isinstance(error, ValueError))
+    words = f"{constants.ENDPOINT} cannot be reached: {cause}"
+    return describe(words, is_permanent=False, is_unreachable=True)
 
 
 def main() -> None:
