@@ -30,6 +30,7 @@ from stages.corpus.manifest import (
     read_manifest,
     remove_foreign_entries,
 )
+from stages.corpus.pinned_revisions import list_unpinned_databases
 from stages.corpus.source_questions import list_db_ids
 from stages.corpus.tracked_roots import check_roots
 from stages.log import format_size, start_log
@@ -129,6 +130,8 @@ def main() -> None:
     chosen, entries, download = read_params("corpus", "corpora", "download")
     corpora, limits = parse_corpora(chosen, entries), parse_limits(download)
     check_roots(corpora, entries, stage="download_databases")
+    for warning in list_unpinned_databases(corpora):
+        log.warning(warning)
 
     with FileHashes(HASHES_PATH) as hashes:
         sources = locate_all(corpora, limits=limits, hash_file=hashes)

@@ -16,6 +16,7 @@ from stages.corpus.corpora import SOURCE_SPLITS, Corpus, parse_corpora, parse_li
 from stages.corpus.corrections import CORRECTIONS_DIR, correct_questions, read_corrections
 from stages.corpus.database_names import name_databases
 from stages.corpus.hub import Limits
+from stages.corpus.pinned_revisions import list_unpinned_questions
 from stages.corpus.question_streams import (
     Record,
     check_splits,
@@ -90,6 +91,8 @@ def main() -> None:
     chosen, entries, download = read_params("corpus", "corpora", "download")
     corpora = parse_corpora(chosen, entries)
     check_roots(corpora, entries, stage="load_questions")
+    for warning in list_unpinned_questions(corpora):
+        log.warning(warning)
     actions: Counter[str] = Counter()
     questions = load_corpora(corpora, limits=parse_limits(download), counts=actions)
     splits: Counter[str] = Counter()

@@ -201,6 +201,12 @@ def _parse_text(entry: dict[str, Any], key: str) -> str | None:
     return text
 
 
+def _check_texts(section: str, values: Mapping[str, Any], *keys: str) -> None:
+    for key in keys:
+        if values[key] not in Text():
+            raise ValueError(f"{section}.{key} is {values[key]!r}, expected {Text()}, in quotes")
+
+
 def _parse_root(entry: dict[str, Any]) -> Path:
     root = _parse_text(entry, "root")
     if root is None:
@@ -216,6 +222,8 @@ def _parse_questions(entry: dict[str, Any]) -> DirectoryQuestions | HubQuestions
         raise InputError(f"origin is {origin!r}, expected {DIRECTORY!r} or {HUB!r}")
     files = _parse_files(questions["files"])
     sha256 = dict(questions.get("sha256") or {})
+    _check_texts("questions", questions, "repo_id", "revision")
+    _check_texts("questions.sha256", sha256, *sha256)
     if stray := set(sha256) - {path for paths in files.values() for path in paths}:
         raise InputError(f"questions.sha256 lists {min(stray)}, which is none of its files")
     return HubQuestions(questions["repo_id"], questions["revision"], files, sha256)
@@ -236,6 +244,9 @@ def _parse_databases(entry: dict[str, Any], layout: Layout) -> DirectoryDatabase
     databases = entry["databases"][kind]
     is_archive = kind == ARCHIVE
     template = databases["member" if is_archive else "path"]
+    _check_texts(f"databases.{kind}", databases, "repo_id", "revision", "path")
+    if is_archive and databases["sha256"] is not None:
+        _check_texts("databases.archive", databases, "sha256")
     if "{db_id}" not in template:
         raise InputError(f"databases.{kind}: expected {{db_id}} in {template!r}")
     return HubDatabases(
