@@ -3,6 +3,7 @@ import hashlib
 import io
 import json
 import os
+import shutil
 import sqlite3
 import sys
 import zipfile
@@ -237,6 +238,23 @@ def test_listed_database_without_a_file_is_named_with_close_ones(project):
         download_databases.main()
 
 
+@pytest.mark.parametrize("layout", ["spider", "bird"])
+def test_root_that_does_not_exist_is_called_that(project, layout):
+    change_params(root="no/where", layout=layout, db_list=["farm"])
+    words = r"^Failed to download database: farm: The root of corpus tried does not exist: no/where"
+    with pytest.raises(FileNotFoundError, match=words) as caught:
+        download_databases.main()
+    folder = {"spider": "database", "bird": "train_databases"}[layout]
+    assert f"expected a directory with {folder}/farm/farm.sqlite" in str(caught.value)
+
+
+def test_root_of_another_layout_is_told_by_what_it_has(project):
+    change_params(layout="bird", db_list=["farm"])
+    words = r"No .*/train_databases: the root of corpus tried has .*database.*corpora\.tried\.root"
+    with pytest.raises(FileNotFoundError, match=words):
+        download_databases.main()
+
+
 def test_database_of_another_file_name_is_told_by_what_is_in_its_folder(project):
     folder = project.parent / "corpus" / "database" / "farm"
     (folder / "farm.sqlite").rename(folder / "farm.db")
@@ -392,7 +410,12 @@ def test_branch_is_recorded_as_the_commit_it_was(start, empty, tmp_path, capsys)
     world = make_world(tmp_path)
     start(world, {"org/files": {"main": COMMIT}})
     write_params(hub_entry(world, "files", revision="main"))
-    run(capsys)
+    download_databases.main()
+    warning, _summary = capsys.readouterr().err.splitlines()
+    assert warning == (
+        "download_databases: warning: corpus tried reads org/files at 'main', which is no commit and"
+        " may be another one tomorrow: pin it with `python -m stages.corpus.pin_revisions tried`"
+    )
     assert read_manifest()["shop"]["origin"]["revision"] == COMMIT
 
 
@@ -467,9 +490,54 @@ def test_lying_file_is_found_corrupt(start, empty, tmp_path):
     world = make_world(tmp_path)
     start(world, is_lying=True)
     write_params(hub_entry(world, "files"))
-    with pytest.raises(ValueError, match=r"^Corrupt database: "):
+    words = "^Failed to download database: farm: .*Corrupt database: .*, fetched twice"
+    with pytest.raises(FileNotFoundError, match=words):
         download_databases.main()
     assert not Path("data/databases/farm/farm.sqlite").exists()
+
+
+def test_torn_database_in_the_cache_of_the_hub_is_fetched_again(start, empty, tmp_path, capsys):
+    server = start(make_world(tmp_path))
+    write_params(hub_entry(make_world(tmp_path, suffix="2"), "files"))
+    run(capsys)
+    (cached,) = (tmp_path / "hf").rglob("snapshots/*/database/farm/farm.sqlite")
+    cached.write_bytes(cached.read_bytes()[:3000])
+    shutil.rmtree("data")
+    assert "(2 made, 0 kept, 0 removed)" in run(capsys)
+    assert server.count_fetched("farm.sqlite") == 2
+
+
+def test_archive_without_a_checksum_is_taken_where_it_is_whole(start, empty, tmp_path, capsys):
+    world = make_world(tmp_path)
+    start(world)
+    write_params(hub_entry(world, "archive", sha256=None))
+    assert "(2 made" in run(capsys)
+    assert "sha256" not in read_manifest()["farm"]["origin"]
+
+
+def test_archive_that_is_no_zip_file_is_named(start, empty, tmp_path):
+    world = make_world(tmp_path)
+    world["org/zip"][COMMIT]["spider_data.zip"] = b"<html>busy</html>"
+    start(world)
+    write_params(hub_entry(world, "archive", sha256=None))
+    words = "^Failed to download database: farm: spider_data.zip .*not a whole zip file"
+    with pytest.raises(FileNotFoundError, match=words):
+        download_databases.main()
+
+
+def test_absent_network_names_the_host_and_what_works_without(start, empty, tmp_path, monkeypatch):
+    world = make_world(tmp_path)
+    start(world)
+    monkeypatch.setenv("HF_ENDPOINT", "http://no-such-host.invalid")
+    write_params(hub_entry(world, "archive"), backoff_s=0)
+    with pytest.raises(FileNotFoundError) as caught:
+        download_databases.main()
+    message = str(caught.value)
+    assert message.startswith("Failed to download database: farm: spider_data.zip of org/zip")
+    assert "http://no-such-host.invalid cannot be reached" in message
+    assert "`corpus: sample` works" in message
+    assert "corpora.local.root" in message
+    assert "\n" not in message
 
 
 # --- the function by itself

@@ -1,3 +1,4 @@
+import hashlib
 import json
 import os
 from collections import Counter
@@ -154,6 +155,8 @@ def test_database_in_both_splits_is_refused_where_it_is_chosen(corpus):
         (json.dumps([["dock", "d", "q"]]), "dev.json: row 0: expected text"),
         (json.dumps([row("../dock", "d")]), "dev.json: row 0: Not a database id"),
         (b"\xff\xfe".decode("latin-1"), "dev.json: not JSON"),
+        ("[" * 100_000, "dev.json: not JSON of questions: brackets in brackets"),
+        ('[{"x": ' + "[" * 100_000, "dev.json: not JSON of questions: brackets in brackets"),
     ],
 )
 def test_file_that_is_no_list_of_questions_is_named(corpus, content, words):
@@ -171,10 +174,50 @@ def test_empty_file_is_named(corpus, name):
         load(parse_corpus("tried", entry), ["farm"])
 
 
+def test_line_with_brackets_in_brackets_is_named(corpus):
+    entry = directory_entry(corpus.questions.root)
+    entry["questions"] = {"train": [], "validation": ["dev.jsonl"]}
+    (corpus.questions.root / "dev.jsonl").write_text(json.dumps(VALIDATION[0]) + "\n" + "[" * 10**5)
+    with pytest.raises(ValueError, match=r"dev\.jsonl:2: not JSON: brackets in brackets"):
+        load(parse_corpus("tried", entry), ["farm"])
+
+
 def test_missing_file_is_named(corpus):
     (corpus.questions.root / "more.json").unlink()
-    with pytest.raises(FileNotFoundError, match=r"more\.json: expected .*corpora\.tried\.root"):
+    words = r"more\.json: the root of corpus tried has database, dev.json.*corpora\.tried\.root"
+    with pytest.raises(FileNotFoundError, match=words):
         load(corpus, ["farm"])
+
+
+def test_root_that_does_not_exist_is_called_that(tmp_path):
+    corpus = parse_corpus("tried", directory_entry(tmp_path / "none"))
+    words = r"^The root of corpus tried does not exist: .*none .*corpora\.tried\.root .*train\.json"
+    with pytest.raises(FileNotFoundError, match=words):
+        list_db_ids(corpus, limits=LIMITS)
+
+
+def test_root_that_is_a_file_is_called_that(tmp_path):
+    (tmp_path / "release.zip").touch()
+    corpus = parse_corpus("tried", directory_entry(tmp_path / "release.zip"))
+    with pytest.raises(FileNotFoundError, match=r"^The root of corpus tried is a file: .*\.zip"):
+        list_db_ids(corpus, limits=LIMITS)
+
+
+def test_root_one_folder_too_high_is_told_the_right_one(corpus):
+    wrong = parse_corpus("tried", directory_entry(corpus.questions.root.parent))
+    with pytest.raises(FileNotFoundError, match=r"/corpus has it: set that; expected a directory"):
+        list_db_ids(wrong, limits=LIMITS)
+
+
+def test_corpus_without_questions_is_called_that(corpus):
+    for name in ("train.json", "more.json", "dev.json"):
+        (corpus.questions.root / name).write_text("[]")
+    words = r"^Corpus tried has no question: expected some in train\.json, more\.json, dev\.json"
+    for db_ids in ("all", ["farm"]):
+        with pytest.raises(ValueError, match=words):
+            load(corpus, db_ids)
+    with pytest.raises(ValueError, match=words):
+        list_db_ids(corpus, limits=LIMITS)
 
 
 def test_stage_writes_one_line_a_question(corpus, tmp_path, monkeypatch, capsys):
@@ -203,14 +246,14 @@ def start(tmp_path, monkeypatch):
         yield start
 
 
-def pack(rows, columns=("db_id", "query", "question", "question_toks")):
+def pack(rows, columns=("db_id", "query", "question", "question_toks"), *, checksums=False):
     """The bytes of a parquet file."""
     import pyarrow
     from pyarrow import parquet
 
     table = pyarrow.table({column: [row.get(column) for row in rows] for column in columns})
     sink = pyarrow.BufferOutputStream()
-    parquet.write_table(table, sink)
+    parquet.write_table(table, sink, compression="none", write_page_checksum=checksums)
     return sink.getvalue().to_pybytes()
 
 
@@ -308,7 +351,6 @@ def test_hub_that_gives_no_questions_is_a_connection_error(start, questions, fau
 @pytest.mark.parametrize(
     ("train", "words"),
     [
-        (b"PAR1 no parquet", "s/train.parquet of org/questions at .*: not a parquet file"),
         (pack(TRAIN, ("db_id", "question")), r"no column 'query' among \['db_id', 'question'\]"),
         (pack([row("shop", None)]), "row 0: expected text"),
         (pack([row("..", "x")]), "row 0: Not a database id"),
@@ -318,6 +360,60 @@ def test_parquet_without_questions_is_named(start, train, words):
     start(make_world(train), MAIN)
     with pytest.raises(ValueError, match=words):
         load(hub_corpus(), "all")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: b"",
+        lambda content: content[: len(content) // 2],
+        lambda content: content.replace(b"SELECT 1", b"SELECT 2"),
+    ],
+    ids=["empty", "torn", "altered"],
+)
+@pytest.mark.parametrize("is_listed", [False, True])
+def test_damaged_parquet_file_in_the_cache_is_fetched_again(start, tmp_path, damage, is_listed):
+    files = {"s/train.parquet": pack(TRAIN, checksums=True), "s/validation.parquet": pack(VALIDATION)}
+    server = start({"org/questions": {COMMIT: files}}, MAIN)
+    sha256 = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+    hubbed = hub_corpus(sha256=sha256 if is_listed else {})
+    expected = load(hubbed, "all")
+    (cached,) = (tmp_path / "hf").rglob("snapshots/*/s/train.parquet")
+    cached.write_bytes(damage(cached.read_bytes()))
+    assert cached.read_bytes() != files["s/train.parquet"]
+    assert load(hubbed, "all") == expected
+    assert server.count_fetched("s/train.parquet") == 2
+    assert load(hubbed, "all") == expected
+    assert server.count_fetched("s/train.parquet") == 2
+
+
+def test_file_on_the_hub_that_is_no_parquet_file_is_named(start):
+    server = start(make_world(b"PAR1 no parquet"), MAIN)
+    words = "^Failed to download Spider dataset: s/train.parquet of .*: not a whole parquet file"
+    with pytest.raises(ConnectionError, match=words):
+        load(hub_corpus(), "all")
+    assert server.count_fetched("s/train.parquet") == 2
+
+
+@pytest.mark.parametrize(("revision", "warnings"), [("main", 1), (COMMIT, 0)])
+def test_revision_that_is_no_commit_is_warned_about_once(
+    start, tmp_path, monkeypatch, capsys, revision, warnings
+):
+    start(make_world(), MAIN)
+    monkeypatch.chdir(tmp_path)
+    params = {
+        "corpus": "hubbed",
+        "corpora": {"hubbed": hub_entry(revision=revision)},
+        "download": {"attempts": 1, "backoff_s": 0, "deadline_s": 30},
+    }
+    Path("params.yaml").write_text(yaml.safe_dump(params))
+    load_questions.main()
+    *found, _summary = capsys.readouterr().err.splitlines()
+    words = (
+        "load_questions: warning: corpus hubbed reads org/questions at 'main', which is no commit and"
+        " may be another one tomorrow: pin it with `python -m stages.corpus.pin_revisions hubbed`"
+    )
+    assert found == [words] * warnings
 
 
 def test_call_without_corpus_or_limits_takes_those_of_params(start, tmp_path, monkeypatch):

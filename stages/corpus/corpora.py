@@ -204,7 +204,7 @@ def _parse_text(entry: dict[str, Any], key: str) -> str | None:
 def _check_texts(section: str, values: Mapping[str, Any], *keys: str) -> None:
     for key in keys:
         if values[key] not in Text():
-            raise ValueError(f"{section}.{key} is {values[key]!r}, expected {Text()}, in quotes")
+            raise InputError(f"{section}.{key} is {values[key]!r}, expected {Text()}, in quotes")
 
 
 def _parse_root(entry: dict[str, Any]) -> Path:

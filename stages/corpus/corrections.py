@@ -82,7 +82,7 @@ def read_corrections(path: Path) -> list[Correction]:
         )
     try:
         entries = yaml.load(path.read_bytes(), _StrictLoader)
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{path}: not YAML: {error}") from error
     if not isinstance(entries, list):
         raise InputError(f"{path}: expected a list (empty: []), found {type(entries).__name__}")

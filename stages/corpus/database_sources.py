@@ -18,8 +18,14 @@ from stages.corpus.corpora import (
     DirectoryDatabases,
     suggest_names,
 )
-from stages.corpus.databases import check_db_ids, copy_database, replace_database
+from stages.corpus.databases import (
+    check_database,
+    check_db_ids,
+    copy_database,
+    replace_database,
+)
 from stages.corpus.hub import HubError, Limits, fetch_file, resolve_revision
+from stages.corpus.release_roots import describe_root
 from stages.corpus.text_databases import build_database
 from stages.errors import InputError
 from stages.progress import track_progress
@@ -69,7 +75,9 @@ def locate_databases(
             db_id: DatabaseSource(place | {"path": databases.path.replace("{db_id}", db_id)})
             for db_id in checked
         }
-    place |= {"path": databases.path, "sha256": str(databases.archive_sha256)}
+    place["path"] = databases.path
+    if databases.archive_sha256 is not None:
+        place["sha256"] = databases.archive_sha256
     return {
         db_id: DatabaseSource(place | {"member": databases.member.replace("{db_id}", db_id)})
         for db_id in checked
@@ -93,6 +101,16 @@ def _locate_local(
     if found:
         inside = ", ".join(sorted(path.name for path in Path(found[0]).iterdir())[:5])
         looked = f"in {found[0]}, which has {inside or 'nothing'}"
+    elif not any((databases.root / folder).is_dir() for folder in databases.folders):
+        expected = [f"{folder}/{db_id}/{db_id}.sqlite" for folder in databases.folders]
+        words = describe_root(
+            owner,
+            databases.root,
+            databases.folders[0],
+            [" or ".join(expected)],
+            section="databases",
+        )
+        raise FileNotFoundError(f"Failed to download database: {db_id}: {words}")
     else:
         close = suggest_names(db_id, databases.list_ids())
         looked = f"in folder {db_id} of {databases}; {close}"
@@ -127,7 +145,8 @@ def make_databases(
                     file.write(content)
             elif kind == FILES:
                 with name_failure(name):
-                    copy_database(fetch_file(*_name_place(source), limits=limits), path)
+                    fetched = fetch_file(*_name_place(source), limits=limits, check=check_database)
+                copy_database(fetched, path)
             elif kind == ARCHIVE:
                 place = _name_place(source)
                 if place not in archives:
@@ -156,11 +175,17 @@ def _open_archive(
             fetched = fetch_file(
                 *_name_place(source),
                 limits=limits,
-                sha256=source.origin["sha256"],
+                sha256=source.origin.get("sha256"),
+                check=_check_archive,
                 directory=Path(directory),
             )
         with zipfile.ZipFile(fetched) as archive:
             yield archive
+
+
+def _check_archive(path: Path) -> None:
+    if not zipfile.is_zipfile(path):
+        raise ValueError("not a whole zip file")
 
 
 def _extract_member(

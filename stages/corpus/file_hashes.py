@@ -7,12 +7,11 @@ time, nothing else.
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from types import TracebackType
 
-from stages.records import hash_file, write_json
+from stages.records import decode_json, hash_file, write_json
 
 LEAST_BYTES = 1 << 24  # of a file that is remembered: hashing a smaller one takes no time
 _SETTLED_S = 2  # a file that changed later than so long ago may change again within one clock tick
@@ -62,7 +61,7 @@ class FileHashes:
 def _read(path: Path) -> dict[str, list[str]]:
     """What was remembered; nothing where the file is missing or is not ours."""
     try:
-        found = json.loads(path.read_bytes())
+        found = decode_json(path.read_bytes())
     except (OSError, ValueError):
         return {}
     is_ours = isinstance(found, dict) and all(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -10,13 +9,13 @@ from typing import Any
 
 from stages.corpus.database_sources import DatabaseSource
 from stages.corpus.databases import locate_database
-from stages.records import hash_file
+from stages.records import decode_json, hash_file
 
 
 def read_manifest(path: Path) -> dict[str, dict[str, Any]]:
     """The entries of a manifest by id; none where there is no manifest: then nothing is kept."""
     try:
-        databases = json.loads(path.read_bytes())["databases"].items()
+        databases = decode_json(path.read_bytes())["databases"].items()
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}
     return {db_id: entry for db_id, entry in databases if isinstance(entry, dict)}

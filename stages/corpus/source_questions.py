@@ -20,6 +20,7 @@ from stages.corpus.databases import check_db_id, check_db_ids
 from stages.corpus.hub import HubError, Limits, fetch_file, resolve_revision
 from stages.corpus.json_arrays import read_array
 from stages.corpus.layouts import Layout
+from stages.corpus.release_roots import describe_root
 from stages.errors import InputError
 from stages.records import read_jsonl
 
@@ -42,7 +43,7 @@ def read_source_questions(corpus: Corpus, *, limits: Limits) -> Iterator[SourceQ
     as they are asked for, and so are found the faults that are raised.
 
     Raises:
-        FileNotFoundError: where a file of a directory is missing.
+        FileNotFoundError: where a directory or a file of it is missing.
         ConnectionError: "Failed to download Spider dataset: ...".
         InputError: with file and row, where a row has no text for a field of its layout.
     """
@@ -69,8 +70,15 @@ def choose_db_ids(
     """The listed ids, sorted, or with `all` those of all databases that have questions.
 
     Raises:
-        InputError: where a listed database has no question, or questions have no database.
+        InputError: where there is no question at all, where a listed database has none, or where
+            questions have no database.
     """
+    if not with_questions:
+        files = ", ".join(name for names in corpus.questions.files.values() for name in names)
+        raise InputError(
+            f"Corpus {corpus.name} has no question: expected some in {files or 'a file'}"
+            f" (corpora.{corpus.name}.questions in params.yaml)"
+        )
     if db_ids == ALL:
         if isinstance(corpus.databases, DirectoryDatabases):
             present = corpus.databases.list_ids()
@@ -96,10 +104,7 @@ def _read_directory(corpus: Corpus, questions: DirectoryQuestions) -> Iterator[S
         for name in names:
             path = questions.root / name
             if not path.is_file():
-                raise FileNotFoundError(
-                    f"No {path}: expected a file of questions of corpus {corpus.name}"
-                    f" (corpora.{corpus.name}.root and .questions in params.yaml)"
-                )
+                raise FileNotFoundError(_describe_missing(corpus, questions, name))
             if not path.stat().st_size:
                 raise InputError(f"{path}: the file is empty, expected questions")
             rows = read_jsonl(path) if path.suffix == ".jsonl" else read_array(path)
@@ -107,12 +112,26 @@ def _read_directory(corpus: Corpus, questions: DirectoryQuestions) -> Iterator[S
             yield from _check_rows(rows, corpus.layout, split, place, str(path))
 
 
+def _describe_missing(corpus: Corpus, questions: DirectoryQuestions, name: str) -> str:
+    """What is wrong with a root that lacks a file of questions."""
+    expected = [file for files in questions.files.values() for file in files]
+    databases = corpus.databases
+    if isinstance(databases, DirectoryDatabases) and corpus.owner == corpus.name:
+        expected.append(" or ".join(f"{folder}/ID/ID.sqlite" for folder in databases.folders))
+    return describe_root(corpus.name, questions.root, name, expected, section="questions")
+
+
 def _read_hub(corpus: Corpus, questions: HubQuestions, limits: Limits) -> Iterator[SourceQuestion]:
     try:
         revision = resolve_revision(questions.repo_id, questions.revision, limits=limits)
         paths = {
             name: fetch_file(
-                questions.repo_id, revision, name, limits=limits, sha256=questions.sha256.get(name)
+                questions.repo_id,
+                revision,
+                name,
+                limits=limits,
+                sha256=questions.sha256.get(name),
+                check=_check_parquet,
             )
             for names in questions.files.values()
             for name in names
@@ -127,15 +146,28 @@ def _read_hub(corpus: Corpus, questions: HubQuestions, limits: Limits) -> Iterat
             yield from _check_rows(rows, corpus.layout, split, place | {"file": name}, where)
 
 
-def _read_parquet(path: Path, layout: Layout, where: str) -> Iterator[dict[str, Any]]:
-    import datasets
+def _check_parquet(path: Path) -> None:
+    """Nothing, where every row of the file can be read.
+
+    Raises:
+        ValueError: "not a whole parquet file: ...".
+    """
     import pyarrow
     from pyarrow import parquet
 
     try:
-        columns = parquet.read_schema(path).names
+        with parquet.ParquetFile(path, page_checksum_verification=True) as file:
+            for _ in file.iter_batches():
+                pass
     except (pyarrow.ArrowException, OSError) as error:
-        raise InputError(f"{where}: not a parquet file: {error}") from error
+        raise ValueError(f"not a whole parquet file: {error}") from error
+
+
+def _read_parquet(path: Path, layout: Layout, where: str) -> Iterator[dict[str, Any]]:
+    import datasets
+    from pyarrow import parquet
+
+    columns = parquet.read_schema(path).names
     if missing := [column for column in layout.required if column not in columns]:
         raise InputError(
             f"{where}: no column {missing[0]!r} among {columns}, expected {layout.required}"
@@ -156,6 +188,7 @@ def _check_rows(
         if not all(isinstance(value, str) for value in values):
             raise InputError(
                 f"{where}: row {index}: expected text for {layout.required}, found {row!r:.200}"
+                f" (corpora.{source['corpus']}.layout in params.yaml names the fields)"
             )
         try:
             check_db_id(values[0])
