@@ -413,8 +413,9 @@ def test_branch_is_recorded_as_the_commit_it_was(start, empty, tmp_path, capsys)
     download_databases.main()
     warning, _summary = capsys.readouterr().err.splitlines()
     assert warning == (
-        "download_databases: warning: corpus tried reads org/files at 'main', which is no commit and"
-        " may be another one tomorrow: pin it with `python -m stages.corpus.pin_revisions tried`"
+        "download_databases: warning: corpus tried reads org/files at 'main', which is no commit"
+        " and may be another one tomorrow: pin it with"
+        " `python -m stages.corpus.pin_revisions tried`"
     )
     assert read_manifest()["shop"]["origin"]["revision"] == COMMIT
 

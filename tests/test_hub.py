@@ -212,7 +212,9 @@ def test_absent_network_fails_within_seconds(hub, monkeypatch, host):
     hub()
     monkeypatch.setenv("HF_ENDPOINT", f"http://{host}:{free_port()}")
     started = time.monotonic()
-    words = rf"http://{host}:\d+ cannot be reached: ConnectError.*2 attempts; .*`corpus: sample` works"
+    words = (
+        rf"http://{host}:\d+ cannot be reached: ConnectError.*2 attempts; .*`corpus: sample` works"
+    )
     with pytest.raises(HubError, match=words) as caught:
         fetch(limits=Limits(2, 0.05, 900))
     assert time.monotonic() - started < 60
@@ -222,7 +224,7 @@ def test_absent_network_fails_within_seconds(hub, monkeypatch, host):
 
 def test_network_that_goes_before_the_content_is_told_as_such(hub):
     hub(is_hanging_up=True)
-    with pytest.raises(HubError, match="cannot be reached: .*`corpus: sample` works"):
+    with pytest.raises(HubError, match=r"cannot be reached: .*`corpus: sample` works"):
         fetch()
 
 

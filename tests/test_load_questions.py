@@ -373,7 +373,10 @@ def test_parquet_without_questions_is_named(start, train, words):
 )
 @pytest.mark.parametrize("is_listed", [False, True])
 def test_damaged_parquet_file_in_the_cache_is_fetched_again(start, tmp_path, damage, is_listed):
-    files = {"s/train.parquet": pack(TRAIN, checksums=True), "s/validation.parquet": pack(VALIDATION)}
+    files = {
+        "s/train.parquet": pack(TRAIN, checksums=True),
+        "s/validation.parquet": pack(VALIDATION),
+    }
     server = start({"org/questions": {COMMIT: files}}, MAIN)
     sha256 = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
     hubbed = hub_corpus(sha256=sha256 if is_listed else {})
@@ -410,8 +413,9 @@ def test_revision_that_is_no_commit_is_warned_about_once(
     load_questions.main()
     *found, _summary = capsys.readouterr().err.splitlines()
     words = (
-        "load_questions: warning: corpus hubbed reads org/questions at 'main', which is no commit and"
-        " may be another one tomorrow: pin it with `python -m stages.corpus.pin_revisions hubbed`"
+        "load_questions: warning: corpus hubbed reads org/questions at 'main', which is no commit"
+        " and may be another one tomorrow: pin it with"
+        " `python -m stages.corpus.pin_revisions hubbed`"
     )
     assert found == [words] * warnings
 

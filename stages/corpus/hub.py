@@ -70,10 +70,11 @@ def fetch_file(
     sha256: str | None = None,
     check: Callable[[Path], None] | None = None,
     directory: Path | None = None,
+    is_forced: bool = False,
 ) -> Path:
     """Where the file of that commit lies: in the hub's cache, else fetched into `directory`, else
     into the cache. What has another checksum, or what `check` refuses by a ValueError, is damaged:
-    it is fetched again, once, whatever the cache has.
+    it is fetched again, once, whatever the cache has; with `is_forced` the cache is never asked.
 
     Raises:
         ValueError: where `revision` is no full commit: it could mean another one tomorrow.
@@ -91,10 +92,10 @@ def fetch_file(
     where = f"{path} of {repo_id} at {revision}"
     ends_at = time.monotonic() + limits.deadline_s
     damage = ""
-    for is_forced in (False, True):
+    for trusts_cache in (not is_forced, False):
         try:
             answer = _retry(
-                request | {"is_forced": is_forced}, limits, where=where, ends_at=ends_at
+                request | {"is_forced": not trusts_cache}, limits, where=where, ends_at=ends_at
             )
         except HubError as error:
             note = damage and f"the copy in the cache is damaged ({damage}); "

@@ -9,7 +9,6 @@ stays, comments included.
 
 from __future__ import annotations
 
-import argparse
 import io
 import tempfile
 from collections.abc import Mapping
@@ -18,6 +17,7 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
+from stages.command import make_parser, run_stage
 from stages.corpus.corpora import (
     ARCHIVE,
     FILES,
@@ -29,6 +29,7 @@ from stages.corpus.corpora import (
 )
 from stages.corpus.hub import Limits, fetch_file, resolve_revision
 from stages.corpus.pinned_revisions import is_pinned
+from stages.errors import InputError
 from stages.log import start_log
 from stages.params import PARAMS_PATH, read_params
 from stages.records import hash_file, replace_file
@@ -41,13 +42,13 @@ def find_pins(corpus: Corpus, *, limits: Limits) -> Changes:
     it is. Fetches the files that have no checksum.
 
     Raises:
-        ValueError: where nothing of the corpus comes from the hub.
+        InputError: where nothing of the corpus comes from the hub.
         HubError: as `resolve_revision` and `fetch_file`.
     """
     found: Changes = {}
     has_own_databases = isinstance(corpus.databases, HubDatabases) and corpus.owner == corpus.name
     if not isinstance(corpus.questions, HubQuestions) and not has_own_databases:
-        raise ValueError(
+        raise InputError(
             f"Corpus {corpus.name} has nothing to pin: expected one with origin: hub in params.yaml"
         )
     if isinstance(corpus.questions, HubQuestions):
@@ -62,7 +63,7 @@ def _pin_questions(questions: HubQuestions, limits: Limits) -> Changes:
     known = questions.sha256 if is_pinned(questions) else {}
     names = [name for names in questions.files.values() for name in names]
     sha256 = {
-        name: known.get(name) or hash_file(fetch_file(questions.repo_id, commit, name, limits=limits))
+        name: known.get(name) or _hash_sent_file(questions.repo_id, commit, name, limits)
         for name in names
     }
     found: Changes = {}
@@ -81,16 +82,18 @@ def _pin_databases(databases: HubDatabases, limits: Limits) -> Changes:
     if commit != databases.revision:
         found["databases", kind, "revision"] = commit
     if kind == ARCHIVE and (found or databases.archive_sha256 is None):
-        with tempfile.TemporaryDirectory(prefix="answerkey-") as directory:
-            archive = fetch_file(
-                databases.repo_id,
-                commit,
-                databases.path,
-                limits=limits,
-                directory=Path(directory),
-            )
-            found["databases", kind, "sha256"] = hash_file(archive)
+        sha256 = _hash_sent_file(databases.repo_id, commit, databases.path, limits)
+        found["databases", kind, "sha256"] = sha256
     return found
+
+
+def _hash_sent_file(repo_id: str, commit: str, path: str, limits: Limits) -> str:
+    """sha256 of a file as the hub sends it now: what the cache has may be damaged."""
+    with tempfile.TemporaryDirectory(prefix="answerkey-") as directory:
+        sent = fetch_file(
+            repo_id, commit, path, limits=limits, directory=Path(directory), is_forced=True
+        )
+        return hash_file(sent)
 
 
 def edit_params(text: str, changes: Mapping[tuple[str, ...], Any]) -> str:
@@ -118,14 +121,10 @@ def edit_params(text: str, changes: Mapping[tuple[str, ...], Any]) -> str:
     return edited.getvalue()
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m stages.corpus.pin_revisions",
-        description=__doc__.split("\n\n")[0],
-        allow_abbrev=False,
-    )
-    parser.add_argument("corpus", nargs="+", help="an entry of corpora in params.yaml, from the hub")
-    names = parser.parse_args().corpus
+def main(*arguments: str) -> None:
+    parser = make_parser("corpus.pin_revisions", __doc__)
+    parser.add_argument("corpus", nargs="+", help="an entry of corpora with origin: hub")
+    names = parser.parse_args(arguments).corpus
     log = start_log("pin_revisions")
     entries, download = read_params("corpora", "download")
     limits = parse_limits(download)
@@ -145,4 +144,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_stage(main, has_options=True)
