@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
@@ -22,10 +23,12 @@ from stages.records import hash_file
 from stages.selection.targets import read_targets
 from tests.bird_world import DEV, RESORTS, TRAIN, make_sqlite, write_bird, write_json
 from tests.checkout import make_checkout, run
+from tests.hub_server import run_hubs
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENT = (ROOT / "docs/corpora.md").read_text(encoding="utf-8")
 LIMITS = Limits(attempts=1, backoff_s=0, deadline_s=1)
+NEWER = "b" * 40
 SHOP = "CREATE TABLE shop (id INTEGER PRIMARY KEY, name TEXT); INSERT INTO shop VALUES (1, 'Sun');"
 
 
@@ -78,6 +81,26 @@ def test_shares_name_the_corpora_that_are_chosen() -> None:
     targets = yaml.safe_load(find_block("yaml", "corpus_shares"))["select_questions"]["targets"]
     assert set(targets) <= set(params["select_questions"]["targets"])
     assert set(read_targets(targets, chosen).corpora) == set(chosen) <= set(params["corpora"])
+
+
+def test_hub_is_pinned_as_the_document_says(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    params = (ROOT / "params.yaml").read_text(encoding="utf-8")
+    questions = read_entries()["spider"]["questions"]
+    files = {name: name.encode() for names in questions["files"].values() for name in names}
+    world = {questions["repo_id"]: {questions["revision"]: files, NEWER: files}}
+    commands = find_block("sh", "pin_revisions")
+    for revision in (questions["revision"], "main"):
+        text = params.replace(questions["revision"], revision)
+        (here / "params.yaml").write_text(text, encoding="utf-8")
+        with run_hubs(monkeypatch, here / "hf") as start:
+            start(world, {questions["repo_id"]: {"main": NEWER}})
+            run(here, "bash", "-ec", commands)
+        pinned = yaml.safe_load((here / "params.yaml").read_text(encoding="utf-8"))
+        found = pinned["corpora"]["spider"]["questions"]
+        assert found["revision"] == (NEWER if revision == "main" else revision)
+        assert found["sha256"] == {
+            name: hashlib.sha256(content).hexdigest() for name, content in files.items()
+        }
 
 
 def test_every_layout_is_named() -> None:
