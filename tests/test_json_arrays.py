@@ -88,6 +88,13 @@ def test_fault_is_told_with_its_place(
     assert words in str(caught.value)
 
 
+@pytest.mark.parametrize("start", ["", "[1, ", '[{"x": '])
+def test_brackets_in_brackets_are_told_with_the_file(path: Path, start: str) -> None:
+    path.write_text(start + "[" * 100_000, encoding="utf-8")
+    with pytest.raises(ValueError, match=r"questions\.json: not JSON of questions: brackets in"):
+        list(read_array(path))
+
+
 def test_half_of_a_surrogate_pair_reads_as_itself(path: Path) -> None:
     path.write_text('["\\ud800"]', encoding="utf-8")
     assert list(read_array(path)) == ["\ud800"]

@@ -420,6 +420,24 @@ def test_revision_that_is_no_commit_is_warned_about_once(
     assert found == [words] * warnings
 
 
+@pytest.mark.parametrize(
+    ("questions", "words"),
+    [
+        ({"revision": 1234}, "questions.revision is 1234, expected a text, in quotes"),
+        ({"revision": None}, "questions.revision is None, expected a text"),
+        ({"repo_id": ""}, "questions.repo_id is '', expected a text"),
+        ({"sha256": {"s/train.parquet": 12}}, "questions.sha256.s/train.parquet is 12, expected"),
+        (
+            {"sha256": {"s/none.parquet": "0"}},
+            "questions.sha256 lists s/none.parquet, which is none",
+        ),
+    ],
+)
+def test_place_on_the_hub_that_is_no_text_is_named(questions, words):
+    with pytest.raises(ValueError, match=f"corpora.hubbed: {words}"):
+        hub_corpus(**questions)
+
+
 def test_call_without_corpus_or_limits_takes_those_of_params(start, tmp_path, monkeypatch):
     start(make_world(), MAIN)
     params = {

@@ -144,3 +144,8 @@ def test_log_writes_one_line_however_often_it_is_started(capsys):
 )
 def test_size_is_readable(size, text):
     assert format_size(size) == text
+
+
+def test_brackets_in_brackets_are_an_error_of_the_text():
+    with pytest.raises(ValueError, match="brackets in brackets"):
+        decode_json("[" * 100_000)
