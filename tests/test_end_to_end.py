@@ -60,7 +60,7 @@ def change_params(folder: Path, **changes: object) -> None:
 def restore(folder: Path) -> None:
     """Bring a clone back to what was committed, data included."""
     run(folder, "git", "checkout", "-q", ".")
-    run(folder, "dvc", "checkout")
+    run(folder, "dvc", "checkout", "--force")
 
 
 def read_product(folder: Path) -> list[dict]:
@@ -120,20 +120,6 @@ def test_fresh_clone_has_nothing_to_run(fresh: Path) -> None:
     assert stages_to_run(output(done)) == []
 
 
-def test_threshold_reruns_difficulty_and_what_follows(built: Path) -> None:
-    text = (built / "params.yaml").read_text(encoding="utf-8")
-    assert "easy_max_tables: 2" in text
-    changed = text.replace("easy_max_tables: 2", "easy_max_tables: 1")
-    changed = changed.replace("min_questions: 100", "min_questions: 20")
-    (built / "params.yaml").write_text(changed, encoding="utf-8")
-    shown = run(built, "dvc", "params", "diff").stdout
-    assert "classify_difficulty.easy_max_tables" in shown
-    done = run(built, "dvc", "repro")
-    assert sorted(stages_to_run(output(done))) == sorted(AFTER_DIFFICULTY)
-    assert "queries executed" not in output(done)
-    restore(built)
-
-
 @pytest.mark.slow
 def test_policy_reruns_selection_and_what_follows(built: Path) -> None:
     text = (built / "params.yaml").read_text(encoding="utf-8")
@@ -151,27 +137,71 @@ def test_compiled_python_is_no_change(built: Path) -> None:
     assert "up to date" in run(built, "dvc", "status").stdout
 
 
-def test_teammate_pulls_the_product_and_finds_it_valid(tmp_path: Path) -> None:
-    first = make_checkout(tmp_path / "first" / "answerkey")
-    run(first, "dvc", "repro")
-    run(first, "dvc", "push")
-    # The remote is a directory beside the repository, and a teammate's clone stands beside it too.
-    second = tmp_path / "first" / "teammate"
-    run(tmp_path, "git", "clone", "-q", str(first), str(second))
-    run(second, "dvc", "pull", "--allow-missing")
-    assert hash_tree(second, *PRODUCT) == hash_tree(first, *PRODUCT)
-    assert not (second / "data/interim/gold_answers").exists()
-    done = run(second, "python", "-m", "stages.validate_dataset", "--validate")
+@pytest.fixture(scope="module")
+def pulled(built: Path) -> Path:
+    """A teammate's clone after a plain `dvc pull`: the remote is beside the repository, and so is
+    the clone."""
+    run(built, "dvc", "push")
+    folder = built.parent / "teammate"
+    run(built.parent, "git", "clone", "-q", str(built), str(folder))
+    run(folder, "dvc", "pull")
+    return folder
+
+
+def test_pull_brings_all_that_a_run_has_made(built: Path, pulled: Path) -> None:
+    parts = (*PRODUCT, "data/interim", "reports")
+    assert hash_tree(pulled, *parts) == hash_tree(built, *parts)
+    assert "up to date" in run(pulled, "dvc", "status").stdout
+
+
+def test_teammate_asks_what_thresholds_would_give(pulled: Path) -> None:
+    said = run(pulled, "python", "-m", "stages.select_questions", "--explain").stdout
+    assert "largest selection: " in said
+
+
+def test_threshold_reruns_difficulty_and_what_follows_at_a_teammates(pulled: Path) -> None:
+    text = (pulled / "params.yaml").read_text(encoding="utf-8")
+    assert "easy_max_tables: 2" in text
+    changed = text.replace("easy_max_tables: 2", "easy_max_tables: 1")
+    (pulled / "params.yaml").write_text(changed, encoding="utf-8")
+    shown = run(pulled, "dvc", "params", "diff").stdout
+    assert "classify_difficulty.easy_max_tables" in shown
+    done = run(pulled, "dvc", "repro")
+    assert sorted(stages_to_run(output(done))) == sorted(AFTER_DIFFICULTY)
+    assert "queries executed" not in output(done)
+    restore(pulled)
+
+
+def test_teammate_finds_the_product_valid_until_it_is_changed(pulled: Path) -> None:
+    done = run(pulled, "python", "-m", "stages.validate_dataset", "--validate")
     assert "no errors" in output(done)
-    eval_path = second / "data/questions/questions_eval.json"
+    eval_path = pulled / "data/questions/questions_eval.json"
     broken = eval_path.read_text(encoding="utf-8").replace(
         '"answer_type": "list"', '"answer_type": "table"', 1
     )
     eval_path.unlink()
+    said = run(pulled, "dvc", "status").stdout
+    assert "up to date" not in said
+    assert "data/questions" in said
     eval_path.write_text(broken, encoding="utf-8")
-    done = run(second, "python", "-m", "stages.validate_dataset", "--validate", check=False)
+    done = run(pulled, "python", "-m", "stages.validate_dataset", "--validate", check=False)
     assert done.returncode == 1
     assert "Validation failed with 1 errors" in output(done)
+    restore(pulled)
+
+
+@pytest.mark.slow
+def test_changed_database_executes_all_at_a_teammates(pulled: Path) -> None:
+    # The journal of shards is not pushed: that costs time, and changes no byte.
+    before = hash_tree(pulled, "data/questions")
+    schema = sorted((pulled / "data/sample/database").glob("*/schema.sql"))[0]
+    schema.write_text(f"{schema.read_text(encoding='utf-8')}-- changed\n", encoding="utf-8")
+    lines = (pulled / "data/interim/splits.jsonl").read_text(encoding="utf-8").splitlines()
+    sources = map(json.loads, lines)
+    queries = {(source["database_name"], source["gold_sql"]) for source in sources}
+    assert f" {len(queries)} queries executed" in output(run(pulled, "dvc", "repro"))
+    assert hash_tree(pulled, "data/questions") == before
+    restore(pulled)
 
 
 @pytest.mark.slow

@@ -100,14 +100,6 @@ def test_every_dep_is_in_git_or_an_out_of_a_stage(name: str) -> None:
         assert made or (ROOT / dep).exists(), f"{name}: {dep}"
 
 
-@pytest.mark.parametrize("name", STAGES)
-def test_interim_outs_are_not_pushed_and_the_others_are(name: str) -> None:
-    for entry in PIPELINE[name].get("outs", []):
-        path = paths([entry])[0]
-        options = {} if isinstance(entry, str) else entry[path]
-        assert options.get("push", True) != path.startswith("data/interim/"), path
-
-
 @pytest.mark.parametrize("name", ["download_databases", "load_questions"])
 def test_root_of_every_directory_corpus_is_a_dep(name: str) -> None:
     corpora = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["corpora"]
