@@ -3,18 +3,18 @@
     python examples/check_remote.py
     python examples/check_remote.py --mend
 
-It reads, on the remote, every file of the dataset that this clone knows of, and names those that
-are missing or corrupted; exit status 1 where there are any, or where the remote does not answer.
-`--mend` removes what is corrupted, so that `dvc push` stores it again out of a clone that has it.
+It reads, on the remote, every file of the dataset, and names those that are missing or corrupted;
+exit status 1 where there are any, or where the remote does not answer or does not let us in.
+`--mend` removes what keeps `dvc push` from storing them again, out of a clone that has them.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from aiohttp import ClientError
 from dvc.repo import Repo
 from dvc_data.hashfile.db import HashFileDB
 from dvc_data.hashfile.hash import hash_file
@@ -22,46 +22,68 @@ from dvc_data.hashfile.tree import Tree
 
 FOLDER = ".dir"  # ends the name of a folder's list of files
 
+# Errors by which libraries say that nobody may enter. They are known by their names, since a
+# library is only installed where its kind of remote is used.
+REFUSALS = ("KeyImportError", "NoCredentialsError", "PermissionDenied", "PermissionError")
+
 
 class Findings(NamedTuple):
-    """The names of a remote's files, by what is known of them."""
+    """Paths of the dataset by the names that a remote has for them, by what is found there."""
 
-    right: list[str]
-    missing: list[str]
-    corrupted: list[str]
+    right: dict[str, str]
+    missing: dict[str, str]
+    corrupted: dict[str, str]
 
 
-def list_names(repo: Repo) -> Iterator[str]:
-    """The names of the dataset's files: hashes, out of dvc.lock and the folders in the cache."""
-    cache = repo.cache.local
-    for out in repo.index.outs:
+def connect(remote: HashFileDB) -> None:
+    """Log in, where a kind of remote does so before it is asked for a file.
+
+    Raises whatever its library raises where the remote does not answer or does not let us in.
+    """
+    try:
+        _ = remote.fs.fs
+    except FileNotFoundError as error:  # not a file of the dataset
+        raise PermissionError(f"no keyfile {error.filename}") from None
+
+
+def find_fault(remote: HashFileDB, name: str) -> str:
+    """What is wrong with a file of a remote, which is read from end to end; "right" if nothing.
+
+    Raises whatever its library raises where the remote does not answer or does not let us in.
+    """
+    path = remote.oid_to_path(name)
+    try:
+        _, found = hash_file(path, remote.fs, remote.hash_name)
+    except FileNotFoundError as error:
+        # Over HTTP, a server that is down looks like a missing file but for the cause.
+        cause = error.__cause__
+        if isinstance(cause, ClientError) and getattr(cause, "status", None) != 404:
+            raise cause from None
+        return "missing"
+    return "right" if found.value == name.removesuffix(FOLDER) else "corrupted"
+
+
+def check_files(repo: Repo, remote: HashFileDB) -> Findings:
+    """What a remote holds of the files that dvc.lock names, and of those in its folders.
+
+    Raises whatever its library raises where the remote does not answer or does not let us in.
+    """
+    findings = Findings({}, {}, {})
+
+    def check(name: str, path: str) -> None:
+        if not any(name in found for found in findings):
+            getattr(findings, find_fault(remote, name))[name] = path
+
+    for out in sorted(repo.index.outs, key=str):
         if not (out.use_cache and out.can_push and out.hash_info):
             continue
-        yield out.hash_info.value
-        if out.hash_info.isdir and cache.exists(out.hash_info.value):
-            for _, _, hash_info in Tree.load(cache, out.hash_info):
-                yield hash_info.value
-
-
-def check_files(remote: HashFileDB, names: Iterable[str]) -> Findings:
-    """What a remote holds of these files; each is read from end to end.
-
-    Raises whatever its library raises where the remote does not answer.
-    """
-    findings = Findings([], [], [])
-    for name in names:
-        path = remote.oid_to_path(name)
-        try:
-            remote.fs.info(path)
-        except FileNotFoundError as error:
-            # Over HTTP, a server that is down looks like a missing file but for the cause.
-            if error.__cause__ and getattr(error.__cause__, "status", None) != 404:
-                raise error.__cause__ from None
-            findings.missing.append(name)
-            continue
-        _, found = hash_file(path, remote.fs, remote.hash_name)
-        is_right = found.value == name.removesuffix(FOLDER)
-        (findings.right if is_right else findings.corrupted).append(name)
+        name = out.hash_info.value
+        check(name, f"{out}/" if out.hash_info.isdir else str(out))
+        if out.hash_info.isdir:
+            holders = [repo.cache.local] if repo.cache.local.exists(name) else []
+            holders += [remote] if name in findings.right else []
+            for parts, _, hash_info in Tree.load(holders[0], out.hash_info) if holders else ():
+                check(hash_info.value, "/".join((str(out), *parts)))
     return findings
 
 
@@ -69,33 +91,44 @@ def mend(remote: HashFileDB, findings: Findings) -> None:
     """Remove what is corrupted, and every list of files: a push looks for the files of a folder
     only where the remote does not have its list."""
     lists = [name for name in findings.right if name.endswith(FOLDER)]
-    for name in findings.corrupted + lists:
+    for name in [*findings.corrupted, *lists]:
         remote.delete(name)
+
+
+def describe(error: Exception) -> str:
+    """What a library says of a remote that was not read, in one line."""
+    status = getattr(error, "status", getattr(error, "status_code", None))
+    refused = status in (401, 403) or type(error).__name__ in REFUSALS
+    return f"{'not let in: ' if refused else ''}{error or type(error).__name__}"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--mend", action="store_true", help="remove what is corrupted")
+    parser.add_argument("--mend", action="store_true", help="prepare a push of what is wrong")
     arguments = parser.parse_args()
     with Repo() as repo:
         remote = repo.cloud.get_remote_odb()
-        names = sorted(set(list_names(repo)))
         place = remote.fs.unstrip_protocol(remote.path)
         try:
-            findings = check_files(remote, names)
-            if arguments.mend and findings.corrupted:
+            connect(remote)
+            findings = check_files(repo, remote)
+            wrong = {**findings.missing, **findings.corrupted}
+            if arguments.mend and wrong:
                 mend(remote, findings)
         except Exception as error:  # each kind of remote has a library, and errors, of its own
-            print(f"ERROR: {place}: {error or type(error).__name__}", file=sys.stderr)
+            print(f"ERROR: {place}: {describe(error)}", file=sys.stderr)
             return 1
     for title in ("missing", "corrupted"):
-        for name in getattr(findings, title):
-            print(f"{title}: {name[:2]}/{name[2:]}")
-    print(f"{place}: {len(findings.right)} of {len(names)} files are right")
-    if arguments.mend and findings.corrupted:
-        print("Removed what is corrupted. Now: dvc push")
+        for name, path in getattr(findings, title).items():
+            print(f"{title}: {path} ({name[:2]}/{name[2:]})")
+    print(f"{place}: {len(findings.right)} of {len(findings.right) + len(wrong)} files are right")
+    if not findings.right:
+        print("ERROR: nothing is there: its url is wrong, or nobody has pushed", file=sys.stderr)
+        return 1
+    if arguments.mend and wrong:
+        print("Now, in a clone that has these files: dvc push")
         return 0
-    return int(bool(findings.missing or findings.corrupted))
+    return int(bool(wrong))
 
 
 if __name__ == "__main__":
