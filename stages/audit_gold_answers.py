@@ -39,7 +39,7 @@ GOLD_ANSWERS = Path("data/interim/gold_answers")
 OUT = Path("data/interim/audit")
 JOURNAL = JOURNAL_DIRECTORY / "audit.jsonl"
 
-CODE_VERSION = 7  # raise it when a probe changes
+CODE_VERSION = 8  # raise it when a probe changes
 DIED = {
     "flags": [{"code": Flag.NOT_REPRODUCIBLE, "evidence": {"second_run": "its worker died twice"}}],
     "order_matters": False,

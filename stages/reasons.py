@@ -1,6 +1,7 @@
 """Reasons and flags: the closed vocabulary of why a question is set aside, or looked at twice.
 
-A reason is recorded with the stage that set the question aside; a flag only where a policy says so.
+A code is a reason or a flag, never both. A reason is recorded with the stage that set the question
+aside; a flag only where a policy says so.
 """
 
 from __future__ import annotations
@@ -41,7 +42,6 @@ class Flag(StrEnum):
     LIMIT_WITHOUT_ORDER = "limit_without_order"
     BARE_COLUMN = "bare_column"
     ROW_ORDER_DEPENDENT = "row_order_dependent"  # last of those that it may follow from
-    NONDETERMINISTIC_FUNCTION = "nondeterministic_function"
     NOT_REPRODUCIBLE = "not_reproducible"
     ORDER_UNDERDETERMINED = "order_underdetermined"
     NUMERIC_TEXT_ORDER = "numeric_text_order"
@@ -52,14 +52,14 @@ class Flag(StrEnum):
     JOIN_NOT_ON_KEY = "join_not_on_key"
     DUPLICATE_ROWS = "duplicate_rows"
     EMPTY_ANSWER = "empty_answer"
-    NULL_ANSWER = "null_answer"
+    ALL_NULL = "all_null"
     REPEATED_COLUMN = "repeated_column"
     VACUOUS_CONDITION = "vacuous_condition"
     EMPTY_TABLE = "empty_table"
     # Worth as a training signal
     BOOLEAN_ANSWER = "boolean_answer"
     GUESSABLE = "guessable"
-    TOO_MANY_ROWS = "too_many_rows"
+    MANY_ROWS = "many_rows"
     TOO_LARGE = "too_large"
     # The set as a whole
     DUPLICATE_QUESTION = "duplicate_question"

@@ -72,7 +72,7 @@ def test_text_holds_the_numbers_of_the_run():
     assert "1. 1500 questions were loaded; each has the split of its source." in text
     assert "127 of 1500 questions, each for one reason" in text
     assert "| train | 1200 | 120000 | 12000 |\n" in text
-    assert "| null_answer | 7 | The answer is NULL" in text
+    assert "| null_answer | 7 | The answer is a single NULL" in text
     assert "| not_selected | 120 |" in text
     assert "| guessable | 3 |" in text
     assert "sql_error" not in text

@@ -25,7 +25,6 @@ from stages.guard import GuardedDatabase, QueryError
 from stages.probes.bare_columns import find_bare_column
 from stages.probes.column_values import ColumnValues
 from stages.probes.inspection import Inspection
-from stages.probes.nondeterminism import find_nondeterministic_function
 from stages.probes.numeric_text import find_numeric_text_order
 from stages.probes.order_probes import find_order_findings, is_order_certain, read_order
 from stages.probes.row_independence import has_fixed_rows
@@ -48,7 +47,6 @@ def _find_all(inspection: Inspection, shuffles: Shuffles) -> set[Flag]:
     findings += [
         find_row_order_dependent(inspection, shuffles, is_ordered=is_ordered),
         find_bare_column(inspection),
-        find_nondeterministic_function(inspection),
         find_numeric_text_order(inspection),
     ]
     return {finding.code for finding in findings if finding is not None}

@@ -54,6 +54,13 @@ def test_reasons_are_those_of_the_last_run() -> None:
     assert told == counted
 
 
+def test_speed_is_that_of_the_page_on_scale() -> None:
+    pattern = r"[Aa] million\s+questions\s+take (\d+) minutes.*?no process more than (\d+) MB"
+    scaling = (ROOT / "docs/scaling.md").read_text(encoding="utf-8")
+    told = [re.search(pattern, text, re.DOTALL) for text in (README, scaling)]
+    assert told[0].groups() == told[1].groups()
+
+
 def test_every_folder_of_the_tree_exists() -> None:
     tree = next(block for block in read_blocks("") if "dvc.lock" in block)
     named = re.findall(r"^([\w./]+/)(?=\s)", tree, re.MULTILINE)

@@ -15,10 +15,10 @@ from stages.guard import GuardedDatabase, QueryError
 from stages.probes.inspection import Inspection
 from stages.probes.soundness_probes import (
     SOUNDNESS_PROBES,
+    find_all_null,
     find_duplicate_rows,
     find_empty_answer,
     find_empty_table,
-    find_null_answer,
 )
 from stages.probes.worth_probes import WORTH_PROBES
 from stages.reasons import Flag, Reason
@@ -94,7 +94,7 @@ def test_rows_that_are_equal_are_counted(world, sql, evidence):
     ],
 )
 def test_answer_of_nothing_is_found(world, sql, empty, null):
-    found = [world.find(probe, sql) for probe in (find_empty_answer, find_null_answer)]
+    found = [world.find(probe, sql) for probe in (find_empty_answer, find_all_null)]
     assert [finding and finding.evidence for finding in found] == [empty, null]
 
 
@@ -170,10 +170,10 @@ SPIDER_COUNTS = {
     "empty_table": 0,
     "duplicate_rows": 188,
     "empty_answer": 100,
-    "null_answer": 10,
+    "all_null": 10,
     "boolean_answer": 63,
     "guessable": 246,
-    "too_many_rows": 22,
+    "many_rows": 22,
     "too_large": 8,
 }
 

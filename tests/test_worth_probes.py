@@ -7,8 +7,8 @@ from stages.probes.guesses import list_guesses
 from stages.probes.worth_probes import (
     find_boolean_answer,
     find_guessable,
+    find_many_rows,
     find_too_large,
-    find_too_many_rows,
 )
 from tests.probe_world import ProbeWorld
 
@@ -161,8 +161,8 @@ def test_least_score_is_an_option(world):
 
 
 def test_more_rows_than_allowed_is_found(world):
-    assert world.find(find_too_many_rows, "SELECT id FROM ship", max_rows=5) is None
-    finding = world.find(find_too_many_rows, "SELECT id FROM ship", max_rows=4)
+    assert world.find(find_many_rows, "SELECT id FROM ship", max_rows=5) is None
+    finding = world.find(find_many_rows, "SELECT id FROM ship", max_rows=4)
     assert finding.evidence == {"rows": 5}
 
 

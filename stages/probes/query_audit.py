@@ -12,7 +12,6 @@ from stages.guard import GuardedDatabase, QueryError
 from stages.probes.bare_columns import find_bare_column
 from stages.probes.findings import Finding, encode_findings
 from stages.probes.inspection import Inspection
-from stages.probes.nondeterminism import find_nondeterministic_function
 from stages.probes.numeric_text import find_numeric_text_order
 from stages.probes.order_probes import is_order_certain, read_order
 from stages.probes.row_order import compare_row_orders
@@ -21,8 +20,8 @@ from stages.probes.soundness_probes import SOUNDNESS_PROBES
 from stages.probes.worth_probes import (
     find_boolean_answer,
     find_guessable,
+    find_many_rows,
     find_too_large,
-    find_too_many_rows,
 )
 from stages.reasons import Flag
 from stages.schema import Schema
@@ -97,12 +96,11 @@ def _ask_probes(
         None
         if row_order.is_proven
         else find_bare_column(inspection, is_ordered=order_matters, rel_tol=rel_tol),
-        find_nondeterministic_function(inspection),
         find_numeric_text_order(inspection, rel_tol=rel_tol),
         *(probe(inspection) for probe in SOUNDNESS_PROBES.values()),
         find_boolean_answer(inspection),
         find_guessable(inspection, min_score=thresholds.min_guess_score),
-        find_too_many_rows(inspection, max_rows=thresholds.max_rows),
+        find_many_rows(inspection, max_rows=thresholds.max_rows),
         find_too_large(inspection, max_bytes=thresholds.max_bytes),
     ]
     found = [finding for finding in findings if finding is not None]

@@ -40,12 +40,12 @@ def find_empty_answer(inspection: Inspection) -> Finding | None:
     return None if inspection.rows else Finding(Flag.EMPTY_ANSWER, {"rows": 0})
 
 
-def find_null_answer(inspection: Inspection) -> Finding | None:
+def find_all_null(inspection: Inspection) -> Finding | None:
     """A finding where the answer has rows, and every value in them is NULL."""
     rows = inspection.rows
     if not rows or any(value is not None for row in rows for value in row):
         return None
-    return Finding(Flag.NULL_ANSWER, {"rows": len(rows), "columns": len(rows[0])})
+    return Finding(Flag.ALL_NULL, {"rows": len(rows), "columns": len(rows[0])})
 
 
 SOUNDNESS_PROBES: dict[Flag, Callable[[Inspection], Finding | None]] = {
@@ -58,5 +58,5 @@ SOUNDNESS_PROBES: dict[Flag, Callable[[Inspection], Finding | None]] = {
     Flag.EMPTY_TABLE: find_empty_table,
     Flag.DUPLICATE_ROWS: find_duplicate_rows,
     Flag.EMPTY_ANSWER: find_empty_answer,
-    Flag.NULL_ANSWER: find_null_answer,
+    Flag.ALL_NULL: find_all_null,
 }

@@ -65,10 +65,10 @@ def find_guessable(inspection: Inspection, *, min_score: float = 0.3) -> Finding
     return Finding(Flag.GUESSABLE, evidence)
 
 
-def find_too_many_rows(inspection: Inspection, *, max_rows: int = 1000) -> Finding | None:
+def find_many_rows(inspection: Inspection, *, max_rows: int = 1000) -> Finding | None:
     """A finding where the answer has more than `max_rows` rows."""
     rows = len(inspection.rows)
-    return Finding(Flag.TOO_MANY_ROWS, {"rows": rows}) if rows > max_rows else None
+    return Finding(Flag.MANY_ROWS, {"rows": rows}) if rows > max_rows else None
 
 
 def find_too_large(inspection: Inspection, *, max_bytes: int = 65_536) -> Finding | None:
@@ -84,6 +84,6 @@ def _is_scalar(inspection: Inspection) -> bool:
 WORTH_PROBES: dict[Flag, Callable[..., Finding | None]] = {
     Flag.BOOLEAN_ANSWER: find_boolean_answer,
     Flag.GUESSABLE: find_guessable,
-    Flag.TOO_MANY_ROWS: find_too_many_rows,
+    Flag.MANY_ROWS: find_many_rows,
     Flag.TOO_LARGE: find_too_large,
 }

@@ -1,7 +1,4 @@
-"""Explanations: what each reason and each flag says of a question, in one sentence a person reads.
-
-A code that is both, such as null_answer, means the same whichever stage found it.
-"""
+"""Explanations: what each reason and each flag says of a question, in one sentence for people."""
 
 from __future__ import annotations
 
@@ -12,14 +9,19 @@ EXPLANATIONS: dict[str, str] = {
     Reason.NOT_A_SELECT: "The gold SQL is not a query that only reads.",
     Reason.MULTIPLE_STATEMENTS: "The gold SQL holds more than one statement.",
     Reason.FORBIDDEN_FUNCTION: "The gold SQL calls a function that foreign SQL may not call.",
+    Reason.NONDETERMINISTIC_FUNCTION: (
+        "The query asks the clock, chance or the connection, so its answer changes from run to run."
+    ),
     Reason.STEP_BUDGET_EXCEEDED: "The query takes more of SQLite's steps than params allow.",
     Reason.TIME_EXCEEDED: "One step of the query took longer than the last resort, a time limit.",
+    Reason.TOO_MANY_ROWS: "The query returns more rows than compute_gold_answers.max_rows.",
     Reason.VALUE_TOO_LARGE: "The query makes a value that is larger than params allow.",
     Reason.ANSWER_TOO_LARGE: "The answer takes more bytes than params allow.",
     Reason.HEAP_EXCEEDED: "The query needs more memory than params allow.",
     Reason.UNDECODABLE_TEXT: "The question or its answer holds text that is not UTF-8.",
     Reason.BLOB: "The answer holds a BLOB, which JSON cannot hold.",
     Reason.NOT_FINITE: "The answer holds a number that is not finite, which JSON cannot hold.",
+    Reason.NULL_ANSWER: "The answer is a single NULL.",
     Reason.UNPARSABLE_SQL: "SQLite runs the query, but it cannot be parsed.",
     Reason.WORKER_DIED: "The process that executed the query died.",
     Reason.EMPTY_QUESTION: "The question has no text: the corpus asks nothing.",
@@ -40,9 +42,6 @@ EXPLANATIONS: dict[str, str] = {
         "A selected column is neither grouped nor aggregated: its value comes from any row of the"
         " group."
     ),
-    Flag.NONDETERMINISTIC_FUNCTION: (
-        "The query asks the clock, chance or the connection, so its answer changes from run to run."
-    ),
     Flag.NOT_REPRODUCIBLE: "A second execution did not give the same answer.",
     Flag.ORDER_UNDERDETERMINED: "ORDER BY leaves the order of rows that differ open.",
     Flag.NUMERIC_TEXT_ORDER: (
@@ -60,7 +59,7 @@ EXPLANATIONS: dict[str, str] = {
         "The answer has equal rows: with DISTINCT, which its question may mean, it has fewer."
     ),
     Flag.EMPTY_ANSWER: "The answer has no row: any query that finds nothing would be right.",
-    Flag.NULL_ANSWER: "The answer is NULL and nothing else.",
+    Flag.ALL_NULL: "The answer has several values, and each of them is NULL.",
     Flag.REPEATED_COLUMN: (
         "The query selects the same column twice, where its question may ask for another."
     ),
@@ -74,7 +73,7 @@ EXPLANATIONS: dict[str, str] = {
     Flag.GUESSABLE: (
         "Trivial queries on the same tables, such as counting rows, give the same answer."
     ),
-    Flag.TOO_MANY_ROWS: "The answer has more rows than params allow.",
+    Flag.MANY_ROWS: "The answer has more rows than audit_gold_answers.max_rows.",
     Flag.TOO_LARGE: "The answer is longer, as JSON, than params allow.",
     Flag.DUPLICATE_QUESTION: (
         "The same question of the same database, with the same SQL or answer, stands earlier in the"
