@@ -75,7 +75,7 @@ def write_selection(
                 choice.explain(dossier, verdict),
             )
             reasons[why[1]] += 1
-            excluded.write(encode_json(make_exclusion(dossier, *why)) + b"\n")
+            excluded.write(encode_json(make_exclusion(dossier, policies, *why)) + b"\n")
     return count, reasons
 
 

@@ -46,7 +46,7 @@ def make_item(number: int, text: str, **fields: Any) -> AuditedQuestion:
     return AuditedQuestion(question, audit)
 
 
-def make_excluded(number: int, text: str) -> dict[str, str]:
+def make_excluded(number: int, text: str) -> dict[str, Any]:
     return {
         "question_id": f"a_train_{number:03d}",
         "question_text": text,
@@ -55,6 +55,7 @@ def make_excluded(number: int, text: str) -> dict[str, str]:
         "reason": "sql_error",
         "detail": "no such column: wage",
         "gold_sql": "SELECT wage FROM ship",
+        "flags": [],
     }
 
 
@@ -82,7 +83,10 @@ def test_every_question_is_in_it_unaltered(exported, path):
         }
         assert decoded == question
     records = exported.world.lines("data/questions/excluded.jsonl")
-    assert excluded == [{name: record[name] for name in excluded[0]} for record in records]
+    for row, record in zip(excluded, records, strict=True):
+        codes = sorted(flag["code"] for flag in record["flags"])
+        assert row == {**{name: record[name] for name in row}, "flags": json.dumps(codes)}
+    assert '["boolean_answer", "guessable"]' in [row["flags"] for row in excluded]
 
 
 def test_sqlite_utils_finds_questions_by_words(path):

@@ -146,9 +146,24 @@ def test_verdict_of_a_selected_question_holds_its_flags():
     ],
 )
 def test_verdict_of_an_excluded_question_holds_its_reason(stage, reason, detail, evidence):
-    record = {"question_id": "a", "stage": stage, "reason": reason, "detail": detail}
+    record = {"question_id": "a", "stage": stage, "reason": reason, "detail": detail, "flags": []}
     verdict = find_verdict(record)
     assert (verdict.reason, verdict.findings) == (reason, [(reason, evidence)])
+
+
+def test_reason_stands_before_the_other_flags_of_an_excluded_question():
+    flags = [
+        {"code": "vacuous_condition", "evidence": {"best": 1}},
+        {"code": "tie_at_limit", "evidence": {"offset": 0}},
+        {"code": "tie_at_limit", "evidence": {"offset": 2}},
+    ]
+    record = {"question_id": "a", "stage": "audit_gold_answers", "reason": "tie_at_limit"}
+    verdict = find_verdict({**record, "detail": '{"offset": 0}', "flags": flags})
+    assert verdict.findings == [
+        ("tie_at_limit", [("offset", "0")]),
+        ("vacuous_condition", [("best", "1")]),
+        ("tie_at_limit", [("offset", "2")]),
+    ]
 
 
 # --- the sample

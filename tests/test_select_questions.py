@@ -76,13 +76,33 @@ def test_excluded_question_tells_what_it_was_and_why(world):
         "stage": "compute_gold_answers",
         "reason": "sql_error",
         "detail": "no such column: wage",
+        "flags": [],
         "question_text": text,
         "gold_sql": sql,
     }
     assert records["boolean_answer"]["detail"] == '{"answer": 1}'
+    assert list(records["boolean_answer"]) == list(records["sql_error"])
     assert records["not_selected"]["detail"] == (
         "eval hard: the targets take 2 of 3 usable questions"
     )
+
+
+def test_excluded_question_has_every_flag_that_is_not_off(world):
+    def read_flags(reason: str) -> list[str]:
+        records = world.lines(f"{SELECTION}/excluded.jsonl")
+        (excluded,) = (record for record in records if record["reason"] == reason)
+        (audited,) = (r for r in audits if r["question_id"] == excluded["question_id"])
+        assert all(flag in audited["flags"] for flag in excluded["flags"])
+        return [flag["code"] for flag in excluded["flags"]]
+
+    audits = world.lines("data/interim/audit/harbour.jsonl")
+    world.run("select_questions")
+    assert read_flags("empty_answer") == ["empty_answer", "vacuous_condition"]
+    assert read_flags("boolean_answer") == ["boolean_answer", "guessable"]
+    world.change("select_questions.policies.boolean_answer", "off")
+    world.change("select_questions.policies.guessable", "exclude")
+    world.run("select_questions")
+    assert read_flags("guessable") == ["guessable"]
 
 
 def test_selected_question_has_the_nine_fields_and_its_audit_the_rest(world):

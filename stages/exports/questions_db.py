@@ -47,11 +47,12 @@ CREATE TABLE excluded (
     stage TEXT NOT NULL,
     reason TEXT NOT NULL,
     detail TEXT NOT NULL,
-    gold_sql TEXT NOT NULL
+    gold_sql TEXT NOT NULL,
+    flags TEXT NOT NULL -- JSON array
 );
 """
 _INSERT_QUESTION = f"INSERT INTO questions VALUES ({', '.join('?' * 13)})"
-_INSERT_EXCLUDED = f"INSERT INTO excluded VALUES ({', '.join('?' * 7)})"
+_INSERT_EXCLUDED = f"INSERT INTO excluded VALUES ({', '.join('?' * 8)})"
 _INDEXES = """
 CREATE INDEX questions_database_name ON questions (database_name);
 CREATE VIRTUAL TABLE questions_fts USING fts5 (
@@ -86,17 +87,23 @@ def make_question_row(item: AuditedQuestion) -> tuple[Any, ...]:
         _write_json(question["gold_answer"]),
         audit["order_matters"],
         _write_json(question["tables_involved"]),
-        _write_json(sorted({flag["code"] for flag in audit["flags"]})),
+        _list_codes(audit),
     )
 
 
 def make_excluded_row(record: Record) -> tuple[Any, ...]:
     """A row of `excluded`. Text that SQLite cannot hold, half of a surrogate pair, is spelt out."""
     names = ("question_id", "question_text", "database_name", "stage", "reason", "detail")
-    return tuple(
+    texts = (
         str(record[name]).encode("utf-8", "backslashreplace").decode()
         for name in (*names, "gold_sql")
     )
+    return *texts, _list_codes(record)
+
+
+def _list_codes(record: Record) -> str:
+    """The flags of a record of either sidecar, as a JSON array."""
+    return _write_json(sorted({flag["code"] for flag in record["flags"]}))
 
 
 def _write_json(value: Any) -> str:

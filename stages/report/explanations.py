@@ -14,7 +14,7 @@ EXPLANATIONS: dict[str, str] = {
     ),
     Reason.STEP_BUDGET_EXCEEDED: "The query takes more of SQLite's steps than params allow.",
     Reason.TIME_EXCEEDED: "One step of the query took longer than the last resort, a time limit.",
-    Reason.TOO_MANY_ROWS: "The query returns more rows than compute_gold_answers.max_rows.",
+    Reason.TOO_MANY_ROWS: "The query returns more rows than params let any query return.",
     Reason.VALUE_TOO_LARGE: "The query makes a value that is larger than params allow.",
     Reason.ANSWER_TOO_LARGE: "The answer takes more bytes than params allow.",
     Reason.HEAP_EXCEEDED: "The query needs more memory than params allow.",
@@ -73,7 +73,7 @@ EXPLANATIONS: dict[str, str] = {
     Flag.GUESSABLE: (
         "Trivial queries on the same tables, such as counting rows, give the same answer."
     ),
-    Flag.MANY_ROWS: "The answer has more rows than audit_gold_answers.max_rows.",
+    Flag.MANY_ROWS: "The answer has more rows than params allow.",
     Flag.TOO_LARGE: "The answer is longer, as JSON, than params allow.",
     Flag.DUPLICATE_QUESTION: (
         "The same question of the same database, with the same SQL or answer, stands earlier in the"

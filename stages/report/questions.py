@@ -28,7 +28,7 @@ _EXACT_IN_SCRIPT = 2**53  # JavaScript's numbers hold no greater whole number ex
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """What was decided of a question: why it was left out (None if it was not), and each code
-    with its evidence as pairs of a name and a text."""
+    with its evidence as pairs of a name and a text, the reason first."""
 
     reason: str | None
     findings: list[tuple[str, list[tuple[str, str]]]]
@@ -36,17 +36,17 @@ class Verdict:
 
 def find_verdict(record: Record) -> Verdict:
     """The verdict in a record of audit.jsonl or of excluded.jsonl."""
-    if "reason" not in record:
-        return Verdict(
-            None, [(flag["code"], spell_evidence(flag["evidence"])) for flag in record["flags"]]
-        )
-    detail = record["detail"]
-    evidence = json.loads(detail) if record["stage"] == "audit_gold_answers" else {"detail": detail}
-    return Verdict(record["reason"], [(record["reason"], spell_evidence(evidence))])
+    flags = [(flag["code"], flag["evidence"]) for flag in record["flags"]]
+    reason = record.get("reason")
+    if reason is not None:
+        is_flag = record["stage"] == "audit_gold_answers"
+        first = (reason, json.loads(record["detail"]) if is_flag else {"detail": record["detail"]})
+        flags = [first, *(flag for flag in flags if flag != first)]
+    return Verdict(reason, [(code, spell_evidence(evidence)) for code, evidence in flags])
 
 
 def list_codes(record: Record) -> list[str]:
-    """The codes in a record of audit.jsonl or of excluded.jsonl."""
+    """What a question is counted by: its flags if it was selected, its reason if it was not."""
     if "reason" in record:
         return [record["reason"]]
     return [flag["code"] for flag in record["flags"]]
@@ -209,11 +209,12 @@ def make_rows(
 
 
 def pick_examples(rows: Iterable[Record], *, most: int) -> dict[str, list[Record]]:
-    """Up to `most` rows of each code, those first in line."""
+    """Up to `most` rows of each code that a question is counted by, those first in line."""
     found: defaultdict[str, list[Record]] = defaultdict(list)
     with_codes = (row for row in rows if row["findings"])
     for row in sorted(with_codes, key=lambda row: hash_value(row["id"])):
-        for code in dict.fromkeys(code for code, _ in row["findings"]):
+        flags = dict.fromkeys(code for code, _ in row["findings"])
+        for code in flags if row["reason"] is None else [row["reason"]]:
             if len(found[code]) < most:
                 found[code].append(row)
     return dict(found)

@@ -38,14 +38,19 @@ def make_audit(
     }
 
 
-def make_exclusion(dossier: Dossier, stage: str, reason: str, detail: str) -> dict[str, Any]:
-    """A question that is set aside, and why."""
+def make_exclusion(
+    dossier: Dossier, policies: Mapping[Flag, Policy], stage: str, reason: str, detail: str
+) -> dict[str, Any]:
+    """A question that is set aside, the first reason why, and all its flags, which it has where it
+    has an answer."""
+    flags = dossier.audit["flags"] if dossier.audit else []
     return {
         "question_id": dossier.question_id,
         "database_name": dossier.source["database_name"],
         "stage": stage,
         "reason": reason,
         "detail": detail,
+        "flags": keep_reported(flags, policies),
         "question_text": dossier.source["question_text"],
         "gold_sql": dossier.source["gold_sql"],
     }

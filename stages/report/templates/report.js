@@ -31,11 +31,12 @@ function showQuestion(cell, row) {
 }
 
 function showOutcome(cell, row) {
-  const codes = codesOf(row).join(", ");
   if (row.reason !== null) {
-    cell.append(make("span", { className: "left-out" }, "left out: ", make("code", {}, codes)));
+    const reason = make("code", {}, row.reason);
+    cell.append(make("span", { className: "left-out" }, "left out: ", reason));
     return;
   }
+  const codes = codesOf(row).join(", ");
   cell.append("selected");
   if (codes) cell.append(" ", make("span", { className: "codes" }, "flag: ", make("code", {}, codes)));
 }
@@ -74,10 +75,11 @@ function showDetails(row) {
   box.append(make("h3", {}, "Gold SQL"), make("pre", {}, make("code", {}, row.sql)));
   const kind = row.answer_type === null ? "" : `, ${row.answer_type}`;
   box.append(make("h3", {}, `Gold answer${kind}`), ...showAnswer(row.answer));
-  if (row.findings.length) {
-    box.append(make("h3", {}, row.reason === null ? "Flags" : "Why it is left out"));
-    box.append(...row.findings.flatMap(showFinding));
+  const flags = [...row.findings];
+  if (row.reason !== null) {
+    box.append(make("h3", {}, "Why it is left out"), ...showFinding(flags.shift()));
   }
+  if (flags.length) box.append(make("h3", {}, "Flags"), ...flags.flatMap(showFinding));
   const facts = [
     row.id,
     row.tables.length ? `tables ${row.tables.join(", ")}` : null,
@@ -175,7 +177,7 @@ const matches = {
   difficulty: (row, value) => row.difficulty === value,
   answer_type: (row, value) => row.answer_type === value,
   outcome: (row, value) => outcomeOf(row) === value,
-  code: (row, value) => codesOf(row).includes(value),
+  code: (row, value) => (row.reason === null ? codesOf(row).includes(value) : row.reason === value),
 };
 
 function draw() {
