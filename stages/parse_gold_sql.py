@@ -7,14 +7,13 @@ the next stages read all of it, and the out is one file.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import sqlglot
-from sqlglot import exp
 
 from stages.command import run_stage
 from stages.log import list_counts, start_log
@@ -22,7 +21,7 @@ from stages.params import read_params
 from stages.query_shards import DIED, DatabaseWork, Outcome, QueryRun, Task
 from stages.reasons import Reason
 from stages.records import hash_value, read_jsonl, replace_file
-from stages.schema import Schema, decode_schema, fold_name
+from stages.schema import Schema, decode_schema
 from stages.schema_file import SchemaFile
 from stages.shards import JOURNAL_DIRECTORY, ShardDirectory
 from stages.sql.canonical import canonical_sql, sql_template
@@ -30,8 +29,8 @@ from stages.sql.columns import list_columns
 from stages.sql.features import list_features
 from stages.sql.hardness import classify_hardness
 from stages.sql.parser import parse_sql
-from stages.sql.query_parts import find_cte
 from stages.sql.scopes import Scopes
+from stages.sql.tables import TABLE_NODES, list_tables
 
 SPLITS_PATH = Path("data/interim/splits.jsonl")
 SCHEMAS_PATH = Path("data/interim/schemas.jsonl")
@@ -40,7 +39,6 @@ OUT = Path("data/interim/parsed.jsonl")
 SHARDS = JOURNAL_DIRECTORY / "parsed"
 JOURNAL = JOURNAL_DIRECTORY / "parsed.jsonl"
 
-_TABLE_NODES = (exp.Table, exp.In)
 CODE_VERSION = 3  # raise it when the same query on the same schema would give another record
 
 
@@ -56,34 +54,7 @@ def extract_tables_involved(gold_sql: str, *, schema: Schema | None = None) -> l
     Raises:
         sqlglot.errors.SqlglotError: where the SQL does not parse.
     """
-    return list_tables(parse_sql(gold_sql).find_all(*_TABLE_NODES), schema)
-
-
-def list_tables(nodes: Iterable[exp.Expression], schema: Schema | None) -> list[str]:
-    """As `extract_tables_involved`, from the nodes of a tree that may name a table."""
-    names: dict[str, str] = {}
-    for node in nodes:
-        name = _name_table(node)
-        if name:
-            known = schema.find_table(name) if schema else None
-            names.setdefault(fold_name(name), known.name if known else name)
-    return sorted(names.values())
-
-
-def _name_table(node: exp.Expression) -> str:
-    """The name in a FROM, or in `x IN name`, which is short for `x IN (SELECT * FROM name)`; '' for
-    a CTE, a table-valued function, an index (INDEXED BY), and IN with a list or a query."""
-    if isinstance(node, exp.In):
-        table = node.args.get("field")
-        if not isinstance(table, exp.Column | exp.Literal):
-            return ""
-        name, database = table.name, table.text("table")
-    else:
-        if not isinstance(node.this, exp.Identifier) or node.arg_key == "indexed":
-            return ""
-        name, database = node.name, node.db
-    is_cte = not database and find_cte(node, name) is not None
-    return "" if is_cte else name
+    return list_tables(parse_sql(gold_sql).find_all(*TABLE_NODES), schema)
 
 
 def parse_query(gold_sql: str, schema: Schema) -> dict[str, Any]:
@@ -106,7 +77,7 @@ def _describe_query(gold_sql: str, schema: Schema) -> dict[str, Any]:
         return _set_aside(str(error).partition("\n")[0])
     scopes = Scopes(tree, schema)
     return {
-        "tables_involved": list_tables(scopes.nodes.find_all(*_TABLE_NODES), schema),
+        "tables_involved": list_tables(scopes.nodes.find_all(*TABLE_NODES), schema),
         "columns_involved": list_columns(scopes),
         "features": list_features(tree),
         "hardness": hardness,
