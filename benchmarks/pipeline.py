@@ -325,7 +325,8 @@ def main() -> None:
                     "ratio of peaks",
                 ]
             print_table(header, bench.list_stages())
-    print(f"Medians; all values in brackets. {describe_machine()}")
+    values = "Medians; all values in brackets" if arguments.repeat > 1 else "One run"
+    print(f"{values}. {describe_machine()}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Probes of order: does LIMIT choose among equals, and does ORDER BY say in which order rows come?
 
 `SELECT name FROM ship ORDER BY weight LIMIT 1` over two ships of the least weight -> tie_at_limit:
-the other ship is as right an answer.
+the other ship is an equally correct answer.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ class Ties:
     is_repeated: bool = False
 
     def cut_runs(self) -> list[Run]:
-        """The mixed runs that a bound cuts through: another choice of rows is as right."""
+        """The mixed runs that a bound cuts through: another choice of rows is equally correct."""
         if self.stop == self.start:
             return []
         bounds = [self.start] if self.start else []
