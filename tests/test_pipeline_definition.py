@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import itertools
+import re
 from functools import cache
 from pathlib import Path
 
+import networkx
 import pytest
 import yaml
 
@@ -124,3 +127,32 @@ def test_one_stage_alone_has_outs_without_cache() -> None:
 def test_every_stage_stands_in_the_readme() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert not [name for name in STAGES if f"`{name}`" not in readme]
+
+
+def read_picture() -> set[tuple[str, str]]:
+    """The arrows of the picture in the README: `a["label"] --> b & c` is two."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (picture,) = re.findall(r"^```mermaid\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
+    arrows = set()
+    for line in re.sub(r'\[".*?"\]', "", picture).splitlines():
+        groups = [[name.strip() for name in part.split("&")] for part in line.split("-->")]
+        for sources, targets in itertools.pairwise(groups):
+            arrows |= set(itertools.product(sources, targets))
+    return arrows
+
+
+def test_picture_in_the_readme_has_the_arrows_that_do_not_follow_from_others() -> None:
+    makers = {
+        out: name
+        for name, stage in PIPELINE.items()
+        for out in paths([*stage.get("outs", []), *stage.get("metrics", [])])
+    }
+    graph = networkx.DiGraph(
+        (maker, name)
+        for name, stage in PIPELINE.items()
+        for dep in stage["deps"]
+        for out, maker in makers.items()
+        if dep == out or dep.startswith(f"{out}/")
+    )
+    assert set(graph) == set(STAGES)
+    assert read_picture() == set(networkx.transitive_reduction(graph).edges)
