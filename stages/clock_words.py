@@ -6,22 +6,42 @@ born holds 'now'.
 
 from __future__ import annotations
 
-import re
+from dataclasses import dataclass
 
-CLOCK_FUNCTIONS = {"date", "time", "datetime", "julianday", "unixepoch", "strftime", "timediff"}
-# What makes a date function read the clock, or the time zone of the machine: a word, or no time.
-_READS_CLOCK = re.compile(
-    r"""['"]\s*(?:now|localtime|utc)\s*['"]"""
-    r"""|\b(?:date|time|datetime|julianday|unixepoch)["`\]]?\s*\(\s*(?:\)|['"]subsec(?:ond)?['"])"""
-    r"""|\bstrftime["`\]]?\s*\(\s*(?:'[^']*'|"[^"]*"|[^'"(),]*)\s*,\s*['"]subsec(?:ond)?['"]"""
-    r"""|\btimediff["`\]]?\s*\([^)]*['"]subsec(?:ond)?['"]""",
-    re.IGNORECASE,
-)
-_STRFTIME = re.compile(r"""\bstrftime["`\]]?\s*\(""", re.IGNORECASE)
-_QUOTED_OR_MARK = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^]]*\]|[(),]""")
-_TEXT_OR_COMMENT = re.compile(
-    r"""('(?:[^']|'')*'|"(?:[^"]|"")*")|--[^\n]*|/\*.*?(?:\*/|\Z)""", re.DOTALL
-)
+from stages.sql_tokens import Kind, read_tokens
+
+# How many arguments stand before the time, which is now where it is left out. All those of timediff
+# are times.
+_BEFORE_TIME = {
+    **dict.fromkeys(("date", "time", "datetime", "julianday", "unixepoch", "timediff"), 0),
+    "strftime": 1,
+}
+CLOCK_FUNCTIONS = frozenset(_BEFORE_TIME)
+# Words that read the clock or the time zone wherever they stand; and as the time alone.
+_ANYWHERE = {"now", "localtime", "utc"}
+_AS_TIME = {"subsec", "subsecond"}
+
+
+@dataclass(slots=True)
+class _Parenthesis:
+    """One that is open: the clock function that it calls, or None; how many commas it has; and
+    whether what stands in it is the time of a call around it."""
+
+    function: str | None
+    is_in_time: bool
+    commas: int = 0
+    is_empty: bool = True
+
+    def is_time(self) -> bool:
+        """Whether what comes next is, or is part of, the time of a clock function."""
+        if self.function is None:
+            return self.is_in_time
+        return self.commas == _BEFORE_TIME[self.function] or self.function == "timediff"
+
+    def lacks_time(self) -> bool:
+        """Whether it calls a clock function and, closed here, would give it no time."""
+        arguments = 0 if self.is_empty else self.commas + 1
+        return self.function is not None and arguments <= _BEFORE_TIME[self.function]
 
 
 def names_clock(sql: str) -> bool:
@@ -30,16 +50,27 @@ def names_clock(sql: str) -> bool:
     >>> names_clock("SELECT date('now')"), names_clock("SELECT strftime(lower('%Y, %M'))")
     (True, True)
     """
-    sql = _TEXT_OR_COMMENT.sub(lambda found: found[1] or " ", sql)
-    if _READS_CLOCK.search(sql):
-        return True
-    for call in _STRFTIME.finditer(sql):  # with a format alone
-        depth = 1
-        for found in _QUOTED_OR_MARK.finditer(sql, call.end()):
-            mark = found[0]
-            if mark == "," and depth == 1:
-                break
-            depth += (mark == "(") - (mark == ")")
-            if depth == 0:
+    opened = [_Parenthesis(None, is_in_time=False)]
+    word = ""
+    for kind, text in read_tokens(sql):
+        inner, called, word = opened[-1], word, ""
+        if kind is not Kind.MARK:
+            inner.is_empty = False
+            word = text.strip().lower()
+            if kind in (Kind.TEXT, Kind.DOUBLE_QUOTED) and (
+                word in _ANYWHERE or (word in _AS_TIME and inner.is_time())
+            ):
                 return True
+        elif text == ",":
+            inner.commas += 1
+        elif text == "(":
+            inner.is_empty = False
+            function = called if called in CLOCK_FUNCTIONS else None
+            opened.append(_Parenthesis(function, is_in_time=inner.is_time()))
+        elif text != ")":
+            inner.is_empty = False
+        elif inner.lacks_time():
+            return True
+        elif len(opened) > 1:
+            opened.pop()
     return False

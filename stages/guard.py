@@ -1,8 +1,5 @@
-"""Foreign SQL runs here and nowhere else: it reads one database within bounds, changing nothing.
-
-Bounds that decide what is kept are counted by SQLite (virtual machine steps, rows, bytes), so that
-they fall the same on every machine. Seconds are only the last resort, for a single step that takes
-for ever.
+"""Foreign queries run here and nowhere else: each reads one database within bounds, changing
+nothing.
 
 Not read: virtual tables (full text, R-tree, pragma_...) except json_each and json_tree, since
 connecting to one asks for the right to write.
@@ -12,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import re
 import sqlite3
 from dataclasses import dataclass
 from functools import partial
@@ -20,9 +16,17 @@ from pathlib import Path
 
 from stages.clock_words import CLOCK_FUNCTIONS, names_clock
 from stages.reasons import Reason
-from stages.schema import fold_name
+from stages.refused_functions import (
+    CONNECTION_FUNCTIONS,
+    FORBIDDEN_FUNCTIONS,
+    LIBRARY_FUNCTIONS,
+    NOW_KEYWORDS,
+    RANDOM_FUNCTIONS,
+)
+from stages.sql_bounds import BoundedExecution, bound_memory
+from stages.sql_tokens import read_tokens
 from stages.sqlite_uri import immutable_uri
-from stages.watchdog import Watchdog
+from stages.view_texts import ViewTexts
 
 Value = int | float | str | None
 Row = tuple[Value, ...]
@@ -33,15 +37,10 @@ _ALLOWED_ACTIONS = {
     sqlite3.SQLITE_FUNCTION,
     sqlite3.SQLITE_RECURSIVE,
 }
-_FORBIDDEN_FUNCTIONS = {"load_extension", "fts3_tokenizer"}
-_NONDETERMINISTIC_FUNCTIONS = {
-    *("random", "randomblob", "changes", "total_changes", "last_insert_rowid"),
-    *("current_date", "current_time", "current_timestamp", "sqlite_offset"),
-    *("sqlite_version", "sqlite_source_id", "fts5_source_id"),
-    *("sqlite_compileoption_get", "sqlite_compileoption_used"),
+_REFUSED_FUNCTIONS = {
+    *(FORBIDDEN_FUNCTIONS | RANDOM_FUNCTIONS | NOW_KEYWORDS),
+    *(LIBRARY_FUNCTIONS | CONNECTION_FUNCTIONS),
 }
-_REFUSED_FUNCTIONS = _FORBIDDEN_FUNCTIONS | _NONDETERMINISTIC_FUNCTIONS
-_STEPS_BETWEEN_CHECKS = 1000
 # Nothing interrupts the compilation of a query, whose time grows with these two.
 _SQL_BYTES = 100_000
 _COLUMNS = 1000
@@ -52,8 +51,6 @@ _FAULTS_OF_THE_FILE = {
     sqlite3.SQLITE_IOERR,
     sqlite3.SQLITE_CANTOPEN,
 }
-# SQLite also skips empty statements and byte order marks.
-_FIRST_WORD = re.compile(r"(?:[\s;\ufeff]|--[^\n]*(?:\n|$)|/\*.*?(?:\*/|$))*(\w*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +94,6 @@ class QueryError(sqlite3.OperationalError):
         return partial(QueryError, database_name=self.database_name), (self.reason, self.detail)
 
 
-_WATCHDOG = Watchdog()
-
-
 class GuardedDatabase:
     """One database opened read-only for foreign SQL; use it as a context manager.
 
@@ -120,9 +114,8 @@ class GuardedDatabase:
         self.path = path
         self.limits = limits or Limits()
         self._sql = ""
-        self._views: dict[str, str] = {}
         self._denied: list[tuple[int, str | None, str | None]] = []
-        self._clocks: dict[str, bool] = {}  # whether the query reads one, by the views it is in
+        self._clocks: dict[str, bool] = {}  # whether a text names one, by the text
         # A cached statement would not be authorized again.
         self._connection = sqlite3.connect(immutable_uri(path), uri=True, cached_statements=0)
         try:
@@ -136,10 +129,9 @@ class GuardedDatabase:
 
     def _set_bounds(self) -> None:
         connection, limits = self._connection, self.limits
-        connection.execute(f"PRAGMA hard_heap_limit = {limits.max_heap_bytes}").fetchall()
+        bound_memory(connection, limits)
         connection.execute("PRAGMA trusted_schema = OFF")
-        connection.execute("PRAGMA temp_store = MEMORY")  # bounded by the heap, unlike a disk
-        self._views = _read_views(connection)  # the first to read the file
+        self._views = ViewTexts(connection)  # the first to read the file
         for function in ("json_each", "json_tree"):  # connect before the right to do so is gone
             with contextlib.suppress(sqlite3.OperationalError):  # a table may have the name
                 connection.execute(f"SELECT 1 FROM {function}('[]')").fetchall()
@@ -170,36 +162,22 @@ class GuardedDatabase:
         keyword = _first_keyword(sql)
         if keyword == "EXPLAIN":  # harmless to the authorizer, but its rows are no answer
             raise self._refuse(Reason.NOT_A_SELECT, "statement begins with EXPLAIN")
-        budget = self._limit_steps()
         self._denied.clear()
-        self._clocks.clear()
+        self._clocks.pop(self._sql, None)
         self._sql = sql
-        _WATCHDOG.watch(self._connection, self.limits.max_seconds)
-        try:
-            cursor = self._connection.execute(sql.rstrip(" \t\r\n\f;"))
-            if cursor.description is None:
-                raise self._refuse(Reason.NOT_A_SELECT, "statement returns no columns")
-            return self._fetch(cursor)
-        except QueryError:
-            raise
-        except (sqlite3.Error, sqlite3.Warning, MemoryError, UnicodeError) as error:
-            raise self._explain(error, budget) from error
-        finally:
-            _WATCHDOG.release()
+        with BoundedExecution(self._connection, self.limits) as execution:
+            try:
+                cursor = self._connection.execute(sql.rstrip(" \t\r\n\f;"))
+                if cursor.description is None:
+                    raise self._refuse(Reason.NOT_A_SELECT, "statement returns no columns")
+                return self._fetch(cursor)
+            except QueryError:
+                raise
+            except (sqlite3.Error, sqlite3.Warning, MemoryError, UnicodeError) as error:
+                raise self._explain(error, execution) from error
 
     def _refuse(self, reason: Reason, detail: str) -> QueryError:
         return QueryError(reason, detail, database_name=self.path.stem)
-
-    def _limit_steps(self) -> list[int]:
-        """A fresh budget, counted down in a list of one number by the progress handler."""
-        left = [math.ceil(self.limits.max_steps / _STEPS_BETWEEN_CHECKS)]
-
-        def count_down() -> bool:
-            left[0] -= 1
-            return left[0] < 0
-
-        self._connection.set_progress_handler(count_down, _STEPS_BETWEEN_CHECKS)
-        return left
 
     def _fetch(self, cursor: sqlite3.Cursor) -> list[Row]:
         rows: list[Row] = []
@@ -239,22 +217,18 @@ class GuardedDatabase:
         return sqlite3.SQLITE_DENY
 
     def _reads_clock(self, inside: str | None) -> bool:
-        """Whether the query, or the view that a call stands inside, spells out how."""
-        views = ""
-        if inside is not None:  # a view; or a subquery or CTE, which may stand in any view
-            views = self._views.get(fold_name(inside), "\n".join(self._views.values()))
-        if views not in self._clocks:  # once, for a query may hold thousands of calls
-            self._clocks[views] = names_clock(self._sql + views)
-        return self._clocks[views]
+        """Whether the query, or a view that a call may stand inside, spells out how."""
+        texts = (self._sql, *self._views.find(inside))
+        for text in texts:
+            if text not in self._clocks:  # once, for a query may hold thousands of calls
+                self._clocks[text] = names_clock(text)
+        return any(self._clocks[text] for text in texts)
 
-    def _explain(self, error: Exception, budget: list[int]) -> BaseException:
-        """The QueryError that an exception means; or another, where the database file is at fault
-        or somebody stops the run."""
+    def _explain(self, error: Exception, execution: BoundedExecution) -> Exception:
+        """The QueryError that an exception means; or another, where the database file is at
+        fault."""
         words = str(error)
         code = getattr(error, "sqlite_errorcode", None)
-        if isinstance(error, MemoryError):
-            detail = f"more than {self.limits.max_heap_bytes} bytes of heap"
-            return self._refuse(Reason.HEAP_EXCEEDED, detail)
         if words.startswith("You can only execute one statement at a time"):
             return self._refuse(Reason.MULTIPLE_STATEMENTS, "more than one statement")
         if code is not None and code & 0xFF in _FAULTS_OF_THE_FILE:
@@ -262,22 +236,14 @@ class GuardedDatabase:
         if self._denied:
             action, first, second = self._denied[0]
             if action == sqlite3.SQLITE_FUNCTION:
-                if second.lower() in _FORBIDDEN_FUNCTIONS:
+                if second.lower() in FORBIDDEN_FUNCTIONS:
                     return self._refuse(Reason.FORBIDDEN_FUNCTION, f"function {second} is refused")
                 detail = f"function {second} depends on more than the database"
                 return self._refuse(Reason.NONDETERMINISTIC_FUNCTION, detail)
             name = f"{_ACTION_NAMES.get(action, action)} {first or ''}".strip()
             return self._refuse(Reason.NOT_A_SELECT, f"{name} refused")
-        if code == sqlite3.SQLITE_INTERRUPT:
-            if budget[0] < 0:
-                detail = f"more than {self.limits.max_steps} virtual machine steps"
-                return self._refuse(Reason.STEP_BUDGET_EXCEEDED, detail)
-            if not _WATCHDOG.has_fired:  # Python swallows Ctrl-C in a progress handler
-                return KeyboardInterrupt()
-            detail = f"more than {self.limits.max_seconds} seconds"
-            return self._refuse(Reason.TIME_EXCEEDED, detail)
-        if code == sqlite3.SQLITE_TOOBIG or isinstance(error, sqlite3.DataError):
-            return self._refuse(Reason.VALUE_TOO_LARGE, words)
+        if (bound := execution.explain(error)) is not None:
+            return self._refuse(*bound)
         if isinstance(error, UnicodeDecodeError):
             return self._refuse(Reason.UNDECODABLE_TEXT, "a name or message that is not UTF-8")
         if words.startswith("Could not decode to UTF-8 column"):
@@ -296,18 +262,10 @@ _ACTION_NAMES = {
 }
 
 
-def _read_views(connection: sqlite3.Connection) -> dict[str, str]:
-    """The SQL of each view by its name in lower case."""
-    connection.text_factory = lambda text: text.decode(errors="replace")  # it need not be UTF-8
-    rows = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'view'").fetchall()
-    connection.text_factory = str
-    return {fold_name(name): f"\n{sql}" for name, sql in rows}
-
-
 def _first_keyword(sql: str) -> str:
-    """The statement's first word in capitals, comments skipped.
+    """The statement's first word in capitals, comments and empty statements skipped.
 
     >>> _first_keyword("-- how many\\n select 1")
     'SELECT'
     """
-    return _FIRST_WORD.match(sql)[1].upper()
+    return next((token.text.upper() for token in read_tokens(sql) if token.text != ";"), "")

@@ -21,6 +21,10 @@ CREATE VIEW "old Fleet" AS SELECT name FROM ship WHERE built < date('now', '-50 
 CREATE VIEW oldest AS SELECT name FROM "old Fleet";
 CREATE VIEW ÉTÉ AS SELECT date('now');
 CREATE VIEW été AS SELECT date(built) FROM ship;
+CREATE VIEW launch AS WITH "début" AS (SELECT date('now') AS day) SELECT day FROM "début";
+CREATE VIEW docked AS WITH quay (day) AS MATERIALIZED (SELECT date('now')) SELECT * FROM quay;
+CREATE VIEW "début" AS SELECT 1 AS day;
+CREATE VIEW quay AS SELECT 1 AS day;
 CREATE TRIGGER sink AFTER INSERT ON ship BEGIN DELETE FROM crew; END;
 INSERT INTO ship (id, name, built, random) VALUES (1, 'Sun', '1912-04-10', 7), (2, 'now', NULL, 8);
 INSERT INTO crew VALUES (1, 'cook'), (1, 'mate');
@@ -228,6 +232,9 @@ NONDETERMINISTIC = [
     *("strftime('%Y')", "strftime('%Y', 'now')", "strftime(name)", "strftime('%f', 'subsec')"),
     *("strftime('%' || 'Y')", "strftime(lower('%d, ') || ((name)))"),
     *("julianday('now') - julianday(built)", "(SELECT date('now'))"),
+    "(SELECT d FROM (SELECT 1 AS [--], date('now') AS d))",
+    "(SELECT d FROM (SELECT 1 AS `/*`, date('now') AS d))",
+    *("strftime(lower('%f'), 'subsec')", "date(coalesce(NULL, 'subsec'))", "date(('subsecond'))"),
 ]
 
 
@@ -242,7 +249,10 @@ def test_query_that_depends_on_more_than_the_database_is_refused(database, sql, 
     assert reason_of(database, query) is Reason.NONDETERMINISTIC_FUNCTION
 
 
-@pytest.mark.parametrize("view", ['"old Fleet"', "oldest", "(SELECT * FROM oldest)", "ÉTÉ"])
+@pytest.mark.parametrize(
+    "view",
+    ['"old Fleet"', "oldest", "(SELECT * FROM oldest)", "ÉTÉ", "ÉTÉ /* open", "launch", "docked"],
+)
 def test_view_that_reads_the_clock_is_refused(database, view):
     assert reason_of(database, f"SELECT * FROM {view}") is Reason.NONDETERMINISTIC_FUNCTION
 
@@ -258,6 +268,9 @@ def test_view_that_reads_the_clock_is_refused(database, view):
         ("SELECT date(built, '+1 day') /* not 'now' */ FROM ship WHERE id = 1", [("1912-04-11",)]),
         ("SELECT strftime('%Y', built) FROM ship WHERE id = 1 -- date('now')", [("1912",)]),
         ("SELECT 'date()', 'random()'", [("date()", "random()")]),
+        ("SELECT date(built), 'date()' FROM ship WHERE id = 1", [("1912-04-10", "date()")]),
+        ("SELECT date(built), 'subsec' FROM ship WHERE id = 1", [("1912-04-10", "subsec")]),
+        ("SELECT strftime('(%Y', date(built)) FROM ship WHERE id = 1", [("(1912",)]),
     ],
 )
 def test_near_miss_of_the_clock_and_of_chance_is_let_through(database, sql, rows):
