@@ -5,6 +5,7 @@ Where sqlglot's tree would lose what SQLite computes, the tree here keeps it: se
 
 from __future__ import annotations
 
+import itertools
 from functools import lru_cache
 
 from sqlglot import exp
@@ -54,7 +55,11 @@ def parse_sql(sql: str) -> exp.Expression:
             an operator (1 = NOT a IS NULL), whose tree is that of `1 = a IS NOT NULL`.
     """
     tokenizer, parser = _set_up()
-    tokens, has_numeric, has_calls = _prepare(tokenizer.tokenize(sql))
+    tokens = tokenizer.tokenize(sql)
+    has_casts, has_calls = _check_tokens(tokens)
+    has_numeric = False
+    if has_casts:
+        tokens, has_numeric = _replace_types(tokens)
     try:
         statements = parser.parse(tokens, sql)
     except (ValueError, TypeError, LookupError, AttributeError) as error:
@@ -95,13 +100,10 @@ def _set_up() -> tuple[Tokenizer, Parser]:
     return dialect.tokenizer(), dialect.parser()
 
 
-def _prepare(tokens: list[Token]) -> tuple[list[Token], bool, bool]:
-    """The tokens with one for each type of a CAST; whether there are types that sqlglot is not to
-    read, and calls that it would take for operators."""
-    has_numeric = has_calls = False
-    place = 0
-    while place < len(tokens) - 1:
-        token, after = tokens[place], tokens[place + 1]
+def _check_tokens(tokens: list[Token]) -> tuple[bool, bool]:
+    """Whether there are types of CASTs, and calls that sqlglot would take for operators."""
+    has_casts = has_calls = False
+    for place, (token, after) in enumerate(itertools.pairwise(tokens)):
         if token.token_type == TokenType.PLUS:
             if _is_lost(tokens, place):
                 where = f"Line {token.line}, Col: {token.col}"
@@ -109,32 +111,36 @@ def _prepare(tokens: list[Token]) -> tuple[list[Token], bool, bool]:
         elif after.token_type == TokenType.L_PAREN:
             name = token.text.upper()
             has_calls |= name in _CALLED
-            if name == "CAST" and token.token_type == TokenType.VAR:
-                has_numeric |= _replace_type(tokens, place + 1)
+            has_casts |= name == "CAST"
         elif after.token_type == TokenType.NOT and token.token_type in _OPERATORS:
             raise ParseError(f"NOT after {token.text}. Line {token.line}, Col: {token.col}")
-        place += 1
-    return tokens, has_numeric, has_calls
+    return has_casts, has_calls
 
 
-def _replace_type(tokens: list[Token], opening: int) -> bool:
-    """Put one token in place of those of the type in a CAST whose parenthesis opens here; whether
-    it is one that sqlglot is not to read."""
-    depth, start = 0, None
-    for place in range(opening, len(tokens)):
-        kind = tokens[place].token_type
-        depth += (kind == TokenType.L_PAREN) - (kind == TokenType.R_PAREN)
-        if depth == 0:
-            break
-        if depth == 1 and kind == TokenType.ALIAS:
-            start = place + 1
-    if start is None or depth or start == place:
-        return False  # the parser will say what is wrong
-    words = tokens[start:place]
-    name = affinity(" ".join(token.text for token in words))
-    words[0].token_type, words[0].text = TokenType.VAR, _NUMERIC if name == "NUMERIC" else name
-    tokens[start:place] = words[:1]
-    return name == "NUMERIC"
+def _replace_types(tokens: list[Token]) -> tuple[list[Token], bool]:
+    """The tokens with one in place of those of each CAST's type; whether there is one that sqlglot
+    is not to read."""
+    read: list[Token] = []
+    opened: list[tuple[bool, int | None]] = []  # whether it is of a CAST, and where its type begins
+    has_numeric = False
+    for token in tokens:
+        kind = token.token_type
+        if kind == TokenType.L_PAREN:
+            is_cast = bool(read) and read[-1].token_type == TokenType.VAR
+            opened.append((is_cast and read[-1].text.upper() == "CAST", None))
+        elif kind == TokenType.ALIAS and opened:
+            opened[-1] = (opened[-1][0], len(read) + 1)
+        elif kind == TokenType.R_PAREN and opened:
+            is_cast, start = opened.pop()
+            if is_cast and start is not None and start < len(read):
+                words = read[start:]
+                name = affinity(" ".join(word.text for word in words))
+                has_numeric |= name == "NUMERIC"
+                words[0].token_type = TokenType.VAR
+                words[0].text = _NUMERIC if name == "NUMERIC" else name
+                read[start:] = words[:1]
+        read.append(token)
+    return read, has_numeric
 
 
 def _is_lost(tokens: list[Token], place: int) -> bool:

@@ -19,7 +19,9 @@ from stages.sql.scopes import Scopes
 
 # Until it is numbered, a name stands between two marks: its place in FROM, its kind, itself.
 _MARK = "\x01"
-_NUMBER = r"(?<![\w.])-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?(?!\w)"
+# What is read is not given back (`++`, `*+`, `?+`): of digits before a letter, each would be tried
+# as the end of the number.
+_NUMBER = r"(?<![\w.])-?(?:(?:\d++(?:\.\d*+)?+|\.\d++)(?:e[+-]?\d++)?+(?!\w)|\d++(?=\.))"
 _ABSTRACTED = re.compile(
     rf"{_MARK}(?P<place>\d*)(?P<kind>[tc])(?P<own>[^{_MARK}]*){_MARK}"
     rf"|(?P<quoted>\"(?:[^\"]|\"\")*\")|x?'(?:[^']|'')*'|{_NUMBER}",
