@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from stages.command import run_stage
-from stages.difficulty_rule import SOURCE, DifficultyRule, check_thresholds, classify_tables
+from stages.difficulty_rule import DifficultyRule, check_thresholds, classify_tables
 from stages.errors import InputError
 from stages.log import list_counts, start_log
+from stages.param_types import SOURCE
 from stages.params import read_params
 from stages.records import read_jsonl, write_jsonl
 

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 
 from stages.errors import explain_error
+from stages.params import load_params
 
 
 def make_parser(module: str, doc: str) -> argparse.ArgumentParser:
@@ -39,6 +40,7 @@ def run_stage(main: Callable[..., None], *, has_options: bool = False) -> None:
         make_parser(name, module.__doc__).parse_args(arguments)
         arguments = []
     try:
+        load_params()  # also where this stage reads none: a mistake ends a run before it starts
         main(*arguments)
     except Exception as error:  # most of them go on as they came
         message = explain_error(error)

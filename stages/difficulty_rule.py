@@ -2,48 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-
 from stages.errors import InputError
-from stages.question import DIFFICULTIES, EASY, HARD, HARDNESS_LEVELS, MEDIUM
+from stages.param_types import SOURCE, SPIDER, TABLES
+from stages.question import EASY, HARD, MEDIUM
+from stages.sections import ClassifyDifficulty
 
-METHODS = TABLES, SPIDER, SOURCE = ("tables", "spider", "source")
 
-
-@dataclass(frozen=True, slots=True)
-class DifficultyRule:
-    """How questions are classified.
-
-    method: tables, by the thresholds; spider, by the official hardness; source, by what the corpus
-        itself says of a question, and by the thresholds where it says nothing.
-    hardness_levels: a difficulty for each level of hardness.
-    source_levels: a difficulty for each word of a corpus.
-
-    Raises:
-        InputError: with the param, what was expected and what was found.
-    """
-
-    method: str
-    easy_max_tables: int
-    medium_max_tables: int
-    hardness_levels: Mapping[str, str]
-    source_levels: Mapping[str, str]
-
-    def __post_init__(self) -> None:
-        if self.method not in METHODS:
-            raise InputError(
-                f"classify_difficulty.method: expected {', '.join(METHODS[:-1])} or {METHODS[-1]},"
-                f" found {self.method!r}"
-            )
-        check_thresholds(self.easy_max_tables, self.medium_max_tables)
-        _check_levels("hardness_levels", self.hardness_levels)
-        _check_levels("source_levels", self.source_levels)
-        if set(self.hardness_levels) != set(HARDNESS_LEVELS):
-            raise InputError(
-                "classify_difficulty.hardness_levels: expected one for each of"
-                f" {', '.join(HARDNESS_LEVELS)}, found {self.hardness_levels}"
-            )
+class DifficultyRule(ClassifyDifficulty):
+    """What params say, and what follows from it."""
 
     def __str__(self) -> str:
         if self.method != TABLES:
@@ -89,12 +55,4 @@ def check_thresholds(easy_max_tables: int, medium_max_tables: int) -> None:
         raise InputError(
             "classify_difficulty: expected whole numbers 0 <= easy_max_tables <="
             f" medium_max_tables, found {easy_max_tables!r} and {medium_max_tables!r}"
-        )
-
-
-def _check_levels(name: str, levels: Mapping[str, str]) -> None:
-    if not isinstance(levels, Mapping) or not set(levels.values()) <= set(DIFFICULTIES):
-        raise InputError(
-            f"classify_difficulty.{name}: expected a mapping to {', '.join(DIFFICULTIES)}, found"
-            f" {levels}"
         )

@@ -10,7 +10,6 @@ import pytest
 from stages.classify_difficulty import classify_difficulty
 from stages.difficulty_rule import DifficultyRule
 from stages.errors import InputError
-from stages.sql.hardness import HARDNESS_LEVELS
 from tests.worlds import World
 
 LEVELS = {"easy": "easy", "medium": "medium", "hard": "hard", "extra": "hard"}
@@ -74,20 +73,6 @@ def test_thresholds_decide(easy, medium, expected):
 def test_bad_thresholds_are_named(easy, medium):
     with pytest.raises(ValueError, match="easy_max_tables <= medium_max_tables"):
         classify_difficulty(["a"], easy_max_tables=easy, medium_max_tables=medium)
-
-
-def test_levels_of_hardness_must_be_complete_and_known():
-    DifficultyRule("spider", 2, 3, LEVELS, {})
-    assert set(LEVELS) == set(HARDNESS_LEVELS)
-    for levels in ({"easy": "easy"}, {**LEVELS, "extra": "extreme"}, {**LEVELS, "more": "hard"}):
-        with pytest.raises(ValueError, match="hardness_levels"):
-            DifficultyRule("spider", 2, 3, levels, {})
-
-
-@pytest.mark.parametrize("levels", [{"simple": "trivial"}, {"simple": None}, ["simple"], None])
-def test_words_of_a_corpus_must_mean_a_difficulty(levels):
-    with pytest.raises(ValueError, match=r"source_levels: expected a mapping to easy, medium"):
-        DifficultyRule("tables", 2, 3, LEVELS, levels)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from stages.errors import InputError
 from stages.guard import Limits, QueryError
 from stages.reasons import Reason
 from stages.records import hash_file
+from tests.worlds import write_params
 
 ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
@@ -95,8 +96,9 @@ class Project:
         splits.parent.mkdir(exist_ok=True)
         splits.write_text("".join(json.dumps(record) + "\n" for record in records))
         execution = {"engine": "local", "workers": 1, "databases_url": None, **options}
-        params = {"compute_gold_answers": self.limits, "execution": execution}
-        (self.folder / "params.yaml").write_text(yaml.safe_dump(params))
+        write_params(
+            self.folder / "params.yaml", compute_gold_answers=self.limits, execution=execution
+        )
 
     def run(self, capfd, **options):
         """Writes all inputs, runs the stage, gives its summary line."""

@@ -541,7 +541,7 @@ def test_explanation_shows_corpora_for_the_thresholds_and_their_neighbours():
 )
 def test_bad_shares_are_named_by_their_key(value, message):
     with pytest.raises(ValueError, match=message):
-        Targets(corpus_shares=value)
+        read_targets({"corpus_shares": value}, "spider")
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from stages.corpus.corpora import parse_corpus, suggest_names
 from stages.corpus.database_sources import DatabaseSource
 from stages.corpus.hub import Limits
 from stages.download_databases import download_spider_databases
+from tests import worlds
 from tests.hub_server import run_hubs
 
 COMMIT, OTHER = "1" * 40, "2" * 40
@@ -62,8 +63,8 @@ def project(tmp_path, monkeypatch):
 
 def write_params(entry, **download):
     limits = {"attempts": 2, "backoff_s": 0.05, "deadline_s": 30} | download
-    params = {"corpus": "tried", "corpora": {"tried": entry}, "download": limits}
-    Path("params.yaml").write_text(yaml.safe_dump(params))
+    path = Path("params.yaml")
+    worlds.write_params(path, corpus="tried", corpora={"tried": entry}, download=limits)
 
 
 def change_params(**changes):
@@ -550,7 +551,7 @@ def test_bare_call_fetches_spider_as_params_describe_it(start, tmp_path, monkeyp
     params = tmp_path / "params.yaml"
     limits = {"attempts": 1, "backoff_s": 0, "deadline_s": 30}
     entry = {"spider": hub_entry(world, "archive")}
-    params.write_text(yaml.safe_dump({"corpora": entry, "download": limits}))
+    worlds.write_params(params, corpora=entry, download=limits)
     monkeypatch.setattr("stages.corpus.corpora.PROJECT_PARAMS", params)
     output_dir = tmp_path / "deep" / "out"
     paths = download_spider_databases(["shop", "farm"], output_dir)

@@ -5,7 +5,6 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-import yaml
 
 from stages import load_questions
 from stages.corpus.corpora import parse_corpus
@@ -13,6 +12,7 @@ from stages.corpus.hub import Limits
 from stages.corpus.source_questions import list_db_ids
 from stages.load_questions import load_spider_questions
 from tests.hub_server import run_hubs
+from tests.worlds import write_params
 
 COMMIT, OTHER = "1" * 40, "2" * 40
 LIMITS = Limits(attempts=2, backoff_s=0.05, deadline_s=30)
@@ -227,7 +227,7 @@ def test_stage_writes_one_line_a_question(corpus, tmp_path, monkeypatch, capsys)
         "corpora": {"tried": directory_entry(corpus.questions.root, ["shop", "dock"])},
         "download": {"attempts": 1, "backoff_s": 0, "deadline_s": 1},
     }
-    Path("params.yaml").write_text(yaml.safe_dump(params))
+    write_params(Path("params.yaml"), **params)
     load_questions.main()
     lines = Path("data/interim/questions.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line) for line in lines] == load(corpus, ["shop", "dock"])
@@ -409,7 +409,7 @@ def test_revision_that_is_no_commit_is_warned_about_once(
         "corpora": {"hubbed": hub_entry(revision=revision)},
         "download": {"attempts": 1, "backoff_s": 0, "deadline_s": 30},
     }
-    Path("params.yaml").write_text(yaml.safe_dump(params))
+    write_params(Path("params.yaml"), **params)
     load_questions.main()
     *found, _summary = capsys.readouterr().err.splitlines()
     words = (
@@ -459,7 +459,7 @@ def test_call_without_corpus_or_limits_takes_those_of_params(start, tmp_path, mo
         "download": {"attempts": 1, "backoff_s": 0, "deadline_s": 30},
     }
     path = tmp_path / "params.yaml"
-    path.write_text(yaml.safe_dump(params))
+    write_params(path, **params)
     monkeypatch.setattr("stages.corpus.corpora.PROJECT_PARAMS", path)
     hubbed = hub_corpus(revision=COMMIT)
     for given, name in (

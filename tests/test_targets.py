@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from stages.errors import InputError
 from stages.question import DIFFICULTIES, EVAL, TRAIN
 from stages.selection.cells import CELLS, Group, read_share
 from stages.selection.targets import (
@@ -19,6 +20,7 @@ from stages.selection.targets import (
     find_largest,
     find_size,
     find_tolerance,
+    read_targets,
 )
 from tests.exhaustive import is_allowed, list_best, search_everything
 
@@ -310,13 +312,15 @@ def test_tolerance_that_would_do_is_the_least_one():
     ],
 )
 def test_bad_value_is_named_by_its_key(values, message):
-    with pytest.raises(ValueError, match=message):
-        Targets(**values)
+    with pytest.raises(InputError, match=message):
+        read_targets(values, "sample")
 
 
 def test_unknown_key_is_named():
-    with pytest.raises(TypeError, match="max_question"):
-        Targets(max_question=3)
+    with pytest.raises(
+        InputError, match=r"unknown key .*targets\.max_question: expected max_questions"
+    ):
+        read_targets({"max_question": 3}, "sample")
 
 
 @given(st.integers(0, 1_000_000))

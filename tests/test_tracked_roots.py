@@ -12,7 +12,7 @@ import yaml
 from stages import download_databases, load_questions
 from stages.corpus.corpora import parse_corpora
 from stages.corpus.tracked_roots import check_roots
-from tests.worlds import ROOT
+from tests.worlds import ROOT, write_params
 
 STAGE = "load_questions"
 DOWNLOAD = {"attempts": 1, "backoff_s": 0, "deadline_s": 1}
@@ -89,8 +89,8 @@ def test_every_corpus_of_the_project_is_tracked(
 @pytest.mark.parametrize("stage", [download_databases, load_questions])
 def test_stage_that_reads_a_root_which_is_no_dep_does_not_run(stage: ModuleType) -> None:
     name = stage.__name__.rpartition(".")[2]
-    params = {"corpus": "beside", "corpora": ENTRIES, "download": DOWNLOAD}
-    Path("params.yaml").write_text(yaml.safe_dump(params), encoding="utf-8")
+    path = Path("params.yaml")
+    write_params(path, corpus="beside", corpora=ENTRIES, download=DOWNLOAD)
     pipeline = {"stages": {name: {"deps": ["data/known"]}}}
     Path("dvc.yaml").write_text(yaml.safe_dump(pipeline), encoding="utf-8")
     with pytest.raises(ValueError, match=f"would not notice changes in .* among deps of {name}"):

@@ -88,6 +88,13 @@ def make_questions(
     return questions
 
 
+def write_params(path: Path, **sections: Any) -> None:
+    """Write the params of the project with other sections."""
+    params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    text = yaml.safe_dump(params | sections, sort_keys=False, allow_unicode=True)
+    path.write_text(text, encoding="utf-8")
+
+
 @cache
 def list_stages() -> tuple[str, ...]:
     """The stages in their order, to the one that writes the product."""

@@ -13,7 +13,7 @@ from stages.corpus.databases import check_db_ids
 from stages.corpus.hub import Limits
 from stages.corpus.layouts import LAYOUTS, SPIDER, Layout
 from stages.errors import InputError
-from stages.params import Text, read_params
+from stages.params import read_params
 
 ALL = "all"  # db_list: every database that has questions
 SOURCE_SPLITS = ("train", "validation")
@@ -22,7 +22,6 @@ PROJECT_PARAMS = Path(__file__).resolve().parents[2] / "params.yaml"
 DIRECTORY, HUB = "directory", "hub"  # origins
 ARCHIVE, FILES = "archive", "files"  # kinds of databases on the hub
 
-_OPTIONAL_TEXT = Text(is_optional=True)
 _REQUIRED = {"origin", "db_list", "questions"}
 _OPTIONAL = {"layout", "root", "databases", "databases_of", "prefix", "license", "corrections"}
 
@@ -100,15 +99,13 @@ class Corpus:
         return self.database_prefix + db_id
 
 
-def parse_corpora(chosen: Any, entries: Mapping[str, Any]) -> list[Corpus]:
+def parse_corpora(chosen: str | list[str], entries: Mapping[str, Any]) -> list[Corpus]:
     """The corpora that `corpus` in params.yaml names, one or a list of several, in its order.
 
     Raises:
-        InputError: where it names none, one twice, or one that is no entry; as `parse_corpus`.
+        InputError: where it names one twice, or one that is no entry; as `parse_corpus`.
     """
     names = [chosen] if isinstance(chosen, str) else chosen
-    if not isinstance(names, list) or not names or not all(isinstance(n, str) for n in names):
-        raise InputError(f"params.yaml: corpus is {chosen!r}, expected a name or a list of names")
     if len(set(names)) < len(names):
         raise InputError(f"params.yaml: corpus is {names}, expected each name once")
     for name in names:
@@ -196,15 +193,15 @@ def _parse_prefix(entry: dict[str, Any]) -> str:
 
 def _parse_text(entry: dict[str, Any], key: str) -> str | None:
     text = entry.get(key)
-    if text not in _OPTIONAL_TEXT:
-        raise InputError(f"{key} is {text!r}, expected {_OPTIONAL_TEXT}")
+    if text is not None and (not isinstance(text, str) or not text):
+        raise InputError(f"{key} is {text!r}, expected a text, or null")
     return text
 
 
 def _check_texts(section: str, values: Mapping[str, Any], *keys: str) -> None:
     for key in keys:
-        if values[key] not in Text():
-            raise InputError(f"{section}.{key} is {values[key]!r}, expected {Text()}, in quotes")
+        if not isinstance(values[key], str) or not values[key]:
+            raise InputError(f"{section}.{key} is {values[key]!r}, expected a text, in quotes")
 
 
 def _parse_root(entry: dict[str, Any]) -> Path:

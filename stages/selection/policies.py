@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from enum import StrEnum
 from typing import Any
 
-from stages.errors import InputError
+from stages.param_types import Policies, Policy
+from stages.params import check_value
 from stages.reasons import FLAG_PLACES, Flag
-
-
-class Policy(StrEnum):
-    """What params may say of a flag."""
-
-    EXCLUDE = "exclude"
-    FLAG = "flag"
-    OFF = "off"
 
 
 def read_policies(values: Mapping[str, Any]) -> dict[Flag, Policy]:
@@ -27,22 +19,8 @@ def read_policies(values: Mapping[str, Any]) -> dict[Flag, Policy]:
     Raises:
         InputError: naming flags that are unknown or missing, or a policy that is none.
     """
-    unknown = sorted(set(values) - set(Flag))
-    missing = sorted(set(Flag) - set(values))
-    if unknown or missing:
-        raise InputError(
-            "select_questions.policies: expected one policy for each flag;"
-            f" unknown: {', '.join(unknown) or 'none'}; missing: {', '.join(missing) or 'none'}"
-        )
-    policies = {}
-    for flag in Flag:
-        value = "off" if values[flag] is False else values[flag]
-        if value not in tuple(Policy):
-            raise InputError(
-                f"select_questions.policies.{flag}: expected exclude, flag or off, found {value!r}"
-            )
-        policies[flag] = Policy(value)
-    return policies
+    policies = check_value(Policies, values, key="select_questions.policies")
+    return {flag: policies[flag] for flag in Flag}
 
 
 def find_exclusion(

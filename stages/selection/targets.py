@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
-from stages.errors import InputError
+from stages.params import check_value
 from stages.question import DIFFICULTIES
+from stages.sections import Targets
 from stages.selection.allocations import find_allocation, find_allocation_size
 from stages.selection.cells import (
     CELLS,
@@ -17,7 +18,6 @@ from stages.selection.cells import (
     Group,
     Solution,
     count_cells,
-    read_share,
 )
 from stages.selection.integer_program import find_by_program, find_size_by_program
 
@@ -29,97 +29,10 @@ TARGET_NAMES = (
     "max_per_database",
     "max_answer_type_share",
 )
-_WHERE = "select_questions.targets"
 _STEPS_OF_TOLERANCE = 200  # half a point each
 _PLENTY = 4
 
 Key = TypeVar("Key", bound=tuple[str, ...])
-
-
-@dataclass(frozen=True, slots=True)
-class Targets:
-    """What a selection must meet; None: no such constraint.
-
-    difficulty_shares: share of each difficulty in each split; they add up to 1.
-    corpus_shares: share of each corpus in each split; they add up to 1.
-    eval_share: share of eval among all.
-    tolerance: how far a share may be off (0.02: two points).
-    """
-
-    difficulty_shares: Mapping[str, float] | None = None
-    corpus_shares: Mapping[str, float] | None = None
-    eval_share: float | None = None
-    tolerance: float = 0.0
-    min_questions: int | None = None
-    max_questions: int | None = None
-    max_per_database: int | None = None
-    max_answer_type_share: float | None = None
-
-    def __post_init__(self) -> None:
-        levels = self.difficulty_shares
-        if levels is not None:
-            if not isinstance(levels, Mapping) or set(levels) != set(DIFFICULTIES):
-                raise InputError(
-                    f"{_WHERE}.difficulty_shares: expected {', '.join(DIFFICULTIES)},"
-                    f" found {levels!r}"
-                )
-            _check_shares("difficulty_shares", levels)
-        corpora = self.corpus_shares
-        if corpora is not None:
-            is_mapping = isinstance(corpora, Mapping) and corpora
-            if not is_mapping or not all(isinstance(name, str) and name for name in corpora):
-                raise InputError(
-                    f"{_WHERE}.corpus_shares: expected a share for each corpus, as in"
-                    f" {{spider: 0.5, bird: 0.5}}, found {corpora!r}"
-                )
-            _check_shares("corpus_shares", corpora)
-        _check_share("tolerance", self.tolerance)
-        for name in ("eval_share", "max_answer_type_share"):
-            value = getattr(self, name)
-            if value is not None:
-                _check_share(name, value)
-        for name in ("min_questions", "max_questions", "max_per_database"):
-            value = getattr(self, name)
-            if value is not None and (type(value) is not int or value < 0):
-                raise InputError(
-                    f"{_WHERE}.{name}: expected a whole number from 0, found {value!r}"
-                )
-
-    @property
-    def corpora(self) -> tuple[str, ...]:
-        """The corpora that have a share, sorted: their order in params changes nothing."""
-        return tuple(sorted(self.corpus_shares or ()))
-
-
-def _check_shares(name: str, shares: Mapping[str, Any]) -> None:
-    for part, share in shares.items():
-        _check_share(f"{name}.{part}", share)
-    total = sum(map(read_share, shares.values()))
-    if total != 1:
-        raise InputError(
-            f"{_WHERE}.{name}: expected a sum of 1, found {float(total):g}: {dict(shares)}"
-        )
-
-
-def _check_share(name: str, value: Any) -> None:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not 0 <= value <= 1:
-        raise InputError(f"{_WHERE}.{name}: expected a share from 0 to 1, found {value!r}")
-
-
-def check_corpora(targets: Targets, corpora: Iterable[str]) -> None:
-    """Make sure that each of these corpora has a share, if any has, and no other one does.
-
-    Raises:
-        InputError: with both lists.
-    """
-    expected = sorted(set(corpora))
-    if targets.corpus_shares is not None and list(targets.corpora) != expected:
-        raise InputError(
-            f"{_WHERE}.corpus_shares: expected a share for each of the corpora"
-            f" {', '.join(expected)}, found {', '.join(targets.corpora)}:"
-            " every corpus of `corpus` needs one, which may be 0"
-        )
 
 
 def read_targets(values: Mapping[str, Any], corpus: str | list[str]) -> Targets:
@@ -128,8 +41,8 @@ def read_targets(values: Mapping[str, Any], corpus: str | list[str]) -> Targets:
     Raises:
         InputError: naming the key, where a value is none that it can have.
     """
-    targets = Targets(**values)
-    check_corpora(targets, [corpus] if isinstance(corpus, str) else corpus)
+    targets = check_value(Targets, values, key="select_questions.targets")
+    targets.check_corpora(corpus)
     return targets
 
 

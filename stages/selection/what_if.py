@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from stages.difficulty_rule import METHODS, SOURCE, TABLES, DifficultyRule
+from stages.difficulty_rule import DifficultyRule
+from stages.param_types import METHODS, SOURCE, TABLES
 from stages.selection.supply import describe_binding, describe_supply, find_binding
 from stages.selection.targets import Group, Targets, find_largest
 
