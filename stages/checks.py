@@ -2,44 +2,56 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import re
-import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable
 from itertools import groupby
 from operator import itemgetter
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from stages.answers import (
     ANSWER_TYPES,
     answer_rows,
-    answers_match,
     classify_answer_type,
-    shape_answer,
 )
-from stages.guard import GuardedDatabase, Limits
+from stages.facts import (
+    Facts,
+    MissingDatabaseError,
+    Record,
+    UnknownFactsError,
+    check_facts,
+    shorten,
+)
+from stages.probes.set_records import normalize_question
 from stages.question import DIFFICULTIES, EVAL, FIELDS, SPLITS
-from stages.records import encode_text
+from stages.records import decode_text, digest_text, encode_text
 from stages.scratch import open_scratch
 from stages.selection.cells import Cell, CorpusCell, read_share
 from stages.selection.targets import Targets
 
-Record = dict[str, Any]
-Execute = Callable[[str, str, str], Any]  # question_id, database_name, gold_sql -> answer
-
 _TEXT_FIELDS = ("question_id", "question_text", "database_name", "gold_sql")
 _VOCABULARIES = {"answer_type": ANSWER_TYPES, "difficulty": DIFFICULTIES, "split": SPLITS}
 _PREFIX = re.compile(r"[A-Za-z0-9_-]*")
-_SHOWN_CHARACTERS = 200
+
+
+class Terms(NamedTuple):
+    """What a dataset must meet beside its facts.
+
+    targets: shares and sizes; None: none.
+    has_unique_texts: no database is asked one text twice.
+    rel_tol: relative tolerance between floats.
+    """
+
+    targets: Targets | None
+    has_unique_texts: bool
+    rel_tol: float
 
 
 def check_record(question: Record) -> list[str]:
     """What is wrong with the fields of one record."""
     if not isinstance(question, dict):
-        return [f"expected an object with {len(FIELDS)} fields, found {_shorten(question)}"]
+        return [f"expected an object with {len(FIELDS)} fields, found {shorten(question)}"]
     if tuple(question) != FIELDS:
         return [f"fields: expected {', '.join(FIELDS)}, found {', '.join(map(str, question))}"]
     errors = [
@@ -84,7 +96,7 @@ def check_record(question: Record) -> list[str]:
 
 class Tally:
     """What is kept of the good records of a dataset, which itself may be too large to hold: how
-    many there are of each kind, and on the disk their ids."""
+    many there are of each kind, and on the disk their ids and a hash of their texts."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -93,7 +105,11 @@ class Tally:
         self.databases: Counter[tuple[str, str]] = Counter()  # by name and split
         self.answer_types: Counter[str] = Counter()
         self.repeated: Counter[str] = Counter()  # how often an id came again
-        self._ids = open_scratch("CREATE TABLE seen (id BLOB PRIMARY KEY) WITHOUT ROWID")
+        self.repeated_texts: list[tuple[str, str]] = []  # an id, and the first with its text
+        self._seen = open_scratch(
+            "CREATE TABLE ids (id BLOB PRIMARY KEY) WITHOUT ROWID",
+            "CREATE TABLE texts (digest BLOB PRIMARY KEY, id BLOB) WITHOUT ROWID",
+        )
 
     def add(self, question: Record, corpus: str = "") -> None:
         """Count a record, and its corpus where that matters."""
@@ -103,9 +119,17 @@ class Tally:
         self.databases[question["database_name"], question["split"]] += 1
         self.answer_types[question["answer_type"]] += 1
         question_id = encode_text(question["question_id"])
-        is_new = self._ids.execute("INSERT OR IGNORE INTO seen VALUES (?)", (question_id,)).rowcount
+        is_new = self._seen.execute("INSERT OR IGNORE INTO ids VALUES (?)", (question_id,)).rowcount
         if not is_new:
             self.repeated[question["question_id"]] += 1
+            return
+        text = normalize_question(question["question_text"])
+        key = digest_text(f"{question['database_name']}\0{text}")
+        insert = "INSERT OR IGNORE INTO texts VALUES (?, ?)"
+        if not self._seen.execute(insert, (key, question_id)).rowcount:
+            select = "SELECT id FROM texts WHERE digest = ?"
+            ((first,),) = self._seen.execute(select, (key,))
+            self.repeated_texts.append((question["question_id"], decode_text(first)))
 
 
 def check_ids(tally: Tally) -> list[str]:
@@ -127,25 +151,54 @@ def check_splits(tally: Tally) -> list[str]:
     ]
 
 
-def check_answer(question: Record, execute: Execute, *, ordered: bool, rel_tol: float) -> list[str]:
-    """Whether the answer is not what gold SQL gives."""
-    question_id, stored = question["question_id"], question["gold_answer"]
-    try:
-        answer = execute(question_id, question["database_name"], question["gold_sql"])
-    except (sqlite3.OperationalError, LookupError, FileNotFoundError) as error:
-        return [f"{question_id}: gold_sql: {error}"]
-    # One row of one column matches the same value in a list, so shapes are compared as well.
-    is_same = (
-        answer is not None
-        and classify_answer_type(answer) == question["answer_type"]
-        and answers_match(stored, answer, ordered=ordered, rel_tol=rel_tol)
-    )
-    if is_same:
-        return []
+def check_texts(tally: Tally) -> list[str]:
+    """Questions whose text another one of the same database has."""
     return [
-        f"{question_id}: gold_answer: expected what gold SQL returns, {_shorten(answer)},"
-        f" found {_shorten(stored)}"
+        f"{question_id}: question_text: expected once on a database, found as that of {first} too"
+        for question_id, first in tally.repeated_texts
     ]
+
+
+def find_errors(
+    questions: Iterable[Record],
+    look_up: Callable[[Record], Facts],
+    terms: Terms,
+) -> list[str]:
+    """Every error of a dataset: of its records, of what `look_up` says of each that is well-formed,
+    and of the set as a whole. The questions are gone through once, and not held.
+
+    Raises:
+        sqlite3.Error: as `look_up`.
+    """
+    errors: list[str] = []
+    of_facts: list[str] = []
+    missing: Counter[str] = Counter()
+    tally = Tally()
+    for number, question in enumerate(questions):
+        if found := check_record(question):
+            has_name = isinstance(question, dict) and "question_id" in question
+            name = question["question_id"] if has_name else f"record {number}"
+            errors += [f"{name}: {error}" for error in found]
+            continue
+        try:
+            facts = look_up(question)
+        except MissingDatabaseError as error:
+            missing[str(error)] += 1
+            tally.add(question, error.corpus)
+        except UnknownFactsError as error:
+            of_facts.append(f"{question['question_id']}: gold_sql: {error}")
+            tally.add(question, error.corpus)
+        else:
+            found = check_facts(question, facts, rel_tol=terms.rel_tol)
+            of_facts += [f"{question['question_id']}: {error}" for error in found]
+            tally.add(question, facts.corpus)
+    errors += [*check_ids(tally), *check_splits(tally)]
+    errors += check_texts(tally) if terms.has_unique_texts else []
+    errors += [
+        f"{error}; asked by {count} of the questions" for error, count in sorted(missing.items())
+    ]
+    errors += of_facts
+    return errors + (check_targets(tally, terms.targets) if terms.targets is not None else [])
 
 
 def check_targets(tally: Tally, targets: Targets) -> list[str]:
@@ -191,30 +244,6 @@ def check_targets(tally: Tally, targets: Targets) -> list[str]:
     return errors
 
 
-@contextlib.contextmanager
-def execute_on(db_paths: Mapping[str, Path], limits: Limits | None) -> Iterator[Execute]:
-    """Execute gold SQL for real, on one open database at a time."""
-    with contextlib.ExitStack() as stack:
-        opened: dict[str, GuardedDatabase] = {}
-
-        def execute(question_id: str, database_name: str, gold_sql: str) -> Any:
-            if database_name not in opened:
-                stack.close()
-                opened.clear()
-                if database_name not in db_paths:
-                    raise LookupError(f"no database {database_name} among {len(db_paths)} paths")
-                database = GuardedDatabase(db_paths[database_name], limits)
-                opened[database_name] = stack.enter_context(database)
-            return shape_answer(opened[database_name].execute(gold_sql))
-
-        yield execute
-
-
 def _is_value(value: Any) -> bool:
     is_finite = type(value) is float and math.isfinite(value)
     return value is None or is_finite or type(value) in (int, str)
-
-
-def _shorten(answer: Any) -> str:
-    text = repr(answer)
-    return text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "..."

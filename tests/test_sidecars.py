@@ -22,9 +22,21 @@ AUDIT = [{"question_id": "a_train_000", "database_sha256": "11"}]
             AUDIT,
             [],
             {"a": "22"},
-            ["a_train_000: database_sha256: expected 11, found 22 for a"],
+            [
+                "a: database_sha256: expected 11, as audit.jsonl has it for 1 of the questions,"
+                " found 22"
+            ],
         ),
-        (AUDIT, [], {}, ["a_train_000: database_sha256: expected 11, found None for a"]),
+        (
+            AUDIT,
+            [],
+            {},
+            [
+                "a: database_sha256: expected 11, as audit.jsonl has it for 1 of the questions,"
+                " found none"
+            ],
+        ),
+        (AUDIT, [], {"a": None}, []),
         ([], [], {"a": "11"}, ["a_train_000: audit.jsonl: expected one record, found 0"]),
         (AUDIT * 2, [], {"a": "11"}, ["a_train_000: audit.jsonl: expected one record, found 2"]),
         (

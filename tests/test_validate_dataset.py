@@ -5,18 +5,43 @@ from __future__ import annotations
 import contextlib
 import copy
 import json
+import shutil
 import sqlite3
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from stages.derived_facts import RULE_OF_TABLES
 from stages.selection.targets import Targets
 from stages.validate_dataset import main, validate_dataset
 from tests.worlds import World
 
 Dataset = list[dict[str, Any]]
+
+
+SCHEMA = """
+CREATE TABLE ship (name, weight);
+CREATE TABLE port (town);
+CREATE TABLE pier (number);
+CREATE TABLE flag (color);
+INSERT INTO ship VALUES ('Sun', 1), ('Tern', 2);
+INSERT INTO port VALUES ('Cork');
+INSERT INTO pier VALUES (7);
+INSERT INTO flag VALUES ('red');
+"""
+# Of five questions, as many of each difficulty as the contract asks for.
+QUERIES = [
+    ("SELECT name FROM ship", ["Tern", "Sun"], "list"),
+    ("SELECT name FROM ship ORDER BY name", ["Sun", "Tern"], "list"),
+    ("SELECT sum(weight) FROM ship, port, pier", 3, "integer"),
+    ("SELECT name, town, number FROM ship, port, pier", [["Sun", "Cork", 7], ["Tern", "Cork", 7]],
+     "table"),
+    ("SELECT max(color) FROM ship, port, pier, flag", "red", "string"),
+]  # fmt: skip
+TABLES = ["flag", "pier", "port", "ship"]
 
 
 @pytest.fixture
@@ -25,37 +50,28 @@ def db_paths(tmp_path: Path) -> dict[str, Path]:
     for name in ("harbour", "library"):
         paths[name] = tmp_path / f"{name}.sqlite"
         with contextlib.closing(sqlite3.connect(paths[name])) as connection:
-            connection.executescript(
-                "CREATE TABLE ship (name, weight); INSERT INTO ship VALUES ('Sun', 1), ('Tern', 2);"
-            )
+            connection.executescript(SCHEMA)
     return paths
 
 
 def make_dataset() -> Dataset:
-    def record(number: int, split: str, name: str, sql: str, answer: Any, kind: str) -> dict:
-        return {
+    """Five questions of `harbour` in train, and the same of `library` in eval."""
+    return [
+        {
             "question_id": f"{name}_{split}_{number:03d}",
-            "question_text": "What is it?",
+            "question_text": f"What is number {number}?",
             "database_name": name,
             "gold_sql": sql,
-            "gold_answer": answer,
+            "gold_answer": copy.deepcopy(answer),
             "answer_type": kind,
-            "difficulty": "easy",
-            "tables_involved": ["ship"],
+            "difficulty": difficulty,
+            "tables_involved": [table for table in TABLES if table in sql],
             "split": split,
         }
-
-    return [
-        record(0, "train", "harbour", "SELECT name FROM ship", ["Tern", "Sun"], "list"),
-        record(1, "train", "harbour", "SELECT sum(weight) FROM ship", 3, "integer"),
-        record(
-            0,
-            "eval",
-            "library",
-            "SELECT name, weight FROM ship WHERE weight = 2",
-            [["Tern", 2]],
-            "table",
-        ),
+        for name, split in (("harbour", "train"), ("library", "eval"))
+        for number, ((sql, answer, kind), difficulty) in enumerate(
+            zip(QUERIES, ["easy", "easy", "medium", "medium", "hard"], strict=True)
+        )
     ]
 
 
@@ -76,11 +92,12 @@ def repeat(dataset: Dataset) -> None:
 
 
 def move_to_other_split(dataset: Dataset) -> None:
-    dataset[1] |= {"question_id": "harbour_eval_000", "split": "eval"}
+    dataset[1] |= {"question_id": "harbour_eval_001", "split": "eval"}
 
 
 def use_missing_database(dataset: Dataset) -> None:
-    dataset[2] |= {"database_name": "club", "question_id": "club_eval_000"}
+    for number in range(5):
+        dataset[5 + number] |= {"database_name": "club", "question_id": f"club_eval_00{number}"}
 
 
 BROKEN = [
@@ -96,14 +113,23 @@ BROKEN = [
         "harbour_train_000: difficulty: expected one of easy, medium, hard, found 'extra'",
     ),
     (
+        edit("difficulty", "medium"),
+        "harbour_train_000: difficulty: expected easy, by the rule of difficulty, found medium",
+    ),
+    (
         edit("question_id", "harbour_train_0"),
         "harbour_train_0: question_id: expected harbour_train_ and three digits or more",
     ),
     (repeat, "harbour_train_001: question_id: expected once, found 2 times"),
+    (
+        edit("question_text", "WHAT is number 1", number=3),
+        "harbour_train_003: question_text: expected once on a database, found as that of"
+        " harbour_train_001 too",
+    ),
     (move_to_other_split, "harbour: split: expected one split a database, found eval, train"),
     (
-        edit("gold_answer", 4, number=1),
-        "harbour_train_001: gold_answer: expected what gold SQL returns, 3, found 4",
+        edit("gold_answer", 4, number=2),
+        "harbour_train_002: gold_answer: expected what gold SQL returns, 3, found 4",
     ),
     (
         edit("gold_answer", ["Sun"]),
@@ -111,12 +137,22 @@ BROKEN = [
         " found ['Sun']",
     ),
     (
-        edit("answer_type", "float", number=1),
-        "harbour_train_001: answer_type: expected integer for this answer, found 'float'",
+        edit("gold_answer", ["Tern", "Sun"], number=1),
+        "harbour_train_001: gold_answer: expected what gold SQL returns, ['Sun', 'Tern'],"
+        " found ['Tern', 'Sun']",
+    ),
+    (
+        edit("answer_type", "float", number=2),
+        "harbour_train_002: answer_type: expected integer for this answer, found 'float'",
     ),
     (
         edit("tables_involved", ["ship", "port"]),
         "harbour_train_000: tables_involved: expected sorted, unique names, found ['ship', 'port']",
+    ),
+    (
+        edit("tables_involved", ["port", "ship"]),
+        "harbour_train_000: tables_involved: expected what gold SQL reads, ['ship'], found"
+        " ['port', 'ship']",
     ),
     (
         edit("gold_sql", "SELECT wage FROM ship"),
@@ -126,7 +162,10 @@ BROKEN = [
         edit("gold_sql", "DELETE FROM ship"),
         "harbour_train_000: gold_sql: SQL execution failed for harbour: DELETE ship refused",
     ),
-    (use_missing_database, "club_eval_000: gold_sql: no database club among 2 paths"),
+    (
+        use_missing_database,
+        "club: expected its path, found none among 2 paths; asked by 5 of the questions",
+    ),
 ]
 
 
@@ -139,7 +178,15 @@ def test_good_dataset_has_no_errors(db_paths):
 def test_each_fault_is_the_one_that_is_found(db_paths, change, message):
     dataset = make_dataset()
     change(dataset)
-    assert validate_dataset(dataset, db_paths) == [message]
+    assert validate_dataset(dataset, db_paths, targets=None) == [message]
+
+
+def test_shares_of_the_contract_are_checked_where_nobody_says_otherwise(db_paths):
+    dataset = [question for question in make_dataset() if question["difficulty"] != "medium"]
+    errors = validate_dataset(dataset, db_paths)
+    assert {error.split()[1] for error in errors} == {"easy", "medium", "hard"}
+    assert all(error.startswith("difficulty") for error in errors)
+    assert validate_dataset(dataset, db_paths, targets=None) == []
 
 
 def test_dataset_is_not_changed(db_paths):
@@ -149,18 +196,35 @@ def test_dataset_is_not_changed(db_paths):
     assert dataset == before
 
 
-def test_order_of_rows_counts_only_where_it_is_said_to(db_paths):
+def test_order_of_rows_counts_where_it_is_said_to(db_paths):
     dataset = make_dataset()
-    assert validate_dataset(dataset, db_paths, order_matters={"harbour_train_000": False}) == []
-    (error,) = validate_dataset(dataset, db_paths, order_matters={"harbour_train_000": True})
+    dataset[1]["gold_answer"].reverse()
+    assert validate_dataset(dataset, db_paths, order_matters={"harbour_train_001": False}) == []
+    (error,) = validate_dataset(make_dataset(), db_paths, order_matters={"harbour_train_000": True})
     assert error.startswith("harbour_train_000: gold_answer: expected what gold SQL returns")
 
 
+def test_texts_that_come_again_pass_where_they_may(db_paths):
+    dataset = make_dataset()
+    dataset[3]["question_text"] = dataset[1]["question_text"]
+    assert validate_dataset(dataset, db_paths, has_unique_texts=False) == []
+
+
+def test_difficulty_follows_from_the_rule_that_is_given(db_paths):
+    dataset = make_dataset()
+    rule = replace(RULE_OF_TABLES, easy_max_tables=0, medium_max_tables=1)
+    errors = validate_dataset(dataset, db_paths, rule=rule)
+    assert len(errors) == 8
+    assert errors[0] == (
+        "harbour_train_000: difficulty: expected medium, by the rule of difficulty, found easy"
+    )
+
+
 def test_targets_are_checked_where_they_are_given(db_paths):
-    targets = Targets(eval_share=0.5, tolerance=0.02, min_questions=9)
+    targets = Targets(eval_share=0.3, tolerance=0.02, min_questions=19)
     assert validate_dataset(make_dataset(), db_paths, targets=targets) == [
-        "size: expected at least 9, found 3",
-        "split eval: expected a share of 0.5 within 0.02, found 0.3333 (1 of 3)",
+        "size: expected at least 19, found 10",
+        "split eval: expected a share of 0.3 within 0.02, found 0.5000 (5 of 10)",
     ]
 
 
@@ -168,11 +232,12 @@ def test_errors_of_all_records_are_found_at_once(db_paths):
     dataset = make_dataset()
     dataset[0]["difficulty"] = "extra"
     dataset[1]["gold_answer"] = 4
+    dataset[1]["answer_type"] = "integer"
     dataset.append("no record")
-    errors = validate_dataset(dataset, db_paths)
+    errors = validate_dataset(dataset, db_paths, targets=None)
     assert [error.split(":")[0] for error in errors] == [
         "harbour_train_000",
-        "record 3",
+        "record 10",
         "harbour_train_001",
     ]
 
@@ -183,10 +248,11 @@ def test_corrupt_database_is_an_error_of_sqlite(db_paths):
         validate_dataset(make_dataset(), db_paths)
 
 
-def test_missing_file_is_told_for_its_questions(db_paths):
+def test_missing_file_is_one_error_for_all_its_questions(db_paths):
     db_paths["library"].unlink()
     (error,) = validate_dataset(make_dataset(), db_paths)
-    assert error.startswith("library_eval_000: gold_sql: No database at")
+    assert error.startswith("library: expected a database at ")
+    assert error.endswith(": run `dvc pull`; asked by 5 of the questions")
 
 
 @pytest.fixture
@@ -198,12 +264,12 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     return world
 
 
-def fail(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
-    """The lines that a run prints that ends with 1."""
+def fail(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 1) -> list[str]:
+    """The lines that a run prints that ends with this status."""
     capsys.readouterr()
     with pytest.raises(SystemExit) as caught:
         main(*arguments)
-    assert caught.value.code == 1
+    assert caught.value.code == status
     return capsys.readouterr().err.splitlines()
 
 
@@ -270,18 +336,95 @@ def test_changed_database_fails_in_the_pipeline(world, capsys):
     manifest = json.loads(path.read_text(encoding="utf-8"))
     manifest["databases"]["library"]["sha256"] = "0" * 64
     path.write_text(json.dumps(manifest), encoding="utf-8")
-    lines = fail(capsys)
-    assert len(lines) == 11
-    assert all("database_sha256: expected" in line for line in lines[1:])
+    (_, line) = fail(capsys)
+    assert line.startswith("library: database_sha256: expected ")
+    assert line.endswith(f"as audit.jsonl has it for 10 of the questions, found {'0' * 64}")
 
 
 def test_product_validates_itself_with_nothing_else_there(world, capsys):
-    for path in sorted(Path("data/interim").rglob("*"), reverse=True):
-        path.unlink() if path.is_file() else path.rmdir()
+    shutil.rmtree("data/interim")
     Path("data/databases/manifest.json").unlink()
     capsys.readouterr()
     main("--validate")
+    assert capsys.readouterr().err.splitlines() == [
+        "validate_dataset: data/interim is not all here: the product is held against gold SQL"
+        " alone",
+        "validate_dataset: no errors",
+    ]
+
+
+def test_product_is_held_against_the_records_of_the_stages(world, capsys):
+    capsys.readouterr()
+    main("--validate")
     assert capsys.readouterr().err == "validate_dataset: no errors\n"
+    edit_lines(Path("data/questions/questions_eval.json"), "title above 90", "title above 91 or 90")
+    edit_lines(Path("data/questions/excluded.jsonl"), "What do sailors", "What do captains")
+    assert fail(capsys, "--validate")[1:] == [
+        "library_eval_000: question_text: expected 'title above 90 over 1 tables?', as"
+        " data/interim/selection has it, found 'title above 91 or 90 over 1 tables?'",
+        "data/questions/excluded.jsonl: expected the bytes of"
+        " data/interim/selection/excluded.jsonl",
+    ]
+
+
+def test_question_that_was_not_selected_is_told(world, capsys):
+    world.drop_targets()
+    world.run("select_questions")
+    errors = fail(capsys, "--validate")[1:]
+    assert any("expected in the product, as data/interim/selection has it" in e for e in errors)
+    world.change("select_questions.policies.vacuous_condition", "exclude")
+    world.run("select_questions")
+    errors = fail(capsys, "--validate")[1:]
+    assert any("expected only questions of data/interim/selection" in error for error in errors)
+
+
+@pytest.mark.parametrize("folder", ["questions", "databases"])
+def test_before_a_pull_there_is_nothing_to_validate(world, capsys, folder):
+    shutil.rmtree(f"data/{folder}")
+    (line,) = fail(capsys, "--validate", status=3)
+    assert line.endswith(": run `dvc pull`, or `dvc repro` where nobody has pushed it")
+
+
+def test_lost_file_of_the_product_is_told(world, capsys):
+    Path("data/questions/questions_eval.json").unlink()
+    assert fail(capsys, "--validate") == [
+        "validate_dataset: Validation failed with 1 errors",
+        "data/questions/questions_eval.json: expected beside the other files of the product: run"
+        " `dvc pull`, or `dvc repro` where nobody has pushed it",
+    ]
+
+
+def test_altered_parse_and_difficulty_fail_in_the_pipeline(world, capsys):
+    questions = Path("data/interim/selection/questions.jsonl")
+    edit_lines(questions, '"difficulty": "easy"', '"difficulty": "medium"')
+    edit_lines(questions, '"tables_involved": ["ship"]', '"tables_involved": ["port"]')
+    assert fail(capsys)[1:3] == [
+        "harbour_train_000: tables_involved: expected what gold SQL reads, ['ship'], found"
+        " ['port']",
+        "harbour_train_000: difficulty: expected easy, by the rule of difficulty, found medium",
+    ]
+
+
+def test_text_under_two_ids_fails_unless_policies_let_it_pass(world, capsys):
+    text = "ship.name above 10 over 1 tables?"
+    for path in ("interim/splits.jsonl", "interim/selection/questions.jsonl"):
+        edit_lines(Path("data") / path, "ship.name, length above 10 over 1 tables?", text)
+    assert (
+        "harbour_train_001: question_text: expected once on a database, found as that of"
+        in (fail(capsys)[1])
+    )
+    for flag in ("duplicate_question", "conflicting_gold"):
+        world.change(f"select_questions.policies.{flag}", "flag")
+    main()
+
+
+def test_other_rule_of_difficulty_is_that_of_the_params(world, capsys):
+    world.change("classify_difficulty.method", "spider")
+    world.drop_targets()
+    world.run_from("classify_difficulty")
+    main("--validate")
+    world.change("classify_difficulty.method", "tables")
+    assert any("by the rule of difficulty" in line for line in fail(capsys, "--validate"))
 
 
 @pytest.mark.parametrize(
@@ -328,14 +471,17 @@ def test_database_that_is_none_any_more_is_told(world, capsys):
     path.unlink()
     path.write_bytes(b"X" + content[1:])
     text = "\n".join(fail(capsys, "--validate"))
-    assert "library_eval_000: database_sha256: expected" in text
+    assert "library: database_sha256: expected" in text
     assert "expected a database" in text
 
 
-def test_missing_database_of_the_product_is_told(world, capsys):
+def test_missing_database_is_one_error_of_the_product(world, capsys):
     Path("data/databases/library/library.sqlite").unlink()
-    lines = fail(capsys, "--validate")
-    assert any("gold_sql: No database at" in line for line in lines)
+    assert fail(capsys, "--validate") == [
+        "validate_dataset: Validation failed with 1 errors",
+        "library: expected a database at data/databases/library/library.sqlite: run `dvc pull`;"
+        " asked by 10 of the questions",
+    ]
 
 
 def test_product_of_other_targets_is_told(world, capsys):
