@@ -127,7 +127,8 @@ def test_policy_reruns_selection_and_what_follows(built: Path) -> None:
     (built / "params.yaml").write_text(text.replace("guessable: flag", "guessable: exclude"))
     done = run(built, "dvc", "repro")
     assert sorted(stages_to_run(output(done))) == sorted(AFTER_DIFFICULTY[1:])
-    assert "guessable" in (built / "data/questions/excluded.jsonl").read_text(encoding="utf-8")
+    excluded = (built / "data/questions/excluded.jsonl").read_text(encoding="utf-8")
+    assert '"reason": "guessable"' in excluded
     restore(built)
 
 
