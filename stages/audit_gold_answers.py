@@ -17,6 +17,9 @@ from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
+import sqlglot
+
+from stages.code_hash import hash_code
 from stages.command import run_stage
 from stages.database_files import find_database, local_path
 from stages.fingerprints import read_database_hashes
@@ -39,7 +42,6 @@ GOLD_ANSWERS = Path("data/interim/gold_answers")
 OUT = Path("data/interim/audit")
 JOURNAL = JOURNAL_DIRECTORY / "audit.jsonl"
 
-CODE_VERSION = 8  # raise it when a probe changes
 DIED = {
     "flags": [{"code": Flag.NOT_REPRODUCIBLE, "evidence": {"second_run": "its worker died twice"}}],
     "order_matters": False,
@@ -89,6 +91,7 @@ def plan_works(
     databases_url: str | None,
 ) -> Iterator[DatabaseWork]:
     """Each database with those of its questions that have an answer."""
+    made_by = [hash_code("audit_gold_answers"), sqlite3.sqlite_version, sqlglot.__version__]
     for name, records in groupby(read_jsonl(SPLITS_PATH), key=itemgetter("database_name")):
         answers = {
             outcome["question_id"]: encode_compactly(outcome["gold_answer"])
@@ -102,7 +105,7 @@ def plan_works(
         ]
         tables = schemas.read_tables(name)
         made_from = [hashes[name], questions, tables, asdict(limits), asdict(thresholds)]
-        key = hash_value([*made_from, sqlite3.sqlite_version, CODE_VERSION])
+        key = hash_value([*made_by, *made_from])
         database = find_database(DATABASES, name, sha256=hashes[name], databases_url=databases_url)
         context = Context(decode_schema(tables), limits, thresholds)
         yield DatabaseWork(name, database, key, questions, context)

@@ -1,7 +1,7 @@
 """Every gold query is executed once, and every question ends with an answer or a reason.
 
-The database is the unit: its shard is made again only when the database, its questions or the
-limits change. The bytes are the same whatever the engine and the number of workers.
+The database is the unit: its shard is made again only when the database, its questions, the
+limits or the code change. The bytes are the same whatever the engine and the number of workers.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from stages.answers import classify_answer_type, shape_answer
+from stages.code_hash import hash_code
 from stages.command import run_stage
 from stages.database_files import find_database, local_path
 from stages.fingerprints import read_database_hashes
@@ -31,8 +32,6 @@ SPLITS_PATH = Path("data/interim/splits.jsonl")
 DATABASES = Path("data/databases")
 OUT = Path("data/interim/gold_answers")
 JOURNAL = JOURNAL_DIRECTORY / "gold_answers.jsonl"
-
-CODE_VERSION = 1  # raise it when the same query on the same database would give another record
 
 
 def compute_gold_answer(gold_sql: str, db_path: Path, *, limits: Limits | None = None) -> Any:
@@ -72,11 +71,10 @@ def plan_works(
     hashes: dict[str, str], limits: Limits, *, databases_url: str | None
 ) -> Iterator[DatabaseWork]:
     """Each database with its questions, in their order."""
+    made_by = [hash_code("compute_gold_answers"), sqlite3.sqlite_version]
     for name, records in groupby(read_jsonl(SPLITS_PATH), key=itemgetter("database_name")):
         questions = [(record["question_id"], record["gold_sql"]) for record in records]
-        key = hash_value(
-            [hashes[name], questions, asdict(limits), sqlite3.sqlite_version, CODE_VERSION]
-        )
+        key = hash_value([*made_by, hashes[name], questions, asdict(limits)])
         database = find_database(DATABASES, name, sha256=hashes[name], databases_url=databases_url)
         yield DatabaseWork(name, database, key, questions, limits)
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import sqlglot
 
+from stages.code_hash import hash_code
 from stages.command import run_stage
 from stages.log import list_counts, start_log
 from stages.params import read_params
@@ -38,8 +39,6 @@ OUT = Path("data/interim/parsed.jsonl")
 
 SHARDS = JOURNAL_DIRECTORY / "parsed"
 JOURNAL = JOURNAL_DIRECTORY / "parsed.jsonl"
-
-CODE_VERSION = 3  # raise it when the same query on the same schema would give another record
 
 
 def extract_tables_involved(gold_sql: str, *, schema: Schema | None = None) -> list[str]:
@@ -97,10 +96,11 @@ def parse_task(task: Task) -> list[Outcome]:
 
 def plan_works(schemas: SchemaFile) -> Iterator[DatabaseWork]:
     """Each database with its questions, in their order; the file itself is not looked at."""
+    made_by = [hash_code("parse_gold_sql"), sqlglot.__version__]
     for name, records in groupby(read_jsonl(SPLITS_PATH), key=itemgetter("database_name")):
         questions = [(record["question_id"], record["gold_sql"]) for record in records]
         tables = schemas.read_tables(name)
-        key = hash_value([questions, tables, sqlglot.__version__, CODE_VERSION])
+        key = hash_value([*made_by, questions, tables])
         yield DatabaseWork(name, None, key, questions, decode_schema(tables))
 
 

@@ -74,6 +74,7 @@ def test_nodes_fetch_each_database_once(project, nodes, tmp_path):
 
 def test_nodes_work_with_the_code_of_the_machine_that_asks(project, nodes, tmp_path):
     shutil.copytree(ROOT / "stages", tmp_path / "code" / "stages")
+    shutil.copy(ROOT / "dvc.yaml", tmp_path / "code")
     changed = tmp_path / "code" / "stages" / "compute_gold_answers.py"
     text = changed.read_text(encoding="utf-8")
     assert text.count("a single NULL") == 1
