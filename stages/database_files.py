@@ -2,9 +2,9 @@
 
 A database lies at a path, which on a cluster is one of a shared mount, or under a URL
 (`execution.databases_url`) as in `data/databases`: NAME/NAME.sqlite. From there each machine
-fetches it once, into a folder for temporary files that the manifest's sha256 names; what has
-another sha256 is never used. fsspec knows the kinds of URL; its own file cache would show other
-workers a file that is half fetched.
+fetches it once, into a folder for temporary files that the manifest's sha256 names. Wherever a
+file lies, what has another sha256 than the manifest says is never used. fsspec knows the kinds of
+URL; its own file cache would show other workers a file that is half fetched.
 """
 
 from __future__ import annotations
@@ -21,6 +21,13 @@ from stages.errors import InputError
 from stages.records import hash_file
 
 
+class LocalDatabase(NamedTuple):
+    """A database at a path."""
+
+    path: Path
+    sha256: str
+
+
 class RemoteDatabase(NamedTuple):
     """A database under a URL."""
 
@@ -28,10 +35,11 @@ class RemoteDatabase(NamedTuple):
     sha256: str
 
 
-Database = Path | RemoteDatabase
+Database = LocalDatabase | RemoteDatabase
 _ATTEMPTS = 3
 _BACKOFF_S = 1.0  # times the number of the attempt
-_verified: set[Path] = set()  # by this process
+# By this process, of a path with its size and time: a file is read again where one of them changes.
+_hashes: dict[tuple[Path, int, int], str] = {}
 
 
 def find_database(
@@ -43,7 +51,7 @@ def find_database(
     RemoteDatabase(url='s3://bucket/spider/car_1/car_1.sqlite', sha256='e3b0')
     """
     if databases_url is None:
-        return (databases_dir / name / f"{name}.sqlite").absolute()
+        return LocalDatabase((databases_dir / name / f"{name}.sqlite").absolute(), sha256)
     return RemoteDatabase(f"{databases_url.rstrip('/')}/{name}/{name}.sqlite", sha256)
 
 
@@ -52,23 +60,45 @@ def local_path(database: Database) -> Path:
     again, unless there is no such file.
 
     Raises:
+        FileNotFoundError: where there is no file at its path.
         OSError: where it cannot be fetched.
         InputError: where what lies there is not the database of the manifest.
     """
-    if isinstance(database, Path):
-        return database
+    if isinstance(database, LocalDatabase):
+        _check_file(database)
+        return database.path
     fetched = Path(tempfile.gettempdir()) / f"answerkey-{os.getuid()}"
     folder = fetched / database.sha256
     path = folder / database.url.rpartition("/")[2]
-    if path in _verified and path.is_file():
+    if path.is_file() and _hash_once(path) == database.sha256:
         return path
     fetched.mkdir(mode=0o700, exist_ok=True)
     folder.mkdir(exist_ok=True)
     with _hold_lock(folder / "lock"):
-        if not path.is_file() or hash_file(path) != database.sha256:
+        if not path.is_file() or _hash_once(path) != database.sha256:
             _fetch(database, path)
-    _verified.add(path)
     return path
+
+
+def _hash_once(path: Path) -> str:
+    status = path.stat()
+    state = (path, status.st_size, status.st_mtime_ns)
+    if state not in _hashes:
+        _hashes[state] = hash_file(path)
+    return _hashes[state]
+
+
+def _check_file(database: LocalDatabase) -> None:
+    path, sha256 = database
+    if not path.is_file():
+        raise FileNotFoundError(f"No database at {path}: run `dvc repro download_databases`")
+    found = _hash_once(path)
+    if found != sha256:
+        raise InputError(
+            f"Database {path.stem} is not the one of the manifest: expected sha256 {sha256}, found"
+            f" {found} in {path}. It was changed or replaced: run `dvc repro download_databases`,"
+            " which makes it again"
+        )
 
 
 def _fetch(database: RemoteDatabase, path: Path) -> None:

@@ -265,11 +265,24 @@ def test_query_whose_worker_dies_is_set_aside_alone(project, capfd, monkeypatch)
 
 @pytest.mark.parametrize("spoil", [b"", b"not a database" * 100])
 def test_corrupt_database_stops_the_run(project, spoil):
+    """One that was corrupt when the manifest was written."""
     project.add("a", ["SELECT 1"]).write()
-    (project.folder / "data/databases/a/a.sqlite").write_bytes(spoil)
+    path = project.folder / "data/databases/a/a.sqlite"
+    path.write_bytes(spoil)
+    manifest = {"databases": {"a": {"sha256": hash_file(path)}}}
+    (project.folder / "data/databases/manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(sqlite3.DatabaseError, match=r"Corrupt database: .*a\.sqlite") as caught:
         stage.main()
     assert not isinstance(caught.value, QueryError)
+
+
+def test_database_that_was_replaced_stops_the_run(project):
+    project.add("a", ["SELECT count(*) FROM ship"]).write()
+    path = project.folder / "data/databases/a/a.sqlite"
+    make_database(path, FLEET + "DELETE FROM ship WHERE id = 1;")
+    with pytest.raises(InputError, match="Database a is not the one of the manifest: expected sha"):
+        stage.main()
+    assert project.bytes() == {}
 
 
 def test_missing_database_stops_the_run(project):

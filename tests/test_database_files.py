@@ -1,6 +1,7 @@
 import contextlib
 import hashlib
 import multiprocessing
+import os
 import socketserver
 import tempfile
 import threading
@@ -13,7 +14,8 @@ import pytest
 
 from stages import compute_gold_answers as stage
 from stages import database_files
-from stages.database_files import RemoteDatabase, find_database, local_path
+from stages.database_files import LocalDatabase, RemoteDatabase, find_database, local_path
+from stages.errors import InputError
 from stages.records import hash_file
 from stages.workers import map_unordered
 from tests.test_compute_gold_answers import Project, make_database
@@ -35,7 +37,7 @@ def temporary_folder(tmp_path, monkeypatch):
 
 def forget(monkeypatch):
     """As in a new process."""
-    monkeypatch.setattr(database_files, "_verified", set())
+    monkeypatch.setattr(database_files, "_hashes", {})
 
 
 @pytest.fixture
@@ -97,9 +99,50 @@ def serve(folder, *faults):
 
 def test_database_without_a_url_is_where_it_lies(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    database = find_database(Path("data"), "car_1", sha256="00", databases_url=None)
-    assert database == tmp_path / "data" / "car_1" / "car_1.sqlite"
-    assert local_path(database) == database
+    path = make_database(tmp_path / "data" / "car_1" / "car_1.sqlite")
+    sha256 = hash_file(path)
+    database = find_database(Path("data"), "car_1", sha256=sha256, databases_url=None)
+    assert database == LocalDatabase(path, sha256)
+    assert local_path(database) == path
+
+
+def test_file_that_took_the_place_of_a_database_is_refused_with_both_checksums(tmp_path):
+    path = make_database(tmp_path / "fleet.sqlite")
+    database = LocalDatabase(path, hash_file(path))
+    assert local_path(database) == path
+    make_database(path, "CREATE TABLE other (id INTEGER)")
+    with pytest.raises(InputError, match="Database fleet is not the one of the manifest") as caught:
+        local_path(database)
+    for words in (database.sha256, hash_file(path), str(path), "dvc repro download_databases"):
+        assert words in str(caught.value)
+
+
+def test_file_of_the_same_size_with_another_time_is_read_again(tmp_path):
+    path = make_database(tmp_path / "fleet.sqlite")
+    database = LocalDatabase(path, hash_file(path))
+    assert local_path(database) == path
+    before = path.stat()
+    content = path.read_bytes()
+    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns + 1))
+    with pytest.raises(InputError, match="expected sha256"):
+        local_path(database)
+
+
+def test_file_that_does_not_change_is_read_once(tmp_path, monkeypatch):
+    path = make_database(tmp_path / "fleet.sqlite")
+    database = LocalDatabase(path, hash_file(path))
+    read = []
+    monkeypatch.setattr(
+        database_files, "hash_file", lambda path: read.append(path) or hash_file(path)
+    )
+    assert [local_path(database) for _ in range(3)] == [path] * 3
+    assert read == [path]
+
+
+def test_missing_file_names_the_stage_that_makes_it(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"No database at .*a\.sqlite: run `dvc repro down"):
+        local_path(LocalDatabase(tmp_path / "a.sqlite", "00"))
 
 
 def test_fetched_database_is_the_one_of_the_manifest(store, temporary_folder):

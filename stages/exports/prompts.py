@@ -9,8 +9,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from stages.database_files import find_database, local_path
 from stages.exports.product import AuditedQuestion
 from stages.exports.schema_text import describe_database
+from stages.fingerprints import read_database_hashes
 from stages.records import encode_json
 
 if TYPE_CHECKING:
@@ -88,13 +90,16 @@ def make_exercises(
     described once. The name of a dataset holds that of the corpus which a question is from.
 
     Raises:
-        FileNotFoundError: where a database is missing.
+        FileNotFoundError: where a database or their manifest is missing.
+        InputError: where a database is not the one of the manifest.
         jinja2.UndefinedError: where the template asks for a name that it is not given.
     """
     index = 0
+    hashes = read_database_hashes(databases)
     for name, of_database in groupby(questions, key=lambda item: item.question["database_name"]):
+        database = find_database(databases, name, sha256=hashes[name], databases_url=None)
         schema = describe_database(
-            databases / name / f"{name}.sqlite",
+            local_path(database),
             example_rows=example_rows,
             max_characters=max_schema_characters,
         )
