@@ -1,12 +1,14 @@
-"""Clock words: by which words a query reads the clock, or the time zone of the machine.
+"""Clock words: by which words SQL reads the clock, or the time zone of the machine.
 
-Not seen: a word that no text spells out, as in date('n' || 'ow') or in date(born) where a row of
-born holds 'now'.
+`names_clock` sees them in a text, but not a word that no text spells out, as in date('n' || 'ow')
+or in date(born) where a row of born holds 'now'; `reads_clock` sees what a call is given.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from stages.sql_tokens import Kind, read_tokens
 
@@ -74,3 +76,20 @@ def names_clock(sql: str) -> bool:
         elif len(opened) > 1:
             opened.pop()
     return False
+
+
+def reads_clock(function: str, arguments: Sequence[Any]) -> bool:
+    """Whether a call of a clock function with these values reads the clock.
+
+    >>> reads_clock("date", ["now"]), reads_clock("date", ["2020-02-29", "+1 year"])
+    (True, False)
+    """
+    before = _BEFORE_TIME[function]
+    words = [_read_word(value) for value in arguments[before:]]
+    times = words if function == "timediff" else words[:1]
+    return not words or not _ANYWHERE.isdisjoint(words) or not _AS_TIME.isdisjoint(times)
+
+
+def _read_word(value: Any) -> str:
+    text = value.replace(b"\0", b"").decode(errors="replace") if isinstance(value, bytes) else value
+    return str(text).strip().lower()

@@ -7,7 +7,7 @@ whatever does not belong there is removed.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -52,15 +52,18 @@ def download_spider_databases(
     sources: dict[str, DatabaseSource] | None = None,
     current: Collection[str] | None = None,
     limits: Limits | None = None,
+    on_made: Callable[[str], None] = lambda db_id: None,
 ) -> dict[str, Path]:
     """The path of each database, by id, sorted: `output_dir/ID/ID.sqlite`. Makes what is missing.
 
     A file that is `current` stays as it is; where nobody says which ones are, a file that passes
-    the checks is. Without sources, the databases are Spider's, from the hub.
+    the checks is. Without sources, the databases are Spider's, from the hub. `on_made` is called
+    with the id of each database that is made, also where others cannot be.
 
     Raises:
         FileNotFoundError: "Failed to download database: ID: ...".
-        ValueError: on a corrupt database or SQL text that does not run.
+        ValueError: on a corrupt database or SQL text that does not run; where it is several, with
+            all of them.
     """
     checked = sorted(check_db_ids(db_ids))
     paths = {db_id: locate_database(output_dir, db_id) for db_id in checked}
@@ -73,7 +76,8 @@ def download_spider_databases(
         with name_failure(missing[0]):
             sources = sources or locate_databases(spider, missing, limits=limits)
     if missing:
-        make_databases({db_id: sources[db_id] for db_id in missing}, paths, limits)
+        missing_sources = {db_id: sources[db_id] for db_id in missing}
+        make_databases(missing_sources, paths, limits, on_made=on_made)
     return paths
 
 
@@ -138,11 +142,21 @@ def main() -> None:
         manifest = read_manifest(MANIFEST_PATH)
         removed = remove_foreign_entries(DATABASES_DIR, sources, {MANIFEST_PATH.name})
         current = find_current(sources, DATABASES_DIR, manifest, hash_file=hashes)
-    paths = download_spider_databases(
-        sources, DATABASES_DIR, sources=sources, current=current, limits=limits
-    )
+    made = set(current)
+    try:
+        paths = download_spider_databases(
+            sources,
+            DATABASES_DIR,
+            sources=sources,
+            current=current,
+            limits=limits,
+            on_made=made.add,
+        )
+    finally:
+        if made:  # what a run has made that fails, the next one keeps
+            whole = {name: locate_database(DATABASES_DIR, name) for name in sorted(made)}
+            write_manifest(MANIFEST_PATH, describe_databases(whole, sources, current))
 
-    write_manifest(MANIFEST_PATH, describe_databases(paths, sources, current))
     write_jsonl(SCHEMAS_PATH, (read_tables(name, path) for name, path in paths.items()))
     size = format_size(sum(path.stat().st_size for path in paths.values()))
     log.info(

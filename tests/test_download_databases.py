@@ -285,6 +285,46 @@ def test_text_that_does_not_run_stops_the_run(project):
     assert "databases/shop/shop.sqlite" not in list_files("data")
 
 
+def test_every_broken_database_is_named_and_the_others_are_kept(project, capsys):
+    database = project.parent / "corpus" / "database"
+    texts = {
+        "cafe": "CREATE TABLE caffè (a);".encode("latin-1"),
+        "dice": b"CREATE TABLE t (a, b DEFAULT (random())); INSERT INTO t (a) VALUES (1);",
+        "torn": (database / "farm" / "farm.sqlite").read_bytes()[:3000],
+        "well": b"CREATE TABLE t (a);",
+    }
+    for name, content in texts.items():
+        (database / name).mkdir()
+        file = f"{name}.sqlite" if name == "torn" else "schema.sql"
+        (database / name / file).write_bytes(content)
+    change_params(db_list=["farm", "shop", *texts])
+    with pytest.raises(ValueError, match=r"^3 databases are missing or broken:") as caught:
+        download_databases.main()
+    lines = str(caught.value).splitlines()[1:]
+    for name, words, line in zip(
+        ("cafe", "dice", "torn"),
+        ("expected SQL as UTF-8", "function random is not allowed", "Corrupt database"),
+        lines,
+        strict=True,
+    ):
+        assert f"database/{name}/" in line
+        assert words in line
+    made = [f"{name}/{name}.sqlite" for name in ("farm", "shop", "well")]
+    assert list_files("data/databases") == sorted([*made, "manifest.json"])
+    assert list(read_manifest()) == ["farm", "shop", "well"]
+    change_params(db_list=["farm", "shop", "well"])
+    capsys.readouterr()
+    assert "3 databases (0 made, 3 kept, 0 removed)" in run(capsys)
+
+
+def test_every_missing_database_is_named(project):
+    change_params(db_list=["farm", "shops", "farms"])
+    with pytest.raises(FileNotFoundError, match=r"^2 databases are missing or broken:") as caught:
+        download_databases.main()
+    assert "download database: farms: " in str(caught.value)
+    assert "download database: shops: " in str(caught.value)
+
+
 # --- the hub
 
 TEXTS = {"farm": FARM, "shop": SHOP, "barn": "CREATE TABLE barn (a);"}
@@ -386,7 +426,7 @@ def test_member_shorter_than_the_archive_says_is_refused(start, empty, tmp_path)
     write_params(hub_entry(world, "archive"))
     with pytest.raises(ValueError, match=f"farm.sqlite has {size} bytes, expected {size + 1}"):
         download_databases.main()
-    assert list_files(".") == ["params.yaml"]
+    assert list_files("data/databases") == ["manifest.json", "shop/shop.sqlite"]
 
 
 def test_files_are_fetched_one_by_one_and_only_where_missing(start, empty, tmp_path, capsys):

@@ -24,9 +24,10 @@ from stages.corpus.databases import (
     copy_database,
     replace_database,
 )
+from stages.corpus.failures import Failures
 from stages.corpus.hub import HubError, Limits, fetch_file, resolve_revision
 from stages.corpus.release_roots import describe_root
-from stages.corpus.text_databases import build_database
+from stages.corpus.text_builder import TextBuilder
 from stages.errors import InputError
 from stages.progress import track_progress
 from stages.records import hash_file
@@ -60,9 +61,13 @@ def locate_databases(
     """
     checked, databases = sorted(check_db_ids(db_ids)), corpus.databases
     if isinstance(databases, DirectoryDatabases):
-        return {
-            db_id: _locate_local(databases, corpus.owner, db_id, hash_file) for db_id in checked
-        }
+        _check_root(databases, corpus.owner, checked[0])
+        located, failures = {}, Failures()
+        for db_id in checked:
+            with failures.collect():
+                located[db_id] = _locate_local(databases, corpus.owner, db_id, hash_file)
+        failures.raise_all()
+        return located
     revision = resolve_revision(databases.repo_id, databases.revision, limits=limits)
     place = {
         "corpus": corpus.owner,
@@ -84,6 +89,20 @@ def locate_databases(
     }
 
 
+def _check_root(databases: DirectoryDatabases, owner: str, db_id: str) -> None:
+    if any((databases.root / folder).is_dir() for folder in databases.folders):
+        return
+    expected = [f"{folder}/{db_id}/{db_id}.sqlite" for folder in databases.folders]
+    words = describe_root(
+        owner,
+        databases.root,
+        databases.folders[0],
+        [" or ".join(expected)],
+        section="databases",
+    )
+    raise FileNotFoundError(f"Failed to download database: {db_id}: {words}")
+
+
 def _locate_local(
     databases: DirectoryDatabases, owner: str, db_id: str, hash_file: Callable[[Path], str]
 ) -> DatabaseSource:
@@ -101,16 +120,6 @@ def _locate_local(
     if found:
         inside = ", ".join(sorted(path.name for path in Path(found[0]).iterdir())[:5])
         looked = f"in {found[0]}, which has {inside or 'nothing'}"
-    elif not any((databases.root / folder).is_dir() for folder in databases.folders):
-        expected = [f"{folder}/{db_id}/{db_id}.sqlite" for folder in databases.folders]
-        words = describe_root(
-            owner,
-            databases.root,
-            databases.folders[0],
-            [" or ".join(expected)],
-            section="databases",
-        )
-        raise FileNotFoundError(f"Failed to download database: {db_id}: {words}")
     else:
         close = suggest_names(db_id, databases.list_ids())
         looked = f"in folder {db_id} of {databases}; {close}"
@@ -129,31 +138,43 @@ def name_failure(db_id: str) -> Iterator[None]:
 
 
 def make_databases(
-    sources: dict[str, DatabaseSource], paths: dict[str, Path], limits: Limits
+    sources: dict[str, DatabaseSource],
+    paths: dict[str, Path],
+    limits: Limits,
+    *,
+    on_made: Callable[[str], None],
 ) -> None:
-    """Make the file of every source; an archive is fetched once for all that are in it."""
+    """Make the file of every source; an archive is fetched once for all that are in it.
+
+    A database that is missing or broken is named at the end, when all others are made. Where the
+    hub does not answer, that is the end.
+    """
     archives: dict[tuple[str, ...], zipfile.ZipFile] = {}
+    failures = Failures()
     with contextlib.ExitStack() as stack:
+        builder = stack.enter_context(TextBuilder())
         for name in track_progress(sources, "download_databases", unit="database"):
             source, path = sources[name], paths[name]
             kind = source.origin["kind"]
-            if kind == FILE:
-                copy_database(source.path, path, sha256=source.origin["sha256"])
-            elif kind == SQL:
-                content = build_database(source.path)
-                with replace_database(path) as file:
-                    file.write(content)
-            elif kind == FILES:
+            if kind not in (FILE, SQL, FILES, ARCHIVE):
+                raise ValueError(f"Database {name}: unknown kind of origin {kind!r}")
+            if kind == FILES:
                 with name_failure(name):
                     fetched = fetch_file(*_name_place(source), limits=limits, check=check_database)
-                copy_database(fetched, path)
-            elif kind == ARCHIVE:
-                place = _name_place(source)
-                if place not in archives:
-                    archives[place] = stack.enter_context(_open_archive(name, source, path, limits))
-                _extract_member(archives[place], name, source.origin, path)
-            else:
-                raise ValueError(f"Database {name}: unknown kind of origin {kind!r}")
+            elif kind == ARCHIVE and _name_place(source) not in archives:
+                archive = stack.enter_context(_open_archive(name, source, path, limits))
+                archives[_name_place(source)] = archive
+            with failures.collect():
+                if kind == FILE:
+                    copy_database(source.path, path, sha256=source.origin["sha256"])
+                elif kind == SQL:
+                    builder.build(source.path, path)
+                elif kind == FILES:
+                    copy_database(fetched, path)
+                else:
+                    _extract_member(archives[_name_place(source)], name, source.origin, path)
+                on_made(name)
+    failures.raise_all()
 
 
 def _name_place(source: DatabaseSource) -> tuple[str, str, str]:

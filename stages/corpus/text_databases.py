@@ -9,13 +9,16 @@ PRIMARY KEY, of a UNIQUE constraint, or of a WITHOUT ROWID table.
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from pathlib import Path
 
+from stages.corpus.text_execution import BuildLimits, TextExecution
 from stages.errors import InputError
 from stages.schema import affinity, quote_name
 
 PAGE_BYTES = 4096
+_MOST_BROKEN = 1000  # rows that are counted where foreign keys point nowhere
 LAYOUT = f"""
 PRAGMA page_size = {PAGE_BYTES};
 PRAGMA encoding = 'UTF-8';
@@ -24,99 +27,66 @@ PRAGMA foreign_keys = OFF;
 PRAGMA secure_delete = ON;
 """
 
-# Triggers and virtual tables are missing on purpose: they would act while the file is settled.
-ALLOWED_ACTIONS = {
-    getattr(sqlite3, f"SQLITE_{action}")
-    for action in (
-        *("CREATE_TABLE", "CREATE_INDEX", "CREATE_VIEW", "ALTER_TABLE", "REINDEX"),
-        *("DROP_TABLE", "DROP_INDEX", "DROP_VIEW", "INSERT", "UPDATE", "DELETE"),
-        *("SELECT", "READ", "RECURSIVE", "FUNCTION", "TRANSACTION"),
-    )
-}
-# What chance or the moment decides would not be the same twice. (`date('now')` passes: the date
-# functions have honest uses too.)
-REFUSED_FUNCTIONS = {"load_extension", "random", "randomblob"}
-REFUSED_KEYWORDS = ("current_date", "current_time", "current_timestamp")
-ACTION_NAMES = {
-    sqlite3.SQLITE_ATTACH: "ATTACH",
-    sqlite3.SQLITE_DETACH: "DETACH",
-    sqlite3.SQLITE_PRAGMA: "PRAGMA",
-    sqlite3.SQLITE_FUNCTION: "function",
-    sqlite3.SQLITE_CREATE_TRIGGER: "CREATE TRIGGER",
-    sqlite3.SQLITE_CREATE_VTABLE: "CREATE VIRTUAL TABLE",
-}
 
-
-def build_database(sql_path: Path) -> bytes:
+def build_database(sql_path: Path, limits: BuildLimits | None = None) -> bytes:
     """The bytes of the SQLite file that the statements of a text file make.
 
     Raises:
         InputError: with the file, the place and SQLite's words, where the text does not run, does
-            more than fill a database, makes no table, or leaves a foreign key pointing nowhere.
+            more than fill a database, takes more than the limits, makes no table, or leaves a
+            foreign key pointing nowhere.
     """
+    limits = limits or BuildLimits()
+    text = _read_text(sql_path, limits.max_text_bytes)
+    with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        connection.executescript(LAYOUT)
+        with TextExecution(connection, limits, page_bytes=PAGE_BYTES) as execution:
+            try:
+                execution.run(text)
+                _check_references(connection)
+                _settle(connection)
+                roots = _list_roots(connection)
+                content = bytearray(connection.serialize())
+            except InputError as error:
+                raise InputError(f"{sql_path}: {error}") from error
+            except (sqlite3.Error, MemoryError, ValueError) as error:
+                raise InputError(f"{sql_path}: {execution.explain(error)}") from error
+    return _clear_traces(content, [1, *roots])
+
+
+def _read_text(sql_path: Path, max_bytes: int) -> str:
+    size_bytes = sql_path.stat().st_size
+    if size_bytes > max_bytes:
+        raise InputError(
+            f"{sql_path}: has {size_bytes} bytes, expected {max_bytes} at most; hand over"
+            " what is meant to be so large as a file, ID.sqlite, beside the text"
+        )
     try:
-        text = sql_path.read_bytes().decode("utf-8-sig")  # read_text would alter line ends
+        return sql_path.read_bytes().decode("utf-8-sig")  # read_text would alter line ends
     except UnicodeDecodeError as error:
         raise InputError(f"{sql_path}: expected SQL as UTF-8 text: {error}") from error
-    connection = sqlite3.connect(":memory:", isolation_level=None)
+
+
+def _list_roots(connection: sqlite3.Connection) -> list[int]:
+    roots = [page for (page,) in connection.execute("SELECT rootpage FROM sqlite_master") if page]
+    if not roots:
+        raise InputError("makes no table: expected CREATE TABLE and INSERT")
+    return roots
+
+
+def _check_references(connection: sqlite3.Connection) -> None:
     try:
-        connection.executescript(LAYOUT)
-        _execute_text(connection, text, sql_path)
-        _check_references(connection, sql_path)
-        _settle(connection)
-        roots = [
-            page for (page,) in connection.execute("SELECT rootpage FROM sqlite_master") if page
-        ]
-        if not roots:
-            raise InputError(f"{sql_path}: makes no table: expected CREATE TABLE and INSERT")
-        return _clear_traces(bytearray(connection.serialize()), [1, *roots])
-    finally:
-        connection.close()
-
-
-def _execute_text(connection: sqlite3.Connection, text: str, sql_path: Path) -> None:
-    """Run all statements in one transaction, none of which may reach outside the database."""
-    refused: list[str] = []
-    started: list[str] = []
-
-    def authorize(action: int, first: str | None, second: str | None, *_: str | None) -> int:
-        is_function = action == sqlite3.SQLITE_FUNCTION
-        if action in ALLOWED_ACTIONS and not (is_function and second in REFUSED_FUNCTIONS):
-            return sqlite3.SQLITE_OK
-        detail = second if is_function else first
-        refused.append(f"{ACTION_NAMES.get(action, f'action {action}')} {detail or ''}".strip())
-        return sqlite3.SQLITE_DENY
-
-    def refuse() -> None:
-        refused.append("the current time")
-        raise InputError
-
-    for keyword in REFUSED_KEYWORDS:  # the authorizer does not hear of them in a DEFAULT
-        connection.create_function(keyword, 0, refuse)
-    connection.set_authorizer(authorize)
-    connection.set_trace_callback(lambda statement: started.__setitem__(slice(None), [statement]))
-    try:
-        connection.executescript(f"BEGIN;\n{text}")
-        connection.execute("COMMIT")
-    except (sqlite3.Error, ValueError) as error:
-        words = f"{refused[-1]} is not allowed in it" if refused else str(error)
-        place = started[0].strip()[:80] if started else "the beginning"
-        raise InputError(f"{sql_path}: {words}; at or after: {place}") from error
-    finally:
-        connection.set_authorizer(None)
-        connection.set_trace_callback(None)
-
-
-def _check_references(connection: sqlite3.Connection, sql_path: Path) -> None:
-    try:
-        broken = connection.execute("PRAGMA foreign_key_check").fetchall()
+        broken = connection.execute("PRAGMA foreign_key_check").fetchmany(_MOST_BROKEN + 1)
     except sqlite3.Error as error:
-        raise InputError(f"{sql_path}: its foreign keys cannot be checked: {error}") from error
+        if error.sqlite_errorcode != sqlite3.SQLITE_ERROR:
+            raise
+        raise InputError(f"its foreign keys cannot be checked: {error}") from error
     if broken:
+        count = len(broken) if len(broken) <= _MOST_BROKEN else f"more than {_MOST_BROKEN}"
         table, rowid, referred, _ = broken[0]
         raise InputError(
-            f"{sql_path}: {len(broken)} rows break a foreign key: the first is row {rowid} of"
-            f" {table}, which refers to no row of {referred}"
+            f"{count} rows break a foreign key: the first is row {rowid} of {table}, which refers"
+            f" to no row of {referred}"
         )
 
 
