@@ -1,5 +1,5 @@
-"""What tests share: a checkout that has run, the same examples of a property on every run, and the
-rule by which the gate skips nothing it needs.
+"""What tests share: a checkout that has run, the same examples of a property on every run, how many
+processes run them, and the rule by which the gate skips nothing it needs.
 
 A test that lacks a program or a package skips, with a reason that begins with `needs`. Where
 ANSWERKEY_REQUIRE_ALL is set, it fails instead.
@@ -33,6 +33,20 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
             report.outcome = "failed"
             report.longrepr = f"{reason}, and ANSWERKEY_REQUIRE_ALL is set"
     return report
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """None, for as many processes as xdist says; for a single file none, since one would run it."""
+    is_one_file = len(config.args) == 1 and Path(config.args[0].partition("::")[0]).is_file()
+    return 0 if is_one_file else None
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Say what is left out: where several processes run, pytest does not count it."""
+    if config.option.markexpr == "not slow":
+        terminalreporter.write_line("Left out: tests that take minutes, run by pytest -m slow")
 
 
 @pytest.fixture(scope="session")

@@ -173,7 +173,6 @@ def test_completion_of_an_export_has_the_gold_query(gold_sql):
         ("SELECT randomblob(9)", 0.0),
         ("ATTACH 'other.sqlite' AS other", 0.0),
         ("PRAGMA journal_mode = DELETE", 0.0),
-        ("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT count(*) FROM n", 0.0),
         ("not SQL at all", 0.0),
         ("SELECT '\ud800'", 0.0),
     ],
@@ -193,6 +192,12 @@ def test_predicted_query_is_executed_and_compared(databases, sql, reward):
     )
     assert rewards == [reward, reward]
     assert (databases / "ships" / "ships.sqlite").read_bytes() == before
+
+
+def test_query_without_end_scores_nothing(databases):
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT count(*) FROM n"
+    known = {"database_name": "ships", "order_matters": False}
+    assert compute_score("answerkey/sample", fence(endless), '["Sun"]', known) == 0.0
 
 
 def test_last_message_of_a_chat_counts(databases):

@@ -79,6 +79,7 @@ def test_snippet_runs(exported, name, code):
     assert done.returncode == 0, f"{name}:\n{code}\n{done.stderr}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "line"), COMMANDS, ids=range(len(COMMANDS)))
 def test_command_runs(exported, name, line):
     program, *arguments = shlex.split(line)
