@@ -42,11 +42,6 @@ GOLD_ANSWERS = Path("data/interim/gold_answers")
 OUT = Path("data/interim/audit")
 JOURNAL = JOURNAL_DIRECTORY / "audit.jsonl"
 
-DIED = {
-    "flags": [{"code": Flag.NOT_REPRODUCIBLE, "evidence": {"second_run": "its worker died twice"}}],
-    "order_matters": False,
-}
-
 
 class Context(NamedTuple):
     """What all queries of a database share."""
@@ -80,6 +75,15 @@ def audit_task(task: Task) -> list[Outcome]:
             )
 
         return task.map_queries(audit)
+
+
+def report_overdue(limits: Limits) -> Outcome:
+    """The report of a query that the watchdog ended with its process."""
+    evidence = {"second_run": f"more than {limits.max_seconds} seconds"}
+    return {
+        "flags": [{"code": Flag.NOT_REPRODUCIBLE, "evidence": evidence}],
+        "order_matters": False,
+    }
 
 
 def plan_works(
@@ -121,14 +125,15 @@ def main() -> None:
         "execution.workers",
         "execution.databases_url",
     )
+    limits = Limits(**limit_values)
     works = plan_works(
         read_database_hashes(DATABASES),
         SchemaFile(SCHEMAS_PATH),
-        Limits(**limit_values),
+        limits,
         Thresholds(**threshold_values),
         databases_url=databases_url,
     )
-    run = QueryRun(ShardDirectory(OUT, JOURNAL), audit_task, DIED)
+    run = QueryRun(ShardDirectory(OUT, JOURNAL), audit_task, report_overdue(limits))
     run.run(works, engine=engine, workers=workers)
     counts = Counter(
         flag["code"] for record in read_shards(OUT, run.names) for flag in record["flags"]

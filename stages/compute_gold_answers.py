@@ -19,11 +19,12 @@ from stages.answers import classify_answer_type, shape_answer
 from stages.code_hash import hash_code
 from stages.command import run_stage
 from stages.database_files import find_database, local_path
+from stages.dossier import read_curated_exclusion
 from stages.fingerprints import read_database_hashes
 from stages.guard import GuardedDatabase, Limits, QueryError
 from stages.log import list_counts, start_log
 from stages.params import read_params
-from stages.query_shards import DIED, DatabaseWork, Outcome, QueryRun, Task
+from stages.query_shards import DatabaseWork, Outcome, QueryRun, Task
 from stages.reasons import Reason
 from stages.records import hash_value, read_jsonl
 from stages.shards import JOURNAL_DIRECTORY, ShardDirectory, read_shards
@@ -70,13 +71,21 @@ def execute_query(database: GuardedDatabase, query: str) -> Outcome:
 def plan_works(
     hashes: dict[str, str], limits: Limits, *, databases_url: str | None
 ) -> Iterator[DatabaseWork]:
-    """Each database with its questions, in their order."""
+    """Each database with its questions, in their order; what a curator excluded is not executed."""
     made_by = [hash_code("compute_gold_answers"), sqlite3.sqlite_version]
     for name, records in groupby(read_jsonl(SPLITS_PATH), key=itemgetter("database_name")):
-        questions = [(record["question_id"], record["gold_sql"]) for record in records]
-        key = hash_value([*made_by, hashes[name], questions, asdict(limits)])
+        questions, excluded = [], {}
+        for record in records:
+            questions.append((record["question_id"], record["gold_sql"]))
+            decision = read_curated_exclusion(record)
+            if decision is not None:
+                excluded[record["question_id"]] = {
+                    "reason": Reason.EXCLUDED_BY_CURATOR,
+                    "detail": f"not executed: {decision}",
+                }
+        key = hash_value([*made_by, hashes[name], questions, excluded, asdict(limits)])
         database = find_database(DATABASES, name, sha256=hashes[name], databases_url=databases_url)
-        yield DatabaseWork(name, database, key, questions, limits)
+        yield DatabaseWork(name, database, key, questions, limits, excluded)
 
 
 def count_outcomes(names: list[str]) -> tuple[int, Counter[str]]:
@@ -98,10 +107,10 @@ def main() -> None:
         "execution.workers",
         "execution.databases_url",
     )
-    works = plan_works(
-        read_database_hashes(DATABASES), Limits(**limit_values), databases_url=databases_url
-    )
-    run = QueryRun(ShardDirectory(OUT, JOURNAL), execute_task, DIED)
+    limits = Limits(**limit_values)
+    works = plan_works(read_database_hashes(DATABASES), limits, databases_url=databases_url)
+    overdue = {"reason": Reason.TIME_EXCEEDED, "detail": f"more than {limits.max_seconds} seconds"}
+    run = QueryRun(ShardDirectory(OUT, JOURNAL), execute_task, overdue)
     run.run(works, engine=engine, workers=workers)
     count, reasons = count_outcomes(run.names)
     log.info(

@@ -158,6 +158,7 @@ class GuardedDatabase:
         Raises:
             QueryError: with the reason, where the query is refused, fails or passes a bound.
             sqlite3.DatabaseError: where the file, not the query, is at fault.
+            MemoryError: where the machine has less memory than SQLite may use.
         """
         keyword = _first_keyword(sql)
         if keyword == "EXPLAIN":  # harmless to the authorizer, but its rows are no answer

@@ -19,7 +19,7 @@ from stages.code_hash import hash_code
 from stages.command import run_stage
 from stages.log import list_counts, start_log
 from stages.params import read_params
-from stages.query_shards import DIED, DatabaseWork, Outcome, QueryRun, Task
+from stages.query_shards import DatabaseWork, Outcome, QueryRun, Task
 from stages.reasons import Reason
 from stages.records import hash_value, read_jsonl, replace_file
 from stages.schema import Schema, decode_schema
@@ -109,7 +109,7 @@ def main() -> None:
     log = start_log("parse_gold_sql")
     engine, workers = read_params("execution.engine", "execution.workers")
     shards = ShardDirectory(SHARDS, JOURNAL)
-    run = QueryRun(shards, parse_task, DIED)
+    run = QueryRun(shards, parse_task)
     run.run(plan_works(SchemaFile(SCHEMAS_PATH)), engine=engine, workers=workers)
     with replace_file(OUT) as file:
         for name in run.names:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
+from multiprocessing.process import BaseProcess
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
@@ -46,6 +47,10 @@ class ProcessPool:
             future.add_done_callback(self._done.put)
         return future
 
+    def list_processes(self) -> list[BaseProcess]:
+        """The processes that were started, also those that have died."""
+        return list((self._executor._processes or {}).values())
+
     def wait(self) -> Future[Any]:
         """The next future that is done, in the order of completion: each comes once."""
         while True:
@@ -71,11 +76,12 @@ def open_pool(
     executor = ProcessPoolExecutor(
         workers, get_context(method), initializer=_start, initargs=(initializer,)
     )
+    pool = ProcessPool(executor)
     try:
-        yield ProcessPool(executor)
+        yield pool
     except BaseException:
         with hold_interrupts():
-            for process in list((executor._processes or {}).values()):  # kill_workers(), from 3.14
+            for process in pool.list_processes():  # kill_workers(), from 3.14
                 process.kill()
         raise
     finally:

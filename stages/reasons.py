@@ -28,7 +28,6 @@ class Reason(StrEnum):
     NOT_FINITE = "not_finite"
     NULL_ANSWER = "null_answer"
     UNPARSABLE_SQL = "unparsable_sql"
-    WORKER_DIED = "worker_died"
     EMPTY_QUESTION = "empty_question"
     EXCLUDED_BY_CURATOR = "excluded_by_curator"
     NOT_SELECTED = "not_selected"

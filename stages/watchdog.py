@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 
 # Set in processes whose run goes on without them, as those of a cluster.
 EXPENDABLE_VARIABLE = "ANSWERKEY_EXPENDABLE_PROCESS"
+# With which a worker ends whose query is overdue: of what else ends a process, nothing has it.
+OVERDUE_STATUS = 75
 
 
 @dataclass(slots=True)
@@ -59,7 +61,7 @@ class Watchdog:
                     self.has_fired = True
                     connection.interrupt()
                 if overdue_s > self.patience_s and _is_expendable():
-                    os._exit(1)
+                    os._exit(OVERDUE_STATUS)
 
 
 def _is_expendable() -> bool:

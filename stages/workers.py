@@ -1,7 +1,8 @@
 """Worker processes: one function over many tasks, as results come, with one task at a time lost.
 
 A worker that dies (out of memory, killed) costs a second try of the tasks that were under way, each
-in a process of its own; a task that kills its worker again is given up, and the others go on.
+in a process of its own; a task that kills its worker again comes back without a result, and the
+others go on. `run_alone` says what ends a process.
 """
 
 from __future__ import annotations
@@ -52,6 +53,18 @@ def map_unordered(
         with open_pool(workers, initializer=_start_worker) as pool:
             is_finished = yield from _map_in_pool(pool, function, source, pending, workers)
         yield from _finish_alone(function, pending)
+
+
+def run_alone(function: Callable[[Task], Result], task: Task) -> tuple[Result | None, int | None]:
+    """The result of a task in a process of its own, and 0; or None and the exit status of that
+    process, where it died: -9 where it was killed by signal 9."""
+    with open_pool(1, initializer=_start_worker) as pool:
+        pool.submit(function, task)
+        processes = pool.list_processes()
+        future = pool.wait()
+    if isinstance(future.exception(), BrokenProcessPool):
+        return None, processes[0].exitcode
+    return future.result(), 0
 
 
 def _start_worker() -> None:

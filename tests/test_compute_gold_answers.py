@@ -74,6 +74,7 @@ class Project:
         self.limits = asdict(Limits(max_steps=1_000_000))
         self.databases = {}
         self.questions = {}
+        self.excluded = {}  # question_id: why a curator excluded it
 
     def add(self, name, queries, sql=FLEET):
         self.databases[name] = sql
@@ -88,7 +89,12 @@ class Project:
         manifest = self.folder / "data/databases/manifest.json"
         manifest.write_text(json.dumps({"databases": entries}))
         records = [
-            {"question_id": f"{name}_train_{place:03d}", "database_name": name, "gold_sql": sql}
+            {
+                "question_id": f"{name}_train_{place:03d}",
+                "database_name": name,
+                "gold_sql": sql,
+                "source": self.describe_source(f"{name}_train_{place:03d}"),
+            }
             for name, queries in self.questions.items()
             for place, sql in enumerate(queries)
         ]
@@ -99,6 +105,12 @@ class Project:
         write_params(
             self.folder / "params.yaml", compute_gold_answers=self.limits, execution=execution
         )
+
+    def describe_source(self, question_id):
+        if question_id not in self.excluded:
+            return {}
+        reason = self.excluded[question_id]
+        return {"correction": {"action": "exclude", "reason": reason, "link": None}}
 
     def run(self, capfd, **options):
         """Writes all inputs, runs the stage, gives its summary line."""
@@ -253,14 +265,28 @@ def die_on_request(task):
     return execute_task(task)
 
 
-def test_query_whose_worker_dies_is_set_aside_alone(project, capfd, monkeypatch):
+def test_query_whose_process_dies_is_no_fact_and_a_curator_may_exclude_it(
+    project, capfd, monkeypatch
+):
     monkeypatch.setattr(stage, "execute_task", die_on_request)
     project.add("a", ["SELECT 1", "SELECT 'please die'", "SELECT 3"]).add("b", ["SELECT 4"])
+    project.write(workers=2)
+    with pytest.raises(InputError, match="a_train_001 of database a: killed by signal 9"):
+        stage.main()
+    assert project.bytes().keys() == {"b.jsonl"}
+    project.excluded["a_train_001"] = "SQLite crashes on it."
     summary = project.run(capfd, workers=2)
-    assert "3 answers, 1 without (worker_died 1)" in summary
+    assert "2 queries executed: 3 answers, 1 without (excluded_by_curator 1)" in summary
     first, second, third = project.shard("a")
     assert (first["gold_answer"], third["gold_answer"]) == (1, 3)
-    assert second == {"question_id": "a_train_001", **stage.DIED}
+    assert second == {
+        "question_id": "a_train_001",
+        "reason": Reason.EXCLUDED_BY_CURATOR,
+        "detail": "not executed: SQLite crashes on it.",
+    }
+    project.excluded.clear()
+    project.questions["a"][1] = "SELECT 2"
+    assert "3 queries executed: 4 answers, 0 without" in project.run(capfd)
 
 
 @pytest.mark.parametrize("spoil", [b"", b"not a database" * 100])

@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 import uuid
 from dataclasses import asdict
 from importlib.util import find_spec
@@ -16,7 +17,6 @@ from pathlib import Path
 
 import pytest
 
-from stages.compute_gold_answers import DIED
 from stages.guard import Limits
 from tests.processes import MARK, find_processes, heed_interrupts, kill, wait_until
 from tests.test_compute_gold_answers import Project
@@ -187,8 +187,8 @@ def test_killed_worker_costs_a_retry_and_nothing_else(project, undisturbed, engi
 
 @pytest.mark.slow
 @both_engines
-def test_query_that_kills_every_worker_is_set_aside_alone(project, engine):
-    """The watchdog kills: its query does not heed the limit of a second."""
+def test_query_that_heeds_no_limit_is_set_aside_alone(project, engine):
+    """The watchdog ends its processes: its query does not heed the limit of a second."""
     project.limits["max_seconds"] = 1
     project.questions = {"a": ["SELECT 1"], "b": ["SELECT 2", ONE_LONG_STEP, "SELECT 3"]}
     project.databases = dict.fromkeys(project.questions, "CREATE TABLE t (id INTEGER)")
@@ -197,7 +197,59 @@ def test_query_that_kills_every_worker_is_set_aside_alone(project, engine):
     assert [record["gold_answer"] for record in project.shard("a")] == [1]
     first, second, third = project.shard("b")
     assert (first["gold_answer"], third["gold_answer"]) == (2, 3)
-    assert second == {"question_id": "b_train_001", **DIED}
+    assert second == {
+        "question_id": "b_train_001",
+        "reason": "time_exceeded",
+        "detail": "more than 1 seconds",
+    }
+
+
+def test_machine_that_kills_all_workers_leaves_nothing_out(project, undisturbed):
+    """As where there is no memory for a while: the run fails, and the next one has all answers."""
+    stage = start_halfway(project, "local")
+    while stage.process.poll() is None:
+        kill(stage.find_workers("local"))
+        time.sleep(0.01)
+    output = stage.wait()
+    assert stage.process.returncode == 1, output
+    assert "killed by signal 9" in output
+    assert "Traceback" not in output
+    assert 2 <= count_shards(project) < len(DATABASES)
+    finish_rest(project, "local")
+    assert project.bytes() == undisturbed
+
+
+LESS_MEMORY = """
+import resource, runpy, sys
+resource.setrlimit(resource.RLIMIT_AS, (400_000_000, 400_000_000))
+sys.argv = ["compute_gold_answers"]
+runpy.run_module("stages.compute_gold_answers", run_name="__main__", alter_sys=True)
+"""
+HUNGRY = (
+    "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 20000)"
+    " SELECT count(DISTINCT hex(zeroblob(10000)) || x) FROM n"
+)
+
+
+def test_memory_that_the_machine_lacks_leaves_nothing_out(tmp_path):
+    """The same query needs 400 MB, which the bound of SQLite's heap allows."""
+    project = Project(tmp_path)
+    project.limits = asdict(Limits())
+    project.add("a", ["SELECT 1", HUNGRY]).add("b", ["SELECT 2"]).write(workers=2)
+    done = subprocess.run(
+        [sys.executable, "-c", LESS_MEMORY],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 1, done.stderr
+    assert "a_train_001 of database a: out of memory" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert project.bytes().keys() == {"b.jsonl"}
+    assert Stage(tmp_path).finish() == 2
+    assert [record["gold_answer"] for record in project.shard("a")] == [1, 20000]
 
 
 # --- the run

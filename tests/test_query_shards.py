@@ -4,10 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from stages.errors import InputError
 from stages.query_shards import DatabaseWork, QueryRun
 from stages.shards import ShardDirectory, read_shards
+from stages.watchdog import OVERDUE_STATUS
 
-DIED = {"reason": "worker_died"}
+OVERDUE = {"reason": "overdue"}
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
 
 
@@ -19,6 +21,10 @@ def answer(task):
             file.write(f"{task.database_name} {query}\n")
         if query == "kill":
             os.kill(os.getpid(), signal.SIGKILL)
+        if query == "overdue":
+            os._exit(OVERDUE_STATUS)
+        if query == "memory":
+            raise MemoryError
         if query == "interrupt":
             raise KeyboardInterrupt
         if query == "fail":
@@ -52,7 +58,7 @@ class World:
     def run(self, databases, *, workers=1, key="key", function=answer, finish=None):
         shards = ShardDirectory(self.folder / "out", self.folder / "journal.jsonl")
         self.notes.write_text("")
-        run = QueryRun(shards, function, DIED, finish)
+        run = QueryRun(shards, function, OVERDUE, finish)
         run.run(self.works(databases, key), workers=workers)
         return run
 
@@ -140,22 +146,85 @@ def test_database_in_two_places_stops_the_run(world):
     shards = ShardDirectory(world.folder / "out", world.folder / "journal.jsonl")
     works = [*world.works({"car": ["a"], "pet": ["b"]}, "k"), *world.works({"car": ["c"]}, "k")]
     with pytest.raises(ValueError, match="The questions of car come in two places"):
-        QueryRun(shards, answer, DIED).run(works, workers=1)
+        QueryRun(shards, answer).run(works, workers=1)
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_query_that_kills_its_worker_is_lost_alone(world, workers):
+@pytest.mark.parametrize(
+    ("query", "how"), [("kill", "killed by signal 9"), ("memory", "out of memory")]
+)
+def test_query_that_ends_every_process_is_named_and_no_shard_written(world, workers, query, how):
+    """The other databases have theirs, and the next run goes on from there."""
+    car = [f"q{number}" for number in range(70)]
+    databases = {"car": [*car[:40], query, *car[40:], query], "pet": ["a"], "sea": ["b", query]}
+    with pytest.raises(InputError) as caught:
+        world.run(databases, workers=workers)
+    message = str(caught.value)
+    assert "The process of 2 queries ended" in message
+    assert f"  car_40, car_71 of database car: {how}\n" in message
+    assert f"  sea_1 of database sea: {how}\n" in message
+    assert "data/corrections" in message
+    assert world.bytes().keys() == {"pet.jsonl"}
+    run = world.run({**databases, "car": car, "sea": ["b"]}, workers=workers)
+    assert run.executed == 71
+    assert "pet a" not in world.executed()
+    assert sorted(world.bytes()) == ["car.jsonl", "pet.jsonl", "sea.jsonl"]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_query_that_is_overdue_is_set_aside_alone(world, workers):
     """The other queries of its task, and of tasks that were under way, have their answers."""
     car = [f"q{number}" for number in range(70)]
-    run = world.run({"car": [*car[:40], "kill", *car[40:]], "pet": ["a", "kill"]}, workers=workers)
+    databases = {"car": [*car[:40], "overdue", *car[40:]], "pet": ["a", "overdue"]}
+    run = world.run(databases, workers=workers)
     outcomes = {record.pop("question_id"): record for record in world.shard("car")}
-    assert outcomes.pop("car_40") == DIED
+    assert outcomes.pop("car_40") == OVERDUE
     assert [outcome["answer"] for outcome in outcomes.values()] == [q.upper() for q in car]
     assert world.shard("pet") == [
         {"question_id": "pet_0", "answer": "A"},
-        {"question_id": "pet_1", **DIED},
+        {"question_id": "pet_1", **OVERDUE},
     ]
     assert run.executed == 73
+
+
+def answer_in_peace(task):
+    """Kills its process where others work beside it, and where its task has other queries."""
+    if len(task.queries) > 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return answer(task)
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_queries_that_end_well_alone_have_the_records_of_a_run_without_faults(
+    world, tmp_path, workers
+):
+    databases = {"car": [f"q{number}" for number in range(100)], "pet": ["a"]}
+    world.run(databases, workers=workers, function=answer_in_peace)
+    reference = World(tmp_path / "reference")
+    reference.folder.mkdir()
+    reference.run(databases)
+    assert world.bytes() == reference.bytes()
+
+
+def test_message_names_some_queries_of_many(world):
+    with pytest.raises(InputError, match="of 30 queries") as caught:
+        world.run({f"d{number:02d}": ["memory"] for number in range(30)})
+    assert str(caught.value).count("out of memory\n") == 10
+    assert "  and 20 more\n" in str(caught.value)
+
+
+def test_question_whose_outcome_is_known_executes_nothing(world):
+    shards = ShardDirectory(world.folder / "out", world.folder / "journal.jsonl")
+    world.notes.write_text("")
+    [work] = world.works({"car": ["a", "kill", "b"]}, "key")
+    run = QueryRun(shards, answer)
+    run.run([work._replace(known={"car_1": {"reason": "excluded"}})], workers=1)
+    assert world.shard("car") == [
+        {"question_id": "car_0", "answer": "A"},
+        {"question_id": "car_1", "reason": "excluded"},
+        {"question_id": "car_2", "answer": "B"},
+    ]
+    assert (run.executed, world.executed()) == (2, ["car a", "car b"])
 
 
 def test_finish_sees_all_records_of_a_database(world):

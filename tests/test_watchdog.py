@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from stages.watchdog import EXPENDABLE_VARIABLE, Watchdog
+from stages.watchdog import EXPENDABLE_VARIABLE, OVERDUE_STATUS, Watchdog
 
 ENDLESS = "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"
 ONE_LONG_STEP = "SELECT printf(replace(hex(zeroblob(500)), '0', '%.2000000000c'), 'x')"
@@ -133,7 +133,7 @@ def test_child_that_is_forked_while_its_parent_holds_the_lock_does_not_wait_for_
 @needs_fork
 def test_step_that_heeds_no_interrupt_ends_its_worker(connection):
     started = time.monotonic()
-    assert run_child(Watchdog(interval_s=0.02), 0.2, ONE_LONG_STEP) == 1
+    assert run_child(Watchdog(interval_s=0.02), 0.2, ONE_LONG_STEP) == OVERDUE_STATUS
     assert time.monotonic() - started < 30
 
 
@@ -154,4 +154,4 @@ def test_process_that_is_marked_as_expendable_is_ended(monkeypatch, connection):
         Watchdog(interval_s=0.02, patience_s=0.01).watch(connection, 0.01)
         time.sleep(5)
         os._exit(3)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == OVERDUE_STATUS
