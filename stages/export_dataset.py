@@ -18,6 +18,7 @@ from stages.exports.parquet_files import lighten_arrow
 from stages.exports.statistics import (
     Description,
     describe_question,
+    make_counts,
     make_metrics,
     make_plots,
     tabulate,
@@ -37,6 +38,7 @@ PRODUCT = Path("data/questions")
 HUGGINGFACE = Path("data/exports/huggingface")
 MANIFEST = Path("data/databases/manifest.json")
 METRICS = Path("metrics/dataset.json")
+COUNTS = Path("metrics/counts.json")
 PLOTS = Path("plots")
 
 Record = dict[str, Any]
@@ -113,23 +115,25 @@ def write_product() -> dict[str, int]:
 
 
 def write_statistics() -> Record:
-    """Write the metrics, which are what comes back, and the tables of the plots."""
+    """Write all counts, which are what comes back, the metrics among them, and the tables of the
+    plots."""
     census = tabulate(describe_questions())
     summary = read_json(SELECTION / "summary.json")
-    metrics = make_metrics(census, count_flags(), summary)
-    write_json(METRICS, metrics)
+    counts = make_counts(census, count_flags(), summary)
+    write_json(COUNTS, counts)
+    write_json(METRICS, make_metrics(counts))
     for name, table in make_plots(census).items():
         with replace_file(PLOTS / f"{name}.csv") as file:
             file.write(table.write_csv().encode())
-    return metrics
+    return counts
 
 
-def write_card(metrics: Record, tables: Mapping[str, WrittenFile]) -> None:
+def write_card(counts: Record, tables: Mapping[str, WrittenFile]) -> None:
     """Write what describes the tables."""
     manifest = read_json(MANIFEST)["databases"]
     corpora = read_json(CORPORA)
     licenses = {name: corpus["license"] for name, corpus in corpora.items()}
-    facts = CardFacts(licenses, tuple(describe_origin(corpora, manifest)), tables, metrics)
+    facts = CardFacts(licenses, tuple(describe_origin(corpora, manifest)), tables, counts)
     write_json(HUGGINGFACE / "croissant.json", make_croissant(facts))
     with replace_file(HUGGINGFACE / "README.md") as file:
         file.write(make_card(facts).encode())
@@ -148,13 +152,12 @@ def main() -> None:
     shutil.rmtree(HUGGINGFACE, ignore_errors=True)
     with open_side_process(lighten_arrow) as pool:
         pool.submit(write_tables)
-        counts = write_product()
-        metrics = write_statistics()
-        write_card(metrics, pool.wait().result())
+        sizes = write_product()
+        write_card(write_statistics(), pool.wait().result())
     log.info(
         "%d questions: %s",
-        sum(counts.values()),
-        ", ".join(f"{split} {count}" for split, count in counts.items()),
+        sum(sizes.values()),
+        ", ".join(f"{split} {size}" for split, size in sizes.items()),
     )
 
 

@@ -107,20 +107,20 @@ def test_second_run_of_every_stage_gives_the_same_bytes(world):
     assert read_outs(world) == first
 
 
-def test_metrics_count_every_question(world):
-    metrics = world.json("metrics/dataset.json")
-    assert (metrics["loaded"], metrics["usable"], metrics["selected"]) == (42, 36, 35)
-    assert sum(metrics["excluded"].values()) == 42 - 35
-    assert metrics["excluded"]["sql_error"] == 1
-    assert metrics["split"] == {"train": 25, "eval": 10}
-    assert metrics["difficulty"] == {"easy": 14, "medium": 14, "hard": 7}
-    assert metrics["database"] == {"harbour": 25, "library": 10}
-    assert sum(metrics["answer_type"].values()) == sum(metrics["hardness"].values()) == 35
-    assert metrics["selection"]["size"] == 35
+def test_counts_are_of_every_question(world):
+    counts = world.json("metrics/counts.json")
+    assert (counts["loaded"], counts["usable"], counts["selected"]) == (42, 36, 35)
+    assert sum(counts["excluded"].values()) == 42 - 35
+    assert counts["excluded"]["sql_error"] == 1
+    assert counts["split"] == {"train": 25, "eval": 10}
+    assert counts["difficulty"] == {"easy": 14, "medium": 14, "hard": 7}
+    assert counts["database"] == {"harbour": 25, "library": 10}
+    assert sum(counts["answer_type"].values()) == sum(counts["hardness"].values()) == 35
+    assert counts["selection"]["size"] == 35
 
 
-def test_metrics_have_the_same_keys_whatever_is_excluded(world):
-    before = world.json("metrics/dataset.json")
+def test_counts_and_metrics_have_the_same_keys_whatever_is_excluded(world):
+    before = {name: world.json(f"metrics/{name}.json") for name in ("counts", "dataset")}
     world.drop_targets()
     world.write_questions(
         "train_spider.json", "harbour", [("Name and weight?", "SELECT name, weight FROM ship")]
@@ -128,12 +128,14 @@ def test_metrics_have_the_same_keys_whatever_is_excluded(world):
     for flag in ("empty_answer", "boolean_answer"):
         world.change(f"select_questions.policies.{flag}", "off")
     world.run_to("export_dataset")
-    after = world.json("metrics/dataset.json")
-    assert sum(after["excluded"].values()) == 0
-    assert after["loaded"] == after["selected"] == 12
+    after = {name: world.json(f"metrics/{name}.json") for name in before}
+    counts, metrics = after["counts"], after["dataset"]
+    assert sum(counts["excluded"].values()) == metrics["excluded"]["total"] == 0
+    assert counts["loaded"] == counts["selected"] == metrics["selected"] == 12
     assert list_keys(after) == list_keys(before)
-    assert set(after["excluded"]) == {*Reason, *Flag}
-    assert set(after["flags"]) == set(Flag)
+    assert set(counts["excluded"]) == {*Reason, *Flag}
+    assert set(counts["flags"]) == set(Flag)
+    assert len(list_keys(metrics)) < 30  # columns of `dvc exp show`
 
 
 def test_plots_are_tables_whose_numbers_add_up(world):

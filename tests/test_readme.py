@@ -12,7 +12,7 @@ import pytest
 from tests.checkout import ROOT, run
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-METRICS = json.loads((ROOT / "metrics/dataset.json").read_text(encoding="utf-8"))
+METRICS = json.loads((ROOT / "metrics/counts.json").read_text(encoding="utf-8"))
 
 
 def read_blocks(language: str) -> list[str]:

@@ -110,6 +110,13 @@ def test_page_opens_without_complaint_or_request(visit):
     assert visit.page.locator(".filters").is_visible()
 
 
+def test_most_of_the_table_is_for_the_question(visit):
+    header = visit.page.locator("#table thead th")
+    widths = header.evaluate_all("cells => cells.map(cell => cell.getBoundingClientRect().width)")
+    assert len(widths) == 6
+    assert widths[0] == max(widths) > 300
+
+
 def test_page_may_not_ask_for_anything(browser, report):
     visit = Visit(browser, report)
     outcome = visit.page.evaluate(
@@ -211,7 +218,7 @@ def test_every_stop_of_the_tab_key_is_seen(visit):
         stops.append(name)
         assert outline == "solid 3px", name
     assert {"A.skip", "SUMMARY.", "INPUT.", "SELECT.", "BUTTON.open"} <= set(stops)
-    assert "SPAN.dt-column-order" in stops
+    assert "DIV.dt-column-order" in stops
 
 
 def test_reason_opens_by_keyboard_and_leads_to_its_questions(visit):

@@ -229,7 +229,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> World:
 
 
 def test_all_questions_reach_the_product_or_are_excluded(built):
-    metrics = built.json("metrics/dataset.json")
+    metrics = built.json("metrics/counts.json")
     assert metrics["corpus"]["bird"] == {"loaded": 6, "usable": 6, "selected": 6}
     assert metrics["corpus"]["variant"]["loaded"] == 2
     assert sum(counts["loaded"] for counts in metrics["corpus"].values()) == metrics["loaded"]
@@ -364,7 +364,7 @@ def test_sample_and_bird_are_built_together_by_dvc(tmp_path):
     assert "\ncorpus: sample " in text
     path.write_text(text.replace("\ncorpus: sample ", "\ncorpus: [sample, bird] "))
     run(folder, "dvc", "repro")
-    metrics = json.loads((folder / "metrics/dataset.json").read_text(encoding="utf-8"))
+    metrics = json.loads((folder / "metrics/counts.json").read_text(encoding="utf-8"))
     assert metrics["corpus"]["sample"]["loaded"] == 420
     assert metrics["corpus"]["bird"]["usable"] == 6
     commit(folder, "Two corpora")

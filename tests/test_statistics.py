@@ -17,6 +17,7 @@ from stages.exports.statistics import (
     count_pairs,
     count_values,
     describe_question,
+    make_counts,
     make_metrics,
     make_plots,
     tabulate,
@@ -80,33 +81,60 @@ def test_value_that_the_vocabulary_does_not_have_is_an_error():
         count_values(tabulate(ROWS).groups, "difficulty", ["easy", "hard"])
 
 
-def test_metrics_are_counts_of_the_selected_questions():
-    metrics = make_metrics(tabulate(ROWS), {"guessable": 2}, SUMMARY)
-    assert (metrics["loaded"], metrics["usable"], metrics["selected"]) == (6, 4, 3)
-    assert {name: n for name, n in metrics["excluded"].items() if n} == {
+def test_counts_are_of_the_selected_questions():
+    counts = make_counts(tabulate(ROWS), {"guessable": 2}, SUMMARY)
+    assert (counts["loaded"], counts["usable"], counts["selected"]) == (6, 4, 3)
+    assert {name: n for name, n in counts["excluded"].items() if n} == {
         "not_selected": 1,
         "sql_error": 1,
         "unparsable_sql": 1,
     }
-    assert metrics["corpus"] == {
+    assert counts["corpus"] == {
         "x": {"loaded": 3, "usable": 3, "selected": 2},
         "y": {"loaded": 3, "usable": 1, "selected": 1},
     }
-    assert metrics["split"] == {"train": 2, "eval": 1}
-    assert metrics["difficulty"] == {"easy": 2, "medium": 1, "hard": 0}
-    assert metrics["hardness"] == {"easy": 1, "medium": 1, "hard": 1, "extra": 0}
-    assert metrics["answer_type"] == {"integer": 1, "float": 0, "string": 0, "list": 2, "table": 0}
-    assert metrics["database"] == {"a": 2, "b": 0, "c": 1}
-    assert metrics["templates"] == 2
-    assert metrics["flags"] == {"guessable": 2}
-    assert metrics["selection"] == SUMMARY
+    assert counts["split"] == {"train": 2, "eval": 1}
+    assert counts["difficulty"] == {"easy": 2, "medium": 1, "hard": 0}
+    assert counts["hardness"] == {"easy": 1, "medium": 1, "hard": 1, "extra": 0}
+    assert counts["answer_type"] == {"integer": 1, "float": 0, "string": 0, "list": 2, "table": 0}
+    assert counts["database"] == {"a": 2, "b": 0, "c": 1}
+    assert counts["templates"] == 2
+    assert counts["flags"] == {"guessable": 2}
+    assert counts["selection"] == SUMMARY
 
 
-def test_metrics_are_in_order_whatever_the_order_of_the_questions():
-    metrics = make_metrics(tabulate(ROWS[::-1]), {}, SUMMARY)
-    assert list(metrics["excluded"]) == sorted({*Reason, *Flag})
-    assert list(metrics["database"]) == ["a", "b", "c"]
-    assert list(metrics["corpus"]) == ["x", "y"]
+def test_metrics_are_the_counts_that_one_tunes_by():
+    cells = {"train": {"easy": {"usable": 3, "selected": 2}}}
+    coverage = {"tables": 9, "tables_touched": 7, "columns": 30, "columns_touched": 20}
+    summary = {"size": 3, "cells": cells, "coverage": coverage}
+    assert make_metrics(make_counts(tabulate(ROWS), {}, summary)) == {
+        "loaded": 6,
+        "usable": 4,
+        "selected": 3,
+        "split": {"train": 2, "eval": 1},
+        "difficulty": {"easy": 2, "medium": 1, "hard": 0},
+        "cell": {"train": {"easy": 2}},
+        "excluded": {
+            "total": 3,
+            "not_selected": 1,
+            "sql_error": 1,
+            "tie_at_limit": 0,
+            "empty_answer": 0,
+            "conflicting_gold": 0,
+            "duplicate_question": 0,
+            "other_reasons": 1,
+        },
+        "templates": 2,
+        "tables_touched": 7,
+        "columns_touched": 20,
+    }
+
+
+def test_counts_are_in_order_whatever_the_order_of_the_questions():
+    counts = make_counts(tabulate(ROWS[::-1]), {}, SUMMARY)
+    assert list(counts["excluded"]) == sorted({*Reason, *Flag})
+    assert list(counts["database"]) == ["a", "b", "c"]
+    assert list(counts["corpus"]) == ["x", "y"]
 
 
 @pytest.mark.parametrize(("rows", "templates"), [(ROWS[:2], 1), (ROWS[2:3], 0), (ROWS[3:], 1)])
@@ -119,16 +147,16 @@ def test_database_without_selected_questions_has_no_bar():
 
 
 @pytest.mark.parametrize("rows", [[], ROWS[:1], ROWS[5:], ROWS])
-def test_every_reason_and_flag_stands_in_the_metrics(rows):
-    metrics = make_metrics(tabulate(rows), {}, SUMMARY)
-    assert set(metrics["excluded"]) == {*Reason, *Flag}
-    assert metrics["loaded"] == metrics["selected"] + sum(metrics["excluded"].values())
+def test_every_reason_and_flag_stands_in_the_counts(rows):
+    counts = make_counts(tabulate(rows), {}, SUMMARY)
+    assert set(counts["excluded"]) == {*Reason, *Flag}
+    assert counts["loaded"] == counts["selected"] + sum(counts["excluded"].values())
 
 
 def test_unknown_reason_is_an_error():
     row = ROWS[0]._replace(group=ROWS[0].group._replace(reason="bad_luck"))
     with pytest.raises(ValueError, match="bad_luck"):
-        make_metrics(tabulate([row]), {}, SUMMARY)
+        make_counts(tabulate([row]), {}, SUMMARY)
 
 
 def test_pairs_without_questions_stand_in_the_table():

@@ -1,4 +1,5 @@
-"""Statistics of a run: counts with stable keys for metrics, and tables for plots.
+"""Statistics of a run: counts with stable keys, the few of them that are metrics, and tables for
+plots.
 
 Every key of a closed vocabulary is there even where nothing was counted, so that a difference
 between two runs reads as numbers that changed and not as keys that came and went.
@@ -24,6 +25,15 @@ from stages.records import digest_text
 # The reasons of the questions that are selected, and of those that might be.
 _SELECTED = (None,)
 _USABLE = (None, Reason.NOT_SELECTED)
+
+MAIN_REASONS = (
+    Reason.NOT_SELECTED,
+    Reason.SQL_ERROR,
+    Flag.TIE_AT_LIMIT,
+    Flag.EMPTY_ANSWER,
+    Flag.CONFLICTING_GOLD,
+    Flag.DUPLICATE_QUESTION,
+)
 
 
 class Group(NamedTuple):
@@ -123,10 +133,10 @@ def count_values(
     return {str(word): counts[word] for word in words}
 
 
-def make_metrics(
+def make_counts(
     census: Census, flags: Mapping[str, int], summary: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The metrics of a run."""
+    """All counts of a run."""
     selected = _choose_groups(census, *_SELECTED)
     size = selected.total()
     reasons = count_values(census.groups, "reason", sorted({*Reason, *Flag}))
@@ -144,6 +154,27 @@ def make_metrics(
         "database": census.databases,
         "templates": census.templates,
         "selection": dict(summary),
+    }
+
+
+def make_metrics(counts: Mapping[str, Any]) -> dict[str, Any]:
+    """The counts that one tunes by: the size of the dataset by split, difficulty and both, what it
+    covers, and what is left out for the reasons that leave out most."""
+    excluded = counts["excluded"]
+    main = {reason: excluded[reason] for reason in MAIN_REASONS}
+    total = sum(excluded.values())
+    selection = counts["selection"]
+    coverage = selection["coverage"]
+    return {
+        **{name: counts[name] for name in ("loaded", "usable", "selected", "split", "difficulty")},
+        "cell": {
+            split: {level: cell["selected"] for level, cell in row.items()}
+            for split, row in selection["cells"].items()
+        },
+        "excluded": {"total": total, **main, "other_reasons": total - sum(main.values())},
+        "templates": counts["templates"],
+        "tables_touched": coverage["tables_touched"],
+        "columns_touched": coverage["columns_touched"],
     }
 
 

@@ -1,29 +1,22 @@
-"""Charts of the report: SVG with the page's own colours and font, the same bytes everywhere.
+"""Charts of the report: where each mark stands, in pixels; `charts.svg.j2` draws them.
 
-Every mark has its place in pixels and nothing is measured, since the size of text depends on the
-fonts of a machine. Colours are the page's CSS variables, so that one picture is light and dark.
-
-Charts are specified in Vega-Lite's JSON as it is: to build it with Altair takes four times as long
-as to render it.
+Nothing is measured, since the size of text depends on the fonts of a machine: the same counts give
+the same bytes everywhere. Colours and font are the page's, so that one picture is light and dark.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 WIDTH = 360
 _BAR_STEP = 38
-_BAR_TOP, _BAR_BOTTOM = 21, 29
-_TEXT_MIDDLE = 10
 _LABEL_CHARACTERS = 36
 _CELL_HEIGHT = 40
 _HEADING_HEIGHT = 26
 _ROW_LABEL_WIDTH = 84
 _STRONGEST_OPACITY = 0.55  # text on a cell stays readable, on light and on dark
-_TEXT = {"type": "text", "baseline": "middle", "fontSize": 14}
 
 Record = dict[str, Any]
 
@@ -49,168 +42,74 @@ def make_bar(label: str, count: int, out_of: int | None = None) -> Bar:
     return Bar(label, count, f"{count:,} of {out_of:,}", out_of)
 
 
-def draw_bars(bars: Sequence[Bar], *, colour: str = "accent") -> str:
-    """Horizontal bars, each below its label and count; SVG without a title of its own."""
-    return _render(specify_bars(bars, colour=colour))
+def place_bars(bars: Sequence[Bar], *, colour: str = "accent") -> Record:
+    """Horizontal bars, each below its label and count; the longest is as wide as the chart.
 
-
-def draw_grid(rows: Sequence[str], columns: Sequence[str], counts: Sequence[Sequence[int]]) -> str:
-    """A table whose cells are the darker the more they count; SVG as of `draw_bars`."""
-    return _render(specify_grid(rows, columns, counts))
-
-
-def specify_bars(bars: Sequence[Bar], *, colour: str) -> Record:
-    """The Vega-Lite of `draw_bars`."""
+    >>> [bar["length"] for bar in place_bars([make_bar("a", 2), make_bar("b", 1)])["bars"]]
+    [360.0, 180.0]
+    """
     most = max([1, *(max(bar.count, bar.out_of) for bar in bars)])
-    values = [
-        {
-            "label": _shorten(bar.label),
-            "text": bar.text,
-            "zero": 0,
-            "count": bar.count,
-            "behind": bar.out_of,
-            "middle": _TEXT_MIDDLE + row * _BAR_STEP,
-            "top": _BAR_TOP + row * _BAR_STEP,
-            "bottom": _BAR_BOTTOM + row * _BAR_STEP,
-        }
-        for row, bar in enumerate(bars)
-    ]
-    scale = {"domain": [0, most], "range": [0, WIDTH], "nice": False}
-
-    def draw_rect(field: str, fill: str) -> Record:
-        return {
-            "mark": {"type": "rect", "fill": fill, "cornerRadius": 2},
-            "encoding": {
-                "x": {**_place("zero"), "scale": scale},
-                "x2": {"field": field},
-                "y": _place("top"),
-                "y2": {"field": "bottom"},
-            },
-        }
-
-    def draw_text(field: str, x: int, align: str, fill: str) -> Record:
-        return {
-            "mark": {**_TEXT, "align": align, "fill": fill},
-            "encoding": {
-                "x": {"value": x},
-                "y": _place("middle"),
-                "text": {"field": field, "type": "nominal"},
-            },
-        }
-
-    layers = [
-        draw_rect("behind", f"var(--{colour}-pale)"),
-        draw_rect("count", f"var(--{colour})"),
-        draw_text("label", 0, "left", "var(--ink)"),
-        draw_text("text", WIDTH, "right", "var(--soft)"),
-    ]
-    height = max(1, len(bars)) * _BAR_STEP
-    return {**_specify(layers, height=height), "data": {"values": values}}
+    return {
+        "kind": "bars",
+        "width": WIDTH,
+        "height": max(1, len(bars)) * _BAR_STEP,
+        "colour": colour,
+        "bars": [
+            {
+                "label": _shorten(bar.label),
+                "text": bar.text,
+                "top": row * _BAR_STEP,
+                "length": _round(WIDTH * bar.count / most),
+                "behind": _round(WIDTH * bar.out_of / most),
+            }
+            for row, bar in enumerate(bars)
+        ],
+    }
 
 
-def specify_grid(
+def place_grid(
     rows: Sequence[str], columns: Sequence[str], counts: Sequence[Sequence[int]]
 ) -> Record:
-    """The Vega-Lite of `draw_grid`."""
+    """A table whose cells are the darker the more they count.
+
+    >>> [cell["strength"] for cell in place_grid(["a"], ["b", "c"], [[2, 1]])["cells"]]
+    [0.55, 0.275]
+    """
     most = max([1, *(count for row in counts for count in row)])
     width = (WIDTH - _ROW_LABEL_WIDTH) / len(columns)
-    cells = [
-        {
-            "left": _ROW_LABEL_WIDTH + j * width + 1,
-            "right": _ROW_LABEL_WIDTH + (j + 1) * width - 1,
-            "top": _HEADING_HEIGHT + i * _CELL_HEIGHT + 1,
-            "bottom": _HEADING_HEIGHT + (i + 1) * _CELL_HEIGHT - 1,
-            "strength": round(_STRONGEST_OPACITY * counts[i][j] / most, 3),
-        }
-        for i in range(len(rows))
-        for j in range(len(columns))
-    ]
-    texts: list[Record] = []
-    for j, name in enumerate(columns):
-        x = _ROW_LABEL_WIDTH + (j + 0.5) * width
-        texts.append({"text": name, "x": x, "y": _TEXT_MIDDLE, "fill": "var(--soft)"})
-        for i in range(len(rows)):
-            y = _HEADING_HEIGHT + (i + 0.5) * _CELL_HEIGHT
-            texts.append({"text": f"{counts[i][j]:,}", "x": x, "y": y, "fill": "var(--ink)"})
-    labels = [
-        {"text": name, "y": _HEADING_HEIGHT + (i + 0.5) * _CELL_HEIGHT}
-        for i, name in enumerate(rows)
-    ]
-    layers = [
-        {
-            "data": {"values": cells},
-            "mark": {
-                "type": "rect",
-                "fill": "var(--accent)",
-                "stroke": "var(--line)",
-                "strokeWidth": 1,
-            },
-            "encoding": {
-                "x": _place("left"),
-                "x2": {"field": "right"},
-                "y": _place("top"),
-                "y2": {"field": "bottom"},
-                "fillOpacity": {**_take("strength"), "type": "quantitative"},
-            },
-        },
-        {
-            "data": {"values": texts},
-            "mark": {**_TEXT, "align": "center"},
-            "encoding": {
-                "x": _place("x"),
-                "y": _place("y"),
-                "text": {"field": "text", "type": "nominal"},
-                "fill": {**_take("fill"), "type": "nominal"},
-            },
-        },
-        {
-            "data": {"values": labels},
-            "mark": {**_TEXT, "align": "left", "fill": "var(--ink)"},
-            "encoding": {
-                "x": {"value": 0},
-                "y": _place("y"),
-                "text": {"field": "text", "type": "nominal"},
-            },
-        },
-    ]
-    return _specify(layers, height=_HEADING_HEIGHT + len(rows) * _CELL_HEIGHT)
+
+    def find_middle(row: int) -> float:
+        return _HEADING_HEIGHT + (row + 0.5) * _CELL_HEIGHT
+
+    return {
+        "kind": "grid",
+        "width": WIDTH,
+        "height": _HEADING_HEIGHT + len(rows) * _CELL_HEIGHT,
+        "cell_width": _round(width),
+        "cell_height": _CELL_HEIGHT,
+        "columns": [
+            {"label": name, "middle": _round(_ROW_LABEL_WIDTH + (column + 0.5) * width)}
+            for column, name in enumerate(columns)
+        ],
+        "rows": [{"label": name, "middle": find_middle(row)} for row, name in enumerate(rows)],
+        "cells": [
+            {
+                "text": f"{count:,}",
+                "strength": round(_STRONGEST_OPACITY * count / most, 3),
+                "left": _round(_ROW_LABEL_WIDTH + column * width),
+                "top": _HEADING_HEIGHT + row * _CELL_HEIGHT,
+            }
+            for row, line in enumerate(counts)
+            for column, count in enumerate(line)
+        ],
+    }
 
 
-def _place(field: str) -> Record:
-    """A place that a field gives in pixels."""
-    return {"field": field, "type": "quantitative", "scale": None, "axis": None}
-
-
-def _take(field: str) -> Record:
-    """A look that a field gives as it is."""
-    return {"field": field, "scale": None, "legend": None}
+def _round(pixels: float) -> float:
+    return round(pixels, 1)
 
 
 def _shorten(label: str) -> str:
     if len(label) <= _LABEL_CHARACTERS:
         return label
     return label[: _LABEL_CHARACTERS - 1] + "\N{HORIZONTAL ELLIPSIS}"
-
-
-def _specify(layers: list[Record], *, height: int) -> Record:
-    """A chart without what the page says better: background and roles."""
-    return {
-        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
-        "layer": layers,
-        "width": WIDTH,
-        "height": height,
-        "padding": 0,
-        "autosize": {"type": "none"},
-        "background": "transparent",
-        "config": {"font": "inherit", "aria": False, "view": {"stroke": None}},
-    }
-
-
-def _render(specification: Record) -> str:
-    """The SVG of a chart, which takes its size from the page."""
-    import vl_convert
-
-    svg = vl_convert.vegalite_to_svg(specification, allowed_base_urls=[])
-    view = f"0 0 {specification['width']} {specification['height']}"
-    head = f'<svg viewBox="{view}" aria-hidden="true" focusable="false">'
-    return re.sub(r"^<svg[^>]*>", head, svg)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from stages.question import DIFFICULTIES, HARDNESS_LEVELS, SPLITS
-from stages.report.charts import Bar, draw_bars, draw_grid, make_bar
+from stages.report.charts import Bar, make_bar, place_bars, place_grid
 
 _LONGEST_LIST = 12
 
@@ -22,7 +24,7 @@ def make_figure(
         "title": title,
         "note": note,
         "alternative": ", ".join(f"{bar.label} {bar.text}" for bar in bars) or "nothing to show",
-        "svg": draw_bars(bars, colour=colour),
+        "chart": place_bars(bars, colour=colour),
     }
 
 
@@ -55,7 +57,7 @@ def draw_hardness(lines: Lines) -> Record:
             for hardness in HARDNESS_LEVELS
             for level in DIFFICULTIES
         ),
-        "svg": draw_grid(HARDNESS_LEVELS, DIFFICULTIES, table),
+        "chart": place_grid(HARDNESS_LEVELS, DIFFICULTIES, table),
     }
 
 
@@ -101,3 +103,26 @@ def _merge_tail(bars: list[Bar], name: str) -> list[Bar]:
         return bars
     rest = sum(bar.count for bar in bars[_LONGEST_LIST - 1 :])
     return [*bars[: _LONGEST_LIST - 1], make_bar(name, rest)]
+
+
+def draw_figures(
+    plots: Path, cells: Mapping[str, Mapping[str, Record]], *, steps: Sequence[Record]
+) -> Record:
+    """All figures of the page, each with an id of its own: the funnel, and those of the content,
+    which the tables in a folder are drawn from."""
+
+    def read_plot(name: str, *columns: str) -> list[list[str]]:
+        with (plots / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+            return [[line[column] for column in columns] for line in csv.DictReader(file)]
+
+    content = [
+        draw_supply(cells),
+        draw_answer_types(read_plot("answer_types", "answer_type", "questions")),
+        draw_tables(read_plot("tables", "tables", "questions")),
+        draw_reasons(read_plot("exclusions", "reason", "questions")),
+        draw_databases(read_plot("databases", "database_name", "questions")),
+        draw_hardness(read_plot("hardness_by_difficulty", "difficulty", "hardness", "questions")),
+    ]
+    for number, figure in enumerate(content):
+        figure["id"] = f"figure-{number}"
+    return {"funnel": {**draw_funnel(steps), "id": "figure-funnel"}, "content": content}

@@ -110,7 +110,7 @@ const column = (title, data, width, extra = {}) => ({
 const table = new DataTable("#table", {
   data: rows,
   columns: [
-    column("Question", "question", "auto", {
+    column("Question", "question", null, {
       className: "",
       searchable: true,
       render: (value, kind, row) =>
