@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 import shutil
 import socket
 import sqlite3
@@ -196,9 +197,7 @@ def test_facets_name_columns_that_there_are(path):
     with closing(sqlite3.connect(path)) as connection:
         for name, settings in tables.items():
             columns = {row[1] for row in connection.execute(f"PRAGMA table_info({name})")}
-            facets = {
-                facet if isinstance(facet, str) else facet["array"] for facet in settings["facets"]
-            }
+            facets = set(settings["facets"])
             assert facets <= columns
             assert settings["label_column"] in columns
 
@@ -245,7 +244,7 @@ def test_datasette_counts_facets_and_searches(address):
         "train": 25,
         "eval": 10,
     }
-    assert {"flags", "tables_involved", "difficulty", "hardness"} <= set(facets)
+    assert set(facets) == {"split", "difficulty", "answer_type"}
     page = read_json(f"{address}/questions/questions.json?_search=voyages&_shape=objects")
     assert page["filtered_table_rows_count"] == 5
     assert all("voyage" in row["gold_sql"] for row in page["rows"])
@@ -271,6 +270,15 @@ def test_person_facets_and_searches_in_a_browser(address, exported):
         page.on("request", lambda request: requests.append(request.url))
         page.goto(f"{address}/questions/questions")
         assert "35 rows" in page.inner_text("h3")
+        suggested = page.locator(".suggested-facets").inner_text()
+        assert {"database_name", "hardness", "tables_involved"} <= set(
+            re.findall(r"\w+", suggested)
+        )
+        page.set_viewport_size({"width": 1280, "height": 800})
+        for table in ("excluded", "questions"):
+            page.goto(f"{address}/questions/{table}")
+            row = page.locator("table.rows-and-columns tbody tr").first
+            assert row.bounding_box()["y"] < 700, table  # seen without scrolling
         page.get_by_role("link", name="eval", exact=True).first.click()
         page.wait_for_url("**split=eval**")
         assert "10 rows" in page.inner_text("h3")
