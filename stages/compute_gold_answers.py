@@ -20,6 +20,7 @@ from stages.code_hash import hash_code
 from stages.command import run_stage
 from stages.database_files import find_database, local_path
 from stages.dossier import read_curated_exclusion
+from stages.failures import FailureLog
 from stages.fingerprints import read_database_hashes
 from stages.guard import GuardedDatabase, Limits, QueryError
 from stages.log import list_counts, start_log
@@ -101,17 +102,20 @@ def count_outcomes(names: list[str]) -> tuple[int, Counter[str]]:
 def main() -> None:
     """Bring the shards of all databases up to date."""
     log = start_log("compute_gold_answers")
-    limit_values, engine, workers, databases_url = read_params(
+    limit_values, engine, workers, databases_url, max_warnings = read_params(
         "compute_gold_answers",
         "execution.engine",
         "execution.workers",
         "execution.databases_url",
+        "execution.max_warnings",
     )
     limits = Limits(**limit_values)
     works = plan_works(read_database_hashes(DATABASES), limits, databases_url=databases_url)
     overdue = {"reason": Reason.TIME_EXCEEDED, "detail": f"more than {limits.max_seconds} seconds"}
-    run = QueryRun(ShardDirectory(OUT, JOURNAL), execute_task, overdue)
+    failures = FailureLog(log, max_warnings=max_warnings)
+    run = QueryRun(ShardDirectory(OUT, JOURNAL), execute_task, overdue, watch=failures.note)
     run.run(works, engine=engine, workers=workers)
+    failures.finish()
     count, reasons = count_outcomes(run.names)
     log.info(
         "%d questions in %d databases, %d queries executed: %d answers, %d without%s",

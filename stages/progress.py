@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
@@ -19,3 +20,15 @@ def track_progress(
     from tqdm import tqdm
 
     yield from tqdm(items, desc=description, unit=unit, total=total, leave=False)
+
+
+@contextlib.contextmanager
+def hide_progress() -> Iterator[None]:
+    """The bar, where there is one, out of the way of what is written in the block."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from tqdm import tqdm
+
+    with tqdm.external_write_mode(file=sys.stderr):
+        yield

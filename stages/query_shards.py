@@ -94,6 +94,7 @@ class QueryRun:
     function: the outcomes of a task's queries, in their order; runs in a worker.
     overdue: the outcome of a query that the watchdog ended with its worker, alone in its process;
         None where no watchdog looks.
+    watch: is told the outcome of each query that is looked at, as it comes.
     finish: the records of a shard from the questions' outcomes, where one needs the others.
     """
 
@@ -101,6 +102,7 @@ class QueryRun:
     function: Callable[[Task], list[Outcome]]
     overdue: Outcome | None = None
     finish: Callable[[str, list[Outcome]], list[Outcome]] | None = None
+    watch: Callable[[DatabaseWork, Hashable, Outcome], None] | None = None
     names: list[str] = field(default_factory=list)
     executed: int = 0
     _pending: dict[str, _Pending] = field(default_factory=dict)
@@ -175,7 +177,10 @@ class QueryRun:
     def _take(self, task: Task, outcomes: list[Outcome]) -> None:
         pending = self._pending[task.database_name]
         self.executed += len(task.queries)
-        pending.outcomes.update(zip(task.queries, outcomes, strict=True))
+        for query, outcome in zip(task.queries, outcomes, strict=True):
+            pending.outcomes[query] = outcome
+            if self.watch is not None:
+                self.watch(pending.work, query, outcome)
         pending.tasks_left -= 1
         if not pending.tasks_left:
             self._write(self._pending.pop(task.database_name))

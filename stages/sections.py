@@ -46,6 +46,7 @@ class Execution:
     engine: Engine
     workers: From0
     databases_url: OptionalText
+    max_warnings: From0
 
 
 @_section
