@@ -6,10 +6,11 @@ Exit status 0: done; 1: an error, which is on stderr; 2: options that it does no
 from __future__ import annotations
 
 import argparse
+import sqlite3
 import sys
 from collections.abc import Callable
 
-from stages.errors import explain_error
+from stages.errors import InputError, explain_error
 from stages.params import load_params
 
 
@@ -30,19 +31,20 @@ def run_stage(main: Callable[..., None], *, has_options: bool = False) -> None:
     What a user can mend ends with its message on stderr, a fault of ours with its traceback:
     `stages.errors` says which is which.
 
-    has_options: main parses the arguments of the command line itself, with `make_parser`; without
-        it, the stage has no option but `--help`.
+    has_options: main parses the arguments of the command line itself, with `make_parser`, and reads
+        params once it knows them. Without it the stage has no option but `--help`, and params are
+        checked whether it reads any or not: a mistake in them ends a run before it starts.
     """
     module = sys.modules[main.__module__]
     name = module.__spec__.name.removeprefix("stages.")
-    arguments = sys.argv[1:]
-    if not has_options:
-        make_parser(name, module.__doc__).parse_args(arguments)
-        arguments = []
     try:
-        load_params()  # also where this stage reads none: a mistake ends a run before it starts
-        main(*arguments)
-    except Exception as error:  # most of them go on as they came
+        if has_options:
+            main(*sys.argv[1:])
+        else:
+            make_parser(name, module.__doc__).parse_args()
+            load_params()
+            main()
+    except (InputError, OSError, MemoryError, sqlite3.Error) as error:
         message = explain_error(error)
         if message is None:
             raise

@@ -47,6 +47,9 @@ def explain_error(error: Exception) -> str | None:
     'params.yaml: no key corpus'
     >>> explain_error(FileNotFoundError("No corpus/dev.json: set corpora.local.root"))
     'No corpus/dev.json: set corpora.local.root'
+    >>> print(explain_error(OSError(errno.ENOSPC, "No space left on device", "data/questions")))
+    data/questions: No space left on device: make room on the disk, then run `dvc repro`: what is \
+done is kept
     >>> explain_error(ValueError("not enough values to unpack"))
     """
     if isinstance(error, MemoryError):
@@ -62,8 +65,9 @@ def explain_error(error: Exception) -> str | None:
 
 def _explain_refusal(error: OSError) -> str:
     """The system's words, where it was, and what to do next."""
-    names = (name for name in (error.filename, error.filename2) if name is not None)
-    words = ": ".join([*map(str, names), error.strerror or str(error)])
+    path = error.filename2 or error.filename
+    words = error.strerror or str(error)
+    words = words if path is None else f"{path}: {words}"
     return f"{words}: {_NEXT_STEPS.get(error.errno, 'run `dvc repro` again once it is mended')}"
 
 

@@ -46,7 +46,9 @@ def read_entries(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
                 if not line:
                     raise InputError(f"expected {_END.decode().strip()} at the end")
         except ValueError as error:
-            raise InputError(f"{path}: no manifest: {error}") from error
+            raise InputError(
+                f"{path}: no manifest: {error}: run `dvc repro download_databases`, which makes it"
+            ) from error
 
 
 def _read_whole(path: Path) -> Iterable[tuple[str, dict[str, Any]]]:

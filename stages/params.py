@@ -32,9 +32,9 @@ def load_yaml(path: Path) -> Any:
     try:
         return yaml.load(path.read_bytes(), _LOADER)
     except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
+        mark = getattr(error, "problem_mark", None)  # none where it is no UTF-8
         where = f"{path}:{mark.line + 1}" if mark else str(path)
-        words = " ".join(str(error).split())
+        words = " ".join(str(getattr(error, "problem", error)).split())
         raise InputError(f"{where}: expected YAML: {words}") from error
 
 

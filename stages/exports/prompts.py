@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stages.database_files import find_database, local_path
+from stages.errors import InputError
 from stages.exports.product import AuditedQuestion
 from stages.exports.schema_text import describe_database
 from stages.fingerprints import read_database_hashes
@@ -63,9 +64,9 @@ def read_template(path: Path) -> jinja2.Template:
 
     Raises:
         FileNotFoundError: where there is none.
-        jinja2.TemplateSyntaxError: with the line.
+        InputError: with the line, where it is no template.
     """
-    from jinja2 import StrictUndefined
+    from jinja2 import StrictUndefined, TemplateSyntaxError
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
     if not path.is_file():
@@ -75,7 +76,10 @@ def read_template(path: Path) -> jinja2.Template:
     environment = ImmutableSandboxedEnvironment(
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False
     )
-    return environment.from_string(path.read_text(encoding="utf-8"))
+    try:
+        return environment.from_string(path.read_text(encoding="utf-8"))
+    except TemplateSyntaxError as error:
+        raise InputError(f"{path}:{error.lineno}: expected a Jinja template: {error}") from error
 
 
 def make_exercises(
@@ -92,8 +96,10 @@ def make_exercises(
     Raises:
         FileNotFoundError: where a database or their manifest is missing.
         InputError: where a database is not the one of the manifest.
-        jinja2.UndefinedError: where the template asks for a name that it is not given.
+        InputError: where the template asks for a name that it is not given.
     """
+    from jinja2 import TemplateError
+
     index = 0
     hashes = read_database_hashes(databases)
     for name, of_database in groupby(questions, key=lambda item: item.question["database_name"]):
@@ -104,12 +110,19 @@ def make_exercises(
             max_characters=max_schema_characters,
         )
         for question, audit in of_database:
-            prompt = template.render(
-                database_name=name,
-                schema=schema,
-                question_text=question["question_text"],
-                evidence=audit["evidence"],
-            )
+            facts = {
+                "database_name": name,
+                "schema": schema,
+                "question_text": question["question_text"],
+                "evidence": audit["evidence"],
+            }
+            try:
+                prompt = template.render(facts)
+            except TemplateError as error:
+                raise InputError(
+                    f"export_trainers.prompt_template: {error}: expected no other names than"
+                    f" {', '.join(facts)}"
+                ) from error
             data_source = f"answerkey/{audit['source']['corpus']}"
             yield Exercise(question, audit["order_matters"], prompt.strip(), index, data_source)
             index += 1

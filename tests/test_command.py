@@ -1,0 +1,321 @@
+"""Every command says what it does when asked, refuses options that it does not have, and ends what
+a user can mend with a message: what, where, what was expected, what to do next."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.worlds import ROOT, World
+
+PARAMS = Path("params.yaml")
+STAGES = list(yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"])
+COMMANDS = [
+    ".".join(path.relative_to(ROOT / "stages").with_suffix("").parts)
+    for path in sorted((ROOT / "stages").rglob("*.py"))
+    if "\n    run_stage(main" in path.read_text(encoding="utf-8")
+]
+
+
+def run(
+    name: str, *arguments: str, folder: Path, most_bytes: int | None = None
+) -> subprocess.CompletedProcess[str]:
+    """A command as its users start it; no file may become larger than `most_bytes`."""
+
+    def limit() -> None:
+        if most_bytes is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
+
+    return subprocess.run(
+        [sys.executable, "-m", f"stages.{name}", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "HF_ENDPOINT": "http://127.0.0.1:9"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        preexec_fn=limit,
+    )
+
+
+def test_every_stage_is_a_command() -> None:
+    assert set(STAGES) <= set(COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_says_what_a_command_does_and_runs_nothing(name: str, tmp_path: Path) -> None:
+    done = run(name, "--help", folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    source = (ROOT / "stages" / f"{name.replace('.', '/')}.py").read_text(encoding="utf-8")
+    about = ast.get_docstring(ast.parse(source)).split("\n\n")[0]
+    assert done.stdout.startswith(f"usage: python -m stages.{name} ")
+    assert " ".join(about.split()) in " ".join(done.stdout.split())
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_option_that_a_command_does_not_have_is_refused(name: str, tmp_path: Path) -> None:
+    done = run(name, "--nonsense", folder=tmp_path)
+    assert done.returncode == 2
+    assert f"python -m stages.{name}: error: " in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+# --- mistakes of users, in a world that has run
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a world in which every stage up to the product has run."""
+    folder = tmp_path_factory.mktemp("ran")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        world = World(folder)
+        shutil.copy(ROOT / "templates/prompt.j2", folder)
+        world.change("export_trainers.prompt_template", "prompt.j2")
+        world.run_to("export_dataset")
+    return folder
+
+
+@pytest.fixture
+def folder(ran: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of it, to stand in."""
+    folder = tmp_path / "world"
+    shutil.copytree(ran, folder)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def change(key: str, value: Any) -> Callable[[], None]:
+    def act() -> None:
+        params = yaml.safe_load(PARAMS.read_text(encoding="utf-8"))
+        *sections, last = key.split(".")
+        place = params
+        for section in sections:
+            place = place[section]
+        place[last] = value
+        PARAMS.write_text(yaml.safe_dump(params), encoding="utf-8")
+
+    return act
+
+
+def remove(path: str) -> Callable[[], None]:
+    return Path(path).unlink
+
+
+def write(path: str, text: str) -> Callable[[], None]:
+    def act() -> None:
+        Path(path).write_text(text, encoding="utf-8")
+
+    return act
+
+
+def cut(path: str) -> Callable[[], None]:
+    """A file that was being written when the machine stopped."""
+    return lambda: os.truncate(path, Path(path).stat().st_size - 9)
+
+
+def drop_line(path: str) -> Callable[[], None]:
+    def act() -> None:
+        lines = Path(path).read_text(encoding="utf-8").splitlines(keepends=True)
+        Path(path).write_text("".join(lines[1:]), encoding="utf-8")
+
+    return act
+
+
+def put_folder(path: str) -> Callable[[], None]:
+    def act() -> None:
+        Path(path).unlink()
+        (Path(path) / "mine").mkdir(parents=True)
+
+    return act
+
+
+def put_file(path: str) -> Callable[[], None]:
+    def act() -> None:
+        shutil.rmtree(path)
+        Path(path).touch()
+
+    return act
+
+
+INTERIM = "data/interim"
+TARGETS = "select_questions.targets"
+MISTAKES = {
+    "no params": ("assign_splits", remove("params.yaml"), "No .*/params.yaml: run stages from the"),
+    "no YAML": ("assign_splits", write("params.yaml", "a: [b\n"), "params.yaml:2: expected YAML: "),
+    "typo in a key": (
+        "assign_splits",
+        change("select_questions.policy", {}),
+        "params.yaml: unknown key select_questions.policy: expected policies",
+    ),
+    "wrong policy": (
+        "download_databases",
+        change("select_questions.policies.guessable", "maybe"),
+        "params.yaml: .*policies.guessable: expected exclude, flag or off, found 'maybe'",
+    ),
+    "wrong shares": (
+        "load_questions",
+        change(f"{TARGETS}.difficulty_shares.easy", 0.5),
+        f"params.yaml: {TARGETS}.difficulty_shares: expected a sum of 1, found 1.1: ",
+    ),
+    "unknown corpus": (
+        "download_databases",
+        change("corpus", "locall"),
+        "params.yaml: corpus is 'locall', which is none of corpora: close to it: local",
+    ),
+    "wrong root": (
+        "download_databases",
+        change("corpora.local.root", "nowhere"),
+        r"nowhere.*corpora\.local\.root",
+    ),
+    "SQL that does not run": (
+        "download_databases",
+        write("corpus/database/harbour/schema.sql", "CREATE TABEL ship (id);"),
+        'corpus/database/harbour/schema.sql: near "TABEL"',
+    ),
+    "broken questions": (
+        "load_questions",
+        cut("corpus/dev.json"),
+        "corpus/dev.json: not JSON",
+    ),
+    "no network": (
+        "load_questions",
+        change("corpus", "spider"),
+        "127.0.0.1:9",
+    ),
+    "missing records": (
+        "compute_gold_answers",
+        remove(f"{INTERIM}/splits.jsonl"),
+        f"No {INTERIM}/splits.jsonl: run `dvc repro`, which makes it",
+    ),
+    "torn records": (
+        "classify_difficulty",
+        cut(f"{INTERIM}/parsed.jsonl"),
+        f"{INTERIM}/parsed.jsonl:42: not JSON: .*; mend it; `dvc repro` makes",
+    ),
+    "torn manifest": (
+        "compute_gold_answers",
+        cut("data/databases/manifest.json"),
+        "data/databases/manifest.json: no manifest: ",
+    ),
+    "torn schemas": (
+        "parse_gold_sql",
+        cut(f"{INTERIM}/schemas.jsonl"),
+        f"{INTERIM}/schemas.jsonl:2: not JSON: ",
+    ),
+    "database that is none": (
+        "export_trainers",
+        write("data/databases/harbour/harbour.sqlite", "no database " * 100),
+        "harbour.sqlite.*`dvc ",
+    ),
+    "file in the place of a folder": (
+        "compute_gold_answers",
+        put_file(".answerkey"),
+        r"\.answerkey.*: expected a directory",
+    ),
+    "records of two runs": (
+        "select_questions",
+        drop_line(f"{INTERIM}/difficulty.jsonl"),
+        "harbour_train_000 .*run `dvc repro`",
+    ),
+    "targets out of reach": (
+        "select_questions",
+        change(f"{TARGETS}.min_questions", 100),
+        f"{TARGETS} cannot be met: min_questions asks for 100, .* has 35 .min_questions: 35 would",
+    ),
+    "targets out of reach for --explain": (
+        "select_questions --explain",
+        change(f"{TARGETS}.tolerance", -1),
+        "tolerance: expected a share from 0 to 1, found -1",
+    ),
+    "altered selection": (
+        "validate_dataset",
+        drop_line(f"{INTERIM}/selection/questions.jsonl"),
+        "Validation failed with ",
+    ),
+    "invalid dataset": (
+        "export_dataset",
+        write(f"{INTERIM}/validation.json", '{"errors": ["a: wrong"]}'),
+        "validation.json lists 1 errors, expected none: run `dvc repro validate_dataset`",
+    ),
+    "torn report": (
+        "export_dataset",
+        cut(f"{INTERIM}/validation.json"),
+        "data/interim/validation.json: not JSON: ",
+    ),
+    "missing product": (
+        "export_trainers",
+        remove("data/questions/questions_eval.json"),
+        "No data/questions/questions_eval.json: run `dvc repro export_dataset`, or `dvc pull`",
+    ),
+    "missing template": (
+        "export_trainers",
+        change("export_trainers.prompt_template", "nothing.j2"),
+        "No template nothing.j2: see export_trainers.prompt_template in params",
+    ),
+    "broken template": (
+        "export_trainers",
+        write("prompt.j2", "{{ question_text"),
+        "prompt.j2:1: ",
+    ),
+    "template that asks for more": (
+        "export_trainers",
+        write("prompt.j2", "{{ question_txt }}"),
+        "prompt_template: 'question_txt' is undefined: expected no other names than data",
+    ),
+    "folder in the place of a file": (
+        "assign_splits",
+        put_folder(f"{INTERIM}/splits.jsonl"),
+        f"{INTERIM}/splits.jsonl: Is a directory: expected a file: move away",
+    ),
+    "missing plots": (
+        "report_dataset",
+        remove("plots/databases.csv"),
+        "plots/databases.csv: No such file or directory: run `dvc repro`",
+    ),
+    "metrics of another run": (
+        "report_dataset",
+        drop_line("data/questions/audit.jsonl"),
+        "not of the same run: .*: run `dvc repro`",
+    ),
+}
+
+
+@pytest.mark.parametrize(("command", "act", "words"), MISTAKES.values(), ids=MISTAKES)
+def test_mistake_of_a_user_ends_with_its_message(
+    folder: Path, command: str, act: Callable[[], None], words: str
+) -> None:
+    act()
+    name, *options = command.split()
+    done = run(name, *options, folder=folder)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "Traceback" not in done.stderr
+    assert re.search(f"^{name}: (error: )?.*{words}", done.stderr, re.MULTILINE), done.stderr
+
+
+def test_disk_that_takes_no_more_is_said(folder: Path) -> None:
+    before = Path(f"{INTERIM}/splits.jsonl").read_bytes()
+    done = run("assign_splits", folder=folder, most_bytes=4096)
+    words = "assign_splits: error: File too large: run `dvc repro` again once it is mended\n"
+    assert (done.returncode, done.stderr) == (1, words)
+    assert Path(f"{INTERIM}/splits.jsonl").read_bytes() == before
+    assert not list(Path(INTERIM).glob("*.partial"))
+
+
+def test_fault_of_ours_keeps_its_traceback(folder: Path) -> None:
+    write(f"{INTERIM}/questions.jsonl", '{"spider_split": "train"}\n')()
+    done = run("assign_splits", folder=folder)
+    assert done.returncode == 1
+    assert done.stderr.startswith("Traceback (most recent call last):\n")
+    assert done.stderr.endswith("KeyError: 'database_name'\n")
