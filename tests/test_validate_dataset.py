@@ -495,12 +495,13 @@ def test_product_of_other_targets_is_told(world, capsys):
 def test_corpora_of_the_product_are_those_of_its_audit(world, capsys):
     world.change("select_questions.targets.corpus_shares", {"local": 1.0})
     main("--validate")
-    world.change("select_questions.targets.corpus_shares", {"local": 0.9, "other": 0.1})
+    world.params["corpus"] = ["local", "sample"]
+    world.change("select_questions.targets.corpus_shares", {"local": 0.9, "sample": 0.1})
     assert fail(capsys, "--validate")[1:] == [
         "corpus local in train: expected a share of 0.9 within 0.02, found 1.0000 (25 of 25)",
         "corpus local in eval: expected a share of 0.9 within 0.02, found 1.0000 (10 of 10)",
-        "corpus other in train: expected a share of 0.1 within 0.02, found 0.0000 (0 of 25)",
-        "corpus other in eval: expected a share of 0.1 within 0.02, found 0.0000 (0 of 10)",
+        "corpus sample in train: expected a share of 0.1 within 0.02, found 0.0000 (0 of 25)",
+        "corpus sample in eval: expected a share of 0.1 within 0.02, found 0.0000 (0 of 10)",
     ]
 
 
