@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from aiohttp import ClientError
 from dvc.repo import Repo
+from dvc.utils.strictyaml import YAMLFileCorruptedError, YAMLValidationError
 from dvc_data.hashfile.db import HashFileDB
 from dvc_data.hashfile.hash import hash_file
 from dvc_data.hashfile.tree import Tree
@@ -115,6 +116,10 @@ def main() -> int:
             wrong = {**findings.missing, **findings.corrupted}
             if arguments.mend and wrong:
                 mend(remote, findings)
+        except (YAMLFileCorruptedError, YAMLValidationError) as error:
+            print(f"ERROR: {error}: if a run was cut off, run", file=sys.stderr)
+            print("git checkout dvc.lock && dvc repro", file=sys.stderr)
+            return 1
         except Exception as error:  # each kind of remote has a library, and errors, of its own
             print(f"ERROR: {place}: {describe(error)}", file=sys.stderr)
             return 1

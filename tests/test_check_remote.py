@@ -178,3 +178,14 @@ def test_http_server_that_refuses_is_no_missing_file(
             assert f": {message}" in world.fail_to_check()
         finally:
             server.shutdown()
+
+
+@pytest.mark.parametrize("torn", ["schema: '2.0'\ns", "schema: '2.0'\nstages:\n  a:\n    deps:\n"])
+def test_torn_lock_file_is_no_fault_of_the_remote(world: World, storage: Path, torn: str) -> None:
+    (world.teammate / "dvc.yaml").write_text("stages: {a: {cmd: echo}}\n", encoding="utf-8")
+    (world.teammate / "dvc.lock").write_text(torn, encoding="utf-8")
+    status, said = world.check_remote()
+    assert status == 1
+    assert "dvc.lock'" in said.splitlines()[0]
+    assert str(storage) not in said
+    assert said.endswith("git checkout dvc.lock && dvc repro\n")
