@@ -85,7 +85,7 @@ def validate_dataset(
 
 def validate_product(terms: Terms, rule: DifficultyRule, limits: Limits, log: Logger) -> list[str]:
     """The errors of the product that lies here: against gold SQL, and against what the stages wrote
-    where all of that is here.
+    where all of that is here. What gold SQL tells of a question is not told a second time.
 
     Raises:
         NothingToValidateError: before a pull.
@@ -95,7 +95,10 @@ def validate_product(terms: Terms, rule: DifficultyRule, limits: Limits, log: Lo
     questions, errors = read_product()
     errors += check_product(questions, terms, rule, limits)
     if all(path.exists() for path in RECORDS):
-        errors += [*check_selected(questions, SELECTION), *check_selection(terms)]
+        told = {error.partition(":")[0] for error in errors}
+        found = check_selected(questions, SELECTION)
+        errors += [error for error in found if error.partition(":")[0] not in told]
+        errors += check_selection(terms)
     else:
         log.info("%s is not all here: the product is held against gold SQL alone", INTERIM)
     return list(dict.fromkeys(errors))

@@ -446,6 +446,12 @@ def test_changed_byte_of_the_product_is_found(world, capsys, old, new, message):
     assert any(message in line for line in lines[1:])
 
 
+def test_one_altered_field_is_one_error_whoever_could_tell_it(world, capsys):
+    edit_lines(Path("data/questions/questions_eval.json"), '"Dunes"', '"Tunes"')
+    _, line = fail(capsys, "--validate")
+    assert line.startswith("library_eval_000: gold_answer: expected what gold SQL returns")
+
+
 def test_product_that_is_no_array_of_records_is_told(world, capsys):
     path = Path("data/questions/questions_eval.json")
     records = json.loads(path.read_text(encoding="utf-8"))
