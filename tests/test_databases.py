@@ -2,6 +2,9 @@ import contextlib
 import hashlib
 import os
 import sqlite3
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -18,6 +21,7 @@ from stages.corpus.databases import (
 )
 from stages.corpus.text_databases import build_database
 
+ROOT = Path(__file__).resolve().parent.parent
 TEXT = """-- a shop
 CREATE TABLE shop (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, rent REAL, share NUMERIC);
 CREATE TABLE sale (shop_id INTEGER REFERENCES shop (id), day TEXT, amount REAL, note BLOB);
@@ -152,6 +156,21 @@ def test_null_in_a_not_null_column_is_no_corruption(tmp_path):
     with contextlib.closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA quick_check").fetchall() == [("NULL value in t.a",)]
     check_database(path)
+
+
+def test_check_constraint_without_end_is_not_evaluated(tmp_path):
+    path = tmp_path / "a.sqlite"
+    slow = " + ".join(f"length(printf('%.2000000000c', {n}))" for n in range(500))
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.executescript(
+            f"PRAGMA ignore_check_constraints = ON; CREATE TABLE t (a CHECK ({slow} > 0));"
+            "INSERT INTO t VALUES (1);"
+        )
+    code = (
+        "import sys; from pathlib import Path; from stages.corpus.databases import check_database;"
+        "check_database(Path(sys.argv[1]))"
+    )
+    subprocess.run([sys.executable, "-c", code, str(path)], cwd=ROOT, check=True, timeout=60)
 
 
 def test_open_database_cannot_be_written(tmp_path):

@@ -50,9 +50,7 @@ _ACTION_NAMES = {
     sqlite3.SQLITE_CREATE_VTABLE: "CREATE VIRTUAL TABLE",
 }
 _CHANGING = "function {} is not allowed in it: it would give something else in each build"
-_AS_FILE = (
-    "a database of that size is expected as a file, ID.sqlite, beside the text or in its place"
-)
+_AS_FILE = "hand over what is meant to be so large as a file, ID.sqlite, beside the text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +64,7 @@ class BuildLimits:
     """
 
     max_text_bytes: int = 200_000_000
-    max_steps: int = 1_000_000_000
+    max_steps: int = 500_000_000
     max_value_bytes: int = 50_000_000
     max_database_bytes: int = 1 << 28
     max_heap_bytes: int = 1 << 30
