@@ -150,7 +150,7 @@ def main() -> None:
             " `dvc repro validate_dataset`"
         )
     shutil.rmtree(HUGGINGFACE, ignore_errors=True)
-    with open_side_process(lighten_arrow) as pool:
+    with open_side_process("writes data/exports/huggingface", initializer=lighten_arrow) as pool:
         pool.submit(write_tables)
         sizes = write_product()
         write_card(write_statistics(), pool.wait().result())

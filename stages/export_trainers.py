@@ -129,7 +129,7 @@ def main() -> None:
         "export_trainers.prompt_template",
     )
     clear_folders()
-    with open_side_process(lighten_arrow) as pool:
+    with open_side_process("writes the tables of data/exports", initializer=lighten_arrow) as pool:
         pool.submit(
             write_tables,
             Path(template_path),

@@ -31,6 +31,7 @@ class ShardDirectory:
         self.directory = directory
         self.journal_path = journal_path
         self._journal = _read_journal(journal_path)
+        journal_path.parent.mkdir(parents=True, exist_ok=True)
         directory.mkdir(parents=True, exist_ok=True)
         self._write_journal()  # without the torn line that an appended one would be lost with
 

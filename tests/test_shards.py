@@ -4,7 +4,7 @@ import stat
 
 import pytest
 
-from stages.errors import InputError
+from stages.errors import InputError, explain_error
 from stages.fingerprints import read_database_hashes
 from stages.shards import ShardDirectory, read_shards
 
@@ -186,6 +186,17 @@ def test_records_come_in_the_order_of_the_names(reopen):
     directory = write_three(reopen()).directory
     records = list(read_shards(directory, ["c", "a", "b"]))
     assert [record["question_id"] for record in records] == ["c", "a", "b"]
+
+
+@pytest.mark.parametrize("out", ["out", "state/parsed"])
+def test_file_in_the_place_of_the_journals_folder_is_named(tmp_path, out):
+    (tmp_path / "state").touch()
+    with pytest.raises(FileExistsError) as caught:
+        ShardDirectory(tmp_path / out, tmp_path / "state" / "journal.jsonl")
+    assert explain_error(caught.value) == (
+        f"{tmp_path / 'state'}: File exists: expected a directory, or nothing: move away the file"
+        " that is in its place"
+    )
 
 
 # --- fingerprints

@@ -45,7 +45,7 @@ class TextBuilder:
             InputError: as `build_database`; where the process was ended.
         """
         if self._pool is None:
-            self._pool = self._stack.enter_context(open_side_process())
+            self._pool = self._stack.enter_context(open_side_process("makes databases of text"))
         self._pool.submit(_write_database, source, path, self._limits)
         try:
             self._pool.wait().result()
