@@ -9,8 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
-from tests.report_world import EVAL, HOSTILE, TRAIN, build_report
+from stages.corpus.corrections import read_corrections
+from stages.errors import InputError
+from stages.records import read_jsonl
+from tests.report_world import EVAL, HOSTILE, TRAIN, build_report, run_stages
 
 pytestmark = pytest.mark.browser
 
@@ -42,8 +46,8 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Visit:
     """An open page, what it asked for and what it complained of."""
 
-    def __init__(self, browser: Any, report: Path, **options: Any) -> None:
-        self.address = report.as_uri()
+    def __init__(self, browser: Any, report: Path, fragment: str = "", **options: Any) -> None:
+        self.address = report.as_uri() + fragment
         self.context = browser.new_context(
             **{"viewport": {"width": 1280, "height": 800}, **options}
         )
@@ -304,3 +308,134 @@ def test_page_without_scripts_tells_all_but_the_table(browser, report):
     assert visit.page.get_by_text("What is the lightest ship of Göteborg?").is_visible()
     assert not visit.page.locator(".filters").is_visible()
     visit.context.close()
+
+
+# --- the address
+
+
+def read_fragment(visit: Visit) -> str:
+    """What stands behind # in the address."""
+    return visit.page.evaluate("location.hash")
+
+
+def test_address_of_filters_and_an_opened_question_shows_them_to_others(visit, browser, report):
+    visit.page.get_by_label("Split", exact=True).select_option("train")
+    visit.page.get_by_label("Outcome", exact=True).select_option("left out")
+    visit.page.get_by_label("Search in questions").fill("ship GÖTE")
+    visit.expect_count(1)
+    visit.question("What is the lightest ship").click()
+    other = Visit(browser, report, read_fragment(visit))
+    other.expect_count(1)
+    assert other.page.get_by_label("Split", exact=True).input_value() == "train"
+    assert other.page.get_by_label("Outcome", exact=True).input_value() == "left out"
+    assert other.page.get_by_label("Search in questions").input_value() == "ship GÖTE"
+    assert "ORDER BY weight LIMIT 1" in other.details.inner_text()
+    assert other.page.evaluate("document.activeElement.textContent").startswith("What is the")
+    assert other.complaints == []
+    other.context.close()
+
+
+def test_address_opens_a_question_of_a_later_page(browser, tmp_path):
+    report = build_report(tmp_path, repeat=3)
+    visit = Visit(browser, report, "#questions?question=ships_train_030")
+    assert "ships_train_030" in visit.details.inner_text()
+    assert visit.page.locator(".dt-paging-button.current").inner_text() == "2"
+    top = visit.page.locator("tr.has-details").bounding_box()["y"]
+    assert 0 <= top < 400
+    assert visit.complaints == []
+    visit.context.close()
+
+
+def test_address_follows_what_is_shown(visit):
+    assert read_fragment(visit) == ""
+    visit.page.locator("#reason-sql_error summary").click()
+    visit.page.locator("#reason-sql_error").get_by_role("link").click()
+    visit.page.wait_for_url("**#questions?code=sql_error")
+    button = visit.question("What does the crew earn?")
+    button.click()
+    visit.page.wait_for_url("**#questions?code=sql_error&question=ships_train_005")
+    button.click()
+    visit.page.wait_for_url("**#questions?code=sql_error")
+    visit.page.get_by_role("button", name="Clear").click()
+    visit.expect_count(ALL)
+    visit.page.wait_for_url("**#questions")
+
+
+def test_address_that_is_pasted_into_an_open_page_is_followed(visit):
+    visit.page.evaluate("location.hash = '#questions?database=books&question=books_eval_001'")
+    visit.expect_count(3)
+    assert "SELECT pages FROM book" in visit.details.inner_text()
+    visit.page.evaluate("location.hash = '#questions?split=train'")
+    visit.expect_count(11)
+    assert visit.page.get_by_label("Database", exact=True).input_value() == ""
+
+
+@pytest.mark.parametrize(
+    ("fragment", "count"),
+    [
+        ("#questions?question=<img src=x onerror=alert(1)>", ALL),
+        ("#questions?split=train&question=books_eval_001", 11),
+        ("#questions?split=<b>&database=&other=1&question=%", ALL),
+    ],
+)
+def test_address_of_a_question_that_is_not_shown_says_so(browser, report, fragment, count):
+    visit = Visit(browser, report, fragment)
+    visit.expect_count(count)
+    assert re.fullmatch(r"No question .+ is among these\.", visit.page.inner_text("#not-found"))
+    assert visit.page.evaluate("document.images.length") == 0
+    assert visit.details.count() == 0
+    visit.page.get_by_role("button", name="Clear").click()
+    visit.page.locator("#not-found").wait_for(state="hidden")
+    assert visit.complaints == []
+    visit.context.close()
+
+
+# --- corrections
+
+
+def copy_correction(visit: Visit, question: str) -> str:
+    """What the clipboard has after one click."""
+    visit.question(question).click()
+    visit.page.get_by_role("button", name="Copy as correction").click()
+    visit.page.get_by_text("Copied. Complete it").wait_for()
+    copied = visit.page.evaluate("navigator.clipboard.readText()")
+    assert visit.page.locator(".correction pre").text_content() == copied
+    visit.question(question).click()
+    return copied
+
+
+def test_copied_corrections_are_read_once_they_are_completed(browser, tmp_path):
+    report = build_report(tmp_path)
+    visit = Visit(browser, report)
+    visit.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    chosen = [HOSTILE, TRAIN[5][0], TRAIN[9][0], EVAL[1][0]]
+    shown = ["onerror=alert", TRAIN[5][0], "Half a pair", EVAL[1][0]]
+    copied = [copy_correction(visit, part) for part in shown]
+    assert visit.complaints == []
+    visit.context.close()
+
+    file = tmp_path / "data/corrections/mine.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text(copied[0], encoding="utf-8")
+    with pytest.raises(InputError, match="entry 1: reason is None, expected text"):
+        read_corrections(file)
+    completed = "".join(copied).replace("reason:", "reason: Seen.")
+    completed = re.sub(r"(?m)^    gold_sql: .*$", "    gold_sql: SELECT 1", completed)
+    file.write_text(completed, encoding="utf-8")
+    params = yaml.safe_load((tmp_path / "params.yaml").read_text(encoding="utf-8"))
+    params["corpora"]["local"]["corrections"] = "mine"
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump(params), encoding="utf-8")
+    run_stages(tmp_path, "load_questions")
+    questions = list(read_jsonl(tmp_path / "data/interim/questions.jsonl"))
+    replaced = {
+        question["question_text"] for question in questions if "correction" in question["source"]
+    }
+    assert replaced == set(chosen)
+
+
+def test_correction_can_be_copied_by_hand_where_the_clipboard_is_closed(visit):
+    visit.page.evaluate("void (navigator.clipboard.writeText = () => Promise.reject())")
+    visit.question("How heavy is the fleet?").click()
+    visit.page.get_by_role("button", name="Copy as correction").click()
+    visit.page.get_by_text("Not copied: select the text below").wait_for()
+    assert "How heavy is the fleet?" in visit.page.locator(".correction pre").inner_text()

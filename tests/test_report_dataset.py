@@ -28,7 +28,13 @@ from stages.report.numbers import (
 )
 from stages.report.page import DATATABLES, TEMPLATES, embed_json, make_script, read_template
 from stages.report.question_table import make_filters, make_payload
-from stages.report.questions import choose_ids, cut_text, find_verdict, show_answer
+from stages.report.questions import (
+    choose_ids,
+    cut_text,
+    find_corpus_text,
+    find_verdict,
+    show_answer,
+)
 from tests.report_world import EVAL, HOSTILE, REPORT, TRAIN, build_report, run_stages
 
 REASONS = {"boolean_answer", "empty_answer", "sql_error", "tie_at_limit", "undecodable_text"}
@@ -154,6 +160,27 @@ def test_reason_stands_before_the_other_flags_of_an_excluded_question():
         ("vacuous_condition", [("best", "1")]),
         ("tie_at_limit", [("offset", "2")]),
     ]
+
+
+ROW = {"database": "cars", "question": "Which?", "sql": "SELECT 1"}
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        ({}, {}),
+        ({"source": {"db_id": "car_1"}}, {"database": "car_1"}),
+        ({"question_text": "Wh"}, {"question": "Wh"}),
+        ({"source": {"correction": {"original": {"gold_sql": "SELECT 2"}}}}, {"sql": "SELECT 2"}),
+        ({"source": {"correction": {"action": "exclude"}}}, {}),
+        ({"gold_sql": "SELECT 12345678901"}, None),
+        ({"question_text": " "}, None),
+    ],
+)
+def test_correction_names_a_question_as_its_corpus_does(change, found):
+    source = {"question_text": "Which?", "database_name": "cars", "gold_sql": "SELECT 1"}
+    source |= {"source": {}} | change
+    assert find_corpus_text(source, ROW, max_characters=12) == found
 
 
 # --- the sample

@@ -158,7 +158,7 @@ def make_row(dossier: Dossier, verdict: Verdict, *, max_characters: int) -> Reco
     answer = None
     if "gold_answer" in outcome:
         answer = show_answer(outcome["gold_answer"], max_characters=max_characters)
-    return {
+    row = {
         "id": dossier.question_id,
         "question": cut_text(_join_evidence(source), max_characters),
         "database": source["database_name"],
@@ -178,6 +178,24 @@ def make_row(dossier: Dossier, verdict: Verdict, *, max_characters: int) -> Reco
         "is_ordered": bool(dossier.audit and dossier.audit["order_matters"]),
         "source": describe_source(source["source"]),
     }
+    return row | {"as_in_corpus": find_corpus_text(source, row, max_characters=max_characters)}
+
+
+def find_corpus_text(source: Record, row: Record, *, max_characters: int) -> Record | None:
+    """What a correction names a question by (database, question and SQL of the corpus, before any
+    correction and without a prefix), as far as the row shows other text; None where a correction
+    cannot name it, or only by more text than the page takes."""
+    where = source["source"]
+    now = {field: source[field] for field in ("question_text", "gold_sql")}
+    before = now | where.get("correction", {}).get("original", {})
+    if any(not text.strip() or len(text) > max_characters for text in before.values()):
+        return None
+    texts = {
+        "database": where.get("db_id", source["database_name"]),
+        "question": before["question_text"],
+        "sql": before["gold_sql"],
+    }
+    return {name: text for name, text in texts.items() if text != row[name]}
 
 
 def _join_evidence(source: Record) -> str:

@@ -6,6 +6,7 @@ const rows = payload.rows.map((values) =>
 );
 const form = document.querySelector(".filters");
 const search = document.getElementById("search");
+const notFound = document.getElementById("not-found");
 const selects = [...form.querySelectorAll("select")];
 
 function make(tag, properties = {}, ...children) {
@@ -88,6 +89,49 @@ function showDetails(row) {
     row.source,
   ];
   box.append(make("p", { className: "facts" }, facts.filter(Boolean).join(" · ")));
+  if (row.as_in_corpus !== null) box.append(offerCorrection(row));
+  return box;
+}
+
+// --- a correction: an entry of data/corrections, which lacks what only a person knows
+
+// A JSON string is a YAML string, but for characters that YAML wants escaped.
+const quote = (text) =>
+  JSON.stringify(text).replace(
+    /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+
+function writeCorrection(row) {
+  const { database, question, sql } = { ...row, ...row.as_in_corpus };
+  return [
+    `- database: ${quote(database)}`,
+    `  question: ${quote(question)}`,
+    `  gold_sql: ${quote(sql)}`,
+    "  action: replace  # or exclude, without a replacement",
+    "  replacement:",
+    `    gold_sql: ${quote(sql)}  # as it should be`,
+    "  reason:  # what is wrong",
+    "",
+  ].join("\n");
+}
+
+function offerCorrection(row) {
+  const button = make("button", { type: "button", textContent: "Copy as correction" });
+  const status = make("p", { className: "facts" });
+  status.setAttribute("role", "status");
+  const box = make("div", { className: "correction" }, button, status);
+  button.addEventListener("click", async () => {
+    const text = writeCorrection(row);
+    const shown = make("pre", {}, make("code", {}, text));
+    box.replaceChildren(button, status, shown);
+    try {
+      await navigator.clipboard.writeText(text);
+      status.textContent = "Copied. Complete it in a file of data/corrections.";
+    } catch {
+      status.textContent = "Not copied: select the text below, for a file of data/corrections.";
+    }
+  });
   return box;
 }
 
@@ -153,6 +197,8 @@ const table = new DataTable("#table", {
 table.table().node().hidden = false;
 form.hidden = false;
 
+let openId = null; // of the question that was opened last, if it is still open
+
 function toggle(line) {
   const row = table.row(line);
   const isOpening = !row.child.isShown();
@@ -160,6 +206,10 @@ function toggle(line) {
   else row.child.remove();
   line.classList.toggle("has-details", isOpening);
   line.querySelector(".open").setAttribute("aria-expanded", String(isOpening));
+  const { id } = row.data();
+  if (isOpening) openId = id;
+  else if (openId === id) openId = null;
+  remember();
 }
 
 table.table().body().addEventListener("click", (event) => {
@@ -181,7 +231,9 @@ const matches = {
 };
 
 function draw() {
+  notFound.hidden = true;
   table.search(search.value).draw();
+  remember();
 }
 
 table.search.fixed("filters", (text, row) =>
@@ -199,3 +251,50 @@ for (const link of document.querySelectorAll("a[data-code]")) {
     draw();
   });
 }
+
+// --- the address: filters, search and the opened question are its fragment, to send to others
+
+const ADDRESS = "#questions?";
+
+function remember() {
+  const state = new URLSearchParams();
+  if (search.value !== "") state.set("search", search.value);
+  for (const { dataset, value } of selects) if (value !== "") state.set(dataset.key, value);
+  if (openId !== null) state.set("question", openId);
+  history.replaceState(null, "", state.size ? `${ADDRESS}${state}` : "#questions");
+}
+
+function restore() {
+  const state = new URLSearchParams(location.hash.slice(ADDRESS.length));
+  search.value = state.get("search") ?? "";
+  for (const select of selects) {
+    select.value = state.get(select.dataset.key) ?? "";
+    if (select.selectedIndex === -1) select.value = "";
+  }
+  openId = null;
+  draw();
+  if (state.has("question")) openQuestion(state.get("question"));
+  else document.getElementById("questions").scrollIntoView({ behavior: "instant" });
+}
+
+function openQuestion(id) {
+  const index = rows.findIndex((row) => row.id === id);
+  const place = table.rows({ search: "applied" }).indexes().toArray().indexOf(index);
+  if (place === -1) {
+    notFound.textContent = `No question ${id} is among these.`;
+    notFound.hidden = false;
+    notFound.scrollIntoView({ behavior: "instant" });
+    return;
+  }
+  table.page(Math.floor(place / table.page.len())).draw("page");
+  const row = table.row(index);
+  if (!row.child.isShown()) toggle(row.node());
+  row.node().querySelector(".open").focus({ preventScroll: true });
+  row.node().scrollIntoView({ behavior: "instant" });
+}
+
+addEventListener("hashchange", () => {
+  if (location.hash.startsWith(ADDRESS)) restore();
+  else if (location.hash === "#questions") remember(); // a link to the table
+});
+if (location.hash.startsWith(ADDRESS)) restore();
