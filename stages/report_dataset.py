@@ -11,11 +11,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from stages.command import run_stage
+from stages.command import make_parser, run_stage
 from stages.dossier import read_dossiers
 from stages.log import format_size, start_log
 from stages.params import read_params
 from stages.records import read_json, read_jsonl, replace_file
+from stages.report.comparison import compare_product
 from stages.report.facts import check_run, make_facts
 from stages.report.figures import draw_figures
 from stages.report.numbers import trace_steps
@@ -47,7 +48,18 @@ def read_rows(max_rows: int, max_answer_characters: int) -> list[Record]:
     return list(make_rows(read_dossiers(), verdicts, max_characters=max_answer_characters))
 
 
-def main() -> None:
+def main(*arguments: str) -> None:
+    """Write the page, or with --against print what changed since a git revision."""
+    parser = make_parser("report_dataset", __doc__)
+    parser.add_argument(
+        "--against",
+        metavar="REV",
+        help="write no page; print which questions came, went and changed since a git revision",
+    )
+    against = parser.parse_args(arguments).against
+    if against is not None:
+        print(compare_product(against))
+        return
     log = start_log("report_dataset")
     corpus, targets, max_rows, max_answer_characters = read_params(
         "corpus",
@@ -74,4 +86,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    run_stage(main)
+    run_stage(main, has_options=True)
