@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from stages.errors import InputError
-from stages.report.charts import draw_bars, make_bar
 from stages.side_process import open_side_process
 from tests.processes import MARK, find_processes, kill, wait_until
 from tests.worlds import World
@@ -78,13 +77,6 @@ def test_its_error_is_raised_where_the_result_is_asked_for() -> None:
         future = pool.submit(math.sqrt, -1)
         with pytest.raises(ValueError, match=r"math domain error|nonnegative"):
             wait_for(future)
-
-
-def test_engine_that_this_process_has_started_does_not_hang_in_it() -> None:
-    bars = [make_bar("easy", 3, 5)]
-    here = draw_bars(bars)
-    with open_side_process("waits") as pool:
-        assert wait_for(pool.submit(draw_bars, bars)) == here
 
 
 def kill_at_work() -> None:
