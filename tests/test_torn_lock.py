@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.checkout import ROOT, output, run, stages_to_run
 from tests.transcripts import read_section
@@ -51,5 +52,5 @@ def test_lock_file_that_ends_between_stages_is_completed(changed: Path) -> None:
     whole = path.read_bytes()
     path.write_bytes(whole[: whole.index(b"  compute_gold_answers:")])
     said = output(run(changed, "dvc", "repro"))
-    assert " 0 queries executed" in said or "executed" not in said
-    assert path.read_bytes() == whole
+    assert set(re.findall(r"(\d+) queries", said)) <= {"0"}
+    assert yaml.safe_load(path.read_bytes()) == yaml.safe_load(whole)
