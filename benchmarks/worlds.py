@@ -34,7 +34,7 @@ class World:
         self.set_param("corpora.local.root", str(corpus.resolve()))
         self.set_param("corpora.local.db_list", "all")
         targets = self._read_params()["select_questions"]["targets"]
-        for name in set(targets) - {"tolerance"}:
+        for name in set(targets) - {"difficulty_shares_of", "tolerance"}:
             self.set_param(f"select_questions.targets.{name}", None)
 
     def _read_params(self) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from stages.facts import (
     check_facts,
     shorten,
 )
+from stages.param_types import DATASET
 from stages.probes.set_records import normalize_question
 from stages.question import DIFFICULTIES, EVAL, FIELDS, SPLITS
 from stages.records import decode_text, digest_text, encode_text
@@ -223,6 +224,10 @@ def check_targets(tally: Tally, targets: Targets) -> list[str]:
     if targets.eval_share is not None:
         check_share("split eval", splits[EVAL], size, targets.eval_share)
     for level, share in (targets.difficulty_shares or {}).items():
+        if targets.difficulty_shares_of == DATASET:
+            count = sum(cells[split, level] for split in SPLITS)
+            check_share(f"difficulty {level}", count, size, share)
+            continue
         for split in SPLITS:
             check_share(f"difficulty {level} in {split}", cells[split, level], splits[split], share)
     for corpus in targets.corpora:

@@ -15,6 +15,7 @@ from stages.reasons import Flag
 from stages.selection.cells import read_share
 
 METHODS = TABLES, SPIDER, SOURCE = ("tables", "spider", "source")
+SCOPES = DATASET, SPLIT = ("dataset", "split")
 
 
 class Policy(StrEnum):
@@ -134,6 +135,7 @@ DifficultyShares = Annotated[
     _expect(f"{', '.join(DIFFICULTIES)}, or null"),
     AfterValidator(_check_sum),
 ]
+Scope = Annotated[Literal[*SCOPES], _expect("dataset or split")]
 CorpusShares = Annotated[
     dict[Annotated[str, Field(strict=True, min_length=1)], Share],
     Field(min_length=1),

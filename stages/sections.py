@@ -12,6 +12,7 @@ from pydantic.dataclasses import dataclass
 
 from stages.errors import InputError
 from stages.param_types import (
+    DATASET,
     Corpora,
     Corpus,
     CorpusShares,
@@ -25,6 +26,7 @@ from stages.param_types import (
     OptionalText,
     Policies,
     Ratio,
+    Scope,
     Share,
     SourceLevels,
     Text,
@@ -104,13 +106,15 @@ class ClassifyDifficulty:
 class Targets:
     """What a selection must meet; None: no such constraint.
 
-    difficulty_shares: share of each difficulty in each split; they add up to 1.
+    difficulty_shares: share of each difficulty; they add up to 1.
+    difficulty_shares_of: dataset, of train and eval together; split, of each of them.
     corpus_shares: share of each corpus in each split; they add up to 1.
     eval_share: share of eval among all.
     tolerance: how far a share may be off (0.02: two points).
     """
 
     difficulty_shares: DifficultyShares | None = None
+    difficulty_shares_of: Scope = DATASET
     corpus_shares: CorpusShares | None = None
     eval_share: Share | None = None
     tolerance: Share = 0.0

@@ -19,7 +19,12 @@ from stages.selection.choice import Choice, Verdict, choose, survey_questions
 from stages.selection.coverage import Coverage
 from stages.selection.policies import Policy, read_policies
 from stages.selection.product_records import make_audit, make_exclusion, make_record
-from stages.selection.supply import TargetsNotMetError, describe_supply, summarize
+from stages.selection.supply import (
+    TargetsNotMetError,
+    describe_loss,
+    describe_supply,
+    summarize,
+)
 from stages.selection.targets import read_targets
 from stages.selection.usability import find_reason
 from stages.selection.what_if import Usable, explain
@@ -146,6 +151,8 @@ def main(*arguments: str) -> None:
     summary = summarize(choice.supply, targets, choice.solution)
     write_json(OUT / "summary.json", {**summary, "coverage": coverage.measure()})
     log.info("%d of %d questions%s", count, len(verdicts), list_counts(reasons))
+    if (loss := describe_loss(summary, sum(choice.supply.values()))) is not None:
+        log.warning("%s", loss)
     table = describe_supply(choice.supply, choice.solution.counts, choice.solution.corpora)
     log.info("selected of usable:\n%s", table)
 

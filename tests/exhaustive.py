@@ -6,6 +6,7 @@ import itertools
 from collections import Counter
 from fractions import Fraction
 
+from stages.param_types import DATASET
 from stages.question import EVAL, SPLITS
 from stages.selection.cells import CELLS, Group, Solution, count_cells, count_corpora, read_share
 from stages.selection.targets import Targets
@@ -33,17 +34,23 @@ def count_splits(taken: dict[Group, int]) -> Counter[str]:
 def list_distances(taken: dict[Group, int], targets: Targets) -> dict[str, list[tuple]]:
     """By how many questions each share is off, each with the number that it is a share of."""
     splits, size = count_splits(taken), sum(taken.values())
-    distances = {"eval": [], "levels": [], "corpora": []}
+    distances = {"eval": [], "levels": [], "levels of splits": [], "corpora": []}
     if targets.eval_share is not None:
         off = abs(splits[EVAL] - read_share(targets.eval_share) * size)
         distances["eval"].append((off, size))
+    of_dataset = targets.difficulty_shares_of == DATASET
+    for level, share in (targets.difficulty_shares or {}).items() if of_dataset else ():
+        count = sum(taken for (_, name), taken in count_cells(taken).items() if name == level)
+        distances["levels"].append((abs(count - read_share(share) * size), size))
     for kind, shares, counts in (
-        ("levels", targets.difficulty_shares, count_cells(taken)),
+        ("levels of splits", targets.difficulty_shares, count_cells(taken)),
         ("corpora", targets.corpus_shares, count_corpora(taken, targets.corpora)),
     ):
         for (split, name), count in counts.items() if shares else ():
             off = abs(count - read_share(shares[name]) * splits[split])
             distances[kind].append((off, splits[split]))
+    if not of_dataset:
+        distances["levels"] = distances.pop("levels of splits")
     return distances
 
 
@@ -62,8 +69,9 @@ def is_allowed(taken: dict[Group, int], targets: Targets) -> bool:
     if type_share is not None and max(types.values(), default=0) > read_share(type_share) * size:
         return False
     tolerance = read_share(targets.tolerance)
-    distances = itertools.chain(*list_distances(taken, targets).values())
-    return all(off <= tolerance * whole for off, whole in distances)
+    distances = list_distances(taken, targets)
+    asked = [*distances["eval"], *distances["levels"], *distances["corpora"]]
+    return all(off <= tolerance * whole for off, whole in asked)
 
 
 def rank(taken: dict[Group, int], targets: Targets) -> tuple:
@@ -77,7 +85,8 @@ def rank(taken: dict[Group, int], targets: Targets) -> tuple:
     size = sum(taken.values())
     if targets.corpus_shares is not None and targets.difficulty_shares is None:
         return (size, -off["eval"] - off["corpora"], corpora, cells)
-    return (size, -off["eval"] - off["levels"], cells, -off["corpora"], corpora)
+    off_splits = off.get("levels of splits", 0)
+    return (size, -off["eval"] - off["levels"], -off_splits, cells, -off["corpora"], corpora)
 
 
 def search_everything(supply: dict[Group, int], targets: Targets) -> Best:

@@ -102,7 +102,10 @@ def write_params(folder: Path, report: Mapping[str, Any]) -> None:
     params["corpora"]["local"]["root"] = "corpus"
     params["execution"]["workers"] = 1
     select = params["select_questions"]
-    select["targets"] = {name: 0.02 if name == "tolerance" else None for name in select["targets"]}
+    select["targets"] = dict.fromkeys(select["targets"]) | {
+        "difficulty_shares_of": "dataset",
+        "tolerance": 0.02,
+    }
     select["policies"] = {flag: find_policy(flag) for flag in select["policies"]}
     params["report_dataset"].update(report)
     text = yaml.safe_dump(params, sort_keys=False, allow_unicode=True)

@@ -18,6 +18,7 @@ from stages.question import FIELDS
 from stages.selection.targets import Targets
 
 SHARES = {"easy": 0.4, "medium": 0.4, "hard": 0.2}
+OF_SPLITS = {"difficulty_shares": SHARES, "difficulty_shares_of": "split"}
 
 
 def make_record(**changes: Any) -> dict[str, Any]:
@@ -240,12 +241,20 @@ def test_id_that_comes_again_with_its_text_is_one_error():
 
 
 def test_shares_within_the_tolerance_pass():
-    targets = Targets(difficulty_shares=SHARES, eval_share=0.3, tolerance=0.02)
+    targets = Targets(**OF_SPLITS, eval_share=0.3, tolerance=0.02)
     records = make_many(
         train_easy=28, train_medium=28, train_hard=14, eval_easy=12, eval_medium=12, eval_hard=6
     )
     assert check_targets(tally(records), targets) == []
     assert check_targets(Tally(), targets) == []
+
+
+def test_shares_of_the_dataset_pass_whatever_those_of_a_split_are():
+    targets = Targets(difficulty_shares=SHARES, eval_share=0.5)
+    records = tally(make_many(train_easy=5, eval_easy=3, eval_medium=8, train_hard=4))
+    assert check_targets(records, Targets(difficulty_shares=SHARES)) == []
+    assert check_targets(records, targets) != []
+    assert len(check_targets(records, Targets(**OF_SPLITS))) == 6
 
 
 def test_shares_exactly_at_the_tolerance_pass():
@@ -280,12 +289,20 @@ def test_size_and_caps_that_are_just_met_pass(targets):
         ),
         (
             {"train_easy": 5, "train_medium": 4, "train_hard": 1},
-            Targets(difficulty_shares=SHARES, tolerance=0.02),
+            Targets(**OF_SPLITS, tolerance=0.02),
             [
                 "difficulty easy in train: expected a share of 0.4 within 0.02, found 0.5000"
                 " (5 of 10)",
                 "difficulty hard in train: expected a share of 0.2 within 0.02, found 0.1000"
                 " (1 of 10)",
+            ],
+        ),
+        (
+            {"train_easy": 5, "eval_medium": 4, "eval_hard": 1},
+            Targets(difficulty_shares=SHARES, tolerance=0.02),
+            [
+                "difficulty easy: expected a share of 0.4 within 0.02, found 0.5000 (5 of 10)",
+                "difficulty hard: expected a share of 0.2 within 0.02, found 0.1000 (1 of 10)",
             ],
         ),
         ({"train_easy": 3}, Targets(min_questions=4), ["size: expected at least 4, found 3"]),

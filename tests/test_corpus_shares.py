@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stages.difficulty_rule import DifficultyRule
+from stages.param_types import SCOPES
 from stages.question import DIFFICULTIES, EVAL, SPLITS, TRAIN
 from stages.selection.allocations import find_allocation
 from stages.selection.candidates import Candidate
@@ -38,8 +39,9 @@ from tests.crowds import pick_ids
 from tests.exhaustive import is_allowed, list_best, search_everything
 
 SHARES = {"easy": 0.4, "medium": 0.4, "hard": 0.2}
+OF_SPLITS = {"difficulty_shares": SHARES, "difficulty_shares_of": "split"}
 HALVES = {"bird": 0.5, "spider": 0.5}
-BOTH = Targets(difficulty_shares=SHARES, corpus_shares=HALVES)
+BOTH = Targets(**OF_SPLITS, corpus_shares=HALVES)
 
 
 def make_supply(counts: dict[str, tuple[int, ...]]) -> dict[Group, int]:
@@ -79,6 +81,7 @@ def some_shares(draw, names: tuple[str, ...]) -> dict[str, float]:
 def some_targets(**more: st.SearchStrategy) -> st.SearchStrategy[Targets]:
     choices = {
         "difficulty_shares": st.none() | some_shares(DIFFICULTIES),
+        "difficulty_shares_of": st.sampled_from(SCOPES),
         "corpus_shares": some_shares(("bird", "spider")),
         "eval_share": st.sampled_from([None, 0, 0.25, 0.3, 1 / 3, 0.5, 1]),
         "tolerance": st.sampled_from([0, 0.02, 0.1, 0.1 + 0.2]),
@@ -152,7 +155,7 @@ def test_database_that_two_corpora_ask_about_is_capped_once(of_port):
 )
 def test_largest_selection_is_that_of_a_solver(counts, shares, targets):
     values = {name: getattr(targets, name) for name in Targets.__dataclass_fields__}
-    targets = Targets(**values | {"corpus_shares": shares})
+    targets = Targets(**values | {"corpus_shares": shares, "difficulty_shares_of": "split"})
     supply = {
         Group(split, level, f"{corpus}_{split}_{number}", "list", corpus): count
         for (number, (corpus, split, level)), count in zip(
@@ -165,7 +168,7 @@ def test_largest_selection_is_that_of_a_solver(counts, shares, targets):
 NEAR = {
     "of difficulties": (
         {"bird": (10, 10, 10, 0, 0, 0)},
-        {"difficulty_shares": SHARES},
+        {**OF_SPLITS},
         (10, (4, 4, 2, 0, 0, 0), ()),
     ),
     "of eval": (
@@ -175,7 +178,7 @@ NEAR = {
     ),
     "of eval before those of difficulties": (
         {"bird": (5, 1, 1, 2, 3, 5)},
-        {"difficulty_shares": SHARES, "eval_share": 0.7},
+        {**OF_SPLITS, "eval_share": 0.7},
         (10, (1, 1, 1, 2, 3, 2), ()),
     ),
     "of corpora": (
@@ -185,7 +188,7 @@ NEAR = {
     ),
     "of corpora after those of difficulties": (
         {"bird": (10, 10, 10, 0, 0, 0), "spider": (0, 0, 10, 0, 0, 0)},
-        {"difficulty_shares": SHARES, "corpus_shares": HALVES},
+        {**OF_SPLITS, "corpus_shares": HALVES},
         (10, (4, 4, 2, 0, 0, 0), (8, 2, 0, 0)),
     ),
 }
@@ -202,11 +205,11 @@ def test_solver_comes_as_near_to_shares_as_the_size_allows(counts, shares, best)
 def test_shares_that_can_be_met_apart_are_met_together_only_as_far_as_they_go():
     # All of bird is hard, so that half of bird would be half of hard.
     supply = make_supply({"bird": (0, 0, 90, 0, 0, 90), "spider": (90, 90, 90, 90, 90, 90)})
-    assert find_largest(supply, Targets(difficulty_shares=SHARES)).size == 450
+    assert find_largest(supply, Targets(**OF_SPLITS)).size == 450
     assert find_largest(supply, Targets(corpus_shares=HALVES)).size == 360
     assert find_largest(supply, BOTH).size == 0
     fifth = {"bird": 0.2, "spider": 0.8}
-    solution = find_largest(supply, Targets(difficulty_shares=SHARES, corpus_shares=fifth))
+    solution = find_largest(supply, Targets(**OF_SPLITS, corpus_shares=fifth))
     assert solution.size == 450
     assert solution.corpora == {
         (TRAIN, "bird"): 45,
@@ -220,7 +223,7 @@ def test_difficulties_settle_before_corpora_unless_they_have_no_share():
     supply = make_supply({"bird": (9, 9, 9, 0, 0, 0), "spider": (9, 0, 0, 0, 0, 0)})
     shares = {"easy": 0, "medium": 0.5, "hard": 0.5}
     wide = {"corpus_shares": HALVES, "tolerance": 0.5, "max_questions": 10}
-    with_shares = find_largest(supply, Targets(difficulty_shares=shares, **wide))
+    with_shares = find_largest(supply, Targets(**OF_SPLITS | {"difficulty_shares": shares}, **wide))
     assert list_best(with_shares) == (10, (0, 5, 5, 0, 0, 0), (10, 0, 0, 0))
     without = find_largest(supply, Targets(**wide))
     assert list_best(without) == (10, (10, 0, 0, 0, 0, 0), (5, 5, 0, 0))
@@ -229,7 +232,7 @@ def test_difficulties_settle_before_corpora_unless_they_have_no_share():
 def test_order_of_corpora_in_params_does_not_matter():
     supply = make_supply({"bird": (7, 9, 3, 5, 4, 8), "spider": (9, 4, 6, 3, 8, 5)})
     turned = dict(reversed(HALVES.items()))
-    loose = {"difficulty_shares": SHARES, "tolerance": 0.2, "eval_share": 0.4}
+    loose = {**OF_SPLITS, "tolerance": 0.2, "eval_share": 0.4}
     assert find_largest(supply, Targets(corpus_shares=turned, **loose)) == find_largest(
         dict(reversed(supply.items())), Targets(corpus_shares=HALVES, **loose)
     )
@@ -253,7 +256,7 @@ def test_a_million_questions_are_counted_exactly_and_soon(change):
             "spider": (150_000, 90_000, 80_000, 70_000, 60_000, 60_000),
         }
     )
-    values = {"difficulty_shares": SHARES, "corpus_shares": HALVES} | change
+    values = {**OF_SPLITS, "corpus_shares": HALVES} | change
     targets = Targets(**values)
     start = time.process_time()
     solution = find_largest(supply, targets)
@@ -317,9 +320,7 @@ def test_corpora_with_plenty_are_alike_in_difficulty(rows, data):
 @pytest.mark.parametrize("caps", [{}, {"max_per_database": 60}, {"max_answer_type_share": 1}])
 def test_picks_are_those_of_the_solution_whatever_their_order(caps):
     supply = make_supply({"bird": (40, 20, 30, 20, 10, 15), "spider": (9, 50, 20, 20, 20, 9)})
-    targets = Targets(
-        difficulty_shares=SHARES, corpus_shares=HALVES, eval_share=0.3, tolerance=0.03, **caps
-    )
+    targets = Targets(**OF_SPLITS, corpus_shares=HALVES, eval_share=0.3, tolerance=0.03, **caps)
     crowd = make_crowd(supply)
     solution = find_largest(supply, targets)
     chosen = pick_ids(crowd, solution, targets, seed=20)
@@ -336,9 +337,7 @@ def test_picks_are_those_of_the_solution_whatever_their_order(caps):
 @given(place=st.integers(0, 359), seed=st.integers(0, 99))
 def test_exclusion_of_a_question_to_spare_changes_two_picks_at_most(place, seed):
     crowd = make_crowd(make_supply({"bird": (30,) * 6, "spider": (30,) * 6}))
-    targets = Targets(
-        difficulty_shares=SHARES, corpus_shares=HALVES, tolerance=0.02, max_questions=120
-    )
+    targets = Targets(**OF_SPLITS, corpus_shares=HALVES, tolerance=0.02, max_questions=120)
     gone = crowd[place]
     remaining = [candidate for candidate in crowd if candidate is not gone]
     before, after = (
@@ -350,7 +349,7 @@ def test_exclusion_of_a_question_to_spare_changes_two_picks_at_most(place, seed)
 
 
 SCARCE = {"bird": (99, 99, 99, 9, 9, 6), "spider": (99,) * 6}
-QUARTER = Targets(difficulty_shares=SHARES, corpus_shares=HALVES, eval_share=0.25)
+QUARTER = Targets(**OF_SPLITS, corpus_shares=HALVES, eval_share=0.25)
 
 
 def test_corpus_that_holds_the_selection_back_is_named_with_its_gain():
@@ -378,7 +377,7 @@ def test_corpus_that_is_not_quite_used_up_is_named_with_its_difficulties():
 
 def test_difficulty_that_is_scarce_in_every_corpus_is_named_without_one():
     supply = make_supply({"bird": (99, 99, 5, 99, 99, 99), "spider": (99, 99, 5, 99, 99, 99)})
-    targets = Targets(difficulty_shares=SHARES, corpus_shares=HALVES, eval_share=0.5)
+    targets = Targets(**OF_SPLITS, corpus_shares=HALVES, eval_share=0.5)
     solution = find_largest(supply, targets)
     assert solution.size == 100
     assert list(find_binding(supply, targets, solution)) == ["train hard"]
@@ -388,7 +387,9 @@ def test_difficulty_of_a_corpus_that_holds_the_selection_back_is_named_with_both
     # Half are of spider and easy, so that bird must give the medium and the hard ones.
     supply = make_supply({"bird": (0, 40, 9, 0, 0, 0), "spider": (90, 90, 90, 0, 0, 0)})
     targets = Targets(
-        difficulty_shares={"easy": 0.5, "medium": 0.25, "hard": 0.25}, corpus_shares=HALVES
+        difficulty_shares={"easy": 0.5, "medium": 0.25, "hard": 0.25},
+        difficulty_shares_of="split",
+        corpus_shares=HALVES,
     )
     solution = find_largest(supply, targets)
     assert list_best(solution) == (36, (18, 9, 9, 0, 0, 0), (18, 18, 0, 0))
@@ -405,7 +406,7 @@ def test_difficulty_of_a_corpus_that_holds_the_selection_back_is_named_with_both
 
 def test_without_shares_of_corpora_no_corpus_is_named():
     supply = make_supply({"bird": (9, 9, 1, 9, 9, 9), "spider": (9, 9, 1, 9, 9, 9)})
-    targets = Targets(difficulty_shares=SHARES, eval_share=0.5)
+    targets = Targets(**OF_SPLITS, eval_share=0.5)
     solution = find_largest(supply, targets)
     assert solution.corpora == {}
     assert list(find_binding(supply, targets, solution)) == ["train hard"]
@@ -425,21 +426,21 @@ def test_corpus_without_a_usable_question_is_said():
     text = complain(make_supply({"spider": (40, 40, 20, 40, 40, 20)}), BOTH)
     assert "there are questions, and the largest selection under the other targets has 0" in text
     assert "no question of corpus bird is usable" in text
-    assert "corpus_shares holds it back (without it: 200 instead of 0)" in text
+    assert "without corpus_shares: 200 instead of 0" in text
     assert "train  0 of 40  0 of 40  0 of 20  0 of 0       0 of 100" in text
 
 
 def test_corpus_without_a_usable_question_in_one_split_is_said():
     supply = make_supply({"bird": (40, 40, 20, 0, 0, 0), "spider": (40, 40, 20, 40, 40, 20)})
-    targets = Targets(difficulty_shares=SHARES, corpus_shares=HALVES, eval_share=0.5)
+    targets = Targets(**OF_SPLITS, corpus_shares=HALVES, eval_share=0.5)
     text = complain(supply, targets)
     assert "no eval question of corpus bird is usable" in text
-    assert "eval corpus bird holds it back" in text
+    assert "Limited by eval/corpus bird: " in text
 
 
 def test_corpus_whose_share_is_nothing_needs_no_question():
     supply = make_supply({"spider": (40, 40, 20, 40, 40, 20)})
-    targets = Targets(difficulty_shares=SHARES, corpus_shares={"bird": 0, "spider": 1})
+    targets = Targets(**OF_SPLITS, corpus_shares={"bird": 0, "spider": 1})
     check_size(supply, targets, find_largest(supply, targets))
     assert find_largest(supply, targets).size == 200
     other = make_supply({"bird": (40, 40, 20, 40, 40, 20)})
@@ -465,14 +466,14 @@ def test_absent_corpus_is_named_where_the_tolerance_is_less_than_its_share(
 def test_message_names_the_tolerance_and_the_corpora():
     supply = make_supply({"bird": (40, 40, 20, 0, 0, 0), "spider": (40, 40, 20, 0, 0, 0)})
     shares = {"bird": 0.6, "spider": 0.4}
-    targets = Targets(difficulty_shares=SHARES, corpus_shares=shares, min_questions=180)
+    targets = Targets(**OF_SPLITS, corpus_shares=shares, min_questions=180)
     text = complain(supply, targets)
     assert "min_questions asks for 180" in text
-    assert "train corpus bird holds it back" in text
+    assert "Limited by train/corpus bird: " in text
     tolerance = float(re.search(r"tolerance: ([\d.]+) would reach 180", text)[1])
     for offset, is_enough in ((0, True), (-0.005, False)):
         loosened = Targets(
-            difficulty_shares=SHARES,
+            **OF_SPLITS,
             corpus_shares=shares,
             tolerance=round(tolerance + offset, 3),
         )
@@ -515,7 +516,7 @@ def test_explanation_shows_corpora_for_the_thresholds_and_their_neighbours():
         for tables in (1, 1, 2, 2, 3)
         for _ in range(10)
     ]
-    targets = Targets(difficulty_shares=SHARES, corpus_shares=HALVES)
+    targets = Targets(**OF_SPLITS, corpus_shares=HALVES)
     levels = {"easy": "easy", "medium": "medium", "hard": "hard", "extra": "hard"}
     rule = DifficultyRule("tables", 1, 2, levels, {})
     text = explain(Counter(usable), rule, targets)

@@ -272,12 +272,14 @@ def make_selection(selected: dict[str, tuple[int, int, int]], binding: dict[str,
 
 TARGETS = {
     "difficulty_shares": {"easy": 0.4, "medium": 0.4, "hard": 0.2},
+    "difficulty_shares_of": "split",
     "corpus_shares": None,
     "eval_share": 0.3,
     "tolerance": 0.02,
 }
 NO_TARGETS = dict.fromkeys(("difficulty_shares", "corpus_shares", "eval_share")) | {
-    "tolerance": 0.02
+    "difficulty_shares_of": "dataset",
+    "tolerance": 0.02,
 }
 
 
@@ -292,6 +294,14 @@ def test_supply_has_shares_beside_their_targets_and_names_what_binds():
     assert explain_size(selection, TARGETS, 60)["cells"] == [
         {"name": "train easy", "usable": 10, "larger": 40}
     ]
+
+
+def test_shares_of_the_dataset_stand_in_the_row_of_all():
+    selection = make_selection({"train": (10, 10, 5), "eval": (4, 4, 2)}, {})
+    rows = tabulate_supply(selection, TARGETS | {"difficulty_shares_of": "dataset"})
+    targets = [[cell["target"] for cell in row["cells"]] for row in rows]
+    assert targets == [[None, None, None, 0.7], [None, None, None, 0.3], [0.4, 0.4, 0.2, None]]
+    assert rows[2]["cells"][2]["share"] == 7 / 35
 
 
 @pytest.mark.parametrize("targets", [TARGETS, NO_TARGETS])

@@ -182,7 +182,7 @@ def test_targets_out_of_reach_end_with_what_there_is(world):
     text = str(caught.value)
     assert "min_questions asks for 36" in text
     assert "min_questions: 35 would be met" in text
-    assert "tolerance: 0.075 would reach 36" in text
+    assert "tolerance: 0.05 would reach 36" in text
     assert "train  10 of 10  10 of 10  5 of 5" in text
     assert "eval   4 of 4    4 of 4    2 of 3" in text
     assert "Not usable: 6 of 42 questions (boolean_answer 1, empty_answer 1, not_a_select 1" in text

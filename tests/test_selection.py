@@ -16,7 +16,8 @@ from stages.selection.targets import Targets, find_largest
 from tests.crowds import hold, pick_ids
 
 SHARES = {"easy": 0.4, "medium": 0.4, "hard": 0.2}
-USUAL = Targets(difficulty_shares=SHARES, eval_share=0.3, tolerance=0.02)
+OF_SPLITS = {"difficulty_shares": SHARES, "difficulty_shares_of": "split"}
+USUAL = Targets(**OF_SPLITS, eval_share=0.3, tolerance=0.02)
 
 
 def make_candidate(
@@ -84,7 +85,7 @@ def test_no_targets_pick_everyone():
 
 def test_order_of_the_candidates_does_not_matter():
     crowd = make_crowd(20, templates=6)
-    caps = Targets(difficulty_shares=SHARES, tolerance=0.1, max_per_database=6)
+    caps = Targets(**OF_SPLITS, tolerance=0.1, max_per_database=6)
     for targets in (USUAL, caps):
         assert select(crowd[::-1], targets) == select(crowd, targets)
 
@@ -131,7 +132,7 @@ def test_exclusion_of_a_question_to_spare_changes_two_picks_at_most(templates, s
         make_candidate(n, split=CELLS[n % 6][0], level=CELLS[n % 6][1], template=template)
         for n, template in enumerate(templates)
     ]
-    targets = Targets(difficulty_shares=SHARES, eval_share=0.5)
+    targets = Targets(**OF_SPLITS, eval_share=0.5)
     before = select(crowd, targets, seed=seed)
     gone = crowd[place]
     solution = find_largest(Counter(candidate.group for candidate in crowd), targets)
@@ -153,7 +154,7 @@ def test_added_database_leaves_the_order_of_the_others(seed, added):
         make_candidate(n, level=DIFFICULTIES[n % 3], database="b", template=f"u{n}")
         for n in range(added)
     ]
-    targets = Targets(difficulty_shares=SHARES)
+    targets = Targets(**OF_SPLITS)
     before = select(old, targets, seed=seed)
     after = select(old + new, targets, seed=seed)
     assert len(after) >= len(before)
@@ -237,7 +238,7 @@ def test_picks_within_caps_are_the_best_ones_there_are(
 
 def test_caps_are_kept():
     crowd = make_crowd(20, templates=5)
-    targets = Targets(difficulty_shares=SHARES, tolerance=0.05, max_per_database=7)
+    targets = Targets(**OF_SPLITS, tolerance=0.05, max_per_database=7)
     chosen = select(crowd, targets)
     databases = Counter(c.group.database_name for c in crowd if c.question_id in chosen)
     assert len(chosen) > 50

@@ -17,7 +17,8 @@ from stages.selection.supply import (
 from stages.selection.targets import Targets, find_largest
 
 SHARES = {"easy": 0.4, "medium": 0.4, "hard": 0.2}
-TARGETS = Targets(difficulty_shares=SHARES, eval_share=0.5, min_questions=60)
+OF_SPLITS = {"difficulty_shares": SHARES, "difficulty_shares_of": "split"}
+TARGETS = Targets(**OF_SPLITS, eval_share=0.5, min_questions=60)
 
 
 def make_supply(*counts: int) -> dict[Group, int]:
@@ -43,7 +44,7 @@ def test_message_names_what_is_asked_what_there_is_and_what_would_do():
     assert "select_questions.targets cannot be met: min_questions asks for 60" in text
     assert "has 40" in text
     assert "min_questions: 40 would be met" in text
-    assert "eval hard holds it back (without that cell's limit: 50 instead of 40)" in text
+    assert "Limited by eval/hard: lifting it gives 50 instead of 40" in text
     assert "train  8 of 40  8 of 40  4 of 20" in text
     assert "eval   8 of 10  8 of 12  4 of 4" in text
 
@@ -53,41 +54,39 @@ def test_tolerance_of_the_message_would_do_and_less_would_not():
     text = explain(supply, TARGETS)
     tolerance = float(re.search(r"tolerance: ([\d.]+) would reach 60", text)[1])
     for offset, is_enough in ((0, True), (-0.005, False)):
-        loosened = Targets(
-            difficulty_shares=SHARES, eval_share=0.5, tolerance=round(tolerance + offset, 3)
-        )
+        loosened = Targets(**OF_SPLITS, eval_share=0.5, tolerance=round(tolerance + offset, 3))
         assert (find_largest(supply, loosened).size >= 60) is is_enough
 
 
 def test_message_says_where_no_tolerance_would_do():
     text = explain(make_supply(10, 10, 5, 10, 10, 5), TARGETS)
     assert "no tolerance reaches 60: add databases" in text
-    assert "no cell alone holds it back" in text
+    assert "Limited by no cell alone" in text
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"max_questions": 40}, "max_questions holds it back (without it: 200 instead of 40)"),
+        ({"max_questions": 40}, "without max_questions: 200 instead of 40"),
         (
             {"max_per_database": 20},
-            "max_per_database holds it back (without it: 200 instead of 40)",
+            "without max_per_database: 200 instead of 40",
         ),
     ],
 )
 def test_cap_that_holds_the_selection_back_is_named(change, words):
-    targets = Targets(difficulty_shares=SHARES, eval_share=0.5, min_questions=60, **change)
+    targets = Targets(**OF_SPLITS, eval_share=0.5, min_questions=60, **change)
     assert words in explain(make_supply(40, 40, 20, 40, 40, 20), targets)
 
 
 def test_share_that_holds_the_selection_back_is_named():
     targets = Targets(eval_share=0.5, min_questions=60)
     text = explain(make_supply(40, 40, 20, 9, 9, 2), targets)
-    assert "eval_share holds it back (without it: 120 instead of 40)" in text
+    assert "without eval_share: 120 instead of 40" in text
 
 
 def test_questions_without_any_selection_are_not_met_targets_even_if_none_is_asked_for():
-    targets = Targets(difficulty_shares=SHARES, eval_share=0.3)
+    targets = Targets(**OF_SPLITS, eval_share=0.3)
     text = explain(make_supply(40, 40, 20, 0, 0, 0), targets)
     assert "there are questions, and the largest selection" in text
     assert "min_questions:" not in text
@@ -107,7 +106,7 @@ def test_supply_is_told_as_a_table():
 
 
 def test_no_binding_cell_is_said():
-    assert describe_binding({}, 7) == "no cell alone holds it back"
+    assert describe_binding({}, 7) == "Limited by no cell alone"
 
 
 def test_summary_has_the_same_keys_whatever_there_is():

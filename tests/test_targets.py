@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stages.errors import InputError
+from stages.param_types import SCOPES
 from stages.question import DIFFICULTIES, EVAL, TRAIN
 from stages.selection.cells import CELLS, Group, read_share
 from stages.selection.targets import (
@@ -25,7 +26,8 @@ from stages.selection.targets import (
 from tests.exhaustive import is_allowed, list_best, search_everything
 
 SHARES = {"easy": 0.4, "medium": 0.4, "hard": 0.2}
-USUAL = Targets(difficulty_shares=SHARES, eval_share=0.3, tolerance=0.02)
+OF_SPLITS = {"difficulty_shares": SHARES, "difficulty_shares_of": "split"}
+USUAL = Targets(**OF_SPLITS, eval_share=0.3, tolerance=0.02)
 
 
 def make_supply(*counts: int) -> dict[Group, int]:
@@ -56,6 +58,7 @@ def some_targets(**more) -> st.SearchStrategy[Targets]:
     return st.builds(
         Targets,
         difficulty_shares=st.none() | shares(),
+        difficulty_shares_of=st.sampled_from(SCOPES),
         eval_share=st.sampled_from([None, 0, 0.25, 0.3, 1 / 3, 0.5, 1]),
         tolerance=st.sampled_from([0, 0.02, 0.1, 0.1 + 0.2]),
         max_questions=st.none() | st.integers(0, 9) | st.just(10**30),
@@ -109,7 +112,7 @@ def test_largest_selection_under_caps_is_that_of_an_exhaustive_search(supply, ta
 )
 def test_order_of_the_supply_does_not_matter(supply, seed, cap, type_share):
     targets = Targets(
-        difficulty_shares=SHARES,
+        **OF_SPLITS,
         eval_share=0.5,
         tolerance=0.2,
         max_per_database=cap,
@@ -130,7 +133,7 @@ def test_no_targets_keep_everything():
 @pytest.mark.parametrize("type_share", [None, 0.5])
 @pytest.mark.parametrize("supply", [{}, make_supply(0, 0, 0, 0, 0, 0)])
 def test_no_supply_gives_an_empty_selection(supply, type_share):
-    targets = Targets(difficulty_shares=SHARES, eval_share=0.3, max_answer_type_share=type_share)
+    targets = Targets(**OF_SPLITS, eval_share=0.3, max_answer_type_share=type_share)
     solution = find_largest(supply, targets)
     assert solution.size == solution.upper_bound == find_size(supply, targets) == 0
     assert list(solution.counts) == list(CELLS)
@@ -138,13 +141,15 @@ def test_no_supply_gives_an_empty_selection(supply, type_share):
 
 def test_cell_without_supply_lets_the_split_be_empty_only():
     assert find_largest(make_supply(9, 9, 0, 9, 9, 9), USUAL).size == 0
-    loose = Targets(difficulty_shares=SHARES, eval_share=0.3, tolerance=0.2)
+    loose = Targets(**OF_SPLITS, eval_share=0.3, tolerance=0.2)
     assert find_largest(make_supply(9, 9, 0, 9, 9, 9), loose).size > 0
 
 
 def test_share_of_nothing_takes_nothing():
     none_hard = {"easy": 0.5, "medium": 0.5, "hard": 0}
-    solution = find_largest(make_supply(9, 9, 9, 9, 9, 9), Targets(difficulty_shares=none_hard))
+    solution = find_largest(
+        make_supply(9, 9, 9, 9, 9, 9), Targets(**OF_SPLITS | {"difficulty_shares": none_hard})
+    )
     assert list_counts(solution) == (9, 9, 0, 9, 9, 0)
     no_eval = find_largest(make_supply(9, 9, 9, 9, 9, 9), Targets(eval_share=0))
     assert list_counts(no_eval) == (9, 9, 9, 0, 0, 0)
@@ -152,23 +157,42 @@ def test_share_of_nothing_takes_nothing():
     assert list_counts(only_eval) == (0, 0, 0, 9, 9, 9)
 
 
-def test_numbers_are_read_as_they_are_meant():
+def test_shares_of_the_dataset_take_more_than_those_of_each_split():
+    supply = make_supply(100, 100, 70, 60, 60, 6)
+    of_splits = Targets(**OF_SPLITS, eval_share=0.3)
+    assert list_counts(find_largest(supply, of_splits)) == (28, 28, 14, 12, 12, 6)
+    of_dataset = Targets(difficulty_shares=SHARES, eval_share=0.3)
+    assert list_counts(find_largest(supply, of_dataset)) == (100, 96, 70, 52, 56, 6)
+
+
+def test_among_equally_near_datasets_the_one_with_splits_nearest_to_the_shares_is_taken():
+    supply = make_supply(*[90] * 6)
+    targets = Targets(difficulty_shares=SHARES, eval_share=0.5, max_questions=100)
+    assert list_counts(find_largest(supply, targets)) == (20, 20, 10, 20, 20, 10)
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+def test_numbers_are_read_as_they_are_meant(scope):
     shares = {"easy": 0.1 + 0.2, "medium": 0.5, "hard": 1 - 0.8}
     assert shares["easy"] != 0.3
     assert shares["hard"] != 0.2
     supply = make_supply(30, 50, 20, 15, 25, 10)
-    targets = Targets(difficulty_shares=shares, eval_share=1 / 3, tolerance=1e-6)
+    targets = Targets(
+        difficulty_shares=shares, difficulty_shares_of=scope, eval_share=1 / 3, tolerance=1e-6
+    )
     assert list_counts(find_largest(supply, targets)) == (30, 50, 20, 15, 25, 10)
 
 
 def test_among_equal_sizes_the_one_nearest_to_the_shares_is_taken():
-    wide = Targets(difficulty_shares=SHARES, tolerance=0.3, max_questions=10)
+    wide = Targets(**OF_SPLITS, tolerance=0.3, max_questions=10)
     assert list_counts(find_largest(make_supply(9, 9, 9, 0, 0, 0), wide)) == (4, 4, 2, 0, 0, 0)
 
 
 def test_among_equally_near_ones_first_cells_come_first():
     half = {"easy": 0.5, "medium": 0.5, "hard": 0}
-    targets = Targets(difficulty_shares=half, tolerance=0.3, max_questions=3)
+    targets = Targets(
+        difficulty_shares=half, difficulty_shares_of="split", tolerance=0.3, max_questions=3
+    )
     assert list_counts(find_largest(make_supply(9, 9, 9, 9, 9, 9), targets)) == (2, 1, 0, 0, 0, 0)
 
 
@@ -183,6 +207,7 @@ def test_among_equally_near_ones_first_cells_come_first():
             make_supply(154397, 434860, 132965, 1000000, 631146, 1000000),
             Targets(
                 difficulty_shares={"easy": 0.9, "medium": 0.1, "hard": 0},
+                difficulty_shares_of="split",
                 eval_share=0.5,
                 tolerance=0.02,
             ),
@@ -192,6 +217,7 @@ def test_among_equally_near_ones_first_cells_come_first():
             make_supply(1301457, 1966333, 0, 2565516, 483852, 923077),
             Targets(
                 difficulty_shares={"easy": 0.8571, "medium": 0.1429, "hard": 0},
+                difficulty_shares_of="split",
                 eval_share=0.2550157588437252,
             ),
             0,
@@ -215,7 +241,7 @@ def test_databases_without_number_cost_little():
         for split, level in CELLS
         for number in range(5000)
     }
-    targets = Targets(difficulty_shares=SHARES, eval_share=0.3, tolerance=0.02, max_per_database=9)
+    targets = Targets(**OF_SPLITS, eval_share=0.3, tolerance=0.02, max_per_database=9)
     start = time.process_time()
     solution = find_largest(supply, targets)
     assert time.process_time() - start < 20
@@ -224,7 +250,7 @@ def test_databases_without_number_cost_little():
 
 def test_cell_that_holds_the_selection_back_is_named_with_its_gain():
     supply = make_supply(100, 100, 10, 100, 100, 100)
-    targets = Targets(difficulty_shares=SHARES, eval_share=0.5)
+    targets = Targets(**OF_SPLITS, eval_share=0.5)
     solution = find_largest(supply, targets)
     assert solution.size == 100
     assert find_binding_cells(supply, targets, solution) == {("train", "hard"): 500}
@@ -241,7 +267,7 @@ def test_plenty_is_four_times_what_there_is():
 
 def test_cells_come_by_gain_and_only_if_alone_they_matter():
     supply = make_supply(4, 4, 2, 40, 40, 20)
-    targets = Targets(difficulty_shares=SHARES, eval_share=0.5)
+    targets = Targets(**OF_SPLITS, eval_share=0.5)
     solution = find_largest(supply, targets)
     assert solution.size == 20
     assert find_binding_cells(supply, targets, solution) == {}
@@ -249,7 +275,7 @@ def test_cells_come_by_gain_and_only_if_alone_they_matter():
 
 def test_cell_and_cap_that_bind_together_are_not_blamed_alone():
     supply = make_supply(50, 50, 10, 50, 50, 50)
-    targets = Targets(difficulty_shares=SHARES, eval_share=0.5, max_per_database=50)
+    targets = Targets(**OF_SPLITS, eval_share=0.5, max_per_database=50)
     solution = find_largest(supply, targets)
     assert solution.size == 100
     assert solution.counts["train", "hard"] == 10
@@ -267,7 +293,7 @@ def test_cell_and_cap_that_bind_together_are_not_blamed_alone():
 )
 def test_cap_that_holds_the_selection_back_is_named_with_its_gain(change, name):
     supply = make_supply(40, 40, 20, 40, 40, 20)
-    targets = Targets(difficulty_shares=SHARES, eval_share=0.5, **change)
+    targets = Targets(**OF_SPLITS, eval_share=0.5, **change)
     solution = find_largest(supply, targets)
     assert solution.size < 200
     assert find_binding_caps(supply, targets, solution) == {name: 200}
@@ -276,7 +302,7 @@ def test_cap_that_holds_the_selection_back_is_named_with_its_gain(change, name):
 
 def test_tolerance_that_would_do_is_the_least_one():
     supply = make_supply(50, 40, 10, 50, 40, 10)
-    targets = Targets(difficulty_shares=SHARES, eval_share=0.5)
+    targets = Targets(**OF_SPLITS, eval_share=0.5)
     assert find_largest(supply, targets).size == 100
     tolerance = find_tolerance(supply, targets, 200)
     assert tolerance == 0.1
@@ -299,6 +325,8 @@ def test_tolerance_that_would_do_is_the_least_one():
             {"difficulty_shares": SHARES | {"easy": "0.4"}},
             r"difficulty_shares\.easy: expected a share",
         ),
+        ({"difficulty_shares_of": "each"}, "difficulty_shares_of: expected dataset or split"),
+        ({"difficulty_shares_of": None}, "difficulty_shares_of: expected dataset or split"),
         ({"eval_share": 30}, "eval_share: expected a share from 0 to 1, found 30"),
         ({"eval_share": "0.3"}, "eval_share: expected a share from 0 to 1"),
         ({"eval_share": True}, "eval_share: expected a share from 0 to 1"),

@@ -67,7 +67,9 @@ def test_explanation_tells_the_selection_of_the_rule_and_of_its_neighbours():
     assert explain(questions, make_rule("spider", 2, 2), targets) == (
         "method: spider\n"
         "largest selection: 10 of 10 usable questions\n"
-        "no cell alone holds it back\n"
+        "Limited by no cell alone\n"
+        "difficulty_shares of each split: 10\n"
+        "without difficulty_shares: 10\n"
         "\n"
         "split  easy    medium  hard\n"
         "train  4 of 4  4 of 4  2 of 2\n"
@@ -79,3 +81,25 @@ def test_explanation_tells_the_selection_of_the_rule_and_of_its_neighbours():
         "train  0 of 8  0 of 0  0 of 2\n"
         "eval   0 of 0  0 of 0  0 of 0"
     )
+
+
+def test_explanation_tells_what_other_targets_would_give():
+    questions = Counter({ask("train", tables): 80 for tables in (1, 2, 3)})
+    questions |= {ask("eval", tables): count for tables, count in ((1, 40), (2, 40), (3, 1))}
+    shares = {"easy": 0.4, "medium": 0.4, "hard": 0.2}
+    targets = Targets(difficulty_shares=shares, eval_share=0.4, tolerance=0.1, max_per_database=120)
+    told = explain(questions, make_rule("tables", 1, 2), targets).splitlines()
+    assert told[1:10] == [
+        "largest selection: 201 of 321 usable questions",
+        "Limited by eval/easy: lifting it gives 240 instead of 201",
+        "Limited by eval/medium: lifting it gives 240 instead of 201",
+        "Limited by eval/hard: lifting it gives 240 instead of 201",
+        "difficulty_shares of each split: 33",
+        "without difficulty_shares: 201",
+        "without eval_share: 201",
+        "without max_per_database: 265",
+        "",
+    ]
+    targets = Targets(difficulty_shares=shares, difficulty_shares_of="split", tolerance=0.1)
+    told = explain(questions, make_rule("tables", 1, 2), targets).splitlines()
+    assert told[4] == "difficulty_shares of the whole dataset: 321"

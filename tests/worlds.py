@@ -140,7 +140,7 @@ class World:
     def drop_targets(self) -> None:
         """Ask for no shares and no sizes: every usable question is selected."""
         for name in self.params["select_questions"]["targets"]:
-            if name != "tolerance":
+            if name not in ("difficulty_shares_of", "tolerance"):
                 self.change(f"select_questions.targets.{name}", None)
 
     def write_database(self, db_id: str, sql: str) -> None:

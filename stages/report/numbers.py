@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from stages.param_types import DATASET
 from stages.question import DIFFICULTIES, EVAL, SPLITS
 from stages.report.explanations import EXPLANATIONS
 
@@ -70,12 +71,16 @@ def tabulate_supply(selection: Record, targets: Record) -> list[Record]:
 
     def find_share(split: str, level: str) -> tuple[float | None, float | None]:
         count = counts[split][level]["selected"]
+        of_dataset = level in DIFFICULTIES and targets["difficulty_shares_of"] == DATASET
         if split in SPLITS and level != "all":
-            whole, target = counts[split]["all"]["selected"], shares.get(level)
+            whole = counts[split]["all"]["selected"]
+            target = None if of_dataset else shares.get(level)
         elif split in SPLITS:
             eval_share = targets["eval_share"]
             part = None if eval_share is None else round(1 - eval_share, 9)
             whole, target = size, eval_share if split == EVAL else part
+        elif of_dataset:
+            whole, target = size, shares.get(level)
         else:
             return None, None
         return (count / whole if whole else None), target
@@ -190,4 +195,6 @@ def list_targets(targets: Record) -> list[tuple[str, str]]:
             found[name] = str(value)
     if not {"difficulty_shares", "corpus_shares", "eval_share"} & set(found):
         found.pop("tolerance", None)
+    if "difficulty_shares" not in found:
+        found.pop("difficulty_shares_of", None)
     return list(found.items())

@@ -14,14 +14,13 @@ from math import lcm
 from typing import TYPE_CHECKING, NamedTuple
 
 from stages.question import DIFFICULTIES, EVAL, SPLITS, TRAIN
+from stages.sections import Targets
 from stages.selection.bounds import LEVEL_SETS, LEVELS, Bounds, bound_shares
 from stages.selection.cells import CELLS, Group, Solution, list_corpus_cells, read_share
 from stages.selection.greedy import settle_corpora, settle_levels
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from stages.selection.targets import Targets
 
 _SIZES_AT_ONCE = 1 << 15  # bounds the memory
 

@@ -13,9 +13,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from math import lcm
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from stages.question import EVAL
+from stages.param_types import DATASET, SPLIT
+from stages.question import DIFFICULTIES, EVAL, SPLITS
+from stages.sections import Targets
 from stages.selection.cells import (
     CELLS,
     Cell,
@@ -25,9 +27,6 @@ from stages.selection.cells import (
     list_corpus_cells,
     read_share,
 )
-
-if TYPE_CHECKING:
-    from stages.selection.targets import Targets
 
 
 class Constraint(NamedTuple):
@@ -64,7 +63,10 @@ def find_by_program(supply: Mapping[Group, int], targets: Targets) -> Solution:
         program.settle_shares(program.share_of_eval() + program.shares_of_corpora())
         found = {"corpora": program.settle(corpora), "cells": program.settle(cells)}
     else:
-        program.settle_shares(program.share_of_eval() + program.shares_of_levels())
+        scope = targets.difficulty_shares_of
+        program.settle_shares(program.share_of_eval() + program.shares_of_levels(scope))
+        if scope == DATASET:
+            program.settle_shares(program.shares_of_levels(SPLIT))
         found = {"cells": program.settle(cells)}
         program.settle_shares(program.shares_of_corpora())
         found["corpora"] = program.settle(corpora)
@@ -123,12 +125,21 @@ class Program:
         part = {i: 1 for i, group in enumerate(self.groups) if group.split == EVAL}
         return [Share("share of eval", part, self.ones, read_share(self.targets.eval_share))]
 
-    def shares_of_levels(self) -> list[Share]:
-        """The shares of difficulties, if they are asked for."""
+    def shares_of_levels(self, scope: str) -> list[Share]:
+        """The shares of difficulties in the dataset or in each split, if they are asked for."""
         shares = self.targets.difficulty_shares
         if shares is None:
             return []
-        return [self._share(cell, self.members(cell), shares[cell[1]]) for cell in CELLS]
+        if scope == SPLIT:
+            return [self._share(cell, self.members(cell), shares[cell[1]]) for cell in CELLS]
+        parts = [
+            (level, {i: 1 for split in SPLITS for i in self.members((split, level))})
+            for level in DIFFICULTIES
+        ]
+        return [
+            Share(f"share of {level}", part, self.ones, read_share(shares[level]))
+            for level, part in parts
+        ]
 
     def shares_of_corpora(self) -> list[Share]:
         """The shares of corpora, if they are asked for."""
@@ -145,7 +156,11 @@ class Program:
     def _constraints(self) -> Iterator[Constraint]:
         targets = self.targets
         tolerance = read_share(targets.tolerance)
-        shares = self.share_of_eval() + self.shares_of_levels() + self.shares_of_corpora()
+        shares = [
+            *self.share_of_eval(),
+            *self.shares_of_levels(targets.difficulty_shares_of),
+            *self.shares_of_corpora(),
+        ]
         for name, part, whole, share in shares:
             yield _compare(f"{name}, at most", part, whole, share + tolerance, upper=0)
             yield _compare(f"{name}, at least", part, whole, share - tolerance, lower=0)

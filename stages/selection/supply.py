@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from stages.errors import InputError
+from stages.param_types import DATASET
 from stages.question import DIFFICULTIES, EVAL, SPLITS
 from stages.selection.cells import CorpusCell, Part, count_corpora, read_share
 from stages.selection.targets import (
-    CELLS,
     TARGET_NAMES,
     Group,
     Solution,
@@ -84,15 +84,15 @@ def find_binding(
 
 
 def describe_binding(binding: Mapping[str, int], size: int) -> str:
-    """Which cells hold the selection back, in words.
+    """Which cells hold the selection back, a line each.
 
-    >>> describe_binding({"eval hard": 50}, 40)
-    "eval hard holds it back (without that cell's limit: 50 instead of 40)"
+    >>> print(describe_binding({"eval hard": 50}, 40))
+    Limited by eval/hard: lifting it gives 50 instead of 40
     """
     if not binding:
-        return "no cell alone holds it back"
-    return "; ".join(
-        f"{name} holds it back (without that cell's limit: {gain} instead of {size})"
+        return "Limited by no cell alone"
+    return "\n".join(
+        f"Limited by {name.replace(' ', '/', 1)}: lifting it gives {gain} instead of {size}"
         for name, gain in binding.items()
     )
 
@@ -137,14 +137,14 @@ def check_size(supply: Mapping[Group, int], targets: Targets, solution: Solution
     else:
         ways.append(f"no tolerance reaches {wanted}: add databases, or loosen policies or caps")
     caps = [
-        f"{name} holds it back (without it: {gain} instead of {size})"
+        f"without {name}: {gain} instead of {size}"
         for name, gain in find_binding_caps(supply, targets, solution).items()
     ]
     binding = find_binding(supply, targets, solution)
-    held_back = [*list_absent(supply, targets), describe_binding(binding, size), *caps]
+    held_back = "\n".join([*list_absent(supply, targets), describe_binding(binding, size), *caps])
     raise TargetsNotMetError(
         f"select_questions.targets cannot be met: {asked}, and the largest selection under the"
-        f" other targets has {size} ({'; '.join(ways)}).\n{'; '.join(held_back)}\n"
+        f" other targets has {size} ({'; '.join(ways)}).\n{held_back}\n"
         f"Largest selection, of usable questions:\n"
         f"{describe_supply(supply, solution.counts, solution.corpora)}"
     )
@@ -214,6 +214,23 @@ def summarize(supply: Mapping[Group, int], targets: Targets, solution: Solution)
     return summary
 
 
+def describe_loss(summary: Mapping[str, Any], usable: int) -> str | None:
+    """What to say where the targets take less than half of the usable questions: the target that
+    costs most, and what dropping it gives; None where they take more.
+
+    >>> describe_loss({"size": 4, "size_without_target": {"eval_share": 7, "max_questions": 5}}, 10)
+    'the targets take 4 of 10 usable questions; eval_share costs most: without it they take 7'
+    """
+    size, without = summary["size"], summary["size_without_target"]
+    if 2 * size >= usable:
+        return None
+    name = max(without, key=lambda name: without[name])
+    costs = f"{name} costs most: without it they take {without[name]}"
+    if without[name] == size:
+        costs = "dropping one of them alone gives no more"
+    return f"the targets take {size} of {usable} usable questions; {costs}"
+
+
 def describe_shares(targets: Targets, solution: Solution) -> dict[str, dict[str, float | None]]:
     """Each share that can be asked for: what was asked, what was found, and how much of the
     tolerance is left; None where nothing was asked, or where there is nothing to have a share of.
@@ -221,9 +238,14 @@ def describe_shares(targets: Targets, solution: Solution) -> dict[str, dict[str,
     counts = solution.counts
     sizes = {split: sum(counts[split, level] for level in DIFFICULTIES) for split in SPLITS}
     shares = {EVAL: (targets.eval_share, sizes[EVAL], sum(sizes.values()))}
-    for split, level in CELLS:
+    of_dataset = targets.difficulty_shares_of == DATASET
+    for level in DIFFICULTIES:
         asked = (targets.difficulty_shares or {}).get(level)
-        shares[f"{split} {level}"] = (asked, counts[split, level], sizes[split])
+        count = sum(counts[split, level] for split in SPLITS)
+        shares[level] = (asked if of_dataset else None, count, sum(sizes.values()))
+        for split in SPLITS:
+            found = (None if of_dataset else asked, counts[split, level], sizes[split])
+            shares[f"{split} {level}"] = found
     for (split, corpus), count in solution.corpora.items():
         asked = targets.corpus_shares[corpus]
         shares[f"{split} corpus {corpus}"] = (asked, count, sizes[split])

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from stages.param_types import DATASET
 from stages.params import check_value
 from stages.question import DIFFICULTIES
 from stages.sections import Targets
@@ -52,7 +53,9 @@ def _takes_everything(targets: Targets) -> bool:
 
 
 def _needs_program(supply: Mapping[Group, int], targets: Targets) -> bool:
-    """Whether a cap reaches over cells or corpora in such a way that only a solver can tell."""
+    """Whether a target reaches over splits, cells or corpora, so that only a solver can tell."""
+    if targets.difficulty_shares is not None and targets.difficulty_shares_of == DATASET:
+        return True
     if targets.max_answer_type_share is not None:
         return True
     if targets.corpus_shares is None or targets.max_per_database is None:

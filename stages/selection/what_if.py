@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from stages.difficulty_rule import DifficultyRule
-from stages.param_types import METHODS, SOURCE, TABLES
+from stages.param_types import DATASET, METHODS, SOURCE, SPLIT, TABLES
 from stages.selection.supply import describe_binding, describe_supply, find_binding
-from stages.selection.targets import Group, Targets, find_largest
+from stages.selection.targets import TARGET_NAMES, Group, Targets, find_largest, find_size
 
 
 class Usable(NamedTuple):
@@ -59,6 +59,19 @@ def count_supply(questions: Mapping[Usable, int], rule: DifficultyRule) -> Count
     return supply
 
 
+def list_other_targets(targets: Targets) -> Iterator[tuple[str, Targets]]:
+    """The targets without each one that is set, and difficulty_shares of the other scope, each in
+    words."""
+    if targets.difficulty_shares is not None:
+        of_dataset = targets.difficulty_shares_of == DATASET
+        words = "of each split" if of_dataset else "of the whole dataset"
+        scope = SPLIT if of_dataset else DATASET
+        yield f"difficulty_shares {words}", replace(targets, difficulty_shares_of=scope)
+    for name in TARGET_NAMES:
+        if getattr(targets, name) is not None:
+            yield f"without {name}", replace(targets, **{name: None})
+
+
 def explain(questions: Mapping[Usable, int], rule: DifficultyRule, targets: Targets) -> str:
     """The text that `python -m stages.select_questions --explain` prints."""
     supply = count_supply(questions, rule)
@@ -68,6 +81,7 @@ def explain(questions: Mapping[Usable, int], rule: DifficultyRule, targets: Targ
         f"{rule}",
         f"largest selection: {solution.size} of {sum(questions.values())} usable questions",
         describe_binding(binding, solution.size),
+        *(f"{words}: {find_size(supply, other)}" for words, other in list_other_targets(targets)),
         "",
         describe_supply(supply, solution.counts, solution.corpora),
     ]
