@@ -175,6 +175,21 @@ def test_flag_that_is_off_is_not_in_the_audit(world, policy, is_told):
     assert ("boolean_answer" in codes) is is_told
 
 
+def test_targets_that_cost_more_than_half_are_warned_about_with_the_one_that_costs_most(
+    world, capsys
+):
+    world.run("select_questions")
+    assert "costs most" not in capsys.readouterr().err
+    world.change("select_questions.targets.min_questions", None)
+    world.change("select_questions.targets.max_questions", 20)
+    world.change("select_questions.targets.eval_share", 0.9)
+    world.run("select_questions")
+    assert re.findall("^.*costs most.*$", capsys.readouterr().err, re.MULTILINE) == [
+        "select_questions: the targets take 10 of 36 usable questions;"
+        " eval_share costs most: without it they take 20"
+    ]
+
+
 def test_targets_out_of_reach_end_with_what_there_is(world):
     world.change("select_questions.targets.min_questions", 36)
     with pytest.raises(TargetsNotMetError) as caught:
@@ -182,7 +197,7 @@ def test_targets_out_of_reach_end_with_what_there_is(world):
     text = str(caught.value)
     assert "min_questions asks for 36" in text
     assert "min_questions: 35 would be met" in text
-    assert "tolerance: 0.05 would reach 36" in text
+    assert "tolerance: 0.025 would reach 36" in text
     assert "train  10 of 10  10 of 10  5 of 5" in text
     assert "eval   4 of 4    4 of 4    2 of 3" in text
     assert "Not usable: 6 of 42 questions (boolean_answer 1, empty_answer 1, not_a_select 1" in text

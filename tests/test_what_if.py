@@ -97,9 +97,9 @@ def test_explanation_tells_what_other_targets_would_give():
         "difficulty_shares of each split: 33",
         "without difficulty_shares: 201",
         "without eval_share: 201",
-        "without max_per_database: 265",
+        "without max_per_database: 270",
         "",
     ]
     targets = Targets(difficulty_shares=shares, difficulty_shares_of="split", tolerance=0.1)
     told = explain(questions, make_rule("tables", 1, 2), targets).splitlines()
-    assert told[4] == "difficulty_shares of the whole dataset: 321"
+    assert "difficulty_shares of the whole dataset: 321" in told
