@@ -84,9 +84,9 @@ def test_product_meets_the_targets(built: Path) -> None:
     for split, share in (("train", 0.7), ("eval", 0.3)):
         members = [question for question in questions if question["split"] == split]
         assert abs(len(members) / len(questions) - share) <= 0.02
-        for difficulty, part in (("easy", 0.4), ("medium", 0.4), ("hard", 0.2)):
-            count = sum(question["difficulty"] == difficulty for question in members)
-            assert abs(count / len(members) - part) <= 0.02
+    for difficulty, part in (("easy", 0.4), ("medium", 0.4), ("hard", 0.2)):
+        count = sum(question["difficulty"] == difficulty for question in questions)
+        assert abs(count / len(questions) - part) <= 0.02
 
 
 def test_every_source_question_is_in_the_product_or_excluded_once(built: Path) -> None:
