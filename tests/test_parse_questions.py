@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from stages import parse_gold_sql
+from stages.errors import InputError
 from stages.parse_gold_sql import (
-    DIED,
     JOURNAL,
     OUT,
     SCHEMAS_PATH,
@@ -66,7 +66,7 @@ def questions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str,
 
 def parse_all(*, workers: int = 1) -> tuple[list[dict[str, Any]], int]:
     """The records of all questions, and how many queries were parsed for that."""
-    run = QueryRun(ShardDirectory(SHARDS, JOURNAL), parse_task, DIED)
+    run = QueryRun(ShardDirectory(SHARDS, JOURNAL), parse_task)
     run.run(plan_works(SchemaFile(SCHEMAS_PATH)), workers=workers)
     return list(read_shards(SHARDS, run.names)), run.executed
 
@@ -111,7 +111,7 @@ def test_out_holds_all_questions_and_only_what_changed_is_parsed_again(
 
 
 @pytest.mark.skipif(START_METHOD != "fork", reason="workers do not have what a test replaces")
-def test_query_that_kills_its_worker_costs_itself_and_no_other(
+def test_query_that_kills_its_worker_ends_the_run_and_costs_no_other_database(
     questions: list[dict[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def parse_or_die(gold_sql: str, schema: Schema) -> dict[str, Any]:
@@ -121,7 +121,7 @@ def test_query_that_kills_its_worker_costs_itself_and_no_other(
 
     monkeypatch.setattr(parse_gold_sql, "parse_query", parse_or_die)
     write_schemas(views=("mill",))
-    parsed, _ = parse_all(workers=2)
-    assert [record["question_id"] for record in parsed] == [q["question_id"] for q in questions]
-    dead = [record["question_id"] for record in parsed if DIED.items() <= record.items()]
-    assert dead == ["mill_train_003", "mill_train_007"]
+    with pytest.raises(InputError, match="mill_train_003, mill_train_007 of database mill"):
+        parse_all(workers=2)
+    shards = ShardDirectory(SHARDS, JOURNAL)
+    assert [name for name in DATABASES if not shards.shard_path(name).exists()] == ["mill"]
