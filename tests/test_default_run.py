@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.checkout import ROOT, run
+
+pytestmark = pytest.mark.slow
 
 SOME_TESTS = """
 import pytest

@@ -160,6 +160,7 @@ def test_teammate_asks_what_thresholds_would_give(pulled: Path) -> None:
     assert "largest selection: " in said
 
 
+@pytest.mark.slow
 def test_threshold_reruns_difficulty_and_what_follows_at_a_teammates(pulled: Path) -> None:
     text = (pulled / "params.yaml").read_text(encoding="utf-8")
     assert "easy_max_tables: 2" in text

@@ -15,6 +15,8 @@ from stages.corpus.pin_revisions import edit_params, main
 from stages.errors import InputError
 from tests.hub_server import HubServer, run_hubs
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parent.parent
 OLD, NEW = "a" * 40, "b" * 40
 TRAIN, DEV, ARCHIVE = "s/train.parquet", "s/dev.parquet", "all.zip"

@@ -11,6 +11,8 @@ import pytest
 from stages.report.comparison import Run, describe_changes, list_changes
 from tests.checkout import commit, output, run
 
+pytestmark = pytest.mark.slow
+
 
 def make_question(question_id: str, **fields: object) -> dict:
     return {"question_id": question_id, "question_text": f"{question_id}?"} | fields
