@@ -19,7 +19,7 @@ from openenv.core.env_server import (
     create_fastapi_app,
 )
 
-from answerkey_reward import execute, score
+from answerkey.reward import execute, score
 
 _SHOWN_ROWS = 20
 

@@ -24,9 +24,9 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from answerkey_reward import RIGHT, score
-from stages.answers import shape_answer
-from stages.guard import GuardedDatabase, QueryError
+from answerkey.reward import RIGHT, score
+from answerkey.sqlite.answers import shape_answer
+from answerkey.sqlite.guard import GuardedDatabase, QueryError
 
 SPLITS = ("train", "eval")
 TURNS = 3

@@ -1,7 +1,7 @@
 """SkyRL's environment `answerkey`, for data/exports/skyrl: one query, scored by the stored answer.
 
 Import it where training starts, before environments are made. Databases are found as
-answerkey_reward finds them: in data/databases, or where ANSWERKEY_DATABASES says.
+answerkey.reward finds them: in data/databases, or where ANSWERKEY_DATABASES says.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 from skyrl_gym.envs.base_text_env import BaseTextEnv, BaseTextEnvStepOutput
 from skyrl_gym.envs.registration import register, registry
 
-from answerkey_reward import compute_score
+from answerkey.reward import compute_score
 
 NAME = "answerkey"
 

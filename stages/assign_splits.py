@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from stages.command import run_stage
-from stages.errors import InputError
-from stages.log import start_log
-from stages.records import read_jsonl, write_jsonl
+from answerkey.core.command import run_stage
+from answerkey.core.errors import InputError
+from answerkey.core.log import start_log
+from answerkey.core.records import read_jsonl, write_jsonl
 
 QUESTIONS_PATH = Path("data/interim/questions.jsonl")
 SPLITS_PATH = Path("data/interim/splits.jsonl")

@@ -19,21 +19,21 @@ from typing import NamedTuple
 
 import sqlglot
 
-from stages.code_hash import hash_code
-from stages.command import run_stage
-from stages.database_files import find_database, local_path
-from stages.fingerprints import read_database_hashes
-from stages.guard import GuardedDatabase, Limits
-from stages.log import list_counts, start_log
-from stages.params import read_params
-from stages.probes.query_audit import Thresholds, audit_query
-from stages.probes.shuffles import Shuffles
-from stages.query_shards import DatabaseWork, Outcome, QueryRun, Task
-from stages.reasons import Flag
-from stages.records import decode_json, encode_compactly, hash_value, read_jsonl
-from stages.schema import Schema, decode_schema
-from stages.schema_file import SchemaFile
-from stages.shards import JOURNAL_DIRECTORY, ShardDirectory, read_shards
+from answerkey.audit.query_audit import Thresholds, audit_query
+from answerkey.audit.shuffles import Shuffles
+from answerkey.core.command import run_stage
+from answerkey.core.fingerprints import read_database_hashes
+from answerkey.core.log import list_counts, start_log
+from answerkey.core.params import read_params
+from answerkey.core.reasons import Flag
+from answerkey.core.records import decode_json, encode_compactly, hash_value, read_jsonl
+from answerkey.core.schema_file import SchemaFile
+from answerkey.shards.code_hash import hash_code
+from answerkey.shards.database_files import find_database, local_path
+from answerkey.shards.query_run import DatabaseWork, Outcome, QueryRun, Task
+from answerkey.shards.shard_directory import JOURNAL_DIRECTORY, ShardDirectory, read_shards
+from answerkey.sqlite.guard import GuardedDatabase, Limits
+from answerkey.sqlite.schema import Schema, decode_schema
 
 SPLITS_PATH = Path("data/interim/splits.jsonl")
 SCHEMAS_PATH = Path("data/interim/schemas.jsonl")

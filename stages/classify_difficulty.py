@@ -8,13 +8,13 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any
 
-from stages.command import run_stage
-from stages.difficulty_rule import DifficultyRule, check_thresholds, classify_tables
-from stages.errors import InputError
-from stages.log import list_counts, start_log
-from stages.param_types import SOURCE
-from stages.params import read_params
-from stages.records import read_jsonl, write_jsonl
+from answerkey.core.command import run_stage
+from answerkey.core.errors import InputError
+from answerkey.core.log import list_counts, start_log
+from answerkey.core.param_types import SOURCE
+from answerkey.core.params import read_params
+from answerkey.core.records import read_jsonl, write_jsonl
+from answerkey.selection.difficulty_rule import DifficultyRule, check_thresholds, classify_tables
 
 PARSED_PATH = Path("data/interim/parsed.jsonl")
 QUESTIONS_PATH = Path("data/interim/splits.jsonl")

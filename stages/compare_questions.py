@@ -13,19 +13,19 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from stages.command import run_stage
-from stages.dossier import Answered, read_answered, read_curated_exclusion
-from stages.log import list_counts, start_log
-from stages.params import read_params
-from stages.probes.findings import Finding, decode_findings, encode_findings
-from stages.probes.schema_twins import SchemaPrint, find_schema_twins, print_schema
-from stages.probes.set_probes import find_in_database
-from stages.probes.set_records import SetRecord, make_set_record
-from stages.probes.split_probes import find_across_splits
-from stages.question import EVAL, TRAIN
-from stages.records import decode_json, encode_json, read_jsonl, write_jsonl
-from stages.schema import decode_schema
-from stages.scratch import open_scratch
+from answerkey.comparison.schema_twins import SchemaPrint, find_schema_twins, print_schema
+from answerkey.comparison.set_probes import find_in_database
+from answerkey.comparison.set_records import SetRecord, make_set_record
+from answerkey.comparison.split_probes import find_across_splits
+from answerkey.core.command import run_stage
+from answerkey.core.dossier import Answered, read_answered, read_curated_exclusion
+from answerkey.core.findings import Finding, decode_findings, encode_findings
+from answerkey.core.log import list_counts, start_log
+from answerkey.core.params import read_params
+from answerkey.core.question import EVAL, TRAIN
+from answerkey.core.records import decode_json, encode_json, read_jsonl, write_jsonl
+from answerkey.core.scratch import open_scratch
+from answerkey.sqlite.schema import decode_schema
 
 SPLITS_PATH = Path("data/interim/splits.jsonl")
 SCHEMAS_PATH = Path("data/interim/schemas.jsonl")

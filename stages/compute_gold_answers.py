@@ -15,20 +15,20 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from stages.answers import classify_answer_type, shape_answer
-from stages.code_hash import hash_code
-from stages.command import run_stage
-from stages.database_files import find_database, local_path
-from stages.dossier import read_curated_exclusion
-from stages.failures import FailureLog
-from stages.fingerprints import read_database_hashes
-from stages.guard import GuardedDatabase, Limits, QueryError
-from stages.log import list_counts, start_log
-from stages.params import read_params
-from stages.query_shards import DatabaseWork, Outcome, QueryRun, Task
-from stages.reasons import Reason
-from stages.records import hash_value, read_jsonl
-from stages.shards import JOURNAL_DIRECTORY, ShardDirectory, read_shards
+from answerkey.core.command import run_stage
+from answerkey.core.dossier import read_curated_exclusion
+from answerkey.core.fingerprints import read_database_hashes
+from answerkey.core.log import list_counts, start_log
+from answerkey.core.params import read_params
+from answerkey.core.reasons import Reason
+from answerkey.core.records import hash_value, read_jsonl
+from answerkey.shards.code_hash import hash_code
+from answerkey.shards.database_files import find_database, local_path
+from answerkey.shards.failures import FailureLog
+from answerkey.shards.query_run import DatabaseWork, Outcome, QueryRun, Task
+from answerkey.shards.shard_directory import JOURNAL_DIRECTORY, ShardDirectory, read_shards
+from answerkey.sqlite.answers import classify_answer_type, shape_answer
+from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
 
 SPLITS_PATH = Path("data/interim/splits.jsonl")
 DATABASES = Path("data/databases")

@@ -11,33 +11,33 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from stages.command import run_stage
-from stages.corpus.corpora import Corpus, parse_corpora, parse_limits, read_spider
-from stages.corpus.database_names import name_databases
-from stages.corpus.database_sources import (
+from answerkey.core.command import run_stage
+from answerkey.core.log import format_size, start_log
+from answerkey.core.manifest_file import write_manifest
+from answerkey.core.params import read_params
+from answerkey.core.records import write_jsonl
+from answerkey.corpus.corpora import Corpus, parse_corpora, parse_limits, read_spider
+from answerkey.corpus.database_names import name_databases
+from answerkey.corpus.database_sources import (
     FILE,
     DatabaseSource,
     locate_databases,
     make_databases,
     name_failure,
 )
-from stages.corpus.databases import check_database, check_db_ids, locate_database, open_database
-from stages.corpus.file_hashes import FileHashes
-from stages.corpus.hub import Limits
-from stages.corpus.manifest import (
+from answerkey.corpus.databases import check_database, check_db_ids, locate_database, open_database
+from answerkey.corpus.file_hashes import FileHashes
+from answerkey.corpus.hub import Limits
+from answerkey.corpus.manifest import (
     describe_database,
     find_current,
     read_manifest,
     remove_foreign_entries,
 )
-from stages.corpus.pinned_revisions import list_unpinned_databases
-from stages.corpus.source_questions import list_db_ids
-from stages.corpus.tracked_roots import check_roots
-from stages.log import format_size, start_log
-from stages.manifest_file import write_manifest
-from stages.params import read_params
-from stages.records import write_jsonl
-from stages.schema import encode_schema, read_schema
+from answerkey.corpus.pinned_revisions import list_unpinned_databases
+from answerkey.corpus.source_questions import list_db_ids
+from answerkey.corpus.tracked_roots import check_roots
+from answerkey.sqlite.schema import encode_schema, read_schema
 
 DATABASES_DIR = Path("data/databases")
 MANIFEST_PATH = DATABASES_DIR / "manifest.json"

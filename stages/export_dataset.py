@@ -8,14 +8,18 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from stages.command import run_stage
-from stages.dossier import Stream, read_dossiers
-from stages.errors import InputError
-from stages.exports.card import CardFacts, describe_origin, make_card
-from stages.exports.croissant import make_croissant
-from stages.exports.huggingface import WrittenFile, make_row, write_parquet
-from stages.exports.parquet_files import lighten_arrow
-from stages.exports.statistics import (
+from answerkey.core.command import run_stage
+from answerkey.core.dossier import Stream, read_dossiers
+from answerkey.core.errors import InputError
+from answerkey.core.log import start_log
+from answerkey.core.question import SPLITS
+from answerkey.core.reasons import Flag
+from answerkey.core.records import encode_json, read_json, read_jsonl, replace_file, write_json
+from answerkey.exports.card import CardFacts, describe_origin, make_card
+from answerkey.exports.croissant import make_croissant
+from answerkey.exports.huggingface import WrittenFile, make_row, write_parquet
+from answerkey.exports.parquet_files import lighten_arrow
+from answerkey.exports.statistics import (
     Description,
     describe_question,
     make_counts,
@@ -23,12 +27,8 @@ from stages.exports.statistics import (
     make_plots,
     tabulate,
 )
-from stages.exports.unless_empty import unless_empty
-from stages.log import start_log
-from stages.question import SPLITS
-from stages.reasons import Flag
-from stages.records import encode_json, read_json, read_jsonl, replace_file, write_json
-from stages.side_process import open_side_process
+from answerkey.exports.unless_empty import unless_empty
+from answerkey.shards.side_process import open_side_process
 
 INTERIM = Path("data/interim")
 SELECTION = INTERIM / "selection"

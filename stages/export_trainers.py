@@ -13,19 +13,19 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from stages.command import run_stage
-from stages.exports import skyrl, trl, verl
-from stages.exports.openenv import make_reset
-from stages.exports.parquet_files import lighten_arrow, open_parquet, write_rows
-from stages.exports.product import read_product
-from stages.exports.prompts import Exercise, make_exercises, read_template
-from stages.exports.questions_db import write_questions_db
-from stages.exports.unless_empty import unless_empty
-from stages.log import start_log
-from stages.params import read_params
-from stages.question import SPLITS
-from stages.records import read_jsonl, write_jsonl
-from stages.side_process import open_side_process
+from answerkey.core.command import run_stage
+from answerkey.core.log import start_log
+from answerkey.core.params import read_params
+from answerkey.core.question import SPLITS
+from answerkey.core.records import read_jsonl, write_jsonl
+from answerkey.exports import skyrl, trl, verl
+from answerkey.exports.openenv import make_reset
+from answerkey.exports.parquet_files import lighten_arrow, open_parquet, write_rows
+from answerkey.exports.product import read_product
+from answerkey.exports.prompts import Exercise, make_exercises, read_template
+from answerkey.exports.questions_db import write_questions_db
+from answerkey.exports.unless_empty import unless_empty
+from answerkey.shards.side_process import open_side_process
 
 if TYPE_CHECKING:
     import pyarrow as pa

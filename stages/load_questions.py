@@ -11,23 +11,23 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from stages.command import run_stage
-from stages.corpus.corpora import SOURCE_SPLITS, Corpus, parse_corpora, parse_limits, read_spider
-from stages.corpus.corrections import CORRECTIONS_DIR, correct_questions, read_corrections
-from stages.corpus.database_names import name_databases
-from stages.corpus.hub import Limits
-from stages.corpus.pinned_revisions import list_unpinned_questions
-from stages.corpus.question_streams import (
+from answerkey.core.command import run_stage
+from answerkey.core.log import list_counts, start_log
+from answerkey.core.params import read_params
+from answerkey.core.records import write_json, write_jsonl
+from answerkey.corpus.corpora import SOURCE_SPLITS, Corpus, parse_corpora, parse_limits, read_spider
+from answerkey.corpus.corrections import CORRECTIONS_DIR, correct_questions, read_corrections
+from answerkey.corpus.database_names import name_databases
+from answerkey.corpus.hub import Limits
+from answerkey.corpus.pinned_revisions import list_unpinned_questions
+from answerkey.corpus.question_streams import (
     Record,
     check_splits,
     merge_corpora,
     name_for_dataset,
     sort_questions,
 )
-from stages.corpus.tracked_roots import check_roots
-from stages.log import list_counts, start_log
-from stages.params import read_params
-from stages.records import write_json, write_jsonl
+from answerkey.corpus.tracked_roots import check_roots
 
 QUESTIONS_PATH = Path("data/interim/questions.jsonl")
 CORPORA_PATH = Path("data/interim/corpora.json")

@@ -15,23 +15,23 @@ from typing import Any
 
 import sqlglot
 
-from stages.code_hash import hash_code
-from stages.command import run_stage
-from stages.log import list_counts, start_log
-from stages.params import read_params
-from stages.query_shards import DatabaseWork, Outcome, QueryRun, Task
-from stages.reasons import Reason
-from stages.records import hash_value, read_jsonl, replace_file
-from stages.schema import Schema, decode_schema
-from stages.schema_file import SchemaFile
-from stages.shards import JOURNAL_DIRECTORY, ShardDirectory
-from stages.sql.canonical import canonical_sql, sql_template
-from stages.sql.columns import list_columns
-from stages.sql.features import list_features
-from stages.sql.hardness import classify_hardness
-from stages.sql.parser import parse_sql
-from stages.sql.scopes import Scopes
-from stages.sql.tables import TABLE_NODES, list_tables
+from answerkey.core.command import run_stage
+from answerkey.core.log import list_counts, start_log
+from answerkey.core.params import read_params
+from answerkey.core.reasons import Reason
+from answerkey.core.records import hash_value, read_jsonl, replace_file
+from answerkey.core.schema_file import SchemaFile
+from answerkey.shards.code_hash import hash_code
+from answerkey.shards.query_run import DatabaseWork, Outcome, QueryRun, Task
+from answerkey.shards.shard_directory import JOURNAL_DIRECTORY, ShardDirectory
+from answerkey.sql.canonical import canonical_sql, sql_template
+from answerkey.sql.columns import list_columns
+from answerkey.sql.features import list_features
+from answerkey.sql.hardness import classify_hardness
+from answerkey.sql.parser import parse_sql
+from answerkey.sql.scopes import Scopes
+from answerkey.sql.tables import TABLE_NODES, list_tables
+from answerkey.sqlite.schema import Schema, decode_schema
 
 SPLITS_PATH = Path("data/interim/splits.jsonl")
 SCHEMAS_PATH = Path("data/interim/schemas.jsonl")

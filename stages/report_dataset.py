@@ -11,18 +11,18 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from stages.command import make_parser, run_stage
-from stages.dossier import read_dossiers
-from stages.log import format_size, start_log
-from stages.params import read_params
-from stages.records import read_json, read_jsonl, replace_file
-from stages.report.comparison import compare_product
-from stages.report.facts import check_run, make_facts
-from stages.report.figures import draw_figures
-from stages.report.numbers import trace_steps
-from stages.report.page import embed_json, read_template, render_page
-from stages.report.question_table import make_payload
-from stages.report.questions import choose_ids, find_verdict, make_rows
+from answerkey.core.command import make_parser, run_stage
+from answerkey.core.dossier import read_dossiers
+from answerkey.core.log import format_size, start_log
+from answerkey.core.params import read_params
+from answerkey.core.records import read_json, read_jsonl, replace_file
+from answerkey.report.comparison import compare_product
+from answerkey.report.facts import check_run, make_facts
+from answerkey.report.figures import draw_figures
+from answerkey.report.numbers import trace_steps
+from answerkey.report.page import embed_json, read_template, render_page
+from answerkey.report.question_table import make_payload
+from answerkey.report.questions import choose_ids, find_verdict, make_rows
 
 PRODUCT = Path("data/questions")
 COUNTS = Path("metrics/counts.json")

@@ -6,28 +6,28 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
-from stages.command import make_parser, run_stage
-from stages.difficulty_rule import DifficultyRule
-from stages.dossier import read_dossiers
-from stages.fingerprints import read_database_hashes
-from stages.log import list_counts, start_log
-from stages.params import read_params
-from stages.reasons import Flag, Reason
-from stages.records import encode_json, replace_file, write_json
-from stages.schema_file import SchemaFile
-from stages.selection.choice import Choice, Verdict, choose, survey_questions
-from stages.selection.coverage import Coverage
-from stages.selection.policies import Policy, read_policies
-from stages.selection.product_records import make_audit, make_exclusion, make_record
-from stages.selection.supply import (
+from answerkey.core.command import make_parser, run_stage
+from answerkey.core.dossier import read_dossiers
+from answerkey.core.fingerprints import read_database_hashes
+from answerkey.core.log import list_counts, start_log
+from answerkey.core.params import read_params
+from answerkey.core.reasons import Flag, Reason
+from answerkey.core.records import encode_json, replace_file, write_json
+from answerkey.core.schema_file import SchemaFile
+from answerkey.selection.choice import Choice, Verdict, choose, survey_questions
+from answerkey.selection.coverage import Coverage
+from answerkey.selection.difficulty_rule import DifficultyRule
+from answerkey.selection.policies import Policy, read_policies
+from answerkey.selection.product_records import make_audit, make_exclusion, make_record
+from answerkey.selection.supply import (
     TargetsNotMetError,
     describe_loss,
     describe_supply,
     summarize,
 )
-from stages.selection.targets import read_targets
-from stages.selection.usability import find_reason
-from stages.selection.what_if import Usable, explain
+from answerkey.selection.targets import read_targets
+from answerkey.selection.usability import find_reason
+from answerkey.selection.what_if import Usable, explain
 
 DATABASES = Path("data/databases")
 SCHEMAS_PATH = Path("data/interim/schemas.jsonl")

@@ -13,26 +13,26 @@ from collections.abc import Iterable, Mapping
 from logging import Logger
 from pathlib import Path
 
-from stages.checks import Record, Terms, find_errors
-from stages.command import make_parser, run_stage
-from stages.derived_facts import RULE_OF_TABLES, derive_facts
-from stages.difficulty_rule import DifficultyRule
-from stages.guard import Limits
-from stages.log import start_log
-from stages.params import read_params
-from stages.product_checks import (
+from answerkey.core.command import make_parser, run_stage
+from answerkey.core.log import start_log
+from answerkey.core.params import read_params
+from answerkey.core.question import EASY, HARD, MEDIUM
+from answerkey.core.reasons import Flag
+from answerkey.core.records import write_json
+from answerkey.selection.difficulty_rule import DifficultyRule
+from answerkey.selection.policies import Policy, read_policies
+from answerkey.selection.targets import Targets
+from answerkey.sqlite.guard import Limits
+from answerkey.validation.checks import Record, Terms, find_errors
+from answerkey.validation.derived_facts import RULE_OF_TABLES, derive_facts
+from answerkey.validation.product_checks import (
     NothingToValidateError,
     check_files,
     check_product,
     check_selected,
     read_product,
 )
-from stages.question import EASY, HARD, MEDIUM
-from stages.reasons import Flag
-from stages.records import write_json
-from stages.selection.policies import Policy, read_policies
-from stages.selection.targets import Targets
-from stages.selection_checks import INTERIM, RECORDS, SELECTION, check_selection
+from answerkey.validation.selection_checks import INTERIM, RECORDS, SELECTION, check_selection
 
 OUT = INTERIM / "validation.json"
 SHARES = Targets(difficulty_shares={EASY: 0.4, MEDIUM: 0.4, HARD: 0.2}, tolerance=0.02)

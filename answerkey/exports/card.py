@@ -1,0 +1,258 @@
+"""The dataset card: YAML that hubs read, and a datasheet in words, both from a run's numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from answerkey.core.question import SPLITS
+from answerkey.exports.huggingface import COLUMNS, WrittenFile
+from answerkey.report.explanations import EXPLANATIONS
+
+Record = dict[str, Any]
+
+NAME = "Text-to-SQL questions with executed gold answers"
+UNKNOWN_LICENSE = "other"  # the hub's word
+TAGS = ("text-to-sql", "sql", "sqlite", "reinforcement-learning")
+
+_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+_PURPOSE = (
+    "Reinforcement learning and evaluation on text-to-SQL: the rows that a predicted query returns"
+    " are compared with `gold_answer`. It is no source of facts: what its databases hold need not"
+    " be true."
+)
+_LIMITS = (
+    "Gold SQL that runs and passes the audit may still not be what its question asks for.",
+    "Another query than the gold one may be right and have another answer where the question leaves"
+    " open what to return; the audit looks for ties, not for every ambiguity.",
+    "The last digits of sums over floats may differ between versions of SQLite: compare floats"
+    " within a tolerance, as `answerkey.reward` does.",
+    "A form of SQL may stand in both splits (flag `template_in_both_splits`); no database does.",
+    "Questions are in English, and the SQL is in SQLite's dialect.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CardFacts:
+    """What a card is made of: the corpora by their names in params, with their licences (None:
+    unknown), where they come from in sentences, the files by split (those that exist), the metrics
+    of the run."""
+
+    licenses: Mapping[str, str | None]
+    origin: tuple[str, ...]
+    files: Mapping[str, WrittenFile]
+    metrics: Record
+
+    @property
+    def size(self) -> int:
+        """How many questions there are."""
+        return sum(file.rows for file in self.files.values())
+
+    @property
+    def corpora(self) -> str:
+        """The corpora in words."""
+        names = [f"`{name}`" for name in self.licenses]
+        return f"the corp{'us' if len(names) == 1 else 'ora'} {' and '.join(names)}"
+
+
+def describe_origin(
+    corpora: Mapping[str, Mapping[str, Any]], manifest: Mapping[str, Mapping[str, Any]]
+) -> list[str]:
+    """Where questions and databases come from, as sentences: out of the corpora's entries in params
+    and the manifest of the databases. A directory is not named: it is one of this machine.
+
+    >>> corpora = {"zoo": {"origin": "directory", "questions": {"train": ["t.json"]}}}
+    >>> origin = {"corpus": "zoo", "kind": "sql", "path": "pets/schema.sql"}
+    >>> describe_origin(corpora, {"pets": {"origin": origin}})
+    ['Questions: t.json of the corpus `zoo`.', 'Databases: 1 made from SQL text of `zoo`.']
+    """
+    sentences = [
+        f"Questions: {_describe_questions(name, entry)}." for name, entry in corpora.items()
+    ]
+    counts = Counter(_describe_place(database["origin"]) for database in manifest.values())
+    parts = [f"{count} {place}" for place, count in sorted(counts.items())]
+    return [*sentences, f"Databases: {', '.join(parts) or 'none'}."]
+
+
+def _describe_questions(name: str, entry: Mapping[str, Any]) -> str:
+    questions = entry["questions"]
+    if entry["origin"] == "hub":
+        return (
+            f"the Hugging Face dataset `{questions['repo_id']}` at revision"
+            f" `{questions['revision']}` (the corpus `{name}`)"
+        )
+    files = ", ".join(file for files in questions.values() for file in files)
+    return f"{files} of the corpus `{name}`"
+
+
+def _describe_place(origin: Mapping[str, str]) -> str:
+    kind = origin["kind"]
+    if kind == "sql":
+        return f"made from SQL text of `{origin['corpus']}`"
+    if kind == "file":
+        return f"copied from `{origin['corpus']}`"
+    if kind in ("archive", "files"):
+        return f"from the Hugging Face repository `{origin['repo_id']}` at `{origin['revision']}`"
+    raise ValueError(f"manifest: unknown kind of origin {kind!r}")
+
+
+def name_licenses(licenses: Iterable[str | None]) -> str | list[str]:
+    """The hub's identifiers, each once: one alone, or a list; a licence that nobody knows is
+    `other`.
+
+    >>> name_licenses(["cc-by-4.0", None, "cc-by-4.0"])
+    ['cc-by-4.0', 'other']
+    """
+    names = list(dict.fromkeys(license or UNKNOWN_LICENSE for license in licenses))
+    return names[0] if len(names) == 1 else names
+
+
+def make_front_matter(facts: CardFacts) -> Record:
+    """The YAML of a card, as the hub and `datasets` read it. A split without questions is left out:
+    load_dataset fails where one has no rows.
+
+    Source: "Dataset cards" and "Manual configuration" in the Hub's documentation.
+    """
+    front = {
+        "pretty_name": NAME,
+        "license": name_licenses(facts.licenses.values()),
+        "language": ["en"],
+        "task_categories": ["table-question-answering", "text-generation"],
+        "tags": list(TAGS),
+        "size_categories": [next((name for most, name in _SIZES if facts.size < most), "n>1M")],
+    }
+    if not facts.files:
+        return front
+    return {
+        **front,
+        "configs": [
+            {
+                "config_name": "default",
+                "data_files": [
+                    {"split": split, "path": f"{split}.parquet"} for split in facts.files
+                ],
+            }
+        ],
+        "dataset_info": {
+            "config_name": "default",
+            "features": [
+                {"name": name, "list" if is_list else "dtype": kind}
+                for name, (kind, is_list, _) in COLUMNS.items()
+            ],
+            "splits": [
+                {"name": split, "num_bytes": file.size_bytes, "num_examples": file.rows}
+                for split, file in facts.files.items()
+            ],
+            "download_size": sum(file.file_bytes for file in facts.files.values()),
+            "dataset_size": sum(file.size_bytes for file in facts.files.values()),
+        },
+    }
+
+
+def make_card(facts: CardFacts) -> str:
+    """README.md of the dataset: YAML, then a datasheet."""
+    front = yaml.safe_dump(make_front_matter(facts), sort_keys=False, allow_unicode=True, width=99)
+    sections = {
+        "What it is for": _PURPOSE,
+        "Origin": _tell_origin(facts),
+        "How it was made": _tell_steps(facts),
+        "Splits": _tell_splits(facts),
+        "Fields": _make_table(
+            ("field", "type", "what it holds"),
+            (
+                (name, f"list of {kind}" if is_list else kind, meaning)
+                for name, (kind, is_list, meaning) in COLUMNS.items()
+            ),
+        ),
+        "What was left out": _tell_exclusions(facts.metrics),
+        "Known limits": _make_list(_LIMITS),
+    }
+    body = "".join(f"\n## {title}\n\n{text}\n" for title, text in sections.items())
+    return f"---\n{front}---\n\n# {NAME}\n\n{_summarize(facts)}\n{body}"
+
+
+def _summarize(facts: CardFacts) -> str:
+    databases = sum(1 for count in facts.metrics["database"].values() if count)
+    counts = {split: facts.files[split].rows if split in facts.files else 0 for split in SPLITS}
+    return (
+        f"{facts.size} questions of {facts.corpora}, asked of {databases} databases:"
+        f" {', '.join(f'{count} {split}' for split, count in counts.items())}. Each has gold SQL"
+        " and the gold answer that SQLite gives, so that a reward is computed without executing"
+        " gold SQL."
+    )
+
+
+def _tell_origin(facts: CardFacts) -> str:
+    licenses = {
+        name: license or "not known to those who ran the pipeline"
+        for name, license in facts.licenses.items()
+    }
+    is_one = len(set(licenses.values())) == 1
+    told = (
+        [f"Licence: {next(iter(licenses.values()))}."]
+        if is_one
+        else [f"Licence of `{name}`: {license}." for name, license in licenses.items()]
+    )
+    return _make_list([*facts.origin, *told])
+
+
+def _tell_steps(facts: CardFacts) -> str:
+    steps = (
+        f"{_tell_loaded(facts.metrics)}; each has the split of its source.",
+        "Every gold query was executed, read-only and within fixed bounds, and its answer kept as"
+        " JSON.",
+        "Every query was executed again, also over rows in another order, and audited for ties,"
+        " unsound SQL and answers that a policy can guess.",
+        f"{facts.metrics['usable']} were usable, and {facts.size} selected for the targets of"
+        " difficulty and split.",
+        "The result was validated: fields, answers, splits and shares.",
+    )
+    return "\n".join(f"{number}. {step}" for number, step in enumerate(steps, start=1))
+
+
+def _tell_loaded(metrics: Record) -> str:
+    loaded = f"{metrics['loaded']} questions were loaded"
+    parts = [f"{counts['loaded']} of `{name}`" for name, counts in metrics["corpus"].items()]
+    return f"{loaded}, {' and '.join(parts)}" if len(parts) > 1 else loaded
+
+
+def _tell_splits(facts: CardFacts) -> str:
+    table = _make_table(
+        ("split", "questions", "in memory, bytes", "file, bytes"),
+        ((split, *file[:3]) for split, file in facts.files.items()),
+    )
+    return (
+        f"{table}\n\nBy difficulty: {_list_counts(facts.metrics['difficulty'])}. By type of the"
+        f" answer: {_list_counts(facts.metrics['answer_type'])}."
+    )
+
+
+def _tell_exclusions(metrics: Record) -> str:
+    def explain(name: str, counts: Mapping[str, int]) -> str:
+        found = ((code, count, EXPLANATIONS[code]) for code, count in counts.items() if count)
+        return _make_table((name, "questions", "meaning"), found)
+
+    excluded = metrics["excluded"]
+    return (
+        f"{sum(excluded.values())} of {metrics['loaded']} questions, each for one reason:\n\n"
+        f"{explain('reason', excluded)}\n\nFlags of the questions that are in it:\n\n"
+        f"{explain('flag', metrics['flags'])}"
+    )
+
+
+def _list_counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in counts.items())
+
+
+def _make_list(sentences: Iterable[str]) -> str:
+    return "\n".join(f"- {sentence}" for sentence in sentences)
+
+
+def _make_table(header: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> str:
+    """A Markdown table; none of our words holds a bar."""
+    lines = [f"| {' | '.join(map(str, row))} |" for row in rows]
+    return "\n".join([f"| {' | '.join(header)} |", "|---" * len(header) + "|", *lines])

@@ -1,0 +1,32 @@
+"""OpenEnv: JSON Lines, each line what an environment's reset takes to start an episode.
+
+A line may be the body of POST /reset, or the `data` of a reset message, as it is: OpenEnv hands the
+fields that it does not know to `reset(seed, episode_id, **fields)`. Those two it does know are left
+to the trainer, since a question is played many times. The policy never sees a line: the answer key
+stays with the environment.
+
+Source: ResetRequest and Environment.reset in OpenEnv (core/env_server/types.py, interfaces.py).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from answerkey.core.records import encode_json
+from answerkey.exports.product import AuditedQuestion
+
+
+def make_reset(item: AuditedQuestion) -> dict[str, Any]:
+    """The fields of a reset; gold_answer is JSON text, so that tables can hold the lines too."""
+    question, audit = item
+    return {
+        "question_id": question["question_id"],
+        "question_text": question["question_text"],
+        "evidence": audit["evidence"],
+        "database_name": question["database_name"],
+        "gold_answer": encode_json(question["gold_answer"]).decode(),
+        "answer_type": question["answer_type"],
+        "order_matters": audit["order_matters"],
+        "difficulty": question["difficulty"],
+        "split": question["split"],
+    }

@@ -1,0 +1,57 @@
+"""The product as it was written: each question with what its sidecar knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from answerkey.core.errors import InputError
+from answerkey.core.records import decode_json, read_jsonl
+
+Record = dict[str, Any]
+
+
+class AuditedQuestion(NamedTuple):
+    """A question of the product and its record in audit.jsonl."""
+
+    question: Record
+    audit: Record
+
+
+def read_questions(path: Path) -> Iterator[Record]:
+    """The questions of a file of the product, without holding more than one.
+
+    Raises:
+        FileNotFoundError: where it is missing.
+        InputError: with path and line, where it is not an array with one question a line.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"No {path}: run `dvc repro export_dataset`, or `dvc pull`")
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            text = line.strip().removesuffix(b",")
+            if text in (b"[", b"]"):
+                continue
+            try:
+                yield decode_json(text)
+            except ValueError as error:
+                raise InputError(f"{path}:{number}: expected one question: {error}") from error
+
+
+def read_product(folder: Path, split: str) -> Iterator[AuditedQuestion]:
+    """The questions of a split, in their order, which is that of audit.jsonl too.
+
+    Raises:
+        InputError: where audit.jsonl has no record of a question, or has it elsewhere.
+    """
+    audits = read_jsonl(folder / "audit.jsonl")
+    for question in read_questions(folder / f"questions_{split}.json"):
+        question_id = question["question_id"]
+        audit = next((record for record in audits if record["question_id"] == question_id), None)
+        if audit is None:
+            raise InputError(
+                f"{folder / 'audit.jsonl'}: {question_id} is missing, or out of step: run"
+                " `dvc repro export_dataset`, or `dvc pull`"
+            )
+        yield AuditedQuestion(question, audit)

@@ -1,0 +1,145 @@
+"""The dataset as an SQLite file to browse: what was selected, and what was left out and why.
+
+Full-text search is over question and SQL; the indexes are declared as sqlite-utils and datasette
+expect, which find them by themselves. The same questions give the same bytes, in most versions of
+SQLite.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from answerkey.core.records import encode_json, replace_file
+from answerkey.exports.product import AuditedQuestion
+
+Record = dict[str, Any]
+
+_PAGE_BYTES = 4096
+_LAYOUT = f"""
+PRAGMA page_size = {_PAGE_BYTES};
+PRAGMA journal_mode = OFF;
+PRAGMA synchronous = OFF;
+PRAGMA secure_delete = ON;
+CREATE TABLE questions (
+    question_id TEXT PRIMARY KEY,
+    question_text TEXT NOT NULL,
+    evidence TEXT,
+    database_name TEXT NOT NULL,
+    split TEXT NOT NULL,
+    difficulty TEXT NOT NULL,
+    hardness TEXT NOT NULL,
+    answer_type TEXT NOT NULL,
+    gold_sql TEXT NOT NULL,
+    gold_answer TEXT NOT NULL, -- JSON
+    order_matters INTEGER NOT NULL,
+    tables_involved TEXT NOT NULL, -- JSON array
+    flags TEXT NOT NULL -- JSON array
+);
+CREATE TABLE excluded (
+    question_id TEXT PRIMARY KEY,
+    question_text TEXT NOT NULL,
+    database_name TEXT NOT NULL,
+    stage TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    detail TEXT NOT NULL,
+    gold_sql TEXT NOT NULL,
+    flags TEXT NOT NULL -- JSON array
+);
+"""
+_INSERT_QUESTION = f"INSERT INTO questions VALUES ({', '.join('?' * 13)})"
+_INSERT_EXCLUDED = f"INSERT INTO excluded VALUES ({', '.join('?' * 8)})"
+_INDEXES = """
+CREATE INDEX questions_database_name ON questions (database_name);
+CREATE VIRTUAL TABLE questions_fts USING fts5 (
+    question_text, gold_sql, tokenize='porter', content=[questions]);
+CREATE VIRTUAL TABLE excluded_fts USING fts5 (
+    question_text, gold_sql, tokenize='porter', content=[excluded]);
+INSERT INTO questions_fts (questions_fts) VALUES ('rebuild');
+INSERT INTO excluded_fts (excluded_fts) VALUES ('rebuild');
+INSERT INTO questions_fts (questions_fts) VALUES ('optimize');
+INSERT INTO excluded_fts (excluded_fts) VALUES ('optimize');
+"""
+# Of https://sqlite.org/fileformat2.html: where the header of the file ends, and what kinds of page
+# hold a tree, with the length of their headers. The first byte of any other page is 0 in a file of
+# less than 64 GB.
+_FILE_HEADER_BYTES = 100
+_PAGE_HEADER_BYTES = {2: 12, 5: 12, 10: 8, 13: 8}
+
+
+def make_question_row(item: AuditedQuestion) -> tuple[Any, ...]:
+    """A row of `questions`."""
+    question, audit = item
+    return (
+        question["question_id"],
+        question["question_text"],
+        audit["evidence"],
+        question["database_name"],
+        question["split"],
+        question["difficulty"],
+        audit["hardness"],
+        question["answer_type"],
+        question["gold_sql"],
+        _write_json(question["gold_answer"]),
+        audit["order_matters"],
+        _write_json(question["tables_involved"]),
+        _list_codes(audit),
+    )
+
+
+def make_excluded_row(record: Record) -> tuple[Any, ...]:
+    """A row of `excluded`. Text that SQLite cannot hold, half of a surrogate pair, is spelt out."""
+    names = ("question_id", "question_text", "database_name", "stage", "reason", "detail")
+    texts = (
+        str(record[name]).encode("utf-8", "backslashreplace").decode()
+        for name in (*names, "gold_sql")
+    )
+    return *texts, _list_codes(record)
+
+
+def _list_codes(record: Record) -> str:
+    """The flags of a record of either sidecar, as a JSON array."""
+    return _write_json(sorted({flag["code"] for flag in record["flags"]}))
+
+
+def _write_json(value: Any) -> str:
+    return encode_json(value).decode()
+
+
+def write_questions_db(
+    path: Path, questions: Iterable[AuditedQuestion], excluded: Iterable[Record]
+) -> None:
+    """Write the file, which takes the place of `path` when it is whole."""
+    with replace_file(path) as file:
+        with contextlib.closing(sqlite3.connect(file.name)) as connection:
+            connection.executescript(_LAYOUT)
+            with connection:
+                connection.executemany(_INSERT_QUESTION, map(make_question_row, questions))
+                connection.executemany(_INSERT_EXCLUDED, map(make_excluded_row, excluded))
+            connection.executescript(_INDEXES)
+            connection.execute("VACUUM")
+        with open(file.name, "r+b") as written:
+            _drop_traces(written)
+
+
+def _drop_traces(file: BinaryIO) -> None:
+    """Clear what tells of how the file was written, and not of what it holds."""
+    # The change counter, the version that it is valid for, and SQLite's version number.
+    for offset, value in ((24, 1), (92, 1), (96, 0)):
+        file.seek(offset)
+        file.write(value.to_bytes(4, "big"))
+    # What is left of earlier cells between the list of the cells of a page and the first of them.
+    for page_start in range(0, file.seek(0, os.SEEK_END), _PAGE_BYTES):
+        file.seek(page_start)
+        page = file.read(_PAGE_BYTES)
+        header = _FILE_HEADER_BYTES if page_start == 0 else 0
+        if page[header] in _PAGE_HEADER_BYTES:
+            cells = int.from_bytes(page[header + 3 : header + 5], "big")
+            unused = header + _PAGE_HEADER_BYTES[page[header]] + 2 * cells
+            first_cell = int.from_bytes(page[header + 5 : header + 7], "big")
+            file.seek(page_start + unused)
+            file.write(bytes(first_cell - unused))

@@ -1,0 +1,200 @@
+"""Numbers of the report: the funnel, the supply against the targets, and codes with examples."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from answerkey.core.param_types import DATASET
+from answerkey.core.question import DIFFICULTIES, EVAL, SPLITS
+from answerkey.report.explanations import EXPLANATIONS
+
+STEPS = {
+    "load_questions": "Accepted from the corpus",
+    "compute_gold_answers": "Answered by SQLite",
+    "parse_gold_sql": "Parsed",
+    "audit_gold_answers": "Without an excluding flag",
+    "select_questions": "Selected",
+}
+
+Record = dict[str, Any]
+
+
+def trace_steps(loaded: int, lost: Mapping[str, int]) -> list[Record]:
+    """The funnel: how many questions are left after each stage that sets some aside.
+
+    >>> [step["left"] for step in trace_steps(10, {"parse_gold_sql": 1, "select_questions": 4})]
+    [10, 10, 10, 9, 9, 5]
+
+    Raises:
+        ValueError: on a stage that is no step.
+    """
+    unknown = sorted(set(lost) - set(STEPS))
+    if unknown:
+        raise ValueError(f"excluded.jsonl: expected {', '.join(STEPS)}, found {', '.join(unknown)}")
+    steps = [{"name": "Loaded", "left": loaded, "lost": None}]
+    for stage, name in STEPS.items():
+        count = lost.get(stage, 0)
+        steps.append({"name": name, "left": steps[-1]["left"] - count, "lost": count})
+    return steps
+
+
+def tabulate_supply(selection: Record, targets: Record) -> list[Record]:
+    """The cells of the selection, a row a split and one for both, with shares and their targets;
+    where corpora have shares, they follow."""
+    shares = targets["difficulty_shares"] or {}
+    cells = selection["cells"]
+    binding = {cell["name"] for cell in list_binding(selection, targets)}
+    levels = (*DIFFICULTIES, "all")
+    corpora = list_corpora(targets)
+    counts = {
+        split: {level: Counter(cells[split][level]) for level in DIFFICULTIES} for split in SPLITS
+    }
+    for row in counts.values():
+        row["all"] = sum(row.values(), Counter())
+    counts["all"] = {
+        level: sum((counts[split][level] for split in SPLITS), Counter()) for level in levels
+    }
+    size = counts["all"]["all"]["selected"]
+    for split in SPLITS:
+        for corpus in corpora:
+            cell = selection["corpora"][split][corpus]
+            counts[split][f"corpus {corpus}"] = Counter(
+                {name: cell[name] for name in ("usable", "selected")}
+            )
+    for corpus in corpora:
+        name = f"corpus {corpus}"
+        counts["all"][name] = sum((counts[split][name] for split in SPLITS), Counter())
+    shares = {**shares, **{f"corpus {name}": targets["corpus_shares"][name] for name in corpora}}
+    columns = (*levels, *(f"corpus {name}" for name in corpora))
+
+    def find_share(split: str, level: str) -> tuple[float | None, float | None]:
+        count = counts[split][level]["selected"]
+        of_dataset = level in DIFFICULTIES and targets["difficulty_shares_of"] == DATASET
+        if split in SPLITS and level != "all":
+            whole = counts[split]["all"]["selected"]
+            target = None if of_dataset else shares.get(level)
+        elif split in SPLITS:
+            eval_share = targets["eval_share"]
+            part = None if eval_share is None else round(1 - eval_share, 9)
+            whole, target = size, eval_share if split == EVAL else part
+        elif of_dataset:
+            whole, target = size, shares.get(level)
+        else:
+            return None, None
+        return (count / whole if whole else None), target
+
+    def describe(split: str, level: str) -> Record:
+        share, target = find_share(split, level)
+        return {
+            "selected": counts[split][level]["selected"],
+            "usable": counts[split][level]["usable"],
+            "share": share,
+            "target": target,
+            "is_binding": f"{split} {level}" in binding,
+        }
+
+    return [
+        {"split": split, "cells": [describe(split, column) for column in columns]}
+        for split in (*SPLITS, "all")
+    ]
+
+
+def list_corpora(targets: Record) -> list[str]:
+    """The corpora that have shares, in the order of the selection's metrics."""
+    return sorted(targets["corpus_shares"] or ())
+
+
+def explain_size(selection: Record, targets: Record, usable: int) -> Record:
+    """Why the selection is as large as it is: a sentence, and the cells that hold it back."""
+    size = selection["size"]
+    if size == usable:
+        sentence = f"Every usable question is selected, {size:,} in all."
+    elif selection["is_largest"]:
+        sentence = (
+            f"The targets allow {size:,} of {usable:,} usable questions; the solver has proved that"
+            " no larger selection meets them."
+        )
+    else:
+        sentence = (
+            f"The targets allow {size:,} of {usable:,} usable questions; the solver has proved that"
+            f" no selection is larger than {selection['upper_bound']:,}."
+        )
+    return {"sentence": sentence, "cells": list_binding(selection, targets)}
+
+
+def list_binding(selection: Record, targets: Record) -> list[Record]:
+    """The cells that hold the selection back, and how large it would be without each.
+
+    Without a share to keep no cell holds back another.
+    """
+    usable = sum(cell["usable"] for row in selection["cells"].values() for cell in row.values())
+    shares = (targets[name] for name in ("difficulty_shares", "corpus_shares", "eval_share"))
+    if all(share is None for share in shares) or selection["size"] == usable:
+        return []
+    cells = {
+        f"{split} {level}": cell
+        for split, row in selection["cells"].items()
+        for level, cell in row.items()
+    }
+    for split, row in selection.get("corpora", {}).items():
+        for corpus, cell in row.items():
+            cells[f"{split} corpus {corpus}"] = cell
+            for level, part in cell["difficulties"].items():
+                cells[f"{split} {level} corpus {corpus}"] = part
+    return [
+        {
+            "name": name,
+            "usable": cells[name]["usable"],
+            "larger": cells[name]["size_without_limit"],
+        }
+        for name in selection["binding_cells"]
+    ]
+
+
+def list_codes(
+    kind: str, counts: Mapping[str, int], examples: Mapping[str, list[Record]]
+) -> list[Record]:
+    """The codes that were found, most first, each with its meaning and examples; `kind` (reason or
+    flag) tells their places in the page apart."""
+    return [
+        {
+            "id": f"{kind}-{code}",
+            "name": code,
+            "count": count,
+            "meaning": EXPLANATIONS[code],
+            "examples": [
+                {
+                    "id": row["id"],
+                    "question": row["question"],
+                    "sql": row["sql"],
+                    "evidence": [
+                        pair for name, pairs in row["findings"] if name == code for pair in pairs
+                    ],
+                }
+                for row in examples[code]
+            ],
+        }
+        for code, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+        if count
+    ]
+
+
+def list_targets(targets: Record) -> list[tuple[str, str]]:
+    """The targets that are set, as a name and a text; a tolerance is none without a share.
+
+    >>> list_targets({"difficulty_shares": {"easy": 0.4}, "eval_share": None, "tolerance": 0.02})
+    [('difficulty_shares', 'easy 0.4'), ('tolerance', '0.02')]
+    """
+    found = {}
+    for name, value in targets.items():
+        if isinstance(value, dict):
+            found[name] = ", ".join(f"{level} {share}" for level, share in value.items())
+        elif value is not None:
+            found[name] = str(value)
+    if not {"difficulty_shares", "corpus_shares", "eval_share"} & set(found):
+        found.pop("tolerance", None)
+    if "difficulty_shares" not in found:
+        found.pop("difficulty_shares_of", None)
+    return list(found.items())

@@ -1,0 +1,238 @@
+"""Questions as the report shows them: what was decided, why, and an answer cut to what one reads.
+
+All questions are shown, or where they are too many a sample of them that is the same everywhere and
+holds some of every reason and flag.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from answerkey.core.dossier import Dossier
+from answerkey.core.errors import InputError
+from answerkey.core.records import hash_value
+from answerkey.report.explanations import EXPLANATIONS
+
+Record = dict[str, Any]
+
+_MOST_PER_CODE = 20
+_FEWEST_IN_CELL = 20  # characters that a cell keeps, however many columns there are
+_EXACT_IN_SCRIPT = 2**53  # JavaScript's numbers hold no greater whole number exactly
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What was decided of a question: why it was left out (None if it was not), and each code
+    with its evidence as pairs of a name and a text, the reason first."""
+
+    reason: str | None
+    findings: list[tuple[str, list[tuple[str, str]]]]
+
+
+def find_verdict(record: Record) -> Verdict:
+    """The verdict in a record of audit.jsonl or of excluded.jsonl."""
+    flags = [(flag["code"], flag["evidence"]) for flag in record["flags"]]
+    reason = record.get("reason")
+    if reason is not None:
+        is_flag = record["stage"] == "audit_gold_answers"
+        first = (reason, json.loads(record["detail"]) if is_flag else {"detail": record["detail"]})
+        flags = [first, *(flag for flag in flags if flag != first)]
+    return Verdict(reason, [(code, spell_evidence(evidence)) for code, evidence in flags])
+
+
+def list_codes(record: Record) -> list[str]:
+    """What a question is counted by: its flags if it was selected, its reason if it was not."""
+    if "reason" in record:
+        return [record["reason"]]
+    return [flag["code"] for flag in record["flags"]]
+
+
+def spell_evidence(evidence: Record) -> list[tuple[str, str]]:
+    """Evidence as pairs of a name and a text.
+
+    >>> spell_evidence({"tied_positions": [1, 2], "conditions": [{"text": "a = 1", "rows": 3}]})
+    [('tied positions', '1, 2'), ('conditions', 'text: a = 1; rows: 3')]
+    """
+    return [(name.replace("_", " "), _spell(value)) for name, value in evidence.items()]
+
+
+def _spell(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        return "; ".join(f"{name}: {text}" for name, text in spell_evidence(value))
+    if isinstance(value, list):
+        is_nested = any(isinstance(part, list | dict) for part in value)
+        return ("\n" if is_nested else ", ").join(map(_spell, value))
+    if value is None:
+        return "NULL"
+    return str(value) if type(value) is int else json.dumps(value)  # the same, and faster
+
+
+def cut_text(text: str, most: int) -> str:
+    """A text of at most so many characters, and a note where it was longer.
+
+    >>> cut_text("abcdef", 6), cut_text("abcdefg", 4)
+    ('abcdef', 'abcd… (7 characters in all)')
+    """
+    return text if len(text) <= most else f"{text[:most]}… ({len(text):,} characters in all)"
+
+
+def show_answer(answer: Any, *, max_characters: int) -> Record:
+    """An answer as rows of cells: `rows`, and `count`, the number of rows before the cut.
+
+    >>> show_answer([["x", 1.0], [None, 2]], max_characters=99)
+    {'rows': [['x', ['1.0']], [None, 2]], 'count': 2}
+
+    Numbers that a script would spell otherwise stand as text in a list of their own. As many rows
+    are kept as have so many characters in all, and one at least, whose cells are cut instead.
+    """
+    values = answer if isinstance(answer, list) else [answer]
+    kept: list[list[Any]] = []
+    room = max_characters
+    for value in values:
+        row = value if isinstance(value, list) else [value]
+        most = max(_FEWEST_IN_CELL, max_characters // len(row))
+        cells = [_show_cell(cell, most) for cell in row]
+        room -= sum(len(_spell(cell)) + 1 for cell in cells)
+        if kept and room < 0:
+            break
+        kept.append(cells)
+    return {"rows": kept, "count": len(values)}
+
+
+def _show_cell(value: Any, most: int) -> Any:
+    if isinstance(value, str):
+        return cut_text(value, most)
+    if isinstance(value, float) or (value is not None and abs(value) > _EXACT_IN_SCRIPT):
+        return [json.dumps(value)]
+    return value
+
+
+def choose_ids(records: Iterable[Record], *, max_rows: int) -> set[str]:
+    """The ids of the questions to show: all, or `max_rows` of them with some of every code.
+
+    A question's place in line is a hash of its id, so that other questions hardly move it. Memory
+    grows with `max_rows` and not with the corpus.
+
+    Raises:
+        InputError: where max_rows is too small to show every code.
+    """
+    if max_rows < len(EXPLANATIONS):
+        raise InputError(
+            f"report_dataset.max_rows: expected at least {len(EXPLANATIONS)}, one for each reason"
+            f" and flag, found {max_rows}"
+        )
+    per_code = max(1, min(_MOST_PER_CODE, max_rows // (2 * len(EXPLANATIONS))))
+    nearest: list[tuple[int, str]] = []  # a heap whose top is the last in line
+    by_code: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
+    for record in records:
+        question_id = record["question_id"]
+        entry = (-int(hash_value(question_id)[:16], 16), question_id)
+        _push(nearest, entry, max_rows)
+        for code in list_codes(record):
+            _push(by_code[code], entry, per_code)
+    chosen = {question_id for heap in by_code.values() for _, question_id in heap}
+    for _, question_id in sorted(nearest, reverse=True):
+        if len(chosen) == max_rows:
+            break
+        chosen.add(question_id)
+    return chosen
+
+
+def _push(heap: list[tuple[int, str]], entry: tuple[int, str], most: int) -> None:
+    if len(heap) < most:
+        heapq.heappush(heap, entry)
+    else:
+        heapq.heappushpop(heap, entry)
+
+
+def make_row(dossier: Dossier, verdict: Verdict, *, max_characters: int) -> Record:
+    """All that the report shows of a question."""
+    source, parsed, outcome = dossier.source, dossier.parsed, dossier.outcome
+    answer = None
+    if "gold_answer" in outcome:
+        answer = show_answer(outcome["gold_answer"], max_characters=max_characters)
+    row = {
+        "id": dossier.question_id,
+        "question": cut_text(_join_evidence(source), max_characters),
+        "database": source["database_name"],
+        "corpus": source["source"]["corpus"],
+        "split": source["split"],
+        "difficulty": dossier.difficulty,
+        "answer_type": outcome.get("answer_type"),
+        "reason": verdict.reason,
+        "findings": [
+            [code, [[name, cut_text(text, max_characters)] for name, text in evidence]]
+            for code, evidence in verdict.findings
+        ],
+        "sql": cut_text(source["gold_sql"], max_characters),
+        "answer": answer,
+        "tables": parsed.get("tables_involved", []),
+        "hardness": parsed.get("hardness"),
+        "is_ordered": bool(dossier.audit and dossier.audit["order_matters"]),
+        "source": describe_source(source["source"]),
+    }
+    return row | {"as_in_corpus": find_corpus_text(source, row, max_characters=max_characters)}
+
+
+def find_corpus_text(source: Record, row: Record, *, max_characters: int) -> Record | None:
+    """What a correction names a question by (database, question and SQL of the corpus, before any
+    correction and without a prefix), as far as the row shows other text; None where a correction
+    cannot name it, or only by more text than the page takes."""
+    where = source["source"]
+    now = {field: source[field] for field in ("question_text", "gold_sql")}
+    before = now | where.get("correction", {}).get("original", {})
+    if any(not text.strip() or len(text) > max_characters for text in before.values()):
+        return None
+    texts = {
+        "database": where.get("db_id", source["database_name"]),
+        "question": before["question_text"],
+        "sql": before["gold_sql"],
+    }
+    return {name: text for name, text in texts.items() if text != row[name]}
+
+
+def _join_evidence(source: Record) -> str:
+    text, evidence = source["question_text"], source.get("evidence")
+    return f"{text}\n{evidence}" if evidence else text
+
+
+def describe_source(source: Record) -> str:
+    """Where a question comes from, and why a curator corrected it.
+
+    >>> describe_source({"file": "dev.json", "index": 3,
+    ...                  "correction": {"action": "replace", "reason": "Wrong column."}})
+    'file dev.json; index 3; corrected (replace): Wrong column.'
+    """
+    parts = [f"{name} {value}" for name, value in source.items() if name != "correction"]
+    if correction := source.get("correction"):
+        parts.append(f"corrected ({correction['action']}): {correction['reason']}")
+    return "; ".join(parts)
+
+
+def make_rows(
+    dossiers: Iterable[Dossier], verdicts: dict[str, Verdict], *, max_characters: int
+) -> Iterator[Record]:
+    """The rows of the questions that have a verdict, in the order of the corpus."""
+    for dossier in dossiers:
+        verdict = verdicts.get(dossier.question_id)
+        if verdict is not None:
+            yield make_row(dossier, verdict, max_characters=max_characters)
+
+
+def pick_examples(rows: Iterable[Record], *, most: int) -> dict[str, list[Record]]:
+    """Up to `most` rows of each code that a question is counted by, those first in line."""
+    found: defaultdict[str, list[Record]] = defaultdict(list)
+    with_codes = (row for row in rows if row["findings"])
+    for row in sorted(with_codes, key=lambda row: hash_value(row["id"])):
+        flags = dict.fromkeys(code for code, _ in row["findings"])
+        for code in flags if row["reason"] is None else [row["reason"]]:
+            if len(found[code]) < most:
+                found[code].append(row)
+    return dict(found)

@@ -1,0 +1,58 @@
+"""The rule of difficulty: what params make of tables, of hardness, or of what a corpus says."""
+
+from __future__ import annotations
+
+from answerkey.core.errors import InputError
+from answerkey.core.param_types import SOURCE, SPIDER, TABLES
+from answerkey.core.question import EASY, HARD, MEDIUM
+from answerkey.core.sections import ClassifyDifficulty
+
+
+class DifficultyRule(ClassifyDifficulty):
+    """What params say, and what follows from it."""
+
+    def __str__(self) -> str:
+        if self.method != TABLES:
+            return f"method: {self.method}"
+        return (
+            f"easy_max_tables: {self.easy_max_tables}, medium_max_tables: {self.medium_max_tables}"
+        )
+
+    def classify(self, tables: int, hardness: str, said: str | None) -> str:
+        """The difficulty of a question by the number of its tables, its hardness, and the word of
+        its corpus, which is None where it says nothing.
+
+        Raises:
+            InputError: on a word that source_levels does not have.
+        """
+        if self.method == SPIDER:
+            return self.hardness_levels[hardness]
+        if self.method == SOURCE and said is not None:
+            if said not in self.source_levels:
+                raise InputError(
+                    f"the corpus says {said!r}: expected one of classify_difficulty.source_levels,"
+                    f" {', '.join(self.source_levels)}"
+                )
+            return self.source_levels[said]
+        return classify_tables(tables, self.easy_max_tables, self.medium_max_tables)
+
+
+def classify_tables(count: int, easy_max_tables: int, medium_max_tables: int) -> str:
+    """easy, medium or hard by the number of tables, from thresholds that were checked."""
+    if count <= easy_max_tables:
+        return EASY
+    return MEDIUM if count <= medium_max_tables else HARD
+
+
+def check_thresholds(easy_max_tables: int, medium_max_tables: int) -> None:
+    """Make sure that thresholds are whole numbers in their order.
+
+    Raises:
+        InputError: with what was expected and what was found.
+    """
+    are_whole = type(easy_max_tables) is int and type(medium_max_tables) is int
+    if not are_whole or not 0 <= easy_max_tables <= medium_max_tables:
+        raise InputError(
+            "classify_difficulty: expected whole numbers 0 <= easy_max_tables <="
+            f" medium_max_tables, found {easy_max_tables!r} and {medium_max_tables!r}"
+        )

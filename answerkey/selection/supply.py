@@ -1,0 +1,261 @@
+"""Supply against targets: what a selection could be, told in numbers and in words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from answerkey.core.cells import CorpusCell, Part, count_corpora, read_share
+from answerkey.core.errors import InputError
+from answerkey.core.param_types import DATASET
+from answerkey.core.question import DIFFICULTIES, EVAL, SPLITS
+from answerkey.selection.targets import (
+    TARGET_NAMES,
+    Group,
+    Solution,
+    Targets,
+    count_cells,
+    find_binding_caps,
+    find_binding_cells,
+    find_binding_corpora,
+    find_binding_levels,
+    find_tolerance,
+)
+
+
+class TargetsNotMetError(InputError):
+    """No selection meets the targets; the message says which would."""
+
+
+def describe_supply(
+    supply: Mapping[Group, int],
+    counts: Mapping[Any, int],
+    corpora: Mapping[CorpusCell, int] | None = None,
+) -> str:
+    """A table of the cells: how many questions are usable, how many are selected; and where corpora
+    have shares, the same of each corpus.
+
+    >>> print(describe_supply({Group("train", "easy", "a", "list"): 7}, {("train", "easy"): 5}))
+    split  easy    medium  hard
+    train  5 of 7  0 of 0  0 of 0
+    eval   0 of 0  0 of 0  0 of 0
+    """
+    cells = count_cells(supply)
+    names = list(dict.fromkeys(corpus for _, corpus in corpora or ()))
+    usable = count_corpora(supply, names)
+    rows = [["split", *DIFFICULTIES, *(f"corpus {name}" for name in names)]]
+    for split in SPLITS:
+        row = [
+            f"{counts.get((split, level), 0)} of {cells[split, level]}" for level in DIFFICULTIES
+        ]
+        row += [f"{corpora[split, name]} of {usable[split, name]}" for name in names]
+        rows.append([split, *row])
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return "\n".join(
+        "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    )
+
+
+def find_binding(
+    supply: Mapping[Group, int], targets: Targets, solution: Solution
+) -> dict[str, int]:
+    """What holds the selection back, in words, each with the size that it would have with plenty of
+    it; largest gain first.
+
+    These are the cells that are used up, and where corpora have shares, the corpora of a split that
+    are; where none of them is to blame, any corpora, and their difficulties.
+    """
+    binding = {
+        " ".join(cell): size for cell, size in find_binding_cells(supply, targets, solution).items()
+    }
+    usable = count_corpora(supply, targets.corpora)
+    gains = find_binding_corpora(supply, targets, solution)
+    for (split, corpus), size in gains.items():
+        if solution.corpora[split, corpus] == usable[split, corpus]:
+            binding[f"{split} corpus {corpus}"] = size
+    if not binding:
+        for (split, corpus), size in gains.items():
+            binding[f"{split} corpus {corpus}"] = size
+            levels = find_binding_levels(supply, targets, solution, (split, corpus))
+            binding |= {f"{split} {level} corpus {corpus}": gain for level, gain in levels.items()}
+    return dict(sorted(binding.items(), key=lambda pair: -pair[1]))
+
+
+def describe_binding(binding: Mapping[str, int], size: int) -> str:
+    """Which cells hold the selection back, a line each.
+
+    >>> print(describe_binding({"eval hard": 50}, 40))
+    Limited by eval/hard: lifting it gives 50 instead of 40
+    """
+    if not binding:
+        return "Limited by no cell alone"
+    return "\n".join(
+        f"Limited by {name.replace(' ', '/', 1)}: lifting it gives {gain} instead of {size}"
+        for name, gain in binding.items()
+    )
+
+
+def list_absent(supply: Mapping[Group, int], targets: Targets) -> list[str]:
+    """Corpora without a usable question, though they need one: in words.
+
+    >>> usable = {Group(split, "easy", "a", "list", "spider"): 7 for split in SPLITS}
+    >>> list_absent(usable, Targets(corpus_shares={"spider": 0.5, "bird": 0.5}))
+    ['no question of corpus bird is usable']
+    """
+    usable = count_corpora(supply, targets.corpora)
+    absent = []
+    for corpus in targets.corpora:
+        missing = [split for split in SPLITS if not usable[split, corpus]]
+        if read_share(targets.corpus_shares[corpus]) <= read_share(targets.tolerance):
+            continue
+        if len(missing) == len(SPLITS):
+            absent.append(f"no question of corpus {corpus} is usable")
+        else:
+            absent += [f"no {split} question of corpus {corpus} is usable" for split in missing]
+    return absent
+
+
+def check_size(supply: Mapping[Group, int], targets: Targets, solution: Solution) -> None:
+    """Make sure that the largest selection is large enough: min_questions, and more than none where
+    a question is usable.
+
+    Raises:
+        TargetsNotMetError: with the supply, what holds it back, and the nearest targets that can
+            be met.
+    """
+    wanted = max(targets.min_questions or 0, 1 if supply else 0)
+    size = solution.size
+    if size >= wanted:
+        return
+    asked = f"min_questions asks for {wanted}" if targets.min_questions else "there are questions"
+    tolerance = find_tolerance(supply, targets, wanted)
+    ways = [f"min_questions: {size} would be met"] if size else []
+    if tolerance is not None:
+        ways.append(f"tolerance: {tolerance:g} would reach {wanted}")
+    else:
+        ways.append(f"no tolerance reaches {wanted}: add databases, or loosen policies or caps")
+    caps = [
+        f"without {name}: {gain} instead of {size}"
+        for name, gain in find_binding_caps(supply, targets, solution).items()
+    ]
+    binding = find_binding(supply, targets, solution)
+    held_back = "\n".join([*list_absent(supply, targets), describe_binding(binding, size), *caps])
+    raise TargetsNotMetError(
+        f"select_questions.targets cannot be met: {asked}, and the largest selection under the"
+        f" other targets has {size} ({'; '.join(ways)}).\n{held_back}\n"
+        f"Largest selection, of usable questions:\n"
+        f"{describe_supply(supply, solution.counts, solution.corpora)}"
+    )
+
+
+def summarize(supply: Mapping[Group, int], targets: Targets, solution: Solution) -> dict[str, Any]:
+    """The selection in numbers with stable keys, for metrics; with corpora, if they have shares."""
+    binding = find_binding(supply, targets, solution)
+    binding_caps = find_binding_caps(supply, targets, solution)
+    cells, corpora = count_cells(supply), count_corpora(supply, targets.corpora)
+
+    def describe(name: str, usable: int, selected: int) -> dict[str, int]:
+        return {
+            "usable": usable,
+            "selected": selected,
+            "slack": usable - selected,
+            "size_without_limit": binding.get(name, solution.size),
+        }
+
+    summary = {
+        "size": solution.size,
+        "upper_bound": solution.upper_bound,
+        "is_largest": solution.size == solution.upper_bound,
+        "cells": {
+            split: {
+                level: describe(
+                    f"{split} {level}", cells[split, level], solution.counts[split, level]
+                )
+                for level in DIFFICULTIES
+            }
+            for split in SPLITS
+        },
+        "binding_cells": list(binding),
+        "size_without_target": {
+            name: binding_caps.get(name, solution.size)
+            for name in TARGET_NAMES
+            if name != "corpus_shares" or targets.corpora
+        },
+        "shares": describe_shares(targets, solution),
+    }
+    if targets.corpora:
+        parts: Counter[Part] = Counter()
+        for group, count in supply.items():
+            parts[group.split, group.difficulty, group.corpus] += count
+        summary["corpora"] = {
+            split: {
+                corpus: {
+                    **describe(
+                        f"{split} corpus {corpus}",
+                        corpora[split, corpus],
+                        solution.corpora[split, corpus],
+                    ),
+                    "difficulties": {
+                        level: {
+                            "usable": parts[split, level, corpus],
+                            "size_without_limit": binding.get(
+                                f"{split} {level} corpus {corpus}", solution.size
+                            ),
+                        }
+                        for level in DIFFICULTIES
+                    },
+                }
+                for corpus in targets.corpora
+            }
+            for split in SPLITS
+        }
+    return summary
+
+
+def describe_loss(summary: Mapping[str, Any], usable: int) -> str | None:
+    """What to say where the targets take less than half of the usable questions: the target that
+    costs most, and what dropping it gives; None where they take more.
+
+    >>> describe_loss({"size": 4, "size_without_target": {"eval_share": 7, "max_questions": 5}}, 10)
+    'the targets take 4 of 10 usable questions; eval_share costs most: without it they take 7'
+    """
+    size, without = summary["size"], summary["size_without_target"]
+    if 2 * size >= usable:
+        return None
+    name = max(without, key=lambda name: without[name])
+    costs = f"{name} costs most: without it they take {without[name]}"
+    if without[name] == size:
+        costs = "dropping one of them alone gives no more"
+    return f"the targets take {size} of {usable} usable questions; {costs}"
+
+
+def describe_shares(targets: Targets, solution: Solution) -> dict[str, dict[str, float | None]]:
+    """Each share that can be asked for: what was asked, what was found, and how much of the
+    tolerance is left; None where nothing was asked, or where there is nothing to have a share of.
+    """
+    counts = solution.counts
+    sizes = {split: sum(counts[split, level] for level in DIFFICULTIES) for split in SPLITS}
+    shares = {EVAL: (targets.eval_share, sizes[EVAL], sum(sizes.values()))}
+    of_dataset = targets.difficulty_shares_of == DATASET
+    for level in DIFFICULTIES:
+        asked = (targets.difficulty_shares or {}).get(level)
+        count = sum(counts[split, level] for split in SPLITS)
+        shares[level] = (asked if of_dataset else None, count, sum(sizes.values()))
+        for split in SPLITS:
+            found = (None if of_dataset else asked, counts[split, level], sizes[split])
+            shares[f"{split} {level}"] = found
+    for (split, corpus), count in solution.corpora.items():
+        asked = targets.corpus_shares[corpus]
+        shares[f"{split} corpus {corpus}"] = (asked, count, sizes[split])
+    described = {}
+    for name, (asked, part, whole) in shares.items():
+        found = part / whole if whole else None
+        is_judged = asked is not None and found is not None
+        described[name] = {
+            "asked": asked,
+            "found": None if found is None else round(found, 4),
+            "slack": round(targets.tolerance - abs(found - asked), 4) if is_judged else None,
+        }
+    return described

@@ -1,0 +1,1 @@
+"""Shards: one a database, made again only when what makes it has changed."""

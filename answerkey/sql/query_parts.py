@@ -1,0 +1,146 @@
+"""Parts of a query's tree: which SELECTs it is made of, what its FROM joins, what a WITH defines.
+
+These need no schema; answerkey.sql.scopes says what names stand for.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from answerkey.sqlite.schema import fold_name
+
+
+def first_select(query: exp.Expression) -> exp.Select | None:
+    """The leftmost SELECT of a query, or None where that is VALUES."""
+    while not isinstance(query, exp.Select):
+        if not isinstance(query, exp.SetOperation | exp.Subquery):
+            return None
+        query = query.this
+    return query
+
+
+def selects_of(query: exp.Expression) -> list[exp.Select]:
+    """The SELECTs that a compound select is made of, from left to right; one for a plain SELECT."""
+    if isinstance(query, exp.Select):
+        return [query]
+    if isinstance(query, exp.SetOperation):
+        return selects_of(query.this) + selects_of(query.expression)
+    return selects_of(query.this) if isinstance(query, exp.Subquery) else []
+
+
+def members_of_from(select: exp.Select) -> list[exp.Expression]:
+    """The tables and subqueries of FROM from left to right, out of their parentheses."""
+    start = select.args.get("from_")
+    nodes = [start.this] if start is not None else []
+    nodes += [join.this for join in select.args.get("joins") or ()]
+    members: list[exp.Expression] = []
+    for node in nodes:
+        _unwrap_member(node, members)
+    return members
+
+
+def alias_in(select: exp.Select, name: str) -> exp.Alias | None:
+    """The first result column whose AS is this name (in lower case), or None."""
+    for expression in select.expressions:
+        if isinstance(expression, exp.Alias) and fold_name(expression.alias) == name:
+            return expression
+    return None
+
+
+def sees_aliases(column: exp.Column, query: exp.Expression) -> bool:
+    """Whether a name in a query may mean what the query's AS defines: not in its result columns
+    and windows, nor in a subquery there.
+
+    Source: sqlite3ResolveSelectNames in SQLite's resolve.c, which allows it (NC_UEList) after it
+    has resolved the result columns.
+    """
+    return _find_clause(column, query) not in ("expressions", "windows")
+
+
+def sees_outer_names(column: exp.Expression, query: exp.Expression) -> bool:
+    """Whether a name in a query may mean a column of a query around it: not in its ORDER BY and
+    GROUP BY, nor in a subquery there.
+
+    Source: sqlite3ResolveSelectNames in SQLite's resolve.c.
+    """
+    return _find_clause(column, query) not in ("order", "group")
+
+
+def _find_clause(node: exp.Expression, query: exp.Expression) -> str | None:
+    """The part of a query that a node stands in, as sqlglot calls it; None outside of the query."""
+    while node.parent is not None and node.parent is not query:
+        node = node.parent
+    return node.arg_key if node.parent is not None else None
+
+
+def find_operand(query: exp.Expression) -> exp.Expression:
+    """A query with all parentheses around it: what the expression or clause around it has."""
+    while isinstance(query.parent, exp.Subquery | exp.Paren):
+        query = query.parent
+    return query
+
+
+def list_merged(member: exp.Expression, own: set[str], left: set[str]) -> set[str]:
+    """The columns that USING or NATURAL merges with those of tables further to the left, so that
+    `*` shows them once; `own` are the names that the member has, `left` those before it."""
+    join = member.parent
+    while isinstance(join, exp.Subquery):
+        join = join.parent
+    if not isinstance(join, exp.Join):
+        return set()
+    if join.method.upper() == "NATURAL":
+        return own & left
+    return {fold_name(name.name) for name in join.args.get("using") or ()}
+
+
+def _unwrap_member(node: exp.Expression, members: list[exp.Expression]) -> None:
+    is_wrapper = isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table | exp.Subquery)
+    if is_wrapper and not node.alias:
+        _unwrap_member(node.this, members)
+    else:
+        members.append(node)
+    for join in node.args.get("joins") or ():
+        _unwrap_member(join.this, members)
+
+
+def alias_columns(node: exp.Expression) -> tuple[str, ...]:
+    """The names in WITH c(a, b), or none."""
+    alias = node.args.get("alias")
+    return tuple(name.name for name in alias.args.get("columns") or ()) if alias else ()
+
+
+def find_cte(node: exp.Expression, name: str) -> exp.CTE | None:
+    """The CTE that a table name means: the nearest WITH around it that defines one so called."""
+    folded = fold_name(name)
+    current: exp.Expression | None = node
+    while current is not None:
+        with_ = current.args.get("with_")
+        for cte in with_.expressions if with_ is not None else ():
+            if fold_name(cte.alias) == folded:
+                return cte
+        current = current.parent
+    return None
+
+
+def is_whole_order_term(column: exp.Column) -> bool:
+    """Whether a column is a whole term of ORDER BY (COLLATE aside), where AS names come first.
+
+    Source: resolveOrderGroupBy in SQLite's resolve.c; everywhere else columns of FROM come first.
+    """
+    node = column.parent
+    while isinstance(node, exp.Collate | exp.Paren):
+        node = node.parent
+    if not isinstance(node, exp.Ordered):
+        return False
+    order = node.parent
+    return isinstance(order, exp.Order) and isinstance(order.parent, exp.Query)
+
+
+def find_with(query: exp.Expression) -> exp.With | None:
+    """The nearest WITH whose tables a query may use: its own, or one around it."""
+    node: exp.Expression | None = query
+    while node is not None:
+        if node.args.get("with_") is not None:
+            return node.args["with_"]
+        node = node.parent
+    return None

@@ -1,0 +1,92 @@
+"""Rewrites of a query that ask the same question a little otherwise; the tree given stays as it is.
+
+`SELECT a, count(*) AS n FROM t GROUP BY a ORDER BY n` -> its sort key as a column of its own:
+`SELECT a, count(*) AS n, (count(*)) FROM t GROUP BY a ORDER BY n`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.tokens import TokenType
+
+from answerkey.sql.parser import sqlite_dialect, tokenize_sql
+from answerkey.sql.scopes import Scopes
+
+_EXACT = {TokenType.STRING, TokenType.IDENTIFIER}
+
+
+def to_sql(tree: exp.Expression) -> str:
+    """The text of a tree in SQLite's dialect. Without a copy of the tree, which takes longer than
+    the writing, and which only what SQLite does not have (QUALIFY, DISTINCT ON) would need."""
+    return tree.sql(dialect=sqlite_dialect(), copy=False)
+
+
+def is_same_statement(left: str, right: str) -> bool:
+    """Whether two statements are the same but for spaces, comments and the case of words.
+
+    >>> is_same_statement("select  max(a) from t", "SELECT MAX(a) FROM t")
+    True
+    >>> is_same_statement("SELECT a FROM t WHERE b = 'x'", "SELECT a FROM t WHERE b = 'X'")
+    False
+    """
+    return _list_words(left) == _list_words(right)
+
+
+def _list_words(sql: str) -> list[tuple[TokenType, str]]:
+    return [
+        (token.token_type, token.text if token.token_type in _EXACT else token.text.upper())
+        for token in tokenize_sql(sql)
+    ]
+
+
+def copy_with(
+    tree: exp.Expression, nodes: Iterable[exp.Expression]
+) -> tuple[exp.Expression, list[exp.Expression]]:
+    """A copy of the tree, and its nodes that stand where the given ones stand in the original."""
+    wanted = [id(node) for node in nodes]
+    copy = tree.copy()
+    twins = {id(original): twin for original, twin in zip(tree.walk(), copy.walk(), strict=True)}
+    return copy, [twins[node] for node in wanted]
+
+
+def inline_aliases(expression: exp.Expression, scopes: Scopes) -> exp.Expression:
+    """A copy of an expression of ORDER BY, HAVING or GROUP BY in which every name of a result
+    column is replaced by what that column computes, so that it may stand in a select list."""
+    copy = expression.copy()
+    pairs = zip(list(expression.find_all(exp.Column)), list(copy.find_all(exp.Column)), strict=True)
+    for column, twin in pairs:
+        found = scopes.resolve(column)
+        if found is not None and found.is_alias and found.expression is not None:
+            inner = exp.Paren(this=found.expression.copy())
+            if twin is copy:
+                return inner
+            twin.replace(inner)
+    return copy
+
+
+def write_with(query: exp.Query, **clauses: Any) -> str:
+    """The text of a query with other clauses: None leaves one out. The query has its own again
+    afterwards, which takes less time than a copy."""
+    own = dict(query.args)
+    try:
+        for name, clause in clauses.items():
+            query.set(name, clause)
+        return to_sql(query)
+    finally:
+        query.args.clear()
+        query.args.update(own)
+
+
+def make_limit(rows: int) -> exp.Limit:
+    """LIMIT with this number."""
+    return exp.Limit(expression=exp.Literal.number(rows))
+
+
+def unwrap(tree: exp.Expression) -> exp.Expression:
+    """The query inside parentheses that say nothing."""
+    while isinstance(tree, exp.Subquery | exp.Paren) and not tree.args.get("order"):
+        tree = tree.this
+    return tree

@@ -1,0 +1,307 @@
+"""Scopes: which table, view, CTE or subquery every name in a query stands for, by SQLite's rules.
+
+>>> tree = parse_one("SELECT T1.name FROM ship AS T1", read="sqlite")    # doctest: +SKIP
+>>> found = Scopes(tree, schema).resolve(tree.expressions[0])            # doctest: +SKIP
+>>> found.source.name, found.table.name, found.column.name               # doctest: +SKIP
+('T1', 'ship', 'name')
+
+Everything is worked out when it is first asked for, and the tree is never changed. Known limit: a
+column that USING or NATURAL merges stands for the leftmost table's.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from answerkey.sql.node_index import NodeIndex
+from answerkey.sql.query_parts import (
+    alias_columns,
+    alias_in,
+    find_cte,
+    first_select,
+    is_whole_order_term,
+    list_merged,
+    members_of_from,
+    sees_aliases,
+    sees_outer_names,
+    selects_of,
+)
+from answerkey.sql.resolutions import Output, Resolution, Scope, Source
+from answerkey.sqlite.schema import ROWID_NAMES, Schema, fold_name
+
+_QUERY_TYPES = (exp.Select, exp.SetOperation, exp.Values)
+
+
+class Scopes:
+    """The scopes of one query; see the module for an example."""
+
+    def __init__(self, tree: exp.Expression, schema: Schema) -> None:
+        self.tree = tree
+        self.schema = schema
+        self.nodes = NodeIndex(tree)
+        self._scopes: dict[int, Scope] = {}
+        self._outputs: dict[int, list[Output]] = {}
+        self._resolutions: dict[int, Resolution | None] = {}
+
+    def select_scopes(self) -> list[Scope]:
+        """The scope of every SELECT of the query, the outermost first."""
+        return [self.scope_of(select) for select in self.nodes.find_all(exp.Select)]
+
+    def scope_of(self, node: exp.Expression) -> Scope | None:
+        """The scope of the SELECT that `node` is, or stands in; for the ORDER BY of a compound
+        select, that of its first SELECT. None outside any SELECT (a bare VALUES)."""
+        query = node if isinstance(node, _QUERY_TYPES) else node.find_ancestor(*_QUERY_TYPES)
+        select = first_select(self.tree if query is None else query)
+        if select is None:
+            return None
+        scope = self._scopes.get(id(select))
+        if scope is None:
+            scope = Scope(select, self._find_parent(select))
+            self._scopes[id(select)] = scope
+            for member in members_of_from(select):
+                source = self._read_source(member)
+                key = fold_name(source.name)
+                if not key or key in scope.sources:
+                    key = f"#{len(scope.sources)}"
+                scope.sources[key] = source
+        return scope
+
+    def resolve(self, column: exp.Column) -> Resolution | None:
+        """What a column stands for, or None: for `*`, a double-quoted string, an unknown name."""
+        key = id(column)
+        if key not in self._resolutions:
+            self._resolutions[key] = None  # a name that is defined by itself stays unknown
+            self._resolutions[key] = self._resolve(column)
+        return self._resolutions[key]
+
+    def is_string(self, column: exp.Column) -> bool:
+        """Whether SQLite reads this name as a string, since "x" is no column here."""
+        name = column.this
+        return (
+            isinstance(name, exp.Identifier)
+            and bool(name.args.get("quoted"))
+            and not column.args.get("table")
+            and self.resolve(column) is None
+        )
+
+    def outputs(self, query: exp.Expression) -> list[Output]:
+        """The result columns of a SELECT, a compound select (its first SELECT's) or VALUES."""
+        query = query.unnest() if isinstance(query, exp.Subquery) else query
+        found = self._outputs.get(id(query))
+        if found is None:
+            self._outputs[id(query)] = []  # a CTE that refers to itself has no more than this yet
+            found = self._read_outputs(query)
+            self._outputs[id(query)] = found
+        return found
+
+    # Sources
+
+    def _find_parent(self, select: exp.Select) -> Scope | None:
+        """The scope around a SELECT. A member of FROM and a CTE do not see their siblings, but what
+        lies around the SELECT they belong to."""
+        child: exp.Expression = select
+        is_member = is_condition = False
+        while child.parent is not None:
+            node = child.parent
+            if isinstance(node, exp.Join) and child.arg_key == "on":
+                is_condition = True  # and sees what it joins, in whatever parentheses
+            elif isinstance(node, exp.CTE) or (
+                isinstance(node, exp.From | exp.Join) and child.arg_key == "this"
+            ):
+                is_member = not is_condition
+            elif isinstance(node, exp.Select):
+                outer = self.scope_of(node)
+                return outer.parent if is_member else outer
+            elif isinstance(node, exp.SetOperation) and not is_member:
+                if child.arg_key in ("this", "expression"):
+                    child = node
+                    continue
+                return self.scope_of(node)
+            child = node
+        return None
+
+    def _read_source(self, member: exp.Expression) -> Source:
+        alias = member.alias
+        if isinstance(member, exp.Subquery | exp.Values):
+            query = member.unnest() if isinstance(member, exp.Subquery) else member
+            return Source(alias, member, query=query, column_names=alias_columns(member))
+        name = member.name
+        if not isinstance(member.this, exp.Identifier):  # json_each(...)
+            return Source(alias or name, member)
+        if not member.args.get("db"):
+            cte = find_cte(member, name)
+            if cte is not None:
+                names = alias_columns(cte)
+                return Source(alias or name, member, None, cte.this, True, names)
+        return Source(alias or name, member, self.schema.find_table(name))
+
+    # Outputs
+
+    def _read_outputs(self, query: exp.Expression) -> list[Output]:
+        if isinstance(query, exp.Values):
+            first = query.expressions[0]
+            values = first.expressions if isinstance(first, exp.Tuple) else [first]
+            return [Output(f"column{n}", value) for n, value in enumerate(values, start=1)]
+        select = first_select(query)
+        if select is None:
+            return []
+        if select is not query:
+            return self.outputs(select)
+        outputs = []
+        for expression in select.expressions:
+            if expression.is_star and not isinstance(expression, exp.Alias | exp.Count):
+                outputs += self.expand_star(expression, self.scope_of(select))
+            else:
+                outputs.append(Output(_name_output(expression), expression.unalias()))
+        return outputs
+
+    def expand_star(self, star: exp.Expression, scope: Scope) -> list[Output]:
+        """The columns that `*` or `t.*` stands for in a SELECT; each has its resolution."""
+        table = star.args.get("table") if isinstance(star, exp.Column) else None
+        sources = scope.sources.values() if table is None else scope.find_sources(table.name)
+        outputs = []
+        seen: set[str] = set()
+        for source in sources:
+            columns = self._source_columns(source, scope)
+            names = {fold_name(name) for name, _ in columns}
+            merged = set() if table is not None else list_merged(source.node, names, seen)
+            seen |= names
+            outputs += [
+                Output(name, found.expression, found)
+                for name, found in columns
+                if fold_name(name) not in merged
+            ]
+        return outputs
+
+    def _source_columns(self, source: Source, scope: Scope) -> list[tuple[str, Resolution]]:
+        if source.table is not None:
+            return [
+                (column.name, Resolution(source, source.table, column, None, scope))
+                for column in source.table.columns
+            ]
+        if source.query is None:
+            return []
+        return [
+            (name, self._pass_on(source, output, scope))
+            for name, output in self._named_outputs(source)
+        ]
+
+    def _named_outputs(self, source: Source) -> list[tuple[str, Output]]:
+        outputs = self.outputs(source.query)
+        names = source.column_names or [output.name for output in outputs]
+        return list(zip(names, outputs, strict=False))
+
+    def _pass_on(self, source: Source, output: Output, scope: Scope) -> Resolution:
+        """The resolution of a subquery's result column, seen from outside the subquery."""
+        table = column = None
+        if not isinstance(source.query, exp.SetOperation):
+            inner = output.resolution
+            expression = output.expression
+            if inner is None and expression is not None:
+                expression = expression.unnest()
+                inner = self.resolve(expression) if isinstance(expression, exp.Column) else None
+            if inner is not None:
+                table, column = inner.table, inner.column
+        return Resolution(source, table, column, output.expression, scope)
+
+    # Names
+
+    def _resolve(self, column: exp.Column) -> Resolution | None:
+        if column.is_star:
+            return None
+        own = scope = self.scope_of(column)
+        qualifier = column.args.get("table")
+        name = fold_name(column.name)
+        if qualifier is not None:
+            while scope is not None:
+                sources = scope.find_sources(qualifier.name)
+                found = self._look_in_all(name, scope, sources)
+                if found is not None:
+                    return found
+                for source in sources:
+                    if source.table is None and source.query is None:
+                        # A table-valued function has the columns one asks it for.
+                        return Resolution(source, None, None, None, scope)
+                scope = self._find_visible_parent(scope, column)
+            return None
+        if own is not None and is_whole_order_term(column):  # here, and only here, AS comes first
+            alias = self._find_alias(column)
+            if alias is not None:
+                return self._resolve_alias(alias, own)
+        while scope is not None:
+            found = self._look_in_all(name, scope, list(scope.sources.values()))
+            if found is not None:
+                return found
+            if scope is own:
+                alias = self._find_alias(column)
+            elif sees_aliases(column, scope.select):
+                alias = alias_in(scope.select, name)
+            else:
+                alias = None
+            if alias is not None:
+                return self._resolve_alias(alias, scope)
+            scope = self._find_visible_parent(scope, column)
+        return None
+
+    def _find_visible_parent(self, scope: Scope, column: exp.Column) -> Scope | None:
+        """The scope around one, where a column in it may look into that."""
+        return scope.parent if sees_outer_names(column, scope.select) else None
+
+    def _look_in_all(self, name: str, scope: Scope, sources: list[Source]) -> Resolution | None:
+        for source in sources:
+            found = self._look_in(source, name, scope)
+            if found is not None:
+                return found
+        if name not in ROWID_NAMES:
+            return None
+        with_rowid = [s for s in sources if s.table is None or s.table.has_rowid]
+        if len(with_rowid) != 1:
+            return None
+        source, table = with_rowid[0], with_rowid[0].table
+        return Resolution(source, table, table.rowid_column if table else None, None, scope)
+
+    def _look_in(self, source: Source, name: str, scope: Scope) -> Resolution | None:
+        """What a name means as a column of one member of FROM, the rowid aside."""
+        if source.table is not None:
+            column = source.table.find_column(name)
+            return Resolution(source, source.table, column, None, scope) if column else None
+        for output_name, output in self._named_outputs(source) if source.query is not None else ():
+            if name and fold_name(output_name) == name:
+                return self._pass_on(source, output, scope)
+        return None
+
+    def _find_alias(self, column: exp.Column) -> exp.Alias | None:
+        """The first result column whose AS is this name, in the SELECT that the name stands in
+        (every SELECT of a compound one, for its ORDER BY)."""
+        query = column.find_ancestor(*_QUERY_TYPES)
+        if query is None or not sees_aliases(column, query):
+            return None
+        name = fold_name(column.name)
+        for select in selects_of(query):
+            for expression in select.expressions:
+                if isinstance(expression, exp.Alias):
+                    if fold_name(expression.alias) == name:
+                        return expression
+                elif expression.is_star and not isinstance(expression, exp.Count):
+                    outputs = self.expand_star(expression, self.scope_of(select))
+                    if any(fold_name(output.name) == name for output in outputs):
+                        return None  # SQLite has named these columns before it looks
+        return None
+
+    def _resolve_alias(self, alias: exp.Alias, scope: Scope) -> Resolution:
+        inner = alias.this.unnest()
+        found = self.resolve(inner) if isinstance(inner, exp.Column) else None
+        if found is None:
+            return Resolution(None, None, None, alias.this, scope)
+        return Resolution(None, found.table, found.column, alias.this, scope)
+
+
+def _name_output(expression: exp.Expression) -> str:
+    """The name of a result column; '' where SQLite makes one up.
+
+    Source: sqlite3ColumnsFromExprList in SQLite's select.c.
+    """
+    inner = expression
+    while isinstance(inner, exp.Paren | exp.Collate):
+        inner = inner.this
+    return expression.alias or (inner.name if isinstance(inner, exp.Column) else "")

@@ -1,0 +1,1 @@
+"""SQLite: where foreign SQL runs, what answers are and when two are the same."""

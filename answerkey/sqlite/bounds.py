@@ -1,0 +1,97 @@
+"""Bounds: what foreign SQL may use while it runs, and by which of them it was ended.
+
+Those that decide what is kept are counted by SQLite (virtual machine steps, bytes), so that they
+fall the same on every machine. Seconds are only the last resort, for a single step that takes for
+ever.
+"""
+
+from __future__ import annotations
+
+import math
+import mmap
+import sqlite3
+from types import TracebackType
+from typing import Protocol, Self
+
+from answerkey.core.reasons import Reason
+from answerkey.sqlite.watchdog import Watchdog
+
+_STEPS_BETWEEN_CHECKS = 1000
+_WATCHDOG = Watchdog()
+
+
+class Bounds(Protocol):
+    """Virtual machine steps, rounded up to thousands; bytes of SQLite's heap, which hold for the
+    whole process and can only be lowered (SQLite manual, PRAGMA hard_heap_limit); seconds."""
+
+    @property
+    def max_steps(self) -> int: ...
+    @property
+    def max_heap_bytes(self) -> int: ...
+    @property
+    def max_seconds(self) -> int: ...
+
+
+def bound_memory(connection: sqlite3.Connection, bounds: Bounds) -> None:
+    """Bound the heap, and keep what SQLite sorts there: it would fill a disk otherwise."""
+    connection.execute(f"PRAGMA hard_heap_limit = {bounds.max_heap_bytes}").fetchall()
+    connection.execute("PRAGMA temp_store = MEMORY")
+
+
+class BoundedExecution:
+    """What runs on a connection inside the block has one budget of steps and of seconds."""
+
+    def __init__(self, connection: sqlite3.Connection, bounds: Bounds) -> None:
+        self._connection = connection
+        self._bounds = bounds
+        self._checks_left = math.ceil(bounds.max_steps / _STEPS_BETWEEN_CHECKS)
+
+    def __enter__(self) -> Self:
+        self._connection.set_progress_handler(self._count_down, _STEPS_BETWEEN_CHECKS)
+        _WATCHDOG.watch(self._connection, self._bounds.max_seconds)
+        return self
+
+    def __exit__(
+        self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
+    ) -> None:
+        _WATCHDOG.release()
+
+    def _count_down(self) -> bool:
+        self._checks_left -= 1
+        return self._checks_left < 0
+
+    def explain(self, error: Exception) -> tuple[Reason, str] | None:
+        """The bound that an exception comes from, in a code and in words; None for another one.
+
+        Raises:
+            MemoryError: where memory ended before the bound: the machine has less of it.
+            KeyboardInterrupt: where somebody stops the run: Python swallows Ctrl-C in a callback of
+                SQLite.
+        """
+        code = getattr(error, "sqlite_errorcode", None)
+        if isinstance(error, MemoryError):
+            if not _has_memory(self._bounds.max_heap_bytes):
+                raise MemoryError(
+                    f"less memory than SQLite may use: {self._bounds.max_heap_bytes} bytes"
+                ) from error
+            detail = f"more than {self._bounds.max_heap_bytes} bytes of heap"
+            return Reason.HEAP_EXCEEDED, detail
+        if code == sqlite3.SQLITE_INTERRUPT:
+            if self._checks_left < 0:
+                detail = f"more than {self._bounds.max_steps} virtual machine steps"
+                return Reason.STEP_BUDGET_EXCEEDED, detail
+            if not _WATCHDOG.has_fired:
+                raise KeyboardInterrupt from error
+            return Reason.TIME_EXCEEDED, f"more than {self._bounds.max_seconds} seconds"
+        if code == sqlite3.SQLITE_TOOBIG or isinstance(error, sqlite3.DataError):
+            return Reason.VALUE_TOO_LARGE, str(error)
+        return None
+
+
+def _has_memory(size_bytes: int) -> bool:
+    """Whether the system would give this process so much memory; it is not touched."""
+    try:
+        mmap.mmap(-1, size_bytes).close()
+    except (OSError, MemoryError, OverflowError):
+        return False
+    return True

@@ -1,0 +1,272 @@
+"""Foreign queries run here and nowhere else: each reads one database within bounds, changing
+nothing.
+
+Not read: virtual tables (full text, R-tree, pragma_...) except json_each and json_tree, since
+connecting to one asks for the right to write.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import sqlite3
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from answerkey.core.reasons import Reason
+from answerkey.sqlite.bounds import BoundedExecution, bound_memory
+from answerkey.sqlite.clock_words import CLOCK_FUNCTIONS, names_clock
+from answerkey.sqlite.refused_functions import (
+    CONNECTION_FUNCTIONS,
+    FORBIDDEN_FUNCTIONS,
+    LIBRARY_FUNCTIONS,
+    NOW_KEYWORDS,
+    RANDOM_FUNCTIONS,
+)
+from answerkey.sqlite.tokens import read_tokens
+from answerkey.sqlite.uri import immutable_uri
+from answerkey.sqlite.view_texts import ViewTexts
+
+Value = int | float | str | None
+Row = tuple[Value, ...]
+
+_ALLOWED_ACTIONS = {
+    sqlite3.SQLITE_SELECT,
+    sqlite3.SQLITE_READ,
+    sqlite3.SQLITE_FUNCTION,
+    sqlite3.SQLITE_RECURSIVE,
+}
+_REFUSED_FUNCTIONS = {
+    *(FORBIDDEN_FUNCTIONS | RANDOM_FUNCTIONS | NOW_KEYWORDS),
+    *(LIBRARY_FUNCTIONS | CONNECTION_FUNCTIONS),
+}
+# Nothing interrupts the compilation of a query, whose time grows with these two.
+_SQL_BYTES = 100_000
+_COLUMNS = 1000
+_LIKE_PATTERN_BYTES = 1000
+_FAULTS_OF_THE_FILE = {
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_NOTADB,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_CANTOPEN,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one query may use.
+
+    max_steps: SQLite virtual machine steps, rounded up to thousands.
+    max_rows: rows of the answer.
+    max_value_bytes: bytes of one value, in the answer or on the way to it.
+    max_answer_bytes: bytes of the answer: those of its text, and 8 for every other value.
+    max_heap_bytes: heap of SQLite; it holds for the whole process and can only be lowered
+        (SQLite manual, PRAGMA hard_heap_limit).
+    max_seconds: the last resort.
+    """
+
+    max_steps: int = 100_000_000
+    max_rows: int = 20_000
+    max_value_bytes: int = 1_000_000
+    max_answer_bytes: int = 16_000_000
+    max_heap_bytes: int = 536_870_912
+    max_seconds: int = 120
+
+    def __post_init__(self) -> None:
+        for name in self.__slots__:
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise ValueError(f"limit {name}: expected a whole number from 1, found {value!r}")
+
+
+class QueryError(sqlite3.OperationalError):
+    """A query without an answer: `reason` is a stable code, `detail` SQLite's words or numbers."""
+
+    def __init__(self, reason: Reason, detail: str, *, database_name: str) -> None:
+        super().__init__(f"SQL execution failed for {database_name}: {detail}")
+        self.reason = reason
+        self.detail = detail
+        self.database_name = database_name
+
+    def __reduce__(self) -> tuple[partial[QueryError], tuple[Reason, str]]:
+        """What pickle needs to carry it from a worker."""
+        return partial(QueryError, database_name=self.database_name), (self.reason, self.detail)
+
+
+class GuardedDatabase:
+    """One database opened read-only for foreign SQL; use it as a context manager.
+
+    >>> with GuardedDatabase(path) as database:            # doctest: +SKIP
+    ...     database.execute("SELECT count(*) FROM ship")
+    [(42,)]
+
+    Raises:
+        FileNotFoundError: where there is no such file.
+        sqlite3.DatabaseError: where the file is no database, or a corrupt one.
+    """
+
+    def __init__(self, path: Path, limits: Limits | None = None) -> None:
+        if not path.is_file():
+            raise FileNotFoundError(f"No database at {path}: run `dvc repro download_databases`")
+        if not path.stat().st_size:  # SQLite takes it for a database without tables
+            raise sqlite3.DatabaseError(f"Corrupt database: {path}: the file is empty")
+        self.path = path
+        self.limits = limits or Limits()
+        self._sql = ""
+        self._denied: list[tuple[int, str | None, str | None]] = []
+        self._clocks: dict[str, bool] = {}  # whether a text names one, by the text
+        # A cached statement would not be authorized again.
+        self._connection = sqlite3.connect(immutable_uri(path), uri=True, cached_statements=0)
+        try:
+            self._set_bounds()
+        except sqlite3.DatabaseError as error:
+            self._connection.close()
+            raise sqlite3.DatabaseError(f"Corrupt database: {path}: {error}") from error
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _set_bounds(self) -> None:
+        connection, limits = self._connection, self.limits
+        bound_memory(connection, limits)
+        connection.execute("PRAGMA trusted_schema = OFF")
+        self._views = ViewTexts(connection)  # the first to read the file
+        for function in ("json_each", "json_tree"):  # connect before the right to do so is gone
+            with contextlib.suppress(sqlite3.OperationalError):  # a table may have the name
+                connection.execute(f"SELECT 1 FROM {function}('[]')").fetchall()
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, limits.max_value_bytes)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, _SQL_BYTES)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_COLUMN, _COLUMNS)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, _LIKE_PATTERN_BYTES)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+        connection.set_authorizer(self._authorize)
+
+    def __enter__(self) -> GuardedDatabase:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    def execute(self, sql: str) -> list[Row]:
+        """All rows of one SELECT.
+
+        Raises:
+            QueryError: with the reason, where the query is refused, fails or passes a bound.
+            sqlite3.DatabaseError: where the file, not the query, is at fault.
+            MemoryError: where the machine has less memory than SQLite may use.
+        """
+        keyword = _first_keyword(sql)
+        if keyword == "EXPLAIN":  # harmless to the authorizer, but its rows are no answer
+            raise self._refuse(Reason.NOT_A_SELECT, "statement begins with EXPLAIN")
+        self._denied.clear()
+        self._clocks.pop(self._sql, None)
+        self._sql = sql
+        with BoundedExecution(self._connection, self.limits) as execution:
+            try:
+                cursor = self._connection.execute(sql.rstrip(" \t\r\n\f;"))
+                if cursor.description is None:
+                    raise self._refuse(Reason.NOT_A_SELECT, "statement returns no columns")
+                return self._fetch(cursor)
+            except QueryError:
+                raise
+            except (sqlite3.Error, sqlite3.Warning, MemoryError, UnicodeError) as error:
+                raise self._explain(error, execution) from error
+
+    def _refuse(self, reason: Reason, detail: str) -> QueryError:
+        return QueryError(reason, detail, database_name=self.path.stem)
+
+    def _fetch(self, cursor: sqlite3.Cursor) -> list[Row]:
+        rows: list[Row] = []
+        size_bytes = 0
+        for row in cursor:
+            if len(rows) == self.limits.max_rows:
+                raise self._refuse(Reason.TOO_MANY_ROWS, f"more than {self.limits.max_rows} rows")
+            for value in row:
+                kind = type(value)
+                if kind is str:
+                    size_bytes += len(value) if value.isascii() else len(value.encode())
+                    continue
+                size_bytes += 8
+                if kind is bytes:
+                    raise self._refuse(Reason.BLOB, f"a BLOB of {len(value)} bytes in the answer")
+                if kind is float and not math.isfinite(value):
+                    raise self._refuse(Reason.NOT_FINITE, f"{value} in the answer")
+            if size_bytes > self.limits.max_answer_bytes:
+                detail = f"more than {self.limits.max_answer_bytes} bytes in the answer"
+                raise self._refuse(Reason.ANSWER_TOO_LARGE, detail)
+            rows.append(row)
+        return rows
+
+    def _authorize(
+        self, action: int, first: str | None, second: str | None, _: str | None, inside: str | None
+    ) -> int:
+        if action == sqlite3.SQLITE_FUNCTION:
+            name = (second or "").lower()
+            is_allowed = name not in _REFUSED_FUNCTIONS and not (
+                name in CLOCK_FUNCTIONS and self._reads_clock(inside)
+            )
+        else:
+            is_allowed = action in _ALLOWED_ACTIONS
+        if is_allowed:
+            return sqlite3.SQLITE_OK
+        self._denied.append((action, first, second))
+        return sqlite3.SQLITE_DENY
+
+    def _reads_clock(self, inside: str | None) -> bool:
+        """Whether the query, or a view that a call may stand inside, spells out how."""
+        texts = (self._sql, *self._views.find(inside))
+        for text in texts:
+            if text not in self._clocks:  # once, for a query may hold thousands of calls
+                self._clocks[text] = names_clock(text)
+        return any(self._clocks[text] for text in texts)
+
+    def _explain(self, error: Exception, execution: BoundedExecution) -> Exception:
+        """The QueryError that an exception means; or another, where the database file is at
+        fault."""
+        words = str(error)
+        code = getattr(error, "sqlite_errorcode", None)
+        if words.startswith("You can only execute one statement at a time"):
+            return self._refuse(Reason.MULTIPLE_STATEMENTS, "more than one statement")
+        if code is not None and code & 0xFF in _FAULTS_OF_THE_FILE:
+            return sqlite3.DatabaseError(f"Corrupt database: {self.path}: {words}")
+        if self._denied:
+            action, first, second = self._denied[0]
+            if action == sqlite3.SQLITE_FUNCTION:
+                if second.lower() in FORBIDDEN_FUNCTIONS:
+                    return self._refuse(Reason.FORBIDDEN_FUNCTION, f"function {second} is refused")
+                detail = f"function {second} depends on more than the database"
+                return self._refuse(Reason.NONDETERMINISTIC_FUNCTION, detail)
+            name = f"{_ACTION_NAMES.get(action, action)} {first or ''}".strip()
+            return self._refuse(Reason.NOT_A_SELECT, f"{name} refused")
+        if (bound := execution.explain(error)) is not None:
+            return self._refuse(*bound)
+        if isinstance(error, UnicodeDecodeError):
+            return self._refuse(Reason.UNDECODABLE_TEXT, "a name or message that is not UTF-8")
+        if words.startswith("Could not decode to UTF-8 column"):
+            return self._refuse(Reason.UNDECODABLE_TEXT, "text that is not UTF-8 in the answer")
+        return self._refuse(Reason.SQL_ERROR, words)
+
+
+_ACTIONS = {
+    *("ALTER", "ANALYZE", "ATTACH", "CREATE", "DELETE", "DETACH", "DROP", "INSERT", "PRAGMA"),
+    *("REINDEX", "SAVEPOINT", "TRANSACTION", "UPDATE"),
+}
+_ACTION_NAMES = {
+    value: name.removeprefix("SQLITE_")
+    for name, value in vars(sqlite3).items()
+    if name.startswith("SQLITE_") and name.split("_")[1] in _ACTIONS
+}
+
+
+def _first_keyword(sql: str) -> str:
+    """The statement's first word in capitals, comments and empty statements skipped.
+
+    >>> _first_keyword("-- how many\\n select 1")
+    'SELECT'
+    """
+    return next((token.text.upper() for token in read_tokens(sql) if token.text != ";"), "")

@@ -1,0 +1,1 @@
+"""Validation: checks of the product and its sidecars."""

@@ -1,0 +1,254 @@
+"""Checks of a dataset: each gives all errors that it finds, and says what was expected."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from answerkey.comparison.set_records import normalize_question
+from answerkey.core.cells import Cell, CorpusCell, read_share
+from answerkey.core.param_types import DATASET
+from answerkey.core.question import DIFFICULTIES, EVAL, FIELDS, SPLITS
+from answerkey.core.records import decode_text, digest_text, encode_text
+from answerkey.core.scratch import open_scratch
+from answerkey.selection.targets import Targets
+from answerkey.sqlite.answers import (
+    ANSWER_TYPES,
+    answer_rows,
+    classify_answer_type,
+)
+from answerkey.validation.facts import (
+    Facts,
+    MissingDatabaseError,
+    Record,
+    UnknownFactsError,
+    check_facts,
+    shorten,
+)
+
+_TEXT_FIELDS = ("question_id", "question_text", "database_name", "gold_sql")
+_VOCABULARIES = {"answer_type": ANSWER_TYPES, "difficulty": DIFFICULTIES, "split": SPLITS}
+_PREFIX = re.compile(r"[A-Za-z0-9_-]*")
+
+
+class Terms(NamedTuple):
+    """What a dataset must meet beside its facts.
+
+    targets: shares and sizes; None: none.
+    has_unique_texts: no database is asked one text twice.
+    rel_tol: relative tolerance between floats.
+    """
+
+    targets: Targets | None
+    has_unique_texts: bool
+    rel_tol: float
+
+
+def check_record(question: Record) -> list[str]:
+    """What is wrong with the fields of one record."""
+    if not isinstance(question, dict):
+        return [f"expected an object with {len(FIELDS)} fields, found {shorten(question)}"]
+    if tuple(question) != FIELDS:
+        return [f"fields: expected {', '.join(FIELDS)}, found {', '.join(map(str, question))}"]
+    errors = [
+        f"{field}: expected text, found {question[field]!r}"
+        for field in _TEXT_FIELDS
+        if not isinstance(question[field], str) or not question[field].strip()
+    ]
+    errors += [
+        f"{field}: expected one of {', '.join(words)}, found {question[field]!r}"
+        for field, words in _VOCABULARIES.items()
+        if question[field] not in words
+    ]
+    tables = question["tables_involved"]
+    if (
+        not isinstance(tables, list)
+        or not all(isinstance(table, str) for table in tables)
+        or tables != sorted(set(tables))
+    ):
+        errors.append(f"tables_involved: expected sorted, unique names, found {tables!r}")
+    try:
+        answer_type = classify_answer_type(question["gold_answer"])
+    except ValueError as error:
+        errors.append(f"gold_answer: {error}")
+    else:
+        if answer_type != question["answer_type"]:
+            errors.append(
+                f"answer_type: expected {answer_type} for this answer, found"
+                f" {question['answer_type']!r}"
+            )
+        rows = answer_rows(question["gold_answer"])
+        if not all(_is_value(value) for row in rows for value in row):
+            errors.append("gold_answer: expected rows of numbers, text and null, nothing deeper")
+    if not errors:
+        stem = f"{question['database_name']}_{question['split']}"
+        start, _, number = question["question_id"].rpartition("_")
+        is_good = start.endswith(stem) and len(number) >= 3 and number.isdecimal()
+        # A corpus that asks another one's databases puts a prefix before them.
+        if not is_good or not _PREFIX.fullmatch(start.removesuffix(stem)):
+            errors.append(f"question_id: expected {stem}_ and three digits or more")
+    return errors
+
+
+class Tally:
+    """What is kept of the good records of a dataset, which itself may be too large to hold: how
+    many there are of each kind, and on the disk their ids and a hash of their texts."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.cells: Counter[Cell] = Counter()
+        self.corpora: Counter[CorpusCell] = Counter()
+        self.databases: Counter[tuple[str, str]] = Counter()  # by name and split
+        self.answer_types: Counter[str] = Counter()
+        self.repeated: Counter[str] = Counter()  # how often an id came again
+        self.repeated_texts: list[tuple[str, str]] = []  # an id, and the first with its text
+        self._seen = open_scratch(
+            "CREATE TABLE ids (id BLOB PRIMARY KEY) WITHOUT ROWID",
+            "CREATE TABLE texts (digest BLOB PRIMARY KEY, id BLOB) WITHOUT ROWID",
+        )
+
+    def add(self, question: Record, corpus: str = "") -> None:
+        """Count a record, and its corpus where that matters."""
+        self.size += 1
+        self.cells[question["split"], question["difficulty"]] += 1
+        self.corpora[question["split"], corpus] += 1
+        self.databases[question["database_name"], question["split"]] += 1
+        self.answer_types[question["answer_type"]] += 1
+        question_id = encode_text(question["question_id"])
+        is_new = self._seen.execute("INSERT OR IGNORE INTO ids VALUES (?)", (question_id,)).rowcount
+        if not is_new:
+            self.repeated[question["question_id"]] += 1
+            return
+        text = normalize_question(question["question_text"])
+        key = digest_text(f"{question['database_name']}\0{text}")
+        insert = "INSERT OR IGNORE INTO texts VALUES (?, ?)"
+        if not self._seen.execute(insert, (key, question_id)).rowcount:
+            select = "SELECT id FROM texts WHERE digest = ?"
+            ((first,),) = self._seen.execute(select, (key,))
+            self.repeated_texts.append((question["question_id"], decode_text(first)))
+
+
+def check_ids(tally: Tally) -> list[str]:
+    """Ids that occur more than once."""
+    return [
+        f"{question_id}: question_id: expected once, found {count + 1} times"
+        for question_id, count in sorted(tally.repeated.items())
+    ]
+
+
+def check_splits(tally: Tally) -> list[str]:
+    """Databases that stand in more than one split."""
+    by_name = groupby(sorted(tally.databases), key=itemgetter(0))
+    found = {name: [split for _, split in pairs] for name, pairs in by_name}
+    return [
+        f"{name}: split: expected one split a database, found {', '.join(splits)}"
+        for name, splits in found.items()
+        if len(splits) > 1
+    ]
+
+
+def check_texts(tally: Tally) -> list[str]:
+    """Questions whose text another one of the same database has."""
+    return [
+        f"{question_id}: question_text: expected once on a database, found as that of {first} too"
+        for question_id, first in tally.repeated_texts
+    ]
+
+
+def find_errors(
+    questions: Iterable[Record],
+    look_up: Callable[[Record], Facts],
+    terms: Terms,
+) -> list[str]:
+    """Every error of a dataset: of its records, of what `look_up` says of each that is well-formed,
+    and of the set as a whole. The questions are gone through once, and not held.
+
+    Raises:
+        sqlite3.Error: as `look_up`.
+    """
+    errors: list[str] = []
+    of_facts: list[str] = []
+    missing: Counter[str] = Counter()
+    tally = Tally()
+    for number, question in enumerate(questions):
+        if found := check_record(question):
+            has_name = isinstance(question, dict) and "question_id" in question
+            name = question["question_id"] if has_name else f"record {number}"
+            errors += [f"{name}: {error}" for error in found]
+            continue
+        try:
+            facts = look_up(question)
+        except MissingDatabaseError as error:
+            missing[str(error)] += 1
+            tally.add(question, error.corpus)
+        except UnknownFactsError as error:
+            of_facts.append(f"{question['question_id']}: gold_sql: {error}")
+            tally.add(question, error.corpus)
+        else:
+            found = check_facts(question, facts, rel_tol=terms.rel_tol)
+            of_facts += [f"{question['question_id']}: {error}" for error in found]
+            tally.add(question, facts.corpus)
+    errors += [*check_ids(tally), *check_splits(tally)]
+    errors += check_texts(tally) if terms.has_unique_texts else []
+    errors += [
+        f"{error}; asked by {count} of the questions" for error, count in sorted(missing.items())
+    ]
+    errors += of_facts
+    return errors + (check_targets(tally, terms.targets) if terms.targets is not None else [])
+
+
+def check_targets(tally: Tally, targets: Targets) -> list[str]:
+    """Shares and sizes that are off by more than the tolerance."""
+    errors = []
+    size = tally.size
+    if targets.min_questions is not None and size < targets.min_questions:
+        errors.append(f"size: expected at least {targets.min_questions}, found {size}")
+    if targets.max_questions is not None and size > targets.max_questions:
+        errors.append(f"size: expected at most {targets.max_questions}, found {size}")
+
+    def check_share(name: str, part: int, whole: int, share: float) -> None:
+        distance = abs(part - read_share(share) * whole)
+        if distance > read_share(targets.tolerance) * whole:
+            errors.append(
+                f"{name}: expected a share of {share:g} within {targets.tolerance:g},"
+                f" found {part / whole:.4f} ({part} of {whole})"
+            )
+
+    cells = tally.cells
+    splits = {split: sum(cells[split, level] for level in DIFFICULTIES) for split in SPLITS}
+    if targets.eval_share is not None:
+        check_share("split eval", splits[EVAL], size, targets.eval_share)
+    for level, share in (targets.difficulty_shares or {}).items():
+        if targets.difficulty_shares_of == DATASET:
+            count = sum(cells[split, level] for split in SPLITS)
+            check_share(f"difficulty {level}", count, size, share)
+            continue
+        for split in SPLITS:
+            check_share(f"difficulty {level} in {split}", cells[split, level], splits[split], share)
+    for corpus in targets.corpora:
+        for split in SPLITS:
+            count, share = tally.corpora[split, corpus], targets.corpus_shares[corpus]
+            check_share(f"corpus {corpus} in {split}", count, splits[split], share)
+    most_of_database = targets.max_per_database
+    by_name = groupby(sorted(tally.databases), key=itemgetter(0))
+    for name, pairs in by_name if most_of_database is not None else ():
+        count = sum(tally.databases[pair] for pair in pairs)
+        if count > most_of_database:
+            errors.append(f"{name}: expected at most {most_of_database}, found {count}")
+    for name, count in sorted(tally.answer_types.items()):
+        most = targets.max_answer_type_share
+        if most is not None and count > read_share(most) * size:
+            errors.append(
+                f"answer_type {name}: expected at most {most:g}, found {count / size:.4f}"
+            )
+    return errors
+
+
+def _is_value(value: Any) -> bool:
+    is_finite = type(value) is float and math.isfinite(value)
+    return value is None or is_finite or type(value) in (int, str)

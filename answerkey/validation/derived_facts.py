@@ -1,0 +1,114 @@
+"""What validation compares a question with where nothing but databases is at hand: gold SQL is
+executed and parsed, by the code that the pipeline uses.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from sqlglot.errors import SqlglotError
+
+from answerkey.audit.inspection import Inspection
+from answerkey.audit.order_probes import is_order_certain, read_order
+from answerkey.core.question import EASY, HARD, MEDIUM
+from answerkey.corpus.databases import open_database
+from answerkey.selection.difficulty_rule import TABLES, DifficultyRule
+from answerkey.sql.hardness import classify_hardness
+from answerkey.sql.parser import parse_sql
+from answerkey.sql.tables import TABLE_NODES, list_tables
+from answerkey.sqlite.answers import shape_answer
+from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
+from answerkey.sqlite.schema import Schema, read_schema
+from answerkey.validation.facts import Facts, MissingDatabaseError, Record, UnknownFactsError
+
+# By the number of tables: 1 or 2 easy, 3 medium, 4 or more hard.
+RULE_OF_TABLES = DifficultyRule(
+    method=TABLES,
+    easy_max_tables=2,
+    medium_max_tables=3,
+    hardness_levels={"easy": EASY, "medium": MEDIUM, "hard": HARD, "extra": HARD},
+    source_levels={},
+)
+
+
+@contextlib.contextmanager
+def derive_facts(
+    db_paths: Mapping[str, Path],
+    *,
+    rule: DifficultyRule = RULE_OF_TABLES,
+    order_matters: Mapping[str, bool] | None = None,
+    said: Mapping[str, str] | None = None,
+    corpora: Mapping[str, str] | None = None,
+    rel_tol: float = 1e-6,
+    limits: Limits | None = None,
+) -> Iterator[Callable[[Record], Facts]]:
+    """Look the facts of a question up in its database, one of which is open at a time.
+
+    By question_id, where it is known from elsewhere: `order_matters` (where it is not given, gold
+    SQL and its answer tell), `said`, the corpus's own word of difficulty, and `corpora`.
+
+    Raises:
+        MissingDatabaseError: by the function, where there is no file.
+        UnknownFactsError: by the function, where gold SQL does not run, or does not parse.
+        sqlite3.Error: by the function, where a file is no database, or a corrupt one.
+    """
+    with contextlib.ExitStack() as stack:
+        opened: dict[str, tuple[GuardedDatabase, Schema]] = {}
+
+        def look_up(question: Record) -> Facts:
+            name, question_id = question["database_name"], question["question_id"]
+            corpus = (corpora or {}).get(question_id, "")
+            if name not in opened:
+                stack.close()
+                opened.clear()
+                path = _find_path(db_paths, name, corpus=corpus)
+                database = stack.enter_context(GuardedDatabase(path, limits))
+                opened[name] = database, _read_schema(path)
+            database, schema = opened[name]
+            try:
+                rows = database.execute(question["gold_sql"])
+                tree = parse_sql(question["gold_sql"])
+                hardness = classify_hardness(tree)
+                tables = list_tables(tree.find_all(*TABLE_NODES), schema)
+                if order_matters is None:
+                    inspection = Inspection(question["gold_sql"], tree, schema, rows, database)
+                    is_ordered = _is_ordered(inspection, rel_tol)
+                else:
+                    is_ordered = order_matters.get(question_id, False)
+                difficulty = rule.classify(len(tables), hardness, (said or {}).get(question_id))
+            except QueryError as error:
+                raise UnknownFactsError(str(error), corpus=corpus) from error
+            except (SqlglotError, ValueError) as error:
+                words = str(error).partition("\n")[0]
+                raise UnknownFactsError(words, corpus=corpus) from error
+            except RecursionError:
+                raise UnknownFactsError("nested too deeply to be parsed", corpus=corpus) from None
+            return Facts(shape_answer(rows), is_ordered, tables, difficulty, corpus)
+
+        yield look_up
+
+
+def _find_path(db_paths: Mapping[str, Path], name: str, *, corpus: str) -> Path:
+    path = db_paths.get(name)
+    if path is None:
+        words = f"{name}: expected its path, found none among {len(db_paths)} paths"
+        raise MissingDatabaseError(words, corpus=corpus)
+    if not path.is_file():
+        raise MissingDatabaseError(
+            f"{name}: expected a database at {path}: run `dvc pull`", corpus=corpus
+        )
+    return path
+
+
+def _read_schema(path: Path) -> Schema:
+    with contextlib.closing(open_database(path)) as connection:
+        return read_schema(connection)
+
+
+def _is_ordered(inspection: Inspection, rel_tol: float) -> bool:
+    """Whether the order of rows belongs to the answer, as audit_gold_answers finds it."""
+    if not is_order_certain(inspection.tree, []):
+        return False
+    return is_order_certain(inspection.tree, read_order(inspection, rel_tol=rel_tol).findings)

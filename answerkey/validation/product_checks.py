@@ -1,0 +1,142 @@
+"""Checks of the product that lies in data/questions: against its databases, and against what the
+stages wrote in data/interim, where that is there.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from answerkey.core.question import SPLITS
+from answerkey.core.records import hash_file, read_jsonl
+from answerkey.selection.difficulty_rule import DifficultyRule
+from answerkey.sqlite.guard import Limits
+from answerkey.validation.checks import Record, Terms, find_errors, shorten
+from answerkey.validation.derived_facts import derive_facts
+from answerkey.validation.recorded_facts import read_reports
+from answerkey.validation.sidecars import check_sidecars
+
+PRODUCT = Path("data/questions")
+DATABASES = Path("data/databases")
+
+AUDIT, EXCLUDED = SIDECARS = ("audit.jsonl", "excluded.jsonl")
+_NEXT_STEP = "run `dvc pull`, or `dvc repro` where nobody has pushed it"
+
+
+class NothingToValidateError(Exception):
+    """There is no product here yet, or none of its databases; the message says what to run."""
+
+
+def check_files() -> list[str]:
+    """Which files of the product are not there, where others are.
+
+    Raises:
+        NothingToValidateError: where none is.
+    """
+    names = [*map(_name_questions, SPLITS), *SIDECARS]
+    missing = [name for name in names if not (PRODUCT / name).is_file()]
+    if len(missing) == len(names):
+        raise NothingToValidateError(f"Nothing to validate: no {PRODUCT / names[0]}: {_NEXT_STEP}")
+    return [
+        f"{PRODUCT / name}: expected beside the other files of the product: {_NEXT_STEP}"
+        for name in missing
+    ]
+
+
+def read_product() -> tuple[list[Any], list[str]]:
+    """The records of both splits, and what is wrong with the files that hold them."""
+    questions: list[Any] = []
+    errors: list[str] = []
+    for split in SPLITS:
+        records, found = _read_split(split)
+        questions += records
+        errors += found
+    return questions, errors
+
+
+def check_product(
+    questions: list[Any], terms: Terms, rule: DifficultyRule, limits: Limits
+) -> list[str]:
+    """The errors of the product's records and sidecars, with every gold query executed on the
+    databases beside them.
+
+    Raises:
+        NothingToValidateError: where none of the databases is there.
+    """
+    named = [question for question in questions if _has_names(question)]
+    db_paths = {
+        name: DATABASES / name / f"{name}.sqlite"
+        for name in sorted({question["database_name"] for question in named})
+    }
+    hashes = {name: hash_file(path) for name, path in db_paths.items() if path.is_file()}
+    if db_paths and not hashes:
+        raise NothingToValidateError(
+            f"Nothing to validate with: {DATABASES} has none of the {len(db_paths)} databases that"
+            f" {PRODUCT} asks: {_NEXT_STEP}"
+        )
+    sidecars = (read_jsonl(PRODUCT / name) for name in SIDECARS)
+    errors = check_sidecars(named, *sidecars, {**dict.fromkeys(db_paths), **hashes})
+    reports = read_reports(PRODUCT / AUDIT)
+    try:
+        with derive_facts(db_paths, rule=rule, limits=limits, **reports._asdict()) as look_up:
+            return errors + find_errors(questions, look_up, terms)
+    except sqlite3.Error as error:
+        return [*errors, f"{error}: expected a database; run `dvc checkout` or `dvc pull`"]
+
+
+def check_selected(questions: list[Any], selection: Path) -> list[str]:
+    """Where the product is not what was selected."""
+    product = {question["question_id"]: question for question in questions if _has_names(question)}
+    errors = list(_compare(read_jsonl(selection / "questions.jsonl"), product, selection))
+    for name in SIDECARS:
+        if hash_file(PRODUCT / name) != hash_file(selection / name):
+            errors.append(f"{PRODUCT / name}: expected the bytes of {selection / name}")
+    return errors
+
+
+def _compare(
+    selected: Iterable[Record], product: dict[str, Record], selection: Path
+) -> Iterable[str]:
+    for record in selected:
+        question_id = record["question_id"]
+        question = product.pop(question_id, None)
+        if question is None:
+            yield f"{question_id}: expected in the product, as {selection} has it, found nowhere"
+            continue
+        for field, expected in record.items():
+            if field in question and question[field] != expected:
+                yield (
+                    f"{question_id}: {field}: expected {shorten(expected)}, as {selection} has it,"
+                    f" found {shorten(question[field])}"
+                )
+    for question_id in product:
+        yield f"{question_id}: expected only questions of {selection} in the product"
+
+
+def _name_questions(split: str) -> str:
+    return f"questions_{split}.json"
+
+
+def _has_names(question: Any) -> bool:
+    """Whether a record says which question of which database it is."""
+    return isinstance(question, dict) and all(
+        isinstance(question.get(name), str) for name in ("question_id", "database_name")
+    )
+
+
+def _read_split(split: str) -> tuple[list[Any], list[str]]:
+    path = PRODUCT / _name_questions(split)
+    try:
+        records = json.loads(path.read_bytes())
+    except ValueError as error:
+        return [], [f"{path}: not JSON: {error}"]
+    if not isinstance(records, list):
+        return [], [f"{path}: expected a JSON array, found {type(records).__name__}"]
+    return records, [
+        f"{record.get('question_id')}: split: expected {split}, found {record.get('split')!r}"
+        for record in records
+        if isinstance(record, dict) and record.get("split") != split
+    ]

@@ -1,0 +1,65 @@
+"""What validation compares a question with where nothing is executed again: what earlier stages
+and sidecars recorded of it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from answerkey.core.dossier import read_dossiers
+from answerkey.core.records import read_jsonl
+from answerkey.validation.facts import Facts, Record, UnknownFactsError
+
+
+def recorded_facts(interim: Path) -> Callable[[Record], Facts]:
+    """Look the facts of a question up in what the stages wrote; questions come in their order."""
+    dossiers = read_dossiers(interim)
+
+    def look_up(question: Record) -> Facts:
+        for dossier in dossiers:
+            if dossier.question_id != question["question_id"]:
+                continue
+            source = dossier.source
+            if any(source[name] != question[name] for name in ("database_name", "gold_sql")):
+                raise UnknownFactsError("not the SQL or the database that was executed")
+            if dossier.audit is None or dossier.difficulty is None:
+                raise UnknownFactsError("no answer or no parse of it was recorded")
+            return Facts(
+                dossier.outcome["gold_answer"],
+                dossier.audit["order_matters"],
+                dossier.parsed["tables_involved"],
+                dossier.difficulty,
+                source["source"]["corpus"],
+            )
+        raise UnknownFactsError("never executed, or out of order")
+
+    return look_up
+
+
+class Reports(NamedTuple):
+    """What a sidecar says, by question_id.
+
+    order_matters: True, for the questions whose answers have rows in an order.
+    said: what the corpus says of difficulty, where it does.
+    corpora: the corpus.
+    """
+
+    order_matters: dict[str, bool]
+    said: dict[str, str]
+    corpora: dict[str, str]
+
+
+def read_reports(audit_path: Path) -> Reports:
+    """What audit.jsonl says."""
+    reports = Reports({}, {}, {})
+    for record in read_jsonl(audit_path):
+        question_id, source = record["question_id"], record["source"]
+        if record["order_matters"]:
+            reports.order_matters[question_id] = True
+        if source.get("difficulty") is not None:
+            reports.said[question_id] = source["difficulty"]
+        reports.corpora[question_id] = sys.intern(source["corpus"])
+    return reports

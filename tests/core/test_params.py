@@ -1,0 +1,268 @@
+"""params: every mistake in params.yaml is told with its key before anything runs."""
+
+import copy
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from answerkey.core.errors import InputError
+from answerkey.core.params import load_params, look_up, read_params
+from tests.worlds import ROOT
+
+PROJECT = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+CLASSIFY = PROJECT["classify_difficulty"]
+LEVELS = CLASSIFY["hardness_levels"]
+
+PARAMS = {
+    "corpus": "sample",
+    "corpora": {"sample": {"db_list": "all", "size": 0}, "other": {"db_list": ["a"]}},
+    "name": {"deep": "corpus"},
+    "flag": False,
+    "nothing": None,
+}
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("corpus", "sample"),
+        ("corpora.other.db_list", ["a"]),
+        ("corpora.sample", {"db_list": "all", "size": 0}),
+        ("name.deep", "corpus"),
+        ("corpora.sample.size", 0),
+        ("flag", False),
+        ("nothing", None),
+    ],
+)
+def test_key_is_looked_up(key, value):
+    assert look_up(PARAMS, key) == value
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        ("corpra", "no key corpra: expected 'corpra' among: corpus, corpora"),
+        ("corpora.spider", "no key corpora.spider: expected 'spider' among: sample, other"),
+        ("corpora.sample.x", "no key corpora.sample.x: expected 'x' among: db_list, size"),
+        ("corpus.x", "no key corpus.x: expected 'x' among: no keys"),
+        ("corpus.sample", "no key corpus.sample: expected 'sample' among: no keys"),
+        ("flag.x", "no key flag.x: expected 'x' among: no keys"),
+        ("", "no key : expected ''"),
+    ],
+)
+def test_missing_key_is_named_with_those_that_exist(key, words):
+    with pytest.raises(InputError) as caught:
+        look_up(PARAMS, key)
+    assert words in str(caught.value)
+
+
+def change(key: str, value: object) -> dict:
+    """The params of the project with another value for a key, which may be a new one."""
+    params = copy.deepcopy(PROJECT)
+    *sections, last = key.split(".")
+    place = params
+    for section in sections:
+        place = place[section]
+    place[last] = value
+    return params
+
+
+def write(folder: Path, params: object) -> Path:
+    path = folder / "params.yaml"
+    path.write_text(yaml.safe_dump(params), encoding="utf-8")
+    return path
+
+
+def test_values_come_in_the_order_asked_for(tmp_path):
+    path = write(tmp_path, PROJECT)
+    keys = ("select_questions.seed", "corpus", "compare_questions")
+    assert read_params(*keys, path=path) == [20, "sample", {"min_similarity": 0.9}]
+
+
+def test_unknown_key_names_the_file(tmp_path):
+    with pytest.raises(InputError, match=r"params.yaml: no key a: expected 'a' among: audit_"):
+        read_params("a", path=write(tmp_path, PROJECT))
+
+
+def test_missing_file_says_where_to_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FileNotFoundError, match=f"No {tmp_path}/params.yaml: run stages from"):
+        read_params("corpus")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"corpus: [sample\n", r"params.yaml:2: expected YAML: .*expected ',' or '\]'"),
+        (b"corpus: a\n\tb: c\n", r"params.yaml:2: expected YAML: "),
+        (b"corpus: \xff\n", r"params.yaml(:1)?: expected YAML: .*"),
+        (b"", r"params.yaml: expected corpus, corpora, download, .*, found None"),
+        (b"- corpus\n", r"params.yaml: expected corpus, corpora, download, .*, found \['corpus'\]"),
+    ],
+)
+def test_file_that_holds_no_params_is_named(tmp_path, content, words):
+    path = tmp_path / "params.yaml"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=words):
+        load_params(path)
+
+
+def test_params_of_the_project_are_as_expected():
+    assert load_params(ROOT / "params.yaml") == PROJECT
+
+
+def list_keys(params: dict, prefix: str = "") -> list[str]:
+    """The full names of all keys whose names are not a corpus's, a flag's or a level's own."""
+    free = ("corpora", "select_questions.policies", "classify_difficulty.hardness_levels")
+    free += ("classify_difficulty.source_levels", "select_questions.targets.difficulty_shares")
+    found = []
+    for name, value in params.items():
+        found.append(prefix + name)
+        if isinstance(value, dict) and prefix + name not in free:
+            found += list_keys(value, f"{prefix}{name}.")
+    return found
+
+
+@pytest.mark.parametrize("key", list_keys(PROJECT))
+def test_no_key_may_be_missing(tmp_path, key):
+    section, _, name = key.rpartition(".")
+    params = copy.deepcopy(PROJECT)
+    del (look_up(params, section) if section else params)[name]
+    with pytest.raises(InputError, match=f"params.yaml: no key {key}: expected '{name}' among: "):
+        load_params(write(tmp_path, params))
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("compare_questions.min_similarity", 90, "expected a number from 0 to 1, found 90"),
+        ("compare_questions.min_similarity", "much", "expected a number from 0 to 1, found 'much'"),
+        ("compare_questions.min_similarity", None, "expected a number from 0 to 1, found None"),
+        ("validate_dataset.rel_tol", -1, "expected a number from 0, found -1"),
+        ("validate_dataset.rel_tol", float("nan"), "expected a number from 0, found nan"),
+        ("validate_dataset.rel_tol", float("inf"), "expected a number from 0, found inf"),
+        ("validate_dataset.rel_tol", True, "expected a number from 0, found True"),
+        ("validate_dataset.rel_tol", "1e-6", "found '1e-6', a text for YAML: write 1.0e-06"),
+        ("compute_gold_answers.max_steps", "1e8", "found '1e8', a text for YAML: write 100000000"),
+        ("compute_gold_answers.max_steps", "inf", "expected a whole number from 1, found 'inf'"),
+        ("compute_gold_answers.max_rows", 0, "expected a whole number from 1, found 0"),
+        ("audit_gold_answers.shuffles", -1, "expected a whole number from 0, found -1"),
+        ("audit_gold_answers.max_rows", 1.5, "expected a whole number from 0, found 1.5"),
+        ("audit_gold_answers.max_rows", 1.0, "expected a whole number from 0, found 1.0"),
+        ("export_trainers.example_rows", True, "expected a whole number from 0, found True"),
+        ("export_trainers.prompt_template", None, "expected a text, found None"),
+        ("export_trainers.prompt_template", "", "expected a text, found ''"),
+        ("execution.databases_url", "", "expected a text, or null, found ''"),
+        ("execution.databases_url", 5, "expected a text, or null, found 5"),
+        ("execution.engine", "spark", "expected local or ray, found 'spark'"),
+        ("execution.workers", -1, "expected a whole number from 0, found -1"),
+        ("select_questions.seed", "abc", "expected a whole number, found 'abc'"),
+        ("select_questions.seed", [1], r"expected a whole number, found \[1\]"),
+        ("select_questions.max_per_canonical_sql", 0, "expected a whole number from 1, found 0"),
+        ("select_questions.targets.eval_share", 30, "expected a share from 0 to 1, found 30"),
+        ("select_questions.policies.guessable", "no", "expected exclude, flag or off, found 'no'"),
+        ("classify_difficulty.method", "guess", "expected tables, spider or source, found 'guess'"),
+        (
+            "classify_difficulty",
+            CLASSIFY | {"easy_max_tables": 4},
+            "expected easy_.* found 4 and 3",
+        ),
+        ("classify_difficulty.hardness_levels", {"easy": "easy"}, "each of easy, .*, found {.*}"),
+        (
+            "classify_difficulty.hardness_levels",
+            LEVELS | {"more": "hard"},
+            "each of easy, .*more.*",
+        ),
+        ("classify_difficulty.hardness_levels.extra", "extreme", "medium or hard, found 'extreme'"),
+        (
+            "classify_difficulty.source_levels",
+            ["simple"],
+            r"mapping to easy, .*, found \['simple'\]",
+        ),
+        ("classify_difficulty.source_levels", None, "mapping to easy, medium, hard, found None"),
+        ("classify_difficulty.source_levels.simple", "trivial", "or hard, found 'trivial'"),
+        ("classify_difficulty.source_levels.simple", None, "medium or hard, found None"),
+        ("download.attempts", None, "expected a whole number from 1, found None"),
+        ("corpus", [], r"expected a name, or a list of names, found \[\]"),
+        ("corpus", None, "expected a name, or a list of names, found None"),
+        ("corpus", ["a", 1], r"expected a name, or a list of names, found \['a', 1\]"),
+        ("corpora", ["a"], r"expected an entry for each corpus, found \['a'\]"),
+    ],
+)
+def test_value_that_a_key_cannot_have_is_named_with_those_that_it_can(tmp_path, key, value, words):
+    path = write(tmp_path, change(key, value))
+    with pytest.raises(InputError, match=f"params.yaml: {key}: .*{words}$"):
+        load_params(path)
+
+
+@pytest.mark.parametrize("value", [0, 0.0, 0.5, 1, 1.0])
+def test_value_may_be_either_of_its_bounds(tmp_path, value):
+    path = write(tmp_path, change("compare_questions.min_similarity", value))
+    assert read_params("compare_questions.min_similarity", path=path) == [value]
+
+
+@pytest.mark.parametrize("value", [None, 1, 5])
+def test_number_may_be_null_where_it_is_optional(tmp_path, value):
+    load_params(write(tmp_path, change("select_questions.max_per_canonical_sql", value)))
+    load_params(write(tmp_path, change("select_questions.targets.max_questions", value)))
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        ("compute_gold_answers.max_step", "expected max_steps"),
+        ("select_questions.target", "expected targets"),
+        ("select_questions.targets.min_question", "expected min_questions"),
+        ("validate_dataset.nonsense", "expected some of rel_tol"),
+        ("report_dataset.7", "expected some of max_rows, max_answer_characters"),
+        ("select_question", "expected select_questions"),
+        ("nonsense", "expected some of corpus, corpora, download, "),
+    ],
+)
+def test_key_that_no_stage_reads_is_named_with_the_one_that_is_meant(tmp_path, key, words):
+    path = write(tmp_path, change(key, 1))
+    with pytest.raises(InputError, match=f"params.yaml: unknown key {key}: {words}"):
+        load_params(path)
+
+
+def test_key_that_is_no_text_is_unknown(tmp_path):
+    params = copy.deepcopy(PROJECT)
+    params["report_dataset"][7] = 1
+    with pytest.raises(InputError, match=r"key report_dataset\.7: expected some of max_rows"):
+        load_params(write(tmp_path, params))
+
+
+@pytest.mark.parametrize("value", [[0.9], None, "much"])
+def test_section_that_is_none_says_its_keys(tmp_path, value):
+    path = write(tmp_path, change("compare_questions", value))
+    words = rf"compare_questions: expected min_similarity, found {re.escape(repr(value))}$"
+    with pytest.raises(InputError, match=words):
+        load_params(path)
+
+
+def test_every_mistake_has_a_line(tmp_path):
+    params = change("select_questions.policies.guessable", "sink")
+    params["compute_gold_answers"]["max_step"] = 1
+    params["report_dataset"]["max_rows"] = -1
+    with pytest.raises(InputError) as caught:
+        load_params(write(tmp_path, params))
+    file = tmp_path / "params.yaml"
+    assert str(caught.value).splitlines() == [
+        f"{file}: unknown key compute_gold_answers.max_step: expected max_steps",
+        f"{file}: select_questions.policies.guessable: expected exclude, flag or off, found 'sink'",
+        f"{file}: report_dataset.max_rows: expected a whole number from 0, found -1",
+    ]
+
+
+def test_whole_file_is_checked_whatever_is_asked_for(tmp_path):
+    path = write(tmp_path, change("compare_questions.min_similarity", 2))
+    with pytest.raises(InputError, match=r"compare_questions\.min_similarity: expected a number"):
+        read_params("corpus", path=path)
+
+
+def test_shares_of_other_corpora_than_are_chosen_are_refused(tmp_path):
+    path = write(tmp_path, change("select_questions.targets.corpus_shares", {"spider": 1}))
+    with pytest.raises(InputError, match=r"corpus_shares: .*each of the corpora sample, found sp"):
+        load_params(path)

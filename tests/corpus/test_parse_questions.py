@@ -1,0 +1,127 @@
+"""All questions are parsed: in their order, by several processes, and again only what changed."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from answerkey.core.errors import InputError
+from answerkey.core.records import read_jsonl, write_jsonl
+from answerkey.core.schema_file import SchemaFile
+from answerkey.shards.process_pool import START_METHOD
+from answerkey.shards.query_run import QueryRun
+from answerkey.shards.shard_directory import ShardDirectory, read_shards
+from answerkey.sqlite.schema import Schema, Table, encode_schema
+from stages import parse_gold_sql
+from stages.parse_gold_sql import (
+    JOURNAL,
+    OUT,
+    SCHEMAS_PATH,
+    SHARDS,
+    SPLITS_PATH,
+    parse_query,
+    parse_task,
+    plan_works,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
+
+DATABASES = ("harbour", "library", "mill", "orchard", "quarry", "school", "theatre")
+QUERIES = ("SELECT name FROM ship", "SELECT count(*) FROM SHIP", "SELECT FROM", "SELECT 'deadly'")
+
+
+def write_schemas(*, views: tuple[str, ...] = ()) -> dict[str, Schema]:
+    """The schemas of all databases: a table ship, which is a view in some."""
+    schemas = {name: Schema((Table("ship", name in views, ()),)) for name in DATABASES}
+    write_jsonl(
+        SCHEMAS_PATH,
+        [
+            {"database_name": name, "tables": encode_schema(schema)}
+            for name, schema in schemas.items()
+        ],
+    )
+    return schemas
+
+
+@pytest.fixture
+def questions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
+    """Source questions of seven databases, each query of each asked twice."""
+    monkeypatch.chdir(tmp_path)
+    records = [
+        {
+            "question_id": f"{name}_train_{number:03d}",
+            "database_name": name,
+            "gold_sql": QUERIES[number % len(QUERIES)],
+        }
+        for name in DATABASES
+        for number in range(2 * len(QUERIES))
+    ]
+    write_jsonl(SPLITS_PATH, records)
+    return records
+
+
+def parse_all(*, workers: int = 1) -> tuple[list[dict[str, Any]], int]:
+    """The records of all questions, and how many queries were parsed for that."""
+    run = QueryRun(ShardDirectory(SHARDS, JOURNAL), parse_task)
+    run.run(plan_works(SchemaFile(SCHEMAS_PATH)), workers=workers)
+    return list(read_shards(SHARDS, run.names)), run.executed
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_every_question_gets_what_its_query_gives_in_order(
+    questions: list[dict[str, str]], workers: int
+) -> None:
+    schemas = write_schemas()
+    expected = [
+        {
+            "question_id": question["question_id"],
+            **parse_query(question["gold_sql"], schemas[question["database_name"]]),
+        }
+        for question in questions
+    ]
+    assert parse_all(workers=workers) == (expected, len(DATABASES) * len(QUERIES))
+
+
+def test_out_holds_all_questions_and_only_what_changed_is_parsed_again(
+    questions: list[dict[str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(parse_gold_sql, "read_params", lambda *keys: ("local", 1))
+    write_schemas()
+    parse_gold_sql.main()
+    first = OUT.read_bytes()
+    write_schemas(views=("mill",))
+    write_jsonl(SPLITS_PATH, [q for q in questions if q["database_name"] != "school"])
+    parse_gold_sql.main()
+    first_line, second_line = capsys.readouterr().err.splitlines()
+    assert "56 questions, 28 queries parsed now" in first_line
+    assert "48 questions, 4 queries parsed now" in second_line
+    assert [record["question_id"] for record in read_jsonl(OUT)] == [
+        question["question_id"] for question in questions if "school" not in question["question_id"]
+    ]
+    write_schemas()
+    write_jsonl(SPLITS_PATH, questions)
+    parse_gold_sql.main()
+    assert OUT.read_bytes() == first
+
+
+@pytest.mark.skipif(START_METHOD != "fork", reason="workers do not have what a test replaces")
+def test_query_that_kills_its_worker_ends_the_run_and_costs_no_other_database(
+    questions: list[dict[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def parse_or_die(gold_sql: str, schema: Schema) -> dict[str, Any]:
+        if "deadly" in gold_sql and schema.tables[0].is_view:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return parse_query(gold_sql, schema)
+
+    monkeypatch.setattr(parse_gold_sql, "parse_query", parse_or_die)
+    write_schemas(views=("mill",))
+    with pytest.raises(InputError, match="mill_train_003, mill_train_007 of database mill"):
+        parse_all(workers=2)
+    shards = ShardDirectory(SHARDS, JOURNAL)
+    assert [name for name in DATABASES if not shards.shard_path(name).exists()] == ["mill"]

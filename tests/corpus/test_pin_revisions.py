@@ -1,0 +1,214 @@
+"""pin_revisions: commits and checksums come into params.yaml, and nothing else changes there."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from answerkey.core.errors import InputError
+from answerkey.corpus.pin_revisions import edit_params, main
+from tests.hub_server import HubServer, run_hubs
+from tests.worlds import ROOT
+
+pytestmark = pytest.mark.slow
+
+OLD, NEW = "a" * 40, "b" * 40
+TRAIN, DEV, ARCHIVE = "s/train.parquet", "s/dev.parquet", "all.zip"
+WORLD = {
+    "org/questions": {
+        OLD: {TRAIN: b"old train", DEV: b"old dev"},
+        NEW: {TRAIN: b"new train", DEV: b"new dev"},
+    },
+    "org/databases": {OLD: {ARCHIVE: b"old zip"}, NEW: {ARCHIVE: b"new zip"}},
+}
+BRANCHES = {name: {"main": NEW} for name in WORLD}
+
+PARAMS = """\
+# The knobs.
+corpus: local  # what is built
+
+corpora:
+  local:
+    origin: directory
+    root: data/local
+    db_list: all
+    license: null  # not known
+    questions: {train: [train.json], validation: [dev.json]}
+
+  tried:  # from the hub
+    origin: hub
+    db_list:
+      - car_1  # validation
+      - pets_1
+    license: null
+    questions:
+      repo_id: org/questions
+      revision: QUESTIONS  # of the questions
+      files:
+        train: [s/train.parquet]
+        validation: [s/dev.parquet]
+      sha256: {}  # path: checksum
+    databases:
+      kind: archive
+      archive:
+        repo_id: org/databases
+        revision: DATABASES
+        path: all.zip
+        sha256: ARCHIVE
+        member: "{db_id}.sqlite"
+
+download: {attempts: 1, backoff_s: 0, deadline_s: 30}
+
+"""
+# The other sections are those of the project.
+_, _, OTHERS = (ROOT / "params.yaml").read_text(encoding="utf-8").partition("\nexecution:")
+PARAMS += "execution:" + OTHERS.replace("guessable: flag", 'guessable: "off"')
+
+
+def hash_bytes(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def make_params(questions: str = "main", databases: str = "main", archive: str = "null") -> str:
+    values = {"QUESTIONS": questions, "DATABASES": databases, "ARCHIVE": archive}
+    return re.sub("[A-Z]{7,}", lambda found: values.get(found[0], found[0]), PARAMS)
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., HubServer]]:
+    """A function that starts the hub, in a directory for params.yaml."""
+    monkeypatch.chdir(tmp_path)
+    with run_hubs(monkeypatch, tmp_path / "hf") as start:
+        yield lambda **faults: start(WORLD, BRANCHES, **faults)
+
+
+def pin(text: str, *names: str) -> str:
+    """Run the command on a text of params.yaml; what it says then."""
+    Path("params.yaml").write_text(text, encoding="utf-8")
+    main(*names)
+    return Path("params.yaml").read_text(encoding="utf-8")
+
+
+def find_changes(before: str, after: str) -> list[str]:
+    lines = difflib.ndiff(before.splitlines(), after.splitlines())
+    return [line for line in lines if line[0] in "+-"]
+
+
+def test_branches_become_commits_with_the_checksums_of_their_files(
+    hub: Callable[..., HubServer], capsys: pytest.CaptureFixture[str]
+) -> None:
+    hub()
+    before = make_params()
+    assert find_changes(before, pin(before, "tried")) == [
+        "-       revision: main  # of the questions",
+        f"+       revision: {NEW} # of the questions",
+        "-       sha256: {}  # path: checksum",
+        "+       sha256:     # path: checksum",
+        f"+         s/train.parquet: {hash_bytes(b'new train')}",
+        f"+         s/dev.parquet: {hash_bytes(b'new dev')}",
+        "-         revision: main",
+        f"+         revision: {NEW}",
+        "-         sha256: null",
+        f"+         sha256: {hash_bytes(b'new zip')}",
+    ]
+    assert capsys.readouterr().err.splitlines() == [
+        f"pin_revisions: params.yaml: corpora.tried.questions.revision: {NEW}",
+        "pin_revisions: params.yaml: corpora.tried.questions.sha256: 2 checksums",
+        f"pin_revisions: params.yaml: corpora.tried.databases.archive.revision: {NEW}",
+        "pin_revisions: params.yaml: corpora.tried.databases.archive.sha256:"
+        f" {hash_bytes(b'new zip')}",
+    ]
+
+
+def test_commit_stays_and_its_files_get_checksums(hub: Callable[..., HubServer]) -> None:
+    server = hub()
+    before = make_params(OLD, OLD, hash_bytes(b"old zip"))
+    changes = find_changes(before, pin(before, "tried"))
+    assert changes == [
+        "-       sha256: {}  # path: checksum",
+        "+       sha256:     # path: checksum",
+        f"+         s/train.parquet: {hash_bytes(b'old train')}",
+        f"+         s/dev.parquet: {hash_bytes(b'old dev')}",
+    ]
+    assert server.count_fetched(ARCHIVE) == 0
+
+
+def test_what_is_pinned_stays_byte_for_byte_and_is_not_asked_for(
+    hub: Callable[..., HubServer], capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = hub()
+    pinned = pin(make_params(), "tried")
+    asked = len(server.requests)
+    capsys.readouterr()
+    assert pin(pinned, "tried") == pinned
+    assert len(server.requests) == asked
+    words = "pin_revisions: tried: every revision is a commit, every file has its checksum\n"
+    assert capsys.readouterr().err == words
+
+
+def test_revision_that_becomes_a_branch_again_moves_on(hub: Callable[..., HubServer]) -> None:
+    hub()
+    old = pin(make_params(OLD, OLD), "tried")
+    moved = pin(old.replace(f"revision: {OLD}", "revision: main"), "tried")
+    assert moved == pin(make_params(), "tried")
+
+
+def test_damaged_file_of_the_cache_gives_no_checksum(
+    hub: Callable[..., HubServer], tmp_path: Path
+) -> None:
+    from huggingface_hub.file_download import repo_folder_name
+
+    hub()
+    name = repo_folder_name(repo_id="org/questions", repo_type="dataset")
+    cached = tmp_path / "hf/hub" / name / "snapshots" / NEW / TRAIN
+    cached.parent.mkdir(parents=True)
+    cached.write_bytes(b"torn")
+    after = pin(make_params(), "tried")
+    assert hash_bytes(b"new train") in after
+
+
+def test_hub_that_fails_leaves_params_as_they_were(hub: Callable[..., HubServer]) -> None:
+    hub(failing=-1)
+    with pytest.raises(ConnectionError, match="org/questions at main: HTTP 500"):
+        pin(make_params(), "tried")
+    assert Path("params.yaml").read_text(encoding="utf-8") == make_params()
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("local", "Corpus local has nothing to pin: expected one with origin: hub"),
+        ("tryed", "'tryed', which is none of corpora: close to it: tried"),
+    ],
+)
+def test_corpus_that_cannot_be_pinned_is_named(
+    hub: Callable[..., HubServer], name: str, words: str
+) -> None:
+    server = hub()
+    with pytest.raises(InputError, match=words):
+        pin(make_params(), name)
+    assert server.requests == []
+
+
+def test_params_of_the_project_change_where_they_are_meant_to_and_nowhere_else() -> None:
+    text = (ROOT / "params.yaml").read_text(encoding="utf-8")
+    place = ("corpora", "spider", "questions", "sha256")
+    sha256 = {name: "0" * 64 for name in (TRAIN, DEV)}
+    assert edit_params(text, {}) == text
+    edited = edit_params(text, {place: sha256})
+    expected = yaml.safe_load(text)
+    expected["corpora"]["spider"]["questions"]["sha256"] = sha256
+    assert yaml.safe_load(edited) == expected
+    assert all("sha256" in line or "parquet" in line for line in find_changes(text, edited))
+
+
+def test_spider_is_read_at_commits() -> None:
+    spider = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["corpora"]["spider"]
+    places = [spider["questions"], spider["databases"]["archive"], spider["databases"]["files"]]
+    assert [len(place["revision"]) for place in places] == [40] * 3

@@ -1,0 +1,207 @@
+"""The card and its Croissant twin: both are read by the libraries that read them on a hub."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from answerkey.exports.card import CardFacts, describe_origin, make_card, make_front_matter
+from answerkey.exports.croissant import make_croissant
+from answerkey.exports.huggingface import COLUMNS, WrittenFile
+from tests.worlds import World
+
+FOLDER = Path("data/exports/huggingface")
+METRICS = {
+    "loaded": 1500,
+    "usable": 1354,
+    "corpus": {"spider": {"loaded": 1500, "usable": 1354, "selected": 1234}},
+    "excluded": {"null_answer": 7, "sql_error": 0, "not_selected": 120},
+    "flags": {"guessable": 3, "cross_join": 0},
+    "difficulty": {"easy": 1000, "medium": 200, "hard": 34},
+    "answer_type": {"integer": 1234, "table": 0},
+    "database": {"pets": 1200, "cars": 34, "unused": 0},
+}
+
+
+def make_file(rows: int) -> WrittenFile:
+    return WrittenFile(rows, size_bytes=rows * 100, file_bytes=rows * 10, sha256="0" * 64)
+
+
+def make_facts(*, license: str | None = "cc-by-4.0", **rows: int) -> CardFacts:
+    files = {split: make_file(count) for split, count in rows.items()}
+    return CardFacts({"spider": license}, ("Questions: written by hand.",), files, METRICS)
+
+
+def read_card(card: str) -> tuple[dict, str]:
+    _, front, text = card.split("---\n", 2)
+    return yaml.safe_load(front), text
+
+
+def test_yaml_says_where_the_splits_are_and_how_large():
+    front, _ = read_card(make_card(make_facts(train=1200, eval=34)))
+    assert front["configs"] == [
+        {
+            "config_name": "default",
+            "data_files": [
+                {"split": "train", "path": "train.parquet"},
+                {"split": "eval", "path": "eval.parquet"},
+            ],
+        }
+    ]
+    assert front["dataset_info"]["splits"] == [
+        {"name": "train", "num_bytes": 120_000, "num_examples": 1200},
+        {"name": "eval", "num_bytes": 3400, "num_examples": 34},
+    ]
+    assert front["dataset_info"]["download_size"] == 12_340
+    assert front["dataset_info"]["dataset_size"] == 123_400
+    assert [feature["name"] for feature in front["dataset_info"]["features"]] == list(COLUMNS)
+    assert front["license"] == "cc-by-4.0"
+    assert front["language"] == ["en"]
+    assert "text-to-sql" in front["tags"]
+
+
+def test_text_holds_the_numbers_of_the_run():
+    _, text = read_card(make_card(make_facts(train=1200, eval=34)))
+    assert (
+        "1234 questions of the corpus `spider`, asked of 2 databases: 1200 train, 34 eval." in text
+    )
+    assert "1. 1500 questions were loaded; each has the split of its source." in text
+    assert "127 of 1500 questions, each for one reason" in text
+    assert "| train | 1200 | 120000 | 12000 |\n" in text
+    assert "| null_answer | 7 | The answer is a single NULL" in text
+    assert "| not_selected | 120 |" in text
+    assert "| guessable | 3 |" in text
+    assert "sql_error" not in text
+    assert "- Questions: written by hand.\n- Licence: cc-by-4.0.\n" in text
+    for name in COLUMNS:
+        assert f"| {name} |" in text
+
+
+def test_licence_that_nobody_knows_is_other():
+    front, text = read_card(make_card(make_facts(license=None, train=1)))
+    assert front["license"] == "other"
+    assert "Licence: not known" in text
+
+
+def test_licence_cannot_break_the_yaml():
+    front, _ = read_card(make_card(make_facts(license="a: b  # c", train=1)))
+    assert front["license"] == "a: b  # c"
+
+
+@pytest.mark.parametrize(
+    ("total", "size"),
+    [
+        (0, "n<1K"),
+        (999, "n<1K"),
+        (1_000, "1K<n<10K"),
+        (99_999, "10K<n<100K"),
+        (100_000, "100K<n<1M"),
+        (2_500_000, "n>1M"),
+    ],
+)
+def test_card_names_the_size(total, size):
+    facts = make_facts(train=total) if total else make_facts()
+    front = make_front_matter(facts)
+    assert front["size_categories"] == [size]
+    assert ("configs" in front) == ("dataset_info" in front) == (total > 0)
+
+
+@pytest.mark.parametrize(
+    ("origin", "sentence"),
+    [
+        ({"kind": "file", "path": "a.sqlite"}, "Databases: 2 copied from `zoo`."),
+        ({"kind": "sql", "path": "a.sql"}, "Databases: 2 made from SQL text of `zoo`."),
+        (
+            {"kind": "archive", "repo_id": "who/what", "revision": "4a01"},
+            "Databases: 2 from the Hugging Face repository `who/what` at `4a01`.",
+        ),
+    ],
+)
+def test_origin_of_databases_is_told_from_the_manifest(origin, sentence):
+    entry = {"origin": "hub", "questions": {"repo_id": "who/asks", "revision": "main"}}
+    placed = {"origin": {"corpus": "zoo", **origin}}
+    assert describe_origin({"zoo": entry}, {"pets": placed, "cars": placed}) == [
+        "Questions: the Hugging Face dataset `who/asks` at revision `main` (the corpus `zoo`).",
+        sentence,
+    ]
+
+
+def test_unknown_kind_of_origin_is_an_error():
+    entry = {"origin": "hub", "questions": {"repo_id": "who/asks", "revision": "main"}}
+    with pytest.raises(ValueError, match="unknown kind of origin 'carrier pigeon'"):
+        describe_origin({"zoo": entry}, {"pets": {"origin": {"kind": "carrier pigeon"}}})
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    monkeypatch.chdir(tmp_path)
+    return World(tmp_path)
+
+
+def test_hub_reads_the_card(world):
+    from huggingface_hub import DatasetCard
+
+    world.change("corpora.local.license", "cc-by-sa-4.0")
+    world.run_to("export_dataset")
+    card = DatasetCard.load(FOLDER / "README.md")
+    assert card.data.license == "cc-by-sa-4.0"
+    assert card.data.size_categories == ["n<1K"]
+    assert card.data.configs[0]["data_files"][1] == {"split": "eval", "path": "eval.parquet"}
+    assert "35 questions of the corpus `local`" in card.text
+
+
+def test_card_names_no_path_of_this_machine(world):
+    world.change("corpora.local.root", str(world.folder / "corpus"))
+    world.run_to("export_dataset")
+    for name in ("README.md", "croissant.json"):
+        assert str(world.folder) not in (FOLDER / name).read_text(encoding="utf-8")
+
+
+def test_croissant_states_checksums_and_fields():
+    facts = make_facts(train=1200, eval=34)
+    metadata = make_croissant(facts)
+    assert [file["contentUrl"] for file in metadata["distribution"]] == [
+        "train.parquet",
+        "eval.parquet",
+    ]
+    assert [record_set["@id"] for record_set in metadata["recordSet"]] == ["train", "eval"]
+    for record_set in metadata["recordSet"]:
+        assert [field["name"] for field in record_set["field"]] == list(COLUMNS)
+
+
+def test_croissant_checksums_are_those_of_the_files(world):
+    world.run_to("export_dataset")
+    metadata = json.loads((FOLDER / "croissant.json").read_text(encoding="utf-8"))
+    assert len(metadata["distribution"]) == 2
+    for file in metadata["distribution"]:
+        content = (FOLDER / file["contentUrl"]).read_bytes()
+        assert file["sha256"] == hashlib.sha256(content).hexdigest()
+        assert file["contentSize"] == f"{len(content)} B"
+
+
+@pytest.mark.filterwarnings("ignore")  # of its dependencies
+def test_mlcroissant_finds_no_error_and_gives_back_every_question(world, caplog):
+    mlcroissant = pytest.importorskip("mlcroissant", reason="needs the extra `croissant`")
+    world.run_to("export_dataset")
+    dataset = mlcroissant.Dataset(str(FOLDER / "croissant.json"))
+    assert not dataset.metadata.ctx.issues.errors
+    assert not [text for text in caplog.messages if "@context" in text]
+
+    def decode(value: object) -> object:
+        return value.decode() if isinstance(value, bytes) else value
+
+    for split in ("train", "eval"):
+        questions = world.json(f"data/questions/questions_{split}.json")
+        records = list(dataset.records(split))
+        assert len(records) == len(questions)
+        for record, question in zip(records, questions, strict=True):
+            row = {name.removeprefix(f"{split}/"): decode(v) for name, v in record.items()}
+            assert row["question_id"] == question["question_id"]
+            assert row["question_text"] == question["question_text"]
+            assert json.loads(row["gold_answer"]) == question["gold_answer"]
+            tables = [decode(table) for table in row["tables_involved"]]
+            assert tables == question["tables_involved"]

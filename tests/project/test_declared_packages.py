@@ -1,0 +1,72 @@
+"""pyproject.toml and requirements.lock name every package that the code imports itself."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tomllib
+from collections import defaultdict
+from importlib.metadata import packages_distributions
+
+import pytest
+
+from tests.worlds import ROOT
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+OURS = {"answerkey", "stages"}
+
+
+def normalize(requirement: str) -> str:
+    """The name of a distribution: `Ruamel.yaml[x]>=1` -> `ruamel-yaml`."""
+    return re.sub(r"[-_.]+", "-", re.match(r"[\w.-]+", requirement)[0]).lower()
+
+
+def find_imports() -> dict[str, set[str]]:
+    """The modules that import a package of another project, by the package's name."""
+    found = defaultdict(set)
+    for path in [path for room in OURS for path in (ROOT / room).rglob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                names = [node.module]
+            for name in names:
+                package = name if name.startswith("ruamel.") else name.split(".")[0]
+                if package not in sys.stdlib_module_names | OURS:
+                    found[package].add(path.relative_to(ROOT).as_posix())
+    return found
+
+
+IMPORTS = find_imports()
+DECLARED = {
+    normalize(requirement)
+    for group in [PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()]
+    for requirement in group
+}
+
+
+def find_distributions(package: str) -> set[str]:
+    """The distributions that have a package; several share the namespace `ruamel`."""
+    if package.startswith("ruamel."):
+        return {normalize(package)}
+    return {normalize(name) for name in packages_distributions().get(package, ())}
+
+
+def test_imports_of_every_kind_are_found() -> None:
+    assert {"sqlglot", "pyarrow", "huggingface_hub", "ruamel.yaml", "ray"} <= set(IMPORTS)
+
+
+@pytest.mark.parametrize("package", sorted(IMPORTS))
+def test_imported_package_is_declared(package: str) -> None:
+    distributions = find_distributions(package)
+    if not distributions:
+        pytest.skip(f"needs the extra that has {package}")
+    assert distributions & DECLARED, f"{package}, imported by {sorted(IMPORTS[package])}"
+
+
+def test_every_declared_package_has_its_version_in_the_lock() -> None:
+    lines = (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines()
+    locked = {normalize(line) for line in lines if "==" in line}
+    assert locked >= DECLARED

@@ -1,0 +1,258 @@
+"""docs/corpora.md: every entry can be read and loaded, and the corpus that it adds goes through."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import zipfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from answerkey.core.records import hash_file
+from answerkey.corpus.corpora import parse_corpora, parse_corpus
+from answerkey.corpus.hub import Limits
+from answerkey.corpus.layouts import LAYOUTS
+from answerkey.selection.targets import read_targets
+from stages.download_databases import locate_all
+from stages.load_questions import load_corpora
+from tests.bird_world import DEV, RESORTS, TRAIN, make_sqlite, write_bird, write_json
+from tests.checkout import make_checkout, run
+from tests.hub_server import run_hubs
+from tests.worlds import ROOT
+
+DOCUMENT = (ROOT / "docs/corpora.md").read_text(encoding="utf-8")
+LIMITS = Limits(attempts=1, backoff_s=0, deadline_s=1)
+NEWER = "b" * 40
+SHOP = "CREATE TABLE shop (id INTEGER PRIMARY KEY, name TEXT); INSERT INTO shop VALUES (1, 'Sun');"
+
+
+def read_blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", DOCUMENT, re.DOTALL | re.MULTILINE)
+
+
+def find_block(language: str, words: str) -> str:
+    (found,) = [block for block in read_blocks(language) if words in block]
+    return found
+
+
+# The blocks that are indented as under `corpora`.
+ENTRIES: dict[str, Any] = {
+    name: entry
+    for block in read_blocks("yaml")
+    if block.startswith("  ") and "origin:" in block
+    for name, entry in yaml.safe_load(block).items()
+}
+
+
+def read_entries() -> dict[str, Any]:
+    params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    return params["corpora"] | ENTRIES
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_there_are_entries() -> None:
+    assert len(ENTRIES) >= 7
+
+
+def test_every_key_of_an_entry_stands_in_the_table() -> None:
+    rows = set(re.findall(r"^\| `(\w+)` \|", DOCUMENT, re.MULTILINE))
+    used = {key for entry in read_entries().values() for key in entry}
+    assert used <= rows
+    entry = ENTRIES["bird_dev"]
+    for key in rows:  # each is one that the pipeline knows
+        parsed = {"databases": ["x"], "databases_of": "bird", "prefix": "x_"}.get(key)
+        parse_corpus("tried", {**entry, **({key: parsed} if parsed else {})}, read_entries())
+
+
+def test_shares_name_the_corpora_that_are_chosen() -> None:
+    params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    chosen = yaml.safe_load(find_block("yaml", "corpus: ["))["corpus"]
+    targets = yaml.safe_load(find_block("yaml", "corpus_shares"))["select_questions"]["targets"]
+    assert set(targets) <= set(params["select_questions"]["targets"])
+    assert set(read_targets(targets, chosen).corpora) == set(chosen) <= set(params["corpora"])
+
+
+def test_hub_is_pinned_as_the_document_says(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    params = (ROOT / "params.yaml").read_text(encoding="utf-8")
+    questions = read_entries()["spider"]["questions"]
+    files = {name: name.encode() for names in questions["files"].values() for name in names}
+    world = {questions["repo_id"]: {questions["revision"]: files, NEWER: files}}
+    commands = find_block("sh", "pin_revisions")
+    for revision in (questions["revision"], "main"):
+        text = params.replace(questions["revision"], revision)
+        (here / "params.yaml").write_text(text, encoding="utf-8")
+        with run_hubs(monkeypatch, here / "hf") as start:
+            start(world, {questions["repo_id"]: {"main": NEWER}})
+            run(here, "bash", "-ec", commands)
+        pinned = yaml.safe_load((here / "params.yaml").read_text(encoding="utf-8"))
+        found = pinned["corpora"]["spider"]["questions"]
+        assert found["revision"] == (NEWER if revision == "main" else revision)
+        assert found["sha256"] == {
+            name: hashlib.sha256(content).hexdigest() for name, content in files.items()
+        }
+
+
+def test_every_layout_is_named() -> None:
+    assert not [name for name in LAYOUTS if f"`{name}`" not in DOCUMENT]
+
+
+ASKED = {"train": "shop", "validation": "dock"}  # the database that each source split asks
+
+
+def write_spider(root: Path, files: dict[str, list[str]], folders: list[str]) -> None:
+    """A question in each file, with the fields of every variant; its database in each folder."""
+    fields = {"question": "How many?", "SpiderSynQuestion": "What number?", "SpiderQuestion": "?"}
+    for split, names in files.items():
+        db_id = ASKED[split]
+        for name in names:
+            row = {"db_id": db_id, "query": "SELECT count(*) FROM shop", **fields}
+            write_json(root / name, [row])
+        for folder in folders if names else []:
+            make_sqlite(root / folder / db_id / f"{db_id}.sqlite", SHOP)
+
+
+@pytest.mark.parametrize("name", [name for name in ENTRIES if "spider" in name])
+def test_variant_is_loaded_beside_spider(here: Path, name: str) -> None:
+    entries = read_entries()
+    spider, entry = entries["local"], entries[name]
+    write_spider(here / spider["root"], spider["questions"], ["database"])
+    write_spider(here / entry["root"], entry["questions"], entry.get("databases", []))
+    corpora = parse_corpora(["local", name], entries)
+    records = list(load_corpora(corpora, limits=LIMITS, counts=Counter()))
+    added = [record for record in records if record["source"]["corpus"] == name]
+    is_own = "databases" in entry
+    asked = [ASKED[split] for split, files in entry["questions"].items() if files]
+    names = [f"{entry['prefix']}{db_id}" if is_own else db_id for db_id in asked]
+    assert sorted(record["database_name"] for record in added) == sorted(names)
+    assert {record.get("id_prefix") for record in added} == {None if is_own else entry["prefix"]}
+    text = "What number?" if name == "spider_syn" else "How many?"
+    assert {record["question_text"] for record in added} == {text}
+    sources = locate_all(corpora, limits=LIMITS, hash_file=hash_file)
+    assert set(sources) == {*ASKED.values(), *names}
+
+
+def test_archives_of_bird_unpack_to_its_entry(here: Path) -> None:
+    release = here / "release"
+    write_bird(release)
+    (here / "data/bird").mkdir(parents=True)
+    for split, folder in (("train", "train"), ("dev", "dev_20240627")):
+        inner = here / f"{split}_databases.zip"
+        with zipfile.ZipFile(inner, "w") as archive:
+            for path in sorted((release / f"{split}_databases").rglob("*")):
+                archive.write(path, path.relative_to(release))
+        with zipfile.ZipFile(here / f"data/bird/{split}.zip", "w") as archive:
+            archive.write(inner, f"{folder}/{inner.name}")
+            archive.write(release / f"{split}.json", f"{folder}/{split}.json")
+    commands = find_block("sh", "data/bird")
+    unpacked = here / "unpacked"
+    shutil.copytree(here / "data", unpacked / "data")
+    run(here, "bash", "-ec", commands)
+    check_bird("bird", read_entries(), TRAIN + DEV)
+    check_bird("bird_dev", read_entries(), DEV)
+    # Moving nothing leaves what the other entry describes.
+    lines = commands.splitlines()
+    archives = [line.replace("_databases.zip .", "_databases.zip X") for line in lines[:5]]
+    archives = [
+        line.replace(" X", " train" if " train/" in line else " dev_20240627") for line in archives
+    ]
+    run(unpacked, "bash", "-ec", "\n".join(archives))
+    entries = read_entries()
+    entries["bird_unpacked"]["root"] = str(unpacked / "data/bird")
+    check_bird("bird_unpacked", entries, TRAIN + DEV)
+
+
+def check_bird(name: str, entries: dict[str, Any], rows: list[dict[str, Any]]) -> None:
+    corpora = parse_corpora(name, entries)
+    records = list(load_corpora(corpora, limits=LIMITS, counts=Counter()))
+    assert [record["question_text"] for record in records] == [row["question"] for row in rows]
+    assert len(locate_all(corpora, limits=LIMITS, hash_file=hash_file)) == len(
+        {row["db_id"] for row in rows}
+    )
+
+
+def test_adding_a_corpus_takes_twenty_lines() -> None:
+    blocks = (
+        find_block("python", "LAYOUTS["),
+        find_block("yaml", "helpdesk:"),
+        *[find_block("yaml", "${corpora.helpdesk.root}")] * 2,
+    )
+    assert sum(len(block.splitlines()) for block in blocks) <= 20
+
+
+def test_corrections_are_applied_to_the_sample(here: Path) -> None:
+    write = here / "data/corrections/mine.yaml"
+    write.parent.mkdir(parents=True)
+    write.write_text(find_block("yaml", "action: replace"), encoding="utf-8")
+    shutil.copytree(ROOT / "data/sample", here / "data/sample")
+    entries = {"sample": read_entries()["sample"] | {"corrections": "mine"}}
+    counts: Counter[str] = Counter()
+    records = list(load_corpora(parse_corpora("sample", entries), limits=LIMITS, counts=counts))
+    decided = [record["source"].get("correction") for record in records]
+    assert sorted(found["action"] for found in decided if found) == ["exclude", "replace"]
+    assert counts == {"exclude": 1, "replace": 1, "not_chosen": 0}
+
+
+def write_helpdesk(root: Path) -> None:
+    asked = {"asked": "tickets", "asked_later": "resorts"}
+    for file, db_id in asked.items():
+        make_sqlite(root / f"sqlite/{db_id}/{db_id}.sqlite", RESORTS)
+        rows = [
+            {
+                "db": db_id,
+                "text": f"Which resorts of {db_id} are above {height}?",
+                "answer_sql": f"SELECT `Resort Name` FROM resort WHERE `Top (m)` > {height}",
+                "hint": "above refers to `Top (m)`" if height == 2500 else "",
+                "level": height,
+            }
+            for height in (2000, 2500)
+        ]
+        lines = "".join(json.dumps(row) + "\n" for row in rows)
+        (root / f"{file}.jsonl").write_text(lines, encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_added_corpus_goes_through_every_stage(tmp_path: Path) -> None:
+    folder = make_checkout(tmp_path / "answerkey")
+    with (folder / "answerkey/corpus/layouts.py").open("a", encoding="utf-8") as file:
+        file.write(find_block("python", "LAYOUTS["))
+    params = (folder / "params.yaml").read_text(encoding="utf-8")
+    params = params.replace("\ncorpora:\n", f"\ncorpora:\n{find_block('yaml', 'helpdesk:')}\n")
+    params = params.replace("\ncorpus: sample", "\ncorpus: helpdesk")
+    params = params.replace("min_questions: 100", "min_questions: null")
+    params = re.sub("difficulty_shares: {.*}", "difficulty_shares: null", params)
+    params = params.replace("eval_share: 0.3", "eval_share: null")
+    (folder / "params.yaml").write_text(params, encoding="utf-8")
+    pipeline = (folder / "dvc.yaml").read_text(encoding="utf-8")
+    after = '      - "${corpora.bird.root}"\n'
+    assert pipeline.count(after) == 2
+    refused = run(folder, "dvc", "repro", check=False)
+    assert "corpora.helpdesk.root" in refused.stderr
+    line = find_block("yaml", "${corpora.helpdesk.root}")
+    (folder / "dvc.yaml").write_text(pipeline.replace(after, after + line), encoding="utf-8")
+    write_helpdesk(folder / "data/helpdesk")
+
+    run(folder, "dvc", "repro")
+
+    exported = (folder / "data/exports/openenv/eval.jsonl").read_text(encoding="utf-8")
+    lines = [json.loads(line) for line in exported.splitlines()]
+    assert [(line["question_id"], line["evidence"]) for line in lines] == [
+        ("resorts_eval_000", None),
+        ("resorts_eval_001", "above refers to `Top (m)`"),
+    ]
+    audit = (folder / "data/questions/audit.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["source"]["level"] for line in audit] == [2000, 2500] * 2
+    # A changed question is noticed.
+    questions = folder / "data/helpdesk/asked.jsonl"
+    questions.write_text(questions.read_text(encoding="utf-8").replace("Which", "What"))
+    assert "load_questions" in run(folder, "dvc", "status").stdout

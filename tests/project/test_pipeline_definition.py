@@ -1,0 +1,171 @@
+"""dvc.yaml tells the truth: what a stage imports is among its deps, what it reads is declared."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import re
+from functools import cache
+from pathlib import Path
+
+import networkx
+import pytest
+import yaml
+
+from tests.worlds import ROOT
+
+PIPELINE = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
+STAGES = sorted(PIPELINE)
+
+
+def source_path(module: str) -> Path | None:
+    """The file of a module or a package of this project; None where it is another's."""
+    path = ROOT / module.replace(".", "/")
+    candidates = (path.with_suffix(".py"), path / "__init__.py")
+    return next((file for file in candidates if file.is_file()), None)
+
+
+@cache
+def imported_modules(module: str) -> frozenset[str]:
+    """The modules of this project that a module imports, anywhere in it, directly or not, with the
+    packages that they are in; paths from the root."""
+    found: set[str] = set()
+    waiting = [module]
+    while waiting:
+        tree = ast.parse(source_path(waiting.pop()).read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            names = []
+            if isinstance(node, ast.ImportFrom):
+                names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+            elif isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            parents = {".".join(name.split(".")[:-1]) for name in names if "." in name}
+            modules = {n for n in {*names, *parents} if n.startswith(("answerkey.", "stages."))}
+            imported = {module for module in modules if source_path(module)} - found
+            found |= imported
+            waiting += imported
+    return frozenset(source_path(name).relative_to(ROOT).as_posix() for name in found)
+
+
+def is_under(path: str, dep: str) -> bool:
+    return path == dep or path.startswith(f"{dep}/")
+
+
+def read_params_keys(name: str) -> set[str]:
+    """The literal keys that a stage's own file asks `read_params` for."""
+    tree = ast.parse(source_path(f"stages.{name}").read_text(encoding="utf-8"))
+    keys = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "read_params":
+            for argument in node.args:
+                assert isinstance(argument, ast.Constant), f"{name}: a key that is no literal"
+                keys.add(argument.value)
+    return keys
+
+
+def paths(entries: list) -> list[str]:
+    """The paths of outs, metrics or plots, with or without options."""
+    return [entry if isinstance(entry, str) else next(iter(entry)) for entry in entries]
+
+
+def test_there_are_stages() -> None:
+    assert len(STAGES) >= 10
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_command_runs_the_stage_of_that_name(name: str) -> None:
+    assert PIPELINE[name]["cmd"] == f"python -m stages.{name}"
+    assert PIPELINE[name]["desc"]
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_every_import_lies_under_a_dep_and_no_other_code_is_one(name: str) -> None:
+    script = f"stages/{name}.py"
+    deps = {dep for dep in PIPELINE[name]["deps"] if dep.startswith(("answerkey/", "stages/"))}
+    assert script in deps
+    modules = imported_modules(f"stages.{name}") | {script}
+    assert not [path for path in modules if not any(is_under(path, dep) for dep in deps)]
+    assert not [dep for dep in deps if not any(is_under(path, dep) for path in modules)]
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_every_params_key_that_is_read_is_declared(name: str) -> None:
+    declared = set(PIPELINE[name].get("params", []))
+    assert declared == read_params_keys(name)
+
+
+def test_only_the_stages_and_the_corpora_read_params() -> None:
+    readers = {
+        path.stem
+        for package in ("answerkey", "stages")
+        for path in (ROOT / package).rglob("*.py")
+        if "read_params(" in path.read_text(encoding="utf-8")
+    }
+    # `corpora` reads them for calls outside the pipeline, which name no corpus; `pin_revisions` is
+    # a command that writes them.
+    assert readers - {"params", "corpora", "pin_revisions"} <= set(STAGES)
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_every_dep_is_in_git_or_an_out_of_a_stage(name: str) -> None:
+    outs = [out for stage in PIPELINE.values() for out in paths(stage.get("outs", []))]
+    for dep in PIPELINE[name]["deps"]:
+        if dep.startswith("${"):
+            continue
+        made = any(dep == out or dep.startswith(out + "/") for out in outs)
+        assert made or (ROOT / dep).exists(), f"{name}: {dep}"
+
+
+@pytest.mark.parametrize("name", ["download_databases", "load_questions"])
+def test_root_of_every_directory_corpus_is_a_dep(name: str) -> None:
+    corpora = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["corpora"]
+    roots = {corpus: entry["root"] for corpus, entry in corpora.items() if "root" in entry}
+    assert {"sample", "local", "bird"} <= set(roots)
+    deps = set(PIPELINE[name]["deps"])
+    for corpus, root in roots.items():
+        assert deps & {root, f"${{corpora.{corpus}.root}}"}, f"{name}: {corpus}"
+        assert (ROOT / root).is_dir(), f"{corpus}: DVC needs {root}, such as with a README.md"
+
+
+def test_one_stage_alone_has_outs_without_cache() -> None:
+    # Such an out turns the run cache off for its whole stage.
+    stages = set()
+    for name, stage in PIPELINE.items():
+        for entry in [*stage.get("outs", []), *stage.get("metrics", [])]:
+            if not isinstance(entry, str) and next(iter(entry.values())).get("cache") is False:
+                stages.add(name)
+    assert stages == {"export_dataset"}
+
+
+def test_every_stage_stands_in_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert not [name for name in STAGES if f"`{name}`" not in readme]
+
+
+def read_picture() -> set[tuple[str, str]]:
+    """The arrows of the picture in the README: `a["label"] --> b & c` is two."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (picture,) = re.findall(r"^```mermaid\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
+    arrows = set()
+    for line in re.sub(r'\[".*?"\]', "", picture).splitlines():
+        groups = [[name.strip() for name in part.split("&")] for part in line.split("-->")]
+        for sources, targets in itertools.pairwise(groups):
+            arrows |= set(itertools.product(sources, targets))
+    return arrows
+
+
+def test_picture_in_the_readme_has_the_arrows_that_do_not_follow_from_others() -> None:
+    makers = {
+        out: name
+        for name, stage in PIPELINE.items()
+        for out in paths([*stage.get("outs", []), *stage.get("metrics", [])])
+    }
+    graph = networkx.DiGraph(
+        (maker, name)
+        for name, stage in PIPELINE.items()
+        for dep in stage["deps"]
+        for out, maker in makers.items()
+        if dep == out or dep.startswith(f"{out}/")
+    )
+    assert set(graph) == set(STAGES)
+    assert read_picture() == set(networkx.transitive_reduction(graph).edges)

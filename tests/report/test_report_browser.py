@@ -1,0 +1,441 @@
+"""The report in a real browser: what a person does with it, by mouse and by keyboard."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from answerkey.core.errors import InputError
+from answerkey.core.records import read_jsonl
+from answerkey.corpus.corrections import read_corrections
+from tests.report_world import EVAL, HOSTILE, TRAIN, build_report, run_stages
+
+pytestmark = pytest.mark.browser
+
+CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
+ARGUMENTS = (
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
+    *("--disable-background-networking", "--disable-component-update"),
+)
+ALL = len(TRAIN) + len(EVAL)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Debian's chromium, without a window."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra `browser`")
+    if not Path(CHROMIUM).exists():
+        pytest.skip(f"needs chromium: no {CHROMIUM}")
+    with playwright.sync_playwright() as driver:
+        launched = driver.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
+        yield launched
+        launched.close()
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_report(tmp_path_factory.mktemp("report"), max_answer_characters=400)
+
+
+class Visit:
+    """An open page, what it asked for and what it complained of."""
+
+    def __init__(self, browser: Any, report: Path, fragment: str = "", **options: Any) -> None:
+        self.address = report.as_uri() + fragment
+        self.context = browser.new_context(
+            **{"viewport": {"width": 1280, "height": 800}, **options}
+        )
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(30_000)
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("dialog", lambda dialog: self.complaints.append(f"dialog {dialog.message}"))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(self.address)
+
+    def count(self) -> int:
+        """How many questions the table says that it has found."""
+        info = self.page.locator(".dt-info").inner_text()
+        found = re.search(r"of ([\d,]+)", info)
+        return int(found[1].replace(",", "")) if found else 0
+
+    def expect_count(self, count: int) -> None:
+        """Wait until the table has found so many: a search starts a moment after the last key."""
+        end = f"of {count}" if count else "No question"
+        self.page.locator(".dt-info", has_text=re.compile(rf"{end}(?!\d)")).wait_for()
+
+    def question(self, text: str) -> Any:
+        """The button that opens a question."""
+        return self.page.locator(".open").filter(has_text=text)
+
+    @property
+    def details(self) -> Any:
+        return self.page.locator(".details")
+
+
+@pytest.fixture
+def visit(browser: Any, report: Path) -> Iterator[Visit]:
+    visit = Visit(browser, report)
+    yield visit
+    complaints, requests = visit.complaints, visit.requests
+    visit.context.close()
+    assert complaints == []
+    assert requests == [visit.address]
+
+
+@pytest.fixture(scope="module")
+def table(browser: Any, report: Path) -> Iterator[Visit]:
+    """A page that several tests look at, each of which leaves its table as it was."""
+    visit = Visit(browser, report)
+    yield visit
+    complaints = visit.complaints
+    visit.context.close()
+    assert complaints == []
+
+
+@pytest.fixture
+def cleared(table: Visit) -> Iterator[Visit]:
+    """The table with nothing searched for, before and after."""
+    yield table
+    table.page.get_by_role("button", name="Clear").click()
+    table.expect_count(ALL)
+
+
+def test_page_opens_without_complaint_or_request(visit):
+    assert visit.count() == ALL
+    assert visit.page.locator(".filters").is_visible()
+
+
+def test_most_of_the_table_is_for_the_question(visit):
+    header = visit.page.locator("#table thead th")
+    widths = header.evaluate_all("cells => cells.map(cell => cell.getBoundingClientRect().width)")
+    assert len(widths) == 6
+    assert widths[0] == max(widths) > 300
+
+
+def test_page_may_not_ask_for_anything(browser, report):
+    visit = Visit(browser, report)
+    outcome = visit.page.evaluate(
+        "fetch('http://127.0.0.1:9/').then(() => 'sent', (error) => error.name)"
+    )
+    assert outcome == "TypeError"
+    assert any("Content Security Policy" in text for text in visit.complaints)
+    visit.context.close()
+
+
+def test_hostile_question_is_shown_as_text(visit):
+    button = visit.question("onerror=alert")
+    assert button.text_content() == HOSTILE
+    button.click()
+    assert visit.page.evaluate("document.images.length") == 0
+    assert visit.page.locator("#table b").count() == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "count"),
+    [("pages", 1), ("SHIP weigh", 5), ("books_eval_001", 1), ("<img src=x", 1), ("nowhere", 0)],
+)
+def test_search_finds_questions_by_text_sql_and_id(cleared, words, count):
+    cleared.page.get_by_label("Search in questions").fill(words)
+    cleared.expect_count(count)
+
+
+@pytest.mark.parametrize(
+    ("label", "value", "count"),
+    [
+        ("Database", "books", 3),
+        ("Split", "train", 11),
+        ("Difficulty", "easy", ALL),
+        ("Difficulty", "hard", 0),
+        ("Answer type", "string", 1),
+        ("Outcome", "left out", 5),
+        ("Outcome", "selected", 9),
+        ("Reason or flag", "tie_at_limit", 1),
+        ("Reason or flag", "template_in_both_splits", 3),
+    ],
+)
+def test_filter_leaves_what_it_names(cleared, label, value, count):
+    cleared.page.get_by_label(label, exact=True).select_option(value)
+    cleared.expect_count(count)
+
+
+def test_filters_and_search_hold_together(visit):
+    visit.page.get_by_label("Split", exact=True).select_option("train")
+    visit.page.get_by_label("Outcome", exact=True).select_option("left out")
+    visit.expect_count(4)
+    visit.page.get_by_label("Search in questions").fill("crew")
+    visit.expect_count(1)
+
+
+def test_row_opens_and_closes_by_click(visit):
+    button = visit.question("What is the lightest ship")
+    button.click()
+    assert button.get_attribute("aria-expanded") == "true"
+    text = visit.details.inner_text()
+    assert "ORDER BY weight LIMIT 1" in text
+    assert "LIMIT cuts through rows" in text
+    assert re.search(r"as good\s+Sun", text)
+    button.click()
+    assert visit.details.count() == 0
+    assert button.get_attribute("aria-expanded") == "false"
+
+
+def test_row_opens_by_a_click_anywhere_in_it(visit):
+    row = visit.page.locator("tr", has=visit.question("How heavy is the fleet?"))
+    row.locator("td").last.click()
+    assert "167" in visit.details.inner_text()
+
+
+def test_row_opens_and_closes_by_keyboard(visit):
+    page = visit.page
+    page.get_by_label("Search in questions").fill("fleet")
+    visit.expect_count(1)
+    for _ in range(30):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.classList.contains('open')"):
+            break
+    page.keyboard.press("Enter")
+    assert "SELECT sum(weight) FROM ship" in visit.details.inner_text()
+    page.keyboard.press("Space")
+    assert visit.details.count() == 0
+
+
+def test_every_stop_of_the_tab_key_is_seen(visit):
+    page = visit.page
+    stops = []
+    for _ in range(45):
+        page.keyboard.press("Tab")
+        name, outline = page.evaluate(
+            "(() => { const e = document.activeElement, s = getComputedStyle(e);"
+            " return [e.tagName + '.' + e.className, s.outlineStyle + ' ' + s.outlineWidth]; })()"
+        )
+        if name.startswith("BODY"):
+            break
+        stops.append(name)
+        assert outline == "solid 3px", name
+    assert {"A.skip", "SUMMARY.", "INPUT.", "SELECT.", "BUTTON.open"} <= set(stops)
+    assert "DIV.dt-column-order" in stops
+
+
+def test_reason_opens_by_keyboard_and_leads_to_its_questions(visit):
+    summary = visit.page.locator("#reason-sql_error summary")
+    summary.focus()
+    visit.page.keyboard.press("Enter")
+    link = visit.page.locator("#reason-sql_error").get_by_role("link")
+    link.focus()
+    visit.page.keyboard.press("Enter")
+    visit.expect_count(1)
+    assert visit.question("What does the crew earn?").is_visible()
+
+
+def test_table_sorts_by_keyboard(visit):
+    header = visit.page.get_by_role("button", name="Question: Activate to sort")
+    header.focus()
+    visit.page.keyboard.press("Enter")
+    texts = visit.page.locator(".open").all_text_contents()
+    visible = [text for text in texts if text != HOSTILE]
+    assert visible == sorted(visible, key=str.lower)
+    assert visit.page.locator("th[aria-sort=ascending]").count() == 1
+
+
+@pytest.mark.parametrize(
+    ("question", "shown"),
+    [
+        ("A number beyond doubles.", r"9007199254740993"),
+        ("Which books cost what?", r"Salt\s+1e\+16"),
+        ("Name and year of every ship.", r"Sun\s+NULL"),
+        ("Which ships weigh 12 tons?", r"<b onclick=alert\(2\)>Kite</b>\s+2011-01-15"),
+        ("Count to four hundred.", r"The first \d+ of 400 rows\."),
+        ("What does the crew earn?", r"Gold answer\s+none"),
+        ("Which ship is called Nobody?", r"no row"),
+    ],
+)
+def test_answer_is_shown_as_it_is(table, question, shown):
+    button = table.question(question)
+    button.click()
+    assert re.search(shown, table.details.inner_text())
+    button.click()
+
+
+def test_every_field_has_a_label_and_every_part_a_landmark(visit):
+    unlabelled = "[...document.querySelectorAll('input, select')].filter(e => !e.labels.length)"
+    assert visit.page.evaluate(f"{unlabelled}.length") == 0
+    for role in ("banner", "navigation", "main", "contentinfo", "search"):
+        assert visit.page.get_by_role(role).count() >= 1, role
+    assert visit.page.get_by_role("heading", level=1).count() == 1
+
+
+@pytest.mark.parametrize("width", [320, 390])
+def test_phone_scrolls_only_downwards(browser, report, width):
+    visit = Visit(browser, report, viewport={"width": width, "height": 800}, is_mobile=True)
+    for summary in visit.page.locator("summary").all():
+        summary.click()
+    for text in ("onerror=alert", "Name and year", "What is the lightest", "Count to four"):
+        visit.question(text).click()
+    assert visit.details.count() == 4
+    assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
+    assert visit.page.locator(".brief").first.is_visible()
+    assert visit.complaints == []
+    visit.context.close()
+
+
+@pytest.mark.parametrize(("scheme", "is_dark"), [("light", False), ("dark", True)])
+def test_page_follows_the_colour_scheme(browser, report, scheme, is_dark):
+    visit = Visit(browser, report, color_scheme=scheme)
+    colours = visit.page.evaluate(
+        "[getComputedStyle(document.body).backgroundColor,"
+        " getComputedStyle(document.querySelector('.chart text')).fill]"
+    )
+    paper, ink = (sum(map(int, re.findall(r"\d+", colour)[:3])) for colour in colours)
+    assert (paper < ink) is is_dark
+    visit.context.close()
+
+
+def test_page_without_scripts_tells_all_but_the_table(browser, report):
+    visit = Visit(browser, report, java_script_enabled=False)
+    text = visit.page.locator("body").inner_text()
+    assert "9 are in the dataset" in text
+    assert "The table needs JavaScript" in text
+    visit.page.locator("#reason-tie_at_limit summary").click()
+    assert visit.page.get_by_text("What is the lightest ship of Göteborg?").is_visible()
+    assert not visit.page.locator(".filters").is_visible()
+    visit.context.close()
+
+
+# --- the address
+
+
+def read_fragment(visit: Visit) -> str:
+    """What stands behind # in the address."""
+    return visit.page.evaluate("location.hash")
+
+
+def test_address_of_filters_and_an_opened_question_shows_them_to_others(visit, browser, report):
+    visit.page.get_by_label("Split", exact=True).select_option("train")
+    visit.page.get_by_label("Outcome", exact=True).select_option("left out")
+    visit.page.get_by_label("Search in questions").fill("ship GÖTE")
+    visit.expect_count(1)
+    visit.question("What is the lightest ship").click()
+    other = Visit(browser, report, read_fragment(visit))
+    other.expect_count(1)
+    assert other.page.get_by_label("Split", exact=True).input_value() == "train"
+    assert other.page.get_by_label("Outcome", exact=True).input_value() == "left out"
+    assert other.page.get_by_label("Search in questions").input_value() == "ship GÖTE"
+    assert "ORDER BY weight LIMIT 1" in other.details.inner_text()
+    assert other.page.evaluate("document.activeElement.textContent").startswith("What is the")
+    assert other.complaints == []
+    other.context.close()
+
+
+def test_address_opens_a_question_of_a_later_page(browser, tmp_path):
+    report = build_report(tmp_path, repeat=3)
+    visit = Visit(browser, report, "#questions?question=ships_train_030")
+    assert "ships_train_030" in visit.details.inner_text()
+    assert visit.page.locator(".dt-paging-button.current").inner_text() == "2"
+    top = visit.page.locator("tr.has-details").bounding_box()["y"]
+    assert 0 <= top < 400
+    assert visit.complaints == []
+    visit.context.close()
+
+
+def test_address_follows_what_is_shown(visit):
+    assert read_fragment(visit) == ""
+    visit.page.locator("#reason-sql_error summary").click()
+    visit.page.locator("#reason-sql_error").get_by_role("link").click()
+    visit.page.wait_for_url("**#questions?code=sql_error")
+    button = visit.question("What does the crew earn?")
+    button.click()
+    visit.page.wait_for_url("**#questions?code=sql_error&question=ships_train_005")
+    button.click()
+    visit.page.wait_for_url("**#questions?code=sql_error")
+    visit.page.get_by_role("button", name="Clear").click()
+    visit.expect_count(ALL)
+    visit.page.wait_for_url("**#questions")
+
+
+def test_address_that_is_pasted_into_an_open_page_is_followed(visit):
+    visit.page.evaluate("location.hash = '#questions?database=books&question=books_eval_001'")
+    visit.expect_count(3)
+    assert "SELECT pages FROM book" in visit.details.inner_text()
+    visit.page.evaluate("location.hash = '#questions?split=train'")
+    visit.expect_count(11)
+    assert visit.page.get_by_label("Database", exact=True).input_value() == ""
+
+
+@pytest.mark.parametrize(
+    ("fragment", "count"),
+    [
+        ("#questions?question=<img src=x onerror=alert(1)>", ALL),
+        ("#questions?split=train&question=books_eval_001", 11),
+        ("#questions?split=<b>&database=&other=1&question=%", ALL),
+    ],
+)
+def test_address_of_a_question_that_is_not_shown_says_so(browser, report, fragment, count):
+    visit = Visit(browser, report, fragment)
+    visit.expect_count(count)
+    assert re.fullmatch(r"No question .+ is among these\.", visit.page.inner_text("#not-found"))
+    assert visit.page.evaluate("document.images.length") == 0
+    assert visit.details.count() == 0
+    visit.page.get_by_role("button", name="Clear").click()
+    visit.page.locator("#not-found").wait_for(state="hidden")
+    assert visit.complaints == []
+    visit.context.close()
+
+
+# --- corrections
+
+
+def copy_correction(visit: Visit, question: str) -> str:
+    """What the clipboard has after one click."""
+    visit.question(question).click()
+    visit.page.get_by_role("button", name="Copy as correction").click()
+    visit.page.get_by_text("Copied. Complete it").wait_for()
+    copied = visit.page.evaluate("navigator.clipboard.readText()")
+    assert visit.page.locator(".correction pre").text_content() == copied
+    visit.question(question).click()
+    return copied
+
+
+def test_copied_corrections_are_read_once_they_are_completed(browser, tmp_path):
+    report = build_report(tmp_path)
+    visit = Visit(browser, report)
+    visit.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    chosen = [HOSTILE, TRAIN[5][0], TRAIN[9][0], EVAL[1][0]]
+    shown = ["onerror=alert", TRAIN[5][0], "Half a pair", EVAL[1][0]]
+    copied = [copy_correction(visit, part) for part in shown]
+    assert visit.complaints == []
+    visit.context.close()
+
+    file = tmp_path / "data/corrections/mine.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text(copied[0], encoding="utf-8")
+    with pytest.raises(InputError, match="entry 1: reason is None, expected text"):
+        read_corrections(file)
+    completed = "".join(copied).replace("reason:", "reason: Seen.")
+    completed = re.sub(r"(?m)^    gold_sql: .*$", "    gold_sql: SELECT 1", completed)
+    file.write_text(completed, encoding="utf-8")
+    params = yaml.safe_load((tmp_path / "params.yaml").read_text(encoding="utf-8"))
+    params["corpora"]["local"]["corrections"] = "mine"
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump(params), encoding="utf-8")
+    run_stages(tmp_path, "load_questions")
+    questions = list(read_jsonl(tmp_path / "data/interim/questions.jsonl"))
+    replaced = {
+        question["question_text"] for question in questions if "correction" in question["source"]
+    }
+    assert replaced == set(chosen)
+
+
+def test_correction_can_be_copied_by_hand_where_the_clipboard_is_closed(visit):
+    visit.page.evaluate("void (navigator.clipboard.writeText = () => Promise.reject())")
+    visit.question("How heavy is the fleet?").click()
+    visit.page.get_by_role("button", name="Copy as correction").click()
+    visit.page.get_by_text("Not copied: select the text below").wait_for()
+    assert "How heavy is the fleet?" in visit.page.locator(".correction pre").inner_text()

@@ -1,0 +1,93 @@
+"""policies: what params say that a flag means."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+
+from answerkey.core.reasons import Flag, Reason
+from answerkey.selection.policies import Policy, find_exclusion, keep_reported, read_policies
+from tests.worlds import ROOT
+
+ALL_FLAGGED = dict.fromkeys(map(str, Flag), "flag")
+
+
+def flag(code: str, evidence: object = None) -> dict:
+    return {"code": code, "evidence": evidence}
+
+
+def test_params_of_the_project_name_every_flag_once():
+    params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    assert set(read_policies(params["select_questions"]["policies"])) == set(Flag)
+
+
+def test_code_is_a_reason_or_a_flag_and_never_both():
+    assert set(Reason).isdisjoint(Flag)
+
+
+def test_policies_come_in_the_order_of_the_vocabulary():
+    values = dict(reversed(ALL_FLAGGED.items()))
+    assert list(read_policies(values)) == list(Flag)
+
+
+@pytest.mark.parametrize("spelling", ["off", "'off'", "no", "false"])
+def test_off_is_understood_as_yaml_reads_it(spelling):
+    values = {**ALL_FLAGGED, "guessable": yaml.safe_load(spelling)}
+    if spelling == "no":
+        assert values["guessable"] is False
+    assert read_policies(values)[Flag.GUESSABLE] is Policy.OFF
+
+
+@pytest.mark.parametrize("value", ["ignore", True, None, 0, ["flag"], "Exclude"])
+def test_policy_that_is_none_is_named_with_its_flag(value):
+    with pytest.raises(ValueError, match=r"policies\.guessable: expected exclude, flag or off"):
+        read_policies({**ALL_FLAGGED, "guessable": value})
+
+
+@pytest.mark.parametrize(
+    ("more", "gone", "message"),
+    [
+        ("gessable", "tie_at_limit", "unknown: gessable; missing: tie_at_limit"),
+        ("gessable", None, "unknown: gessable; missing: none"),
+        (None, "tie_at_limit", "unknown: none; missing: tie_at_limit"),
+    ],
+)
+def test_unknown_and_missing_flags_are_named(more, gone, message):
+    values = {name: policy for name, policy in ALL_FLAGGED.items() if name != gone}
+    with pytest.raises(ValueError, match=message):
+        read_policies(values | ({more: "flag"} if more else {}))
+
+
+def test_first_excluding_flag_of_the_vocabulary_gives_the_reason():
+    policies = read_policies({**ALL_FLAGGED, "guessable": "exclude", "tie_at_limit": "exclude"})
+    flags = [flag("guessable", {"score": 1}), flag("tie_at_limit", {"ort": "Åmål"})]
+    code, detail = find_exclusion(flags, policies)
+    assert code is Flag.TIE_AT_LIMIT
+    assert detail == '{"ort": "Åmål"}'
+    assert json.loads(detail) == {"ort": "Åmål"}
+
+
+@pytest.mark.parametrize("policy", ["flag", "off"])
+def test_flag_that_does_not_exclude_leaves_a_question_usable(policy):
+    policies = read_policies({**ALL_FLAGGED, "guessable": policy})
+    assert find_exclusion([flag("guessable")], policies) is None
+    assert find_exclusion([], policies) is None
+
+
+def test_flag_that_is_off_is_not_reported():
+    policies = read_policies({**ALL_FLAGGED, "guessable": False, "empty_table": "exclude"})
+    flags = [flag("guessable"), flag("empty_table"), flag("cross_join")]
+    assert [kept["code"] for kept in keep_reported(flags, policies)] == [
+        "empty_table",
+        "cross_join",
+    ]
+
+
+def test_unknown_flag_is_an_error():
+    policies = read_policies(ALL_FLAGGED)
+    with pytest.raises(ValueError, match="strange"):
+        find_exclusion([flag("strange")], policies)
+    with pytest.raises(ValueError, match="strange"):
+        keep_reported([flag("strange")], policies)

@@ -1,0 +1,311 @@
+"""selection: which questions of a cell are picked, and how little an exclusion moves."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from answerkey.core.cells import CELLS, Cell, Group, Solution, count_cells
+from answerkey.core.question import DIFFICULTIES, EVAL, TRAIN
+from answerkey.selection.candidates import Candidate, hash_key
+from answerkey.selection.targets import Targets, find_largest
+from tests.crowds import hold, pick_ids
+
+SHARES = {"easy": 0.4, "medium": 0.4, "hard": 0.2}
+OF_SPLITS = {"difficulty_shares": SHARES, "difficulty_shares_of": "split"}
+USUAL = Targets(**OF_SPLITS, eval_share=0.3, tolerance=0.02)
+
+
+def make_candidate(
+    number: int,
+    *,
+    split: str = TRAIN,
+    level: str = "easy",
+    database: str = "a",
+    template: str = "",
+    answer_type: str = "list",
+    canonical_sql: str = "",
+) -> Candidate:
+    return Candidate(
+        number,
+        Group(split, level, database, answer_type),
+        f"{database}_{split}_{number:03d}",
+        template or f"template {number}",
+        canonical_sql or f"sql {number}",
+    )
+
+
+def make_crowd(count: int, *, templates: int) -> list[Candidate]:
+    """So many candidates of every cell; templates repeat."""
+    return [
+        make_candidate(
+            1000 * place + number,
+            split=split,
+            level=level,
+            database=f"{split}_{number % 5}",
+            template=f"template {number % templates}",
+        )
+        for place, (split, level) in enumerate(CELLS)
+        for number in range(count)
+    ]
+
+
+def select(candidates: list[Candidate], targets: Targets, *, seed: int = 20) -> set[str]:
+    solution = find_largest(Counter(candidate.group for candidate in candidates), targets)
+    return pick_ids(candidates, solution, targets, seed=seed)
+
+
+def order_cell(candidates: list[Candidate], *, seed: int) -> list[Candidate]:
+    """The candidates, all of one cell, best first."""
+    held = hold(candidates, seed=seed)
+    return [candidates[entry.number] for cell in CELLS for entry in held.rank((*cell, ""))]
+
+
+def find_cell(candidate: Candidate) -> Cell:
+    return candidate.group.split, candidate.group.difficulty
+
+
+def test_every_cell_gets_what_the_solution_says():
+    crowd = make_crowd(30, templates=7)
+    solution = find_largest(Counter(candidate.group for candidate in crowd), USUAL)
+    chosen = pick_ids(crowd, solution, USUAL, seed=20)
+    taken = Counter(c.group for c in crowd if c.question_id in chosen)
+    assert count_cells(taken) == solution.counts
+    assert len(chosen) == solution.size > 0
+
+
+def test_no_targets_pick_everyone():
+    crowd = make_crowd(4, templates=2)
+    assert select(crowd, Targets()) == {candidate.question_id for candidate in crowd}
+
+
+def test_order_of_the_candidates_does_not_matter():
+    crowd = make_crowd(20, templates=6)
+    caps = Targets(**OF_SPLITS, tolerance=0.1, max_per_database=6)
+    for targets in (USUAL, caps):
+        assert select(crowd[::-1], targets) == select(crowd, targets)
+
+
+def test_seed_changes_the_picks_and_their_number_stays():
+    crowd = make_crowd(30, templates=30)
+    picks = [select(crowd, USUAL, seed=seed) for seed in range(4)]
+    assert len({frozenset(chosen) for chosen in picks}) == 4
+    assert len({len(chosen) for chosen in picks}) == 1
+
+
+def test_templates_come_in_rounds():
+    cell = [make_candidate(n, template=f"t{min(n, 3)}") for n in range(10)]
+    ordered = order_cell(cell, seed=1)
+    assert {candidate.template for candidate in ordered[:4]} == {"t0", "t1", "t2", "t3"}
+    assert {candidate.template for candidate in ordered[4:]} == {"t3"}
+
+
+@given(
+    templates=st.lists(st.sampled_from("abcd"), max_size=15),
+    count=st.integers(0, 15),
+    seed=st.integers(0, 99),
+)
+def test_no_template_is_more_than_one_round_ahead_of_one_with_questions_left(
+    templates, count, seed
+):
+    cell = [make_candidate(n, template=template) for n, template in enumerate(templates)]
+    ordered = order_cell(cell, seed=seed)
+    assert sorted(ordered) == sorted(cell)
+    taken = Counter(candidate.template for candidate in ordered[:count])
+    left = {candidate.template for candidate in ordered[count:]}
+    for template in left:
+        assert max(taken.values(), default=0) <= taken[template] + 1
+
+
+@settings(max_examples=60)
+@given(
+    templates=st.lists(st.sampled_from("abcdef"), min_size=60, max_size=60),
+    seed=st.integers(0, 10**6),
+    place=st.integers(0, 59),
+)
+def test_exclusion_of_a_question_to_spare_changes_two_picks_at_most(templates, seed, place):
+    crowd = [
+        make_candidate(n, split=CELLS[n % 6][0], level=CELLS[n % 6][1], template=template)
+        for n, template in enumerate(templates)
+    ]
+    targets = Targets(**OF_SPLITS, eval_share=0.5)
+    before = select(crowd, targets, seed=seed)
+    gone = crowd[place]
+    solution = find_largest(Counter(candidate.group for candidate in crowd), targets)
+    in_its_cell = sum(find_cell(candidate) == find_cell(gone) for candidate in crowd)
+    assume(solution.counts[find_cell(gone)] < in_its_cell)  # else the counts change
+    remaining = [candidate for candidate in crowd if candidate is not gone]
+    after = select(remaining, targets, seed=seed)
+    assert len(after) == len(before)
+    changed = before ^ after
+    assert len(changed) <= 2
+    assert bool(changed) == (gone.question_id in before)
+
+
+@settings(max_examples=40)
+@given(seed=st.integers(0, 10**6), added=st.integers(1, 40))
+def test_added_database_leaves_the_order_of_the_others(seed, added):
+    old = [make_candidate(n, level=DIFFICULTIES[n % 3], template=f"t{n}") for n in range(60)]
+    new = [
+        make_candidate(n, level=DIFFICULTIES[n % 3], database="b", template=f"u{n}")
+        for n in range(added)
+    ]
+    targets = Targets(**OF_SPLITS)
+    before = select(old, targets, seed=seed)
+    after = select(old + new, targets, seed=seed)
+    assert len(after) >= len(before)
+    for level in DIFFICULTIES:
+        cell = [candidate for candidate in old if candidate.group.difficulty == level]
+        ordered = [candidate.question_id for candidate in order_cell(cell, seed=seed)]
+        kept = [question_id for question_id in ordered if question_id in after]
+        assert kept == ordered[: len(kept)]
+
+
+def test_policy_that_moves_one_question_moves_few_picks_of_hundreds():
+    crowd = make_crowd(100, templates=40)
+    before = select(crowd, USUAL)
+    moved = [len(before ^ select(crowd[:n] + crowd[n + 1 :], USUAL)) for n in range(0, 600, 37)]
+    assert len(before) > 300
+    assert max(moved) <= 2
+
+
+def rank(candidate: Candidate, crowd: list[Candidate], seed: int) -> float:
+    """The round of a candidate in its cell, and its hash as a fraction of a round."""
+    kind = (find_cell(candidate), candidate.template)
+    peers = [c for c in crowd if (find_cell(c), c.template) == kind]
+    peers.sort(key=lambda c: hash_key(c.question_id, seed))
+    place = int.from_bytes(hash_key(candidate.question_id, seed)[:3])
+    return peers.index(candidate) + place / 256**3
+
+
+@settings(max_examples=25)
+@given(
+    kinds=st.lists(
+        st.tuples(
+            st.sampled_from([TRAIN, EVAL]),
+            st.sampled_from(DIFFICULTIES[:2]),
+            st.integers(0, 1),
+            st.sampled_from(["integer", "list"]),
+            st.sampled_from("tu"),
+        ),
+        min_size=1,
+        max_size=9,
+    ),
+    max_per_database=st.none() | st.integers(1, 3),
+    max_answer_type_share=st.sampled_from([0.5, 0.7, None]),
+    seed=st.integers(0, 99),
+)
+def test_picks_within_caps_are_the_best_ones_there_are(
+    kinds, max_per_database, max_answer_type_share, seed
+):
+    crowd = [
+        make_candidate(
+            n,
+            split=split,
+            level=level,
+            database=f"{split}{number}",
+            answer_type=answer_type,
+            template=template,
+        )
+        for n, (split, level, number, answer_type, template) in enumerate(kinds)
+    ]
+    targets = Targets(
+        max_per_database=max_per_database, max_answer_type_share=max_answer_type_share
+    )
+    solution = find_largest(Counter(candidate.group for candidate in crowd), targets)
+    chosen = pick_ids(crowd, solution, targets, seed=seed)
+
+    def fits(members: tuple[Candidate, ...]) -> bool:
+        databases = Counter(c.group.database_name for c in members)
+        types = Counter(c.group.answer_type for c in members)
+        most = (max_answer_type_share or 1) * solution.size + 1e-9
+        return (
+            count_cells(Counter(c.group for c in members)) == solution.counts
+            and max(databases.values(), default=0) <= (max_per_database or 99)
+            and max(types.values(), default=0) <= most
+        )
+
+    possible = [
+        members for members in itertools.combinations(crowd, solution.size) if fits(members)
+    ]
+    best = min(possible, key=lambda members: sum(rank(c, crowd, seed) for c in members))
+    assert chosen == {candidate.question_id for candidate in best}
+
+
+def test_caps_are_kept():
+    crowd = make_crowd(20, templates=5)
+    targets = Targets(**OF_SPLITS, tolerance=0.05, max_per_database=7)
+    chosen = select(crowd, targets)
+    databases = Counter(c.group.database_name for c in crowd if c.question_id in chosen)
+    assert len(chosen) > 50
+    assert max(databases.values()) == 7
+
+
+def test_empty_cells_need_no_candidates():
+    nothing = Solution(0, dict.fromkeys(CELLS, 0), 0)
+    assert pick_ids([], nothing, Targets(), seed=1) == set()
+    assert pick_ids([], nothing, Targets(max_per_database=3), seed=1) == set()
+
+
+def cap(candidates: list[Candidate], most: int | None, *, seed: int) -> tuple[set[str], set[str]]:
+    """The ids of those that stay, and of the others."""
+    held = hold(candidates, seed=seed)
+    capped = {candidates[number].question_id for number in held.cap_paraphrases(most)}
+    kept = {
+        candidates[entry.number].question_id for cell in CELLS for entry in held.rank((*cell, ""))
+    }
+    assert kept | capped == {candidate.question_id for candidate in candidates}
+    assert not kept & capped
+    return kept, capped
+
+
+def test_paraphrases_are_capped_in_each_database():
+    candidates = [
+        make_candidate(n, database=database, canonical_sql=sql)
+        for n, (database, sql) in enumerate([*[("a", "x")] * 4, *[("b", "x")] * 2, ("a", "y")])
+    ]
+    kept, _ = cap(candidates, 2, seed=3)
+    groups = Counter(
+        (candidate.group.database_name, candidate.canonical_sql)
+        for candidate in candidates
+        if candidate.question_id in kept
+    )
+    assert groups == {("a", "x"): 2, ("b", "x"): 2, ("a", "y"): 1}
+
+
+def test_paraphrases_that_stay_depend_on_the_seed_alone():
+    candidates = [make_candidate(n, canonical_sql="x") for n in range(20)]
+    kept = cap(candidates, 3, seed=3)[0]
+    assert len(kept) == 3
+    assert cap(candidates[::-1], 3, seed=3)[0] == kept
+    assert cap(candidates, 3, seed=4)[0] != kept
+
+
+def test_without_a_cap_every_paraphrase_stays():
+    candidates = [make_candidate(n, canonical_sql="x") for n in range(3)]
+    assert cap(candidates, None, seed=3)[1] == set()
+
+
+@pytest.mark.parametrize("most", [0, -1, 1.5, "2", True])
+def test_bad_cap_on_paraphrases_is_named(most):
+    with pytest.raises(ValueError, match="max_per_canonical_sql: expected a whole number from 1"):
+        cap([], most, seed=3)
+
+
+def test_groups_are_told_apart_as_far_as_targets_look_at_them():
+    crowd = [
+        make_candidate(n, database="ab"[n % 2], answer_type=("list", "table")[n // 2])
+        for n in range(4)
+    ]
+    held = hold(crowd, seed=3)
+    every = held.count(by_database=True, by_answer_type=True, by_corpus=True)
+    assert every == Counter(c.group for c in crowd)
+    assert held.count(by_answer_type=True) == {
+        Group(TRAIN, "easy", "", "list"): 2,
+        Group(TRAIN, "easy", "", "table"): 2,
+    }
+    assert held.count() == {Group(TRAIN, "easy", "", ""): 4}

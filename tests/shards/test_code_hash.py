@@ -1,0 +1,167 @@
+"""Code that changes makes the shards again that it made; code that does not executes nothing."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from answerkey.shards.code_hash import hash_code
+from tests.checkout import commit, make_checkout, output, run
+from tests.worlds import ROOT, World
+
+# A stage, where its shards lie, and what is changed: in which module, from what, to what.
+CHANGES = [
+    (
+        "compute_gold_answers",
+        "data/interim/gold_answers",
+        "answerkey/sqlite/answers.py",
+        "return [list(row) for row in rows]",
+        "return [list(row) for row in rows][::-1]",
+    ),
+    (
+        "parse_gold_sql",
+        ".answerkey/parsed",
+        "answerkey/sql/columns.py",
+        "return sorted(",
+        "return [] and sorted(",
+    ),
+    (
+        "audit_gold_answers",
+        "data/interim/audit",
+        "answerkey/audit/worth_probes.py",
+        "Finding(Flag.BOOLEAN_ANSWER, {",
+        'Finding(Flag.BOOLEAN_ANSWER, {"changed": True, ',
+    ),
+]
+
+
+def change(path: Path, before: str, after: str) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert before in text, f"{path}: no {before}"
+    path.write_text(text.replace(before, after), encoding="utf-8")
+
+
+def execute(folder: Path, code: Path, stage: str) -> int:
+    """Run a stage of some code in a folder; how many queries it says that it looked at."""
+    done = subprocess.run(
+        [sys.executable, "-m", f"stages.{stage}"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(code)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return int(re.search(r" (\d+) queries (?:executed|parsed)", done.stderr)[1])
+
+
+def read_files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize(("stage", "out", "module", "before", "after"), CHANGES)
+def test_changed_code_makes_shards_again(
+    tmp_path: Path, monkeypatch, stage: str, out: str, module: str, before: str, after: str
+) -> None:
+    world_folder, code = tmp_path / "world", tmp_path / "code"
+    world_folder.mkdir()
+    for package in ("answerkey", "stages"):
+        shutil.copytree(ROOT / package, code / package)
+    shutil.copy(ROOT / "dvc.yaml", code)
+    monkeypatch.chdir(world_folder)
+    World(world_folder).run_to(stage)
+    made = read_files(world_folder / out)
+    assert execute(world_folder, code, stage) == 0
+    change(code / module, before, after)
+    assert execute(world_folder, code, stage) > 30
+    assert read_files(world_folder / out) != made
+    assert execute(world_folder, code, stage) == 0
+    assert execute(world_folder, ROOT, stage) > 30
+    assert read_files(world_folder / out) == made
+
+
+@pytest.mark.slow
+def test_dvc_repro_executes_again_what_changed_code_answers(tmp_path: Path) -> None:
+    folder = make_checkout(tmp_path / "answerkey")
+    first = output(run(folder, "dvc", "repro", "compute_gold_answers", "--force"))
+    assert re.search(r"compute_gold_answers: .* [1-9]\d* queries executed", first)
+    commit(folder, "A run")
+    again = output(run(folder, "dvc", "repro", "-s", "compute_gold_answers", "--force"))
+    assert ", 0 queries executed" in again
+    made = read_files(folder / "data/interim/gold_answers")
+    _, _, module, before, after = CHANGES[0]
+    change(folder / module, before, after)
+    changed = output(run(folder, "dvc", "repro", "compute_gold_answers"))
+    assert re.search(r"compute_gold_answers: .* [1-9]\d* queries executed", changed)
+    assert read_files(folder / "data/interim/gold_answers") != made
+
+
+# --- which files are the code of a stage
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A stage whose code is a module, a package and a folder of another kind."""
+    deps = ["stages/one.py", "library", "data", "${corpora.local.root}"]
+    pipeline = {"stages": {"one": {"deps": deps}, "other": {"deps": ["stages/other.py"]}}}
+    files = {
+        "dvc.yaml": yaml.safe_dump(pipeline),
+        "stages/one.py": "1",
+        "stages/other.py": "2",
+        "library/__init__.py": "",
+        "library/inner/deep.py": "3",
+        "library/inner/page.html": "4",
+        "data/questions.jsonl": "5",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "name", ["stages/one.py", "library/inner/deep.py", "library/inner/page.html", "library/new.py"]
+)
+def test_every_file_of_a_module_or_package_counts(project: Path, name: str) -> None:
+    one, other = hash_code("one", root=project), hash_code("other", root=project)
+    (project / name).write_text("changed")
+    assert hash_code("one", root=project) != one
+    assert hash_code("other", root=project) == other
+
+
+def test_file_under_another_name_is_other_code(project: Path) -> None:
+    before = hash_code("one", root=project)
+    (project / "library/inner/deep.py").rename(project / "library/inner/deeper.py")
+    assert hash_code("one", root=project) != before
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "library/__pycache__/deep.cpython-311.pyc",
+        "library/inner/__pycache__/note",
+        "library/old.pyc",
+        "data/questions.jsonl",
+        "data/tool.py",
+        "stages/other.py",
+        "README.md",
+    ],
+)
+def test_compiled_files_data_and_code_of_others_do_not_count(project: Path, name: str) -> None:
+    before = hash_code("one", root=project)
+    (project / name).parent.mkdir(exist_ok=True)
+    (project / name).write_text("changed")
+    assert hash_code("one", root=project) == before
+
+
+def test_module_that_is_listed_and_missing_is_named(project: Path) -> None:
+    (project / "stages/one.py").unlink()
+    with pytest.raises(FileNotFoundError, match=r"stages/one\.py"):
+        hash_code("one", root=project)

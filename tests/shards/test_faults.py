@@ -1,0 +1,302 @@
+"""What a run is worth after a worker, a stage or a whole process group was killed or interrupted.
+
+Each test runs the stage as its users do, as a process, and ends with the shards that a run without
+faults writes, and with no process left.
+"""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from dataclasses import asdict
+from importlib.util import find_spec
+
+import pytest
+
+from answerkey.sqlite.guard import Limits
+from tests.processes import MARK, find_processes, heed_interrupts, kill, wait_until
+from tests.stages.test_compute_gold_answers import Project
+from tests.worlds import ROOT, World
+
+ON_RAY = [
+    pytest.mark.slow,
+    pytest.mark.skipif(find_spec("ray") is None, reason="needs the extra `ray`"),
+]
+RAY = pytest.param("ray", marks=ON_RAY)
+both_engines = pytest.mark.parametrize("engine", ["local", RAY])
+WORKER = {"local": sys.executable, "ray": "ray::work"}  # how its command line begins
+pytestmark = [
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks for processes in /proc"),
+    pytest.mark.filterwarnings("ignore:This process .* is multi-threaded"),
+]
+mark = uuid.uuid4().hex
+
+DATABASES = [f"d{number}" for number in range(8)]
+# Some tenths of a second.
+COUNT = "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 250000)"
+QUERIES = [f"{COUNT} SELECT max(x) + {number} FROM n" for number in range(3)]
+TOTAL = len(DATABASES) * len(QUERIES)
+# Some hours, and nothing interrupts it.
+ONE_LONG_STEP = "SELECT printf(replace(hex(zeroblob(500)), '0', '%.2000000000c'), 'x')"
+
+
+class Stage:
+    """The stage as a process, with all that it starts; `variables` change its environment."""
+
+    def __init__(self, folder, name="compute_gold_answers", **variables):
+        environment = {**os.environ, MARK: mark, "PYTHONPATH": str(ROOT), "HOME": str(folder)}
+        environment.pop("RAY_ADDRESS", None)
+        environment |= variables
+        with heed_interrupts():
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", f"stages.{name}"],
+                cwd=folder,
+                env=environment,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                start_new_session=True,
+            )
+
+    def wait(self):
+        """What it said; none of its processes is left."""
+        output, _ = self.process.communicate(timeout=300)
+        # Two of Ray's own processes notice only after a minute that the others were killed.
+        wait_until(lambda: not find_processes(mark), seconds=120)
+        return output
+
+    def finish(self):
+        """The number of queries that it executed, where it ends well."""
+        output = self.wait()
+        assert self.process.returncode == 0, output
+        *others, summary = output.splitlines()
+        # That a worker died, or that a query failed.
+        assert all("(raylet)" in line or ": warning: " in line for line in others), output
+        return int(re.search(r" (\d+) queries (?:executed|parsed)", summary)[1])
+
+    def find_workers(self, engine):
+        found = find_processes(mark, name=WORKER[engine])
+        return sorted(set(found) - {self.process.pid})
+
+
+@pytest.fixture(autouse=True)
+def no_process_outlives_its_test():
+    yield
+    left = find_processes(mark)
+    kill(left)
+    assert left == []
+
+
+@pytest.fixture
+def project(tmp_path):
+    """Eight databases with three slow queries each."""
+    project = Project(tmp_path)
+    project.limits = asdict(Limits())
+    for name in DATABASES:
+        project.add(name, QUERIES)
+    return project
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """The shards that everything is compared with."""
+    project = Project(tmp_path_factory.mktemp("undisturbed"))
+    project.limits = asdict(Limits())
+    for name in DATABASES:
+        project.add(name, QUERIES)
+    project.write()
+    assert Stage(project.folder).finish() == TOTAL
+    return project.bytes()
+
+
+def count_shards(project):
+    return len(list((project.folder / "data" / "interim").glob("gold_answers/*.jsonl")))
+
+
+def start_halfway(project, engine):
+    """The stage with two workers, when it has finished some databases and not all."""
+    project.write(engine=engine, workers=2)
+    stage = Stage(project.folder)
+    wait_until(lambda: count_shards(project) >= 2 or stage.process.poll() is not None, seconds=120)
+    assert 2 <= count_shards(project) < len(DATABASES)
+    return stage
+
+
+def finish_rest(project, engine):
+    """Run again, and check that what was finished is not executed again."""
+    finished = count_shards(project)
+    executed = Stage(project.folder).finish()
+    # A shard that was written and not yet noted in the journal counts as unfinished.
+    rest = TOTAL - finished * len(QUERIES)
+    assert executed in (rest, rest + len(QUERIES))
+    assert executed < TOTAL
+
+
+# --- the same bytes everywhere
+
+
+@pytest.mark.parametrize(
+    ("engine", "workers"),
+    [("local", 2), ("local", 8), *(pytest.param("ray", n, marks=ON_RAY) for n in (1, 2, 8))],
+)
+def test_shards_depend_neither_on_the_engine_nor_on_workers(project, undisturbed, engine, workers):
+    project.write(engine=engine, workers=workers)
+    assert Stage(project.folder).wait().count("\n") == 1  # the summary
+    assert project.bytes() == undisturbed
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("ray") is None, reason="needs the extra `ray`")
+@pytest.mark.parametrize(
+    ("name", "out", "journal"),
+    [
+        ("parse_gold_sql", ".answerkey/parsed", "parsed"),
+        ("audit_gold_answers", "data/interim/audit", "audit"),
+    ],
+)
+def test_other_stages_on_ray_write_what_processes_of_this_machine_write(
+    tmp_path, monkeypatch, name, out, journal
+):
+    monkeypatch.chdir(tmp_path)
+    world = World(tmp_path)
+    world.run_to(name)
+    expected = {path.name: path.read_bytes() for path in (tmp_path / out).iterdir()}
+    assert len(expected) == 2
+    world.change("execution.engine", "ray")
+    assert Stage(tmp_path, name).finish() == 0
+    (tmp_path / ".answerkey" / f"{journal}.jsonl").unlink()
+    assert Stage(tmp_path, name).finish() > 30
+    assert {path.name: path.read_bytes() for path in (tmp_path / out).iterdir()} == expected
+
+
+# --- workers
+
+
+@both_engines
+def test_killed_worker_costs_a_retry_and_nothing_else(project, undisturbed, engine):
+    stage = start_halfway(project, engine)
+    wait_until(lambda: stage.find_workers(engine), seconds=30)
+    kill(stage.find_workers(engine)[:1])
+    assert stage.finish() == TOTAL
+    assert project.bytes() == undisturbed
+
+
+@pytest.mark.slow
+@both_engines
+def test_query_that_heeds_no_limit_is_set_aside_alone(project, engine):
+    """The watchdog ends its processes: its query does not heed the limit of a second."""
+    project.limits["max_seconds"] = 1
+    project.questions = {"a": ["SELECT 1"], "b": ["SELECT 2", ONE_LONG_STEP, "SELECT 3"]}
+    project.databases = dict.fromkeys(project.questions, "CREATE TABLE t (id INTEGER)")
+    project.write(engine=engine, workers=2)
+    assert Stage(project.folder).finish() == 4
+    assert [record["gold_answer"] for record in project.shard("a")] == [1]
+    first, second, third = project.shard("b")
+    assert (first["gold_answer"], third["gold_answer"]) == (2, 3)
+    assert second == {
+        "question_id": "b_train_001",
+        "reason": "time_exceeded",
+        "detail": "more than 1 seconds",
+    }
+
+
+def test_machine_that_kills_all_workers_leaves_nothing_out(project, undisturbed):
+    """As where there is no memory for a while: the run fails, and the next one has all answers."""
+    stage = start_halfway(project, "local")
+    while stage.process.poll() is None:
+        kill(stage.find_workers("local"))
+        time.sleep(0.01)
+    output = stage.wait()
+    assert stage.process.returncode == 1, output
+    assert "killed by signal 9" in output
+    assert "Traceback" not in output
+    assert 2 <= count_shards(project) < len(DATABASES)
+    finish_rest(project, "local")
+    assert project.bytes() == undisturbed
+
+
+LESS_MEMORY = """
+import resource, runpy, sys
+resource.setrlimit(resource.RLIMIT_AS, (400_000_000, 400_000_000))
+sys.argv = ["compute_gold_answers"]
+runpy.run_module("stages.compute_gold_answers", run_name="__main__", alter_sys=True)
+"""
+HUNGRY = (
+    "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 20000)"
+    " SELECT count(DISTINCT hex(zeroblob(10000)) || x) FROM n"
+)
+
+
+def test_memory_that_the_machine_lacks_leaves_nothing_out(tmp_path):
+    """The same query needs 400 MB, which the bound of SQLite's heap allows."""
+    project = Project(tmp_path)
+    project.limits = asdict(Limits())
+    project.add("a", ["SELECT 1", HUNGRY]).add("b", ["SELECT 2"]).write(workers=2)
+    done = subprocess.run(
+        [sys.executable, "-c", LESS_MEMORY],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 1, done.stderr
+    assert "a_train_001 of database a: out of memory" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert project.bytes().keys() == {"b.jsonl"}
+    assert Stage(tmp_path).finish() == 2
+    assert [record["gold_answer"] for record in project.shard("a")] == [1, 20000]
+
+
+# --- the run
+
+
+@both_engines
+def test_interrupt_leaves_finished_shards_to_the_next_run(project, undisturbed, engine):
+    stage = start_halfway(project, engine)
+    os.killpg(stage.process.pid, signal.SIGINT)
+    output = stage.wait()
+    assert output.rstrip().endswith("KeyboardInterrupt")
+    assert output.count("Traceback") == 1
+    assert stage.process.returncode != 0
+    finish_rest(project, engine)
+    assert project.bytes() == undisturbed
+
+
+@both_engines
+@pytest.mark.parametrize("kill_stage", [os.kill, os.killpg], ids=["its process", "its group"])
+def test_stage_that_is_killed_is_taken_up_by_the_next_run(project, undisturbed, engine, kill_stage):
+    stage = start_halfway(project, engine)
+    kill_stage(stage.process.pid, signal.SIGKILL)
+    stage.wait()
+    assert stage.process.returncode == -signal.SIGKILL
+    finish_rest(project, engine)
+    assert project.bytes() == undisturbed
+
+
+# --- shards
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        pytest.param(lambda path: path.write_bytes(path.read_bytes()[:-1]), id="torn"),
+        pytest.param(lambda path: path.write_text(path.read_text().replace("4", "5")), id="edited"),
+        pytest.param(lambda path: path.write_bytes(b""), id="empty"),
+        pytest.param(lambda path: path.unlink(), id="missing"),
+    ],
+)
+def test_spoilt_shard_alone_is_computed_again(tmp_path, spoil):
+    project = Project(tmp_path)
+    for name in DATABASES:
+        project.add(name, ["SELECT 4", "SELECT 44"])
+    project.write(workers=2)
+    assert Stage(tmp_path).finish() == 2 * len(DATABASES)
+    shards = project.bytes()
+    spoil(tmp_path / "data/interim/gold_answers/d3.jsonl")
+    assert project.bytes() != shards
+    assert Stage(tmp_path).finish() == 2
+    assert project.bytes() == shards

@@ -1,0 +1,279 @@
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from answerkey.core.errors import InputError
+from answerkey.shards.query_run import DatabaseWork, QueryRun
+from answerkey.shards.shard_directory import ShardDirectory, read_shards
+from answerkey.sqlite.watchdog import OVERDUE_STATUS
+
+OVERDUE = {"reason": "overdue"}
+pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
+
+
+def answer(task):
+    """Each query in capitals; what is executed is noted in the file that is the task's context."""
+    outcomes = []
+    for query in task.queries:
+        with Path(task.context).open("a") as file:
+            file.write(f"{task.database_name} {query}\n")
+        if query == "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if query == "overdue":
+            os._exit(OVERDUE_STATUS)
+        if query == "memory":
+            raise MemoryError
+        if query == "interrupt":
+            raise KeyboardInterrupt
+        if query == "fail":
+            raise ValueError("the function fails")
+        outcomes.append({"answer": str(query).upper()})
+    return outcomes
+
+
+def answer_each(task):
+    return task.map_queries(answer_one)
+
+
+def answer_one(query):
+    sql, _ = query
+    if sql == "fail":
+        raise ZeroDivisionError("the function fails")
+    return {"answer": sql.upper()}
+
+
+def answer_too_little(task):
+    return [{"answer": 1}] * (len(task.queries) - 1)
+
+
+class World:
+    """A place for shards, and runs over databases given as {name: queries}."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.notes = folder / "executed"
+
+    def run(self, databases, *, workers=1, key="key", function=answer, finish=None):
+        shards = ShardDirectory(self.folder / "out", self.folder / "journal.jsonl")
+        self.notes.write_text("")
+        run = QueryRun(shards, function, OVERDUE, finish)
+        run.run(self.works(databases, key), workers=workers)
+        return run
+
+    def works(self, databases, key):
+        for name, queries in databases.items():
+            questions = [(f"{name}_{place}", query) for place, query in enumerate(queries)]
+            yield DatabaseWork(name, Path("none"), f"{key} {questions}", questions, str(self.notes))
+
+    def executed(self):
+        return sorted(self.notes.read_text().splitlines())
+
+    def shard(self, name):
+        return list(read_shards(self.folder / "out", [name]))
+
+    def bytes(self):
+        return {path.name: path.read_bytes() for path in (self.folder / "out").iterdir()}
+
+
+@pytest.fixture
+def world(tmp_path):
+    return World(tmp_path)
+
+
+def test_every_question_gets_a_record_in_its_place(world):
+    run = world.run({"car": ["a", "b", "a"], "pet": ["b"]})
+    assert world.shard("car") == [
+        {"question_id": "car_0", "answer": "A"},
+        {"question_id": "car_1", "answer": "B"},
+        {"question_id": "car_2", "answer": "A"},
+    ]
+    assert run.names == ["car", "pet"]
+
+
+def test_same_query_is_executed_once_in_a_database(world):
+    run = world.run({"car": ["a", "b", "a", "a"], "pet": ["a"]})
+    assert world.executed() == ["car a", "car b", "pet a"]
+    assert run.executed == 3
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_shards_are_the_same_with_any_number_of_workers(world, tmp_path, workers):
+    databases = {f"d{n}": [f"q{q % 150}" for q in range(n * 40)] for n in range(6)}
+    run = world.run(databases, workers=workers)
+    reference = World(tmp_path / "reference")
+    reference.folder.mkdir()
+    reference.run(databases)
+    assert world.bytes() == reference.bytes()
+    assert world.executed() == reference.executed()
+    assert run.executed == 40 + 80 + 120 + 150 + 150
+
+
+def test_fresh_database_costs_nothing(world):
+    world.run({"car": ["a"], "pet": ["b"]})
+    before = world.bytes()
+    run = world.run({"car": ["a"], "pet": ["b"]})
+    assert (run.executed, world.executed(), world.bytes()) == (0, [], before)
+    run = world.run({"car": ["a"], "pet": ["b", "c"]})
+    assert (run.executed, world.executed()) == (2, ["pet b", "pet c"])
+    run = world.run({"car": ["a"], "pet": ["b", "c"]}, key="another")
+    assert run.executed == 3
+
+
+def test_database_without_questions_has_an_empty_shard(world):
+    run = world.run({"car": [], "pet": ["a"]})
+    assert world.shard("car") == []
+    assert (run.names, run.executed) == (["car", "pet"], 1)
+    assert world.run({"car": [], "pet": ["a"]}).executed == 0
+
+
+def test_database_that_is_gone_leaves_no_shard(world):
+    world.run({"car": ["a"], "pet": ["b"]})
+    world.run({"pet": ["b"]})
+    assert list(world.bytes()) == ["pet.jsonl"]
+    assert world.run({"car": ["a"], "pet": ["b"]}).executed == 1
+
+
+@pytest.mark.parametrize("before", [{}, {"car": ["a"]}])
+def test_no_database_at_all_is_an_empty_folder(world, before):
+    world.run(before)
+    assert world.run({}).names == []
+    assert world.bytes() == {}
+
+
+def test_database_in_two_places_stops_the_run(world):
+    shards = ShardDirectory(world.folder / "out", world.folder / "journal.jsonl")
+    works = [*world.works({"car": ["a"], "pet": ["b"]}, "k"), *world.works({"car": ["c"]}, "k")]
+    with pytest.raises(ValueError, match="The questions of car come in two places"):
+        QueryRun(shards, answer).run(works, workers=1)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize(
+    ("query", "how"), [("kill", "killed by signal 9"), ("memory", "out of memory")]
+)
+def test_query_that_ends_every_process_is_named_and_no_shard_written(world, workers, query, how):
+    """The other databases have theirs, and the next run goes on from there."""
+    car = [f"q{number}" for number in range(70)]
+    databases = {"car": [*car[:40], query, *car[40:], query], "pet": ["a"], "sea": ["b", query]}
+    with pytest.raises(InputError) as caught:
+        world.run(databases, workers=workers)
+    message = str(caught.value)
+    assert "The process of 2 queries ended" in message
+    assert f"  car_40, car_71 of database car: {how}\n" in message
+    assert f"  sea_1 of database sea: {how}\n" in message
+    assert "data/corrections" in message
+    assert world.bytes().keys() == {"pet.jsonl"}
+    run = world.run({**databases, "car": car, "sea": ["b"]}, workers=workers)
+    assert run.executed == 71
+    assert "pet a" not in world.executed()
+    assert sorted(world.bytes()) == ["car.jsonl", "pet.jsonl", "sea.jsonl"]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_query_that_is_overdue_is_set_aside_alone(world, workers):
+    """The other queries of its task, and of tasks that were under way, have their answers."""
+    car = [f"q{number}" for number in range(70)]
+    databases = {"car": [*car[:40], "overdue", *car[40:]], "pet": ["a", "overdue"]}
+    run = world.run(databases, workers=workers)
+    outcomes = {record.pop("question_id"): record for record in world.shard("car")}
+    assert outcomes.pop("car_40") == OVERDUE
+    assert [outcome["answer"] for outcome in outcomes.values()] == [q.upper() for q in car]
+    assert world.shard("pet") == [
+        {"question_id": "pet_0", "answer": "A"},
+        {"question_id": "pet_1", **OVERDUE},
+    ]
+    assert run.executed == 73
+
+
+def answer_in_peace(task):
+    """Kills its process where others work beside it, and where its task has other queries."""
+    if len(task.queries) > 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return answer(task)
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_queries_that_end_well_alone_have_the_records_of_a_run_without_faults(
+    world, tmp_path, workers
+):
+    databases = {"car": [f"q{number}" for number in range(100)], "pet": ["a"]}
+    world.run(databases, workers=workers, function=answer_in_peace)
+    reference = World(tmp_path / "reference")
+    reference.folder.mkdir()
+    reference.run(databases)
+    assert world.bytes() == reference.bytes()
+
+
+def test_message_names_some_queries_of_many(world):
+    with pytest.raises(InputError, match="of 30 queries") as caught:
+        world.run({f"d{number:02d}": ["memory"] for number in range(30)})
+    assert str(caught.value).count("out of memory\n") == 10
+    assert "  and 20 more\n" in str(caught.value)
+
+
+def test_question_whose_outcome_is_known_executes_nothing(world):
+    shards = ShardDirectory(world.folder / "out", world.folder / "journal.jsonl")
+    world.notes.write_text("")
+    [work] = world.works({"car": ["a", "kill", "b"]}, "key")
+    run = QueryRun(shards, answer)
+    run.run([work._replace(known={"car_1": {"reason": "excluded"}})], workers=1)
+    assert world.shard("car") == [
+        {"question_id": "car_0", "answer": "A"},
+        {"question_id": "car_1", "reason": "excluded"},
+        {"question_id": "car_2", "answer": "B"},
+    ]
+    assert (run.executed, world.executed()) == (2, ["car a", "car b"])
+
+
+def test_finish_sees_all_records_of_a_database(world):
+    def finish(name, records):
+        return [{**record, "of": f"{len(records)} in {name}"} for record in records]
+
+    world.run({"car": [f"q{number}" for number in range(100)], "pet": []}, finish=finish)
+    assert {record["of"] for record in world.shard("car")} == {"100 in car"}
+
+
+def test_outcome_too_few_stops_the_run(world):
+    with pytest.raises(ValueError, match="shorter"):
+        world.run({"car": ["a", "b"]}, function=answer_too_little)
+
+
+def test_error_says_which_query_it_is_about(world):
+    with pytest.raises(ZeroDivisionError, match="the function fails") as caught:
+        world.run({"car": [("a", 1), ("fail", "x" * 5000)]}, function=answer_each)
+    [note] = caught.value.__notes__
+    assert note.startswith("on a query of car: ('fail', 'xxx")
+    assert len(note) < 1100
+    world.run({"car": [("a", 1), ("b", 2)]}, function=answer_each)
+    assert [record["answer"] for record in world.shard("car")] == ["A", "B"]
+
+
+@pytest.mark.parametrize(
+    ("query", "error"), [("interrupt", KeyboardInterrupt), ("fail", ValueError)]
+)
+def test_run_that_ends_in_the_middle_keeps_what_was_finished(world, query, error):
+    databases = {"a": ["x", "y"], "b": ["x"], "c": ["x", query], "d": ["x"]}
+    with pytest.raises(error):
+        world.run(databases)
+    assert {"a.jsonl", "b.jsonl"} <= world.bytes().keys()
+    assert "c.jsonl" not in world.bytes()
+    run = world.run({**databases, "c": ["x", "z"]})
+    assert {"c x", "c z"} <= set(world.executed()) <= {"c x", "c z", "d x"}
+    assert run.executed == len(world.executed())
+    assert sorted(world.bytes()) == ["a.jsonl", "b.jsonl", "c.jsonl", "d.jsonl"]
+
+
+def test_interrupt_between_results_keeps_what_was_finished(world):
+    def interrupt_at_c(name, records):
+        if name == "c":
+            raise KeyboardInterrupt
+        return records
+
+    databases = {name: ["x"] for name in "abcd"}
+    with pytest.raises(KeyboardInterrupt):
+        world.run(databases, finish=interrupt_at_c)
+    assert sorted(world.bytes()) == ["a.jsonl", "b.jsonl"]
+    assert world.run(databases).executed == 2
+    assert world.executed() == ["c x", "d x"]

@@ -1,0 +1,400 @@
+"""The table of cases is the specification: (component1, component2, others) of each clause of the
+official rule, of its quirks and of our extension. Where a release of Spider stands at SPIDER_ROOT,
+its published labels have the last word."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlglot import exp, parse_one
+from sqlglot.errors import SqlglotError
+
+from answerkey.sql.hardness import (
+    EASY,
+    EXTRA,
+    HARD,
+    HARDNESS_LEVELS,
+    MEDIUM,
+    Components,
+    classify_hardness,
+    count_components,
+)
+
+
+def parse(sql: str) -> exp.Expression:
+    return parse_one(sql, read="sqlite")
+
+
+def count(sql: str) -> Components:
+    return count_components(parse(sql))
+
+
+CLAUSES = [
+    ("SELECT a FROM t", (0, 0, 0)),
+    ("SELECT 1", (0, 0, 0)),
+    ("SELECT a FROM t WHERE a = 1", (1, 0, 0)),
+    ("SELECT a FROM t GROUP BY a", (1, 0, 0)),
+    ("SELECT a FROM t ORDER BY a", (1, 0, 0)),
+    ("SELECT a FROM t ORDER BY a DESC, b ASC", (1, 0, 0)),
+    ("SELECT a FROM t LIMIT 3", (1, 0, 0)),
+    ("SELECT a FROM t LIMIT 0", (1, 0, 0)),
+    ("SELECT a FROM t WHERE a = 1 GROUP BY a ORDER BY a LIMIT 3", (4, 0, 0)),
+    ("SELECT a FROM t JOIN u ON t.id = u.id", (1, 0, 0)),
+    ("SELECT a FROM t JOIN u JOIN v ON t.id = u.id AND u.id = v.id", (2, 0, 0)),
+    ("SELECT a FROM t, u, v", (2, 0, 0)),
+    ("SELECT a FROM t WHERE a = 1 OR a = 2 OR a = 3", (3, 0, 1)),
+    ("SELECT a FROM t WHERE a = 1 AND a = 2", (1, 0, 1)),
+    ("SELECT a FROM t WHERE a BETWEEN 1 AND 2", (1, 0, 0)),
+    ("SELECT a FROM t WHERE a LIKE 'x%'", (2, 0, 0)),
+    ("SELECT a FROM t WHERE a LIKE 'x%' AND b LIKE 'y%'", (3, 0, 1)),
+    ("SELECT a FROM t JOIN u ON t.id = u.id OR t.a LIKE u.a", (3, 0, 0)),
+    ("SELECT a FROM t WHERE a IN (SELECT b FROM u)", (1, 1, 0)),
+    ("SELECT a FROM t WHERE a IN (1, 2, 3)", (1, 0, 0)),
+    ("SELECT a FROM t WHERE a > (SELECT b FROM u) AND c < (SELECT d FROM v)", (1, 2, 1)),
+    ("SELECT a FROM t WHERE a BETWEEN (SELECT 1) AND (SELECT 9)", (1, 2, 0)),
+    ("SELECT a FROM t GROUP BY a HAVING max(b) > (SELECT c FROM u)", (1, 1, 0)),
+    ("SELECT a FROM t JOIN u ON t.id = (SELECT id FROM v)", (1, 1, 0)),
+    ("SELECT a FROM t UNION SELECT a FROM u", (0, 1, 0)),
+    ("SELECT a FROM t UNION ALL SELECT a FROM u", (0, 1, 0)),
+    ("SELECT a FROM t INTERSECT SELECT a FROM u", (0, 1, 0)),
+    ("SELECT a FROM t EXCEPT SELECT a FROM u", (0, 1, 0)),
+    ("SELECT count(*) FROM t", (0, 0, 0)),
+    ("SELECT max(a), min(a) FROM t", (0, 0, 2)),
+    ("SELECT a FROM t ORDER BY max(b), min(b)", (1, 0, 1)),
+    ("SELECT count(*) FROM t GROUP BY a ORDER BY count(*)", (2, 0, 1)),
+    ("SELECT a, b FROM t", (0, 0, 1)),
+    ("SELECT * FROM t", (0, 0, 0)),
+    ("SELECT t.*, u.* FROM t JOIN u", (1, 0, 1)),
+    ("SELECT a FROM t GROUP BY a, b", (1, 0, 1)),
+]
+
+OUTERMOST_ONLY = [
+    ("SELECT a FROM t WHERE a IN (SELECT b FROM u WHERE b LIKE 'x' OR c = 1 LIMIT 1)", (1, 1, 0)),
+    ("SELECT a FROM t WHERE a IN (SELECT b FROM u WHERE b IN (SELECT c FROM v))", (1, 1, 0)),
+    ("SELECT a FROM t WHERE a IN (SELECT b FROM u UNION SELECT c FROM v)", (1, 1, 0)),
+    ("SELECT count(*) FROM (SELECT a, b FROM t WHERE a LIKE 'x' GROUP BY a, b)", (0, 0, 0)),
+    ("SELECT a FROM (SELECT t.a FROM t JOIN u ON t.id = u.id OR t.a LIKE 'x') AS s", (0, 0, 0)),
+    ("SELECT a FROM (SELECT a FROM t UNION SELECT a FROM u) AS s JOIN v", (1, 0, 0)),
+    ("SELECT a FROM t UNION SELECT a FROM u WHERE a LIKE 'x' ORDER BY a LIMIT 3", (0, 1, 0)),
+    ("SELECT a FROM t ORDER BY a LIMIT 3 INTERSECT SELECT a FROM u", (2, 1, 0)),
+    ("SELECT a, b FROM t WHERE a = 1 EXCEPT SELECT a, b FROM u", (1, 1, 1)),
+]
+
+# A second aggregate (count(*) is the first) shows in `others`.
+QUIRKS = [
+    ("SELECT count(*) FROM t WHERE a IN (1, 2)", (1, 0, 0)),
+    ("SELECT count(*) FROM t WHERE a NOT IN (1, 2)", (1, 0, 1)),
+    ("SELECT count(*) FROM t WHERE a NOT LIKE 'x'", (2, 0, 1)),
+    ("SELECT a FROM t WHERE a NOT IN (1, 2)", (1, 0, 0)),
+    ("SELECT a FROM t WHERE a NOT IN (1, 2) AND a NOT IN (3, 4)", (1, 0, 2)),
+    ("SELECT a FROM t JOIN u ON t.a NOT IN (1, 2) AND t.b NOT IN (3, 4)", (1, 0, 0)),
+    ("SELECT count(*) FROM t WHERE a != 1", (1, 0, 0)),
+    ("SELECT count(*) FROM t GROUP BY a HAVING count(*) > 1", (1, 0, 0)),
+    ("SELECT count(*) FROM t GROUP BY a HAVING a NOT IN (1, 2)", (1, 0, 1)),
+    ("SELECT count(*) FROM t GROUP BY a HAVING a > 1 AND b > 1", (1, 0, 1)),
+    ("SELECT a FROM t GROUP BY a HAVING max(b) > 1 AND min(b) < 9", (1, 0, 0)),
+    ("SELECT a FROM t GROUP BY a HAVING a > 1 AND b > 1 AND c > 1", (1, 0, 1)),
+    ("SELECT a FROM t GROUP BY a HAVING a > 1 OR b > 1 OR c > 1", (3, 0, 1)),
+    ("SELECT count(*) FROM t GROUP BY a HAVING a BETWEEN 1 AND 2", (1, 0, 0)),
+    ("SELECT DISTINCT a FROM t", (0, 0, 0)),
+]
+
+EXTENSIONS = [
+    # CASE, iif() and OVER
+    ("SELECT CASE WHEN a LIKE 'x' OR b = 1 THEN 1 WHEN c THEN 2 ELSE 3 END FROM t", (1, 0, 0)),
+    ("SELECT iif(a > 1, 'x', 'y') FROM t", (1, 0, 0)),
+    ("SELECT sum(CASE WHEN a THEN iif(b, 1, 2) END) FROM t", (2, 0, 0)),
+    ("SELECT a FROM t ORDER BY CASE a WHEN 1 THEN 2 END", (2, 0, 0)),
+    ("SELECT a FROM t WHERE CASE WHEN a OR b THEN c END = 1", (2, 0, 0)),
+    ("SELECT sum(a) OVER (PARTITION BY b ORDER BY c) FROM t", (1, 0, 0)),
+    ("SELECT a, row_number() OVER (ORDER BY a), rank() OVER w FROM t WINDOW w AS ()", (2, 0, 2)),
+    # nested queries in other places
+    ("WITH c AS (SELECT a FROM t) SELECT a FROM c", (0, 1, 0)),
+    ("WITH c AS (SELECT a FROM t), d AS (SELECT 1) SELECT a FROM c UNION SELECT 2", (0, 3, 0)),
+    (
+        "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT n FROM c LIMIT 9",
+        (1, 1, 0),
+    ),
+    ("SELECT a FROM t WHERE EXISTS (SELECT 1 FROM u)", (1, 1, 0)),
+    ("SELECT count(*) FROM t WHERE NOT EXISTS (SELECT 1 FROM u)", (1, 1, 1)),
+    ("SELECT (SELECT max(b) FROM u) FROM t", (0, 1, 0)),
+    ("SELECT (SELECT max(b) FROM u), max(a) FROM t", (0, 1, 1)),
+    ("SELECT coalesce((SELECT b FROM u), 1) FROM t", (0, 1, 0)),
+    ("SELECT a FROM t ORDER BY (SELECT b FROM u)", (1, 1, 0)),
+    ("SELECT a FROM t GROUP BY (SELECT b FROM u)", (1, 1, 0)),
+    ("SELECT a FROM t LIMIT (SELECT count(*) FROM u)", (1, 1, 0)),
+    ("SELECT a FROM t WHERE a = ((SELECT 1))", (1, 1, 0)),
+    # set operations
+    ("SELECT a FROM t UNION SELECT a FROM u INTERSECT SELECT a FROM v", (0, 1, 0)),
+    ("(SELECT a FROM t) UNION (SELECT a FROM u)", (0, 1, 0)),
+    ("((SELECT a FROM t WHERE a = 1))", (1, 0, 0)),
+    # VALUES
+    ("VALUES (1), (2)", (0, 0, 0)),
+    ("VALUES (1, 2)", (0, 0, 1)),
+    ("VALUES (1), ((SELECT max(a) FROM t))", (0, 1, 0)),
+    ("SELECT a FROM t WHERE a IN (VALUES (1), (2))", (1, 0, 0)),
+    # kinds of LIKE and of NOT
+    ("SELECT a FROM t WHERE a GLOB 'x*'", (2, 0, 0)),
+    ("SELECT a FROM t WHERE a REGEXP 'x'", (2, 0, 0)),
+    ("SELECT a FROM t WHERE a MATCH 'x'", (2, 0, 0)),
+    ("SELECT a FROM t WHERE a LIKE '9!%' ESCAPE '!'", (2, 0, 0)),
+    ("SELECT count(*) FROM t WHERE a NOT LIKE '9!%' ESCAPE '!'", (2, 0, 1)),
+    ("SELECT count(*) FROM t WHERE a NOT GLOB 'x*'", (2, 0, 1)),
+    ("SELECT count(*) FROM t WHERE a NOT BETWEEN 1 AND 2", (1, 0, 1)),
+    ("SELECT count(*) FROM t WHERE NOT a = 1", (1, 0, 1)),
+    ("SELECT count(*) FROM t WHERE NOT (a = 1 AND b = 2)", (1, 0, 2)),
+    ("SELECT a FROM t WHERE NOT (a NOT IN (1, 2))", (1, 0, 0)),
+    ("SELECT count(*) FROM t WHERE a IS NULL", (1, 0, 0)),
+    ("SELECT count(*) FROM t WHERE a IS NOT NULL", (1, 0, 0)),
+    ("SELECT count(*) FROM t WHERE a NOTNULL", (1, 0, 0)),
+    ("SELECT count(*) FROM t WHERE a IS NOT 1", (1, 0, 0)),
+    # aggregates
+    ("SELECT sum(a) / count(*) FROM t", (0, 0, 1)),
+    ("SELECT group_concat(a) || total(b) FROM t", (0, 0, 1)),
+    ("SELECT json_group_array(a) || jsonb_group_array(a) FROM t", (0, 0, 1)),
+    ("SELECT TOTAL(a) + percentile(a, 50) FROM t", (0, 0, 1)),
+    ("SELECT json_group_object(a, b) || jsonb_group_object(a, b) FROM t", (0, 0, 1)),
+    ("SELECT max(a, b) + min(a, b) FROM t", (0, 0, 0)),
+    ("SELECT count(*) FILTER (WHERE a OR b) FROM t", (0, 0, 0)),
+    # parentheses
+    ("SELECT a FROM t WHERE (a = 1 OR (b = 2)) AND ((c LIKE 'x'))", (3, 0, 1)),
+    ("SELECT a FROM t WHERE ((a = 1))", (1, 0, 0)),
+    ("SELECT a FROM (t JOIN u ON t.a LIKE u.a)", (2, 0, 0)),
+    ("SELECT a FROM t JOIN (u JOIN v ON u.id = v.id OR u.a) ON t.id = u.id", (3, 0, 0)),
+    ("SELECT a FROM (SELECT 1 AS a) AS s, (VALUES (1)) AS v, json_each('[1]') AS j", (2, 0, 0)),
+    ("SELECT a FROM ((SELECT 1 AS a) AS s JOIN t)", (1, 0, 0)),
+    # other joins
+    ("SELECT a FROM t LEFT JOIN u USING (id) NATURAL JOIN v CROSS JOIN w", (3, 0, 0)),
+    # what counts nothing
+    ("SELECT a + b * 2 FROM t", (0, 0, 0)),
+    ("SELECT coalesce(a, upper(b), 1) FROM t", (0, 0, 0)),
+    ("SELECT CAST(a AS INTEGER) FROM t", (0, 0, 0)),
+    ("SELECT a FROM t LIMIT 3 OFFSET 2", (1, 0, 0)),
+    ("SELECT a = 1 OR b LIKE 'x' FROM t", (0, 0, 0)),
+    ("SELECT a FROM t WHERE a", (1, 0, 0)),
+]
+
+NEAR_MISSES = [
+    ('SELECT "like" FROM t WHERE "like" = 1', (1, 0, 0)),
+    ('SELECT "or" FROM "union" WHERE "limit" = 1', (1, 0, 0)),
+    ("SELECT [group by] FROM [select a from b]", (0, 0, 0)),
+    ("SELECT a FROM t WHERE a = 'A OR B'", (1, 0, 0)),
+    ("SELECT a FROM t WHERE a = 'x LIKE y'", (1, 0, 0)),
+    ("SELECT a FROM t WHERE a = '(SELECT b FROM u) UNION SELECT 1'", (1, 0, 0)),
+    ("SELECT a FROM t WHERE a = 'it''s NOT IN (1) LIMIT 1'", (1, 0, 0)),
+    ("SELECT a FROM t /* WHERE a LIKE 'x' */ -- LIMIT 1", (0, 0, 0)),
+    ("SELECT count, max, total FROM t", (0, 0, 1)),
+    ("SELECT order_limit, notlike FROM joins", (0, 0, 1)),
+    ("SELECT a AS count_or_sum FROM t", (0, 0, 0)),
+]
+
+
+@pytest.mark.parametrize(
+    ("sql", "components"), CLAUSES + OUTERMOST_ONLY + QUIRKS + EXTENSIONS + NEAR_MISSES
+)
+def test_components_follow_the_rule(sql: str, components: tuple[int, int, int]) -> None:
+    assert count(sql) == components
+
+
+# One query on each side of each threshold.
+LEVELS = [
+    (EASY, (1, 0, 0), "SELECT a FROM t WHERE a = 1"),
+    (MEDIUM, (0, 0, 1), "SELECT a, b FROM t"),
+    (MEDIUM, (1, 0, 2), "SELECT a, b FROM t GROUP BY a, b"),
+    (HARD, (1, 0, 3), "SELECT max(a), min(b) FROM t GROUP BY a, b"),
+    (MEDIUM, (2, 0, 0), "SELECT a FROM t WHERE a = 1 LIMIT 1"),
+    (MEDIUM, (2, 0, 1), "SELECT a, b FROM t WHERE a = 1 LIMIT 1"),
+    # The official script leaves this hole: harder by its label than (2, 0, 3) is.
+    (EXTRA, (2, 0, 2), "SELECT a, b FROM t WHERE a = 1 AND b = 2 LIMIT 1"),
+    (HARD, (2, 0, 3), "SELECT max(a), min(b) FROM t WHERE a = 1 AND b = 2 LIMIT 1"),
+    (HARD, (3, 0, 0), "SELECT a FROM t WHERE a = 1 ORDER BY a LIMIT 1"),
+    (HARD, (3, 0, 2), "SELECT a, b FROM t WHERE a = 1 AND b = 2 ORDER BY a LIMIT 1"),
+    (EXTRA, (3, 0, 3), "SELECT max(a), min(b) FROM t WHERE a AND b ORDER BY a LIMIT 1"),
+    (EXTRA, (4, 0, 0), "SELECT a FROM t WHERE a = 1 GROUP BY a ORDER BY a LIMIT 1"),
+    (HARD, (0, 1, 0), "SELECT a FROM t UNION SELECT a FROM u"),
+    (HARD, (1, 1, 0), "SELECT a FROM t WHERE a = (SELECT 1)"),
+    (EXTRA, (1, 1, 1), "SELECT a, b FROM t WHERE a = (SELECT 1)"),
+    (EXTRA, (2, 1, 0), "SELECT a FROM t WHERE a = (SELECT 1) LIMIT 1"),
+    (EXTRA, (1, 2, 0), "SELECT a FROM t WHERE a = (SELECT 1) UNION SELECT 2"),
+]
+
+
+@pytest.mark.parametrize(("level", "components", "sql"), LEVELS)
+def test_level_follows_the_components(
+    level: str, components: tuple[int, int, int], sql: str
+) -> None:
+    assert (count(sql), classify_hardness(parse(sql))) == (components, level)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "INSERT INTO t SELECT a FROM u",
+        "WITH c AS (SELECT 1) DELETE FROM t",
+        "UPDATE t SET a = (SELECT 1)",
+        "CREATE TABLE t AS SELECT 1",
+        "DROP TABLE t",
+        "PRAGMA table_info(t)",
+        "ATTACH 'x' AS y",
+        "a + 1",
+        "(a)",
+    ],
+)
+def test_non_query_is_rejected(sql: str) -> None:
+    with pytest.raises(ValueError, match="expected SELECT or VALUES, found"):
+        classify_hardness(parse(sql))
+
+
+@pytest.mark.parametrize("tree", [exp.Select(), exp.Values(), exp.Union(this=exp.Select())])
+def test_tree_without_children_has_a_level(tree: exp.Expression) -> None:
+    assert classify_hardness(tree) in HARDNESS_LEVELS
+
+
+@pytest.mark.parametrize(
+    ("sql", "components"),
+    [
+        ("SELECT a FROM t WHERE " + " OR ".join(["a = 1"] * 3_000), (3_000, 0, 1)),
+        (" UNION ".join(["SELECT a FROM t"] * 300), (0, 1, 0)),
+        ("SELECT " + " + ".join(["a"] * 3_000) + " FROM t", (0, 0, 0)),
+    ],
+    ids=["3000 conditions", "300 arms", "3000 terms"],
+)
+def test_deep_tree_needs_no_recursion(sql: str, components: tuple[int, int, int]) -> None:
+    assert count(sql) == components
+
+
+NAMES = st.sampled_from(["a", "b", '"like"', '"or"', "t.a"])
+TABLES = st.sampled_from(["t", "t, u", "t JOIN u ON t.a = u.a", "(t JOIN u)", "t NATURAL JOIN u"])
+LITERALS = st.sampled_from(["1", "'A OR B'", "'%LIKE%'", "NULL", "x'00'", "-2.5e3"])
+
+
+OPERATORS = st.sampled_from(["+", "||", "=", "!=", "IS NOT", "OR", "AND"])
+LIKES = st.sampled_from(["LIKE", "NOT LIKE", "GLOB", "NOT GLOB"])
+
+
+def nest(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    """Expressions around other ones, in parentheses wherever precedence could tear them apart."""
+    return st.one_of(
+        st.builds("{}({})".format, st.sampled_from(["max", "total", "upper", "NOT "]), inner),
+        st.builds("({}) {} ({})".format, inner, OPERATORS, inner),
+        st.builds("{} {} {}".format, NAMES, LIKES, LITERALS),
+        st.builds("{} NOT IN (({}), 1)".format, NAMES, inner),
+        st.builds("{} BETWEEN ({}) AND ({})".format, NAMES, inner, inner),
+        st.builds("CASE WHEN {} THEN {} END".format, inner, inner),
+        st.builds("iif({}, 1, coalesce({}, 2))".format, inner, inner),
+        st.builds("sum({}) OVER (PARTITION BY a ORDER BY {})".format, inner, inner),
+        st.builds("(SELECT {} FROM t WHERE {})".format, inner, inner),
+        st.builds("EXISTS (SELECT 1 FROM t GROUP BY {})".format, inner),
+    )
+
+
+EXPRESSIONS = st.recursive(NAMES | LITERALS | st.just("count(*)"), nest, max_leaves=6)
+
+
+@st.composite
+def build_selects(draw: st.DrawFn) -> str:
+    """A SELECT without ORDER BY and LIMIT, so that it can be the arm of a set operation."""
+    columns = draw(st.lists(EXPRESSIONS, min_size=1, max_size=3))
+    sql = f"SELECT {', '.join(columns)} FROM {draw(TABLES)}"
+    if draw(st.booleans()):
+        sql += f" WHERE {draw(EXPRESSIONS)}"
+    if draw(st.booleans()):
+        sql += f" GROUP BY {draw(EXPRESSIONS)} HAVING {draw(EXPRESSIONS)}"
+    return sql
+
+
+@given(build_selects())
+def test_any_select_has_a_level_and_stays_as_it_was(sql: str) -> None:
+    tree = parse(sql)
+    before = repr(tree)
+    components = count_components(tree)
+    assert classify_hardness(tree) in HARDNESS_LEVELS
+    assert min(components) >= 0
+    assert components.others <= 4
+    assert repr(tree) == before
+
+
+@given(build_selects(), build_selects(), st.sampled_from(["UNION", "UNION ALL", "EXCEPT"]))
+def test_set_operation_adds_one_to_component2_of_its_left_arm(
+    left: str, right: str, operator: str
+) -> None:
+    arm = count(left)
+    united = count(f"{left} {operator} {right}")
+    assert united == arm._replace(component2=arm.component2 + 1)
+    assert count(f"{left} {operator} {right} UNION {left} ORDER BY 1 LIMIT 1") == united
+
+
+@given(build_selects())
+def test_subquery_in_from_is_a_table(sql: str) -> None:
+    assert count(f"SELECT a FROM ({sql}) AS s") == (0, 0, 0)
+
+
+@given(build_selects())
+def test_order_by_and_limit_add_one_each(sql: str) -> None:
+    bare = count(sql)
+    assert count(f"{sql} ORDER BY a LIMIT 1") == bare._replace(component1=bare.component1 + 2)
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")))
+def test_words_in_a_literal_or_a_name_do_not_count(words: str) -> None:
+    literal = "'" + words.replace("'", "''") + "'"
+    name = '"' + words.replace('"', '""') + '_"'
+    assert count(f"SELECT {name} FROM {name} WHERE {name} = {literal}") == (1, 0, 0)
+
+
+WORDS = """
+SELECT FROM WHERE GROUP BY HAVING ORDER LIMIT UNION EXCEPT VALUES WITH AS ( ) , * a t 1 'x' = NOT
+IN LIKE IS NULL AND OR JOIN ON CASE WHEN THEN END EXISTS BETWEEN OVER DELETE DROP
+"""
+TOKENS = st.sampled_from(WORDS.split())
+
+
+@settings(max_examples=300)
+@given(st.lists(TOKENS, max_size=10), st.sampled_from(["", "SELECT a", "SELECT a FROM t WHERE a"]))
+def test_whatever_sqlglot_parses_has_a_level_or_is_rejected(tokens: list[str], start: str) -> None:
+    try:
+        tree = parse(" ".join([start, *tokens]))
+    except SqlglotError:
+        return
+    try:
+        outcome = classify_hardness(tree)
+    except ValueError as error:
+        outcome = str(error)
+    assert outcome in HARDNESS_LEVELS or "expected SELECT or VALUES" in outcome
+
+
+needs_spider = pytest.mark.skipif(
+    "SPIDER_ROOT" not in os.environ,
+    reason="SPIDER_ROOT names no folder with dev_hardness.json and train_spider.json",
+)
+
+
+def read_spider(name: str) -> list[dict[str, str]]:
+    path = Path(os.environ["SPIDER_ROOT"]) / name
+    questions = json.loads(path.read_text(encoding="utf-8"))
+    assert questions, f"{path} holds no question"
+    return questions
+
+
+@needs_spider
+def test_level_is_the_official_label_of_every_dev_question() -> None:
+    questions = read_spider("dev_hardness.json")
+    levels = [classify_hardness(parse(question["query"])) for question in questions]
+    mismatches = [
+        (question["query"], question["hardness"], level)
+        for question, level in zip(questions, levels, strict=True)
+        if level != question["hardness"]
+    ]
+    assert not mismatches, f"{len(mismatches)} of {len(questions)} labels differ"
+    assert set(levels) == set(HARDNESS_LEVELS), "A level that no question has: is the file whole?"
+
+
+@needs_spider
+def test_every_train_query_has_a_level() -> None:
+    levels = {classify_hardness(parse(each["query"])) for each in read_spider("train_spider.json")}
+    assert levels == set(HARDNESS_LEVELS)

@@ -1,0 +1,100 @@
+"""Laws that hold for the queries that SQLite runs, tried on thousands of them at random."""
+
+import contextlib
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from answerkey.sql.canonical import canonical_sql
+from answerkey.sql.columns import list_columns
+from answerkey.sql.parser import parse_sql
+from answerkey.sql.scopes import Scopes
+from answerkey.sqlite.guard import GuardedDatabase, QueryError
+from answerkey.sqlite.schema import Schema, read_schema
+from tests.random_queries import WORLD, QueryMaker
+
+QUERIES = 2500
+
+
+class Case(NamedTuple):
+    """A query, its rows and its tree."""
+
+    sql: str
+    answer: list[tuple]
+    tree: exp.Expression
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("random") / "world.sqlite"
+    connection = sqlite3.connect(path)
+    connection.executescript(WORLD)
+    connection.close()
+    return path
+
+
+@pytest.fixture(scope="module")
+def world(path) -> Iterator[sqlite3.Connection]:
+    with contextlib.closing(sqlite3.connect(path, cached_statements=0)) as connection:
+        yield connection
+
+
+@pytest.fixture(scope="module")
+def cases(world) -> list[Case]:
+    """The queries that run and parse."""
+    cases = []
+    for seed in range(QUERIES):
+        sql = QueryMaker(seed).make_query()
+        with contextlib.suppress(sqlite3.Error, SqlglotError):
+            cases.append(Case(sql, world.execute(sql).fetchall(), parse_sql(sql)))
+    assert len(cases) > QUERIES / 2
+    return cases
+
+
+def test_canonical_sql_answers_as_the_query_does(world, cases):
+    schema = read_schema(world)
+    for sql, answer, tree in cases:
+        canonical = canonical_sql(Scopes(tree, schema))
+        assert Counter(world.execute(canonical).fetchall()) == Counter(answer), sql
+
+
+def test_columns_are_those_that_sqlite_reads(world, cases):
+    schema = read_schema(world)
+    for sql, _, tree in cases:
+        columns = list_columns(Scopes(tree, schema))
+        assert find_read_columns(world, schema, sql) <= set(columns), sql
+
+
+def find_read_columns(world: sqlite3.Connection, schema: Schema, sql: str) -> set[str]:
+    """Each column that SQLite says it reads, but those which it reads for a view."""
+    found = set()
+
+    def note(action, table, column, _database, view):
+        if action == sqlite3.SQLITE_READ and column and view != "v":
+            known = schema.find_table(table)
+            if column != "ROWID":
+                found.add(f"{known.name}.{known.find_column(column).name}")
+        return sqlite3.SQLITE_OK
+
+    world.set_authorizer(note)
+    try:
+        world.execute(f"EXPLAIN {sql}")
+    finally:
+        world.set_authorizer(None)
+    return found
+
+
+def test_guard_answers_as_sqlite_does(path, cases):
+    with GuardedDatabase(path) as database:
+        for sql, answer, _ in cases:
+            if any(isinstance(value, bytes) for row in answer for value in row):
+                with pytest.raises(QueryError, match="a BLOB"):
+                    database.execute(sql)
+            else:
+                assert database.execute(sql) == answer, sql

@@ -1,0 +1,108 @@
+"""The parser that is set up once gives the trees of one that is set up for each query."""
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+import sqlglot
+from sqlglot.errors import ParseError, SqlglotError
+
+from answerkey.sql.parser import parse_sql, tokenize_sql
+from answerkey.sql.query_rewrites import to_sql
+
+QUERIES = [
+    "SELECT name, count(*) FROM ship AS T1 WHERE id IN (SELECT 1) GROUP BY 1 ORDER BY 2 LIMIT 3",
+    'WITH c(a) AS (VALUES (1), (2)) SELECT a FROM c UNION SELECT "b" FROM [t] -- done',
+    "SELECT json_extract(a, '$.b[0]'), CAST(x AS INTEGER), a - -1, (a) + b, NOT a GLOB 1 FROM t;",
+    "SELECT 1; SELECT 2",
+]
+BROKEN = ["", "SELECT FROM WHERE", "SELECT 'no end", "SELECT (1", "/* no end"]
+
+
+def describe(parse, sql: str) -> str:
+    """The tree in full; or the error, where there is none."""
+    try:
+        return repr(parse(sql))
+    except SqlglotError as error:
+        return f"{type(error).__name__}: {error}"
+
+
+@pytest.mark.parametrize("before", [*QUERIES, *BROKEN])
+@pytest.mark.parametrize("sql", [*QUERIES, *BROKEN])
+def test_tree_does_not_depend_on_what_was_parsed_before(before, sql):
+    describe(parse_sql, before)
+    expected = describe(lambda text: sqlglot.parse_one(text, read="sqlite"), sql)
+    assert describe(parse_sql, sql) == expected
+
+
+@pytest.mark.parametrize(
+    ("declared", "kept"),
+    [
+        ("varchar(3)", "TEXT"),
+        ("STRING", "NUMERIC"),
+        ("LONG", "NUMERIC"),
+        ("DECIMAL(5, 2)", "NUMERIC"),
+        ("date", "NUMERIC"),
+        ("unsigned big int", "INTEGER"),
+        ("DOUBLE PRECISION", "REAL"),
+        ('"my blob"', "BLOB"),
+    ],
+)
+def test_type_of_a_cast_is_its_affinity(declared, kept):
+    shown = "SELECT typeof(CAST('1.50' AS {})), CAST(7 AS {}) = '7'"
+    tree = parse_sql(f"SELECT CAST(CAST(a AS {declared}) AS {declared}) FROM t")
+    assert to_sql(tree) == f"SELECT CAST(CAST(a AS {kept}) AS {kept}) FROM t"
+    with closing(sqlite3.connect(":memory:")) as connection:
+        answers = [connection.execute(shown.format(t, t)).fetchall() for t in (declared, kept)]
+    assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize(
+    ("sql", "kept"),
+    [
+        ("SELECT like('a%', b) + 1 FROM t", "SELECT LIKE('a%', b) + 1 FROM t"),
+        ("SELECT -like(a, b, '!') FROM t", "SELECT -LIKE(a, b, '!') FROM t"),
+        ("SELECT NOT glob(a, like(b, c)) FROM t", "SELECT NOT GLOB(a, LIKE(b, c)) FROM t"),
+        ("SELECT mod(a, 2) FROM t", "SELECT MOD(a, 2) FROM t"),
+        ('SELECT log10(a), "log2"(a) FROM t', "SELECT LOG10(a), LOG2(a) FROM t"),
+        ("SELECT log10(log(a)), log(10, a) FROM t", "SELECT LOG10(LOG(a)), LOG(10, a) FROM t"),
+        ("SELECT a LIKE (b) FROM t", "SELECT a LIKE (b) FROM t"),
+        ("SELECT a % (b) FROM t", "SELECT a % (b) FROM t"),
+    ],
+)
+def test_call_stays_a_call(sql, kept):
+    assert to_sql(parse_sql(sql)) == kept
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("SELECT +a = '1' FROM t", "SELECT a = '1' FROM t"),
+        ("SELECT '1' = +(a) FROM t", "SELECT '1' = (a) FROM t"),
+        ("SELECT +CAST(a AS INT) = '1' FROM t", "SELECT CAST(a AS INT) = '1' FROM t"),
+        ("SELECT 0 = NOT a IS NULL FROM t", "SELECT 0 = a IS NOT NULL FROM t"),
+    ],
+)
+def test_what_the_tree_would_not_show_does_not_parse(left, right):
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript("CREATE TABLE t (a INT); INSERT INTO t VALUES (1)")
+        assert connection.execute(left).fetchall() != connection.execute(right).fetchall()
+    with pytest.raises(ParseError, match=r"Unary plus|NOT after"):
+        parse_sql(left)
+    assert parse_sql(right)
+
+
+@pytest.mark.parametrize("sql", ["SELECT a -> FROM t", "SELECT ->>", 'SELECT char("")'])
+def test_failure_inside_the_parser_is_an_error_of_the_text(sql):
+    with pytest.raises(ParseError, match="parser fails"):
+        parse_sql(sql)
+
+
+@pytest.mark.parametrize("sql", ["SELECT +1, a + b, + 'x', +abs(a), count(*) + a, [x] + a FROM t"])
+def test_harmless_plus_parses(sql):
+    assert parse_sql(sql)
+
+
+@pytest.mark.parametrize("sql", QUERIES)
+def test_tokens_are_those_of_sqlglot(sql):
+    assert repr(tokenize_sql(sql)) == repr(sqlglot.tokenize(sql, read="sqlite"))

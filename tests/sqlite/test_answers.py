@@ -1,0 +1,335 @@
+import contextlib
+import itertools
+import json
+import math
+import sqlite3
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from answerkey.core.records import encode_json
+from answerkey.sqlite.answers import (
+    ANSWER_TYPES,
+    answer_rows,
+    answers_match,
+    are_same_rows,
+    classify_answer_type,
+    shape_answer,
+)
+from stages.compute_gold_answers import compute_gold_answer
+
+INT64 = st.integers(-(2**63), 2**63 - 1)
+FLOATS = st.floats(allow_nan=False, allow_infinity=False)
+VALUES = st.none() | INT64 | FLOATS | st.text()
+
+
+@st.composite
+def rows_of(draw, values=VALUES, *, max_rows=6):
+    """Rows of one width, as a query gives them."""
+    width = draw(st.integers(1, 3))
+    return draw(st.lists(st.tuples(*[values] * width), max_size=max_rows))
+
+
+ANSWERS = rows_of().map(shape_answer)
+
+
+def match(left, right, **options):
+    """The verdict on two answers, the same from both sides."""
+    verdict = answers_match(left, right, **options)
+    assert answers_match(right, left, **options) is verdict
+    return verdict
+
+
+# --- shape and type
+
+
+@pytest.mark.parametrize(
+    ("rows", "answer", "answer_type"),
+    [
+        ([], [], "list"),
+        ([(3,)], 3, "integer"),
+        ([(-(2**63),)], -(2**63), "integer"),
+        ([(2.5,)], 2.5, "float"),
+        ([(2.0,)], 2.0, "float"),
+        ([("00123",)], "00123", "string"),
+        ([("",)], "", "string"),
+        ([(1,), (2,)], [1, 2], "list"),
+        ([(1,), (None,)], [1, None], "list"),
+        ([(None,), ("x",)], [None, "x"], "list"),
+        ([(1, 2)], [[1, 2]], "table"),
+        ([(None, None)], [[None, None]], "table"),
+        ([("a", 1), ("b", 2.0)], [["a", 1], ["b", 2.0]], "table"),
+    ],
+)
+def test_answer_has_the_shape_and_type_of_its_rows(rows, answer, answer_type):
+    shaped = shape_answer(rows)
+    assert shaped == answer
+    assert type(shaped) is type(answer)
+    assert classify_answer_type(shaped) == answer_type
+    assert answer_type in ANSWER_TYPES
+
+
+def test_single_null_is_an_answer_without_type():
+    assert shape_answer([(None,)]) is None
+    with pytest.raises(ValueError, match="No answer type for None"):
+        classify_answer_type(None)
+
+
+@pytest.mark.parametrize("value", [True, False, b"bytes", (1, 2), {"a": 1}, {1}, object])
+def test_what_sqlite_never_gives_has_no_type(value):
+    with pytest.raises(ValueError, match="No answer type"):
+        classify_answer_type(value)
+
+
+@given(rows_of())
+def test_rows_of_an_answer_are_what_it_was_shaped_from(rows):
+    assert repr(answer_rows(shape_answer(rows))) == repr(rows)
+
+
+# --- when two answers are the same
+
+
+@given(ANSWERS, st.booleans())
+def test_answer_matches_itself_and_its_json(answer, ordered):
+    assert match(answer, answer, ordered=ordered)
+    assert match(answer, json.loads(encode_json(answer)), ordered=ordered)
+
+
+@given(ANSWERS, ANSWERS, st.booleans())
+def test_match_is_symmetric(left, right, ordered):
+    match(left, right, ordered=ordered)
+
+
+@given(ANSWERS, ANSWERS)
+def test_what_matches_in_order_matches_without(left, right):
+    assert not match(left, right, ordered=True) or match(left, right, ordered=False)
+
+
+@given(rows_of().flatmap(lambda rows: st.tuples(st.just(rows), st.permutations(rows))))
+def test_order_of_rows_counts_only_where_ordered(both):
+    rows, permuted = both
+    left, right = shape_answer(rows), shape_answer(permuted)
+    assert match(left, right, ordered=False)
+    is_same = all(
+        answers_match(shape_answer([a]), shape_answer([b]), ordered=True)
+        for a, b in zip(rows, permuted, strict=True)
+    )
+    assert match(left, right, ordered=True) is is_same
+
+
+@given(rows_of().filter(bool), st.data())
+def test_changed_value_is_noticed(rows, data):
+    """Another type, or another value, anywhere: a typed multiset is not fooled."""
+    place = data.draw(st.integers(0, len(rows) - 1))
+    column = data.draw(st.integers(0, len(rows[0]) - 1))
+    value = rows[place][column]
+    other = data.draw(VALUES.filter(lambda other: not answers_match(value, other, ordered=True)))
+    changed = [list(row) for row in rows]
+    changed[place][column] = other
+    for ordered in (True, False):
+        assert not match(shape_answer(rows), shape_answer(changed), ordered=ordered)
+
+
+@given(INT64)
+def test_integer_is_never_a_float_or_text(number):
+    assert not match(number, float(number), ordered=False)
+    assert not match(number, str(number), ordered=False)
+    assert not match(float(number), str(float(number)), ordered=False)
+    assert not match([number, None], [None, None], ordered=False)
+
+
+@given(rows_of().filter(bool), st.data())
+def test_number_of_equal_rows_counts(rows, data):
+    extra = data.draw(st.sampled_from(rows))
+    for ordered in (True, False):
+        assert not match(shape_answer(rows), shape_answer([*rows, extra]), ordered=ordered)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "is_match"),
+    [
+        (["a", "a", "b"], ["a", "b", "b"], False),
+        ([[1, 2], [3, 4]], [[3, 4], [1, 2]], True),
+        ([[1, 2], [3, 4]], [[1, 4], [3, 2]], False),
+        ([[1, 2]], [[2, 1]], False),
+        ([[1, 2]], [1, 2], False),
+        ([[1, 2], [1]], [[1], [1, 2]], True),
+        ([], None, False),
+        ([], 0, False),
+        ([], "", False),
+        (None, 0, False),
+        (0, False, False),
+        (1, True, False),
+        ("a", "A", False),
+        ("a", "a ", False),
+        ("é", "e\u0301", False),
+        ("00123", "123", False),
+        (2**63 - 1, 2**63 - 2, False),
+        (-(2**63), -(2**63) + 1, False),
+        (2**53, 2**53 + 1, False),
+        (0.0, -0.0, True),
+        (0.0, 1e-12, False),
+        (0.0, 5e-324, False),
+        (1e-12, 1.0000005e-12, True),
+        (1e-12, 1.1e-12, False),
+        (1e300, 1.0000005e300, True),
+        (1e300, 1.1e300, False),
+        (1e300, -1e300, False),
+        (1.7976931348623157e308, -1.7976931348623157e308, False),
+        (0.1 + 0.2, 0.3, True),
+        ([0.1 + 0.2, 1.0], [1.0, 0.3], True),
+        ([["a", 1.0], ["b", 2.0]], [["b", 1.0], ["a", 2.0]], False),
+        ([["a", 0.3], ["b", 2.0]], [["b", 2.0], ["a", 0.1 + 0.2]], True),
+    ],
+)
+def test_answers_match_as_typed_multisets(left, right, is_match):
+    assert match(left, right, ordered=False) is is_match
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize(("far", "is_match"), [(0.9, True), (0.999999, True), (1.000002, False)])
+@pytest.mark.parametrize("rel_tol", [1e-9, 1e-6, 1e-3])
+def test_tolerance_ends_where_it_says(rel_tol, far, is_match, sign):
+    """It is relative to the larger of the two."""
+    larger, smaller = sign * 1.0, sign * (1.0 - far * rel_tol)
+    for left, right in ((larger, smaller), ([[larger, "x"]], [[smaller, "x"]])):
+        assert match(left, right, ordered=True, rel_tol=rel_tol) is is_match
+        assert match(left, right, ordered=False, rel_tol=rel_tol) is is_match
+    assert match([larger, 5], [5, smaller], ordered=False, rel_tol=rel_tol) is is_match
+
+
+def test_matching_is_found_where_sorted_pairing_fails():
+    near = 1.0 + 1e-9
+    left = [[1.0, 5.0], [near, 1.0]]
+    assert match(left, [[near, 5.0], [1.0, 1.0]], ordered=False)
+    assert not match(left, [[near, 5.0], [1.0, 2.0]], ordered=False)
+
+
+def test_matching_is_found_where_the_other_columns_are_zero():
+    near = 1.0 + 1e-9
+    others = [[5.0, 0.0], [9.0, 0.0]]
+    left = [[1.0, 0.0], [near, 1.0], *others]
+    assert match(left, [[near, 0.0], [1.0, 1.0], *others], ordered=False)
+
+
+def test_matching_gives_a_row_away_where_another_needs_it():
+    """The first row is close to both others, the second only to the one that the first took."""
+    left = [[1.0, 10.0], [1.0 - 0.9e-6, 10.0 + 5e-6], [1.0 + 0.9e-6, 10.0]]
+    right = [[1.0 + 1e-9, 10.0], [1.0 - 0.9e-6, 10.0 + 5e-6], [1.0 + 1.8e-6, 10.0]]
+    for rows in itertools.permutations(right):
+        assert match(left, list(rows), ordered=False)
+
+
+def test_matching_is_found_under_a_tolerance_of_most_of_a_value():
+    left, right = [[2.0, 3.0], [2.0, 2.0]], [[9.0, 3.0], [1.0, 20.0]]
+    assert match(left, right, ordered=False, rel_tol=0.85)
+    assert not match(left, right, ordered=False, rel_tol=0.7)
+
+
+GRID = st.sampled_from([1.0, 1.0 - 7e-7, 1.0 + 7e-7, 1.0 + 1.4e-6, -1.0, 0.0])
+
+
+@settings(max_examples=300)
+@given(st.lists(st.tuples(GRID, GRID), max_size=5), st.lists(st.tuples(GRID, GRID), max_size=5))
+def test_floats_match_exactly_where_some_pairing_does(left, right):
+    def is_close(a, b):
+        return all(math.isclose(x, y, rel_tol=1e-6) for x, y in zip(a, b, strict=True))
+
+    expected = len(left) == len(right) and any(
+        all(is_close(a, b) for a, b in zip(left, order, strict=True))
+        for order in itertools.permutations(right)
+    )
+    found = match([list(row) for row in left], [list(row) for row in right], ordered=False)
+    assert found is expected
+
+
+@given(
+    rows_of(FLOATS.filter(lambda value: abs(value) > 1e-300) | INT64).flatmap(
+        lambda rows: st.tuples(st.just(rows), st.permutations(range(len(rows))))
+    ),
+    st.randoms(use_true_random=False),
+)
+def test_rounding_noise_never_parts_two_answers(both, random):
+    rows, order = both
+    noisy = [
+        tuple(
+            value * (1 - random.random() * 9e-7) if type(value) is float else value for value in row
+        )
+        for row in rows
+    ]
+    shuffled = [noisy[place] for place in order]
+    assert match(shape_answer(rows), shape_answer(shuffled), ordered=False)
+
+
+def test_many_rows_of_noisy_floats_are_paired():
+    left = [[1 + n // 4 + n * 1e-12, float(n)] for n in range(8000)]
+    right = [[1 + n // 4 - n * 1e-12, float(n)] for n in reversed(range(8000))]
+    assert match(left, right, ordered=False)
+    right[4000][1] = 0.5
+    assert not match(left, right, ordered=False)
+
+
+def test_rows_that_their_first_floats_do_not_tell_apart_are_paired_fast():
+    left = [[1.0, float(n), 2.0] for n in range(20_000)]
+    right = [[1.0 + n % 7 * 1e-9, float(n), 2.0] for n in reversed(range(20_000))]
+    assert match(left, right, ordered=False)
+    right[4000][1] = 0.5
+    assert not match(left, right, ordered=False)
+
+
+# --- from the database to the file
+
+
+@settings(max_examples=40)
+@given(st.lists(VALUES, min_size=1, max_size=30))
+def test_every_value_of_sqlite_survives_the_way_into_json(values):
+    values = [
+        *values,
+        "00123",
+        "",
+        "🚢 naïve",
+        "a\0b",
+        2**63 - 1,
+        -(2**63),
+        -0.0,
+        1e300,
+        5e-324,
+        2.0,
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "values.sqlite"
+        with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute("CREATE TABLE v (id INTEGER PRIMARY KEY, value)")
+            connection.executemany("INSERT INTO v (value) VALUES (?)", [(v,) for v in values])
+        column = compute_gold_answer("SELECT value FROM v ORDER BY id", path)
+        table = compute_gold_answer("SELECT id, value FROM v ORDER BY id", path)
+        single = compute_gold_answer("SELECT value FROM v WHERE id = 1", path)
+    assert repr(json.loads(encode_json(column))) == repr(values)
+    assert repr(json.loads(encode_json(table))) == repr(
+        [[number, value] for number, value in enumerate(values, start=1)]
+    )
+    assert repr(json.loads(encode_json(single))) == repr(values[0])
+
+
+@given(VALUES, VALUES, st.booleans())
+def test_single_values_match_as_the_same_values_in_a_row_do(left, right, ordered):
+    rows = [[left, "k"]], [[right, "k"]]
+    assert answers_match(left, right, ordered=ordered) == answers_match(*rows, ordered=ordered)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "is_same"),
+    [
+        ([(1, "a")], [(1, "a")], True),
+        ([(1,)], [(1.0,)], False),
+        ([(1,), (2,)], [(2,), (1,)], False),
+        ([(0.1 + 0.2,)], [(0.3,)], False),
+        ([], [], True),
+        ([(None,)], [], False),
+    ],
+)
+def test_same_rows_are_equal_in_order_and_type(left, right, is_same):
+    assert are_same_rows(left, right) is is_same

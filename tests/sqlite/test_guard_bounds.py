@@ -1,0 +1,308 @@
+"""The guard's bounds: each query ends, by a count where there is one, and its reason says how."""
+
+import contextlib
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from answerkey.core.reasons import Reason
+from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
+from tests.processes import heed_interrupts
+from tests.worlds import ROOT
+
+COUNT_UP = (
+    "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n{limit}) SELECT {what} FROM n"
+)
+ENDLESS = COUNT_UP.format(limit="", what="count(*)")
+
+
+def count_up(what, limit):
+    return COUNT_UP.format(limit=f" LIMIT {limit}", what=what)
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "fleet.sqlite"
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.executescript("CREATE TABLE ship (a, b); INSERT INTO ship VALUES (1, 'x')")
+    return path
+
+
+def verdict(path, sql, **limits):
+    """The reason of a refusal, or None where there are rows; the connection works afterwards."""
+    with GuardedDatabase(path, Limits(**limits)) as database:
+        try:
+            database.execute(sql)
+        except QueryError as error:
+            reason = error.reason
+        else:
+            reason = None
+        assert database.execute("SELECT b FROM ship") == [("x",)]
+    return reason
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        ENDLESS,
+        COUNT_UP.format(limit="", what="max(x)"),
+        COUNT_UP.format(limit="", what="x") + " ORDER BY x",
+        COUNT_UP.format(limit="", what="x") + " WHERE x < 0",
+        "WITH RECURSIVE n (x) AS (SELECT 1 UNION SELECT x + 1 FROM n) SELECT count(*) FROM n",
+        "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x FROM n) SELECT DISTINCT x FROM n",
+        "SELECT count(*) FROM json_each('[" + "1," * 2000 + "1]') a, json_each('["
+        + "1," * 2000 + "1]') b",
+    ],
+)  # fmt: skip
+def test_query_without_end_is_stopped_by_its_steps(path, sql):
+    assert verdict(path, sql, max_steps=1_000_000) is Reason.STEP_BUDGET_EXCEEDED
+
+
+def find_budget(path, sql):
+    """The smallest budget, in thousands of steps, under which a query has an answer."""
+    low, high = 0, 4096
+    while high - low > 1:
+        middle = (low + high) // 2
+        if verdict(path, sql, max_steps=middle * 1000) is None:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def test_budget_counts_steps_and_not_seconds(path):
+    """The border stays where it is on a machine that is busy, and moves with the work."""
+    sql = count_up("count(*)", 5000)
+    budget = find_budget(path, sql)
+    stop = threading.Event()
+
+    def be_busy():
+        while not stop.is_set():
+            sum(range(1000))
+
+    threads = [threading.Thread(target=be_busy) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    try:
+        assert verdict(path, sql, max_steps=budget * 1000) is None
+        assert verdict(path, sql, max_steps=(budget - 1) * 1000) is Reason.STEP_BUDGET_EXCEEDED
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    twice = find_budget(path, count_up("count(*)", 10_000))
+    assert twice == pytest.approx(2 * budget, abs=2)
+
+
+def test_budget_is_fresh_for_each_query(path):
+    sql = count_up("count(*)", 20_000)
+    with GuardedDatabase(path, Limits(max_steps=find_budget(path, sql) * 1000)) as database:
+        assert [database.execute(sql) for _ in range(5)] == [[(20_000,)]] * 5
+
+
+@pytest.mark.parametrize(("rows", "reason"), [(99, None), (100, None), (101, Reason.TOO_MANY_ROWS)])
+def test_row_cap_lets_through_what_it_says(path, rows, reason):
+    assert verdict(path, count_up("x", rows), max_rows=100) is reason
+
+
+def test_endless_rows_stop_at_the_row_cap(path):
+    assert verdict(path, COUNT_UP.format(limit="", what="x")) is Reason.TOO_MANY_ROWS
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT zeroblob(1000000000)",
+        "SELECT length(zeroblob(1000001))",
+        "SELECT hex(zeroblob(600000))",
+        "SELECT replace(hex(zeroblob(400000)), '0', '00')",
+        "SELECT replace(replace(hex(zeroblob(200000)), '0', 'bb'), 'b', 'cc')",
+        "SELECT hex(zeroblob(300000)) || hex(zeroblob(300000))",
+        count_up("group_concat(hex(zeroblob(1000)))", 1000),
+        count_up("json_group_array(hex(zeroblob(1000)))", 1000),
+        count_up("length(group_concat(hex(zeroblob(1000))))", 1000),
+        COUNT_UP.format(limit="", what="count(*)").replace("x + 1", "x || x"),
+    ],
+)  # fmt: skip
+def test_value_over_its_cap_ends_the_query(path, sql):
+    assert verdict(path, sql) is Reason.VALUE_TOO_LARGE
+
+
+def test_huge_format_ends(path):
+    """SQLite answers NULL or refuses, as its version has it; it does not build the text."""
+    sql = "SELECT printf('%1000000000d', 1)"
+    assert verdict(path, sql) in (None, Reason.VALUE_TOO_LARGE)
+
+
+@pytest.mark.parametrize(("size", "reason"), [(998, None), (1002, Reason.VALUE_TOO_LARGE)])
+def test_value_cap_lets_through_what_it_says(path, size, reason):
+    assert verdict(path, f"SELECT hex(zeroblob({size // 2}))", max_value_bytes=1000) is reason
+
+
+@pytest.mark.parametrize(
+    ("what", "rows", "reason"),
+    [
+        ("'aaaaaaaaaa'", 100, None),
+        ("'aaaaaaaaaa'", 101, Reason.ANSWER_TOO_LARGE),
+        ("'ééééé'", 100, None),
+        ("'ééééé'", 101, Reason.ANSWER_TOO_LARGE),
+        ("x, NULL, 0.5", 41, None),  # 8 bytes for what is no text
+        ("x, NULL, 0.5", 42, Reason.ANSWER_TOO_LARGE),
+    ],
+)
+def test_answer_cap_counts_the_bytes_of_all_values(path, what, rows, reason):
+    assert verdict(path, count_up(what, rows), max_answer_bytes=1000) is reason
+
+
+def test_many_rows_of_long_text_end_at_the_answer_cap(path):
+    sql = count_up("hex(zeroblob(100000))", 1000)
+    assert verdict(path, sql) is Reason.ANSWER_TOO_LARGE
+
+
+HEAP = """
+import pathlib, sys, time
+from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
+limits = Limits(max_heap_bytes=30_000_000)
+queries = sys.stdin.read().split(";;")
+with GuardedDatabase(pathlib.Path(sys.argv[1]), limits) as database:
+    for sql in queries:
+        started = time.monotonic()
+        try:
+            database.execute(sql)
+        except QueryError as error:
+            print(error.reason, time.monotonic() - started < 20)
+        else:
+            print("answered", sql[:60])
+        assert database.execute("SELECT b FROM ship") == [("x",)]
+status = pathlib.Path("/proc/self/status")  # ru_maxrss would include what the parent had
+for line in status.read_text().splitlines() if status.is_file() else []:
+    if line.startswith("VmHWM:"):
+        assert int(line.split()[1]) < 200_000, line
+"""
+
+
+def double(reference, times=40):
+    """CTEs that each refer twice to the one before: 2^times of them once SQLite spells them out."""
+    ctes = ["c0 AS (SELECT 1 AS x)"]
+    ctes += [f"c{n + 1} AS ({reference.format(f'c{n}')})" for n in range(times)]
+    return f"WITH {', '.join(ctes)} SELECT count(*) FROM c{times}"
+
+
+def test_heap_is_bounded_also_while_a_query_is_compiled(path):
+    """In a process of its own: the limit holds for a whole process and can only be lowered."""
+    queries = [
+        count_up("hex(zeroblob(10000)) || x", 20_000) + " ORDER BY 1",
+        count_up("count(DISTINCT hex(zeroblob(10000)) || x)", 20_000),
+        double("SELECT l.x FROM {0} l, {0} r"),
+        double("SELECT x FROM {0} UNION ALL SELECT x FROM {0}"),
+        double("SELECT x FROM {0} UNION SELECT x FROM {0}"),
+        double("SELECT (SELECT max(x) FROM {0}) + (SELECT min(x) FROM {0}) AS x"),
+        double("SELECT DISTINCT l.x FROM {0} l LEFT JOIN {0} r ON l.x = r.x"),
+    ]
+    finished = subprocess.run(
+        [sys.executable, "-c", HEAP, str(path)],
+        input=";;".join(queries),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert finished.stdout.splitlines() == ["heap_exceeded True"] * len(queries)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT " + "(" * 50_000 + "1" + ")" * 40_000,
+        "SELECT " + "NOT " * 20_000 + "1",
+        "SELECT 1" + " + 1" * 20_000,
+        "SELECT 1 WHERE " + " OR ".join(["1 = 2"] * 5000),
+        "SELECT " + "(SELECT " * 9000 + "1" + ")" * 9000,
+        "SELECT 1" + " UNION ALL SELECT 1" * 5000,
+        "SELECT " + ", ".join(["1"] * 2001),
+        "SELECT " + ", ".join(f"a AS a{n}" for n in range(3000)) + " FROM ship",
+        "SELECT 1 FROM ship" + ", ship" * 5000,
+        "SELECT 1 FROM " + ", ".join(f"ship s{n}" for n in range(100)),
+        "SELECT coalesce(" + ", ".join(["1"] * 5000) + ")",
+        "SELECT 'a' LIKE '" + "%a" * 600 + "'",
+        "SELECT b FROM ship WHERE b GLOB '" + "*a" * 600 + "'",
+    ],
+    ids=lambda sql: sql[:30],
+)
+def test_query_past_a_limit_of_sqlite_is_an_error_of_its_sql(path, sql):
+    started = time.monotonic()
+    assert verdict(path, sql) is Reason.SQL_ERROR
+    assert time.monotonic() - started < 30
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM " + "(SELECT * FROM " * 5000 + "ship" + ")" * 5000,
+        "SELECT " + "(" * 40_000 + "1" + ")" * 40_000,
+    ],
+    ids=lambda sql: sql[:30],
+)
+def test_deep_nesting_is_read_or_refused(path, sql):
+    """Until 3.45 SQLite's parser has a stack of 100; later ones nest as deep as memory allows."""
+    started = time.monotonic()
+    assert verdict(path, sql) in (None, Reason.SQL_ERROR)
+    assert time.monotonic() - started < 30
+
+
+def test_statement_too_long_to_be_meant_is_refused(path):
+    sql = f"SELECT '{'x' * 200_000}'"
+    assert verdict(path, sql) is Reason.VALUE_TOO_LARGE
+
+
+def test_windows_without_number_compile_in_bounded_time(path):
+    """Each rewrites the query, so that their time grows faster than their number."""
+    windows = ", ".join(f"sum(a) OVER (ORDER BY a + {n})" for n in range(2500))
+    started = time.monotonic()
+    assert verdict(path, f"SELECT {windows} FROM ship") is Reason.SQL_ERROR
+    assert time.monotonic() - started < 60
+
+
+def test_thousands_of_dates_compile_in_bounded_time(path):
+    sums = ["(" + " + ".join(["date('2020-01-01')"] * 50) + ")"] * 50
+    start = time.process_time()
+    assert verdict(path, f"SELECT {' + '.join(sums)}") is None
+    assert time.process_time() - start < 5
+
+
+def test_long_pattern_ends(path):
+    """A pattern of wildcards on a long text, which a naive matcher would never finish."""
+    sql = f"SELECT replace(hex(zeroblob(20000)), '0', 'a') LIKE '{'%a' * 400}b'"
+    started = time.monotonic()
+    assert verdict(path, sql) is None
+    assert time.monotonic() - started < 30
+
+
+def test_query_past_its_seconds_is_stopped(path):
+    started = time.monotonic()
+    assert verdict(path, ENDLESS, max_steps=10**15, max_seconds=1) is Reason.TIME_EXCEEDED
+    assert 0.9 < time.monotonic() - started < 30
+
+
+def test_interrupt_stops_the_run_and_is_no_verdict_on_the_query(path):
+    """Python swallows Ctrl-C inside a callback of SQLite; it must not end as `time_exceeded`."""
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    limits = Limits(max_steps=10**15, max_seconds=30)
+    with heed_interrupts(), GuardedDatabase(path, limits) as database:
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            database.execute(ENDLESS)
+        assert database.execute("SELECT b FROM ship") == [("x",)]
+
+
+@pytest.mark.parametrize("name", Limits.__slots__)
+@pytest.mark.parametrize("value", [0, -1, 1.0, 2.5, True, None, "10"])
+def test_limit_that_is_no_whole_number_from_1_is_refused(name, value):
+    with pytest.raises(ValueError, match=f"limit {name}: expected a whole number from 1"):
+        Limits(**{name: value})

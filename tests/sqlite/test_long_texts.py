@@ -1,0 +1,175 @@
+"""What reads foreign text ends, whatever the text: each with megabytes that are made to hold it up.
+
+A pattern that goes back over what it has read takes hours for some of them, and holds Python's lock
+meanwhile, so that no watchdog runs. Each function is a process, which is ended where it is not done
+in time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.worlds import ROOT
+
+PATIENCE_S = 120  # some seconds are what it takes
+SIZE = 1_000_000
+
+SPACES, DIGITS = " " * SIZE, "1" * SIZE
+
+
+def repeat(unit: str) -> str:
+    return (unit * (SIZE // len(unit) + 1))[:SIZE]
+
+
+OF_SQL = [
+    f"SELECT strftime({SPACES}'%Y', '2020-01-01')",
+    f"SELECT '{repeat('strftime(')}'",
+    *map(repeat, ("strftime(", "date('subsec' ", "x AS (", "'now ", "'", "[", "/*")),
+]
+OF_NUMBERS = [
+    *(f"{DIGITS}a", f"-{DIGITS}a", f"1.{DIGITS}x", f"1e{DIGITS}x", f"{SPACES}x", f"1{SPACES}x"),
+    *(f"1{repeat(',123')}x", repeat("1."), repeat("-")),
+]
+OF_NAMES = [
+    *map(repeat, ("a_train_", "_000", "a", "__")),
+    *map(repeat, ("IN (?, ", "\x01c", "\x01", "'", '"', "''a")),
+]
+OF_PATTERNS = [
+    *(f"CREATE{SPACES}x", f"{SPACES}x", f")WITHOUT{SPACES}x", f"CROSS{SPACES}x", f"a_{DIGITS}!"),
+    *map(repeat, (")WITHOUT ", "CROSS ", "CREATE ", "rowid_", "sqlite", "current_", "aé", "\\")),
+    f"{'(' * (SIZE // 2)}1{')' * (SIZE // 2)} COLLATE x!",
+    f"1{repeat(' COLLATE a')}!",
+]
+OF_FENCES = [
+    f"```{repeat('a')}",
+    " ".join("`" * length for length in range(8, 2, -1)) + repeat("a"),
+    *map(repeat, ("`", "```", "```sql ", "````a ", "``` ```` ````` ")),
+]
+
+PRELUDE = """
+import json, sys
+texts = json.load(sys.stdin)
+"""
+CASES = {
+    "names_clock": ("from answerkey.sqlite.clock_words import names_clock as read", OF_SQL),
+    "list_ctes": (
+        "from answerkey.sqlite.view_texts import _list_ctes\n"
+        "def read(text): list(_list_ctes(text))",
+        OF_SQL,
+    ),
+    "first_keyword": (
+        "from answerkey.sqlite.guard import _first_keyword as read",
+        [*map(repeat, (" ", ";", "/*", "--\n", "\ufeff", "/**/", "-", "x"))],
+    ),
+    "extract_sql": ("from answerkey.reward import extract_sql as read", OF_FENCES),
+    "make_completion": ("from answerkey.exports.trl import make_completion as read", OF_FENCES),
+    "read_number": ("from answerkey.audit.numeric_text import _read_number as read", OF_NUMBERS),
+    "number_names": (
+        "from answerkey.sql.template_writer import number_names as read",
+        [*OF_NUMBERS, *OF_NAMES],
+    ),
+    "write_name": ("from answerkey.sql.names import write_name as read", OF_NAMES),
+    "has_rowid": (
+        "from answerkey.sqlite.schema import Table\n"
+        "def read(text): return Table('t', False, (), sql=text).has_rowid",
+        OF_PATTERNS,
+    ),
+    "match": (
+        "from answerkey.exports.schema_text import _VIRTUAL\n"
+        "from answerkey.audit.literals import _PLAIN_NAME\n"
+        "from answerkey.sql.query_writer import _READ_AS_PLACE\n"
+        "def read(text):\n"
+        "    _VIRTUAL.match(text), _PLAIN_NAME.match(text), _READ_AS_PLACE.fullmatch(text)",
+        [*OF_PATTERNS, *OF_NAMES],
+    ),
+    "search": (
+        "from answerkey.audit.movable_tables import _ASKS_FOR_ROWID, _ASKS_FOR_SCHEMA\n"
+        "from answerkey.audit.products import _CROSS_JOIN\n"
+        "def read(text):\n"
+        "    for pattern in (_ASKS_FOR_ROWID, _ASKS_FOR_SCHEMA, _CROSS_JOIN):\n"
+        "        pattern.search(text)",
+        OF_PATTERNS,
+    ),
+    "check_db_id": (
+        "from answerkey.corpus.databases import check_db_id\n"
+        "def read(text):\n"
+        "    try: check_db_id(text)\n"
+        "    except ValueError: pass",
+        OF_NAMES,
+    ),
+    "check_record": (
+        "from answerkey.validation.checks import FIELDS, check_record\n"
+        "def read(text):\n"
+        "    rest = ('SELECT 1', 1, 'integer', 'easy', ['a'], 'train')\n"
+        "    check_record(dict(zip(FIELDS, (text, 'Who?', text[: len(text) // 2], *rest))))",
+        OF_NAMES,
+    ),
+    "tokens": (
+        "from sqlglot.errors import SqlglotError\n"
+        "from answerkey.sql.parser import _check_tokens, _replace_types, tokenize_sql\n"
+        "def read(text):\n"
+        "    try: tokens = tokenize_sql(text)\n"
+        "    except SqlglotError: return\n"
+        "    _check_tokens(tokens), _replace_types(tokens)",
+        [
+            *map(repeat, ("CAST(a AS ", "(", "'", "/*")),
+            f"{'CAST(' * (SIZE // 12)}a{' AS INT)' * (SIZE // 12)}",
+        ],
+    ),
+    "read_array": (
+        "import pathlib, tempfile\n"
+        "from answerkey.corpus.json_arrays import read_array\n"
+        "def read(text):\n"
+        "    with tempfile.TemporaryDirectory() as folder:\n"
+        "        path = pathlib.Path(folder, 'dev.json')\n"
+        "        path.write_text(f'[{text}', encoding='utf-8')\n"
+        "        try: list(read_array(path))\n"
+        "        except (ValueError, RecursionError): pass",
+        [*map(repeat, (" ", "1", "1,", '"', "\\", "[1,", '{"a":', '"a",', "-"))],
+    ),
+}
+
+
+def run_python(code: str, *arguments: str, text: str = "") -> None:
+    subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        input=text,
+        cwd=ROOT,
+        check=True,
+        text=True,
+        timeout=PATIENCE_S,
+    )
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_megabyte_of_any_text_is_read_in_time(name: str) -> None:
+    code, texts = CASES[name]
+    assert all(len(text) >= SIZE for text in texts)
+    run_python(f"{PRELUDE}\n{code}\nfor text in texts: read(text)", text=json.dumps(texts))
+
+
+QUERIES = """
+import contextlib, pathlib, sys
+from answerkey.sqlite.guard import GuardedDatabase, QueryError
+with GuardedDatabase(pathlib.Path(sys.argv[1])) as database:
+    for spaces in (5_000, 90_000):
+        sql = "SELECT strftime(" + " " * spaces + "'%Y', '2020-01-01')"
+        assert database.execute(sql) == [("2020",)]
+    assert database.execute(f"SELECT date('2020-01-01'), '{'strftime(' * 10_000}'")
+    with contextlib.suppress(QueryError):
+        database.execute("SELECT " + "strftime(" * 10_000)
+"""
+
+
+def test_query_of_many_spaces_is_answered_in_time(tmp_path: Path) -> None:
+    path = tmp_path / "fleet.sqlite"
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE ship (name TEXT)")
+    run_python(QUERIES, str(path))

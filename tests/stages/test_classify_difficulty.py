@@ -1,0 +1,154 @@
+"""classify_difficulty: by number of tables or by hardness, within checked thresholds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from answerkey.core.errors import InputError
+from answerkey.selection.difficulty_rule import DifficultyRule
+from stages.classify_difficulty import classify_difficulty
+from tests.worlds import World
+
+LEVELS = {"easy": "easy", "medium": "medium", "hard": "hard", "extra": "hard"}
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    monkeypatch.chdir(tmp_path)
+    return World(tmp_path)
+
+
+def write_records(path: Path, records: list[dict]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+
+
+def write_parsed(folder: Path, records: list[dict]) -> None:
+    write_records(folder / "data/interim/parsed.jsonl", records)
+
+
+PARSED = [
+    {"question_id": "a_train_000", "tables_involved": ["a"], "hardness": "extra"},
+    {"question_id": "a_train_001", "reason": "unparsable_sql", "detail": "no"},
+    {"question_id": "a_train_002", "tables_involved": ["a", "b", "c"], "hardness": "medium"},
+    {"question_id": "a_train_003", "tables_involved": list("abcd"), "hardness": "easy"},
+]
+
+
+@pytest.mark.parametrize(
+    ("count", "expected"),
+    [(0, "easy"), (1, "easy"), (2, "easy"), (3, "medium"), (4, "hard"), (9, "hard")],
+)
+def test_default_thresholds_are_two_and_three_tables(count, expected):
+    assert classify_difficulty([f"t{number}" for number in range(count)]) == expected
+
+
+def test_table_that_comes_twice_counts_once():
+    assert classify_difficulty(["a", "a", "b", "b"]) == "easy"
+
+
+@pytest.mark.parametrize(
+    ("easy", "medium", "expected"),
+    [
+        (1, 3, ["easy", "medium", "medium", "hard"]),
+        (2, 2, ["easy", "easy", "hard", "hard"]),
+        (0, 0, ["hard", "hard", "hard", "hard"]),
+        (4, 9, ["easy", "easy", "easy", "easy"]),
+    ],
+)
+def test_thresholds_decide(easy, medium, expected):
+    found = [
+        classify_difficulty(list("abcd")[:count], easy_max_tables=easy, medium_max_tables=medium)
+        for count in (1, 2, 3, 4)
+    ]
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("easy", "medium"), [(3, 2), (-1, 2), (None, 3), (2, "3"), (1.5, 3), (True, 3), (2, None)]
+)
+def test_bad_thresholds_are_named(easy, medium):
+    with pytest.raises(ValueError, match="easy_max_tables <= medium_max_tables"):
+        classify_difficulty(["a"], easy_max_tables=easy, medium_max_tables=medium)
+
+
+@pytest.mark.parametrize(
+    ("method", "text"),
+    [
+        ("tables", "easy_max_tables: 1, medium_max_tables: 3"),
+        ("spider", "method: spider"),
+        ("source", "method: source"),
+    ],
+)
+def test_rule_is_told_by_the_params_that_decide(method, text):
+    assert str(DifficultyRule(method, 1, 3, LEVELS, {})) == text
+
+
+def test_stage_classifies_what_was_parsed_and_nothing_else(world, capsys):
+    write_parsed(world.folder, PARSED)
+    world.run("classify_difficulty")
+    summary = "classify_difficulty: 3 questions by tables (easy 1, hard 1, medium 1)\n"
+    assert capsys.readouterr().err == summary
+    assert world.lines("data/interim/difficulty.jsonl") == [
+        {"question_id": "a_train_000", "difficulty": "easy"},
+        {"question_id": "a_train_002", "difficulty": "medium"},
+        {"question_id": "a_train_003", "difficulty": "hard"},
+    ]
+
+
+def test_method_spider_maps_the_official_hardness(world):
+    write_parsed(world.folder, PARSED)
+    world.change("classify_difficulty.method", "spider")
+    world.run("classify_difficulty")
+    found = [record["difficulty"] for record in world.lines("data/interim/difficulty.jsonl")]
+    assert found == ["hard", "medium", "easy"]
+
+
+def test_unknown_method_is_named(world):
+    write_parsed(world.folder, PARSED)
+    world.change("classify_difficulty.method", "guess")
+    with pytest.raises(ValueError, match=r"\.method.*tables, spider or source.*guess"):
+        world.run("classify_difficulty")
+
+
+def write_said(folder: Path, *words: str | None) -> None:
+    """What the corpus says of each parsed question; None: nothing."""
+    write_records(
+        folder / "data/interim/splits.jsonl",
+        [
+            {
+                "question_id": parsed["question_id"],
+                "source": {"corpus": "bird"} | ({"difficulty": word} if word else {}),
+            }
+            for parsed, word in zip(PARSED, words, strict=True)
+        ],
+    )
+
+
+def test_method_source_maps_the_words_of_the_corpus_and_else_counts_tables(world, capsys):
+    write_parsed(world.folder, PARSED)
+    write_said(world.folder, "challenging", "simple", None, "moderate")
+    world.change("classify_difficulty.method", "source")
+    world.run("classify_difficulty")
+    found = [record["difficulty"] for record in world.lines("data/interim/difficulty.jsonl")]
+    assert found == ["hard", "medium", "medium"]
+    assert "1 of them by tables: their corpus says nothing of difficulty" in capsys.readouterr().err
+
+
+def test_word_that_means_no_difficulty_stops_the_run_and_is_named(world):
+    write_parsed(world.folder, PARSED)
+    write_said(world.folder, "simple", "simple", "simple", "insane")
+    world.change("classify_difficulty.method", "source")
+    with pytest.raises(ValueError, match=r"a_train_003: the corpus says 'insane': expected one of"):
+        world.run("classify_difficulty")
+
+
+def test_parses_of_other_questions_stop_the_run(world):
+    write_parsed(world.folder, PARSED[::-1])
+    write_said(world.folder, *[None] * 4)
+    world.change("classify_difficulty.method", "source")
+    with pytest.raises(InputError, match=r"expected a_train_000, as in .*found a_train_003"):
+        world.run("classify_difficulty")

@@ -1,0 +1,665 @@
+"""The report: what it says, escapes and leaves out, and that its bytes are always the same."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import random
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from answerkey.core.question import DIFFICULTIES, HARDNESS_LEVELS, SPLITS
+from answerkey.core.reasons import Flag, Reason
+from answerkey.report.charts import Bar, make_bar, place_bars, place_grid
+from answerkey.report.explanations import EXPLANATIONS
+from answerkey.report.figures import draw_databases, draw_reasons, draw_tables
+from answerkey.report.numbers import (
+    explain_size,
+    list_codes,
+    tabulate_supply,
+    trace_steps,
+)
+from answerkey.report.page import DATATABLES, TEMPLATES, embed_json, make_script, read_template
+from answerkey.report.question_table import make_filters, make_payload
+from answerkey.report.questions import (
+    choose_ids,
+    cut_text,
+    find_corpus_text,
+    find_verdict,
+    show_answer,
+)
+from tests.report_world import EVAL, HOSTILE, REPORT, TRAIN, build_report, run_stages
+
+REASONS = {"boolean_answer", "empty_answer", "sql_error", "tie_at_limit", "undecodable_text"}
+
+# --- words
+
+
+def test_every_reason_and_flag_is_explained_and_nothing_else_is():
+    assert set(EXPLANATIONS) == {*Reason, *Flag}
+
+
+@pytest.mark.parametrize("code", sorted({*Reason, *Flag}))
+def test_explanation_is_one_short_sentence(code):
+    explanation = EXPLANATIONS[code]
+    assert re.fullmatch(r"[A-Z][^.]+\.", explanation)
+    assert len(explanation) < 110
+
+
+# --- text in scripts
+
+
+@given(st.recursive(st.text(), lambda parts: st.lists(parts) | st.dictionaries(st.text(), parts)))
+def test_embedded_json_reads_back_and_cannot_end_its_element(value):
+    text = embed_json(value)
+    assert json.loads(text) == value
+    assert not set("<>&\u2028\u2029") & set(text)
+
+
+def test_script_ends_only_where_its_element_does():
+    script = make_script()
+    assert "</script" not in script.lower()
+    assert "<!--" not in script
+    assert "export{" not in script
+
+
+def test_script_holds_the_licence_of_what_it_bundles():
+    licence = (DATATABLES / "LICENSE.txt").read_text(encoding="utf-8")
+    assert licence.startswith("The MIT License")
+    assert licence in make_script()
+
+
+def test_table_without_its_column_ends_the_stage_and_keeps_the_page(tmp_path):
+    build_report(tmp_path)
+    (tmp_path / "plots/tables.csv").write_text("tables\n1\n", encoding="utf-8")
+    before = (tmp_path / "reports/dataset.html").read_bytes()
+    with pytest.raises(AssertionError, match="KeyError: 'questions'"):
+        run_stages(tmp_path, "report_dataset")
+    assert (tmp_path / "reports/dataset.html").read_bytes() == before
+
+
+# --- answers and evidence
+
+
+@pytest.mark.parametrize(
+    ("answer", "rows", "count"),
+    [
+        (3, [[3]], 1),
+        ("", [[""]], 1),
+        (2.5, [[["2.5"]]], 1),
+        (1e16, [[["1e+16"]]], 1),
+        (2**53, [[2**53]], 1),
+        (2**53 + 1, [[["9007199254740993"]]], 1),
+        (-(2**63), [[["-9223372036854775808"]]], 1),
+        (["a", None], [["a"], [None]], 2),
+        ([["a", 1], ["b", 2]], [["a", 1], ["b", 2]], 2),
+        ([], [], 0),
+    ],
+)
+def test_answer_is_shown_as_rows_of_exact_cells(answer, rows, count):
+    assert show_answer(answer, max_characters=100) == {"rows": rows, "count": count}
+
+
+@given(st.lists(st.text(max_size=30), min_size=2), st.integers(1, 200))
+def test_long_answer_keeps_its_first_rows_and_says_how_many_there_were(answer, most):
+    shown = show_answer(answer, max_characters=most)
+    kept = [cell for (cell,) in shown["rows"]]
+    assert shown["count"] == len(answer)
+    assert 1 <= len(kept) <= len(answer)
+    assert len(kept) == 1 or sum(map(len, kept)) <= most
+    assert all(
+        cell == cut_text(whole, max(20, most)) for cell, whole in zip(kept, answer, strict=False)
+    )
+
+
+def test_row_of_very_many_columns_is_cut_in_its_cells():
+    shown = show_answer([["x" * 500] * 1000], max_characters=2000)
+    assert len(json.dumps(shown)) < 100_000
+    assert shown["rows"][0][0] == "x" * 20 + "… (500 characters in all)"
+
+
+def test_verdict_of_a_selected_question_holds_its_flags():
+    evidence = {"conditions": [{"condition": "a = 1", "rows": 3}], "best": None}
+    record = {"question_id": "a", "flags": [{"code": "vacuous_condition", "evidence": evidence}]}
+    verdict = find_verdict(record)
+    assert verdict.reason is None
+    pairs = [("conditions", "condition: a = 1; rows: 3"), ("best", "NULL")]
+    assert verdict.findings == [("vacuous_condition", pairs)]
+
+
+@pytest.mark.parametrize(
+    ("stage", "reason", "detail", "evidence"),
+    [
+        ("audit_gold_answers", "empty_answer", '{"rows": 0}', [("rows", "0")]),
+        ("compute_gold_answers", "sql_error", '{"rows": 0}', [("detail", '{"rows": 0}')]),
+    ],
+)
+def test_verdict_of_an_excluded_question_holds_its_reason(stage, reason, detail, evidence):
+    record = {"question_id": "a", "stage": stage, "reason": reason, "detail": detail, "flags": []}
+    verdict = find_verdict(record)
+    assert (verdict.reason, verdict.findings) == (reason, [(reason, evidence)])
+
+
+def test_reason_stands_before_the_other_flags_of_an_excluded_question():
+    flags = [
+        {"code": "vacuous_condition", "evidence": {"best": 1}},
+        {"code": "tie_at_limit", "evidence": {"offset": 0}},
+        {"code": "tie_at_limit", "evidence": {"offset": 2}},
+    ]
+    record = {"question_id": "a", "stage": "audit_gold_answers", "reason": "tie_at_limit"}
+    verdict = find_verdict({**record, "detail": '{"offset": 0}', "flags": flags})
+    assert verdict.findings == [
+        ("tie_at_limit", [("offset", "0")]),
+        ("vacuous_condition", [("best", "1")]),
+        ("tie_at_limit", [("offset", "2")]),
+    ]
+
+
+ROW = {"database": "cars", "question": "Which?", "sql": "SELECT 1"}
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        ({}, {}),
+        ({"source": {"db_id": "car_1"}}, {"database": "car_1"}),
+        ({"question_text": "Wh"}, {"question": "Wh"}),
+        ({"source": {"correction": {"original": {"gold_sql": "SELECT 2"}}}}, {"sql": "SELECT 2"}),
+        ({"source": {"correction": {"action": "exclude"}}}, {}),
+        ({"gold_sql": "SELECT 12345678901"}, None),
+        ({"question_text": " "}, None),
+    ],
+)
+def test_correction_names_a_question_as_its_corpus_does(change, found):
+    source = {"question_text": "Which?", "database_name": "cars", "gold_sql": "SELECT 1"}
+    source |= {"source": {}} | change
+    assert find_corpus_text(source, ROW, max_characters=12) == found
+
+
+# --- the sample
+
+
+def make_sidecars(sizes: dict[str, int]) -> list[dict]:
+    """So many records with each reason; those of "" are selected and have no flag."""
+    records = []
+    for code, size in sizes.items():
+        for number in range(size):
+            record: dict = {"question_id": f"{code}_{number}"}
+            record |= {"reason": code} if code else {"flags": []}
+            records.append(record)
+    return records
+
+
+def test_small_corpus_is_shown_whole():
+    records = make_sidecars({"": 70, "blob": 30})
+    assert choose_ids(records, max_rows=100) == {r["question_id"] for r in records}
+
+
+def test_sample_has_its_size_and_some_of_every_code():
+    records = make_sidecars({"": 5000, "not_selected": 900, "blob": 40, "sql_error": 1})
+    chosen = choose_ids(records, max_rows=200)
+    assert len(chosen) == 200
+    assert "sql_error_0" in chosen
+    assert sum(question_id.startswith("blob") for question_id in chosen) >= 2
+
+
+def test_sample_shows_every_code_at_the_smallest_size():
+    records = make_sidecars({"": 1000, **dict.fromkeys(EXPLANATIONS, 7)})
+    chosen = choose_ids(records, max_rows=len(EXPLANATIONS))
+    assert len(chosen) == len(EXPLANATIONS)
+    assert {question_id.rsplit("_", 1)[0] for question_id in chosen} == set(EXPLANATIONS)
+
+
+def test_sample_smaller_than_the_vocabulary_is_refused():
+    with pytest.raises(ValueError, match=r"report_dataset.max_rows: expected at least \d+"):
+        choose_ids([], max_rows=len(EXPLANATIONS) - 1)
+
+
+@given(st.randoms(use_true_random=False), st.integers(0, 299))
+def test_sample_does_not_depend_on_order_and_hardly_on_other_questions(shuffler, gone):
+    records = make_sidecars({"": 200, "not_selected": 100})
+    shuffled = random.Random(shuffler.random()).sample(records, len(records))
+    chosen = choose_ids(records, max_rows=60)
+    assert choose_ids(shuffled, max_rows=60) == chosen
+    fewer = choose_ids(records[:gone] + records[gone + 1 :], max_rows=60)
+    assert len(fewer - chosen) <= 1
+
+
+# --- numbers
+
+
+def test_funnel_ends_where_all_losses_are_taken_off():
+    steps = trace_steps(20, {"compute_gold_answers": 2, "audit_gold_answers": 5})
+    assert [step["left"] for step in steps] == [20, 20, 18, 18, 13, 13]
+    assert [step["lost"] for step in steps] == [None, 0, 2, 0, 5, 0]
+
+
+def test_unknown_stage_is_no_step_of_the_funnel():
+    with pytest.raises(ValueError, match="found guess_answers"):
+        trace_steps(1, {"guess_answers": 1})
+
+
+def make_selection(selected: dict[str, tuple[int, int, int]], binding: dict[str, int]) -> dict:
+    """The summary of a selection: of each split the selected of ten easy, medium and hard ones."""
+    size = sum(map(sum, selected.values()))
+    cells = {
+        split: {
+            level: {
+                "usable": 10,
+                "selected": count,
+                "slack": 10 - count,
+                "size_without_limit": binding.get(f"{split} {level}", size),
+            }
+            for level, count in zip(DIFFICULTIES, selected[split], strict=True)
+        }
+        for split in SPLITS
+    }
+    return {
+        "size": size,
+        "upper_bound": size,
+        "is_largest": True,
+        "cells": cells,
+        "binding_cells": list(binding),
+    }
+
+
+TARGETS = {
+    "difficulty_shares": {"easy": 0.4, "medium": 0.4, "hard": 0.2},
+    "difficulty_shares_of": "split",
+    "corpus_shares": None,
+    "eval_share": 0.3,
+    "tolerance": 0.02,
+}
+NO_TARGETS = dict.fromkeys(("difficulty_shares", "corpus_shares", "eval_share")) | {
+    "difficulty_shares_of": "dataset",
+    "tolerance": 0.02,
+}
+
+
+def test_supply_has_shares_beside_their_targets_and_names_what_binds():
+    selection = make_selection({"train": (10, 10, 5), "eval": (4, 4, 2)}, {"train easy": 40})
+    train, _, everything = tabulate_supply(selection, TARGETS)
+    easy, _, hard, all_train = train["cells"]
+    assert (easy["share"], easy["target"], easy["is_binding"]) == (0.4, 0.4, True)
+    assert (hard["selected"], hard["usable"], hard["is_binding"]) == (5, 10, False)
+    assert (all_train["share"], all_train["target"]) == (25 / 35, 0.7)
+    assert everything["cells"][-1]["selected"] == 35
+    assert explain_size(selection, TARGETS, 60)["cells"] == [
+        {"name": "train easy", "usable": 10, "larger": 40}
+    ]
+
+
+def test_shares_of_the_dataset_stand_in_the_row_of_all():
+    selection = make_selection({"train": (10, 10, 5), "eval": (4, 4, 2)}, {})
+    rows = tabulate_supply(selection, TARGETS | {"difficulty_shares_of": "dataset"})
+    targets = [[cell["target"] for cell in row["cells"]] for row in rows]
+    assert targets == [[None, None, None, 0.7], [None, None, None, 0.3], [0.4, 0.4, 0.2, None]]
+    assert rows[2]["cells"][2]["share"] == 7 / 35
+
+
+@pytest.mark.parametrize("targets", [TARGETS, NO_TARGETS])
+def test_no_cell_binds_where_every_usable_question_is_selected(targets):
+    selection = make_selection(dict.fromkeys(SPLITS, (10, 10, 10)), {"eval hard": 700})
+    assert explain_size(selection, targets, 60) == {
+        "sentence": "Every usable question is selected, 60 in all.",
+        "cells": [],
+    }
+    cells = [cell for row in tabulate_supply(selection, targets) for cell in row["cells"]]
+    assert not any(cell["is_binding"] for cell in cells)
+
+
+def test_corpora_follow_the_difficulties_where_they_have_shares():
+    selection = make_selection({"train": (10, 10, 5), "eval": (4, 4, 2)}, {"train easy": 40})
+    names = ["eval corpus bird", "eval hard corpus bird"]
+    selection["binding_cells"] = names
+    selection["corpora"] = {
+        split: {
+            corpus: {
+                "usable": 20,
+                "selected": selected,
+                "size_without_limit": 50,
+                "difficulties": {"hard": {"usable": 3, "size_without_limit": 45}},
+            }
+            for corpus, selected in counts.items()
+        }
+        for split, counts in (
+            ("train", {"bird": 10, "spider": 15}),
+            ("eval", {"bird": 4, "spider": 6}),
+        )
+    }
+    targets = TARGETS | {"corpus_shares": {"spider": 0.6, "bird": 0.4}}
+    _, of_eval, everything = tabulate_supply(selection, targets)
+    bird, spider = of_eval["cells"][4:]
+    assert (bird["share"], bird["target"], bird["is_binding"]) == (0.4, 0.4, True)
+    assert (spider["selected"], spider["usable"], spider["is_binding"]) == (6, 20, False)
+    assert [cell["selected"] for cell in everything["cells"]] == [14, 14, 7, 35, 14, 21]
+    assert explain_size(selection, targets, 60)["cells"] == [
+        {"name": "eval corpus bird", "usable": 20, "larger": 50},
+        {"name": "eval hard corpus bird", "usable": 3, "larger": 45},
+    ]
+
+
+def test_size_that_is_not_proved_is_not_called_the_largest():
+    selection = make_selection(dict.fromkeys(SPLITS, (3, 3, 3)), {})
+    selection |= {"is_largest": False, "upper_bound": 21}
+    assert "no selection is larger than 21" in explain_size(selection, TARGETS, 60)["sentence"]
+
+
+def test_empty_selection_has_no_shares():
+    selection = make_selection(dict.fromkeys(SPLITS, (0, 0, 0)), {})
+    cells = [cell for row in tabulate_supply(selection, TARGETS) for cell in row["cells"]]
+    assert {cell["share"] for cell in cells} == {None}
+
+
+def test_codes_come_most_first_and_only_with_a_count():
+    row = {"id": "a", "question": "?", "sql": "SELECT", "findings": [["blob", [["x", "1"]]]]}
+    codes = list_codes(
+        "reason", {"not_finite": 0, "blob": 2, "sql_error": 5}, {"blob": [row], "sql_error": []}
+    )
+    assert [(code["name"], code["count"]) for code in codes] == [("sql_error", 5), ("blob", 2)]
+    assert codes[1]["examples"][0]["evidence"] == [["x", "1"]]
+
+
+def test_filters_offer_only_codes_that_occur():
+    groups = make_filters([], {"blob": 1, "sql_error": 0}, {"guessable": 3})[-1]["groups"]
+    assert [group["options"] for group in groups] == [[("blob", "blob")], [("guessable",) * 2]]
+
+
+def test_filters_offer_corpora_where_there_are_several():
+    rows = [{"corpus": "spider", "database": "car_1"}, {"corpus": "bird", "database": "frpm"}]
+    corpora, databases, *_ = make_filters(rows, {}, {})
+    assert [group["options"] for group in corpora["groups"]] == [
+        [("bird", "bird"), ("spider", "spider")]
+    ]
+    assert databases["key"] == "database"
+    assert make_filters(rows[:1], {}, {})[0]["key"] == "database"
+
+
+def test_payload_of_no_question_has_no_rows():
+    assert make_payload([]) == {"columns": [], "rows": [], "meanings": {}}
+
+
+# --- charts
+
+
+def draw(chart: dict) -> ElementTree.Element:
+    """The SVG of a chart, as the page has it."""
+    module = read_template().environment.get_template("charts.svg.j2").module
+    return ElementTree.fromstring(str(module.draw_chart(chart)))
+
+
+def read_texts(svg: ElementTree.Element) -> list[str]:
+    return [text.text for text in svg.iter("text")]
+
+
+def test_bars_have_labels_counts_and_lengths():
+    svg = draw(place_bars([make_bar("easy", 3, 12), make_bar("hard", 6)], colour="warm"))
+    assert read_texts(svg) == ["easy", "3 of 12", "hard", "6"]
+    assert {group.get("class") for group in svg.iter("g")} == {"warm"}
+    bars = [rect for rect in svg.iter("rect") if rect.get("class") == "bar"]
+    assert [float(bar.get("width")) for bar in bars] == [90, 180]
+    behind = [rect for rect in svg.iter("rect") if rect.get("class") == "behind"]
+    assert [float(bar.get("width")) for bar in behind] == [360, 0]
+
+
+def test_grid_has_a_cell_for_each_pair_and_the_darkest_counts_most():
+    svg = draw(place_grid(["a", "b"], ["c", "d"], [[1, 2], [3000, 0]]))
+    assert read_texts(svg) == ["c", "d", "a", "b", "1", "2", "3,000", "0"]
+    strengths = [float(rect.get("fill-opacity")) for rect in svg.iter("rect")]
+    assert strengths == [0.0, 0.0, 0.55, 0.0]
+    places = [group.get("transform") for group in svg.iter("g")]
+    assert len(set(places)) == 4
+
+
+@pytest.mark.parametrize(
+    "chart", [place_bars([make_bar("a", 1, 2)]), place_grid("ab", "cd", [[1, 2], [3, 0]])]
+)
+def test_chart_takes_colours_and_font_from_the_page_and_points_nowhere(chart):
+    svg = draw(chart)
+    looks = {"id", "style", "fill", "stroke", "font-family", "href"}
+    assert not [mark.attrib for mark in svg.iter() if looks & set(mark.attrib)]
+    assert (svg.get("aria-hidden"), svg.get("focusable")) == ("true", "false")
+
+
+def test_marks_of_a_chart_stay_inside_it():
+    charts = [
+        place_bars([make_bar("a", 7, 9), make_bar("b", 9)]),
+        place_grid(HARDNESS_LEVELS, DIFFICULTIES, [[5] * 3] * 4),
+    ]
+    for chart in charts:
+        _, _, width, height = map(float, draw(chart).get("viewBox").split())
+        for group in draw(chart).iter("g"):
+            left, top = map(float, re.findall(r"[\d.]+", group.get("transform")))
+            for rect in group.iter("rect"):
+                assert left + float(rect.get("width")) <= width
+                assert top + float(rect.get("y")) + float(rect.get("height")) <= height
+
+
+@pytest.mark.parametrize("label", ["<img src=x>&", '"a\'b"', "]]>", "\N{SNOWMAN}"])
+def test_label_of_a_chart_is_text(label):
+    assert read_texts(draw(place_bars([Bar(label, 1, label)]))) == [label, label]
+
+
+def test_long_label_is_cut():
+    assert read_texts(draw(place_bars([make_bar("x" * 50, 1)])))[0] == "x" * 35 + "…"
+
+
+def test_chart_without_bars_is_drawn():
+    assert read_texts(draw(place_bars([]))) == []
+
+
+def test_many_databases_are_summed_up():
+    figure = draw_databases([(f"db_{number}", str(number)) for number in range(100)])
+    assert "db_99 99" in figure["alternative"]
+    assert figure["note"] == "The largest 12; 88 others have 3,828 together"
+
+
+def test_many_reasons_end_in_the_others():
+    figure = draw_reasons([(f"reason_{number:02}", "2") for number in range(20)])
+    assert figure["alternative"].endswith("other reasons 18")
+
+
+def test_number_of_tables_is_sorted_as_a_number():
+    figure = draw_tables([("10", "1"), ("2", "5"), ("1", "7")])
+    assert figure["alternative"] == "1 table 7, 2 tables 5, 10 tables 1"
+
+
+# --- colours
+
+PAIRS = [
+    *(
+        (front, back, 4.5)
+        for front in ("ink", "soft", "accent", "warm")
+        for back in ("paper", "panel")
+    ),
+    ("ink", "warm-pale", 4.5),
+    ("focus", "paper", 3),
+    ("focus", "panel", 3),
+]
+
+
+def read_palettes() -> list[dict[str, str]]:
+    """The colours of the page, light and dark."""
+    style = (TEMPLATES / "report.css").read_text(encoding="utf-8")
+    return [
+        dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", block))
+        for block in re.findall(r":root \{(.*?)\}", style, re.DOTALL)
+    ]
+
+
+def find_luminance(colour: str) -> float:
+    """Relative luminance, by the definition of WCAG 2."""
+    parts = [int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)]
+    red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize(("front", "back", "least"), PAIRS)
+def test_contrast_is_that_of_wcag_aa(front, back, least):
+    palettes = read_palettes()
+    assert len(palettes) == 2
+    for palette in palettes:
+        pair = sorted((find_luminance(palette[front]), find_luminance(palette[back])))
+        assert (pair[1] + 0.05) / (pair[0] + 0.05) >= least
+
+
+# --- the page of a small corpus
+
+
+class Page(HTMLParser):
+    """What a browser would find in the page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.scripts: list[tuple[dict[str, str | None], str]] = []
+        self.texts: list[str] = []
+        self._open = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        self._open = tag
+        if tag == "script":
+            self.scripts.append((dict(attrs), ""))
+
+    def handle_endtag(self, tag):
+        self._open = ""
+
+    def handle_data(self, data):
+        if self._open == "script":
+            attributes, text = self.scripts[-1]
+            self.scripts[-1] = (attributes, text + data)
+        elif self._open != "style":
+            self.texts.append(data)
+
+    @property
+    def text(self) -> str:
+        return re.sub(r"\s+", " ", " ".join(self.texts))
+
+    @property
+    def rows(self) -> list[dict]:
+        payload = json.loads(self.scripts[0][1])
+        return [dict(zip(payload["columns"], row, strict=True)) for row in payload["rows"]]
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_report(tmp_path_factory.mktemp("report"), max_answer_characters=400)
+
+
+@pytest.fixture(scope="module")
+def page(report: Path) -> Page:
+    return Page(report.read_text(encoding="utf-8"))
+
+
+def test_page_shows_every_question_with_its_answer_or_its_reason(page):
+    rows = {row["question"]: row for row in page.rows}
+    assert set(rows) == {text for text, _ in TRAIN + EVAL}
+    assert rows[HOSTILE]["answer"] == {"rows": [["Ruby"], ["Sun"], ["Tern"]], "count": 3}
+    assert rows["How heavy is the fleet?"]["reason"] is None
+    failed = rows["What does the crew earn?"]
+    assert (failed["reason"], failed["answer"]) == ("sql_error", None)
+    assert failed["findings"] == [["sql_error", [["detail", "no such column: wage"]]]]
+    tied = rows["What is the lightest ship of Göteborg?"]
+    assert tied["answer"] == {"rows": [["Tern"]], "count": 1}
+    assert ["as good", "Sun"] in tied["findings"][0][1]
+
+
+def test_long_answer_is_cut_in_the_page(page):
+    (row,) = (row for row in page.rows if row["question"] == "Count to four hundred.")
+    assert row["answer"]["count"] == 400
+    assert row["answer"]["rows"][0] == [1, "line 1"]
+    assert 10 < len(row["answer"]["rows"]) < 100
+
+
+def test_page_tells_the_numbers_and_every_reason(page):
+    assert "Of 14 questions over 2 databases, 9 are in the dataset" in page.text
+    for code in REASONS:
+        assert f"{code} 1 {EXPLANATIONS[code]}" in page.text
+    assert "Looked for and found nowhere: not_a_select" in page.text
+    assert "This table holds" not in page.text
+
+
+def test_nothing_that_a_question_holds_becomes_markup(page):
+    tags = {tag for tag, _ in page.elements}
+    assert not tags & {"img", "iframe", "object", "embed", "base", "b"}
+    assert len(page.scripts) == 2
+    names = {name for _, attributes in page.elements for name in attributes}
+    assert not [name for name in names if name.startswith("on")]
+    assert 'SELECT "pay</script>", wage FROM ship' in page.text
+
+
+def test_half_of_a_surrogate_pair_is_spelled_out(page):
+    assert "Half a pair: \\ud800" in page.text
+
+
+def test_page_points_to_nothing_outside(page):
+    for tag, attributes in page.elements:
+        for name in ("src", "href", "action", "srcset", "poster", "data", "xlink:href"):
+            value = attributes.get(name)
+            assert value is None or value.startswith("#") or value == "data:,", tag
+
+
+def test_links_in_the_page_lead_somewhere(page):
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    targets = {a["href"][1:] for tag, a in page.elements if tag == "a"}
+    assert targets <= set(ids)
+
+
+def test_policy_of_the_page_lets_its_own_script_run_and_nothing_else(page):
+    (policy,) = (
+        attributes["content"]
+        for tag, attributes in page.elements
+        if attributes.get("http-equiv") == "Content-Security-Policy"
+    )
+    digest = base64.b64encode(hashlib.sha256(page.scripts[1][1].encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}';" in policy
+    assert policy.startswith("default-src 'none';")
+
+
+def test_charts_and_fields_have_names(page):
+    charts = [attributes for _, attributes in page.elements if attributes.get("class") == "chart"]
+    assert len(charts) == 7
+    assert all(chart["role"] == "img" and len(chart["aria-label"]) > 20 for chart in charts)
+    fields = {a["id"] for tag, a in page.elements if tag in ("select", "input")}
+    assert fields == {a["for"] for tag, a in page.elements if tag == "label"}
+
+
+def test_page_has_the_same_bytes_with_another_hash_seed(report):
+    before = report.read_bytes()
+    run_stages(report.parent.parent, "report_dataset", hash_seed="4242")
+    assert report.read_bytes() == before
+
+
+def test_page_does_not_name_the_folder_it_was_made_in(report):
+    assert report.parent.parent.name.encode() not in report.read_bytes()
+
+
+def test_sidecars_of_another_run_are_refused(tmp_path):
+    build_report(tmp_path)
+    excluded = tmp_path / "data/questions/excluded.jsonl"
+    lines = excluded.read_text(encoding="utf-8").splitlines(keepends=True)
+    excluded.write_text("".join(lines[1:]), encoding="utf-8")
+    with pytest.raises(AssertionError, match="are not of the same run"):
+        run_stages(tmp_path, "report_dataset")
+
+
+def test_large_corpus_is_sampled_and_the_page_says_so(tmp_path):
+    most = len(EXPLANATIONS)
+    report = build_report(tmp_path, repeat=6, max_rows=most)
+    assert report == tmp_path / REPORT
+    page = Page(report.read_text(encoding="utf-8"))
+    assert f"This table holds {most} of 69 questions" in page.text
+    assert "Of 69 questions over 2 databases" in page.text
+    assert len(page.rows) == most
+    reasons = {row["reason"] for row in page.rows}
+    assert reasons == {None, *REASONS}

@@ -1,0 +1,413 @@
+"""select_questions: every question is selected or excluded, once, with the reason."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from answerkey.core.errors import InputError
+from answerkey.core.question import FIELDS
+from answerkey.selection.supply import TargetsNotMetError
+from stages.select_questions import LostQuestionError, check_conservation, main
+from tests.worlds import FLAWED, World
+
+SELECTION = "data/interim/selection"
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    """A world whose questions wait to be selected."""
+    monkeypatch.chdir(tmp_path)
+    world = World(tmp_path)
+    world.run_to("classify_difficulty")
+    return world
+
+
+def read_ids(world: World, name: str) -> list[str]:
+    return [record["question_id"] for record in world.lines(f"{SELECTION}/{name}.jsonl")]
+
+
+def read_reasons(world: World) -> dict[str, tuple[str, str]]:
+    return {
+        record["question_id"]: (record["stage"], record["reason"])
+        for record in world.lines(f"{SELECTION}/excluded.jsonl")
+    }
+
+
+def test_every_question_is_selected_or_excluded_once(world):
+    world.run("select_questions")
+    loaded = [record["question_id"] for record in world.lines("data/interim/splits.jsonl")]
+    selected, excluded = read_ids(world, "questions"), read_ids(world, "excluded")
+    assert Counter(selected + excluded) == Counter(loaded)
+    assert read_ids(world, "audit") == selected
+    assert selected == [question_id for question_id in loaded if question_id in selected]
+    assert len(selected) == 35
+
+
+def test_each_reason_comes_with_the_stage_that_knows_it(world):
+    world.run("select_questions")
+    reasons = read_reasons(world)
+    stages = {
+        "sql_error": "compute_gold_answers",
+        "not_a_select": "compute_gold_answers",
+        "null_answer": "compute_gold_answers",
+        "empty_answer": "audit_gold_answers",
+        "boolean_answer": "audit_gold_answers",
+        "unparsable_sql": "parse_gold_sql",
+        "not_selected": "select_questions",
+    }
+    assert sorted(reasons.values()) == sorted((stage, name) for name, stage in stages.items())
+    for number, name in enumerate(FLAWED, start=25):
+        assert reasons[f"harbour_train_{number:03d}"] == (stages[name], name)
+
+
+def test_excluded_question_tells_what_it_was_and_why(world):
+    world.run("select_questions")
+    records = {r["reason"]: r for r in world.lines(f"{SELECTION}/excluded.jsonl")}
+    text, sql = FLAWED["sql_error"]
+    assert records["sql_error"] == {
+        "question_id": "harbour_train_025",
+        "database_name": "harbour",
+        "stage": "compute_gold_answers",
+        "reason": "sql_error",
+        "detail": "no such column: wage",
+        "flags": [],
+        "question_text": text,
+        "gold_sql": sql,
+    }
+    assert records["boolean_answer"]["detail"] == '{"answer": 1}'
+    assert list(records["boolean_answer"]) == list(records["sql_error"])
+    assert records["not_selected"]["detail"] == (
+        "eval hard: the targets take 2 of 3 usable questions"
+    )
+
+
+def test_excluded_question_has_every_flag_that_is_not_off(world):
+    def read_flags(reason: str) -> list[str]:
+        records = world.lines(f"{SELECTION}/excluded.jsonl")
+        (excluded,) = (record for record in records if record["reason"] == reason)
+        (audited,) = (r for r in audits if r["question_id"] == excluded["question_id"])
+        assert all(flag in audited["flags"] for flag in excluded["flags"])
+        return [flag["code"] for flag in excluded["flags"]]
+
+    audits = world.lines("data/interim/audit/harbour.jsonl")
+    world.run("select_questions")
+    assert read_flags("empty_answer") == ["empty_answer", "vacuous_condition"]
+    assert read_flags("boolean_answer") == ["boolean_answer", "guessable"]
+    world.change("select_questions.policies.boolean_answer", "off")
+    world.change("select_questions.policies.guessable", "exclude")
+    world.run("select_questions")
+    assert read_flags("guessable") == ["guessable"]
+
+
+def test_selected_question_has_the_nine_fields_and_its_audit_the_rest(world):
+    world.run("select_questions")
+    question = world.lines(f"{SELECTION}/questions.jsonl")[0]
+    assert tuple(question) == FIELDS
+    audit = world.lines(f"{SELECTION}/audit.jsonl")[0]
+    assert list(audit) == [
+        "question_id",
+        "flags",
+        "order_matters",
+        "hardness",
+        "features",
+        "evidence",
+        "source",
+        "database_sha256",
+    ]
+    assert audit["source"] == {"corpus": "local", "file": "train_spider.json", "index": 0}
+    manifest = world.json("data/databases/manifest.json")["databases"]
+    assert audit["database_sha256"] == manifest["harbour"]["sha256"]
+
+
+def test_targets_are_met_by_the_largest_selection(world):
+    world.run("select_questions")
+    cells = Counter(
+        (question["split"], question["difficulty"])
+        for question in world.lines(f"{SELECTION}/questions.jsonl")
+    )
+    assert cells == {
+        ("train", "easy"): 10,
+        ("train", "medium"): 10,
+        ("train", "hard"): 5,
+        ("eval", "easy"): 4,
+        ("eval", "medium"): 4,
+        ("eval", "hard"): 2,
+    }
+    assert world.json(f"{SELECTION}/summary.json")["is_largest"] is True
+
+
+def test_no_targets_select_every_usable_question(world):
+    world.drop_targets()
+    world.run("select_questions")
+    assert len(read_ids(world, "questions")) == 36
+    assert "not_selected" not in {reason for _, reason in read_reasons(world).values()}
+
+
+def test_policy_moves_questions_between_selected_and_excluded(world):
+    world.drop_targets()
+    world.run("select_questions")
+    before = set(read_ids(world, "questions"))
+    for policy in ("flag", "off"):
+        world.change("select_questions.policies.boolean_answer", policy)
+        world.run("select_questions")
+        assert set(read_ids(world, "questions")) - before == {"harbour_train_029"}
+        assert set(read_ids(world, "excluded")).isdisjoint(read_ids(world, "questions"))
+    world.change("select_questions.policies.vacuous_condition", "exclude")
+    world.run("select_questions")
+    assert before - set(read_ids(world, "questions"))
+    excluded = {reason for _, reason in read_reasons(world).values()}
+    assert "vacuous_condition" in excluded
+
+
+@pytest.mark.parametrize(("policy", "is_told"), [("flag", True), (False, False), ("off", False)])
+def test_flag_that_is_off_is_not_in_the_audit(world, policy, is_told):
+    world.drop_targets()
+    world.change("select_questions.policies.boolean_answer", policy)
+    world.run("select_questions")
+    records = {r["question_id"]: r for r in world.lines(f"{SELECTION}/audit.jsonl")}
+    codes = {flag["code"] for flag in records["harbour_train_029"]["flags"]}
+    assert ("boolean_answer" in codes) is is_told
+
+
+def test_targets_that_cost_more_than_half_are_warned_about_with_the_one_that_costs_most(
+    world, capsys
+):
+    world.run("select_questions")
+    assert "costs most" not in capsys.readouterr().err
+    world.change("select_questions.targets.min_questions", None)
+    world.change("select_questions.targets.max_questions", 20)
+    world.change("select_questions.targets.eval_share", 0.9)
+    world.run("select_questions")
+    assert re.findall("^.*costs most.*$", capsys.readouterr().err, re.MULTILINE) == [
+        "select_questions: the targets take 10 of 36 usable questions;"
+        " eval_share costs most: without it they take 20"
+    ]
+
+
+def test_targets_out_of_reach_end_with_what_there_is(world):
+    world.change("select_questions.targets.min_questions", 36)
+    with pytest.raises(TargetsNotMetError) as caught:
+        world.run("select_questions")
+    text = str(caught.value)
+    assert "min_questions asks for 36" in text
+    assert "min_questions: 35 would be met" in text
+    assert "tolerance: 0.025 would reach 36" in text
+    assert "train  10 of 10  10 of 10  5 of 5" in text
+    assert "eval   4 of 4    4 of 4    2 of 3" in text
+    assert "Not usable: 6 of 42 questions (boolean_answer 1, empty_answer 1, not_a_select 1" in text
+    assert not (world.folder / SELECTION / "questions.jsonl").exists()
+
+
+def test_where_no_question_is_usable_all_are_counted_by_reason(world):
+    path = world.folder / "data/interim/splits.jsonl"
+    records = [
+        record | {"question_text": ""} for record in world.lines("data/interim/splits.jsonl")
+    ]
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    world.change("select_questions.targets.min_questions", 1)
+    words = r"Not usable: 42 of 42 questions \(empty_question 42\)$"
+    with pytest.raises(TargetsNotMetError, match=words):
+        world.run("select_questions")
+
+
+def test_bad_target_is_named(world):
+    world.change("select_questions.targets.eval_share", 30)
+    with pytest.raises(ValueError, match="eval_share: expected a share from 0 to 1, found 30"):
+        world.run("select_questions")
+
+
+def test_paraphrases_beyond_the_cap_are_told_as_such(world):
+    world.drop_targets()
+    same = [(f"Titles, asked {n} times?", "SELECT title FROM book") for n in range(4)]
+    world.write_questions("dev.json", "library", same)
+    for flag in ("conflicting_gold", "duplicate_question", "near_duplicate_question"):
+        world.change(f"select_questions.policies.{flag}", "off")
+    world.change("select_questions.max_per_canonical_sql", 1)
+    world.run_to("select_questions")
+    details = Counter(
+        record["detail"]
+        for record in world.lines(f"{SELECTION}/excluded.jsonl")
+        if record["reason"] == "not_selected" and record["database_name"] == "library"
+    )
+    assert details == {"max_per_canonical_sql: enough questions of this database have this SQL": 3}
+
+
+@pytest.mark.parametrize("text", ["", " \n"])
+def test_question_without_text_is_excluded_and_stops_no_run(world, text):
+    world.drop_targets()
+    world.write_questions("dev.json", "library", [(text, "SELECT title FROM book")])
+    world.run_to("validate_dataset")
+    assert read_reasons(world)["library_eval_000"] == ("load_questions", "empty_question")
+
+
+def test_question_text_that_utf8_cannot_hold_is_excluded(world):
+    world.drop_targets()
+    broken = ("Which \ud800 book?", "SELECT title FROM book")
+    world.write_questions("dev.json", "library", [broken])
+    world.run_to("select_questions")
+    assert read_reasons(world)["library_eval_000"] == ("load_questions", "undecodable_text")
+    record = next(
+        r for r in world.lines(f"{SELECTION}/excluded.jsonl") if r["database_name"] == "library"
+    )
+    assert record["question_text"] == broken[0]
+
+
+def test_seed_changes_which_questions_are_taken(world):
+    picks = set()
+    for seed in range(6):
+        world.change("select_questions.seed", seed)
+        world.run("select_questions")
+        picks.add(frozenset(read_ids(world, "questions")))
+    assert len(picks) > 1
+    assert {len(pick) for pick in picks} == {35}
+
+
+def test_second_run_gives_the_same_bytes(world):
+    def read_all() -> dict[str, bytes]:
+        return {p.name: p.read_bytes() for p in sorted((world.folder / SELECTION).iterdir())}
+
+    world.run("select_questions")
+    first = read_all()
+    world.run("select_questions")
+    assert read_all() == first
+    assert set(first) == {"questions.jsonl", "audit.jsonl", "excluded.jsonl", "summary.json"}
+
+
+def test_question_whose_audit_is_lost_stops_the_run(world):
+    path = world.folder / "data/interim/audit/harbour.jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join(lines[1:]), encoding="utf-8")
+    with pytest.raises(InputError, match="harbour_train_000"):
+        world.run("select_questions")
+
+
+def test_question_that_comes_twice_stops_the_run(world):
+    world.drop_targets()
+    for name in ("splits", "parsed", "difficulty"):
+        path = world.folder / f"data/interim/{name}.jsonl"
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        path.write_text("".join([lines[0], *lines]), encoding="utf-8")
+    for name in ("gold_answers", "audit"):
+        path = world.folder / f"data/interim/{name}/harbour.jsonl"
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        path.write_text("".join([lines[0], *lines]), encoding="utf-8")
+    with pytest.raises(InputError, match="harbour_train_000 comes twice"):
+        world.run("select_questions")
+
+
+@pytest.mark.parametrize(
+    ("loaded", "selected", "excluded", "expected"),
+    [(10, 4, 5, 4), (10, 4, 7, 4), (10, 5, 5, 4), (10, 3, 7, 4)],
+)
+def test_lost_or_doubled_question_is_an_error_with_the_numbers(
+    loaded, selected, excluded, expected
+):
+    with pytest.raises(LostQuestionError, match=f"{loaded} questions were loaded, {selected}"):
+        check_conservation(loaded, selected, excluded, expected)
+
+
+def test_numbers_that_add_up_pass():
+    check_conservation(10, 4, 6, 4)
+
+
+@pytest.fixture
+def two_corpora(world: World) -> World:
+    """The same world with every second question of each database from a corpus `other`."""
+    path = world.folder / "data/interim/splits.jsonl"
+    records = world.lines("data/interim/splits.jsonl")
+    for number, record in enumerate(records):
+        record["source"]["corpus"] = ("local", "other")[number % 2]
+    text = "".join(json.dumps(record) + "\n" for record in records)
+    path.write_text(text, encoding="utf-8")
+    world.change("corpus", ["local", "other"])
+    world.change("select_questions.targets.corpus_shares", {"local": 0.5, "other": 0.5})
+    world.change("select_questions.targets.tolerance", 0.1)
+    return world
+
+
+def test_shares_of_corpora_are_met_and_validated(two_corpora):
+    two_corpora.run("select_questions", "validate_dataset")
+    counts = Counter(
+        (question["split"], audit["source"]["corpus"])
+        for question, audit in zip(
+            two_corpora.lines(f"{SELECTION}/questions.jsonl"),
+            two_corpora.lines(f"{SELECTION}/audit.jsonl"),
+            strict=True,
+        )
+    )
+    for split, share in product(("train", "eval"), ("local", "other")):
+        of_split = counts[split, "local"] + counts[split, "other"]
+        assert abs(counts[split, share] - of_split / 2) <= of_split / 10
+    summary = two_corpora.json(f"{SELECTION}/summary.json")
+    assert {
+        (split, corpus): cell["selected"]
+        for split, row in summary["corpora"].items()
+        for corpus, cell in row.items()
+    } == counts
+    assert summary["size"] == counts.total() >= 30
+
+
+def test_question_left_out_for_the_shares_is_told_its_corpus(two_corpora):
+    two_corpora.change("select_questions.targets.corpus_shares", {"local": 0.8, "other": 0.2})
+    two_corpora.run("select_questions")
+    corpora = {
+        record["question_id"]: record["source"]["corpus"]
+        for record in two_corpora.lines("data/interim/splits.jsonl")
+    }
+    left_out = [
+        record
+        for record in two_corpora.lines(f"{SELECTION}/excluded.jsonl")
+        if record["reason"] == "not_selected"
+    ]
+    assert left_out
+    for record in left_out:
+        split = record["question_id"].split("_")[1]
+        corpus = corpora[record["question_id"]]
+        assert re.search(
+            rf"^{split} \w+: the targets take \d+ of \d+ usable questions;"
+            rf" {split} corpus {corpus}: \d+ of \d+$",
+            record["detail"],
+        )
+
+
+def test_dataset_that_misses_the_shares_of_corpora_is_invalid(two_corpora, caplog):
+    two_corpora.run("select_questions")
+    two_corpora.change("select_questions.targets.corpus_shares", {"local": 0.8, "other": 0.2})
+    with pytest.raises(SystemExit):
+        two_corpora.run("validate_dataset")
+    errors = two_corpora.json("data/interim/validation.json")["errors"]
+    names = [
+        f"corpus {corpus} in {split}"
+        for corpus, split in product(("local", "other"), ("train", "eval"))
+    ]
+    assert [error.split(":")[0] for error in errors] == names
+    assert "expected a share of 0.8 within 0.1, found 0." in errors[0]
+
+
+@pytest.mark.parametrize("corpus", ["local", ["local", "bird"], ["local", "other", "bird"]])
+def test_shares_of_other_corpora_than_the_chosen_ones_stop_the_run(two_corpora, corpus):
+    two_corpora.change("corpus", corpus)
+    with pytest.raises(ValueError, match=r"corpus_shares: .* found local, other: every corpus"):
+        two_corpora.run("select_questions")
+    with pytest.raises(ValueError, match=r"corpus_shares: .* found local, other: every corpus"):
+        main("--explain")
+
+
+def test_corpus_without_questions_stops_the_run_and_is_named(two_corpora):
+    two_corpora.change("corpus", ["local", "other", "bird"])
+    two_corpora.change(
+        "select_questions.targets.corpus_shares", {"local": 0.3, "other": 0.3, "bird": 0.4}
+    )
+    with pytest.raises(TargetsNotMetError, match="no question of corpus bird is usable"):
+        two_corpora.run("select_questions")
+
+
+def test_explanation_tells_the_corpora(two_corpora, capsys):
+    main("--explain")
+    assert capsys.readouterr().out.count("corpus local  corpus other") >= 4

@@ -1,0 +1,520 @@
+"""validate_dataset: a good dataset passes, and each way of breaking it is found, and only that."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import json
+import shutil
+import sqlite3
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from answerkey.selection.targets import Targets
+from answerkey.validation.derived_facts import RULE_OF_TABLES
+from stages.validate_dataset import main, validate_dataset
+from tests.worlds import World
+
+Dataset = list[dict[str, Any]]
+
+
+SCHEMA = """
+CREATE TABLE ship (name, weight);
+CREATE TABLE port (town);
+CREATE TABLE pier (number);
+CREATE TABLE flag (color);
+INSERT INTO ship VALUES ('Sun', 1), ('Tern', 2);
+INSERT INTO port VALUES ('Cork');
+INSERT INTO pier VALUES (7);
+INSERT INTO flag VALUES ('red');
+"""
+# Of five questions, as many of each difficulty as the contract asks for.
+QUERIES = [
+    ("SELECT name FROM ship", ["Tern", "Sun"], "list"),
+    ("SELECT name FROM ship ORDER BY name", ["Sun", "Tern"], "list"),
+    ("SELECT sum(weight) FROM ship, port, pier", 3, "integer"),
+    ("SELECT name, town, number FROM ship, port, pier", [["Sun", "Cork", 7], ["Tern", "Cork", 7]],
+     "table"),
+    ("SELECT max(color) FROM ship, port, pier, flag", "red", "string"),
+]  # fmt: skip
+TABLES = ["flag", "pier", "port", "ship"]
+
+
+@pytest.fixture
+def db_paths(tmp_path: Path) -> dict[str, Path]:
+    paths = {}
+    for name in ("harbour", "library"):
+        paths[name] = tmp_path / f"{name}.sqlite"
+        with contextlib.closing(sqlite3.connect(paths[name])) as connection:
+            connection.executescript(SCHEMA)
+    return paths
+
+
+def make_dataset() -> Dataset:
+    """Five questions of `harbour` in train, and the same of `library` in eval."""
+    return [
+        {
+            "question_id": f"{name}_{split}_{number:03d}",
+            "question_text": f"What is number {number}?",
+            "database_name": name,
+            "gold_sql": sql,
+            "gold_answer": copy.deepcopy(answer),
+            "answer_type": kind,
+            "difficulty": difficulty,
+            "tables_involved": [table for table in TABLES if table in sql],
+            "split": split,
+        }
+        for name, split in (("harbour", "train"), ("library", "eval"))
+        for number, ((sql, answer, kind), difficulty) in enumerate(
+            zip(QUERIES, ["easy", "easy", "medium", "medium", "hard"], strict=True)
+        )
+    ]
+
+
+def edit(field: str, value: Any, *, number: int = 0) -> Callable[[Dataset], None]:
+    def change(dataset: Dataset) -> None:
+        assert dataset[number][field] != value
+        dataset[number][field] = value
+
+    return change
+
+
+def drop_field(dataset: Dataset) -> None:
+    del dataset[0]["split"]
+
+
+def repeat(dataset: Dataset) -> None:
+    dataset.append(dataset[1])
+
+
+def move_to_other_split(dataset: Dataset) -> None:
+    dataset[1] |= {"question_id": "harbour_eval_001", "split": "eval"}
+
+
+def use_missing_database(dataset: Dataset) -> None:
+    for number in range(5):
+        dataset[5 + number] |= {"database_name": "club", "question_id": f"club_eval_00{number}"}
+
+
+BROKEN = [
+    (
+        drop_field,
+        "harbour_train_000: fields: expected question_id, question_text, database_name, gold_sql,"
+        " gold_answer, answer_type, difficulty, tables_involved, split, found question_id,"
+        " question_text, database_name, gold_sql, gold_answer, answer_type, difficulty,"
+        " tables_involved",
+    ),
+    (
+        edit("difficulty", "extra"),
+        "harbour_train_000: difficulty: expected one of easy, medium, hard, found 'extra'",
+    ),
+    (
+        edit("difficulty", "medium"),
+        "harbour_train_000: difficulty: expected easy, by the rule of difficulty, found medium",
+    ),
+    (
+        edit("question_id", "harbour_train_0"),
+        "harbour_train_0: question_id: expected harbour_train_ and three digits or more",
+    ),
+    (repeat, "harbour_train_001: question_id: expected once, found 2 times"),
+    (
+        edit("question_text", "WHAT is number 1", number=3),
+        "harbour_train_003: question_text: expected once on a database, found as that of"
+        " harbour_train_001 too",
+    ),
+    (move_to_other_split, "harbour: split: expected one split a database, found eval, train"),
+    (
+        edit("gold_answer", 4, number=2),
+        "harbour_train_002: gold_answer: expected what gold SQL returns, 3, found 4",
+    ),
+    (
+        edit("gold_answer", ["Sun"]),
+        "harbour_train_000: gold_answer: expected what gold SQL returns, ['Sun', 'Tern'],"
+        " found ['Sun']",
+    ),
+    (
+        edit("gold_answer", ["Tern", "Sun"], number=1),
+        "harbour_train_001: gold_answer: expected what gold SQL returns, ['Sun', 'Tern'],"
+        " found ['Tern', 'Sun']",
+    ),
+    (
+        edit("answer_type", "float", number=2),
+        "harbour_train_002: answer_type: expected integer for this answer, found 'float'",
+    ),
+    (
+        edit("tables_involved", ["ship", "port"]),
+        "harbour_train_000: tables_involved: expected sorted, unique names, found ['ship', 'port']",
+    ),
+    (
+        edit("tables_involved", ["port", "ship"]),
+        "harbour_train_000: tables_involved: expected what gold SQL reads, ['ship'], found"
+        " ['port', 'ship']",
+    ),
+    (
+        edit("gold_sql", "SELECT wage FROM ship"),
+        "harbour_train_000: gold_sql: SQL execution failed for harbour: no such column: wage",
+    ),
+    (
+        edit("gold_sql", "DELETE FROM ship"),
+        "harbour_train_000: gold_sql: SQL execution failed for harbour: DELETE ship refused",
+    ),
+    (
+        use_missing_database,
+        "club: expected its path, found none among 2 paths; asked by 5 of the questions",
+    ),
+]
+
+
+def test_good_dataset_has_no_errors(db_paths):
+    assert validate_dataset(make_dataset(), db_paths) == []
+    assert validate_dataset([], {}) == []
+
+
+@pytest.mark.parametrize(("change", "message"), BROKEN)
+def test_each_fault_is_the_one_that_is_found(db_paths, change, message):
+    dataset = make_dataset()
+    change(dataset)
+    assert validate_dataset(dataset, db_paths, targets=None) == [message]
+
+
+def test_shares_of_the_contract_are_checked_where_nobody_says_otherwise(db_paths):
+    dataset = [question for question in make_dataset() if question["difficulty"] != "medium"]
+    errors = validate_dataset(dataset, db_paths)
+    assert {error.split()[1].rstrip(":") for error in errors} == {"easy", "medium", "hard"}
+    assert all(error.startswith("difficulty") for error in errors)
+    assert validate_dataset(dataset, db_paths, targets=None) == []
+
+
+def test_dataset_is_not_changed(db_paths):
+    dataset = make_dataset()
+    before = copy.deepcopy(dataset)
+    validate_dataset(dataset, db_paths, targets=Targets(eval_share=0.9))
+    assert dataset == before
+
+
+def test_order_of_rows_counts_where_it_is_said_to(db_paths):
+    dataset = make_dataset()
+    dataset[1]["gold_answer"].reverse()
+    assert validate_dataset(dataset, db_paths, order_matters={"harbour_train_001": False}) == []
+    (error,) = validate_dataset(make_dataset(), db_paths, order_matters={"harbour_train_000": True})
+    assert error.startswith("harbour_train_000: gold_answer: expected what gold SQL returns")
+
+
+def test_texts_that_come_again_pass_where_they_may(db_paths):
+    dataset = make_dataset()
+    dataset[3]["question_text"] = dataset[1]["question_text"]
+    assert validate_dataset(dataset, db_paths, has_unique_texts=False) == []
+
+
+def test_difficulty_follows_from_the_rule_that_is_given(db_paths):
+    dataset = make_dataset()
+    rule = replace(RULE_OF_TABLES, easy_max_tables=0, medium_max_tables=1)
+    errors = validate_dataset(dataset, db_paths, rule=rule)
+    assert len(errors) == 8
+    assert errors[0] == (
+        "harbour_train_000: difficulty: expected medium, by the rule of difficulty, found easy"
+    )
+
+
+def test_targets_are_checked_where_they_are_given(db_paths):
+    targets = Targets(eval_share=0.3, tolerance=0.02, min_questions=19)
+    assert validate_dataset(make_dataset(), db_paths, targets=targets) == [
+        "size: expected at least 19, found 10",
+        "split eval: expected a share of 0.3 within 0.02, found 0.5000 (5 of 10)",
+    ]
+
+
+def test_errors_of_all_records_are_found_at_once(db_paths):
+    dataset = make_dataset()
+    dataset[0]["difficulty"] = "extra"
+    dataset[1]["gold_answer"] = 4
+    dataset[1]["answer_type"] = "integer"
+    dataset.append("no record")
+    errors = validate_dataset(dataset, db_paths, targets=None)
+    assert [error.split(":")[0] for error in errors] == [
+        "harbour_train_000",
+        "record 10",
+        "harbour_train_001",
+    ]
+
+
+def test_corrupt_database_is_an_error_of_sqlite(db_paths):
+    db_paths["harbour"].write_bytes(b"nothing like a database" * 100)
+    with pytest.raises(sqlite3.Error):
+        validate_dataset(make_dataset(), db_paths)
+
+
+def test_missing_file_is_one_error_for_all_its_questions(db_paths):
+    db_paths["library"].unlink()
+    (error,) = validate_dataset(make_dataset(), db_paths)
+    assert error.startswith("library: expected a database at ")
+    assert error.endswith(": run `dvc pull`; asked by 5 of the questions")
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    """A world whose product is built."""
+    monkeypatch.chdir(tmp_path)
+    world = World(tmp_path)
+    world.run_to("export_dataset")
+    return world
+
+
+def fail(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 1) -> list[str]:
+    """The lines that a run prints that ends with this status."""
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as caught:
+        main(*arguments)
+    assert caught.value.code == status
+    return capsys.readouterr().err.splitlines()
+
+
+def edit_lines(path: Path, old: str, new: str) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+
+def test_pipeline_writes_down_that_there_are_no_errors(world):
+    assert world.json("data/interim/validation.json") == {"errors": []}
+
+
+def test_pipeline_fails_with_every_error_listed(world, capsys):
+    questions = Path("data/interim/selection/questions.jsonl")
+    edit_lines(questions, '"difficulty": "easy"', '"difficulty": "simple"')
+    edit_lines(questions, '"ship"]', '"ship", "boat"]')
+    lines = fail(capsys)
+    assert lines[0].startswith("validate_dataset: Validation failed with ")
+    count = int(lines[0].split()[-2])
+    assert len(lines) == count + 1
+    text = "\n".join(lines)
+    assert "difficulty: expected one of easy, medium, hard, found 'simple'" in text
+    assert "tables_involved: expected sorted, unique names, found ['ship', 'boat']" in text
+
+
+def test_dataset_that_failed_is_not_exported(world, capsys):
+    questions = Path("data/interim/selection/questions.jsonl")
+    edit_lines(questions, '"difficulty": "easy"', '"difficulty": "simple"')
+    fail(capsys)
+    with pytest.raises(ValueError, match="expected none"):
+        world.run("export_dataset")
+
+
+def test_answer_that_was_never_executed_fails_in_the_pipeline(world, capsys):
+    edit_lines(Path("data/interim/selection/questions.jsonl"), "weight > 10", "weight > 11")
+    lines = fail(capsys)
+    assert lines == [
+        "validate_dataset: Validation failed with 1 errors",
+        "harbour_train_000: gold_sql: not the SQL or the database that was executed",
+    ]
+
+
+def test_questions_out_of_order_fail_in_the_pipeline(world, capsys):
+    path = Path("data/interim/selection/questions.jsonl")
+    first, second, *others = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join([second, first, *others]), encoding="utf-8")
+    lines = fail(capsys)
+    assert "harbour_train_000: gold_sql: never executed, or out of order" in lines
+
+
+def test_lost_question_fails_in_the_pipeline(world, capsys):
+    path = Path("data/interim/selection/excluded.jsonl")
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join(lines[1:]), encoding="utf-8")
+    assert fail(capsys)[1:] == [
+        "harbour_train_025: expected 1 times among selected and excluded questions, as it was"
+        " loaded, found 0 times"
+    ]
+
+
+def test_changed_database_fails_in_the_pipeline(world, capsys):
+    path = Path("data/databases/manifest.json")
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    manifest["databases"]["library"]["sha256"] = "0" * 64
+    path.write_text(json.dumps(manifest), encoding="utf-8")
+    (_, line) = fail(capsys)
+    assert line.startswith("library: database_sha256: expected ")
+    assert line.endswith(f"as audit.jsonl has it for 10 of the questions, found {'0' * 64}")
+
+
+def test_product_validates_itself_with_nothing_else_there(world, capsys):
+    shutil.rmtree("data/interim")
+    Path("data/databases/manifest.json").unlink()
+    capsys.readouterr()
+    main("--validate")
+    assert capsys.readouterr().err.splitlines() == [
+        "validate_dataset: data/interim is not all here: the product is held against gold SQL"
+        " alone",
+        "validate_dataset: no errors",
+    ]
+
+
+def test_product_is_held_against_the_records_of_the_stages(world, capsys):
+    capsys.readouterr()
+    main("--validate")
+    assert capsys.readouterr().err == "validate_dataset: no errors\n"
+    edit_lines(Path("data/questions/questions_eval.json"), "title above 90", "title above 91 or 90")
+    edit_lines(Path("data/questions/excluded.jsonl"), "What do sailors", "What do captains")
+    assert fail(capsys, "--validate")[1:] == [
+        "library_eval_000: question_text: expected 'title above 90 over 1 tables?', as"
+        " data/interim/selection has it, found 'title above 91 or 90 over 1 tables?'",
+        "data/questions/excluded.jsonl: expected the bytes of"
+        " data/interim/selection/excluded.jsonl",
+    ]
+
+
+def test_question_that_was_not_selected_is_told(world, capsys):
+    world.drop_targets()
+    world.run("select_questions")
+    errors = fail(capsys, "--validate")[1:]
+    assert any("expected in the product, as data/interim/selection has it" in e for e in errors)
+    world.change("select_questions.policies.vacuous_condition", "exclude")
+    world.run("select_questions")
+    errors = fail(capsys, "--validate")[1:]
+    assert any("expected only questions of data/interim/selection" in error for error in errors)
+
+
+@pytest.mark.parametrize("folder", ["questions", "databases"])
+def test_before_a_pull_there_is_nothing_to_validate(world, capsys, folder):
+    shutil.rmtree(f"data/{folder}")
+    (line,) = fail(capsys, "--validate", status=3)
+    assert line.endswith(": run `dvc pull`, or `dvc repro` where nobody has pushed it")
+
+
+def test_lost_file_of_the_product_is_told(world, capsys):
+    Path("data/questions/questions_eval.json").unlink()
+    assert fail(capsys, "--validate") == [
+        "validate_dataset: Validation failed with 1 errors",
+        "data/questions/questions_eval.json: expected beside the other files of the product: run"
+        " `dvc pull`, or `dvc repro` where nobody has pushed it",
+    ]
+
+
+def test_altered_parse_and_difficulty_fail_in_the_pipeline(world, capsys):
+    questions = Path("data/interim/selection/questions.jsonl")
+    edit_lines(questions, '"difficulty": "easy"', '"difficulty": "medium"')
+    edit_lines(questions, '"tables_involved": ["ship"]', '"tables_involved": ["port"]')
+    assert fail(capsys)[1:3] == [
+        "harbour_train_000: tables_involved: expected what gold SQL reads, ['ship'], found"
+        " ['port']",
+        "harbour_train_000: difficulty: expected easy, by the rule of difficulty, found medium",
+    ]
+
+
+def test_text_under_two_ids_fails_unless_policies_let_it_pass(world, capsys):
+    text = "ship.name above 10 over 1 tables?"
+    for path in ("interim/splits.jsonl", "interim/selection/questions.jsonl"):
+        edit_lines(Path("data") / path, "ship.name, length above 10 over 1 tables?", text)
+    assert (
+        "harbour_train_001: question_text: expected once on a database, found as that of"
+        in (fail(capsys)[1])
+    )
+    for flag in ("duplicate_question", "conflicting_gold"):
+        world.change(f"select_questions.policies.{flag}", "flag")
+    main()
+
+
+def test_other_rule_of_difficulty_is_that_of_the_params(world, capsys):
+    world.change("classify_difficulty.method", "spider")
+    world.drop_targets()
+    world.run_from("classify_difficulty")
+    main("--validate")
+    world.change("classify_difficulty.method", "tables")
+    assert any("by the rule of difficulty" in line for line in fail(capsys, "--validate"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"Dunes"', '"Tunes"', "gold_answer: expected what gold SQL returns"),
+        ('"answer_type": "list"', '"answer_type": "lisp"', "answer_type: expected one of"),
+        ('"split": "eval"', '"split": "evil"', "split: expected eval, found 'evil'"),
+        ('"database_name": "library"', '"database_name": "librarx"', "expected librarx_eval_"),
+        ("book.pages > 90", "book.pages > 9x", "gold_sql: SQL execution failed for library"),
+        ('"question_id"', '"question_if"', "fields: expected question_id"),
+        ("[\n{", "[\n[", "questions_eval.json: not JSON"),
+    ],
+)
+def test_changed_byte_of_the_product_is_found(world, capsys, old, new, message):
+    edit_lines(Path("data/questions/questions_eval.json"), old, new)
+    lines = fail(capsys, "--validate")
+    assert lines[0].startswith("validate_dataset: Validation failed with ")
+    assert any(message in line for line in lines[1:])
+
+
+def test_one_altered_field_is_one_error_whoever_could_tell_it(world, capsys):
+    edit_lines(Path("data/questions/questions_eval.json"), '"Dunes"', '"Tunes"')
+    _, line = fail(capsys, "--validate")
+    assert line.startswith("library_eval_000: gold_answer: expected what gold SQL returns")
+
+
+def test_product_that_is_no_array_of_records_is_told(world, capsys):
+    path = Path("data/questions/questions_eval.json")
+    records = json.loads(path.read_text(encoding="utf-8"))
+    path.unlink()
+    path.write_text(json.dumps({"questions": records}), encoding="utf-8")
+    assert f"{path}: expected a JSON array, found dict" in fail(capsys, "--validate")
+
+
+def test_changed_byte_of_a_value_in_a_database_is_found(world, capsys):
+    path = Path("data/databases/library/library.sqlite")
+    content = path.read_bytes()
+    assert content.count(b"Dunes") == 1
+    path.unlink()
+    path.write_bytes(content.replace(b"Dunes", b"Tunes"))
+    text = "\n".join(fail(capsys, "--validate"))
+    assert "database_sha256: expected" in text
+    assert "gold_answer: expected what gold SQL returns" in text
+
+
+def test_database_that_is_none_any_more_is_told(world, capsys):
+    path = Path("data/databases/library/library.sqlite")
+    content = path.read_bytes()
+    path.unlink()
+    path.write_bytes(b"X" + content[1:])
+    text = "\n".join(fail(capsys, "--validate"))
+    assert "library: database_sha256: expected" in text
+    assert "expected a database" in text
+
+
+def test_missing_database_is_one_error_of_the_product(world, capsys):
+    Path("data/databases/library/library.sqlite").unlink()
+    assert fail(capsys, "--validate") == [
+        "validate_dataset: Validation failed with 1 errors",
+        "library: expected a database at data/databases/library/library.sqlite: run `dvc pull`;"
+        " asked by 10 of the questions",
+    ]
+
+
+def test_product_of_other_targets_is_told(world, capsys):
+    world.change("select_questions.targets.eval_share", 0.5)
+    assert fail(capsys, "--validate") == [
+        "validate_dataset: Validation failed with 1 errors",
+        "split eval: expected a share of 0.5 within 0.02, found 0.2857 (10 of 35)",
+    ]
+
+
+def test_corpora_of_the_product_are_those_of_its_audit(world, capsys):
+    world.change("select_questions.targets.corpus_shares", {"local": 1.0})
+    main("--validate")
+    world.params["corpus"] = ["local", "sample"]
+    world.change("select_questions.targets.corpus_shares", {"local": 0.9, "sample": 0.1})
+    assert fail(capsys, "--validate")[1:] == [
+        "corpus local in train: expected a share of 0.9 within 0.02, found 1.0000 (25 of 25)",
+        "corpus local in eval: expected a share of 0.9 within 0.02, found 1.0000 (10 of 10)",
+        "corpus sample in train: expected a share of 0.1 within 0.02, found 0.0000 (0 of 25)",
+        "corpus sample in eval: expected a share of 0.1 within 0.02, found 0.0000 (0 of 10)",
+    ]
+
+
+def test_corpora_are_looked_up_where_the_files_are_not_in_step(world, capsys):
+    world.change("select_questions.targets.corpus_shares", {"local": 1.0})
+    path = Path("data/interim/selection/excluded.jsonl")
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join(lines[::-1]), encoding="utf-8")
+    main()
+    assert world.json("data/interim/validation.json") == {"errors": []}

@@ -1,0 +1,277 @@
+"""answerkey.reward: right is what validation calls right; no prediction is fatal."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from answerkey.exports.trl import make_completion
+from answerkey.reward import (
+    compute_score,
+    execute,
+    extract_sql,
+    score,
+    score_completions,
+    score_sql,
+)
+from answerkey.sqlite.answers import answer_rows, answers_match, shape_answer
+from tests.worlds import ROOT
+
+ROWS = st.integers(1, 3).flatmap(
+    lambda width: st.lists(
+        st.tuples(
+            *[
+                st.none()
+                | st.integers(-3, 3)
+                | st.sampled_from([0.1 + 0.2, 0.3, 1.0, 1e300])
+                | st.sampled_from(["", "a", "1"])
+            ]
+            * width
+        ),
+        max_size=5,
+    )
+)
+
+
+@pytest.fixture
+def databases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "data" / "databases" / "ships" / "ships.sqlite"
+    path.parent.mkdir(parents=True)
+    connection = sqlite3.connect(path)
+    connection.executescript(
+        "CREATE TABLE ship (name TEXT, weight REAL);"
+        "INSERT INTO ship VALUES ('Sun', 55.5), ('Tern', 40.0)"
+    )
+    connection.close()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ANSWERKEY_DATABASES", raising=False)
+    return tmp_path / "data" / "databases"
+
+
+def fence(sql: str) -> str:
+    return f"Let me think.\n```sql\n{sql}\n```"
+
+
+@pytest.mark.parametrize(
+    ("rows", "gold_answer", "order_matters", "reward"),
+    [
+        ([(3,)], 3, False, 1.0),
+        ([(3.0,)], 3, False, 0.0),
+        ([("3",)], 3, False, 0.0),
+        ([(None,)], 3, False, 0.0),
+        ([(0.1 + 0.2,)], 0.3, False, 1.0),
+        ([(0.3000002,)], 0.3, False, 1.0),
+        ([(0.300002,)], 0.3, False, 0.0),
+        ([], [], False, 1.0),
+        ([], 0, False, 0.0),
+        ([("a",), ("b",)], ["b", "a"], False, 1.0),
+        ([("a",), ("b",)], ["b", "a"], True, 0.0),
+        ([("a",), ("a",)], ["a"], False, 0.0),
+        ([("a", 1)], [["a", 1]], False, 1.0),
+        ([("a", 1), ("b", 2)], [["b", 2], ["a", 1]], False, 1.0),
+        ([("a", 1), ("b", 2)], [["b", 2], ["a", 1]], True, 0.0),
+        ([(1, "a")], [["a", 1]], False, 0.0),
+        ([("a", 1, 2)], [["a", 1]], False, 0.0),
+        ([["a", 1]], [["a", 1]], True, 1.0),
+    ],
+)
+def test_rows_are_right_or_wrong(rows, gold_answer, order_matters, reward):
+    assert score(rows, gold_answer, order_matters=order_matters) == reward
+
+
+def test_numbers_of_numpy_are_those_of_python():
+    rows = [(numpy.int64(3), numpy.float64(0.1) * 3, numpy.str_("a"), None)]
+    assert score(rows, [[3, 0.3, "a", None]], order_matters=True) == 1.0
+    assert score(numpy.array([[1], [2]]), [2, 1], order_matters=False) == 1.0
+    assert score([(numpy.float64(3),)], 3, order_matters=False) == 0.0
+
+
+@given(predicted=ROWS, gold=ROWS, ordered=st.booleans(), rel_tol=st.sampled_from([0.0, 1e-6, 0.5]))
+def test_score_is_what_validation_says(predicted, gold, ordered, rel_tol):
+    answer = json.loads(json.dumps(shape_answer(gold)))
+    same = answers_match(answer, shape_answer(predicted), ordered=ordered, rel_tol=rel_tol)
+    assert score(predicted, answer, order_matters=ordered, rel_tol=rel_tol) == float(same)
+
+
+@given(gold=ROWS, ordered=st.booleans())
+def test_rows_of_the_gold_answer_are_right(gold, ordered):
+    answer = json.loads(json.dumps(shape_answer(gold)))
+    assert score(answer_rows(answer), answer, order_matters=ordered) == 1.0
+    assert score(gold, answer, order_matters=ordered) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("completion", "sql"),
+    [
+        ("```sql\nSELECT 1\n```", "SELECT 1"),
+        ("```SQL\r\nSELECT 1\r\n```", "SELECT 1"),
+        ("```sqlite\nSELECT 1;\n```", "SELECT 1;"),
+        ("```\nSELECT 1\n```", "SELECT 1"),
+        ("```sql SELECT 1```", "SELECT 1"),
+        ("<think>```sql\nSELECT 0\n```</think> ```sql\nSELECT 1\n```\nDone.", "SELECT 1"),
+        ("```sql\nSELECT 1,\n       2\n```", "SELECT 1,\n       2"),
+        ("```python\nrun()\n```\nor ```sql\nSELECT 1\n```", "SELECT 1"),
+        ("```sql\nSELECT 1\n```\n```python\nrun()\n```", "SELECT 1"),
+        ("<think>in a ``` block</think>\n```sql\nSELECT 1\n```", "SELECT 1"),
+        ("```sql\nSELECT 0\n```\nno: ```\n```SQLite\nSELECT 1\n```", "SELECT 1"),
+        ("```sql\nSELECT 1\n```SQLAlchemy runs it.", "SELECT 1"),
+        ("```sql-server\nSELECT 1\n```", None),
+        ("```python\nrun()\n```", None),
+        ("SELECT 1", None),
+        ("```sql\nSELECT 1", None),
+        ("```sql\n```", None),
+        ("", None),
+        ("````sql\nSELECT '```' -- ```sql\n````", "SELECT '```' -- ```sql"),
+        ("A fence ```` alone, then\n```sql\nSELECT 1\n```", "SELECT 1"),
+        ("`" * 50, None),
+    ],
+)
+def test_query_is_the_last_fenced_block(completion, sql):
+    assert extract_sql(completion) == sql
+
+
+@pytest.mark.parametrize("start", ["```", "```sql", "````````"])
+def test_block_without_an_end_takes_no_time(start):
+    started = time.process_time()
+    assert extract_sql(start + "x" * 50_000) is None
+    assert time.process_time() - started < 2
+
+
+@pytest.mark.parametrize(
+    "gold_sql",
+    [
+        "SELECT `name` FROM ship",
+        "SELECT ```a``` FROM t",
+        "SELECT 1 -- ```",
+        "SELECT '```````'",
+        "SELECT '\n```\n', `name` FROM ship",
+    ],
+)
+def test_completion_of_an_export_has_the_gold_query(gold_sql):
+    (message,) = make_completion(gold_sql)
+    assert extract_sql(message["content"]) == gold_sql
+
+
+@pytest.mark.parametrize(
+    ("sql", "reward"),
+    [
+        ("SELECT name FROM ship ORDER BY weight", 1.0),
+        ("SELECT name FROM ship WHERE weight < 50", 0.0),
+        ("SELECT nam FROM ship", 0.0),
+        ("DELETE FROM ship", 0.0),
+        ("SELECT 1; SELECT 2", 0.0),
+        ("SELECT randomblob(9)", 0.0),
+        ("ATTACH 'other.sqlite' AS other", 0.0),
+        ("PRAGMA journal_mode = DELETE", 0.0),
+        ("not SQL at all", 0.0),
+        ("SELECT '\ud800'", 0.0),
+    ],
+)
+def test_predicted_query_is_executed_and_compared(databases, sql, reward):
+    before = (databases / "ships" / "ships.sqlite").read_bytes()
+    extra_info = {"database_name": "ships", "order_matters": False, "index": 0}
+    truth = json.dumps(["Sun", "Tern"])
+    assert compute_score("answerkey/sample", fence(sql), truth, extra_info) == reward
+    completions = [[{"role": "assistant", "content": fence(sql)}], fence(sql)]
+    rewards = score_completions(
+        completions,
+        prompts=["?", "?"],
+        gold_answer=[truth] * 2,
+        database_name=["ships"] * 2,
+        order_matters=[False] * 2,
+    )
+    assert rewards == [reward, reward]
+    assert (databases / "ships" / "ships.sqlite").read_bytes() == before
+
+
+def test_query_without_end_scores_nothing(databases):
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT count(*) FROM n"
+    known = {"database_name": "ships", "order_matters": False}
+    assert compute_score("answerkey/sample", fence(endless), '["Sun"]', known) == 0.0
+
+
+def test_last_message_of_a_chat_counts(databases):
+    words = [fence("SELECT 1"), "One moment.", fence("SELECT 2")]
+    chat = [{"role": "assistant", "content": text} for text in words]
+    known = {"database_name": ["ships"] * 2, "order_matters": [False] * 2}
+    assert score_completions([chat, chat], gold_answer=["2", "1"], **known) == [1.0, 0.0]
+
+
+def test_completion_without_a_query_is_wrong(databases):
+    known = {"database_name": "ships", "order_matters": False}
+    assert compute_score("answerkey/sample", "I do not know.", '["Sun"]', known) == 0.0
+
+
+def test_order_is_honoured(databases):
+    names = ["Sun", "Tern"]
+    for order_matters, reward in ((True, 0.0), (False, 1.0)):
+        got = score_sql(
+            "SELECT name FROM ship ORDER BY weight",
+            names,
+            database_name="ships",
+            order_matters=order_matters,
+        )
+        assert got == reward
+
+
+def test_databases_are_found_by_argument_before_environment(databases, tmp_path, monkeypatch):
+    monkeypatch.setenv("ANSWERKEY_DATABASES", str(tmp_path / "nowhere"))
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        execute("SELECT 1", "ships")
+    assert execute("SELECT 1", "ships", databases=databases) == [(1,)]
+    monkeypatch.setenv("ANSWERKEY_DATABASES", str(databases))
+    monkeypatch.chdir("/")
+    assert execute("SELECT 1", "ships") == [(1,)]
+
+
+def test_missing_or_corrupt_database_is_no_fault_of_the_prediction(databases):
+    words = r"No database at /.*boats.*: expected .* environment variable ANSWERKEY_DATABASES"
+    with pytest.raises(FileNotFoundError, match=words):
+        execute("SELECT 1", "boats")
+    (databases / "ships" / "ships.sqlite").write_bytes(b"SQLite format 3\x00" + b"\x07" * 5000)
+    with pytest.raises(sqlite3.DatabaseError, match="Corrupt database"):
+        execute("SELECT name FROM ship", "ships")
+
+
+def test_verl_row_without_extra_info_is_an_error(databases):
+    with pytest.raises(ValueError, match="expected extra_info"):
+        compute_score("answerkey/sample", fence("SELECT 1"), "1")
+
+
+def test_threads_may_score_at_the_same_time(databases):
+    rewards = []
+
+    def run() -> None:
+        for _ in range(20):
+            known = {"database_name": "ships", "order_matters": False}
+            sql = fence("SELECT count(*) FROM ship")
+            rewards.append(compute_score("answerkey/sample", sql, "2", known))
+
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert rewards == [1.0] * 80
+
+
+def test_module_imports_nothing_but_the_standard_library():
+    program = (
+        "import sys, answerkey.reward;"
+        " names = {name.split('.')[0] for name in sys.modules};"
+        " print(*sorted(names - set(sys.stdlib_module_names) - {'__main__', '__mp_main__'}))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "answerkey"

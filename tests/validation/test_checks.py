@@ -1,0 +1,340 @@
+"""checks: each way in which a record or a dataset is wrong has its own message."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from answerkey.core.question import FIELDS
+from answerkey.selection.targets import Targets
+from answerkey.validation.checks import (
+    Tally,
+    check_ids,
+    check_record,
+    check_splits,
+    check_targets,
+    check_texts,
+)
+
+SHARES = {"easy": 0.4, "medium": 0.4, "hard": 0.2}
+OF_SPLITS = {"difficulty_shares": SHARES, "difficulty_shares_of": "split"}
+
+
+def make_record(**changes: Any) -> dict[str, Any]:
+    record = {
+        "question_id": "harbour_train_000",
+        "question_text": "How many ships?",
+        "database_name": "harbour",
+        "gold_sql": "SELECT count(*) FROM ship",
+        "gold_answer": 3,
+        "answer_type": "integer",
+        "difficulty": "easy",
+        "tables_involved": ["ship"],
+        "split": "train",
+    }
+    assert set(changes) <= set(record)
+    return record | changes
+
+
+def tally(records: list[dict[str, Any]]) -> Tally:
+    counted = Tally()
+    for record in records:
+        counted.add(record)
+    return counted
+
+
+def make_many(**counts: int) -> list[dict[str, Any]]:
+    """So many records of each cell: `train_easy=3`."""
+    records = []
+    for cell, count in counts.items():
+        split, difficulty = cell.split("_")
+        for number in range(count):
+            database = "harbour" if split == "train" else "library"
+            records.append(
+                make_record(
+                    question_id=f"{database}_{split}_{len(records):03d}",
+                    database_name=database,
+                    split=split,
+                    difficulty=difficulty,
+                    gold_answer=number,
+                )
+            )
+    return records
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"question_id": "harbour_train_1234"},
+        {"question_id": "realistic_harbour_train_000"},
+        {"question_id": "spider-syn_harbour_train_000"},
+        {"gold_answer": 2.5, "answer_type": "float"},
+        {"gold_answer": "", "answer_type": "string"},
+        {"gold_answer": [], "answer_type": "list"},
+        {"gold_answer": ["a", None, 1, 2.5], "answer_type": "list"},
+        {"gold_answer": [["a", None], [1, 2.5]], "answer_type": "table"},
+        {"tables_involved": []},
+        {"tables_involved": ["Port", "ship"]},
+        {
+            "database_name": "a.b(c)",
+            "question_id": "a.b(c)_eval_007",
+            "split": "eval",
+            "difficulty": "hard",
+        },
+    ],
+)
+def test_good_record_has_no_errors(changes):
+    assert check_record(make_record(**changes)) == []
+
+
+def test_missing_field_is_told_with_those_expected():
+    record = make_record()
+    del record["difficulty"]
+    others = ", ".join(field for field in FIELDS if field != "difficulty")
+    assert check_record(record) == [f"fields: expected {', '.join(FIELDS)}, found {others}"]
+
+
+def test_extra_field_is_told():
+    found = check_record(make_record() | {"hardness": "easy"})
+    assert found == [f"fields: expected {', '.join(FIELDS)}, found {', '.join(FIELDS)}, hardness"]
+
+
+def test_fields_out_of_order_are_told():
+    record = dict(reversed(make_record().items()))
+    found = check_record(record)
+    assert found == [f"fields: expected {', '.join(FIELDS)}, found {', '.join(reversed(FIELDS))}"]
+
+
+@pytest.mark.parametrize("record", [[], "text", None, 3])
+def test_what_is_no_record_is_told(record):
+    assert check_record(record) == [f"expected an object with 9 fields, found {record!r}"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"question_text": 3}, "question_text: expected text, found 3"),
+        ({"question_text": " \n"}, "question_text: expected text, found ' \\n'"),
+        ({"gold_sql": None}, "gold_sql: expected text, found None"),
+        ({"gold_sql": ""}, "gold_sql: expected text, found ''"),
+        ({"question_id": 7}, "question_id: expected text, found 7"),
+        ({"database_name": ["a"]}, "database_name: expected text, found ['a']"),
+        (
+            {"difficulty": "extra"},
+            "difficulty: expected one of easy, medium, hard, found 'extra'",
+        ),
+        (
+            {"difficulty": ["easy"]},
+            "difficulty: expected one of easy, medium, hard, found ['easy']",
+        ),
+        ({"split": "validation"}, "split: expected one of train, eval, found 'validation'"),
+        (
+            {"tables_involved": ["ship", "Port"]},
+            "tables_involved: expected sorted, unique names, found ['ship', 'Port']",
+        ),
+        (
+            {"tables_involved": ["ship", "ship"]},
+            "tables_involved: expected sorted, unique names, found ['ship', 'ship']",
+        ),
+        (
+            {"tables_involved": "ship"},
+            "tables_involved: expected sorted, unique names, found 'ship'",
+        ),
+        ({"tables_involved": [1]}, "tables_involved: expected sorted, unique names, found [1]"),
+        (
+            {"answer_type": "float"},
+            "answer_type: expected integer for this answer, found 'float'",
+        ),
+        (
+            {"gold_answer": [["a", 1]], "answer_type": "list"},
+            "answer_type: expected table for this answer, found 'list'",
+        ),
+        (
+            {"gold_answer": ["a", True], "answer_type": "list"},
+            "gold_answer: expected rows of numbers, text and null, nothing deeper",
+        ),
+        (
+            {"gold_answer": [["a", {"b": 1}]], "answer_type": "table"},
+            "gold_answer: expected rows of numbers, text and null, nothing deeper",
+        ),
+        (
+            {"gold_answer": [1.0, float("nan")], "answer_type": "list"},
+            "gold_answer: expected rows of numbers, text and null, nothing deeper",
+        ),
+        (
+            {"question_id": "a/harbour_train_000"},
+            "question_id: expected harbour_train_ and three digits or more",
+        ),
+        (
+            {"question_id": "harbour_eval_000"},
+            "question_id: expected harbour_train_ and three digits or more",
+        ),
+        (
+            {"question_id": "harbour_train_00"},
+            "question_id: expected harbour_train_ and three digits or more",
+        ),
+        (
+            {"question_id": "harbour_train_000\n"},
+            "question_id: expected harbour_train_ and three digits or more",
+        ),
+        (
+            {"database_name": "h.rbour"},
+            "question_id: expected h.rbour_train_ and three digits or more",
+        ),
+    ],
+)
+def test_wrong_field_has_its_one_message(changes, message):
+    assert check_record(make_record(**changes)) == [message]
+
+
+@pytest.mark.parametrize("answer", [None, True, {"a": 1}])
+def test_answer_that_sqlite_never_gives_has_no_type(answer):
+    (error,) = check_record(make_record(gold_answer=answer))
+    assert error.startswith(f"gold_answer: No answer type for {answer!r}")
+
+
+def test_answer_type_out_of_the_vocabulary_is_told():
+    assert (
+        "answer_type: expected one of integer, float, string, list, table, found 'bool'"
+        in check_record(make_record(answer_type="bool"))
+    )
+
+
+def test_every_wrong_field_of_a_record_is_told():
+    assert len(check_record(make_record(split="dev", difficulty="x", gold_sql=""))) == 3
+
+
+def test_repeated_id_is_told_once():
+    records = [make_record(), make_record(), make_record(question_id="harbour_train_001")]
+    assert check_ids(tally(records)) == [
+        "harbour_train_000: question_id: expected once, found 2 times"
+    ]
+    assert check_ids(tally(records[1:])) == []
+
+
+def test_database_in_both_splits_is_told():
+    records = [make_record(), make_record(split="eval"), make_record(database_name="b")]
+    assert check_splits(tally(records)) == [
+        "harbour: split: expected one split a database, found eval, train"
+    ]
+    assert check_splits(tally(records[::2])) == []
+
+
+def test_text_that_comes_again_on_its_database_is_told():
+    first, second, third = (make_record(question_id=f"harbour_train_00{n}") for n in range(3))
+    second["question_text"] = "how many  ships"
+    third["question_text"] = "How many whips?"
+    elsewhere = make_record(database_name="lake", question_id="lake_train_000")
+    assert check_texts(tally([first, third, elsewhere])) == []
+    assert check_texts(tally([first, third, elsewhere, second])) == [
+        "harbour_train_001: question_text: expected once on a database, found as that of"
+        " harbour_train_000 too"
+    ]
+
+
+def test_id_that_comes_again_with_its_text_is_one_error():
+    records = tally([make_record(), make_record()])
+    assert check_texts(records) == []
+    assert len(check_ids(records)) == 1
+
+
+def test_shares_within_the_tolerance_pass():
+    targets = Targets(**OF_SPLITS, eval_share=0.3, tolerance=0.02)
+    records = make_many(
+        train_easy=28, train_medium=28, train_hard=14, eval_easy=12, eval_medium=12, eval_hard=6
+    )
+    assert check_targets(tally(records), targets) == []
+    assert check_targets(Tally(), targets) == []
+
+
+def test_shares_of_the_dataset_pass_whatever_those_of_a_split_are():
+    targets = Targets(difficulty_shares=SHARES, eval_share=0.5)
+    records = tally(make_many(train_easy=5, eval_easy=3, eval_medium=8, train_hard=4))
+    assert check_targets(records, Targets(difficulty_shares=SHARES)) == []
+    assert check_targets(records, targets) != []
+    assert len(check_targets(records, Targets(**OF_SPLITS))) == 6
+
+
+def test_shares_exactly_at_the_tolerance_pass():
+    targets = Targets(eval_share=0.3, tolerance=0.1)
+    assert check_targets(tally(make_many(train_easy=6, eval_easy=4)), targets) == []
+    assert check_targets(tally(make_many(train_easy=8, eval_easy=2)), targets) == []
+
+
+@pytest.mark.parametrize(
+    "targets",
+    [
+        Targets(min_questions=4),
+        Targets(max_questions=4),
+        Targets(max_per_database=3),
+        Targets(max_answer_type_share=0.5),
+    ],
+)
+def test_size_and_caps_that_are_just_met_pass(targets):
+    records = make_many(train_easy=3, eval_easy=1)
+    for record in records[:2]:
+        record["answer_type"] = "list"
+    assert check_targets(tally(records), targets) == []
+
+
+@pytest.mark.parametrize(
+    ("counts", "targets", "messages"),
+    [
+        (
+            {"train_easy": 6, "eval_easy": 4},
+            Targets(eval_share=0.3, tolerance=0.02),
+            ["split eval: expected a share of 0.3 within 0.02, found 0.4000 (4 of 10)"],
+        ),
+        (
+            {"train_easy": 5, "train_medium": 4, "train_hard": 1},
+            Targets(**OF_SPLITS, tolerance=0.02),
+            [
+                "difficulty easy in train: expected a share of 0.4 within 0.02, found 0.5000"
+                " (5 of 10)",
+                "difficulty hard in train: expected a share of 0.2 within 0.02, found 0.1000"
+                " (1 of 10)",
+            ],
+        ),
+        (
+            {"train_easy": 5, "eval_medium": 4, "eval_hard": 1},
+            Targets(difficulty_shares=SHARES, tolerance=0.02),
+            [
+                "difficulty easy: expected a share of 0.4 within 0.02, found 0.5000 (5 of 10)",
+                "difficulty hard: expected a share of 0.2 within 0.02, found 0.1000 (1 of 10)",
+            ],
+        ),
+        ({"train_easy": 3}, Targets(min_questions=4), ["size: expected at least 4, found 3"]),
+        ({"train_easy": 3}, Targets(max_questions=2), ["size: expected at most 2, found 3"]),
+        ({"train_easy": 3}, Targets(max_per_database=2), ["harbour: expected at most 2, found 3"]),
+        (
+            {"train_easy": 3},
+            Targets(max_answer_type_share=0.5),
+            ["answer_type integer: expected at most 0.5, found 1.0000"],
+        ),
+    ],
+)
+def test_target_that_is_missed_is_told_with_the_numbers(counts, targets, messages):
+    assert check_targets(tally(make_many(**counts)), targets) == messages
+
+
+@pytest.mark.parametrize(
+    ("corpora", "messages"),
+    [
+        ("bbss", []),
+        (
+            "bbbs",
+            [
+                "corpus b in train: expected a share of 0.5 within 0.1, found 0.7500 (3 of 4)",
+                "corpus s in train: expected a share of 0.5 within 0.1, found 0.2500 (1 of 4)",
+            ],
+        ),
+    ],
+)
+def test_shares_of_corpora_are_checked(corpora, messages):
+    counted = Tally()
+    for question, corpus in zip(make_many(train_easy=4), corpora, strict=True):
+        counted.add(question, corpus)
+    targets = Targets(corpus_shares={"b": 0.5, "s": 0.5}, tolerance=0.1)
+    assert check_targets(counted, targets) == messages
