@@ -17,8 +17,8 @@ from worlds import ROOT, World
 
 sys.path.append(str(ROOT))  # as the tests have it
 
-from tests.processes import find_processes, kill
-from tests.ray_cluster import start_cluster
+from tests.shared.processes import find_processes, kill
+from tests.shared.ray_cluster import start_cluster
 
 SHARDS = {"compute_gold_answers": "gold_answers", "audit_gold_answers": "audit"}
 _LOOKS_PER_S = 50

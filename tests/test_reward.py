@@ -25,7 +25,7 @@ from answerkey.reward import (
     score_sql,
 )
 from answerkey.sqlite.answers import answer_rows, answers_match, shape_answer
-from tests.worlds import ROOT
+from tests.shared.paths import ROOT
 
 ROWS = st.integers(1, 3).flatmap(
     lambda width: st.lists(

@@ -30,7 +30,7 @@ from tests.audit.test_bare_columns import FIRE, HOLD
 from tests.audit.test_bare_columns import WORLD as BARE_WORLD
 from tests.audit.test_row_independence import FIXED
 from tests.audit.test_row_independence import WORLD as PROVEN_WORLD
-from tests.probe_world import ProbeWorld
+from tests.shared.probe_world import ProbeWorld
 
 VALUES = ["NULL", "0", "1", "7", "1.5", "'7'", "'007'", "'a'", "'A'", "'a '", "''", "x'61'"]
 COLUMNS = {"i": "INTEGER", "r": "REAL", "n": "NUMERIC", "t": "TEXT", "c": "TEXT COLLATE NOCASE"}

@@ -3,7 +3,7 @@
 import pytest
 
 from answerkey.audit.bare_columns import find_bare_column
-from tests.probe_world import ProbeWorld
+from tests.shared.probe_world import ProbeWorld
 
 WORLD = """
 CREATE TABLE harbour (id INT PRIMARY KEY, name TEXT NOT NULL UNIQUE, country TEXT);

@@ -3,7 +3,7 @@
 import pytest
 
 from answerkey.audit.conditions import find_vacuous_condition
-from tests.probe_world import ProbeWorld
+from tests.shared.probe_world import ProbeWorld
 
 WORLD = """
 CREATE TABLE ship (

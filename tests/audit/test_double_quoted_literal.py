@@ -3,7 +3,7 @@
 import pytest
 
 from answerkey.audit.literals import find_double_quoted_literal
-from tests.probe_world import ProbeWorld
+from tests.shared.probe_world import ProbeWorld
 
 WORLD = """
 CREATE TABLE ship (

@@ -4,7 +4,7 @@ import pytest
 
 from answerkey.audit.joins import find_join_not_on_key
 from answerkey.audit.products import find_cross_join
-from tests.probe_world import ProbeWorld
+from tests.shared.probe_world import ProbeWorld
 
 WORLD = """
 CREATE TABLE port (id INTEGER PRIMARY KEY, name TEXT, country TEXT);

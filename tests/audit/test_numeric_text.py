@@ -3,7 +3,7 @@
 import pytest
 
 from answerkey.audit.numeric_text import find_numeric_text_order
-from tests.probe_world import ProbeWorld
+from tests.shared.probe_world import ProbeWorld
 
 WORLD = """
 CREATE TABLE ship (id INT, name TEXT, weight TEXT, sales, grade VARCHAR(5), year TEXT, n INT);

@@ -13,7 +13,7 @@ from answerkey.audit.inspection import Inspection
 from answerkey.audit.order_probes import find_order_findings, is_order_certain, read_order
 from answerkey.core.reasons import Flag
 from answerkey.sqlite.guard import GuardedDatabase, Limits
-from tests.probe_world import ProbeWorld
+from tests.shared.probe_world import ProbeWorld
 
 WORLD = """
 CREATE TABLE ship (

@@ -8,7 +8,7 @@ from answerkey.audit.query_audit import Thresholds, audit_query
 from answerkey.audit.shuffles import Shuffles
 from answerkey.sqlite.answers import shape_answer
 from answerkey.sqlite.guard import GuardedDatabase
-from tests.probe_world import ProbeWorld
+from tests.shared.probe_world import ProbeWorld
 
 THRESHOLDS = Thresholds(
     max_rows=1000,

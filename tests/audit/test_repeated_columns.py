@@ -3,7 +3,7 @@
 import pytest
 
 from answerkey.audit.repeated_columns import find_repeated_column
-from tests.probe_world import ProbeWorld
+from tests.shared.probe_world import ProbeWorld
 
 WORLD = """
 CREATE TABLE ship (id INTEGER PRIMARY KEY, name TEXT, built TEXT, sold TEXT, captain INTEGER);

@@ -9,7 +9,7 @@ from answerkey.audit.row_order import find_row_order_dependent
 from answerkey.audit.shuffles import Shuffles
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.guard import GuardedDatabase, Limits
-from tests.probe_world import ProbeWorld
+from tests.shared.probe_world import ProbeWorld
 
 # Rows that tell: 1 and 1.0, 'a' and 'A', NULL in a key, floats whose sums differ by order.
 WORLD = """

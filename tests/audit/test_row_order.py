@@ -10,7 +10,7 @@ import pytest
 from answerkey.audit.row_order import compare_row_orders, find_row_order_dependent
 from answerkey.audit.shuffles import ShuffledCopy, Shuffles, read_tables
 from answerkey.sqlite.guard import GuardedDatabase, QueryError
-from tests.probe_world import ProbeWorld
+from tests.shared.probe_world import ProbeWorld
 
 NUMBERS = ", ".join(f"({n}, 'n{n}', {n % 3}, {n}.1)" for n in range(60))
 WORLD = f"""

@@ -23,7 +23,7 @@ from answerkey.audit.worth_probes import WORTH_PROBES
 from answerkey.core.reasons import Flag, Reason
 from answerkey.sqlite.guard import GuardedDatabase, QueryError
 from answerkey.sqlite.schema import read_schema
-from tests.probe_world import ProbeWorld
+from tests.shared.probe_world import ProbeWorld
 
 ALL_PROBES = SOUNDNESS_PROBES | WORTH_PROBES
 WORLD = """

@@ -3,7 +3,7 @@
 import pytest
 
 from answerkey.audit.mismatches import find_type_mismatch
-from tests.probe_world import ProbeWorld
+from tests.shared.probe_world import ProbeWorld
 
 WORLD = """
 CREATE TABLE ship (

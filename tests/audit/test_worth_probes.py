@@ -10,7 +10,7 @@ from answerkey.audit.worth_probes import (
     find_many_rows,
     find_too_large,
 )
-from tests.probe_world import ProbeWorld
+from tests.shared.probe_world import ProbeWorld
 
 WORLD = """
 CREATE TABLE ship (id INTEGER PRIMARY KEY, name TEXT, flag TEXT, crew INTEGER, is_sold TEXT);

@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.worlds import ROOT, World
+from tests.shared.paths import ROOT
+from tests.shared.project_world import World
 
 PARAMS = Path("params.yaml")
 STAGES = list(yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"])

@@ -9,7 +9,7 @@ import yaml
 
 from answerkey.core.errors import InputError
 from answerkey.core.params import load_params, look_up, read_params
-from tests.worlds import ROOT
+from tests.shared.paths import ROOT
 
 PROJECT = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
 CLASSIFY = PROJECT["classify_difficulty"]

@@ -10,8 +10,9 @@ from contextlib import closing
 import pytest
 
 from stages import select_questions
-from tests.bird_world import DEV, TRAIN, write_bird
-from tests.worlds import ROOT, World
+from tests.shared.bird_world import DEV, TRAIN, write_bird
+from tests.shared.paths import ROOT
+from tests.shared.project_world import World
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,8 @@ from answerkey.core.records import read_jsonl
 from answerkey.corpus.corpora import parse_corpus
 from answerkey.corpus.corrections import CORRECTIONS_DIR, apply_corrections, read_corrections
 from stages import load_questions
-from tests.report_world import ROOT, run_stages, write_corpus, write_params
+from tests.shared.paths import ROOT
+from tests.shared.report_world import run_stages, write_corpus, write_params
 
 STAGES = (
     "download_databases",

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from answerkey.corpus.file_hashes import LEAST_BYTES, FileHashes
-from tests.bird_world import make_sqlite, write_bird
-from tests.worlds import World
+from tests.shared.bird_world import make_sqlite, write_bird
+from tests.shared.project_world import World
 
 LONG_AGO_NS = 10**18
 

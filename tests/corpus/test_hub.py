@@ -5,7 +5,7 @@ import time
 import pytest
 
 from answerkey.corpus.hub import HubError, Limits, fetch_file, resolve_revision
-from tests.hub_server import run_hubs
+from tests.shared.hub_server import run_hubs
 
 OLD, NEW = "a" * 40, "b" * 40
 REPO = "org/corpus"

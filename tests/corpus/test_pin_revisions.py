@@ -13,8 +13,8 @@ import yaml
 
 from answerkey.core.errors import InputError
 from answerkey.corpus.pin_revisions import edit_params, main
-from tests.hub_server import HubServer, run_hubs
-from tests.worlds import ROOT
+from tests.shared.hub_server import HubServer, run_hubs
+from tests.shared.paths import ROOT
 
 pytestmark = pytest.mark.slow
 

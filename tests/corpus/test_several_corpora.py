@@ -17,10 +17,11 @@ from answerkey.corpus.database_names import name_databases
 from answerkey.corpus.hub import Limits
 from stages.assign_splits import assign_splits
 from stages.load_questions import load_corpora
-from tests.bird_world import RESORTS, make_sqlite, write_bird, write_json
-from tests.checkout import commit, make_checkout, output, run, stages_to_run
-from tests.hub_server import run_hubs
-from tests.worlds import ROOT, World
+from tests.shared.bird_world import RESORTS, make_sqlite, write_bird, write_json
+from tests.shared.checkout import commit, make_checkout, output, run, stages_to_run
+from tests.shared.hub_server import run_hubs
+from tests.shared.paths import ROOT
+from tests.shared.project_world import World
 
 LIMITS = Limits(attempts=1, backoff_s=0, deadline_s=30)
 COMMIT = "1" * 40

@@ -12,7 +12,8 @@ import yaml
 from answerkey.corpus.corpora import parse_corpora
 from answerkey.corpus.tracked_roots import check_roots
 from stages import download_databases, load_questions
-from tests.worlds import ROOT, write_params
+from tests.shared.paths import ROOT
+from tests.shared.project_world import write_params
 
 STAGE = "load_questions"
 DOWNLOAD = {"attempts": 1, "backoff_s": 0, "deadline_s": 1}

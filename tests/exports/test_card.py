@@ -12,7 +12,7 @@ import yaml
 from answerkey.exports.card import CardFacts, describe_origin, make_card, make_front_matter
 from answerkey.exports.croissant import make_croissant
 from answerkey.exports.huggingface import COLUMNS, WrittenFile
-from tests.worlds import World
+from tests.shared.project_world import World
 
 FOLDER = Path("data/exports/huggingface")
 METRICS = {

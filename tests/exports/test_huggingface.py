@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from answerkey.core.question import FIELDS
 from answerkey.exports.huggingface import COLUMNS, make_row, write_parquet
-from tests.worlds import World
+from tests.shared.project_world import World
 
 FOLDER = "data/exports/huggingface"
 TYPES = {int: "integer", float: "float", str: "string"}

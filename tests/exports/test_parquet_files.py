@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from answerkey.exports.parquet_files import open_parquet, write_rows
-from tests.worlds import ROOT
+from tests.shared.paths import ROOT
 
 SCHEMA = pa.schema(
     [

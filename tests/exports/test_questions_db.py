@@ -23,8 +23,8 @@ import yaml
 
 from answerkey.exports.product import AuditedQuestion
 from answerkey.exports.questions_db import make_question_row, write_questions_db
-from tests.export_world import ExportWorld
-from tests.worlds import ROOT
+from tests.shared.export_world import ExportWorld
+from tests.shared.paths import ROOT
 
 METADATA = ROOT / "docs/datasette.yaml"
 CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"

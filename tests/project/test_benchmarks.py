@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from tests.checkout import ROOT, run
+from tests.shared.checkout import run
+from tests.shared.paths import ROOT
 
 PAGES = ("README.md", "benchmarks/README.md", "docs/scaling.md")
 COMMANDS = sorted(

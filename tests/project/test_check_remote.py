@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers import Server, find_free_port, require_plugin
-from tests.sharing_world import (
+from tests.shared.remote_servers import Server, find_free_port, require_plugin
+from tests.shared.sharing_world import (
     PRODUCT,
     WRITABLE,
     World,

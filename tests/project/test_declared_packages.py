@@ -11,7 +11,7 @@ from importlib.metadata import packages_distributions
 
 import pytest
 
-from tests.worlds import ROOT
+from tests.shared.paths import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 OURS = {"answerkey", "stages"}

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.checkout import ROOT, run
+from tests.shared.checkout import run
+from tests.shared.paths import ROOT
 
 pytestmark = pytest.mark.slow
 

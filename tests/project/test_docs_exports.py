@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.export_world import ExportWorld
-from tests.worlds import ROOT
+from tests.shared.export_world import ExportWorld
+from tests.shared.paths import ROOT
 
 DOCS = ("docs/exports.md", "docs/browsing.md")
 # What a snippet imports and not every machine has: the package, and where it comes from.

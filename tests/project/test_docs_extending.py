@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from pyarrow import parquet
 
-from tests.checkout import ROOT, run
+from tests.shared.checkout import run
+from tests.shared.paths import ROOT
 
 DOCUMENT = (ROOT / "docs/extending.md").read_text(encoding="utf-8")
 PLACE = re.compile(r"^\| `([^`]+)` \| (.+) \| `([^`]+)` \|$", re.MULTILINE)

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.checkout import (
+from tests.shared.checkout import (
     PRODUCT,
-    ROOT,
     commit,
     hash_tree,
     make_checkout,
@@ -18,6 +17,7 @@ from tests.checkout import (
     run,
     stages_to_run,
 )
+from tests.shared.paths import ROOT
 
 AFTER_DIFFICULTY = [
     "classify_difficulty",

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from tests.export_world import SPLITS, ExportWorld
-from tests.worlds import ROOT
+from tests.shared.export_world import SPLITS, ExportWorld
+from tests.shared.paths import ROOT
 
 
 @pytest.fixture(scope="module")

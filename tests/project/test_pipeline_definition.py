@@ -12,7 +12,7 @@ import networkx
 import pytest
 import yaml
 
-from tests.worlds import ROOT
+from tests.shared.paths import ROOT
 
 PIPELINE = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
 STAGES = sorted(PIPELINE)

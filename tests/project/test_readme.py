@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.checkout import ROOT, run
+from tests.shared.checkout import run
+from tests.shared.paths import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 METRICS = json.loads((ROOT / "metrics/counts.json").read_text(encoding="utf-8"))

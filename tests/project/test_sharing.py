@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.checkout import ROOT, hash_tree, run
-from tests.servers import (
+from tests.shared.checkout import hash_tree, run
+from tests.shared.paths import ROOT
+from tests.shared.remote_servers import (
     Server,
     require_plugin,
     serve_http,
@@ -20,7 +21,7 @@ from tests.servers import (
     serve_ssh,
     serve_webdav,
 )
-from tests.transcripts import Scene, Step, read_section, read_steps
+from tests.shared.transcripts import Scene, Step, read_section, read_steps
 
 DOCS = ROOT / "docs/sharing.md"
 REPOSITORY = "https://git.example.org/team/answerkey.git"

@@ -16,15 +16,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.checkout import ROOT, run
-from tests.servers import (
+from tests.shared.checkout import run
+from tests.shared.paths import ROOT
+from tests.shared.remote_servers import (
     Server,
     find_free_port,
     require_plugin,
     serve_rclone,
     serve_webdav,
 )
-from tests.sharing_world import (
+from tests.shared.sharing_world import (
     ENOUGH_S,
     PRODUCT,
     WRITABLE,

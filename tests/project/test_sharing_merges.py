@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.checkout import PRODUCT, ROOT, commit, hash_tree, output, run, stages_to_run
-from tests.transcripts import read_section
+from tests.shared.checkout import PRODUCT, commit, hash_tree, output, run, stages_to_run
+from tests.shared.paths import ROOT
+from tests.shared.transcripts import read_section
 
 DOCS = ROOT / "docs/sharing.md"
 

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.checkout import ROOT, output, run, stages_to_run
-from tests.transcripts import read_section
+from tests.shared.checkout import output, run, stages_to_run
+from tests.shared.paths import ROOT
+from tests.shared.transcripts import read_section
 
 pytestmark = pytest.mark.slow
 

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.checkout import ROOT, commit, output, run
-from tests.servers import require_plugin, serve_s3
+from tests.shared.checkout import commit, output, run
+from tests.shared.paths import ROOT
+from tests.shared.remote_servers import require_plugin, serve_s3
 
 WORKFLOW = yaml.safe_load((ROOT / ".github/workflows/dataset.yml").read_text(encoding="utf-8"))
 STEPS: list[dict[str, Any]] = WORKFLOW["jobs"]["dataset"]["steps"]

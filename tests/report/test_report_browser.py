@@ -14,7 +14,7 @@ import yaml
 from answerkey.core.errors import InputError
 from answerkey.core.records import read_jsonl
 from answerkey.corpus.corrections import read_corrections
-from tests.report_world import EVAL, HOSTILE, TRAIN, build_report, run_stages
+from tests.shared.report_world import EVAL, HOSTILE, TRAIN, build_report, run_stages
 
 pytestmark = pytest.mark.browser
 

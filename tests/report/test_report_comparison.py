@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from answerkey.report.comparison import Run, describe_changes, list_changes
-from tests.checkout import commit, output, run
-from tests.worlds import ROOT
+from tests.shared.checkout import commit, output, run
+from tests.shared.paths import ROOT
 
 pytestmark = pytest.mark.slow
 

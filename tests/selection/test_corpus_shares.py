@@ -35,8 +35,8 @@ from answerkey.selection.targets import (
     read_targets,
 )
 from answerkey.selection.what_if import Usable, explain
-from tests.crowds import pick_ids
-from tests.exhaustive import is_allowed, list_best, search_everything
+from tests.shared.candidates import pick_ids
+from tests.shared.exhaustive_search import is_allowed, list_best, search_everything
 
 SHARES = {"easy": 0.4, "medium": 0.4, "hard": 0.2}
 OF_SPLITS = {"difficulty_shares": SHARES, "difficulty_shares_of": "split"}

@@ -9,7 +9,7 @@ import yaml
 
 from answerkey.core.reasons import Flag, Reason
 from answerkey.selection.policies import Policy, find_exclusion, keep_reported, read_policies
-from tests.worlds import ROOT
+from tests.shared.paths import ROOT
 
 ALL_FLAGGED = dict.fromkeys(map(str, Flag), "flag")
 

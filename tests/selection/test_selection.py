@@ -13,7 +13,7 @@ from answerkey.core.cells import CELLS, Cell, Group, Solution, count_cells
 from answerkey.core.question import DIFFICULTIES, EVAL, TRAIN
 from answerkey.selection.candidates import Candidate, hash_key
 from answerkey.selection.targets import Targets, find_largest
-from tests.crowds import hold, pick_ids
+from tests.shared.candidates import hold, pick_ids
 
 SHARES = {"easy": 0.4, "medium": 0.4, "hard": 0.2}
 OF_SPLITS = {"difficulty_shares": SHARES, "difficulty_shares_of": "split"}

@@ -23,7 +23,7 @@ from answerkey.selection.targets import (
     find_tolerance,
     read_targets,
 )
-from tests.exhaustive import is_allowed, list_best, search_everything
+from tests.shared.exhaustive_search import is_allowed, list_best, search_everything
 
 SHARES = {"easy": 0.4, "medium": 0.4, "hard": 0.2}
 OF_SPLITS = {"difficulty_shares": SHARES, "difficulty_shares_of": "split"}

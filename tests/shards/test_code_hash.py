@@ -13,8 +13,9 @@ import pytest
 import yaml
 
 from answerkey.shards.code_hash import hash_code
-from tests.checkout import commit, make_checkout, output, run
-from tests.worlds import ROOT, World
+from tests.shared.checkout import commit, make_checkout, output, run
+from tests.shared.paths import ROOT
+from tests.shared.project_world import World
 
 # A stage, where its shards lie, and what is changed: in which module, from what, to what.
 CHANGES = [

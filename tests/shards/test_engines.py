@@ -17,9 +17,9 @@ from answerkey.shards.engines import map_with_engine
 from answerkey.shards.ray_engine import check_versions, list_versions
 from answerkey.sqlite.guard import QueryError
 from answerkey.sqlite.watchdog import EXPENDABLE_VARIABLE
-from tests.processes import find_processes, kill, wait_until
-from tests.ray_cluster import start_cluster
 from tests.shards.test_workers import die_on, die_once, fail_on, sleep_long, square, squares
+from tests.shared.processes import find_processes, kill, wait_until
+from tests.shared.ray_cluster import start_cluster
 
 ON_RAY = [
     pytest.mark.slow,

@@ -20,7 +20,7 @@ import pytest
 from answerkey.shards.interrupts import hold_interrupts
 from answerkey.shards.process_pool import open_pool
 from answerkey.shards.workers import map_unordered
-from tests.processes import heed_interrupts
+from tests.shared.processes import heed_interrupts
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
 _WAITS = 2  # after its one result, in which no other comes: a run has nothing left to do

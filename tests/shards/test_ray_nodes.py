@@ -11,11 +11,11 @@ from importlib.util import find_spec
 
 import pytest
 
-from tests.ray_cluster import start_cluster
 from tests.shards.test_database_files import refuse, serve
 from tests.shards.test_faults import Stage
+from tests.shared.paths import ROOT
+from tests.shared.ray_cluster import start_cluster
 from tests.stages.test_compute_gold_answers import Project
-from tests.worlds import ROOT
 
 pytestmark = [
     pytest.mark.slow,

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from answerkey.core.errors import InputError
+from tests.shared.paths import ROOT
+from tests.shared.project_world import World
 from tests.stages.test_compute_gold_answers import make_database
-from tests.worlds import ROOT, World
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
 

@@ -16,8 +16,9 @@ import pytest
 
 from answerkey.core.errors import InputError
 from answerkey.shards.side_process import open_side_process
-from tests.processes import MARK, find_processes, kill, wait_until
-from tests.worlds import ROOT, World
+from tests.shared.paths import ROOT
+from tests.shared.processes import MARK, find_processes, kill, wait_until
+from tests.shared.project_world import World
 
 _PATIENCE_S = 60
 PARENT = """

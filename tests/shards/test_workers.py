@@ -16,8 +16,8 @@ from answerkey.shards import process_pool
 from answerkey.shards.process_pool import START_METHOD, ProcessPool
 from answerkey.shards.workers import count_workers, map_unordered
 from answerkey.sqlite.guard import QueryError
-from tests.processes import heed_interrupts, wait_until
-from tests.worlds import ROOT
+from tests.shared.paths import ROOT
+from tests.shared.processes import heed_interrupts, wait_until
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
 
@@ -230,7 +230,7 @@ SCRIPT_WITH_A_THREAD = """
 import itertools, signal, sys, threading
 from answerkey.shards.process_pool import ProcessPool
 from answerkey.shards.workers import map_unordered
-from tests.processes import wait_until
+from tests.shared.processes import (wait_until)
 from tests.shards.test_workers import sleep_long
 
 def interrupt_what_waits(main):

@@ -17,7 +17,7 @@ from answerkey.sql.parser import parse_sql
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.guard import GuardedDatabase, QueryError
 from answerkey.sqlite.schema import Schema, read_schema
-from tests.random_queries import WORLD, QueryMaker
+from tests.shared.random_queries import WORLD, QueryMaker
 
 QUERIES = 2500
 

@@ -13,8 +13,8 @@ import pytest
 
 from answerkey.core.reasons import Reason
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
-from tests.processes import heed_interrupts
-from tests.worlds import ROOT
+from tests.shared.paths import ROOT
+from tests.shared.processes import heed_interrupts
 
 COUNT_UP = (
     "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n{limit}) SELECT {what} FROM n"

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.worlds import ROOT
+from tests.shared.paths import ROOT
 
 PATIENCE_S = 120  # some seconds are what it takes
 SIZE = 1_000_000

@@ -10,7 +10,7 @@ import pytest
 from answerkey.core.errors import InputError
 from answerkey.selection.difficulty_rule import DifficultyRule
 from stages.classify_difficulty import classify_difficulty
-from tests.worlds import World
+from tests.shared.project_world import World
 
 LEVELS = {"easy": "easy", "medium": "medium", "hard": "hard", "extra": "hard"}
 

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from answerkey.corpus.corrections import CORRECTIONS_DIR
-from tests.worlds import HARBOUR, World
+from tests.shared.project_world import HARBOUR, World
 
 COUNT = "SELECT count(*) FROM ship"
 HEAVY = "SELECT name FROM ship WHERE weight > {}"

@@ -16,7 +16,8 @@ from answerkey.core.records import hash_file
 from answerkey.sqlite.guard import Limits, QueryError
 from stages import compute_gold_answers as stage
 from stages.compute_gold_answers import compute_gold_answer, execute_task
-from tests.worlds import ROOT, write_params
+from tests.shared.paths import ROOT
+from tests.shared.project_world import write_params
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
 

@@ -17,9 +17,9 @@ from answerkey.corpus.database_sources import DatabaseSource
 from answerkey.corpus.hub import Limits
 from stages import download_databases
 from stages.download_databases import download_spider_databases
-from tests import worlds
-from tests.hub_server import run_hubs
-from tests.worlds import ROOT
+from tests.shared import project_world
+from tests.shared.hub_server import run_hubs
+from tests.shared.paths import ROOT
 
 COMMIT, OTHER = "1" * 40, "2" * 40
 SHOP = "CREATE TABLE shop (id INTEGER PRIMARY KEY, name TEXT); INSERT INTO shop VALUES (1, 'A');"
@@ -65,7 +65,7 @@ def project(tmp_path, monkeypatch):
 def write_params(entry, **download):
     limits = {"attempts": 2, "backoff_s": 0.05, "deadline_s": 30} | download
     path = Path("params.yaml")
-    worlds.write_params(path, corpus="tried", corpora={"tried": entry}, download=limits)
+    project_world.write_params(path, corpus="tried", corpora={"tried": entry}, download=limits)
 
 
 def change_params(**changes):
@@ -592,7 +592,7 @@ def test_bare_call_fetches_spider_as_params_describe_it(start, tmp_path, monkeyp
     params = tmp_path / "params.yaml"
     limits = {"attempts": 1, "backoff_s": 0, "deadline_s": 30}
     entry = {"spider": hub_entry(world, "archive")}
-    worlds.write_params(params, corpora=entry, download=limits)
+    project_world.write_params(params, corpora=entry, download=limits)
     monkeypatch.setattr("answerkey.corpus.corpora.PROJECT_PARAMS", params)
     output_dir = tmp_path / "deep" / "out"
     paths = download_spider_databases(["shop", "farm"], output_dir)

@@ -14,7 +14,8 @@ from answerkey.core.errors import InputError
 from answerkey.core.question import FIELDS
 from answerkey.core.reasons import Flag, Reason
 from stages.export_dataset import write_questions
-from tests.worlds import ROOT, World
+from tests.shared.paths import ROOT
+from tests.shared.project_world import World
 
 OUTS = ("data/questions", "data/exports", "metrics", "plots")
 

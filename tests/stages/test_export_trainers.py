@@ -11,8 +11,8 @@ import pytest
 from answerkey.core.errors import InputError
 from answerkey.exports.prompts import Exercise
 from stages.export_trainers import TABLES, make_row, make_schema
-from tests.export_world import SPLITS, ExportWorld, describe, parse
-from tests.worlds import World
+from tests.shared.export_world import SPLITS, ExportWorld, describe, parse
+from tests.shared.project_world import World
 
 FACTS = (
     *("question_id", "database_name", "gold_sql", "answer_type", "difficulty"),

@@ -11,8 +11,8 @@ from answerkey.corpus.hub import Limits
 from answerkey.corpus.source_questions import list_db_ids
 from stages import load_questions
 from stages.load_questions import load_spider_questions
-from tests.hub_server import run_hubs
-from tests.worlds import write_params
+from tests.shared.hub_server import run_hubs
+from tests.shared.project_world import write_params
 
 COMMIT, OTHER = "1" * 40, "2" * 40
 LIMITS = Limits(attempts=2, backoff_s=0.05, deadline_s=30)

@@ -17,7 +17,7 @@ import pytest
 from answerkey.selection.targets import Targets
 from answerkey.validation.derived_facts import RULE_OF_TABLES
 from stages.validate_dataset import main, validate_dataset
-from tests.worlds import World
+from tests.shared.project_world import World
 
 Dataset = list[dict[str, Any]]
 

@@ -9,7 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from tests.shared.paths import ROOT
+
 PRODUCT = ("data/questions", "data/exports", "data/databases")
 
 

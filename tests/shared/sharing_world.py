@@ -11,9 +11,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.checkout import ROOT, commit, hash_tree, output, run
-from tests.servers import Server, require_plugin, serve_http, serve_s3, serve_ssh, serve_webdav
-from tests.transcripts import read_section, read_steps
+from tests.shared.checkout import commit, hash_tree, output, run
+from tests.shared.paths import ROOT
+from tests.shared.remote_servers import (
+    Server,
+    require_plugin,
+    serve_http,
+    serve_s3,
+    serve_ssh,
+    serve_webdav,
+)
+from tests.shared.transcripts import read_section, read_steps
 
 DOCS = ROOT / "docs/sharing.md"
 SECTIONS = {"s3": "S3", "ssh": "SSH", "webdav": "WebDAV", "http": "HTTP for readers"}

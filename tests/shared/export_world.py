@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.worlds import ROOT, World
+from tests.shared.paths import ROOT
+from tests.shared.project_world import World
 
 SPLITS = ("train", "eval")
 

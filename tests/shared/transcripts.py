@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tests.checkout import output, run
+from tests.shared.checkout import output, run
 
 PROMPT = re.compile(r"([a-z]+)\$ (.*)")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

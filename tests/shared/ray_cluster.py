@@ -11,9 +11,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.processes import MARK, find_processes, wait_until
-
-ROOT = Path(__file__).resolve().parent.parent
+from tests.shared.paths import ROOT
+from tests.shared.processes import MARK, find_processes, wait_until
 
 
 @contextlib.contextmanager

@@ -10,7 +10,8 @@ from typing import Any
 
 import yaml
 
-ROOT = Path(__file__).resolve().parent.parent
+from tests.shared.paths import ROOT
+
 LAST_STAGE = "export_dataset"
 
 HARBOUR = """

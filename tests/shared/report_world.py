@@ -12,7 +12,8 @@ from typing import Any
 
 import yaml
 
-ROOT = Path(__file__).resolve().parent.parent
+from tests.shared.paths import ROOT
+
 REPORT = Path("reports/dataset.html")
 PIPELINE = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
 _NOT_READ = ("export_trainers", "report_dataset")
