@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from answerkey.corpus.file_hashes import LEAST_BYTES, FileHashes
-from tests.shared.bird_world import make_sqlite, write_bird
+from tests.shared.bird_world import write_bird
+from tests.shared.databases import make_database
 from tests.shared.project_world import World
 
 LONG_AGO_NS = 10**18
@@ -107,7 +108,7 @@ def test_stage_reads_a_large_file_again_only_where_nothing_is_remembered(
     world = World(tmp_path)
     write_bird(tmp_path / "data/bird")
     big = tmp_path / "data/bird/dev_databases/ski_resorts/ski_resorts.sqlite"
-    make_sqlite(big, f"CREATE TABLE big (a); INSERT INTO big VALUES (zeroblob({LEAST_BYTES}));")
+    make_database(big, f"CREATE TABLE big (a); INSERT INTO big VALUES (zeroblob({LEAST_BYTES}));")
     world.change("corpus", "bird")
     world.run("download_databases", "download_databases")
     assert "(0 made, 2 kept, 0 removed)" in capsys.readouterr().err

@@ -14,7 +14,8 @@ from answerkey.corpus.hub import Limits
 from answerkey.corpus.layouts import LAYOUTS, Layout
 from answerkey.corpus.source_questions import list_db_ids
 from stages.load_questions import load_spider_questions
-from tests.shared.bird_world import MEALS, RESORTS, TRAIN, make_sqlite, write_bird, write_json
+from tests.shared.bird_world import MEALS, RESORTS, TRAIN, write_bird, write_json
+from tests.shared.databases import make_database
 
 LIMITS = Limits(attempts=1, backoff_s=0, deadline_s=1)
 
@@ -90,7 +91,7 @@ def test_database_is_found_in_either_folder(tmp_path):
 
 def test_database_in_both_folders_is_refused(tmp_path):
     write_bird(tmp_path)
-    make_sqlite(tmp_path / "dev_databases/school_meals/school_meals.sqlite", RESORTS)
+    make_database(tmp_path / "dev_databases/school_meals/school_meals.sqlite", RESORTS)
     with pytest.raises(
         ValueError, match=r"school_meals is in .*train_.* and in .*: expected it on"
     ):
@@ -100,7 +101,7 @@ def test_database_in_both_folders_is_refused(tmp_path):
 def test_entry_may_say_where_in_the_root_the_databases_are(tmp_path):
     """As the archives of the release unpack: one folder for train and one for dev."""
     write_json(tmp_path / "train/train.json", TRAIN)
-    make_sqlite(tmp_path / "train/train_databases/school_meals/school_meals.sqlite", MEALS)
+    make_database(tmp_path / "train/train_databases/school_meals/school_meals.sqlite", MEALS)
     entry = bird_entry(
         tmp_path,
         databases=["train/train_databases"],
@@ -121,7 +122,7 @@ def test_questions_without_a_database_name_both_folders(tmp_path):
 
 
 def test_spider_syn_asks_its_own_questions_of_another_corpus(tmp_path):
-    make_sqlite(tmp_path / "spider/database/shop/shop.sqlite", "CREATE TABLE shop (id INTEGER);")
+    make_database(tmp_path / "spider/database/shop/shop.sqlite", "CREATE TABLE shop (id INTEGER);")
     row = {
         "db_id": "shop",
         "SpiderQuestion": "How many shops?",

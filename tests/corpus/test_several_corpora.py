@@ -17,8 +17,9 @@ from answerkey.corpus.database_names import name_databases
 from answerkey.corpus.hub import Limits
 from stages.assign_splits import assign_splits
 from stages.load_questions import load_corpora
-from tests.shared.bird_world import RESORTS, make_sqlite, write_bird, write_json
+from tests.shared.bird_world import RESORTS, write_bird, write_json
 from tests.shared.checkout import commit, make_checkout, output, run, stages_to_run
+from tests.shared.databases import make_database
 from tests.shared.hub_server import run_hubs
 from tests.shared.paths import ROOT
 from tests.shared.project_world import World
@@ -50,7 +51,7 @@ def write_spider(root: Path, **splits: list[str]) -> None:
         ]
         write_json(root / f"{split}.json", rows)
         for db_id in splits.get(split, []):
-            make_sqlite(root / f"database/{db_id}/{db_id}.sqlite", f"CREATE TABLE {db_id} (a);")
+            make_database(root / f"database/{db_id}/{db_id}.sqlite", f"CREATE TABLE {db_id} (a);")
 
 
 @pytest.fixture
@@ -320,7 +321,7 @@ def test_hub_and_directory_stand_in_one_dataset(tmp_path, monkeypatch):
     sink = pyarrow.BufferOutputStream()
     row = {"db_id": ["piste"], "query": ["SELECT 1"], "question": ["?"]}
     parquet.write_table(pyarrow.table(row), sink)
-    source = make_sqlite(tmp_path / "piste.sqlite", RESORTS)
+    source = make_database(tmp_path / "piste.sqlite", RESORTS)
     hub = {
         "org/questions": {COMMIT: {"t.parquet": sink.getvalue().to_pybytes()}},
         "org/files": {COMMIT: {"piste.sqlite": source.read_bytes()}},

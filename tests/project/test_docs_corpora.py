@@ -21,8 +21,9 @@ from answerkey.corpus.layouts import LAYOUTS
 from answerkey.selection.targets import read_targets
 from stages.download_databases import locate_all
 from stages.load_questions import load_corpora
-from tests.shared.bird_world import DEV, RESORTS, TRAIN, make_sqlite, write_bird, write_json
+from tests.shared.bird_world import DEV, RESORTS, TRAIN, write_bird, write_json
 from tests.shared.checkout import make_checkout, run
+from tests.shared.databases import make_database
 from tests.shared.hub_server import run_hubs
 from tests.shared.paths import ROOT
 
@@ -119,7 +120,7 @@ def write_spider(root: Path, files: dict[str, list[str]], folders: list[str]) ->
             row = {"db_id": db_id, "query": "SELECT count(*) FROM shop", **fields}
             write_json(root / name, [row])
         for folder in folders if names else []:
-            make_sqlite(root / folder / db_id / f"{db_id}.sqlite", SHOP)
+            make_database(root / folder / db_id / f"{db_id}.sqlite", SHOP)
 
 
 @pytest.mark.parametrize("name", [name for name in ENTRIES if "spider" in name])
@@ -206,7 +207,7 @@ def test_corrections_are_applied_to_the_sample(here: Path) -> None:
 def write_helpdesk(root: Path) -> None:
     asked = {"asked": "tickets", "asked_later": "resorts"}
     for file, db_id in asked.items():
-        make_sqlite(root / f"sqlite/{db_id}/{db_id}.sqlite", RESORTS)
+        make_database(root / f"sqlite/{db_id}/{db_id}.sqlite", RESORTS)
         rows = [
             {
                 "db": db_id,

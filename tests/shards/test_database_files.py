@@ -18,7 +18,7 @@ from answerkey.shards import database_files
 from answerkey.shards.database_files import LocalDatabase, RemoteDatabase, find_database, local_path
 from answerkey.shards.workers import map_unordered
 from stages import compute_gold_answers as stage
-from tests.stages.test_compute_gold_answers import Project, make_database
+from tests.shared.fleet_world import Project, make_fleet
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
 
@@ -43,7 +43,7 @@ def forget(monkeypatch):
 @pytest.fixture
 def store(tmp_path):
     """A folder with a database, and that database under its URL."""
-    path = make_database(tmp_path / "store" / "fleet" / "fleet.sqlite")
+    path = make_fleet(tmp_path / "store" / "fleet" / "fleet.sqlite")
     return path, RemoteDatabase(path.as_uri(), hash_file(path))
 
 
@@ -99,7 +99,7 @@ def serve(folder, *faults):
 
 def test_database_without_a_url_is_where_it_lies(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    path = make_database(tmp_path / "data" / "car_1" / "car_1.sqlite")
+    path = make_fleet(tmp_path / "data" / "car_1" / "car_1.sqlite")
     sha256 = hash_file(path)
     database = find_database(Path("data"), "car_1", sha256=sha256, databases_url=None)
     assert database == LocalDatabase(path, sha256)
@@ -107,10 +107,10 @@ def test_database_without_a_url_is_where_it_lies(tmp_path, monkeypatch):
 
 
 def test_file_that_took_the_place_of_a_database_is_refused_with_both_checksums(tmp_path):
-    path = make_database(tmp_path / "fleet.sqlite")
+    path = make_fleet(tmp_path / "fleet.sqlite")
     database = LocalDatabase(path, hash_file(path))
     assert local_path(database) == path
-    make_database(path, "CREATE TABLE other (id INTEGER)")
+    make_fleet(path, "CREATE TABLE other (id INTEGER)")
     with pytest.raises(InputError, match="Database fleet is not the one of the manifest") as caught:
         local_path(database)
     for words in (database.sha256, hash_file(path), str(path), "dvc repro download_databases"):
@@ -118,7 +118,7 @@ def test_file_that_took_the_place_of_a_database_is_refused_with_both_checksums(t
 
 
 def test_file_of_the_same_size_with_another_time_is_read_again(tmp_path):
-    path = make_database(tmp_path / "fleet.sqlite")
+    path = make_fleet(tmp_path / "fleet.sqlite")
     database = LocalDatabase(path, hash_file(path))
     assert local_path(database) == path
     before = path.stat()
@@ -130,7 +130,7 @@ def test_file_of_the_same_size_with_another_time_is_read_again(tmp_path):
 
 
 def test_file_that_does_not_change_is_read_once(tmp_path, monkeypatch):
-    path = make_database(tmp_path / "fleet.sqlite")
+    path = make_fleet(tmp_path / "fleet.sqlite")
     database = LocalDatabase(path, hash_file(path))
     read = []
     monkeypatch.setattr(
@@ -242,7 +242,7 @@ def test_database_that_is_not_there_is_asked_for_once(store, tmp_path):
 def test_new_version_of_a_database_takes_no_old_one(store):
     path, database = store
     old = local_path(database)
-    make_database(path, "CREATE TABLE other (id INTEGER)")
+    make_fleet(path, "CREATE TABLE other (id INTEGER)")
     new = local_path(database._replace(sha256=hash_file(path)))
     assert new.read_bytes() == path.read_bytes()
     assert hash_file(old) == database.sha256

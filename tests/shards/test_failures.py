@@ -12,8 +12,8 @@ import termios
 import pytest
 
 from answerkey.shards.failures import show_line
+from tests.shared.fleet_world import Project
 from tests.shared.paths import ROOT
-from tests.stages.test_compute_gold_answers import Project
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
 

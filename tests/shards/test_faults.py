@@ -17,10 +17,10 @@ from importlib.util import find_spec
 import pytest
 
 from answerkey.sqlite.guard import Limits
+from tests.shared.fleet_world import Project
 from tests.shared.paths import ROOT
 from tests.shared.processes import MARK, find_processes, heed_interrupts, kill, wait_until
 from tests.shared.project_world import World
-from tests.stages.test_compute_gold_answers import Project
 
 ON_RAY = [
     pytest.mark.slow,

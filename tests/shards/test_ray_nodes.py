@@ -13,9 +13,9 @@ import pytest
 
 from tests.shards.test_database_files import refuse, serve
 from tests.shards.test_faults import Stage
+from tests.shared.fleet_world import Project
 from tests.shared.paths import ROOT
 from tests.shared.ray_cluster import start_cluster
-from tests.stages.test_compute_gold_answers import Project
 
 pytestmark = [
     pytest.mark.slow,

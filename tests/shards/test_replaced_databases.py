@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from answerkey.core.errors import InputError
+from tests.shared.fleet_world import make_fleet
 from tests.shared.paths import ROOT
 from tests.shared.project_world import World
-from tests.stages.test_compute_gold_answers import make_database
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
 
@@ -33,7 +33,7 @@ def test_replaced_database_is_named_with_both_checksums(
     world.run_to(before)
     databases = Path("data/databases")
     expected = world.json("data/databases/manifest.json")["databases"]["library"]["sha256"]
-    make_database(databases / "library/library.sqlite", "CREATE TABLE book (id INTEGER)")
+    make_fleet(databases / "library/library.sqlite", "CREATE TABLE book (id INTEGER)")
     with pytest.raises(InputError) as caught:
         world.run(stage)
     assert f"Database library is not the one of the manifest: expected sha256 {expected}" in str(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import sqlite3
 from pathlib import Path
 from typing import Any
+
+from tests.shared.databases import make_database
 
 MEALS = """
 CREATE TABLE "frpm" (
@@ -79,14 +79,6 @@ DEV = [
 ]
 
 
-def make_sqlite(path: Path, text: str) -> Path:
-    """A database file from SQL text."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with contextlib.closing(sqlite3.connect(path)) as connection:
-        connection.executescript(text)
-    return path
-
-
 def write_json(path: Path, rows: list[dict[str, Any]]) -> None:
     """A file of questions."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -101,7 +93,7 @@ def write_bird(root: Path) -> None:
         ("train_databases", "school_meals", MEALS),
         ("dev_databases", "ski_resorts", RESORTS),
     ):
-        make_sqlite(root / folder / name / f"{name}.sqlite", text)
+        make_database(root / folder / name / f"{name}.sqlite", text)
         description = root / folder / name / "database_description" / "frpm.csv"
         description.parent.mkdir()
         description.write_bytes(b"\xef\xbb\xbforiginal_column_name,column_name\r\nx,\x96\r\n")

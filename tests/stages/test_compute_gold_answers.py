@@ -1,11 +1,9 @@
-import contextlib
 import json
 import os
 import signal
 import sqlite3
 import subprocess
 import sys
-from dataclasses import asdict
 
 import pytest
 import yaml
@@ -16,15 +14,11 @@ from answerkey.core.records import hash_file
 from answerkey.sqlite.guard import Limits, QueryError
 from stages import compute_gold_answers as stage
 from stages.compute_gold_answers import compute_gold_answer, execute_task
+from tests.shared.fleet_world import FLEET, Project, make_fleet
 from tests.shared.paths import ROOT
-from tests.shared.project_world import write_params
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
 
-FLEET = """
-CREATE TABLE ship (id INTEGER PRIMARY KEY, name TEXT, tonnage REAL, code TEXT, photo BLOB);
-INSERT INTO ship VALUES (1, 'Sun', 12.5, '00123', x'00'), (2, 'Zoë', 7.0, NULL, NULL);
-"""
 ENDLESS = "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT {} FROM n"
 OUTCOMES = [  # gold SQL, and what becomes of it
     ("SELECT count(*) FROM ship", (2, "integer")),
@@ -57,76 +51,6 @@ OUTCOMES = [  # gold SQL, and what becomes of it
 ]
 
 
-def make_database(path, sql=FLEET):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.unlink(missing_ok=True)
-    with contextlib.closing(sqlite3.connect(path)) as connection:
-        connection.executescript(sql)
-    return path
-
-
-class Project:
-    """A project's folder: databases with their manifest, questions and params, and the stage."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        self.limits = asdict(Limits(max_steps=1_000_000))
-        self.databases = {}
-        self.questions = {}
-        self.excluded = {}  # question_id: why a curator excluded it
-
-    def add(self, name, queries, sql=FLEET):
-        self.databases[name] = sql
-        self.questions[name] = list(queries)
-        return self
-
-    def write(self, **options):
-        entries = {}
-        for name, sql in self.databases.items():
-            path = make_database(self.folder / "data/databases" / name / f"{name}.sqlite", sql)
-            entries[name] = {"sha256": hash_file(path)}
-        manifest = self.folder / "data/databases/manifest.json"
-        manifest.write_text(json.dumps({"databases": entries}))
-        records = [
-            {
-                "question_id": f"{name}_train_{place:03d}",
-                "database_name": name,
-                "gold_sql": sql,
-                "source": self.describe_source(f"{name}_train_{place:03d}"),
-            }
-            for name, queries in self.questions.items()
-            for place, sql in enumerate(queries)
-        ]
-        splits = self.folder / "data/interim/splits.jsonl"
-        splits.parent.mkdir(exist_ok=True)
-        splits.write_text("".join(json.dumps(record) + "\n" for record in records))
-        execution = {"engine": "local", "workers": 1, "databases_url": None}
-        execution |= {"max_warnings": 0, **options}
-        write_params(
-            self.folder / "params.yaml", compute_gold_answers=self.limits, execution=execution
-        )
-
-    def describe_source(self, question_id):
-        if question_id not in self.excluded:
-            return {}
-        reason = self.excluded[question_id]
-        return {"correction": {"action": "exclude", "reason": reason, "link": None}}
-
-    def run(self, capfd, **options):
-        """Writes all inputs, runs the stage, gives its summary line."""
-        self.write(**options)
-        stage.main()
-        return capfd.readouterr().err
-
-    def shard(self, name):
-        lines = (self.folder / f"data/interim/gold_answers/{name}.jsonl").read_text().splitlines()
-        return [json.loads(line) for line in lines]
-
-    def bytes(self):
-        folder = self.folder / "data/interim/gold_answers"
-        return {path.name: path.read_bytes() for path in folder.iterdir()}
-
-
 @pytest.fixture
 def project(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -142,7 +66,7 @@ def project(tmp_path, monkeypatch):
     ids=lambda value: str(value)[:40],
 )
 def test_gold_answer_is_the_json_value_of_the_rows(tmp_path, sql, outcome):
-    path = make_database(tmp_path / "fleet.sqlite")
+    path = make_fleet(tmp_path / "fleet.sqlite")
     limits = Limits(max_steps=1_000_000)
     if isinstance(outcome, tuple):
         answer = compute_gold_answer(sql, path, limits=limits)
@@ -158,7 +82,7 @@ def test_gold_answer_is_the_json_value_of_the_rows(tmp_path, sql, outcome):
 
 
 def test_gold_answer_without_limits_uses_those_of_the_project(tmp_path):
-    path = make_database(tmp_path / "fleet.sqlite")
+    path = make_fleet(tmp_path / "fleet.sqlite")
     assert compute_gold_answer("SELECT count(*) FROM ship", path) == 2
     params = yaml.safe_load((ROOT / "params.yaml").read_text())
     assert Limits(**params["compute_gold_answers"]) == Limits()
@@ -305,7 +229,7 @@ def test_corrupt_database_stops_the_run(project, spoil):
 def test_database_that_was_replaced_stops_the_run(project):
     project.add("a", ["SELECT count(*) FROM ship"]).write()
     path = project.folder / "data/databases/a/a.sqlite"
-    make_database(path, FLEET + "DELETE FROM ship WHERE id = 1;")
+    make_fleet(path, FLEET + "DELETE FROM ship WHERE id = 1;")
     with pytest.raises(InputError, match="Database a is not the one of the manifest: expected sha"):
         stage.main()
     assert project.bytes() == {}
