@@ -1,9 +1,10 @@
 """The pipeline against its limits: how long it takes, as ratios, with the raw seconds beside them.
 
-    python benchmarks/pipeline.py --corpus DIR [--repeat 3] [--rows 1,2] [--quick]
+    python benchmarks/pipeline.py --corpus DIR [--against DIR] [--repeat 3] [--rows 1,2] [--quick]
 
-It measures and never asserts. DIR is a corpus in the layout of a Spider release. Everything happens
-in a temporary folder. What is compared is run in turns, since a machine is not always equally busy.
+It measures and never asserts. The corpus is one in the layout of a Spider release. Everything
+happens in a temporary folder. What is compared is run in turns, since a machine is not always
+equally busy.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from statistics import median
 
@@ -41,16 +42,18 @@ Line = tuple[str, ...]
 class Bench:
     """The rows of the table, and the worlds that they share."""
 
-    def __init__(self, corpus: Path, folder: Path, repeat: int) -> None:
+    def __init__(self, corpus: Path, folder: Path, repeat: int, against: Path | None) -> None:
         self.corpus = corpus
         self.folder = folder
         self.repeat = repeat
         self.stage_costs: list[dict[str, Cost]] = []
+        self.tenfold_costs: list[dict[str, Cost]] = []
         self._full_s: list[float] = []
         tell("first run, which also compiles the modules: not measured")
         self.world = World(folder / "world", corpus)
-        # Now, so that both are of the same code.
+        # Now, so that all are of the code of this moment.
         self.tenfold_world = World(folder / "tenfold-world", folder / "tenfold")
+        self.other_world = against and World(folder / "other-world", corpus, source=against)
         self.world.run_stages()
         self.databases = folder / "databases"  # stays, whatever becomes of the world
         shutil.copytree(self.world.folder / "data" / "databases", self.databases)
@@ -67,16 +70,12 @@ class Bench:
             _, printed = self._run_script("bare_loop.py", self.corpus, self.databases)
             floor.append(float(printed) / count_cores())
         reach = 1.5 * median(floor) + 0.5
-        return [
-            (
-                "compute_gold_answers, whole process",
-                f"each distinct query once in a bare loop, divided by {count_cores()} cores",
-                show_seconds(ours),
-                show_seconds(floor),
-                show_ratio(ours, floor),
-                f"{reach / median(floor):.2f} (1.5 x floor + 0.5 s = {reach:.2f} s)",
-            )
-        ]
+        work = (
+            "compute_gold_answers, whole process",
+            f"each distinct query once in a bare loop, divided by {count_cores()} cores",
+        )
+        reached = f"{reach / median(floor):.2f} (1.5 x floor + 0.5 s = {reach:.2f} s)"
+        return [_compare(*work, ours, floor, reached)]
 
     def compare_stages_with_plain_flow(self) -> list[Line]:
         """Row 2."""
@@ -87,17 +86,9 @@ class Bench:
             cost, _ = self._run_script("plain_flow.py", self.corpus, self.databases, target)
             plain.append(cost.wall_s)
             shutil.rmtree(target)
-        ours = [total(costs).wall_s for costs in self.stage_costs]
-        return [
-            (
-                f"all {len(self.world.commands())} stages one after another, without DVC",
-                "one process with the plain flow",
-                show_seconds(ours),
-                show_seconds(plain),
-                show_ratio(ours, plain),
-                "1.00",
-            )
-        ]
+        work = f"all {len(self.world.commands())} stages one after another, without DVC"
+        ours = _list_seconds(self.stage_costs)
+        return [_compare(work, "one process with the plain flow", ours, plain, "2.00")]
 
     def compare_up_to_date_with_bare_dag(self) -> list[Line]:
         """Row 3."""
@@ -109,49 +100,26 @@ class Bench:
             if turn:
                 ours.append(up_to_date)
                 bare.append(of_bare)
-        return [
-            (
-                "`dvc repro`, everything up to date",
-                "the same DAG of one-byte files, every command `true`",
-                show_seconds(ours),
-                show_seconds(bare),
-                show_ratio(ours, bare),
-                "1.20",
-            )
-        ]
+        work = "`dvc repro`, everything up to date"
+        peer = "the same DAG of one-byte files, every command `true`"
+        return [_compare(work, peer, ours, bare, "1.20")]
 
-    def compare_threshold_with_full_run(self) -> list[Line]:
+    def compare_threshold_with_bare_dag(self) -> list[Line]:
         """Row 4."""
         self._measure_full_run()
-        ours, executed = [], 0
-        for turn in self._turns("dvc repro after a threshold change"):
+        ours, bare, executed = [], [], 0
+        again = ("--force", "--downstream", "classify_difficulty")
+        for turn in self._turns("dvc repro after a threshold change", warm_up=True):
             self.world.set_param("classify_difficulty.easy_max_tables", 1 + turn % 2)
             cost, printed = self.world.repro()
-            ours.append(cost.wall_s)
-            executed += sum(map(int, EXECUTED.findall(printed)))
-        again = ("--force", "--downstream", "classify_difficulty")
-        bare = [
-            self._repro_bare_dag(*again)
-            for _ in self._turns("dvc repro of the same stages, every command `true`")
-        ]
-        return [
-            (
-                f"`dvc repro` after a threshold change: {executed} queries executed",
-                "`dvc repro` from scratch",
-                show_seconds(ours),
-                show_seconds(self._full_s),
-                show_ratio(ours, self._full_s),
-                "0.25, 0 queries",
-            ),
-            (
-                "DVC alone in this: the same stages, every command `true`",
-                "`dvc repro` from scratch",
-                show_seconds(bare),
-                show_seconds(self._full_s),
-                show_ratio(bare, self._full_s),
-                "",
-            ),
-        ]
+            of_bare = self._repro_bare_dag(*again)
+            if turn:
+                ours.append(cost.wall_s)
+                bare.append(of_bare)
+                executed += sum(map(int, EXECUTED.findall(printed)))
+        work = f"`dvc repro` after a threshold change: {executed} queries executed"
+        peer = "DVC alone: the same stages, every command `true`"
+        return [_compare(work, peer, ours, bare, "2.00, 0 queries")]
 
     def compare_new_database_with_full_run(self) -> list[Line]:
         """Row 5: the database is the one with the median number of distinct queries."""
@@ -168,17 +136,12 @@ class Bench:
             ours.append(cost.wall_s)
             executed.append(EXECUTED.findall(printed))
         counts = " and ".join(sorted({count for found in executed for count in found}))
-        return [
-            (
-                f"one database added to {len(names) - 1}: {counts} queries executed, once to answer"
-                " and once to audit",
-                "`dvc repro` from scratch",
-                show_seconds(ours),
-                show_seconds(self._full_s),
-                show_ratio(ours, self._full_s),
-                f"{queries[added]} queries",
-            )
-        ]
+        work = (
+            f"one database added to {len(names) - 1}: {counts} queries executed, once to answer"
+            " and once to audit"
+        )
+        reach = f"{queries[added]} queries"
+        return [_compare(work, "`dvc repro` from scratch", ours, self._full_s, reach)]
 
     def compare_tenfold(self) -> list[Line]:
         """Row 6, and the table of stages."""
@@ -191,63 +154,52 @@ class Bench:
         self.tenfold_costs = [world.run_stages() for _ in self._turns(f"{TIMES} x the questions")]
         shutil.rmtree(world.folder)
         shutil.rmtree(corpus)
-        ours = [total(costs).wall_s for costs in self.tenfold_costs]
-        once = [total(costs).wall_s for costs in self.stage_costs]
+        ours, once = _list_seconds(self.tenfold_costs), _list_seconds(self.stage_costs)
         peaks, peak = (
             [total(costs).peak_bytes / 1e6 for costs in runs]
             for runs in (self.tenfold_costs, self.stage_costs)
         )
+        work = f"all stages on {TIMES} x the questions"
         return [
+            _compare(f"{work}: time", "all stages on the questions", ours, once, "10.50"),
             (
-                f"all stages on {TIMES} x the questions: time",
-                "all stages on the questions",
-                show_seconds(ours),
-                show_seconds(once),
-                show_ratio(ours, once),
-                "10.50",
-            ),
-            (
-                f"all stages on {TIMES} x the questions: memory of the largest process",
+                f"{work}: memory of the largest process",
                 "the same on the questions",
                 f"{median(peaks):.0f} MB",
                 f"{median(peak):.0f} MB",
                 show_ratio(peaks, peak),
-                "1.30",
+                "2,000 MB at a million: scale.py",
             ),
         ]
 
-    def list_stages(self) -> list[Line]:
+    def compare_full_run_with_other_checkout(self) -> list[Line]:
+        """Row 7; nothing where there is no other checkout."""
+        if self.other_world is None:
+            return []
+        worlds = (self.world, self.other_world)
+        _repro_from_scratch(self.other_world)  # compiles its modules
+        ours, theirs = [], []
+        for _ in self._turns("dvc repro from scratch, here and in the other checkout"):
+            for world, seconds in zip(worlds, (ours, theirs), strict=True):
+                seconds.append(_repro_from_scratch(world))
+        peer = "the same in another checkout"
+        return [_compare("`dvc repro` from scratch", peer, ours, theirs, "1.25")]
+
+    def list_stages(self) -> Iterator[Line]:
         """Each stage by itself."""
-        lines = []
         for name in self.world.commands():
-            costs = [run_costs[name] for run_costs in self.stage_costs]
-            peak = median(cost.peak_bytes for cost in costs)
-            line = (
-                name,
-                f"{median(cost.wall_s for cost in costs):.2f}",
-                f"{median(cost.cpu_s for cost in costs):.2f}",
-                f"{peak / 1e6:.0f}",
-            )
-            tenfold = [run_costs[name] for run_costs in getattr(self, "tenfold_costs", ())]
-            if tenfold:
-                peak_tenfold = median(cost.peak_bytes for cost in tenfold)
-                line += (
-                    f"{median(cost.wall_s for cost in tenfold):.2f}",
-                    f"{median(cost.cpu_s for cost in tenfold):.2f}",
-                    f"{peak_tenfold / 1e6:.0f}",
-                    f"{peak_tenfold / peak:.2f}",
-                )
-            lines.append(line)
-        return lines
+            line: Line = (name,)
+            for costs in (self.stage_costs, self.tenfold_costs):
+                if costs:
+                    found = zip(*(stages[name] for stages in costs), strict=True)
+                    wall_s, cpu_s, peak = map(median, found)
+                    line += (f"{wall_s:.2f}", f"{cpu_s:.2f}", f"{peak / 1e6:.0f}")
+            yield line
 
     def _measure_full_run(self) -> None:
-        if self._full_s:
-            return
-        for _ in self._turns("dvc repro from scratch"):
-            self.world.clear()
-            shutil.rmtree(self.world.folder / ".dvc" / "cache", ignore_errors=True)
-            (self.world.folder / "dvc.lock").unlink(missing_ok=True)
-            self._full_s.append(self.world.repro()[0].wall_s)
+        if not self._full_s:
+            for _ in self._turns("dvc repro from scratch"):
+                self._full_s.append(_repro_from_scratch(self.world))
 
     def _repro_bare_dag(self, *options: str) -> float:
         """Seconds of `dvc repro` where DVC is all that takes time."""
@@ -259,11 +211,8 @@ class Bench:
 
     def _count_queries(self) -> dict[str, int]:
         _, printed = self._run_script("count_queries.py", self.corpus)
-        counts = {}
-        for line in printed.splitlines():
-            name, count = line.rsplit(" ", 1)
-            counts[name] = int(count)
-        return counts
+        counts = (line.rsplit(" ", 1) for line in printed.splitlines())
+        return {name: int(count) for name, count in counts}
 
     def _turns(self, what: str, *, warm_up: bool = False) -> range:
         """Numbers from 0, where 0 is one turn more that does not count if it is to warm up."""
@@ -274,15 +223,35 @@ class Bench:
         return run(sys.executable, str(HERE / name), *map(str, arguments))
 
 
+def _compare(
+    work: str, peer: str, ours: Sequence[float], theirs: Sequence[float], reach: str
+) -> Line:
+    """A line of the table."""
+    seconds = (show_seconds(ours), show_seconds(theirs), show_ratio(ours, theirs))
+    return (work, peer, *seconds, reach)
+
+
+def _list_seconds(runs: Sequence[dict[str, Cost]]) -> list[float]:
+    """The seconds of all stages together, in each run."""
+    return [total(costs).wall_s for costs in runs]
+
+
+def _repro_from_scratch(world: World) -> float:
+    """Seconds of `dvc repro` where nothing has run before."""
+    world.clear()
+    shutil.rmtree(world.folder / ".dvc" / "cache", ignore_errors=True)
+    (world.folder / "dvc.lock").unlink(missing_ok=True)
+    return world.repro()[0].wall_s
+
+
 def read_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--corpus", type=Path, default=SAMPLE, help="default: the sample")
+    parser.add_argument("--against", type=Path, metavar="DIR", help="a checkout, for row 7")
     parser.add_argument("--repeat", type=int, default=3, help="runs of everything; default: 3")
-    parser.add_argument(
-        "--rows", default="1,2,3,4,5,6", help="some rows of the table; default: all"
-    )
+    parser.add_argument("--rows", default="1,2,3,4,5,6,7", help="some rows; default: all")
     parser.add_argument("--quick", action="store_true", help="the sample, one run")
     arguments = parser.parse_args()
     if arguments.quick:
@@ -303,29 +272,25 @@ def measure_rows(
 def main() -> None:
     arguments = read_arguments()
     print(f"{describe_machine()}\n", flush=True)
+    corpus, repeat, against = arguments.corpus.resolve(), arguments.repeat, arguments.against
     with tempfile.TemporaryDirectory(prefix="answerkey-bench-") as folder:
-        bench = Bench(arguments.corpus.resolve(), Path(folder), arguments.repeat)
+        bench = Bench(corpus, Path(folder), repeat, against)
         rows: dict[str, Callable[[], list[Line]]] = {
             "1": bench.compare_answers_with_floor,
             "2": bench.compare_stages_with_plain_flow,
             "3": bench.compare_up_to_date_with_bare_dag,
-            "4": bench.compare_threshold_with_full_run,
+            "4": bench.compare_threshold_with_bare_dag,
             "5": bench.compare_new_database_with_full_run,
             "6": bench.compare_tenfold,
+            "7": bench.compare_full_run_with_other_checkout,
         }
-        chosen = arguments.rows.split(",")
-        print_table(HEADER, measure_rows(rows, chosen))
+        print_table(HEADER, measure_rows(rows, arguments.rows.split(",")))
         if bench.stage_costs:
             header = ["stage", "s", "CPU s", "peak MB"]
-            if "6" in chosen:
-                header += [
-                    f"s, {TIMES} x",
-                    f"CPU s, {TIMES} x",
-                    f"peak MB, {TIMES} x",
-                    "ratio of peaks",
-                ]
+            if bench.tenfold_costs:
+                header += [f"{name}, {TIMES} x" for name in header[1:]]
             print_table(header, bench.list_stages())
-    values = "Medians; all values in brackets" if arguments.repeat > 1 else "One run"
+    values = "Medians; all values in brackets" if repeat > 1 else "One run"
     print(f"{values}. {describe_machine()}")
 
 

@@ -41,10 +41,9 @@ DATABASES_PER_QUESTION = 16_000 / 1_000_000
 TARGETS = tuple(
     f"select_questions.targets.{name}" for name in ("difficulty_shares", "eval_share", "tolerance")
 )
+CODE = ("answerkey/", "stages/")
 EXECUTED = re.compile(r"(\d+) queries executed")
-# Memory that a process maps for its data; the address space says little, since libraries reserve
-# more of it than they ever use.
-LIMIT = resource.RLIMIT_DATA
+LIMIT = resource.RLIMIT_DATA  # libraries reserve more address space than they ever use
 
 
 class Size(NamedTuple):
@@ -145,7 +144,7 @@ def list_dependencies(world: World, name: str) -> list[Path]:
         return params["corpora"][template[1]]["root"]
 
     paths = [re.sub(r"\$\{corpora\.(\w+)\.root\}", find_root, dep) for dep in stage["deps"]]
-    return [world.folder / path for path in paths if not path.startswith("stages/")]
+    return [world.folder / path for path in paths if not path.startswith(CODE)]
 
 
 def hash_path(path: Path) -> str:
@@ -266,7 +265,7 @@ def read_arguments() -> argparse.Namespace:
     )
     parser.add_argument("--workers", type=int, default=0, help="default: 0, one a core")
     parser.add_argument(
-        "--memory-limit", type=int, default=1000, metavar="MB", help="of each process; default 1000"
+        "--memory-limit", type=int, default=2000, metavar="MB", help="of each process; default 2000"
     )
     parser.add_argument("--folder", type=Path, help="where to work; default: for temporary files")
     arguments = parser.parse_args()

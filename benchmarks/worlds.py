@@ -25,11 +25,11 @@ _MADE = (
 class World:
     """A checkout: its stages can be run as processes or by DVC, and its params changed."""
 
-    def __init__(self, folder: Path, corpus: Path) -> None:
-        """Copy the files that git knows or would add, and choose every database of a corpus in the
-        layout of a Spider release, with no target for the selection."""
+    def __init__(self, folder: Path, corpus: Path, *, source: Path = ROOT) -> None:
+        """Copy the files of a checkout that git knows or would add, and choose every database of a
+        corpus in the layout of a Spider release, with no target for the selection."""
         self.folder = folder
-        _copy_checkout(folder)
+        _copy_checkout(source, folder)
         self.set_param("corpus", "local")
         self.set_param("corpora.local.root", str(corpus.resolve()))
         self.set_param("corpora.local.db_list", "all")
@@ -135,18 +135,18 @@ def _read_entry(entry: str | dict[str, dict[str, Any]]) -> tuple[str, dict[str, 
     return (entry, {}) if isinstance(entry, str) else next(iter(entry.items()))
 
 
-def _copy_checkout(folder: Path) -> None:
+def _copy_checkout(source: Path, folder: Path) -> None:
     listed = subprocess.run(
         ["git", "ls-files", "-co", "--exclude-standard", "-z"],
-        cwd=ROOT,
+        cwd=source,
         capture_output=True,
         text=True,
         check=True,
     )
     for name in filter(None, listed.stdout.split("\0")):
-        if (ROOT / name).is_file():
+        if (source / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, folder / name)
+            shutil.copy2(source / name, folder / name)
     _start_repository(folder)
 
 
