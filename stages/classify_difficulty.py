@@ -14,26 +14,11 @@ from answerkey.core.log import list_counts, start_log
 from answerkey.core.param_types import SOURCE
 from answerkey.core.params import read_params
 from answerkey.core.records import read_jsonl, write_jsonl
-from answerkey.selection.difficulty_rule import DifficultyRule, check_thresholds, classify_tables
+from answerkey.selection.difficulty_rule import DifficultyRule
 
 PARSED_PATH = Path("data/interim/parsed.jsonl")
 QUESTIONS_PATH = Path("data/interim/splits.jsonl")
 OUT = Path("data/interim/difficulty.jsonl")
-
-
-def classify_difficulty(
-    tables_involved: list[str], *, easy_max_tables: int = 2, medium_max_tables: int = 3
-) -> str:
-    """easy, medium or hard by the number of different tables.
-
-    >>> [classify_difficulty(["a", "b", "c", "d"][:count]) for count in (1, 2, 3, 4)]
-    ['easy', 'easy', 'medium', 'hard']
-
-    Raises:
-        InputError: where the thresholds are no whole numbers, or the wrong way round.
-    """
-    check_thresholds(easy_max_tables, medium_max_tables)
-    return classify_tables(len(set(tables_involved)), easy_max_tables, medium_max_tables)
 
 
 def read_questions(rule: DifficultyRule) -> Iterator[tuple[dict[str, Any], str | None]]:

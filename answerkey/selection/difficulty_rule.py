@@ -37,6 +37,21 @@ class DifficultyRule(ClassifyDifficulty):
         return classify_tables(tables, self.easy_max_tables, self.medium_max_tables)
 
 
+def classify_difficulty(
+    tables_involved: list[str], *, easy_max_tables: int = 2, medium_max_tables: int = 3
+) -> str:
+    """easy, medium or hard by the number of different tables.
+
+    >>> [classify_difficulty(["a", "b", "c", "d"][:count]) for count in (1, 2, 3, 4)]
+    ['easy', 'easy', 'medium', 'hard']
+
+    Raises:
+        InputError: where the thresholds are no whole numbers, or the wrong way round.
+    """
+    check_thresholds(easy_max_tables, medium_max_tables)
+    return classify_tables(len(set(tables_involved)), easy_max_tables, medium_max_tables)
+
+
 def classify_tables(count: int, easy_max_tables: int, medium_max_tables: int) -> str:
     """easy, medium or hard by the number of tables, from thresholds that were checked."""
     if count <= easy_max_tables:

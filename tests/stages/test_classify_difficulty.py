@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from answerkey.core.errors import InputError
-from answerkey.selection.difficulty_rule import DifficultyRule
-from stages.classify_difficulty import classify_difficulty
+from answerkey.selection.difficulty_rule import DifficultyRule, classify_difficulty
 from tests.shared.project_world import World
 
 LEVELS = {"easy": "easy", "medium": "medium", "hard": "hard", "extra": "hard"}
