@@ -8,24 +8,26 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from answerkey.sqlite.reasons import QueryReason
+
 
 class Reason(StrEnum):
-    """Why a question is set aside, whatever policies say."""
+    """Why a question is set aside, whatever policies say: the guard's reasons, then ours."""
 
-    SQL_ERROR = "sql_error"
-    NOT_A_SELECT = "not_a_select"
-    MULTIPLE_STATEMENTS = "multiple_statements"
-    FORBIDDEN_FUNCTION = "forbidden_function"
-    NONDETERMINISTIC_FUNCTION = "nondeterministic_function"
-    STEP_BUDGET_EXCEEDED = "step_budget_exceeded"
-    TIME_EXCEEDED = "time_exceeded"
-    TOO_MANY_ROWS = "too_many_rows"
-    VALUE_TOO_LARGE = "value_too_large"
-    ANSWER_TOO_LARGE = "answer_too_large"
-    HEAP_EXCEEDED = "heap_exceeded"
-    UNDECODABLE_TEXT = "undecodable_text"
-    BLOB = "blob"
-    NOT_FINITE = "not_finite"
+    SQL_ERROR = QueryReason.SQL_ERROR
+    NOT_A_SELECT = QueryReason.NOT_A_SELECT
+    MULTIPLE_STATEMENTS = QueryReason.MULTIPLE_STATEMENTS
+    FORBIDDEN_FUNCTION = QueryReason.FORBIDDEN_FUNCTION
+    NONDETERMINISTIC_FUNCTION = QueryReason.NONDETERMINISTIC_FUNCTION
+    STEP_BUDGET_EXCEEDED = QueryReason.STEP_BUDGET_EXCEEDED
+    TIME_EXCEEDED = QueryReason.TIME_EXCEEDED
+    TOO_MANY_ROWS = QueryReason.TOO_MANY_ROWS
+    VALUE_TOO_LARGE = QueryReason.VALUE_TOO_LARGE
+    ANSWER_TOO_LARGE = QueryReason.ANSWER_TOO_LARGE
+    HEAP_EXCEEDED = QueryReason.HEAP_EXCEEDED
+    UNDECODABLE_TEXT = QueryReason.UNDECODABLE_TEXT
+    BLOB = QueryReason.BLOB
+    NOT_FINITE = QueryReason.NOT_FINITE
     NULL_ANSWER = "null_answer"
     UNPARSABLE_SQL = "unparsable_sql"
     EMPTY_QUESTION = "empty_question"

@@ -13,7 +13,7 @@ import sqlite3
 from types import TracebackType
 from typing import Protocol, Self
 
-from answerkey.core.reasons import Reason
+from answerkey.sqlite.reasons import QueryReason
 from answerkey.sqlite.watchdog import Watchdog
 
 _STEPS_BETWEEN_CHECKS = 1000
@@ -60,7 +60,7 @@ class BoundedExecution:
         self._checks_left -= 1
         return self._checks_left < 0
 
-    def explain(self, error: Exception) -> tuple[Reason, str] | None:
+    def explain(self, error: Exception) -> tuple[QueryReason, str] | None:
         """The bound that an exception comes from, in a code and in words; None for another one.
 
         Raises:
@@ -75,16 +75,16 @@ class BoundedExecution:
                     f"less memory than SQLite may use: {self._bounds.max_heap_bytes} bytes"
                 ) from error
             detail = f"more than {self._bounds.max_heap_bytes} bytes of heap"
-            return Reason.HEAP_EXCEEDED, detail
+            return QueryReason.HEAP_EXCEEDED, detail
         if code == sqlite3.SQLITE_INTERRUPT:
             if self._checks_left < 0:
                 detail = f"more than {self._bounds.max_steps} virtual machine steps"
-                return Reason.STEP_BUDGET_EXCEEDED, detail
+                return QueryReason.STEP_BUDGET_EXCEEDED, detail
             if not _WATCHDOG.has_fired:
                 raise KeyboardInterrupt from error
-            return Reason.TIME_EXCEEDED, f"more than {self._bounds.max_seconds} seconds"
+            return QueryReason.TIME_EXCEEDED, f"more than {self._bounds.max_seconds} seconds"
         if code == sqlite3.SQLITE_TOOBIG or isinstance(error, sqlite3.DataError):
-            return Reason.VALUE_TOO_LARGE, str(error)
+            return QueryReason.VALUE_TOO_LARGE, str(error)
         return None
 
 

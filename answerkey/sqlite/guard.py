@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from answerkey.core.reasons import Reason
 from answerkey.sqlite.bounds import BoundedExecution, bound_memory
 from answerkey.sqlite.clock_words import CLOCK_FUNCTIONS, names_clock
+from answerkey.sqlite.reasons import QueryReason
 from answerkey.sqlite.refused_functions import (
     CONNECTION_FUNCTIONS,
     FORBIDDEN_FUNCTIONS,
@@ -83,13 +83,13 @@ class Limits:
 class QueryError(sqlite3.OperationalError):
     """A query without an answer: `reason` is a stable code, `detail` SQLite's words or numbers."""
 
-    def __init__(self, reason: Reason, detail: str, *, database_name: str) -> None:
+    def __init__(self, reason: QueryReason, detail: str, *, database_name: str) -> None:
         super().__init__(f"SQL execution failed for {database_name}: {detail}")
         self.reason = reason
         self.detail = detail
         self.database_name = database_name
 
-    def __reduce__(self) -> tuple[partial[QueryError], tuple[Reason, str]]:
+    def __reduce__(self) -> tuple[partial[QueryError], tuple[QueryReason, str]]:
         """What pickle needs to carry it from a worker."""
         return partial(QueryError, database_name=self.database_name), (self.reason, self.detail)
 
@@ -162,7 +162,7 @@ class GuardedDatabase:
         """
         keyword = _first_keyword(sql)
         if keyword == "EXPLAIN":  # harmless to the authorizer, but its rows are no answer
-            raise self._refuse(Reason.NOT_A_SELECT, "statement begins with EXPLAIN")
+            raise self._refuse(QueryReason.NOT_A_SELECT, "statement begins with EXPLAIN")
         self._denied.clear()
         self._clocks.pop(self._sql, None)
         self._sql = sql
@@ -170,14 +170,14 @@ class GuardedDatabase:
             try:
                 cursor = self._connection.execute(sql.rstrip(" \t\r\n\f;"))
                 if cursor.description is None:
-                    raise self._refuse(Reason.NOT_A_SELECT, "statement returns no columns")
+                    raise self._refuse(QueryReason.NOT_A_SELECT, "statement returns no columns")
                 return self._fetch(cursor)
             except QueryError:
                 raise
             except (sqlite3.Error, sqlite3.Warning, MemoryError, UnicodeError) as error:
                 raise self._explain(error, execution) from error
 
-    def _refuse(self, reason: Reason, detail: str) -> QueryError:
+    def _refuse(self, reason: QueryReason, detail: str) -> QueryError:
         return QueryError(reason, detail, database_name=self.path.stem)
 
     def _fetch(self, cursor: sqlite3.Cursor) -> list[Row]:
@@ -185,7 +185,8 @@ class GuardedDatabase:
         size_bytes = 0
         for row in cursor:
             if len(rows) == self.limits.max_rows:
-                raise self._refuse(Reason.TOO_MANY_ROWS, f"more than {self.limits.max_rows} rows")
+                detail = f"more than {self.limits.max_rows} rows"
+                raise self._refuse(QueryReason.TOO_MANY_ROWS, detail)
             for value in row:
                 kind = type(value)
                 if kind is str:
@@ -193,12 +194,13 @@ class GuardedDatabase:
                     continue
                 size_bytes += 8
                 if kind is bytes:
-                    raise self._refuse(Reason.BLOB, f"a BLOB of {len(value)} bytes in the answer")
+                    detail = f"a BLOB of {len(value)} bytes in the answer"
+                    raise self._refuse(QueryReason.BLOB, detail)
                 if kind is float and not math.isfinite(value):
-                    raise self._refuse(Reason.NOT_FINITE, f"{value} in the answer")
+                    raise self._refuse(QueryReason.NOT_FINITE, f"{value} in the answer")
             if size_bytes > self.limits.max_answer_bytes:
                 detail = f"more than {self.limits.max_answer_bytes} bytes in the answer"
-                raise self._refuse(Reason.ANSWER_TOO_LARGE, detail)
+                raise self._refuse(QueryReason.ANSWER_TOO_LARGE, detail)
             rows.append(row)
         return rows
 
@@ -231,25 +233,28 @@ class GuardedDatabase:
         words = str(error)
         code = getattr(error, "sqlite_errorcode", None)
         if words.startswith("You can only execute one statement at a time"):
-            return self._refuse(Reason.MULTIPLE_STATEMENTS, "more than one statement")
+            return self._refuse(QueryReason.MULTIPLE_STATEMENTS, "more than one statement")
         if code is not None and code & 0xFF in _FAULTS_OF_THE_FILE:
             return sqlite3.DatabaseError(f"Corrupt database: {self.path}: {words}")
         if self._denied:
             action, first, second = self._denied[0]
             if action == sqlite3.SQLITE_FUNCTION:
                 if second.lower() in FORBIDDEN_FUNCTIONS:
-                    return self._refuse(Reason.FORBIDDEN_FUNCTION, f"function {second} is refused")
+                    detail = f"function {second} is refused"
+                    return self._refuse(QueryReason.FORBIDDEN_FUNCTION, detail)
                 detail = f"function {second} depends on more than the database"
-                return self._refuse(Reason.NONDETERMINISTIC_FUNCTION, detail)
+                return self._refuse(QueryReason.NONDETERMINISTIC_FUNCTION, detail)
             name = f"{_ACTION_NAMES.get(action, action)} {first or ''}".strip()
-            return self._refuse(Reason.NOT_A_SELECT, f"{name} refused")
+            return self._refuse(QueryReason.NOT_A_SELECT, f"{name} refused")
         if (bound := execution.explain(error)) is not None:
             return self._refuse(*bound)
         if isinstance(error, UnicodeDecodeError):
-            return self._refuse(Reason.UNDECODABLE_TEXT, "a name or message that is not UTF-8")
+            detail = "a name or message that is not UTF-8"
+            return self._refuse(QueryReason.UNDECODABLE_TEXT, detail)
         if words.startswith("Could not decode to UTF-8 column"):
-            return self._refuse(Reason.UNDECODABLE_TEXT, "text that is not UTF-8 in the answer")
-        return self._refuse(Reason.SQL_ERROR, words)
+            detail = "text that is not UTF-8 in the answer"
+            return self._refuse(QueryReason.UNDECODABLE_TEXT, detail)
+        return self._refuse(QueryReason.SQL_ERROR, words)
 
 
 _ACTIONS = {

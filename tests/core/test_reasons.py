@@ -1,0 +1,15 @@
+"""reasons: one vocabulary, with every code of the guard in it."""
+
+from __future__ import annotations
+
+from answerkey.core.reasons import Flag, Reason
+from answerkey.sqlite.reasons import QueryReason
+
+
+def test_every_reason_of_the_guard_is_a_reason_by_the_same_name() -> None:
+    ours = {reason.name: reason.value for reason in Reason}
+    assert {reason.name: reason.value for reason in QueryReason}.items() <= ours.items()
+
+
+def test_code_is_a_reason_or_a_flag_and_never_both() -> None:
+    assert not set(map(str, Reason)) & set(map(str, Flag))
