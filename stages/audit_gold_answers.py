@@ -9,6 +9,7 @@ work as in compute_gold_answers.
 from __future__ import annotations
 
 import sqlite3
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -18,6 +19,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import sqlglot
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.audit.query_audit import Thresholds, audit_query
 from answerkey.audit.shuffles import Shuffles

@@ -6,12 +6,15 @@ of audit_gold_answers. Nothing is executed.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.comparison.schema_twins import SchemaPrint, find_schema_twins, print_schema
 from answerkey.comparison.set_probes import find_in_database

@@ -7,6 +7,7 @@ limits or the code change. The bytes are the same whatever the engine and the nu
 from __future__ import annotations
 
 import sqlite3
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -14,6 +15,8 @@ from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.core.command import run_stage
 from answerkey.core.dossier import read_curated_exclusion

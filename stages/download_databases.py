@@ -7,9 +7,12 @@ whatever does not belong there is removed.
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.core.command import run_stage
 from answerkey.core.log import format_size, start_log

@@ -7,11 +7,14 @@ template of their own.
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.core.command import run_stage
 from answerkey.core.log import start_log

@@ -6,10 +6,13 @@ for a person, whose corrections are applied on the record. None of them takes a 
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.core.command import run_stage
 from answerkey.core.log import list_counts, start_log

@@ -6,6 +6,7 @@ the next stages read all of it, and the out is one file.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby
@@ -14,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import sqlglot
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.core.command import run_stage
 from answerkey.core.log import list_counts, start_log

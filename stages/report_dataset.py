@@ -5,11 +5,14 @@ It works from disk without a network, and the same inputs give the same bytes.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.core.command import make_parser, run_stage
 from answerkey.core.dossier import read_dossiers
@@ -50,7 +53,7 @@ def read_rows(max_rows: int, max_answer_characters: int) -> list[Record]:
 
 def main(*arguments: str) -> None:
     """Write the page, or with --against print what changed since a git revision."""
-    parser = make_parser("report_dataset", __doc__)
+    parser = make_parser("stages.report_dataset", __doc__)
     parser.add_argument(
         "--against",
         metavar="REV",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.core.command import make_parser, run_stage
 from answerkey.core.dossier import read_dossiers
@@ -119,7 +122,7 @@ def explain_params() -> str:
 
 def main(*arguments: str) -> None:
     """Select, and write the candidate dataset and its sidecars; or only --explain."""
-    parser = make_parser("select_questions", __doc__)
+    parser = make_parser("stages.select_questions", __doc__)
     parser.add_argument(
         "--explain",
         action="store_true",

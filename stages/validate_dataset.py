@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping
 from logging import Logger
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
+
 from answerkey.core.command import make_parser, run_stage
 from answerkey.core.log import start_log
 from answerkey.core.params import read_params
@@ -106,7 +108,7 @@ def validate_product(terms: Terms, rule: DifficultyRule, limits: Limits, log: Lo
 
 def main(*arguments: str) -> None:
     """Validate the selection in the pipeline, or with --validate the product that lies here."""
-    parser = make_parser("validate_dataset", __doc__)
+    parser = make_parser("stages.validate_dataset", __doc__)
     parser.add_argument(
         "--validate",
         action="store_true",

@@ -1,4 +1,5 @@
-"""A stage as a command: `python -m stages.NAME` does its work, or says in words why it did not.
+"""A stage as a command: `python -m stages.NAME`, or `python stages/NAME.py`, does its work, or says
+in words why it did not.
 
 Exit status 0: done; 1: an error, which is on stderr; 2: options that it does not have.
 """
@@ -9,19 +10,21 @@ import argparse
 import sqlite3
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 from answerkey.core.errors import InputError, explain_error
 from answerkey.core.params import load_params
 
 
 def make_parser(module: str, doc: str) -> argparse.ArgumentParser:
-    """A parser of options, whose `--help` starts with the first paragraph of a module's docstring.
+    """A parser of options, whose `--help` starts with the first paragraph of the docstring of that
+    module.
 
-    >>> make_parser("load_questions", "Every question, once.\\n\\nMore.").description
+    >>> make_parser("stages.load_questions", "Every question, once.\\n\\nMore.").description
     'Every question, once.'
     """
     return argparse.ArgumentParser(
-        prog=f"python -m stages.{module}", description=doc.split("\n\n")[0], allow_abbrev=False
+        prog=f"python -m {module}", description=doc.split("\n\n")[0], allow_abbrev=False
     )
 
 
@@ -36,12 +39,12 @@ def run_stage(main: Callable[..., None], *, has_options: bool = False) -> None:
         checked whether it reads any or not: a mistake in them ends a run before it starts.
     """
     module = sys.modules[main.__module__]
-    name = module.__spec__.name.removeprefix("stages.")
+    name = Path(module.__file__).stem
     try:
         if has_options:
             main(*sys.argv[1:])
         else:
-            make_parser(name, module.__doc__).parse_args()
+            make_parser(f"stages.{name}", module.__doc__).parse_args()
             load_params()
             main()
     except (InputError, OSError, MemoryError, sqlite3.Error) as error:

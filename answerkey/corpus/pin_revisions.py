@@ -122,7 +122,7 @@ def edit_params(text: str, changes: Mapping[tuple[str, ...], Any]) -> str:
 
 
 def main(*arguments: str) -> None:
-    parser = make_parser("corpus.pin_revisions", __doc__)
+    parser = make_parser("answerkey.corpus.pin_revisions", __doc__)
     parser.add_argument("corpus", nargs="+", help="an entry of corpora with origin: hub")
     names = parser.parse_args(arguments).corpus
     log = start_log("pin_revisions")

@@ -7,6 +7,7 @@ import ast
 import os
 import re
 import resource
+import runpy
 import shutil
 import subprocess
 import sys
@@ -23,14 +24,15 @@ from tests.shared.project_world import World
 PARAMS = Path("params.yaml")
 STAGES = list(yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"])
 COMMANDS = [
-    ".".join(path.relative_to(ROOT / "stages").with_suffix("").parts)
-    for path in sorted((ROOT / "stages").rglob("*.py"))
+    ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    for room in ("stages", "answerkey")
+    for path in sorted((ROOT / room).rglob("*.py"))
     if "\n    run_stage(main" in path.read_text(encoding="utf-8")
 ]
 
 
-def run(
-    name: str, *arguments: str, folder: Path, most_bytes: int | None = None
+def start(
+    *command: str, folder: Path, most_bytes: int | None = None
 ) -> subprocess.CompletedProcess[str]:
     """A command as its users start it; no file may become larger than `most_bytes`."""
 
@@ -39,9 +41,9 @@ def run(
             resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
 
     return subprocess.run(
-        [sys.executable, "-m", f"stages.{name}", *arguments],
+        [sys.executable, *command],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "HF_ENDPOINT": "http://127.0.0.1:9"},
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         timeout=120,
@@ -50,25 +52,26 @@ def run(
 
 
 def test_every_stage_is_a_command() -> None:
-    assert set(STAGES) <= set(COMMANDS)
+    assert {f"stages.{name}" for name in STAGES} <= set(COMMANDS)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_help_says_what_a_command_does_and_runs_nothing(name: str, tmp_path: Path) -> None:
-    done = run(name, "--help", folder=tmp_path)
+@pytest.mark.parametrize("module", COMMANDS)
+def test_help_says_what_a_command_does_and_runs_nothing(module: str, tmp_path: Path) -> None:
+    done = start("-m", module, "--help", folder=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    source = (ROOT / "stages" / f"{name.replace('.', '/')}.py").read_text(encoding="utf-8")
+    source = (ROOT / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8")
     about = ast.get_docstring(ast.parse(source)).split("\n\n")[0]
-    assert done.stdout.startswith(f"usage: python -m stages.{name} ")
+    assert done.stdout.startswith(f"usage: python -m {module} ")
     assert " ".join(about.split()) in " ".join(done.stdout.split())
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_option_that_a_command_does_not_have_is_refused(name: str, tmp_path: Path) -> None:
-    done = run(name, "--nonsense", folder=tmp_path)
+@pytest.mark.parametrize("module", COMMANDS)
+def test_option_that_a_command_does_not_have_is_refused(module: str, tmp_path: Path) -> None:
+    path = ROOT / f"{module.replace('.', '/')}.py"
+    done = start(str(path), "--nonsense", folder=tmp_path)
     assert done.returncode == 2
-    assert f"python -m stages.{name}: error: " in done.stderr
+    assert f"python -m {module}: error: " in done.stderr
     assert not list(tmp_path.iterdir())
 
 
@@ -90,10 +93,11 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def folder(ran: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of it, to stand in."""
+    """A copy of it, to stand in, without a network."""
     folder = tmp_path / "world"
     shutil.copytree(ran, folder)
     monkeypatch.chdir(folder)
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     return folder
 
 
@@ -294,20 +298,28 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize(("command", "act", "words"), MISTAKES.values(), ids=MISTAKES)
+@pytest.mark.usefixtures("folder")
 def test_mistake_of_a_user_ends_with_its_message(
-    folder: Path, command: str, act: Callable[[], None], words: str
+    command: str,
+    act: Callable[[], None],
+    words: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     act()
     name, *options = command.split()
-    done = run(name, *options, folder=folder)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "Traceback" not in done.stderr
-    assert re.search(f"^{name}: (error: )?.*{words}", done.stderr, re.MULTILINE), done.stderr
+    monkeypatch.setattr(sys, "argv", [f"{name}.py", *options])
+    with pytest.raises(SystemExit) as caught:
+        runpy.run_path(str(ROOT / f"stages/{name}.py"), run_name="__main__")
+    out, err = capfd.readouterr()
+    assert (caught.value.code, out) == (1, "")
+    assert "Traceback" not in err
+    assert re.search(f"^{name}: (error: )?.*{words}", err, re.MULTILINE), err
 
 
 def test_disk_that_takes_no_more_is_said(folder: Path) -> None:
     before = Path(f"{INTERIM}/splits.jsonl").read_bytes()
-    done = run("assign_splits", folder=folder, most_bytes=4096)
+    done = start("-m", "stages.assign_splits", folder=folder, most_bytes=4096)
     words = "assign_splits: error: File too large: run `dvc repro` again once it is mended\n"
     assert (done.returncode, done.stderr) == (1, words)
     assert Path(f"{INTERIM}/splits.jsonl").read_bytes() == before
@@ -316,7 +328,7 @@ def test_disk_that_takes_no_more_is_said(folder: Path) -> None:
 
 def test_fault_of_ours_keeps_its_traceback(folder: Path) -> None:
     write(f"{INTERIM}/questions.jsonl", '{"spider_split": "train"}\n')()
-    done = run("assign_splits", folder=folder)
+    done = start("-m", "stages.assign_splits", folder=folder)
     assert done.returncode == 1
     assert done.stderr.startswith("Traceback (most recent call last):\n")
     assert done.stderr.endswith("KeyError: 'database_name'\n")
