@@ -4,78 +4,27 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.core.command import run_stage
-from answerkey.core.errors import InputError
 from answerkey.core.log import start_log
-from answerkey.core.records import read_jsonl, write_jsonl
+from answerkey.core.records import read_jsonl, tally, write_jsonl
+from answerkey.corpus.splits import assign_each
 
 QUESTIONS_PATH = Path("data/interim/questions.jsonl")
 SPLITS_PATH = Path("data/interim/splits.jsonl")
 
-Record = dict[str, Any]
-
-SPLIT_OF_SOURCE = {"train": "train", "validation": "eval"}
-
-
-def assign_splits(questions: Iterable[Record]) -> list[Record]:
-    """New records with `question_id` first and `split` last, in the order given.
-
-    >>> [(question["question_id"], question["split"]) for question in assign_splits([
-    ...     {"database_name": "car_1", "spider_split": "validation"},
-    ...     {"database_name": "car_1", "spider_split": "validation"}])]
-    [('car_1_eval_000', 'eval'), ('car_1_eval_001', 'eval')]
-
-    The number is the position among all source questions of that database and split: an id stays
-    what it is, whatever is excluded later. Questions with an `id_prefix`, which then starts their
-    ids, are of a corpus that asks another one's databases: they are counted for themselves, so that
-    their ids do not depend on whether the other corpus is there.
-
-    No two questions share an id, since it can be taken apart again: neither a split nor a number
-    holds an underscore, and no two corpora give a database the same name behind a prefix.
-
-    Raises:
-        InputError: on an unknown spider_split.
-    """
-    return list(assign_each(questions))
-
-
-def assign_each(questions: Iterable[Record]) -> Iterator[Record]:
-    """As `assign_splits`, one question at a time."""
-    counts: Counter[tuple[str, str]] = Counter()
-    for question in questions:
-        database, source_split = question["database_name"], question["spider_split"]
-        if source_split not in SPLIT_OF_SOURCE:
-            raise InputError(
-                f"spider_split is {source_split!r} for a question of {database}: expected one of"
-                f" {tuple(SPLIT_OF_SOURCE)}"
-            )
-        split = SPLIT_OF_SOURCE[source_split]
-        stem = f"{question.get('id_prefix', '')}{database}"
-        question_id = f"{stem}_{split}_{counts[stem, split]:03d}"
-        counts[stem, split] += 1
-        first, last = {"question_id": question_id}, {"split": split}
-        record = first | question | first | last
-        record.pop("id_prefix", None)
-        yield record
-
 
 def main() -> None:
+    """Assign split and id to all questions that were loaded."""
     log = start_log("assign_splits")
-    counts: Counter[str] = Counter()
-
-    def count(questions: Iterable[Record]) -> Iterator[Record]:
-        for question in questions:
-            counts[question["split"]] += 1
-            yield question
-
-    total = write_jsonl(SPLITS_PATH, count(assign_each(read_jsonl(QUESTIONS_PATH))))
-    log.info(f"{total} questions: {counts['train']} train, {counts['eval']} eval")
+    splits: Counter[str] = Counter()
+    questions = assign_each(read_jsonl(QUESTIONS_PATH))
+    total = write_jsonl(SPLITS_PATH, tally(questions, splits, itemgetter("split")))
+    log.info(f"{total} questions: {splits['train']} train, {splits['eval']} eval")
 
 
 if __name__ == "__main__":

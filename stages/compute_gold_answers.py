@@ -14,7 +14,6 @@ from dataclasses import asdict
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
@@ -30,8 +29,8 @@ from answerkey.shards.database_files import find_database, local_path
 from answerkey.shards.failures import FailureLog
 from answerkey.shards.query_run import DatabaseWork, Outcome, QueryRun, Task
 from answerkey.shards.shard_directory import JOURNAL_DIRECTORY, ShardDirectory, read_shards
-from answerkey.sqlite.answers import classify_answer_type, shape_answer
-from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
+from answerkey.sqlite.gold_answers import answer_query
+from answerkey.sqlite.guard import GuardedDatabase, Limits
 
 SPLITS_PATH = Path("data/interim/splits.jsonl")
 DATABASES = Path("data/databases")
@@ -39,37 +38,10 @@ OUT = Path("data/interim/gold_answers")
 JOURNAL = JOURNAL_DIRECTORY / "gold_answers.jsonl"
 
 
-def compute_gold_answer(gold_sql: str, db_path: Path, *, limits: Limits | None = None) -> Any:
-    """The answer of gold SQL on its database, as a JSON value.
-
-    >>> compute_gold_answer("SELECT count(*) FROM ship", path)    # doctest: +SKIP
-    42
-
-    A scalar for 1 x 1 (None for NULL), a list for n x 1, a list of rows for n x m, [] for no row.
-
-    Raises:
-        QueryError: a sqlite3.OperationalError with `reason` and `detail`.
-        FileNotFoundError: where there is no database at db_path.
-    """
-    with GuardedDatabase(db_path, limits) as database:
-        return shape_answer(database.execute(gold_sql))
-
-
 def execute_task(task: Task) -> list[Outcome]:
     """One outcome a query, in the order of the queries; the task's context is the limits."""
     with GuardedDatabase(local_path(task.database), task.context) as database:
-        return task.map_queries(lambda query: execute_query(database, query))
-
-
-def execute_query(database: GuardedDatabase, query: str) -> Outcome:
-    """gold_answer and answer_type; or reason and detail, where there is no answer to keep."""
-    try:
-        answer = shape_answer(database.execute(query))
-    except QueryError as error:
-        return {"reason": error.reason, "detail": error.detail}
-    if answer is None:
-        return {"reason": Reason.NULL_ANSWER, "detail": "the answer is a single NULL"}
-    return {"gold_answer": answer, "answer_type": classify_answer_type(answer)}
+        return task.map_queries(lambda query: answer_query(database, query))
 
 
 def plan_works(
@@ -92,16 +64,6 @@ def plan_works(
         yield DatabaseWork(name, database, key, questions, limits, excluded)
 
 
-def count_outcomes(names: list[str]) -> tuple[int, Counter[str]]:
-    """How many questions there are, and how many have no answer, by reason."""
-    count, reasons = 0, Counter[str]()
-    for record in read_shards(OUT, names):
-        count += 1
-        if "reason" in record:
-            reasons[record["reason"]] += 1
-    return count, reasons
-
-
 def main() -> None:
     """Bring the shards of all databases up to date."""
     log = start_log("compute_gold_answers")
@@ -119,15 +81,11 @@ def main() -> None:
     run = QueryRun(ShardDirectory(OUT, JOURNAL), execute_task, overdue, watch=failures.note)
     run.run(works, engine=engine, workers=workers)
     failures.finish()
-    count, reasons = count_outcomes(run.names)
+    reasons = Counter(record.get("reason", "") for record in read_shards(OUT, run.names))
+    answers = reasons.pop("", 0)
     log.info(
-        "%d questions in %d databases, %d queries executed: %d answers, %d without%s",
-        count,
-        len(run.names),
-        run.executed,
-        count - reasons.total(),
-        reasons.total(),
-        list_counts(reasons),
+        f"{answers + reasons.total()} questions in {len(run.names)} databases, {run.executed}"
+        f" queries executed: {answers} answers, {reasons.total()} without{list_counts(reasons)}"
     )
 
 

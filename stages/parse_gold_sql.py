@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
 import sqlglot
 
@@ -21,20 +20,13 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever i
 from answerkey.core.command import run_stage
 from answerkey.core.log import list_counts, start_log
 from answerkey.core.params import read_params
-from answerkey.core.reasons import Reason
 from answerkey.core.records import hash_value, read_jsonl, replace_file
 from answerkey.core.schema_file import SchemaFile
 from answerkey.shards.code_hash import hash_code
 from answerkey.shards.query_run import DatabaseWork, Outcome, QueryRun, Task
 from answerkey.shards.shard_directory import JOURNAL_DIRECTORY, ShardDirectory
-from answerkey.sql.canonical import canonical_sql, sql_template
-from answerkey.sql.columns import list_columns
-from answerkey.sql.features import list_features
-from answerkey.sql.hardness import classify_hardness
-from answerkey.sql.parser import parse_sql
-from answerkey.sql.scopes import Scopes
-from answerkey.sql.tables import TABLE_NODES, list_tables
-from answerkey.sqlite.schema import Schema, decode_schema
+from answerkey.sql.parsed_query import parse_query
+from answerkey.sqlite.schema import decode_schema
 
 SPLITS_PATH = Path("data/interim/splits.jsonl")
 SCHEMAS_PATH = Path("data/interim/schemas.jsonl")
@@ -42,54 +34,6 @@ OUT = Path("data/interim/parsed.jsonl")
 
 SHARDS = JOURNAL_DIRECTORY / "parsed"
 JOURNAL = JOURNAL_DIRECTORY / "parsed.jsonl"
-
-
-def extract_tables_involved(gold_sql: str, *, schema: Schema | None = None) -> list[str]:
-    """The sorted, unique names of the tables and views that SQL reads.
-
-    >>> extract_tables_involved("WITH c AS (SELECT * FROM Ship) SELECT * FROM c JOIN port")
-    ['Ship', 'port']
-
-    Names of CTEs are not tables. With a schema, names come as it spells them; without, as the query
-    does. A view counts as itself.
-
-    Raises:
-        sqlglot.errors.SqlglotError: where the SQL does not parse.
-    """
-    return list_tables(parse_sql(gold_sql).find_all(*TABLE_NODES), schema)
-
-
-def parse_query(gold_sql: str, schema: Schema) -> dict[str, Any]:
-    """What is known of a query from its text and the schema; a reason where it does not parse.
-
-    A query that SQLite runs and the parser does not know is set aside: nothing could be said of its
-    difficulty.
-    """
-    try:
-        return _describe_query(gold_sql, schema)
-    except RecursionError:
-        return _set_aside("nested too deeply for the parser")
-
-
-def _describe_query(gold_sql: str, schema: Schema) -> dict[str, Any]:
-    try:
-        tree = parse_sql(gold_sql)
-        hardness = classify_hardness(tree)
-    except (sqlglot.errors.SqlglotError, ValueError) as error:
-        return _set_aside(str(error).partition("\n")[0])
-    scopes = Scopes(tree, schema)
-    return {
-        "tables_involved": list_tables(scopes.nodes.find_all(*TABLE_NODES), schema),
-        "columns_involved": list_columns(scopes),
-        "features": list_features(tree),
-        "hardness": hardness,
-        "canonical_sql": canonical_sql(scopes),
-        "template": sql_template(scopes),
-    }
-
-
-def _set_aside(detail: str) -> dict[str, Any]:
-    return {"reason": Reason.UNPARSABLE_SQL, "detail": detail}
 
 
 def parse_task(task: Task) -> list[Outcome]:

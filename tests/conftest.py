@@ -15,6 +15,8 @@ import pytest
 from hypothesis import settings
 
 from tests.shared.checkout import commit, make_checkout, run
+from tests.checkout import commit, make_checkout, run
+from tests.worlds import World
 
 # A shared machine may be slow at any moment. What has passed passes again: new examples are looked
 # for where somebody means to, with `pytest --hypothesis-profile=search`.
@@ -55,4 +57,14 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = make_checkout(tmp_path_factory.mktemp("finished") / "answerkey")
     run(folder, "dvc", "repro")
     commit(folder, "Whatever a change of code moved")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a world whose product is built: to copy, not to change."""
+    folder = tmp_path_factory.mktemp("built")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        World(folder).run_to("export_dataset")
     return folder

@@ -12,7 +12,7 @@ from answerkey.sqlite.reasons import QueryReason
 
 
 class Reason(StrEnum):
-    """Why a question is set aside, whatever policies say: the guard's reasons, then ours."""
+    """Why a question is set aside, whatever policies say: those of queries come first."""
 
     SQL_ERROR = QueryReason.SQL_ERROR
     NOT_A_SELECT = QueryReason.NOT_A_SELECT
@@ -28,7 +28,7 @@ class Reason(StrEnum):
     UNDECODABLE_TEXT = QueryReason.UNDECODABLE_TEXT
     BLOB = QueryReason.BLOB
     NOT_FINITE = QueryReason.NOT_FINITE
-    NULL_ANSWER = "null_answer"
+    NULL_ANSWER = QueryReason.NULL_ANSWER
     UNPARSABLE_SQL = "unparsable_sql"
     EMPTY_QUESTION = "empty_question"
     EXCLUDED_BY_CURATOR = "excluded_by_curator"

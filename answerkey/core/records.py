@@ -10,7 +10,8 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -70,6 +71,23 @@ def write_jsonl(path: Path, records: Iterable[dict[str, Any]]) -> int:
             file.write(encode_json(record) + b"\n")
             count += 1
     return count
+
+
+def tally(
+    records: Iterable[dict[str, Any]],
+    counts: Counter[Any],
+    key: Callable[[dict[str, Any]], Hashable],
+) -> Iterator[dict[str, Any]]:
+    """The records as they are; on the way, `counts` counts their keys.
+
+    >>> from operator import itemgetter
+    >>> counts = Counter()
+    >>> [*tally([{"split": "train"}], counts, itemgetter("split"))], counts
+    ([{'split': 'train'}], Counter({'train': 1}))
+    """
+    for record in records:
+        counts[key(record)] += 1
+        yield record
 
 
 def read_jsonl(path: Path) -> Iterator[dict[str, Any]]:

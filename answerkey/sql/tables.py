@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from sqlglot import exp
 
+from answerkey.sql.parser import parse_sql
 from answerkey.sql.query_parts import find_cte
 from answerkey.sqlite.schema import Schema, fold_name
 
@@ -31,6 +32,21 @@ def list_tables(nodes: Iterable[exp.Expression], schema: Schema | None) -> list[
             known = schema.find_table(name) if schema else None
             names.setdefault(fold_name(name), known.name if known else name)
     return sorted(names.values())
+
+
+def extract_tables_involved(gold_sql: str, *, schema: Schema | None = None) -> list[str]:
+    """The sorted, unique names of the tables and views that SQL reads.
+
+    >>> extract_tables_involved("WITH c AS (SELECT * FROM Ship) SELECT * FROM c JOIN port")
+    ['Ship', 'port']
+
+    Names of CTEs are not tables. With a schema, names come as it spells them; without, as the query
+    does. A view counts as itself.
+
+    Raises:
+        sqlglot.errors.SqlglotError: where the SQL does not parse.
+    """
+    return list_tables(parse_sql(gold_sql).find_all(*TABLE_NODES), schema)
 
 
 def _name_table(node: exp.Expression) -> str:

@@ -1,4 +1,4 @@
-"""Why a query has no answer: the codes that the guard gives."""
+"""Why a query has no answer that could be kept: a code for each reason."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class QueryReason(StrEnum):
-    """What SQLite says of a query, or which bound it passed. A code never changes."""
+    """What SQLite says of a query, which bound it passed, or what its answer holds."""
 
     SQL_ERROR = "sql_error"
     NOT_A_SELECT = "not_a_select"
@@ -22,3 +22,4 @@ class QueryReason(StrEnum):
     UNDECODABLE_TEXT = "undecodable_text"
     BLOB = "blob"
     NOT_FINITE = "not_finite"
+    NULL_ANSWER = "null_answer"

@@ -17,6 +17,7 @@ from answerkey.sqlite.guard import Limits
 from answerkey.validation.checks import Record, Terms, find_errors, shorten
 from answerkey.validation.derived_facts import derive_facts
 from answerkey.validation.recorded_facts import read_reports
+from answerkey.validation.selection_checks import SELECTION, check_selection, has_records
 from answerkey.validation.sidecars import check_sidecars
 
 PRODUCT = Path("data/questions")
@@ -28,6 +29,25 @@ _NEXT_STEP = "run `dvc pull`, or `dvc repro` where nobody has pushed it"
 
 class NothingToValidateError(Exception):
     """There is no product here yet, or none of its databases; the message says what to run."""
+
+
+def validate_product(terms: Terms, rule: DifficultyRule, limits: Limits) -> list[str]:
+    """The errors of the product that lies here: against gold SQL, and against what the stages wrote
+    where all of that is here. What gold SQL tells of a question is not told a second time.
+
+    Raises:
+        NothingToValidateError: before a pull.
+    """
+    if missing := check_files():
+        return missing
+    questions, errors = read_product()
+    errors += check_product(questions, terms, rule, limits)
+    if has_records():
+        told = {error.partition(":")[0] for error in errors}
+        found = check_selected(questions, SELECTION)
+        errors += [error for error in found if error.partition(":")[0] not in told]
+        errors += check_selection(terms)
+    return list(dict.fromkeys(errors))
 
 
 def check_files() -> list[str]:

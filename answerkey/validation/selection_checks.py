@@ -22,6 +22,11 @@ RECORDS = (
 )
 
 
+def has_records() -> bool:
+    """Whether all that the selection is held against is here."""
+    return all(path.exists() for path in RECORDS)
+
+
 def check_selection(terms: Terms) -> list[str]:
     """The errors of the selection that lies between the stages."""
     paths = [SELECTION / f"{name}.jsonl" for name in ("questions", "audit", "excluded")]

@@ -20,6 +20,7 @@ import yaml
 
 from tests.shared.paths import ROOT
 from tests.shared.project_world import World
+from tests.worlds import ROOT
 
 PARAMS = Path("params.yaml")
 STAGES = list(yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"])
@@ -78,26 +79,16 @@ def test_option_that_a_command_does_not_have_is_refused(module: str, tmp_path: P
 # --- mistakes of users, in a world that has run
 
 
-@pytest.fixture(scope="module")
-def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a world in which every stage up to the product has run."""
-    folder = tmp_path_factory.mktemp("ran")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        world = World(folder)
-        shutil.copy(ROOT / "templates/prompt.j2", folder)
-        world.change("export_trainers.prompt_template", "prompt.j2")
-        world.run_to("export_dataset")
-    return folder
-
-
 @pytest.fixture
-def folder(ran: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of it, to stand in, without a network."""
+def folder(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of a world in which every stage up to the product has run, to stand in, without a
+    network."""
     folder = tmp_path / "world"
-    shutil.copytree(ran, folder)
+    shutil.copytree(built, folder)
+    shutil.copy(ROOT / "templates/prompt.j2", folder)
     monkeypatch.chdir(folder)
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    change("export_trainers.prompt_template", "prompt.j2")()
     return folder
 
 

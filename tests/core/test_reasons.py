@@ -1,4 +1,4 @@
-"""reasons: one vocabulary, with every code of the guard in it."""
+"""reasons: one vocabulary, with every reason of a query in it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from answerkey.core.reasons import Flag, Reason
 from answerkey.sqlite.reasons import QueryReason
 
 
-def test_every_reason_of_the_guard_is_a_reason_by_the_same_name() -> None:
+def test_every_reason_of_a_query_is_a_reason_by_the_same_name() -> None:
     ours = {reason.name: reason.value for reason in Reason}
     assert {reason.name: reason.value for reason in QueryReason}.items() <= ours.items()
 

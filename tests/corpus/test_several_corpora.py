@@ -23,6 +23,12 @@ from tests.shared.databases import make_database
 from tests.shared.hub_server import run_hubs
 from tests.shared.paths import ROOT
 from tests.shared.project_world import World
+from answerkey.corpus.loaded_questions import load_corpora
+from answerkey.corpus.splits import assign_splits
+from tests.bird_world import RESORTS, make_sqlite, write_bird, write_json
+from tests.checkout import commit, make_checkout, output, run, stages_to_run
+from tests.hub_server import run_hubs
+from tests.worlds import ROOT, World
 
 LIMITS = Limits(attempts=1, backoff_s=0, deadline_s=30)
 COMMIT = "1" * 40

@@ -107,6 +107,22 @@ def run_hubs(monkeypatch: pytest.MonkeyPatch, home: Path) -> Iterator[Callable[.
         yield start
 
 
+def pack_parquet(
+    rows: list[dict[str, Any]],
+    columns: tuple[str, ...] = ("db_id", "query", "question", "question_toks"),
+    *,
+    checksums: bool = False,
+) -> bytes:
+    """The bytes of a parquet file."""
+    import pyarrow
+    from pyarrow import parquet
+
+    table = pyarrow.table({column: [row.get(column) for row in rows] for column in columns})
+    sink = pyarrow.BufferOutputStream()
+    parquet.write_table(table, sink, compression="none", write_page_checksum=checksums)
+    return sink.getvalue().to_pybytes()
+
+
 class HubHandler(BaseHTTPRequestHandler):
     hub: HubServer
     protocol_version = "HTTP/1.1"

@@ -19,7 +19,7 @@ from answerkey.sqlite.answers import (
     classify_answer_type,
     shape_answer,
 )
-from stages.compute_gold_answers import compute_gold_answer
+from answerkey.sqlite.gold_answers import compute_gold_answer
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)

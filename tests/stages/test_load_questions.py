@@ -1,512 +1,58 @@
-import hashlib
-import json
-import os
-from collections import Counter
-from pathlib import Path
+"""load_questions: one line a question, and a warning where a revision may move."""
 
-import pytest
+from __future__ import annotations
 
-from answerkey.corpus.corpora import parse_corpus
+from answerkey.corpus.corpora import parse_corpora
 from answerkey.corpus.hub import Limits
 from answerkey.corpus.source_questions import list_db_ids
 from stages import load_questions
 from stages.load_questions import load_spider_questions
 from tests.shared.hub_server import run_hubs
 from tests.shared.project_world import write_params
+from answerkey.corpus.loaded_questions import load_spider_questions
+from tests.hub_server import pack_parquet, run_hubs
+from tests.worlds import World
 
-COMMIT, OTHER = "1" * 40, "2" * 40
-LIMITS = Limits(attempts=2, backoff_s=0.05, deadline_s=30)
+LIMITS = Limits(attempts=1, backoff_s=0, deadline_s=30)
 
 
-def row(db_id, question, query="SELECT 1", **others):
-    return {"db_id": db_id, "query": query, "question": question} | others
-
-
-TRAIN = [
-    row("shop", "  Zoë's \n", "select  1 ;", sql={"from": []}),
-    row("farm", "f1"),
-    row("shop", "s1"),
-]
-MORE = [row("shop", "s2"), row("barn", "b0")]
-VALIDATION = [row("dock", "d0"), row("dock", "d1")]
-
-
-@pytest.fixture
-def corpus(tmp_path):
-    """Two train files and a validation file; four databases, one of them without questions."""
-    root = tmp_path / "corpus"
-    for db_id in ("shop", "farm", "barn", "dock", "idle"):
-        (root / "database" / db_id).mkdir(parents=True)
-    for name, rows in {"train.json": TRAIN, "more.json": MORE, "dev.json": VALIDATION}.items():
-        (root / name).write_text(json.dumps(rows))
-    return parse_corpus("tried", directory_entry(root))
-
-
-def directory_entry(root, db_list="all"):
-    return {
-        "origin": "directory",
-        "root": str(root),
-        "db_list": db_list,
-        "questions": {"train": ["train.json", "more.json"], "validation": ["dev.json"]},
-    }
-
-
-def load(corpus, db_ids):
-    return load_spider_questions(db_ids, corpus=corpus, limits=LIMITS)
-
-
-# --- a directory
-
-
-def test_records_are_sorted_and_say_where_they_come_from(corpus):
-    records = load(corpus, ["shop", "dock"])
-    assert [(r["database_name"], r["spider_split"], r["question_text"]) for r in records] == [
-        ("dock", "validation", "d0"),
-        ("dock", "validation", "d1"),
-        ("shop", "train", "  Zoë's \n"),
-        ("shop", "train", "s1"),
-        ("shop", "train", "s2"),
-    ]
-    assert records[2] == {
-        "question_text": "  Zoë's \n",
-        "database_name": "shop",
-        "gold_sql": "select  1 ;",
-        "spider_split": "train",
-        "source": {"corpus": "tried", "file": "train.json", "index": 0},
-    }
-    assert list(records[2]) == [
-        "question_text",
-        "database_name",
-        "gold_sql",
-        "spider_split",
-        "source",
-    ]
-    assert records[4]["source"] == {"corpus": "tried", "file": "more.json", "index": 0}
-
-
-def test_questions_scattered_over_a_file_come_by_database_in_its_order(corpus):
-    names = ["farm", "farm_1", "barn", "shop"]
-    (corpus.questions.root / "database" / "farm_1").mkdir()
-    rows = [row(names[place % 4], f"{place}") for place in range(40)]
-    (corpus.questions.root / "train.json").write_text(json.dumps(rows))
-    (corpus.questions.root / "more.json").write_text("[]")
-    records = [record for record in load(corpus, "all") if record["spider_split"] == "train"]
-    assert [(r["database_name"], r["question_text"]) for r in records] == [
-        (name, f"{place}")
-        for name in sorted(names)
-        for place in range(40)
-        if names[place % 4] == name
-    ]
-
-
-def test_order_of_the_list_makes_no_difference(corpus):
-    assert load(corpus, ["shop", "dock", "barn"]) == load(corpus, ["barn", "shop", "dock"])
-
-
-def test_all_means_every_database_with_questions(corpus):
-    records = load(corpus, "all")
-    assert len(records) == len(TRAIN) + len(MORE) + len(VALIDATION)
-    assert {record["database_name"] for record in records} == {"shop", "farm", "barn", "dock"}
-    assert list_db_ids(corpus, limits=LIMITS) == ["barn", "dock", "farm", "shop"]
-
-
-def test_list_of_databases_needs_no_questions(corpus):
-    entry = directory_entry(corpus.questions.root / "none", ["shop", "dock"])
-    assert list_db_ids(parse_corpus("tried", entry), limits=LIMITS) == ["dock", "shop"]
-
-
-def test_questions_of_a_missing_database_stop_all_but_not_a_list(corpus):
-    (corpus.questions.root / "database" / "barn").rmdir()
-    with pytest.raises(ValueError, match=r"Questions of barn .*have no database"):
-        load(corpus, "all")
-    assert len(load(corpus, ["farm"])) == 1
-
-
-@pytest.mark.parametrize(
-    ("db_ids", "words"),
-    [
-        (["shopp"], "shopp has no question in corpus tried: close to it: shop"),
-        (["idle"], "idle has no question"),
-        (["farm", "farm"], "farm is listed twice"),
-        ([], "No database is listed"),
-        (["../farm"], "Not a database id"),
-    ],
-)
-def test_list_that_cannot_be_meant_is_refused(corpus, db_ids, words):
-    with pytest.raises(ValueError, match=words):
-        load(corpus, db_ids)
-
-
-def test_database_in_both_splits_is_refused_where_it_is_chosen(corpus):
-    (corpus.questions.root / "dev.json").write_text(json.dumps([*VALIDATION, row("shop", "s3")]))
-    with pytest.raises(ValueError, match=r"shop has questions in both .*row 2 of dev.json"):
-        load(corpus, ["dock", "shop"])
-    assert len(load(corpus, ["dock"])) == 2
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        ("[{]", "dev.json: not JSON"),
-        ('{"db_id": "a"}', "dev.json: expected a JSON array, found dict"),
-        (json.dumps([VALIDATION[0], {"db_id": "a", "query": "q"}]), "dev.json: row 1: expected"),
-        (json.dumps([row("dock", None)]), "dev.json: row 0: expected text"),
-        (json.dumps([row("dock", "d", 7)]), "dev.json: row 0: expected text"),
-        (json.dumps([["dock", "d", "q"]]), "dev.json: row 0: expected text"),
-        (json.dumps([row("../dock", "d")]), "dev.json: row 0: Not a database id"),
-        (b"\xff\xfe".decode("latin-1"), "dev.json: not JSON"),
-        ("[" * 100_000, "dev.json: not JSON of questions: brackets in brackets"),
-        ('[{"x": ' + "[" * 100_000, "dev.json: not JSON of questions: brackets in brackets"),
-    ],
-)
-def test_file_that_is_no_list_of_questions_is_named(corpus, content, words):
-    (corpus.questions.root / "dev.json").write_text(content)
-    with pytest.raises(ValueError, match=words):
-        load(corpus, ["farm"])
-
-
-@pytest.mark.parametrize("name", ["dev.json", "dev.jsonl"])
-def test_empty_file_is_named(corpus, name):
-    (corpus.questions.root / name).write_text("")
-    entry = directory_entry(corpus.questions.root)
-    entry["questions"]["validation"] = [name]
-    with pytest.raises(ValueError, match=rf"{name}: the file is empty, expected questions"):
-        load(parse_corpus("tried", entry), ["farm"])
-
-
-def test_line_with_brackets_in_brackets_is_named(corpus):
-    entry = directory_entry(corpus.questions.root)
-    entry["questions"] = {"train": [], "validation": ["dev.jsonl"]}
-    (corpus.questions.root / "dev.jsonl").write_text(json.dumps(VALIDATION[0]) + "\n" + "[" * 10**5)
-    with pytest.raises(ValueError, match=r"dev\.jsonl:2: not JSON: brackets in brackets"):
-        load(parse_corpus("tried", entry), ["farm"])
-
-
-def test_missing_file_is_named(corpus):
-    (corpus.questions.root / "more.json").unlink()
-    words = r"more\.json: the root of corpus tried has database, dev.json.*corpora\.tried\.root"
-    with pytest.raises(FileNotFoundError, match=words):
-        load(corpus, ["farm"])
-
-
-def test_root_that_does_not_exist_is_called_that(tmp_path):
-    corpus = parse_corpus("tried", directory_entry(tmp_path / "none"))
-    words = r"^The root of corpus tried does not exist: .*none .*corpora\.tried\.root .*train\.json"
-    with pytest.raises(FileNotFoundError, match=words):
-        list_db_ids(corpus, limits=LIMITS)
-
-
-def test_root_that_is_a_file_is_called_that(tmp_path):
-    (tmp_path / "release.zip").touch()
-    corpus = parse_corpus("tried", directory_entry(tmp_path / "release.zip"))
-    with pytest.raises(FileNotFoundError, match=r"^The root of corpus tried is a file: .*\.zip"):
-        list_db_ids(corpus, limits=LIMITS)
-
-
-def test_root_one_folder_too_high_is_told_the_right_one(corpus):
-    wrong = parse_corpus("tried", directory_entry(corpus.questions.root.parent))
-    with pytest.raises(FileNotFoundError, match=r"/corpus has it: set that; expected a directory"):
-        list_db_ids(wrong, limits=LIMITS)
-
-
-def test_corpus_without_questions_is_called_that(corpus):
-    for name in ("train.json", "more.json", "dev.json"):
-        (corpus.questions.root / name).write_text("[]")
-    words = r"^Corpus tried has no question: expected some in train\.json, more\.json, dev\.json"
-    for db_ids in ("all", ["farm"]):
-        with pytest.raises(ValueError, match=words):
-            load(corpus, db_ids)
-    with pytest.raises(ValueError, match=words):
-        list_db_ids(corpus, limits=LIMITS)
-
-
-def test_stage_writes_one_line_a_question(corpus, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    params = {
-        "corpus": "tried",
-        "corpora": {"tried": directory_entry(corpus.questions.root, ["shop", "dock"])},
-        "download": {"attempts": 1, "backoff_s": 0, "deadline_s": 1},
-    }
-    write_params(Path("params.yaml"), **params)
-    load_questions.main()
-    lines = Path("data/interim/questions.jsonl").read_text(encoding="utf-8").splitlines()
-    assert [json.loads(line) for line in lines] == load(corpus, ["shop", "dock"])
-    assert "Zoë" in lines[2]
-    assert capsys.readouterr().err == (
-        "load_questions: 5 questions of 2 databases (3 train, 2 validation)\n"
-    )
-
-
-# --- the hub
-
-
-@pytest.fixture
-def start(tmp_path, monkeypatch):
-    with run_hubs(monkeypatch, tmp_path / "hf") as start:
-        yield start
-
-
-def pack(rows, columns=("db_id", "query", "question", "question_toks"), *, checksums=False):
-    """The bytes of a parquet file."""
-    import pyarrow
-    from pyarrow import parquet
-
-    table = pyarrow.table({column: [row.get(column) for row in rows] for column in columns})
-    sink = pyarrow.BufferOutputStream()
-    parquet.write_table(table, sink, compression="none", write_page_checksum=checksums)
-    return sink.getvalue().to_pybytes()
-
-
-def make_world(train=None, validation=None):
-    files = {
-        "s/train.parquet": pack(TRAIN) if train is None else train,
-        "s/validation.parquet": pack(VALIDATION) if validation is None else validation,
-    }
-    return {"org/questions": {COMMIT: files}}
-
-
-def hub_entry(db_list="all", **questions):
-    place = {
-        "repo_id": "org/questions",
-        "revision": "main",
-        "files": {"train": ["s/train.parquet"], "validation": ["s/validation.parquet"]},
-    }
-    files = {"repo_id": "org/files", "revision": COMMIT, "path": "{db_id}.sqlite"}
-    return {
-        "origin": "hub",
-        "db_list": db_list,
-        "questions": place | questions,
-        "databases": {"kind": "files", "files": files},
-    }
-
-
-def hub_corpus(db_list="all", **questions):
-    return parse_corpus("hubbed", hub_entry(db_list, **questions))
-
-
-MAIN = {"org/questions": {"main": COMMIT}}
-
-
-def test_hub_gives_the_same_records_and_the_commit_they_are_from(start):
-    server = start(make_world(), MAIN)
-    records = load(hub_corpus(), ["shop", "dock"])
-    assert [record["question_text"] for record in records] == ["d0", "d1", "  Zoë's \n", "s1"]
-    assert records[3] == {
-        "question_text": "s1",
-        "database_name": "shop",
-        "gold_sql": "SELECT 1",
-        "spider_split": "train",
-        "source": {
-            "corpus": "hubbed",
-            "repo_id": "org/questions",
-            "revision": COMMIT,
-            "file": "s/train.parquet",
-            "index": 2,
-        },
-    }
-    fetched = server.count_fetched(".parquet")
-    assert list_db_ids(hub_corpus(), limits=LIMITS) == ["dock", "farm", "shop"]
-    assert server.count_fetched(".parquet") == fetched == 2
-
-
-@pytest.mark.parametrize("columns", [(), ("evidence",), ("evidence", "difficulty")])
-def test_hub_gives_the_optional_columns_that_there_are(start, columns):
-    rows = [{"db_id": "dock", "SQL": "SELECT 1", "question": "?", "evidence": "e"}]
-    packed = pack(rows, ("db_id", "SQL", "question", *columns))
-    start(make_world(validation=packed), MAIN)
-    files = {"train": [], "validation": ["s/validation.parquet"]}
-    corpus = parse_corpus("tried", hub_entry(files=files) | {"layout": "bird"})
-    (record,) = load(corpus, "all")
-    assert record.get("evidence") == ("e" if columns else None)
-    assert "difficulty" not in record["source"]
-
-
-def test_full_commit_in_the_cache_needs_no_network(start, monkeypatch):
-    start(make_world())
-    expected = load(hub_corpus(revision=COMMIT), "all")
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    assert load(hub_corpus(revision=COMMIT), "all") == expected
-    with pytest.raises(ConnectionError, match=r"^Failed to download Spider dataset: .*OFFLINE"):
-        load(hub_corpus(revision="main"), "all")
-
-
-@pytest.mark.parametrize(
-    ("questions", "faults", "words"),
-    [
-        ({"repo_id": "org/none"}, {}, "no such dataset"),
-        ({"revision": OTHER}, {}, "no such revision"),
-        ({"revision": "dev"}, {}, "no such revision"),
-        ({}, {"failing": -1}, "HTTP 500"),
-        ({}, {"silent_methods": ("GET",)}, "no end after 1 s"),
-        ({"sha256": {"s/train.parquet": "0" * 64}}, {}, "wrong checksum"),
-    ],
-)
-def test_hub_that_gives_no_questions_is_a_connection_error(start, questions, faults, words):
-    start(make_world(), MAIN, **faults)
-    limits = Limits(2, 0.05, 1 if "silent_methods" in faults else 30)
-    with pytest.raises(ConnectionError, match=f"^Failed to download Spider dataset: .*{words}"):
-        load_spider_questions("all", corpus=hub_corpus(**questions), limits=limits)
-
-
-@pytest.mark.parametrize(
-    ("train", "words"),
-    [
-        (pack(TRAIN, ("db_id", "question")), r"no column 'query' among \['db_id', 'question'\]"),
-        (pack([row("shop", None)]), "row 0: expected text"),
-        (pack([row("..", "x")]), "row 0: Not a database id"),
-    ],
-)
-def test_parquet_without_questions_is_named(start, train, words):
-    start(make_world(train), MAIN)
-    with pytest.raises(ValueError, match=words):
-        load(hub_corpus(), "all")
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda content: b"",
-        lambda content: content[: len(content) // 2],
-        lambda content: content.replace(b"SELECT 1", b"SELECT 2"),
-    ],
-    ids=["empty", "torn", "altered"],
-)
-@pytest.mark.parametrize("is_listed", [False, True])
-def test_damaged_parquet_file_in_the_cache_is_fetched_again(start, tmp_path, damage, is_listed):
-    files = {
-        "s/train.parquet": pack(TRAIN, checksums=True),
-        "s/validation.parquet": pack(VALIDATION),
-    }
-    server = start({"org/questions": {COMMIT: files}}, MAIN)
-    sha256 = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
-    hubbed = hub_corpus(sha256=sha256 if is_listed else {})
-    expected = load(hubbed, "all")
-    (cached,) = (tmp_path / "hf").rglob("snapshots/*/s/train.parquet")
-    cached.write_bytes(damage(cached.read_bytes()))
-    assert cached.read_bytes() != files["s/train.parquet"]
-    assert load(hubbed, "all") == expected
-    assert server.count_fetched("s/train.parquet") == 2
-    assert load(hubbed, "all") == expected
-    assert server.count_fetched("s/train.parquet") == 2
-
-
-def test_file_on_the_hub_that_is_no_parquet_file_is_named(start):
-    server = start(make_world(b"PAR1 no parquet"), MAIN)
-    words = "^Failed to download Spider dataset: s/train.parquet of .*: not a whole parquet file"
-    with pytest.raises(ConnectionError, match=words):
-        load(hub_corpus(), "all")
-    assert server.count_fetched("s/train.parquet") == 2
-
-
-@pytest.mark.parametrize(("revision", "warnings"), [("main", 1), (COMMIT, 0)])
-def test_revision_that_is_no_commit_is_warned_about_once(
-    start, tmp_path, monkeypatch, capsys, revision, warnings
+def test_stage_writes_one_line_a_question_and_what_the_card_says_of_its_corpus(
+    tmp_path, monkeypatch, capsys
 ):
-    start(make_world(), MAIN)
     monkeypatch.chdir(tmp_path)
-    params = {
-        "corpus": "hubbed",
-        "corpora": {"hubbed": hub_entry(revision=revision)},
-        "download": {"attempts": 1, "backoff_s": 0, "deadline_s": 30},
-    }
-    write_params(Path("params.yaml"), **params)
-    load_questions.main()
-    *found, _summary = capsys.readouterr().err.splitlines()
-    words = (
-        "load_questions: warning: corpus hubbed reads org/questions at 'main', which is no commit"
-        " and may be another one tomorrow: pin it with"
-        " `python -m answerkey.corpus.pin_revisions hubbed`"
+    world = World(tmp_path)
+    world.run("load_questions")
+    (corpus,) = parse_corpora("local", world.params["corpora"])
+    expected = load_spider_questions("all", corpus=corpus, limits=LIMITS)
+    assert world.lines("data/interim/questions.jsonl") == expected
+    train = sum(question["spider_split"] == "train" for question in expected)
+    assert capsys.readouterr().err == (
+        f"load_questions: {len(expected)} questions of 2 databases"
+        f" ({train} train, {len(expected) - train} validation)\n"
     )
-    assert found == [words] * warnings
+    assert list(world.json("data/interim/corpora.json")) == ["local"]
 
 
-@pytest.mark.parametrize(
-    ("questions", "words"),
-    [
-        ({"revision": 1234}, "questions.revision is 1234, expected a text, in quotes"),
-        ({"revision": None}, "questions.revision is None, expected a text"),
-        ({"repo_id": ""}, "questions.repo_id is '', expected a text"),
-        ({"sha256": {"s/train.parquet": 12}}, "questions.sha256.s/train.parquet is 12, expected"),
-        (
-            {"sha256": {"s/none.parquet": "0"}},
-            "questions.sha256 lists s/none.parquet, which is none",
-        ),
-    ],
-)
-def test_place_on_the_hub_that_is_no_text_is_named(questions, words):
-    with pytest.raises(ValueError, match=f"corpora.hubbed: {words}"):
-        hub_corpus(**questions)
-
-
-def test_call_without_corpus_or_limits_takes_those_of_params(start, tmp_path, monkeypatch):
-    start(make_world(), MAIN)
-    params = {
-        "corpora": {
-            "spider": {
-                "origin": "hub",
-                "db_list": ["shop"],
-                "questions": {
-                    "repo_id": "org/questions",
-                    "revision": "main",
-                    "files": {"train": ["s/train.parquet"], "validation": ["s/validation.parquet"]},
-                },
-                "databases": {
-                    "kind": "files",
-                    "files": {"repo_id": "o/f", "revision": COMMIT, "path": "{db_id}"},
-                },
-            }
-        },
-        "download": {"attempts": 1, "backoff_s": 0, "deadline_s": 30},
-    }
-    path = tmp_path / "params.yaml"
-    write_params(path, **params)
-    monkeypatch.setattr("answerkey.corpus.corpora.PROJECT_PARAMS", path)
-    hubbed = hub_corpus(revision=COMMIT)
-    for given, name in (
-        ({}, "spider"),
-        ({"limits": LIMITS}, "spider"),
-        ({"corpus": hubbed}, "hubbed"),
-    ):
-        records = load_spider_questions(["farm"], **given)
-        assert [record["source"]["corpus"] for record in records] == [name]
-
-
-# --- real Spider
-
-SPIDER_ROOT = os.environ.get("SPIDER_ROOT")
-RELEASE = {"train": ["train_spider.json"], "validation": ["dev.json"]}
-PACKED = {
-    "train": ["spider/train-00000-of-00001.parquet"],
-    "validation": ["spider/validation-00000-of-00001.parquet"],
-}
-
-
-def load_release():
-    entry = directory_entry(SPIDER_ROOT) | {"questions": RELEASE}
-    return load(parse_corpus("release", entry), "all")
-
-
-@pytest.mark.skipif(not SPIDER_ROOT, reason="SPIDER_ROOT names no Spider release")
-def test_real_spider_is_loaded_whole_from_its_release():
-    records = load_release()
-    assert Counter(record["spider_split"] for record in records) == {
-        "train": 3865,
-        "validation": 519,
-    }
-    assert len({record["database_name"] for record in records}) == 86
-
-
-@pytest.mark.skipif(
-    not SPIDER_ROOT or not Path(SPIDER_ROOT).with_name("spider-hf").is_dir(),
-    reason="SPIDER_ROOT has no spider-hf beside it",
-)
-def test_real_spider_is_the_same_through_the_hub(start):
-    top = Path(SPIDER_ROOT).with_name("spider-hf")
-    files = {name: (top / name).read_bytes() for names in PACKED.values() for name in names}
-    start({"org/questions": {COMMIT: files}}, MAIN)
-    records = load(hub_corpus(files=PACKED), "all")
-    release = load_release()
-    assert len(records) == len(release) == 4384
-    for record, expected in zip(records, release, strict=True):
-        assert record["source"]["index"] == expected["source"]["index"]
-        assert record | {"source": 0} == expected | {"source": 0}
+def test_revision_that_is_no_commit_is_warned_about_once(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    world = World(tmp_path)
+    content = pack_parquet([{"db_id": "shop", "query": "SELECT 1", "question": "?"}])
+    repository = {"1" * 40: {"t.parquet": content}}
+    questions = {"repo_id": "org/questions", "revision": "main"}
+    world.change("corpora.spider.db_list", "all")
+    world.change(
+        "corpora.spider.questions",
+        questions | {"files": {"train": ["t.parquet"], "validation": []}},
+    )
+    world.change("corpora.spider.corrections", None)
+    world.change("corpus", "spider")
+    with run_hubs(monkeypatch, tmp_path / "hf") as start:
+        start({"org/questions": repository}, {"org/questions": {"main": "1" * 40}})
+        world.run("load_questions")
+    warning, summary = capsys.readouterr().err.splitlines()
+    assert warning == (
+        "load_questions: warning: corpus spider reads org/questions at 'main', which is no commit"
+        " and may be another one tomorrow: pin it with"
+        " `python -m answerkey.corpus.pin_revisions spider`"
+    )
+    assert summary.startswith("load_questions: 1 questions of 1 databases (1 train, 0 validation)")

@@ -1,253 +1,129 @@
-"""parse_gold_sql: which tables a query reads, by SQLite's own rules."""
+"""parse_gold_sql: all questions in their order, by several processes, and again only what changed."""
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
-import sqlite3
+import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
-import sqlglot
 
-from answerkey.core.reasons import Reason
-from answerkey.sqlite.schema import Schema, read_schema
-from stages.parse_gold_sql import extract_tables_involved, parse_query
-
-SPIDER_ROOT = os.environ.get("SPIDER_ROOT")
-RUNNABLE_SPIDER_QUERIES = 4382
-
-WORLD = """
-CREATE TABLE Ship (id INTEGER PRIMARY KEY, name TEXT, port_id INTEGER, tags TEXT);
-CREATE TABLE port (id INTEGER PRIMARY KEY, name TEXT);
-CREATE TABLE mast (id INTEGER);
-CREATE TABLE "two words" (x);
-CREATE TABLE [order] (a);
-CREATE INDEX by_name ON ship (name);
-CREATE VIEW fleet AS SELECT * FROM ship;
-"""
-CASES = [
-    ("SELECT name FROM ship", ["Ship"]),
-    ('SELECT name FROM "SHIP"', ["Ship"]),
-    ("SELECT name FROM `ship`", ["Ship"]),
-    ("SELECT name FROM [ship]", ["Ship"]),
-    ("SELECT name FROM 'ship'", ["Ship"]),
-    ("SELECT name FROM main.ship", ["Ship"]),
-    ('SELECT name FROM "main"."ship"', ["Ship"]),
-    ('SELECT x FROM "two words"', ["two words"]),
-    ("SELECT a FROM [order]", ["order"]),
-    ("SELECT count(*) FROM ship", ["Ship"]),
-    ("SELECT count(*) FROM SHIP AS a JOIN ship AS b", ["Ship"]),
-    # views count as themselves
-    ("SELECT name FROM fleet", ["fleet"]),
-    ("SELECT 1 FROM fleet JOIN ship", ["Ship", "fleet"]),
-    # aliases
-    ("SELECT port.name FROM ship AS port", ["Ship"]),
-    ("SELECT p.id FROM (SELECT id FROM port) AS p", ["port"]),
-    # joins and parentheses
-    ("SELECT 1 FROM ship, port", ["Ship", "port"]),
-    ("SELECT 1 FROM (ship JOIN port ON 1)", ["Ship", "port"]),
-    ("SELECT 1 FROM ((ship))", ["Ship"]),
-    ("SELECT 1 FROM ship LEFT JOIN (port CROSS JOIN mast) ON 1", ["Ship", "mast", "port"]),
-    ("SELECT 1 FROM ship INDEXED BY by_name WHERE name = 'x'", ["Ship"]),
-    ("SELECT 1 FROM ship AS s NOT INDEXED", ["Ship"]),
-    # set operations and VALUES
-    ("SELECT id FROM ship UNION SELECT id FROM port EXCEPT SELECT 1", ["Ship", "port"]),
-    ("VALUES ((SELECT max(id) FROM ship))", ["Ship"]),
-    ("SELECT 1 FROM (VALUES (1), (2)) JOIN ship", ["Ship"]),
-    ("SELECT 1", []),
-    # subqueries wherever one can stand
-    ("SELECT (SELECT max(id) FROM port) FROM ship", ["Ship", "port"]),
-    ("SELECT 1 FROM ship WHERE EXISTS (SELECT 1 FROM port)", ["Ship", "port"]),
-    ("SELECT 1 FROM ship WHERE id IN (SELECT id FROM port)", ["Ship", "port"]),
-    ("SELECT 1 FROM ship JOIN port ON port.id = (SELECT id FROM mast)", ["Ship", "mast", "port"]),
-    ("SELECT 1 FROM ship GROUP BY name HAVING 1 < (SELECT id FROM port)", ["Ship", "port"]),
-    ("SELECT 1 FROM ship ORDER BY (SELECT id FROM port)", ["Ship", "port"]),
-    ("SELECT 1 FROM ship LIMIT (SELECT count(*) FROM port)", ["Ship", "port"]),
-    ("SELECT CASE WHEN 1 THEN (SELECT id FROM port) END FROM ship", ["Ship", "port"]),
-    (
-        "SELECT sum(id) FILTER (WHERE id IN (SELECT id FROM port))"
-        " OVER (PARTITION BY (SELECT id FROM mast)) FROM ship",
-        ["Ship", "mast", "port"],
-    ),
-    # x IN name reads a table
-    ("SELECT 1 FROM ship WHERE id IN mast", ["Ship", "mast"]),
-    ("SELECT 1 FROM ship WHERE id NOT IN main.mast", ["Ship", "mast"]),
-    ('SELECT 1 FROM ship WHERE id IN "mast"', ["Ship", "mast"]),
-    ("SELECT 1 FROM ship WHERE id IN 'mast'", ["Ship", "mast"]),
-    ("SELECT 1 FROM ship WHERE id IN (port_id)", ["Ship"]),
-    ("WITH mast AS (SELECT id FROM port) SELECT 1 FROM ship WHERE id IN mast", ["Ship", "port"]),
-    # common table expressions
-    ("WITH c AS (SELECT id FROM ship) SELECT id FROM C", ["Ship"]),
-    ("WITH port AS (SELECT * FROM ship) SELECT * FROM port", ["Ship"]),
-    ("WITH port AS (SELECT 1 AS id) SELECT * FROM main.port", ["port"]),
-    ("WITH a AS (SELECT * FROM b), b AS (SELECT id FROM port) SELECT * FROM a", ["port"]),
-    ("WITH c AS (SELECT 1 AS id) SELECT id FROM ship UNION SELECT id FROM c", ["Ship"]),
-    (
-        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3)"
-        " SELECT i FROM n JOIN ship",
-        ["Ship"],
-    ),
-    (
-        "SELECT 1 FROM (WITH port AS (SELECT * FROM ship) SELECT * FROM port) JOIN port",
-        ["Ship", "port"],
-    ),
-    (
-        "WITH a AS (WITH port AS (SELECT * FROM ship) SELECT * FROM port) SELECT 1 FROM a, port",
-        ["Ship", "port"],
-    ),
-    ("WITH c AS NOT MATERIALIZED (SELECT * FROM ship) SELECT * FROM c", ["Ship"]),
-    # table-valued functions are no tables
-    ("SELECT value FROM json_each('[1, 2]')", []),
-    ("SELECT ship.id FROM ship, json_each(ship.tags) AS tag", ["Ship"]),
-    ("SELECT name FROM pragma_table_info('port')", []),
-    # names in literals, comments and identifiers
-    ("SELECT 'FROM port' FROM ship -- JOIN mast", ["Ship"]),
-    ("SELECT /* FROM port */ name FROM ship", ["Ship"]),
-    ('SELECT name FROM ship WHERE name = "port"', ["Ship"]),
-    ('SELECT name AS "FROM port JOIN mast" FROM ship', ["Ship"]),
-]
-
-
-@pytest.fixture(scope="module")
-def connection():
-    with contextlib.closing(sqlite3.connect(":memory:", cached_statements=0)) as opened:
-        opened.executescript(WORLD)
-        yield opened
-
-
-def find_read_names(connection: sqlite3.Connection, sql: str) -> set[tuple[str, str | None]]:
-    """What SQLite says that it reads: each name, with the view or CTE on whose behalf."""
-    found = set()
-
-    def note(action, table, _column, _database, on_behalf_of):
-        if action == sqlite3.SQLITE_READ:
-            found.add((table, on_behalf_of))
-        return sqlite3.SQLITE_OK
-
-    connection.set_authorizer(note)
-    try:
-        connection.execute(sql)
-    finally:
-        connection.set_authorizer(None)
-    return found
-
-
-def explain_reads(schema: Schema, reads: set[tuple[str, str | None]]) -> list[str]:
-    """The tables and views that a query itself names, out of what SQLite reads for it.
-
-    What is read for a view belongs to the view. A CTE is not in the schema, nor is a table-valued
-    function, and what is read for a CTE is named by the query.
-    """
-    views = {table.name.lower() for table in schema.tables if table.is_view}
-    names = {on_behalf_of for _, on_behalf_of in reads if (on_behalf_of or "").lower() in views}
-    names |= {name for name, on_behalf_of in reads if (on_behalf_of or "").lower() not in views}
-    tables = {schema.find_table(name) for name in names} - {None}
-    return sorted(table.name for table in tables)
-
-
-@pytest.mark.parametrize(("sql", "expected"), CASES)
-def test_tables_are_those_that_the_query_names(connection, sql, expected):
-    assert extract_tables_involved(sql, schema=read_schema(connection)) == expected
-
-
-# SQLite reports a CTE by its name alone: where that is a table's as well, the two look the same.
-@pytest.mark.parametrize(
-    ("sql", "expected"), [case for case in CASES if "port AS (" not in case[0]]
+from answerkey.core.errors import InputError
+from answerkey.core.records import read_jsonl, write_jsonl
+from answerkey.core.schema_file import SchemaFile
+from answerkey.shards.process_pool import START_METHOD
+from answerkey.shards.query_run import QueryRun
+from answerkey.shards.shard_directory import ShardDirectory, read_shards
+from answerkey.sql.parsed_query import parse_query
+from answerkey.sqlite.schema import Schema, Table, encode_schema
+from stages import parse_gold_sql
+from stages.parse_gold_sql import (
+    JOURNAL,
+    OUT,
+    SCHEMAS_PATH,
+    SHARDS,
+    SPLITS_PATH,
+    parse_task,
+    plan_works,
 )
-def test_tables_are_those_that_sqlite_reads(connection, sql, expected):
-    schema = read_schema(connection)
-    reads = find_read_names(connection, sql)
-    ctes = {"mast"} if "mast AS (" in sql else set()
-    reads = {(name, behalf) for name, behalf in reads if name not in ctes}
-    assert explain_reads(schema, reads) == expected
+
+pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
+
+DATABASES = ("harbour", "library", "mill", "orchard", "quarry", "school", "theatre")
+QUERIES = ("SELECT name FROM ship", "SELECT count(*) FROM SHIP", "SELECT FROM", "SELECT 'deadly'")
 
 
-def test_names_are_as_the_query_spells_them_without_a_schema():
-    assert extract_tables_involved("SELECT * FROM Port JOIN ship JOIN PORT AS p") == [
-        "Port",
-        "ship",
+def write_schemas(*, views: tuple[str, ...] = ()) -> dict[str, Schema]:
+    """The schemas of all databases: a table ship, which is a view in some."""
+    schemas = {name: Schema((Table("ship", name in views, ()),)) for name in DATABASES}
+    write_jsonl(
+        SCHEMAS_PATH,
+        [
+            {"database_name": name, "tables": encode_schema(schema)}
+            for name, schema in schemas.items()
+        ],
+    )
+    return schemas
+
+
+@pytest.fixture
+def questions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
+    """Source questions of seven databases, each query of each asked twice."""
+    monkeypatch.chdir(tmp_path)
+    records = [
+        {
+            "question_id": f"{name}_train_{number:03d}",
+            "database_name": name,
+            "gold_sql": QUERIES[number % len(QUERIES)],
+        }
+        for name in DATABASES
+        for number in range(2 * len(QUERIES))
     ]
+    write_jsonl(SPLITS_PATH, records)
+    return records
 
 
-def test_unknown_table_keeps_its_name(connection):
-    schema = read_schema(connection)
-    assert extract_tables_involved("SELECT * FROM Yard, ship", schema=schema) == ["Ship", "Yard"]
+def parse_all(*, workers: int = 1) -> tuple[list[dict[str, Any]], int]:
+    """The records of all questions, and how many queries were parsed for that."""
+    run = QueryRun(ShardDirectory(SHARDS, JOURNAL), parse_task)
+    run.run(plan_works(SchemaFile(SCHEMAS_PATH)), workers=workers)
+    return list(read_shards(SHARDS, run.names)), run.executed
 
 
-def test_sql_that_does_not_parse_is_an_error():
-    with pytest.raises(sqlglot.errors.SqlglotError):
-        extract_tables_involved("SELECT FROM WHERE")
-
-
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "",
-        "SELECT FROM WHERE",
-        "SELECT 'never ends",
-        "DELETE FROM ship",
-        "SELECT 1; SELECT 2",
-        "SELECT 1 IN (1) COLLATE nocase",
-        'SELECT char("")',
-        "SELECT 1 WHERE 0 = +id",
-        "SELECT " + "NOT " * 50_000 + "1",
-        "WITH a0 AS (SELECT 1)"
-        + "".join(f", a{n + 1} AS (SELECT * FROM a{n})" for n in range(2000))
-        + " SELECT * FROM a2000",
-    ],
-)
-def test_query_that_the_parser_does_not_know_gets_a_reason(sql):
-    parsed = parse_query(sql, Schema(()))
-    assert parsed["reason"] == Reason.UNPARSABLE_SQL
-    assert parsed["detail"]
-    assert "\n" not in parsed["detail"]
-    assert set(parsed) == {"reason", "detail"}
-
-
-def test_parsed_query_has_all_that_later_stages_take(connection):
-    parsed = parse_query("SELECT name FROM ship WHERE id > 3", read_schema(connection))
-    assert list(parsed) == [
-        "tables_involved",
-        "columns_involved",
-        "features",
-        "hardness",
-        "canonical_sql",
-        "template",
+@pytest.mark.parametrize("workers", [1, 3])
+def test_every_question_gets_what_its_query_gives_in_order(
+    questions: list[dict[str, str]], workers: int
+) -> None:
+    schemas = write_schemas()
+    expected = [
+        {
+            "question_id": question["question_id"],
+            **parse_query(question["gold_sql"], schemas[question["database_name"]]),
+        }
+        for question in questions
     ]
-    assert parsed["tables_involved"] == ["Ship"]
-    assert parsed["features"] == ["where"]
-    assert parsed["hardness"] == "easy"
+    assert parse_all(workers=workers) == (expected, len(DATABASES) * len(QUERIES))
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(not SPIDER_ROOT, reason="SPIDER_ROOT names no Spider release")
-def test_tables_of_spider_are_those_that_sqlite_reads():
-    root = Path(SPIDER_ROOT)
-    compared, wrong = 0, []
-    with contextlib.ExitStack() as stack:
-        opened: dict[str, tuple[sqlite3.Connection, Schema]] = {}
-        for name in ("train_spider.json", "dev.json"):
-            for question in json.loads((root / name).read_text(encoding="utf-8")):
-                db_id, sql = question["db_id"], question["query"]
-                if db_id not in opened:
-                    path = (root / "database" / db_id / f"{db_id}.sqlite").absolute()
-                    connection = stack.enter_context(
-                        contextlib.closing(
-                            sqlite3.connect(
-                                f"{path.as_uri()}?mode=ro", uri=True, cached_statements=0
-                            )
-                        )
-                    )
-                    opened[db_id] = connection, read_schema(connection)
-                connection, schema = opened[db_id]
-                try:
-                    reads = find_read_names(connection, sql)
-                except sqlite3.Error:
-                    continue
-                compared += 1
-                if extract_tables_involved(sql, schema=schema) != explain_reads(schema, reads):
-                    wrong.append((db_id, sql))
-    assert wrong == []
-    assert compared == RUNNABLE_SPIDER_QUERIES
+def test_out_holds_all_questions_and_only_what_changed_is_parsed_again(
+    questions: list[dict[str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(parse_gold_sql, "read_params", lambda *keys: ("local", 1))
+    write_schemas()
+    parse_gold_sql.main()
+    first = OUT.read_bytes()
+    write_schemas(views=("mill",))
+    write_jsonl(
+        SPLITS_PATH, [question for question in questions if question["database_name"] != "school"]
+    )
+    parse_gold_sql.main()
+    first_line, second_line = capsys.readouterr().err.splitlines()
+    assert "56 questions, 28 queries parsed now" in first_line
+    assert "48 questions, 4 queries parsed now" in second_line
+    assert [record["question_id"] for record in read_jsonl(OUT)] == [
+        question["question_id"] for question in questions if "school" not in question["question_id"]
+    ]
+    write_schemas()
+    write_jsonl(SPLITS_PATH, questions)
+    parse_gold_sql.main()
+    assert OUT.read_bytes() == first
+
+
+@pytest.mark.skipif(START_METHOD != "fork", reason="workers do not have what a test replaces")
+def test_query_that_kills_its_worker_ends_the_run_and_costs_no_other_database(
+    questions: list[dict[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def parse_or_die(gold_sql: str, schema: Schema) -> dict[str, Any]:
+        if "deadly" in gold_sql and schema.tables[0].is_view:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return parse_query(gold_sql, schema)
+
+    monkeypatch.setattr(parse_gold_sql, "parse_query", parse_or_die)
+    write_schemas(views=("mill",))
+    with pytest.raises(InputError, match="mill_train_003, mill_train_007 of database mill"):
+        parse_all(workers=2)
+    shards = ShardDirectory(SHARDS, JOURNAL)
+    assert [name for name in DATABASES if not shards.shard_path(name).exists()] == ["mill"]

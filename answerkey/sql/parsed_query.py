@@ -1,0 +1,50 @@
+"""A parsed query: all that is known of it from its text and the schema."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlglot.errors import SqlglotError
+
+from answerkey.core.reasons import Reason
+from answerkey.sql.canonical import canonical_sql, sql_template
+from answerkey.sql.columns import list_columns
+from answerkey.sql.features import list_features
+from answerkey.sql.hardness import classify_hardness
+from answerkey.sql.parser import parse_sql
+from answerkey.sql.scopes import Scopes
+from answerkey.sql.tables import TABLE_NODES, list_tables
+from answerkey.sqlite.schema import Schema
+
+
+def parse_query(gold_sql: str, schema: Schema) -> dict[str, Any]:
+    """What is known of a query from its text and the schema; a reason where it does not parse.
+
+    A query that SQLite runs and the parser does not know is set aside: nothing could be said of its
+    difficulty.
+    """
+    try:
+        return _describe_query(gold_sql, schema)
+    except RecursionError:
+        return _set_aside("nested too deeply for the parser")
+
+
+def _describe_query(gold_sql: str, schema: Schema) -> dict[str, Any]:
+    try:
+        tree = parse_sql(gold_sql)
+        hardness = classify_hardness(tree)
+    except (SqlglotError, ValueError) as error:
+        return _set_aside(str(error).partition("\n")[0])
+    scopes = Scopes(tree, schema)
+    return {
+        "tables_involved": list_tables(scopes.nodes.find_all(*TABLE_NODES), schema),
+        "columns_involved": list_columns(scopes),
+        "features": list_features(tree),
+        "hardness": hardness,
+        "canonical_sql": canonical_sql(scopes),
+        "template": sql_template(scopes),
+    }
+
+
+def _set_aside(detail: str) -> dict[str, Any]:
+    return {"reason": Reason.UNPARSABLE_SQL, "detail": detail}

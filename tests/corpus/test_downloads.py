@@ -1,0 +1,714 @@
+"""downloads: every chosen database is whole, is what its source has, and is made once."""
+
+import contextlib
+import hashlib
+import io
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+import yaml
+
+from answerkey.corpus import downloads
+from answerkey.corpus.corpora import parse_corpus, suggest_names
+from answerkey.corpus.database_sources import DatabaseSource
+from answerkey.corpus.downloads import download_spider_databases, read_tables, update_databases
+from answerkey.corpus.hub import Limits
+from tests.hub_server import run_hubs
+from tests.worlds import ROOT, write_params
+
+COMMIT, OTHER = "1" * 40, "2" * 40
+SHOP = "CREATE TABLE shop (id INTEGER PRIMARY KEY, name TEXT); INSERT INTO shop VALUES (1, 'A');"
+FARM = "CREATE TABLE farm (id INTEGER PRIMARY KEY); CREATE VIEW v AS SELECT id FROM farm;"
+
+
+def make_sqlite(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.executescript(text)
+    return path
+
+
+def write_questions(root, by_file):
+    for name, db_ids in by_file.items():
+        rows = [{"db_id": db_id, "query": "SELECT 1", "question": "?"} for db_id in db_ids]
+        (root / name).write_text(json.dumps(rows))
+
+
+DATABASES = Path("data/databases")
+
+
+@pytest.fixture
+def entry(tmp_path, monkeypatch):
+    """A local corpus: `shop` as text, `farm` as a file, `barn` without questions. The test stands
+    in an empty folder."""
+    root = tmp_path / "corpus"
+    (root / "database" / "shop").mkdir(parents=True)
+    (root / "database" / "shop" / "schema.sql").write_text(SHOP)
+    make_sqlite(root / "database" / "farm" / "farm.sqlite", FARM)
+    make_sqlite(root / "database" / "barn" / "barn.sqlite", FARM)
+    write_questions(root, {"train.json": ["shop", "shop"], "dev.json": ["farm"]})
+    (tmp_path / "project").mkdir()
+    monkeypatch.chdir(tmp_path / "project")
+    return {
+        "origin": "directory",
+        "root": str(root),
+        "db_list": "all",
+        "questions": {"train": ["train.json"], "validation": ["dev.json"]},
+    }
+
+
+def update(entry, *, backoff_s=0.05, deadline_s=30):
+    """Update data/databases for a corpus; how many were made, kept and removed."""
+    limits = Limits(attempts=2, backoff_s=backoff_s, deadline_s=deadline_s)
+    corpus, hashes = parse_corpus("tried", entry), Path(".answerkey/file_hashes.json")
+    done = update_databases([corpus], DATABASES, limits=limits, hashes_path=hashes)
+    return len(done.paths) - done.kept, done.kept, done.removed
+
+
+def read_manifest():
+    return json.loads(Path("data/databases/manifest.json").read_text())["databases"]
+
+
+def list_files(top):
+    return sorted(str(path.relative_to(top)) for path in Path(top).rglob("*") if path.is_file())
+
+
+def hash_bytes(content):
+    return hashlib.sha256(content).hexdigest()
+
+
+# --- a directory
+
+
+def test_directory_gives_a_file_a_database_and_a_manifest(entry):
+    assert update(entry) == (2, 0, 0)
+    assert list_files("data") == [
+        "databases/farm/farm.sqlite",
+        "databases/manifest.json",
+        "databases/shop/shop.sqlite",
+    ]
+    manifest = read_manifest()
+    assert list(manifest) == ["farm", "shop"]
+    for db_id, entry in manifest.items():
+        content = Path(f"data/databases/{db_id}/{db_id}.sqlite").read_bytes()
+        assert entry["sha256"] == hash_bytes(content)
+        assert entry["size_bytes"] == len(content)
+    assert manifest["shop"]["origin"] == {
+        "corpus": "tried",
+        "kind": "sql",
+        "path": "database/shop/schema.sql",
+        "sha256": hash_bytes(SHOP.encode()),
+    }
+    assert manifest["farm"]["origin"] == {
+        "corpus": "tried",
+        "kind": "file",
+        "path": "database/farm/farm.sqlite",
+        "sha256": manifest["farm"]["sha256"],
+    }
+    shop, farm = (
+        read_tables(name, DATABASES / name / f"{name}.sqlite") for name in ("shop", "farm")
+    )
+    assert shop["database_name"] == "shop"
+    assert [table["name"] for table in farm["tables"]] == ["farm", "v"]
+
+
+def test_manifest_names_no_machine(entry, tmp_path):
+    update(entry)
+    assert str(tmp_path) not in Path("data/databases/manifest.json").read_text()
+
+
+def test_second_run_keeps_every_file_and_every_byte(entry):
+    update(entry)
+    before = {path: (Path("data") / path).read_bytes() for path in list_files("data")}
+    inodes = [os.stat(f"data/databases/{name}/{name}.sqlite").st_ino for name in ("farm", "shop")]
+    assert update(entry) == (0, 2, 0)
+    assert {path: (Path("data") / path).read_bytes() for path in list_files("data")} == before
+    assert inodes == [
+        os.stat(f"data/databases/{name}/{name}.sqlite").st_ino for name in ("farm", "shop")
+    ]
+
+
+def test_sqlite_file_wins_over_text_beside_it(entry):
+    folder = Path(entry["root"]) / "database" / "shop"
+    make_sqlite(folder / "shop.sqlite", "CREATE TABLE other (a);")
+    (folder / "schema.sql").write_text("CREATE TABLE shop (id int) ENGINE=InnoDB;")
+    update(entry)
+    assert read_manifest()["shop"]["origin"]["kind"] == "file"
+
+
+def test_changed_source_is_made_again_and_nothing_else(entry):
+    update(entry)
+    source = Path(entry["root"]) / "database" / "shop" / "schema.sql"
+    source.write_text(SHOP + "INSERT INTO shop VALUES (2, 'B');")
+    assert update(entry) == (1, 1, 0)
+    with contextlib.closing(sqlite3.connect("data/databases/shop/shop.sqlite")) as connection:
+        assert connection.execute("SELECT count(*) FROM shop").fetchone() == (2,)
+
+
+@pytest.mark.parametrize("damage", ["change", "remove", "lose manifest", "break manifest"])
+def test_what_does_not_match_the_manifest_is_made_again(entry, capsys, damage):
+    update(entry)
+    path, manifest = Path("data/databases/shop/shop.sqlite"), Path("data/databases/manifest.json")
+    before, before_manifest = path.read_bytes(), manifest.read_bytes()
+    if damage == "change":
+        make_sqlite(path, "INSERT INTO shop VALUES (7, 'foreign');")
+    elif damage == "remove":
+        path.unlink()
+    elif damage == "lose manifest":
+        manifest.unlink()
+    else:
+        manifest.write_text('{"databases": {"shop": 3, "farm": []}}')
+    made = 1 if damage in ("change", "remove") else 2
+    assert update(entry) == (made, 2 - made, 0)
+    assert path.read_bytes() == before
+    assert manifest.read_bytes() == before_manifest
+
+
+@pytest.mark.parametrize("link", [os.symlink, os.link], ids=["symbolic", "hard"])
+def test_links_into_a_cache_are_never_written_through(entry, capsys, link):
+    update(entry)
+    cache = Path("cache").absolute()
+    cache.mkdir()
+    before = {}
+    for number, name in enumerate(list_files("data")):
+        path, blob = Path("data", name), cache / str(number)
+        path.rename(blob)
+        blob.chmod(0o444)
+        link(blob, path)
+        before[blob] = blob.read_bytes()
+    source = Path(entry["root"]) / "database" / "shop" / "schema.sql"
+    source.write_text(SHOP + "INSERT INTO shop VALUES (2, 'B');")
+    assert update(entry) == (1, 1, 0)
+    assert {blob: blob.read_bytes() for blob in before} == before
+    assert (
+        read_manifest()["shop"]["size_bytes"] == os.stat("data/databases/shop/shop.sqlite").st_size
+    )
+
+
+def test_what_is_not_listed_is_removed_and_link_targets_stay(entry):
+    update(entry)
+    outside = Path("outside").absolute()
+    outside.mkdir()
+    (outside / "precious.txt").write_text("kept")
+    databases = Path("data/databases")
+    (databases / "stray.txt").write_text("x")
+    (databases / ".manifest.json.99.partial").write_text("x")
+    (databases / "farm" / ".farm.sqlite.99.partial").write_text("x")
+    (databases / "farm" / "farm.sqlite-journal").write_text("x")
+    (databases / "link").symlink_to(outside)
+    (databases / "empty").mkdir()
+    entry |= {"db_list": ["farm"]}
+    assert "1 databases (0 made, 1 kept, 5 removed)" in update(entry)
+    assert list_files("data/databases") == ["farm/farm.sqlite", "manifest.json"]
+    assert (outside / "precious.txt").read_text() == "kept"
+    assert list(read_manifest()) == ["farm"]
+
+
+def test_linked_folder_of_a_database_becomes_a_real_one(entry):
+    update(entry)
+    folder, elsewhere = Path("data/databases/farm"), Path("elsewhere").absolute()
+    folder.rename(elsewhere)
+    folder.symlink_to(elsewhere)
+    assert update(entry) == (1, 1, 1)
+    assert not folder.is_symlink()
+    assert list_files(elsewhere) == ["farm.sqlite"]
+
+
+def test_listed_database_without_a_file_is_named_with_close_ones(entry):
+    entry |= {"db_list": ["farm", "shops"]}
+    with pytest.raises(
+        FileNotFoundError, match=r"^Failed to download database: shops: .*close to it: shop "
+    ):
+        update(entry)
+
+
+@pytest.mark.parametrize("layout", ["spider", "bird"])
+def test_root_that_does_not_exist_is_called_that(entry, layout):
+    entry |= {"root": "no/where", "layout": layout, "db_list": ["farm"]}
+    words = r"^Failed to download database: farm: The root of corpus tried does not exist: no/where"
+    with pytest.raises(FileNotFoundError, match=words) as caught:
+        update(entry)
+    folder = {"spider": "database", "bird": "train_databases"}[layout]
+    assert f"expected a directory with {folder}/farm/farm.sqlite" in str(caught.value)
+
+
+def test_root_of_another_layout_is_told_by_what_it_has(entry):
+    entry |= {"layout": "bird", "db_list": ["farm"]}
+    words = r"No .*/train_databases: the root of corpus tried has .*database.*corpora\.tried\.root"
+    with pytest.raises(FileNotFoundError, match=words):
+        update(entry)
+
+
+def test_database_of_another_file_name_is_told_by_what_is_in_its_folder(entry):
+    folder = Path(entry["root"]) / "database" / "farm"
+    (folder / "farm.sqlite").rename(folder / "farm.db")
+    words = r"farm: neither farm\.sqlite nor schema\.sql in .*database/farm, which has .*farm\.db"
+    with pytest.raises(FileNotFoundError, match=words):
+        update(entry)
+
+
+def test_all_needs_a_database_for_every_question(entry):
+    write_questions(Path(entry["root"]), {"dev.json": ["farm", "farn"]})
+    with pytest.raises(ValueError, match=r"Questions of farn .*close to it: farm"):
+        update(entry)
+
+
+def test_corrupt_source_stops_the_run(entry):
+    source = Path(entry["root"]) / "database" / "farm" / "farm.sqlite"
+    source.write_bytes(source.read_bytes()[:3000])
+    with pytest.raises(ValueError, match=r"^Corrupt database: .*farm.sqlite"):
+        update(entry)
+    assert not Path("data/databases/farm/farm.sqlite").exists()
+
+
+def test_text_that_does_not_run_stops_the_run(entry):
+    (Path(entry["root"]) / "database" / "shop" / "schema.sql").write_text("CREATE TABEL x;")
+    with pytest.raises(ValueError, match=r'schema.sql: near "TABEL"'):
+        update(entry)
+    assert "databases/shop/shop.sqlite" not in list_files("data")
+
+
+def test_every_broken_database_is_named_and_the_others_are_kept(entry):
+    database = Path(entry["root"]) / "database"
+    texts = {
+        "cafe": "CREATE TABLE caffè (a);".encode("latin-1"),
+        "dice": b"CREATE TABLE t (a, b DEFAULT (random())); INSERT INTO t (a) VALUES (1);",
+        "torn": (database / "farm" / "farm.sqlite").read_bytes()[:3000],
+        "well": b"CREATE TABLE t (a);",
+    }
+    for name, content in texts.items():
+        (database / name).mkdir()
+        file = f"{name}.sqlite" if name == "torn" else "schema.sql"
+        (database / name / file).write_bytes(content)
+    entry |= {"db_list": ["farm", "shop", *texts]}
+    with pytest.raises(ValueError, match=r"^3 databases are missing or broken:") as caught:
+        update(entry)
+    lines = str(caught.value).splitlines()[1:]
+    for name, words, line in zip(
+        ("cafe", "dice", "torn"),
+        ("expected SQL as UTF-8", "function random is not allowed", "Corrupt database"),
+        lines,
+        strict=True,
+    ):
+        assert f"database/{name}/" in line
+        assert words in line
+    made = [f"{name}/{name}.sqlite" for name in ("farm", "shop", "well")]
+    assert list_files("data/databases") == sorted([*made, "manifest.json"])
+    assert list(read_manifest()) == ["farm", "shop", "well"]
+    entry |= {"db_list": ["farm", "shop", "well"]}
+    capsys.readouterr()
+    assert "3 databases (0 made, 3 kept, 0 removed)" in update(entry)
+
+
+def test_every_missing_database_is_named(entry):
+    entry |= {"db_list": ["farm", "shops", "farms"]}
+    with pytest.raises(FileNotFoundError, match=r"^2 databases are missing or broken:") as caught:
+        update(entry)
+    assert "download database: farms: " in str(caught.value)
+    assert "download database: shops: " in str(caught.value)
+
+
+# --- the hub
+
+TEXTS = {"farm": FARM, "shop": SHOP, "barn": "CREATE TABLE barn (a);"}
+
+
+@pytest.fixture
+def start(tmp_path, monkeypatch):
+    with run_hubs(monkeypatch, tmp_path / "hf") as start:
+        yield start
+
+
+def make_world(tmp_path, db_ids=("farm", "shop", "barn"), suffix=""):
+    """Two repositories: one with an archive, one with a file a database."""
+    files, packed = {}, io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("spider_data/README", "not a database")
+        archive.writestr("../evil.sqlite", "never extracted")
+        for db_id in db_ids:
+            path = make_sqlite(tmp_path / f"source{suffix}" / db_id, TEXTS[db_id])
+            files[f"database/{db_id}/{db_id}.sqlite"] = path.read_bytes()
+            archive.write(path, f"spider_data/database/{db_id}/{db_id}.sqlite")
+    zipped = {"spider_data.zip": packed.getvalue()}
+    return {"org/zip": {COMMIT: zipped}, "org/files": {COMMIT: files}}
+
+
+def hub_entry(world, kind, db_list=("farm", "shop"), **changes):
+    archive = world["org/zip"][COMMIT]["spider_data.zip"]
+    databases = {
+        "kind": kind,
+        "archive": {
+            "repo_id": "org/zip",
+            "revision": COMMIT,
+            "path": "spider_data.zip",
+            "sha256": hash_bytes(archive),
+            "member": "spider_data/database/{db_id}/{db_id}.sqlite",
+        },
+        "files": {
+            "repo_id": "org/files",
+            "revision": COMMIT,
+            "path": "database/{db_id}/{db_id}.sqlite",
+        },
+    }
+    databases[kind] |= changes
+    return {
+        "origin": "hub",
+        "db_list": list(db_list),
+        "questions": {
+            "repo_id": "org/questions",
+            "revision": "main",
+            "files": {"train": ["t.parquet"], "validation": ["v.parquet"]},
+        },
+        "databases": databases,
+    }
+
+
+@pytest.fixture
+def empty(tmp_path, monkeypatch):
+    folder = tmp_path / "project"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_archive_is_fetched_once_and_leaves_nothing_behind(start, empty, tmp_path):
+    world = make_world(tmp_path)
+    server = start(world)
+    entry = hub_entry(world, "archive")
+    assert "2 databases (2 made, 0 kept, 0 removed)" in update(entry)
+    assert server.count_fetched("spider_data.zip") == 1
+    assert list_files("data") == [
+        "databases/farm/farm.sqlite",
+        "databases/manifest.json",
+        "databases/shop/shop.sqlite",
+    ]
+    assert [path.name for path in Path("data").iterdir() if path.name.startswith(".")] == []
+    assert read_manifest()["farm"]["origin"] == {
+        "corpus": "tried",
+        "kind": "archive",
+        "repo_id": "org/zip",
+        "revision": COMMIT,
+        "path": "spider_data.zip",
+        "sha256": hash_bytes(world["org/zip"][COMMIT]["spider_data.zip"]),
+        "member": "spider_data/database/farm/farm.sqlite",
+    }
+    asked = len(server.requests)
+    assert update(entry) == (0, 2, 0)
+    assert len(server.requests) == asked
+
+
+def test_member_shorter_than_the_archive_says_is_refused(start, empty, tmp_path):
+    world = make_world(tmp_path)
+    forged = bytearray(world["org/zip"][COMMIT]["spider_data.zip"])
+    entry = forged.rindex(b"PK\x01\x02", 0, forged.rindex(b"database/farm/farm.sqlite"))
+    size = int.from_bytes(forged[entry + 24 : entry + 28], "little")
+    forged[entry + 24 : entry + 28] = (size + 1).to_bytes(4, "little")
+    world["org/zip"][COMMIT]["spider_data.zip"] = bytes(forged)
+    start(world)
+    entry = hub_entry(world, "archive")
+    with pytest.raises(ValueError, match=f"farm.sqlite has {size} bytes, expected {size + 1}"):
+        update(entry)
+    assert list_files("data/databases") == ["manifest.json", "shop/shop.sqlite"]
+
+
+def test_files_are_fetched_one_by_one_and_only_where_missing(start, empty, tmp_path):
+    world = make_world(tmp_path)
+    server = start(world)
+    entry = hub_entry(world, "files")
+    assert update(entry) == (2, 0, 0)
+    assert server.count_fetched("farm.sqlite") == server.count_fetched("shop.sqlite") == 1
+    assert read_manifest()["shop"]["origin"] == {
+        "corpus": "tried",
+        "kind": "files",
+        "repo_id": "org/files",
+        "revision": COMMIT,
+        "path": "database/shop/shop.sqlite",
+    }
+    entry = hub_entry(world, "files", ["farm", "shop", "barn"])
+    assert update(entry) == (1, 2, 0)
+    assert server.count_fetched(".sqlite") == 3
+
+
+def test_branch_is_recorded_as_the_commit_it_was(start, empty, tmp_path):
+    world = make_world(tmp_path)
+    start(world, {"org/files": {"main": COMMIT}})
+    entry = hub_entry(world, "files", revision="main")
+    update(entry)
+    assert read_manifest()["shop"]["origin"]["revision"] == COMMIT
+
+
+def test_another_revision_of_a_cached_file_is_not_taken(start, empty, tmp_path):
+    world = make_world(tmp_path)
+    start(world)
+    entry = hub_entry(world, "files")
+    update(entry)
+    entry = hub_entry(world, "files", revision=OTHER)
+    with pytest.raises(FileNotFoundError, match=f"{OTHER}: no such revision"):
+        update(entry)
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes", "words"),
+    [
+        ("archive", {"repo_id": "org/none"}, "no such dataset"),
+        ("archive", {"revision": OTHER}, "no such revision"),
+        ("archive", {"path": "none.zip"}, "no such file"),
+        ("files", {"repo_id": "org/none"}, "no such dataset"),
+    ],
+)
+def test_what_the_hub_does_not_have_names_the_database(
+    start, empty, tmp_path, kind, changes, words
+):
+    world = make_world(tmp_path)
+    start(world)
+    entry = hub_entry(world, kind, **changes)
+    with pytest.raises(FileNotFoundError, match=f"^Failed to download database: farm: .*{words}"):
+        update(entry)
+    assert list_files("data") == []
+
+
+@pytest.mark.parametrize("kind", ["archive", "files"])
+def test_unknown_database_names_where_it_was_looked_for(start, empty, tmp_path, kind):
+    world = make_world(tmp_path)
+    start(world)
+    entry = hub_entry(world, kind, ["farm", "shopp"])
+    with pytest.raises(
+        FileNotFoundError,
+        match=f"^Failed to download database: shopp: .*shopp/shopp.sqlite .*org/.* at {COMMIT}",
+    ):
+        update(entry)
+
+
+def test_server_error_is_survived_by_the_second_attempt(start, empty, tmp_path):
+    world = make_world(tmp_path)
+    start(world, failing=1)
+    entry = hub_entry(world, "archive")
+    assert update(entry) == (2, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("faults", "words"),
+    [
+        ({"failing": -1}, "HTTP 500"),
+        ({"is_lying": True}, "wrong checksum"),
+        ({"is_stalling": True}, "no end after 1 s"),
+    ],
+)
+def test_faulty_hub_leaves_no_database_and_no_partial_file(start, empty, tmp_path, faults, words):
+    world = make_world(tmp_path)
+    start(world, **faults)
+    deadline_s = 1 if "is_stalling" in faults else 30
+    entry = hub_entry(world, "archive")
+    with pytest.raises(FileNotFoundError, match=f"^Failed to download database: farm: .*{words}"):
+        update(entry, deadline_s=deadline_s)
+    assert list_files(".") == [".answerkey/file_hashes.json"]
+
+
+def test_lying_file_is_found_corrupt(start, empty, tmp_path):
+    world = make_world(tmp_path)
+    start(world, is_lying=True)
+    entry = hub_entry(world, "files")
+    words = "^Failed to download database: farm: .*Corrupt database: .*, fetched twice"
+    with pytest.raises(FileNotFoundError, match=words):
+        update(entry)
+    assert not Path("data/databases/farm/farm.sqlite").exists()
+
+
+def test_torn_database_in_the_cache_of_the_hub_is_fetched_again(start, empty, tmp_path):
+    server = start(make_world(tmp_path))
+    entry = hub_entry(make_world(tmp_path, suffix="2"), "files")
+    update(entry)
+    (cached,) = (tmp_path / "hf").rglob("snapshots/*/database/farm/farm.sqlite")
+    cached.write_bytes(cached.read_bytes()[:3000])
+    shutil.rmtree("data")
+    assert update(entry) == (2, 0, 0)
+    assert server.count_fetched("farm.sqlite") == 2
+
+
+def test_archive_without_a_checksum_is_taken_where_it_is_whole(start, empty, tmp_path):
+    world = make_world(tmp_path)
+    start(world)
+    entry = hub_entry(world, "archive", sha256=None)
+    assert update(entry) == (2, 0, 0)
+    assert "sha256" not in read_manifest()["farm"]["origin"]
+
+
+def test_archive_that_is_no_zip_file_is_named(start, empty, tmp_path):
+    world = make_world(tmp_path)
+    world["org/zip"][COMMIT]["spider_data.zip"] = b"<html>busy</html>"
+    start(world)
+    entry = hub_entry(world, "archive", sha256=None)
+    words = "^Failed to download database: farm: spider_data.zip .*not a whole zip file"
+    with pytest.raises(FileNotFoundError, match=words):
+        update(entry)
+
+
+def test_absent_network_names_the_host_and_what_works_without(start, empty, tmp_path, monkeypatch):
+    world = make_world(tmp_path)
+    start(world)
+    monkeypatch.setenv("HF_ENDPOINT", "http://no-such-host.invalid")
+    entry = hub_entry(world, "archive")
+    with pytest.raises(FileNotFoundError) as caught:
+        update(entry, backoff_s=0)
+    message = str(caught.value)
+    assert message.startswith("Failed to download database: farm: spider_data.zip of org/zip")
+    assert "http://no-such-host.invalid cannot be reached" in message
+    assert "`corpus: sample` works" in message
+    assert "corpora.local.root" in message
+    assert "\n" not in message
+
+
+# --- the function by itself
+
+
+def test_bare_call_fetches_spider_as_params_describe_it(start, tmp_path, monkeypatch):
+    world = make_world(tmp_path)
+    server = start(world)
+    params = tmp_path / "params.yaml"
+    limits = {"attempts": 1, "backoff_s": 0, "deadline_s": 30}
+    entry = {"spider": hub_entry(world, "archive")}
+    write_params(params, corpora=entry, download=limits)
+    monkeypatch.setattr("answerkey.corpus.corpora.PROJECT_PARAMS", params)
+    output_dir = tmp_path / "deep" / "out"
+    paths = download_spider_databases(["shop", "farm"], output_dir)
+    assert paths == {name: output_dir / name / f"{name}.sqlite" for name in ("farm", "shop")}
+    assert all(path.is_file() for path in paths.values())
+    assert [path.name for path in output_dir.parent.iterdir()] == ["out"]
+    assert server.count_fetched("spider_data.zip") == 1
+    (output_dir / "mine.txt").write_text("not the stage's business")
+    asked = len(server.requests)
+    assert download_spider_databases(["farm", "shop"], output_dir) == paths
+    assert len(server.requests) == asked
+    assert (output_dir / "mine.txt").exists()
+    paths["farm"].write_bytes(b"damaged")
+    download_spider_databases(["farm"], output_dir)
+    assert paths["farm"].read_bytes().startswith(b"SQLite format 3")
+
+
+@pytest.fixture
+def read_spider(monkeypatch):
+    """Notes each time that Spider's entry of the project's params is read."""
+    calls = []
+    read = downloads.read_spider
+    monkeypatch.setattr(downloads, "read_spider", lambda: calls.append(1) or read())
+    return calls
+
+
+def test_databases_of_known_sources_need_no_entry_of_spider(entry, capsys, read_spider):
+    update(entry)
+    assert len(list_files("data/databases")) == 3
+    assert read_spider == []
+
+
+@pytest.mark.parametrize(("given", "times"), [(("sources",), 1), (("sources", "limits"), 0)])
+def test_what_is_not_given_is_that_of_spider(entry, tmp_path, read_spider, given, times):
+    path = tmp_path / "corpus/database/shop/schema.sql"
+    origin = {"kind": "sql", "path": "shop/schema.sql", "sha256": hash_bytes(SHOP.encode())}
+    known = {
+        "sources": {"shop": DatabaseSource(origin, path)},
+        "limits": Limits(attempts=1, backoff_s=0, deadline_s=1),
+    }
+    paths = download_spider_databases(["shop"], tmp_path / "out", **{k: known[k] for k in given})
+    with contextlib.closing(sqlite3.connect(paths["shop"])) as connection:
+        assert connection.execute("SELECT name FROM shop").fetchall() == [("A",)]
+    assert len(read_spider) == times
+
+
+def test_paths_come_in_the_order_of_the_ids(entry, tmp_path):
+    update(entry)
+    paths = download_spider_databases(["shop", "farm"], DATABASES)
+    assert list(paths) == ["farm", "shop"]
+
+
+@pytest.mark.parametrize("db_id", ["..", "../x", "/etc/passwd", "a/b", "a\\b", "", ".x", "a\0"])
+def test_unsafe_id_touches_nothing(tmp_path, db_id):
+    with pytest.raises(ValueError, match="Not a database id"):
+        download_spider_databases([db_id], tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_hub_libraries_are_not_imported_before_they_are_needed():
+    code = (
+        "import sys, answerkey.corpus.downloads, answerkey.corpus.loaded_questions;"
+        "print([name for name in ('huggingface_hub', 'datasets', 'pyarrow', 'tqdm')"
+        " if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+# --- params
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda entry: entry.pop("db_list"), "expected a key 'db_list'"),
+        (lambda entry: entry.update(db_list=["a", "a"]), "a is listed twice"),
+        (lambda entry: entry.update(db_list=[]), "No database is listed"),
+        (lambda entry: entry.update(db_list=["../a"]), "Not a database id: '../a'"),
+        (lambda entry: entry.update(db_list="everything"), "db_list is 'everything', expected a"),
+        (lambda entry: entry.update(db_list=None), "db_list is None, expected a list"),
+        (lambda entry: entry.update(license=4), "license is 4, expected a text, or null"),
+        (lambda entry: entry.update(origin="web"), "'directory' or 'hub'"),
+        (lambda entry: entry["questions"].update(sha256={"x": "0"}), "lists x, which is none"),
+        (lambda entry: entry["questions"]["files"].update(test=[]), "given for"),
+        (
+            lambda entry: entry["questions"].update(files=["a"]),
+            r"given for \['a'\], expected train",
+        ),
+        (
+            lambda entry: entry["questions"]["files"].update(train="a"),
+            "train is 'a', expected a li",
+        ),
+        (lambda entry: entry["questions"]["files"].update(train=None), "train is None, expected"),
+        (lambda entry: entry["databases"].update(kind="torrent"), "'archive' or 'files'"),
+        (lambda entry: entry["databases"]["archive"].pop("sha256"), "expected a key 'sha256'"),
+        (lambda entry: entry["databases"]["archive"].update(member="x"), "expected {db_id} in 'x'"),
+    ],
+)
+def test_entry_that_makes_no_sense_is_named(tmp_path, change, words):
+    entry = hub_entry(make_world(tmp_path), "archive")
+    assert parse_corpus("tried", entry).databases.member.startswith("spider_data/")
+    change(entry)
+    with pytest.raises(ValueError, match=f"corpora.tried: .*{words}"):
+        parse_corpus("tried", entry)
+
+
+def test_every_entry_of_the_project_can_be_read():
+    params = yaml.safe_load((ROOT / "params.yaml").read_text())
+    assert set(params["corpora"]) == {"sample", "local", "spider", "bird"}
+    for name, entry in params["corpora"].items():
+        assert parse_corpus(name, entry, params["corpora"]).name == name
+
+
+def test_suggestions_are_few():
+    assert suggest_names("x", []) == "none is known"
+    assert suggest_names("x", [f"db_{n}" for n in range(9)]).endswith(", ...")
+
+
+# --- real Spider
+
+SPIDER_ROOT = os.environ.get("SPIDER_ROOT")
+
+
+@pytest.mark.skipif(not SPIDER_ROOT, reason="SPIDER_ROOT names no Spider release")
+def test_real_spider_is_copied_whole(empty):
+    entry = {
+        "origin": "directory",
+        "root": SPIDER_ROOT,
+        "db_list": "all",
+        "questions": {"train": ["train_spider.json"], "validation": ["dev.json"]},
+    }
+    assert update(entry) == (86, 0, 0)
+    for db_id, entry in read_manifest().items():
+        source = Path(SPIDER_ROOT, "database", db_id, f"{db_id}.sqlite")
+        assert entry["sha256"] == hash_bytes(source.read_bytes())
+    assert update(entry) == (0, 86, 0)
