@@ -15,8 +15,7 @@ import pytest
 from hypothesis import settings
 
 from tests.shared.checkout import commit, make_checkout, run
-from tests.checkout import commit, make_checkout, run
-from tests.worlds import World
+from tests.shared.project_world import World
 
 # A shared machine may be slow at any moment. What has passed passes again: new examples are looked
 # for where somebody means to, with `pytest --hypothesis-profile=search`.

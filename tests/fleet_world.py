@@ -10,7 +10,7 @@ from dataclasses import asdict
 from answerkey.core.records import hash_file
 from answerkey.sqlite.guard import Limits
 from stages import compute_gold_answers
-from tests.worlds import write_params
+from tests.shared.project_world import write_params
 
 FLEET = """
 CREATE TABLE ship (id INTEGER PRIMARY KEY, name TEXT, tonnage REAL, code TEXT, photo BLOB);

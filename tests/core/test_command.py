@@ -19,8 +19,6 @@ import pytest
 import yaml
 
 from tests.shared.paths import ROOT
-from tests.shared.project_world import World
-from tests.worlds import ROOT
 
 PARAMS = Path("params.yaml")
 STAGES = list(yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"])

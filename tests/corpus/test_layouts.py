@@ -14,10 +14,8 @@ from answerkey.corpus.hub import Limits
 from answerkey.corpus.layouts import LAYOUTS, Layout
 from answerkey.corpus.loaded_questions import load_spider_questions
 from answerkey.corpus.source_questions import list_db_ids
-from stages.load_questions import load_spider_questions
 from tests.shared.bird_world import MEALS, RESORTS, TRAIN, write_bird, write_json
 from tests.shared.databases import make_database
-from tests.bird_world import MEALS, RESORTS, TRAIN, make_sqlite, write_bird, write_json
 
 LIMITS = Limits(attempts=1, backoff_s=0, deadline_s=1)
 

@@ -12,8 +12,8 @@ from answerkey.corpus.corpora import parse_corpus
 from answerkey.corpus.hub import Limits
 from answerkey.corpus.loaded_questions import load_spider_questions
 from answerkey.corpus.source_questions import list_db_ids
-from tests.hub_server import pack_parquet, run_hubs
-from tests.worlds import write_params
+from tests.shared.hub_server import pack_parquet, run_hubs
+from tests.shared.project_world import write_params
 
 COMMIT, OTHER = "1" * 40, "2" * 40
 LIMITS = Limits(attempts=2, backoff_s=0.05, deadline_s=30)

@@ -15,20 +15,14 @@ import yaml
 from answerkey.corpus.corpora import parse_corpora
 from answerkey.corpus.database_names import name_databases
 from answerkey.corpus.hub import Limits
-from stages.assign_splits import assign_splits
-from stages.load_questions import load_corpora
+from answerkey.corpus.loaded_questions import load_corpora
+from answerkey.corpus.splits import assign_splits
 from tests.shared.bird_world import RESORTS, write_bird, write_json
 from tests.shared.checkout import commit, make_checkout, output, run, stages_to_run
 from tests.shared.databases import make_database
 from tests.shared.hub_server import run_hubs
 from tests.shared.paths import ROOT
 from tests.shared.project_world import World
-from answerkey.corpus.loaded_questions import load_corpora
-from answerkey.corpus.splits import assign_splits
-from tests.bird_world import RESORTS, make_sqlite, write_bird, write_json
-from tests.checkout import commit, make_checkout, output, run, stages_to_run
-from tests.hub_server import run_hubs
-from tests.worlds import ROOT, World
 
 LIMITS = Limits(attempts=1, backoff_s=0, deadline_s=30)
 COMMIT = "1" * 40

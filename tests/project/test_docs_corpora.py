@@ -21,17 +21,11 @@ from answerkey.corpus.hub import Limits
 from answerkey.corpus.layouts import LAYOUTS
 from answerkey.corpus.loaded_questions import load_corpora
 from answerkey.selection.targets import read_targets
-from stages.download_databases import locate_all
-from stages.load_questions import load_corpora
 from tests.shared.bird_world import DEV, RESORTS, TRAIN, write_bird, write_json
 from tests.shared.checkout import make_checkout, run
 from tests.shared.databases import make_database
 from tests.shared.hub_server import run_hubs
 from tests.shared.paths import ROOT
-from tests.bird_world import DEV, RESORTS, TRAIN, make_sqlite, write_bird, write_json
-from tests.checkout import make_checkout, run
-from tests.hub_server import run_hubs
-from tests.worlds import ROOT
 
 DOCUMENT = (ROOT / "docs/corpora.md").read_text(encoding="utf-8")
 LIMITS = Limits(attempts=1, backoff_s=0, deadline_s=1)

@@ -6,7 +6,7 @@ import ast
 import sys
 from pathlib import Path
 
-from tests.worlds import ROOT
+from tests.shared.project_world import ROOT
 
 
 def list_imports(path: Path) -> set[str]:

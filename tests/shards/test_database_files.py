@@ -19,7 +19,6 @@ from answerkey.shards.database_files import LocalDatabase, RemoteDatabase, find_
 from answerkey.shards.workers import map_unordered
 from stages import compute_gold_answers as stage
 from tests.shared.fleet_world import Project, make_fleet
-from tests.fleet_world import Project, make_database
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
 

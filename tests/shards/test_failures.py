@@ -14,8 +14,6 @@ import pytest
 from answerkey.shards.failures import show_line
 from tests.shared.fleet_world import Project
 from tests.shared.paths import ROOT
-from tests.fleet_world import Project
-from tests.worlds import ROOT
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
 

@@ -21,9 +21,6 @@ from tests.shared.fleet_world import Project
 from tests.shared.paths import ROOT
 from tests.shared.processes import MARK, find_processes, heed_interrupts, kill, wait_until
 from tests.shared.project_world import World
-from tests.fleet_world import Project
-from tests.processes import MARK, find_processes, heed_interrupts, kill, wait_until
-from tests.worlds import ROOT, World
 
 ON_RAY = [
     pytest.mark.slow,

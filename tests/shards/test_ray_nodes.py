@@ -16,11 +16,6 @@ from tests.shards.test_faults import Stage
 from tests.shared.fleet_world import Project
 from tests.shared.paths import ROOT
 from tests.shared.ray_cluster import start_cluster
-from tests.fleet_world import Project
-from tests.ray_cluster import start_cluster
-from tests.shards.test_database_files import refuse, serve
-from tests.shards.test_faults import Stage
-from tests.worlds import ROOT
 
 pytestmark = [
     pytest.mark.slow,

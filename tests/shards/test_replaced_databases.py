@@ -11,8 +11,6 @@ from answerkey.core.errors import InputError
 from tests.shared.fleet_world import make_fleet
 from tests.shared.paths import ROOT
 from tests.shared.project_world import World
-from tests.fleet_world import make_database
-from tests.worlds import ROOT, World
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
 

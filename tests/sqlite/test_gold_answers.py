@@ -9,8 +9,8 @@ import yaml
 
 from answerkey.sqlite.gold_answers import answer_query, compute_gold_answer
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
-from tests.fleet_world import make_database
-from tests.worlds import ROOT
+from tests.shared.fleet_world import make_database
+from tests.shared.project_world import ROOT
 
 ENDLESS = "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT {} FROM n"
 OUTCOMES = [  # gold SQL, and what becomes of it

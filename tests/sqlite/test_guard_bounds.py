@@ -12,11 +12,9 @@ import time
 import pytest
 
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
+from answerkey.sqlite.reasons import QueryReason as Reason
 from tests.shared.paths import ROOT
 from tests.shared.processes import heed_interrupts
-from answerkey.sqlite.reasons import QueryReason as Reason
-from tests.processes import heed_interrupts
-from tests.worlds import ROOT
 
 COUNT_UP = (
     "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n{limit}) SELECT {what} FROM n"

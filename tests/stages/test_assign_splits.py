@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from answerkey.corpus.splits import assign_splits
-from tests.worlds import World
+from tests.shared.project_world import World
 
 
 def test_stage_reads_questions_and_writes_splits(tmp_path, monkeypatch, capsys):

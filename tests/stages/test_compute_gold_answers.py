@@ -1,4 +1,4 @@
-"""compute_gold_answers: every question has an answer or a reason, and only what changed executes."""
+"""compute_gold_answers: each question has an answer or a reason; only what changed executes."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from answerkey.core.records import hash_file
 from answerkey.sqlite.guard import QueryError
 from stages import compute_gold_answers as stage
 from stages.compute_gold_answers import execute_task
-from tests.fleet_world import FLEET, Project
-from tests.worlds import ROOT
+from tests.shared.fleet_world import FLEET, Project
+from tests.shared.project_world import ROOT
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
 

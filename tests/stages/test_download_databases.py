@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.worlds import World
+from tests.shared.project_world import World
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def test_revision_that_is_no_commit_is_warned_about_before_anything_is_fetched(
     world.change("corpora.spider.db_list", ["farm"])
     world.change("corpora.spider.databases.archive.revision", "main")
     world.change("corpus", "spider")
-    with pytest.raises(FileNotFoundError, match="^Failed to download database: farm: "):
+    with pytest.raises(FileNotFoundError, match=r"^Failed to download database: farm: "):
         world.run("download_databases")
     warning = capsys.readouterr().err
     assert warning.startswith("download_databases: warning: corpus spider reads ")

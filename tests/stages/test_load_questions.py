@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from answerkey.corpus.corpora import parse_corpora
 from answerkey.corpus.hub import Limits
-from answerkey.corpus.source_questions import list_db_ids
-from stages import load_questions
-from stages.load_questions import load_spider_questions
-from tests.shared.hub_server import run_hubs
-from tests.shared.project_world import write_params
 from answerkey.corpus.loaded_questions import load_spider_questions
-from tests.hub_server import pack_parquet, run_hubs
-from tests.worlds import World
+from tests.shared.hub_server import pack_parquet, run_hubs
+from tests.shared.project_world import World
 
 LIMITS = Limits(attempts=1, backoff_s=0, deadline_s=30)
 

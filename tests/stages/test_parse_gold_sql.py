@@ -1,4 +1,4 @@
-"""parse_gold_sql: all questions in their order, by several processes, and again only what changed."""
+"""parse_gold_sql: all questions in order, by several processes, and again only what changed."""
 
 from __future__ import annotations
 

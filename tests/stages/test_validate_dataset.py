@@ -8,12 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.selection.targets import Targets
-from answerkey.validation.derived_facts import RULE_OF_TABLES
-from stages.validate_dataset import main, validate_dataset
-from tests.shared.project_world import World
 from stages.validate_dataset import main
-from tests.worlds import World
+from tests.shared.project_world import World
 
 
 @pytest.fixture
