@@ -18,10 +18,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.core.command import run_stage
-from answerkey.core.dossier import read_curated_exclusion
 from answerkey.core.fingerprints import read_database_hashes
 from answerkey.core.log import list_counts, start_log
 from answerkey.core.params import read_params
+from answerkey.core.question import read_curated_exclusion
 from answerkey.core.reasons import Reason
 from answerkey.core.records import hash_value, read_jsonl
 from answerkey.shards.code_hash import hash_code

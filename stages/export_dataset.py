@@ -12,8 +12,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.core.command import run_stage
-from answerkey.core.dossier import Stream, read_dossiers
 from answerkey.core.errors import InputError
+from answerkey.core.joined import read_classified
 from answerkey.core.log import start_log
 from answerkey.core.question import SPLITS
 from answerkey.core.reasons import Flag
@@ -21,17 +21,13 @@ from answerkey.core.records import encode_json, read_json, read_jsonl, replace_f
 from answerkey.exports.card import CardFacts, describe_origin, make_card
 from answerkey.exports.croissant import make_croissant
 from answerkey.exports.huggingface import WrittenFile, make_row, write_parquet
-from answerkey.exports.parquet_files import lighten_arrow
 from answerkey.exports.statistics import (
-    Description,
-    describe_question,
     make_counts,
     make_metrics,
     make_plots,
-    tabulate,
+    tabulate_questions,
 )
 from answerkey.exports.unless_empty import unless_empty
-from answerkey.shards.side_process import open_side_process
 
 INTERIM = Path("data/interim")
 SELECTION = INTERIM / "selection"
@@ -96,15 +92,6 @@ def count_flags() -> dict[str, int]:
     return {flag: found[flag] for flag in Flag}
 
 
-def describe_questions() -> Iterator[Description]:
-    """What is counted of each source question, selected or not."""
-    exclusions = Stream(read_jsonl(SELECTION / "excluded.jsonl"), "excluded")
-    for dossier in read_dossiers():
-        exclusion = exclusions.take(dossier.question_id)
-        yield describe_question(dossier, exclusion["reason"] if exclusion else None)
-    exclusions.finish()
-
-
 def write_product() -> dict[str, int]:
     """Write the questions of each split and the sidecars; how many questions each split has."""
     counts = {
@@ -120,14 +107,15 @@ def write_product() -> dict[str, int]:
 def write_statistics() -> Record:
     """Write all counts, which are what comes back, the metrics among them, and the tables of the
     plots."""
-    census = tabulate(describe_questions())
-    summary = read_json(SELECTION / "summary.json")
-    counts = make_counts(census, count_flags(), summary)
+    excluded = read_jsonl(SELECTION / "excluded.jsonl")
+    reasons = {record["question_id"]: record["reason"] for record in excluded}
+    table = tabulate_questions(read_classified(), reasons)
+    counts = make_counts(table, count_flags(), read_json(SELECTION / "summary.json"))
     write_json(COUNTS, counts)
     write_json(METRICS, make_metrics(counts))
-    for name, table in make_plots(census).items():
+    for name, plot in make_plots(table).items():
         with replace_file(PLOTS / f"{name}.csv") as file:
-            file.write(table.write_csv().encode())
+            file.write(plot.to_csv(index=False, lineterminator="\n").encode())
     return counts
 
 
@@ -143,8 +131,7 @@ def write_card(counts: Record, tables: Mapping[str, WrittenFile]) -> None:
 
 
 def main() -> None:
-    """Write everything that teammates and trainers take; the tables in a process of their own
-    beside the rest."""
+    """Write everything that teammates and trainers take."""
     log = start_log("export_dataset")
     errors = read_json(VALIDATION)["errors"]
     if errors:
@@ -153,10 +140,8 @@ def main() -> None:
             " `dvc repro validate_dataset`"
         )
     shutil.rmtree(HUGGINGFACE, ignore_errors=True)
-    with open_side_process("writes data/exports/huggingface", initializer=lighten_arrow) as pool:
-        pool.submit(write_tables)
-        sizes = write_product()
-        write_card(write_statistics(), pool.wait().result())
+    sizes = write_product()
+    write_card(write_statistics(), write_tables())
     log.info(
         "%d questions: %s",
         sum(sizes.values()),

@@ -15,7 +15,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.core.command import make_parser, run_stage
-from answerkey.core.dossier import read_dossiers
+from answerkey.core.joined import read_classified
 from answerkey.core.log import format_size, start_log
 from answerkey.core.params import read_params
 from answerkey.core.records import read_json, read_jsonl, replace_file
@@ -48,7 +48,7 @@ def read_rows(max_rows: int, max_answer_characters: int) -> list[Record]:
         for record in read_sidecars()
         if record["question_id"] in ids
     }
-    return list(make_rows(read_dossiers(), verdicts, max_characters=max_answer_characters))
+    return list(make_rows(read_classified(), verdicts, max_characters=max_answer_characters))
 
 
 def main(*arguments: str) -> None:

@@ -34,10 +34,10 @@ class SetRecord(NamedTuple):
 
 
 def make_set_record(
-    *,
     question_id: str,
     database_name: str,
     split: str,
+    *,
     question_text: str,
     canonical_sql: str,
     template: str,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 FIELDS = (
     "question_id",
     "question_text",
@@ -16,3 +19,11 @@ FIELDS = (
 SPLITS = TRAIN, EVAL = ("train", "eval")
 DIFFICULTIES = EASY, MEDIUM, HARD = ("easy", "medium", "hard")
 HARDNESS_LEVELS = ("easy", "medium", "hard", "extra")  # Spider's own; in the sidecar
+
+
+def read_curated_exclusion(source: Mapping[str, Any]) -> str | None:
+    """Why a curator excluded a question, with the link; None where none did."""
+    correction = source["source"].get("correction")
+    if correction is None or correction["action"] != "exclude":
+        return None
+    return " ".join(filter(None, (correction["reason"], correction["link"])))

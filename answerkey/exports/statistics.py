@@ -7,24 +7,16 @@ between two runs reads as numbers that changed and not as keys that came and wen
 
 from __future__ import annotations
 
-import csv
-import io
-import sys
-from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
-from answerkey.core.dossier import Dossier
+import pandas as pd
+
+from answerkey.core.joined import JoinedQuestion
 from answerkey.core.question import DIFFICULTIES, HARDNESS_LEVELS, SPLITS
 from answerkey.core.reasons import Flag, Reason
-from answerkey.core.records import digest_text
 from answerkey.sqlite.answers import ANSWER_TYPES
-
-# The reasons of the questions that are selected, and of those that might be.
-_SELECTED = (None,)
-_USABLE = (None, Reason.NOT_SELECTED)
 
 MAIN_REASONS = (
     Reason.NOT_SELECTED,
@@ -34,125 +26,74 @@ MAIN_REASONS = (
     Flag.CONFLICTING_GOLD,
     Flag.DUPLICATE_QUESTION,
 )
+_FIELDS = ("database_name", "corpus", "split", "difficulty", "hardness", "answer_type", "template")
+COLUMNS = (*_FIELDS, "tables", "reason")
 
 
-class Group(NamedTuple):
-    """What questions are counted by. `tables` is how many the query reads, `reason` is None where a
-    question is selected, and whatever a question does not have is None."""
+def tabulate_questions(
+    questions: Iterable[JoinedQuestion], reasons: Mapping[str, str]
+) -> pd.DataFrame:
+    """A row for each question with COLUMNS: `tables` is how many its query reads, `reason` why it
+    was left out. What a question does not have is None, as is the reason of a selected one.
 
-    corpus: str
-    split: str
-    difficulty: str | None
-    hardness: str | None
-    answer_type: str | None
-    tables: int
-    reason: str | None
-
-
-class Description(NamedTuple):
-    """What is counted of a question."""
-
-    group: Group
-    database_name: str
-    template: str | None
-
-
-class Table(NamedTuple):
-    """A table behind a plot."""
-
-    columns: tuple[str, ...]
-    rows: list[tuple[Any, ...]]
-
-    def write_csv(self) -> str:
-        """The table as CSV with a header.
-
-        >>> Table(("reason", "questions"), [("blob", 2)]).write_csv()
-        'reason,questions\\nblob,2\\n'
-        """
-        text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows([self.columns, *self.rows])
-        return text.getvalue()
-
-
-def describe_question(dossier: Dossier, reason: str | None) -> Description:
-    """What is counted of a question that was left out for some reason, None if it is selected."""
-    group = Group(
-        dossier.source["source"]["corpus"],
-        dossier.source["split"],
-        dossier.difficulty,
-        dossier.parsed.get("hardness"),
-        dossier.outcome.get("answer_type"),
-        len(dossier.parsed.get("tables_involved", ())),
-        reason,
-    )
-    return Description(group, dossier.source["database_name"], dossier.parsed.get("template"))
-
-
-@dataclass(frozen=True, slots=True)
-class Census:
-    """All questions as counts, of which there are few however many questions there are.
-
-    groups: how many questions there are of each group that has any.
-    databases: how many questions are selected of each database that has any, by name.
-    templates: how many different ones the selected questions have.
+    `reasons` are those of the questions that were left out, by question_id.
     """
+    rows = (
+        (
+            *(getattr(question, field) for field in _FIELDS),
+            len(question.tables_involved or ()),
+            reasons.get(question.question_id),
+        )
+        for question in questions
+    )
+    return pd.DataFrame(rows, columns=COLUMNS, dtype=object)
 
-    groups: Counter[Group]
-    databases: dict[str, int]
-    templates: int
+
+def choose_selected(table: pd.DataFrame) -> pd.DataFrame:
+    """The selected questions."""
+    return table[table["reason"].isna()]
 
 
-def tabulate(questions: Iterable[Description]) -> Census:
-    """The census of all source questions."""
-    groups: Counter[Group] = Counter()
-    databases: Counter[str] = Counter()
-    templates: set[bytes] = set()
-    for group, database_name, template in questions:
-        groups[group] += 1
-        databases[sys.intern(database_name)] += group.reason is None
-        if group.reason is None and template is not None:
-            templates.add(digest_text(template))
-    return Census(groups, dict(sorted(databases.items())), len(templates))
+def choose_usable(table: pd.DataFrame) -> pd.DataFrame:
+    """The selected questions, and those that might be."""
+    return table[table["reason"].isna() | (table["reason"] == Reason.NOT_SELECTED)]
 
 
 def count_values(
-    groups: Mapping[Group, int], column: str, vocabulary: Iterable[Any] | None = None
+    table: pd.DataFrame, column: str, vocabulary: Iterable[Any] | None = None
 ) -> dict[str, int]:
     """How many questions have each value, in the order of the vocabulary, else by name.
 
     Raises:
         ValueError: on a value that the vocabulary does not have.
     """
-    counts: Counter[Any] = Counter()
-    for group, questions in groups.items():
-        counts[getattr(group, column)] += questions
-    del counts[None]
-    words = sorted(counts) if vocabulary is None else list(vocabulary)
-    if unknown := sorted(set(counts) - set(words)):
+    counts = table[column].value_counts()
+    words = sorted(counts.index) if vocabulary is None else list(vocabulary)
+    if unknown := sorted(set(counts.index) - set(words)):
         raise ValueError(f"{column}: expected one of {', '.join(words)}, found {unknown[0]!r}")
-    return {str(word): counts[word] for word in words}
+    return {str(word): int(counts.get(word, 0)) for word in words}
 
 
 def make_counts(
-    census: Census, flags: Mapping[str, int], summary: Mapping[str, Any]
+    table: pd.DataFrame, flags: Mapping[str, int], summary: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """All counts of a run."""
-    selected = _choose_groups(census, *_SELECTED)
-    size = selected.total()
-    reasons = count_values(census.groups, "reason", sorted({*Reason, *Flag}))
+    """All counts of a run, from the table of all questions."""
+    selected = choose_selected(table)
     return {
-        "loaded": census.groups.total(),
-        "usable": size + reasons[Reason.NOT_SELECTED],
-        "selected": size,
-        "excluded": reasons,
+        "loaded": len(table),
+        "usable": len(choose_usable(table)),
+        "selected": len(selected),
+        "excluded": count_values(table, "reason", sorted({*Reason, *Flag})),
         "flags": dict(flags),
-        "corpus": count_corpora(census),
+        "corpus": count_corpora(table),
         "split": count_values(selected, "split", SPLITS),
         "difficulty": count_values(selected, "difficulty", DIFFICULTIES),
         "hardness": count_values(selected, "hardness", HARDNESS_LEVELS),
         "answer_type": count_values(selected, "answer_type", ANSWER_TYPES),
-        "database": census.databases,
-        "templates": census.templates,
+        "database": count_values(
+            selected, "database_name", sorted(table["database_name"].unique())
+        ),
+        "templates": selected["template"].nunique(),
         "selection": dict(summary),
     }
 
@@ -178,33 +119,26 @@ def make_metrics(counts: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def count_corpora(census: Census) -> dict[str, dict[str, int]]:
+def count_corpora(table: pd.DataFrame) -> dict[str, dict[str, int]]:
     """How many questions of each corpus are loaded, usable and selected, by its name."""
-    loaded = count_values(census.groups, "corpus")
-    usable = count_values(_choose_groups(census, *_USABLE), "corpus", loaded)
-    selected = count_values(_choose_groups(census, *_SELECTED), "corpus", loaded)
+    loaded = count_values(table, "corpus")
+    usable = count_values(choose_usable(table), "corpus", loaded)
+    selected = count_values(choose_selected(table), "corpus", loaded)
     return {
         name: {"loaded": count, "usable": usable[name], "selected": selected[name]}
         for name, count in loaded.items()
     }
 
 
-def _choose_groups(census: Census, *reasons: str | None) -> Counter[Group]:
-    """The groups of the questions with one of some reasons."""
-    return Counter({group: n for group, n in census.groups.items() if group.reason in reasons})
-
-
-def make_plots(census: Census) -> dict[str, Table]:
+def make_plots(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """The tables behind the plots, by file name without ending."""
-    databases = {name: count for name, count in census.databases.items() if count}
-    selected = _choose_groups(census, *_SELECTED)
-    usable = _choose_groups(census, *_USABLE)
+    selected, usable = choose_selected(table), choose_usable(table)
     return {
         "difficulty_usable": count_pairs(usable, "split", SPLITS, "difficulty", DIFFICULTIES),
         "difficulty_selected": count_pairs(selected, "split", SPLITS, "difficulty", DIFFICULTIES),
-        "exclusions": count_single(census.groups, "reason"),
+        "exclusions": count_single(table, "reason"),
         "answer_types": count_single(selected, "answer_type", ANSWER_TYPES),
-        "databases": _list_counts("database_name", databases),
+        "databases": count_single(selected, "database_name"),
         "tables": count_single(selected, "tables"),
         "hardness_by_difficulty": count_pairs(
             selected, "difficulty", DIFFICULTIES, "hardness", HARDNESS_LEVELS
@@ -213,27 +147,25 @@ def make_plots(census: Census) -> dict[str, Table]:
 
 
 def count_single(
-    groups: Mapping[Group, int], column: str, vocabulary: Iterable[str] | None = None
-) -> Table:
+    table: pd.DataFrame, column: str, vocabulary: Iterable[str] | None = None
+) -> pd.DataFrame:
     """Columns: the value, `questions`."""
-    return _list_counts(column, count_values(groups, column, vocabulary))
-
-
-def _list_counts(column: str, counts: Mapping[str, int]) -> Table:
-    return Table((column, "questions"), list(counts.items()))
+    counts = count_values(table, column, vocabulary)
+    return pd.DataFrame(counts.items(), columns=[column, "questions"])
 
 
 def count_pairs(
-    groups: Mapping[Group, int],
+    table: pd.DataFrame,
     first: str,
     first_words: Iterable[str],
     second: str,
     second_words: Iterable[str],
-) -> Table:
+) -> pd.DataFrame:
     """Columns: a value of each column, both as one label `cell`, and `questions`; one row a pair,
     pairs without any included."""
-    counts: Counter[tuple[Any, Any]] = Counter()
-    for group, questions in groups.items():
-        counts[getattr(group, first), getattr(group, second)] += questions
-    rows = [(*pair, " ".join(pair), counts[pair]) for pair in product(first_words, second_words)]
-    return Table((first, second, "cell", "questions"), rows)
+    counts = table.value_counts([first, second])
+    rows = [
+        (*pair, " ".join(pair), int(counts.get(pair, 0)))
+        for pair in product(first_words, second_words)
+    ]
+    return pd.DataFrame(rows, columns=[first, second, "cell", "questions"])

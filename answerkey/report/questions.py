@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from answerkey.core.dossier import Dossier
 from answerkey.core.errors import InputError
+from answerkey.core.joined import JoinedQuestion
 from answerkey.core.records import hash_value
 from answerkey.report.explanations import EXPLANATIONS
 
@@ -152,55 +152,52 @@ def _push(heap: list[tuple[int, str]], entry: tuple[int, str], most: int) -> Non
         heapq.heappushpop(heap, entry)
 
 
-def make_row(dossier: Dossier, verdict: Verdict, *, max_characters: int) -> Record:
+def make_row(question: JoinedQuestion, verdict: Verdict, *, max_characters: int) -> Record:
     """All that the report shows of a question."""
-    source, parsed, outcome = dossier.source, dossier.parsed, dossier.outcome
     answer = None
-    if "gold_answer" in outcome:
-        answer = show_answer(outcome["gold_answer"], max_characters=max_characters)
+    if question.answer_type is not None:
+        answer = show_answer(question.gold_answer, max_characters=max_characters)
+    text, evidence = question.question_text, question.evidence
     row = {
-        "id": dossier.question_id,
-        "question": cut_text(_join_evidence(source), max_characters),
-        "database": source["database_name"],
-        "corpus": source["source"]["corpus"],
-        "split": source["split"],
-        "difficulty": dossier.difficulty,
-        "answer_type": outcome.get("answer_type"),
+        "id": question.question_id,
+        "question": cut_text(f"{text}\n{evidence}" if evidence else text, max_characters),
+        "database": question.database_name,
+        "corpus": question.corpus,
+        "split": question.split,
+        "difficulty": question.difficulty,
+        "answer_type": question.answer_type,
         "reason": verdict.reason,
         "findings": [
             [code, [[name, cut_text(text, max_characters)] for name, text in evidence]]
             for code, evidence in verdict.findings
         ],
-        "sql": cut_text(source["gold_sql"], max_characters),
+        "sql": cut_text(question.gold_sql, max_characters),
         "answer": answer,
-        "tables": parsed.get("tables_involved", []),
-        "hardness": parsed.get("hardness"),
-        "is_ordered": bool(dossier.audit and dossier.audit["order_matters"]),
-        "source": describe_source(source["source"]),
+        "tables": question.tables_involved or [],
+        "hardness": question.hardness,
+        "is_ordered": bool(question.order_matters),
+        "source": describe_source(question.source),
     }
-    return row | {"as_in_corpus": find_corpus_text(source, row, max_characters=max_characters)}
+    return row | {"as_in_corpus": find_corpus_text(question, row, max_characters=max_characters)}
 
 
-def find_corpus_text(source: Record, row: Record, *, max_characters: int) -> Record | None:
+def find_corpus_text(
+    question: JoinedQuestion, row: Record, *, max_characters: int
+) -> Record | None:
     """What a correction names a question by (database, question and SQL of the corpus, before any
     correction and without a prefix), as far as the row shows other text; None where a correction
     cannot name it, or only by more text than the page takes."""
-    where = source["source"]
-    now = {field: source[field] for field in ("question_text", "gold_sql")}
+    where = question.source
+    now = {"question_text": question.question_text, "gold_sql": question.gold_sql}
     before = now | where.get("correction", {}).get("original", {})
     if any(not text.strip() or len(text) > max_characters for text in before.values()):
         return None
     texts = {
-        "database": where.get("db_id", source["database_name"]),
+        "database": where.get("db_id", question.database_name),
         "question": before["question_text"],
         "sql": before["gold_sql"],
     }
     return {name: text for name, text in texts.items() if text != row[name]}
-
-
-def _join_evidence(source: Record) -> str:
-    text, evidence = source["question_text"], source.get("evidence")
-    return f"{text}\n{evidence}" if evidence else text
 
 
 def describe_source(source: Record) -> str:
@@ -217,13 +214,13 @@ def describe_source(source: Record) -> str:
 
 
 def make_rows(
-    dossiers: Iterable[Dossier], verdicts: dict[str, Verdict], *, max_characters: int
+    questions: Iterable[JoinedQuestion], verdicts: dict[str, Verdict], *, max_characters: int
 ) -> Iterator[Record]:
     """The rows of the questions that have a verdict, in the order of the corpus."""
-    for dossier in dossiers:
-        verdict = verdicts.get(dossier.question_id)
+    for question in questions:
+        verdict = verdicts.get(question.question_id)
         if verdict is not None:
-            yield make_row(dossier, verdict, max_characters=max_characters)
+            yield make_row(question, verdict, max_characters=max_characters)
 
 
 def pick_examples(rows: Iterable[Record], *, most: int) -> dict[str, list[Record]]:

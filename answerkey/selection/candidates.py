@@ -1,30 +1,17 @@
-"""Candidates: the usable questions as far as selection looks at them, on the disk.
-
-There may be millions: SQLite counts and orders them.
-"""
+"""Candidates: the usable questions as far as selection looks at them, and their shuffled order."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from answerkey.core.cells import Group, Part
 from answerkey.core.errors import InputError
 from answerkey.core.records import digest_text
-from answerkey.core.scratch import open_scratch
 
-_COLUMNS = (
-    "number INTEGER PRIMARY KEY, split, difficulty, database_name, answer_type, corpus,"
-    " question_id, place, template, canonical_sql"
-)
-_PART = "split = ? AND difficulty = ? AND ? IN ('', corpus)"
-# Rounds of a part: the first question of every template, the second ones, and so on.
-_RANK = f"""
-    SELECT number, split, difficulty, database_name, answer_type, corpus, place,
-           row_number() OVER (PARTITION BY template ORDER BY place, question_id) - 1 AS turn
-    FROM candidate WHERE {_PART} ORDER BY turn, place, question_id
-"""
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Candidate(NamedTuple):
@@ -33,7 +20,7 @@ class Candidate(NamedTuple):
     number: int
     group: Group
     question_id: str
-    template: str  # or a hash of it, and so for canonical_sql
+    template: str
     canonical_sql: str
 
 
@@ -52,31 +39,31 @@ def hash_key(question_id: str, seed: int) -> bytes:
 
 
 class Candidates:
-    """All candidates of a selection, and the shuffled order that a seed gives them."""
+    """All candidates of a selection, in the shuffled order that a seed gives them."""
 
     def __init__(self, candidates: Iterable[Candidate], *, seed: int) -> None:
-        self._connection = open_scratch(f"CREATE TABLE candidate ({_COLUMNS})")
-        self._connection.executemany(
-            "INSERT INTO candidate VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                (c.number, *c.group, c.question_id, hash_key(c.question_id, seed), *c[3:])
-                for c in candidates
-            ),
-        )
+        import pandas as pd
+
+        rows = [
+            (c.number, *c.group, c.question_id, hash_key(c.question_id, seed), *c[3:])
+            for c in candidates
+        ]
+        names = ["number", *Group._fields, "question_id", "place", "template", "canonical_sql"]
+        table = pd.DataFrame(rows, columns=names, dtype=object)
+        self._table = table.sort_values(["place", "question_id"])
 
     def count(
         self, *, by_database: bool = False, by_answer_type: bool = False, by_corpus: bool = False
     ) -> Counter[Group]:
         """How many there are of each group; what is not told apart is '' there."""
-        names = ("database_name", by_database), ("answer_type", by_answer_type)
-        chosen = [
-            name if is_chosen else "''" for name, is_chosen in (*names, ("corpus", by_corpus))
-        ]
-        rows = self._connection.execute(
-            f"SELECT split, difficulty, {', '.join(chosen)}, count(*)"
-            " FROM candidate GROUP BY 1, 2, 3, 4, 5"
-        )
-        return Counter({Group(*group): count for *group, count in rows})
+        is_told = {
+            "database_name": by_database,
+            "answer_type": by_answer_type,
+            "corpus": by_corpus,
+        }
+        merged = {name: "" for name, is_chosen in is_told.items() if not is_chosen}
+        groups = self._table[list(Group._fields)].assign(**merged)
+        return Counter(map(Group._make, groups.itertuples(index=False, name=None)))
 
     def cap_paraphrases(self, most: int | None) -> list[int]:
         """Keep at most so many that share a database and canonical SQL, the first in the shuffled
@@ -92,26 +79,31 @@ class Candidates:
                 "select_questions.max_per_canonical_sql: expected a whole number from 1,"
                 f" found {most!r}"
             )
-        rows = self._connection.execute(
-            "DELETE FROM candidate WHERE number IN (SELECT number FROM (SELECT number,"
-            " row_number() OVER (PARTITION BY database_name, canonical_sql"
-            " ORDER BY place, question_id) AS turn FROM candidate) WHERE turn > ?)"
-            " RETURNING number",
-            (most,),
-        )
-        return [number for (number,) in rows]
+        turns = self._table.groupby(["database_name", "canonical_sql"]).cumcount()
+        dropped = self._table.loc[turns >= most, "number"].tolist()
+        self._table = self._table[turns < most]
+        return dropped
 
     def list_best(self, part: Part, count: int) -> Iterator[int]:
-        """The numbers of so many of a part, best first; in any order where all are taken."""
-        where = f"FROM candidate WHERE {_PART}"
-        (size,) = self._connection.execute(f"SELECT count(*) {where}", part).fetchone()
-        if count == size:
-            rows = self._connection.execute(f"SELECT number {where}", part)
-        else:
-            rows = self._connection.execute(f"{_RANK} LIMIT ?", (*part, count))
-        return (number for number, *_ in rows)
+        """The numbers of so many of a part, best first."""
+        return iter(self._rank(part)["number"].tolist()[:count])
 
     def rank(self, part: Part) -> Iterator[Ranked]:
         """The candidates of a part, best first."""
-        for number, *names, place, turn in self._connection.execute(_RANK, part):
-            yield Ranked(number, Group(*names), place, turn)
+        ranked = self._rank(part)
+        groups = map(Group._make, ranked[list(Group._fields)].itertuples(index=False, name=None))
+        columns = (ranked[name].tolist() for name in ("number", "place", "turn"))
+        for number, place, turn, group in zip(*columns, groups, strict=True):
+            yield Ranked(number, group, place, turn)
+
+    def _rank(self, part: Part) -> pd.DataFrame:
+        """The candidates of a part in rounds: the first question of every template, the second
+        ones, and so on; each round in the shuffled order."""
+        split, difficulty, corpus = part
+        table = self._table
+        is_member = (table["split"] == split) & (table["difficulty"] == difficulty)
+        if corpus:
+            is_member &= table["corpus"] == corpus
+        members = table[is_member]
+        turns = members.groupby("template").cumcount()
+        return members.assign(turn=turns).sort_values("turn", kind="stable")

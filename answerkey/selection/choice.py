@@ -1,119 +1,96 @@
-"""The choice among all usable questions: a verdict each."""
+"""The choice among all usable questions, and why each other one is left out."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from enum import IntEnum
 
-from answerkey.core.cells import (
-    Cell,
-    CorpusCell,
-    Group,
-    Solution,
-    count_cells,
-    count_corpora,
-)
-from answerkey.core.dossier import Dossier, read_dossiers
-from answerkey.core.reasons import Flag
-from answerkey.core.records import hash_value
+import pandas as pd
+
+from answerkey.core.cells import Group, Solution, count_cells, count_corpora
+from answerkey.core.joined import JoinedQuestion
+from answerkey.core.reasons import Flag, Reason
 from answerkey.selection.candidates import Candidate, Candidates
 from answerkey.selection.picks import pick
 from answerkey.selection.policies import Policy
 from answerkey.selection.supply import check_size
 from answerkey.selection.targets import Targets, find_largest
 from answerkey.selection.usability import find_reason
+from answerkey.selection.what_if import Usable
 
-
-class Verdict(IntEnum):
-    """What becomes of a question; there may be millions, so that it is a byte."""
-
-    UNUSABLE = 0
-    NOT_PICKED = 1
-    CAPPED = 2  # by max_per_canonical_sql
-    SELECTED = 3
-
-
-def make_candidate(number: int, dossier: Dossier, *, has_canonical_sql: bool) -> Candidate:
-    """What selection looks at; canonical SQL is '' where nobody will look at it."""
-    source, parsed = dossier.source, dossier.parsed
-    return Candidate(
-        number,
-        Group(
-            source["split"],
-            dossier.difficulty,
-            source["database_name"],
-            dossier.outcome["answer_type"],
-            source["source"]["corpus"],
-        ),
-        dossier.question_id,
-        hash_value(parsed["template"])[:16],
-        hash_value(parsed["canonical_sql"])[:16] if has_canonical_sql else "",
-    )
+_STAGE = "select_questions"
+WHY = ["stage", "reason", "detail"]
+_COLUMNS = [
+    "question_id",
+    *Group._fields,
+    "template",
+    "canonical_sql",
+    "tables_involved",
+    "columns_involved",
+    "hardness",
+    "source_difficulty",
+    *WHY,
+]
 
 
 def survey_questions(
-    policies: Mapping[Flag, Policy], *, seed: int, has_canonical_sql: bool
-) -> tuple[bytearray, Candidates]:
-    """A first pass over all questions: their verdicts as long as none is picked, and the usable
-    ones by their number."""
-    verdicts = bytearray()
+    questions: Iterable[JoinedQuestion], policies: Mapping[Flag, Policy]
+) -> pd.DataFrame:
+    """A row for each question with what selection looks at; `stage`, `reason` and `detail` say why
+    it is not usable, and are None where it is."""
+    rows = (
+        (
+            question.question_id,
+            question.split,
+            question.difficulty,
+            question.database_name,
+            question.answer_type,
+            question.corpus,
+            question.template,
+            question.canonical_sql,
+            question.tables_involved,
+            question.columns_involved,
+            question.hardness,
+            question.source_difficulty,
+            *(find_reason(question, policies) or (None, None, None)),
+        )
+        for question in questions
+    )
+    return pd.DataFrame(rows, columns=_COLUMNS, dtype=object)
 
-    def list_usable() -> Iterator[Candidate]:
-        for number, dossier in enumerate(read_dossiers()):
-            is_usable = find_reason(dossier, policies) is None
-            verdicts.append(Verdict.NOT_PICKED if is_usable else Verdict.UNUSABLE)
-            if is_usable:
-                yield make_candidate(number, dossier, has_canonical_sql=has_canonical_sql)
 
-    candidates = Candidates(list_usable(), seed=seed)
-    return verdicts, candidates
+def count_usable(table: pd.DataFrame) -> Counter[Usable]:
+    """How many usable questions there are of each kind that another rule of difficulty could
+    move."""
+    usable = table[table["reason"].isna()]
+    usable = usable.assign(tables=usable["tables_involved"].map(len))[list(Usable._fields)]
+    return Counter(map(Usable._make, usable.itertuples(index=False, name=None)))
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The verdict of each question, in their order; the supply, also by cell and by corpus, and
+    """The table of all questions, of which those without a reason are selected; the supply, and
     what it was solved to."""
 
-    verdicts: bytearray
+    table: pd.DataFrame
     supply: Counter[Group]
-    cells: dict[Cell, int]
-    corpora: dict[CorpusCell, int]
     solution: Solution
-
-    def explain(self, dossier: Dossier, verdict: int) -> str:
-        """Why a usable question is not selected."""
-        if verdict == Verdict.CAPPED:
-            return "max_per_canonical_sql: enough questions of this database have this SQL"
-        cell = (dossier.source["split"], dossier.difficulty)
-        taken = (
-            f"{cell[0]} {cell[1]}: the targets take {self.solution.counts[cell]}"
-            f" of {self.cells[cell]} usable questions"
-        )
-        if not self.corpora:
-            return taken
-        place = (dossier.source["split"], dossier.source["source"]["corpus"])
-        return (
-            f"{taken}; {place[0]} corpus {place[1]}: {self.solution.corpora[place]}"
-            f" of {self.corpora[place]}"
-        )
 
 
 def choose(
-    verdicts: bytearray,
-    candidates: Candidates,
-    targets: Targets,
-    *,
-    max_per_canonical_sql: int | None,
+    table: pd.DataFrame, targets: Targets, *, max_per_canonical_sql: int | None, seed: int
 ) -> Choice:
-    """The choice among the candidates, with their verdicts as they are then.
+    """The largest choice among the usable questions of `survey_questions`.
 
     Raises:
         TargetsNotMetError: where the targets ask for more than there is.
     """
-    for number in candidates.cap_paraphrases(max_per_canonical_sql):
-        verdicts[number] = Verdict.CAPPED
+    usable = table[table["reason"].isna()]
+    groups = map(Group._make, usable[list(Group._fields)].itertuples(index=False, name=None))
+    names = (usable[name] for name in ("question_id", "template", "canonical_sql"))
+    candidates = Candidates(map(Candidate, usable.index, groups, *names), seed=seed)
+    capped = candidates.cap_paraphrases(max_per_canonical_sql)
     supply = candidates.count(
         by_database=targets.max_per_database is not None,
         by_answer_type=targets.max_answer_type_share is not None,
@@ -121,7 +98,32 @@ def choose(
     )
     solution = find_largest(supply, targets)
     check_size(supply, targets, solution)
-    for number in pick(candidates, solution, targets):
-        verdicts[number] = Verdict.SELECTED
-    corpora = count_corpora(supply, targets.corpora)
-    return Choice(verdicts, supply, count_cells(supply), corpora, solution)
+    picked = set(pick(candidates, solution, targets))
+    table = table.copy()
+    table.loc[capped, WHY] = (
+        _STAGE,
+        Reason.NOT_SELECTED,
+        "max_per_canonical_sql: enough questions of this database have this SQL",
+    )
+    rest = [place for place in usable.index.difference(capped) if place not in picked]
+    table.loc[rest, "detail"] = _explain_rest(table.loc[rest], supply, solution, targets)
+    table.loc[rest, ["stage", "reason"]] = _STAGE, Reason.NOT_SELECTED
+    return Choice(table, supply, solution)
+
+
+def _explain_rest(
+    rest: pd.DataFrame, supply: Mapping[Group, int], solution: Solution, targets: Targets
+) -> list[str]:
+    """Why each usable question is not selected."""
+    cells, corpora = count_cells(supply), count_corpora(supply, targets.corpora)
+    details = []
+    for split, level, corpus in rest[["split", "difficulty", "corpus"]].itertuples(index=False):
+        detail = (
+            f"{split} {level}: the targets take {solution.counts[split, level]}"
+            f" of {cells[split, level]} usable questions"
+        )
+        if corpora:
+            taken = solution.corpora[split, corpus]
+            detail += f"; {split} corpus {corpus}: {taken} of {corpora[split, corpus]}"
+        details.append(detail)
+    return details

@@ -2,55 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
-from answerkey.core.dossier import Dossier
+from answerkey.core.joined import JoinedQuestion
 from answerkey.core.question import FIELDS
 from answerkey.core.reasons import Flag
+from answerkey.core.records import encode_json, replace_file
 from answerkey.selection.policies import Policy, keep_reported
 
+Why = tuple[str | None, str | None, str | None]  # stage, reason, detail; None: selected
 
-def make_record(dossier: Dossier) -> dict[str, Any]:
+
+def write_selection(
+    folder: Path,
+    decided: Iterable[tuple[JoinedQuestion, Why]],
+    policies: Mapping[Flag, Policy],
+    hashes: Mapping[str, str],
+) -> None:
+    """Write the candidate dataset and its sidecars: each question with what was decided of it.
+
+    `hashes` has the sha256 of each database.
+    """
+    with (
+        replace_file(folder / "questions.jsonl") as questions,
+        replace_file(folder / "audit.jsonl") as audits,
+        replace_file(folder / "excluded.jsonl") as excluded,
+    ):
+        for question, why in decided:
+            if why[1] is None:
+                audit = make_audit(question, policies, hashes[question.database_name])
+                questions.write(encode_json(make_record(question)) + b"\n")
+                audits.write(encode_json(audit) + b"\n")
+            else:
+                exclusion = make_exclusion(question, policies, *why)
+                excluded.write(encode_json(exclusion) + b"\n")
+
+
+def make_record(question: JoinedQuestion) -> dict[str, Any]:
     """The nine fields of the product, in their order."""
-    known = {
-        **dossier.source,
-        **dossier.outcome,
-        "difficulty": dossier.difficulty,
-        "tables_involved": dossier.parsed["tables_involved"],
-    }
-    return {field: known[field] for field in FIELDS}
+    return {field: getattr(question, field) for field in FIELDS}
 
 
 def make_audit(
-    dossier: Dossier, policies: Mapping[Flag, Policy], database_sha256: str
+    question: JoinedQuestion, policies: Mapping[Flag, Policy], database_sha256: str
 ) -> dict[str, Any]:
     """What the nine fields do not hold."""
     return {
-        "question_id": dossier.question_id,
-        "flags": keep_reported(dossier.audit["flags"], policies),
-        "order_matters": dossier.audit["order_matters"],
-        "hardness": dossier.parsed["hardness"],
-        "features": dossier.parsed["features"],
-        "evidence": dossier.source.get("evidence"),
-        "source": dossier.source["source"],
+        "question_id": question.question_id,
+        "flags": keep_reported(question.flags, policies),
+        "order_matters": question.order_matters,
+        "hardness": question.hardness,
+        "features": question.features,
+        "evidence": question.evidence,
+        "source": question.source,
         "database_sha256": database_sha256,
     }
 
 
 def make_exclusion(
-    dossier: Dossier, policies: Mapping[Flag, Policy], stage: str, reason: str, detail: str
+    question: JoinedQuestion, policies: Mapping[Flag, Policy], stage: str, reason: str, detail: str
 ) -> dict[str, Any]:
     """A question that is set aside, the first reason why, and all its flags, which it has where it
     has an answer."""
-    flags = dossier.audit["flags"] if dossier.audit else []
     return {
-        "question_id": dossier.question_id,
-        "database_name": dossier.source["database_name"],
+        "question_id": question.question_id,
+        "database_name": question.database_name,
         "stage": stage,
         "reason": reason,
         "detail": detail,
-        "flags": keep_reported(flags, policies),
-        "question_text": dossier.source["question_text"],
-        "gold_sql": dossier.source["gold_sql"],
+        "flags": keep_reported(question.flags, policies),
+        "question_text": question.question_text,
+        "gold_sql": question.gold_sql,
     }

@@ -14,8 +14,7 @@ from answerkey.selection.targets import TARGET_NAMES, Group, Targets, find_large
 
 
 class Usable(NamedTuple):
-    """A usable question, as far as its difficulty may change: `tables` is their number, `said` what
-    its corpus says of its difficulty."""
+    """A usable question, as far as its difficulty may change: `tables` is their number."""
 
     split: str
     database_name: str
@@ -23,7 +22,7 @@ class Usable(NamedTuple):
     tables: int
     hardness: str
     corpus: str
-    said: str | None
+    source_difficulty: str | None
 
 
 def list_neighbours(
@@ -38,7 +37,9 @@ def list_neighbours(
             if 0 <= low <= high:
                 yield replace(rule, easy_max_tables=low, medium_max_tables=high)
     for method in METHODS:
-        is_known = method != SOURCE or any(question.said is not None for question in questions)
+        is_known = method != SOURCE or any(
+            question.source_difficulty is not None for question in questions
+        )
         if method != rule.method and is_known:
             yield replace(rule, method=method)
 
@@ -50,7 +51,7 @@ def count_supply(questions: Mapping[Usable, int], rule: DifficultyRule) -> Count
     for question, count in questions.items():
         group = Group(
             question.split,
-            rule.classify(question.tables, question.hardness, question.said),
+            rule.classify(question.tables, question.hardness, question.source_difficulty),
             question.database_name,
             question.answer_type,
             question.corpus,

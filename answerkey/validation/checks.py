@@ -14,8 +14,7 @@ from answerkey.comparison.set_records import normalize_question
 from answerkey.core.cells import Cell, CorpusCell, read_share
 from answerkey.core.param_types import DATASET
 from answerkey.core.question import DIFFICULTIES, EVAL, FIELDS, SPLITS
-from answerkey.core.records import decode_text, digest_text, encode_text
-from answerkey.core.scratch import open_scratch
+from answerkey.core.records import digest_text
 from answerkey.selection.targets import Targets
 from answerkey.sqlite.answers import (
     ANSWER_TYPES,
@@ -96,8 +95,8 @@ def check_record(question: Record) -> list[str]:
 
 
 class Tally:
-    """What is kept of the good records of a dataset, which itself may be too large to hold: how
-    many there are of each kind, and on the disk their ids and a hash of their texts."""
+    """What is kept of the good records of a dataset: how many there are of each kind, their ids,
+    and a hash of their texts."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -107,10 +106,8 @@ class Tally:
         self.answer_types: Counter[str] = Counter()
         self.repeated: Counter[str] = Counter()  # how often an id came again
         self.repeated_texts: list[tuple[str, str]] = []  # an id, and the first with its text
-        self._seen = open_scratch(
-            "CREATE TABLE ids (id BLOB PRIMARY KEY) WITHOUT ROWID",
-            "CREATE TABLE texts (digest BLOB PRIMARY KEY, id BLOB) WITHOUT ROWID",
-        )
+        self._ids: set[str] = set()
+        self._first_of_text: dict[bytes, str] = {}
 
     def add(self, question: Record, corpus: str = "") -> None:
         """Count a record, and its corpus where that matters."""
@@ -119,18 +116,16 @@ class Tally:
         self.corpora[question["split"], corpus] += 1
         self.databases[question["database_name"], question["split"]] += 1
         self.answer_types[question["answer_type"]] += 1
-        question_id = encode_text(question["question_id"])
-        is_new = self._seen.execute("INSERT OR IGNORE INTO ids VALUES (?)", (question_id,)).rowcount
-        if not is_new:
-            self.repeated[question["question_id"]] += 1
+        question_id = question["question_id"]
+        if question_id in self._ids:
+            self.repeated[question_id] += 1
             return
+        self._ids.add(question_id)
         text = normalize_question(question["question_text"])
         key = digest_text(f"{question['database_name']}\0{text}")
-        insert = "INSERT OR IGNORE INTO texts VALUES (?, ?)"
-        if not self._seen.execute(insert, (key, question_id)).rowcount:
-            select = "SELECT id FROM texts WHERE digest = ?"
-            ((first,),) = self._seen.execute(select, (key,))
-            self.repeated_texts.append((question["question_id"], decode_text(first)))
+        first = self._first_of_text.setdefault(key, question_id)
+        if first != question_id:
+            self.repeated_texts.append((question_id, first))
 
 
 def check_ids(tally: Tally) -> list[str]:

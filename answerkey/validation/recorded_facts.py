@@ -9,30 +9,31 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from answerkey.core.dossier import read_dossiers
+from answerkey.core.joined import read_classified
 from answerkey.core.records import read_jsonl
 from answerkey.validation.facts import Facts, Record, UnknownFactsError
 
 
 def recorded_facts(interim: Path) -> Callable[[Record], Facts]:
     """Look the facts of a question up in what the stages wrote; questions come in their order."""
-    dossiers = read_dossiers(interim)
+    recorded = read_classified(interim)
 
     def look_up(question: Record) -> Facts:
-        for dossier in dossiers:
-            if dossier.question_id != question["question_id"]:
+        for known in recorded:
+            if known.question_id != question["question_id"]:
                 continue
-            source = dossier.source
-            if any(source[name] != question[name] for name in ("database_name", "gold_sql")):
+            if any(
+                getattr(known, name) != question[name] for name in ("database_name", "gold_sql")
+            ):
                 raise UnknownFactsError("not the SQL or the database that was executed")
-            if dossier.audit is None or dossier.difficulty is None:
+            if known.answer_type is None or known.difficulty is None:
                 raise UnknownFactsError("no answer or no parse of it was recorded")
             return Facts(
-                dossier.outcome["gold_answer"],
-                dossier.audit["order_matters"],
-                dossier.parsed["tables_involved"],
-                dossier.difficulty,
-                source["source"]["corpus"],
+                known.gold_answer,
+                known.order_matters,
+                known.tables_involved,
+                known.difficulty,
+                known.corpus,
             )
         raise UnknownFactsError("never executed, or out of order")
 

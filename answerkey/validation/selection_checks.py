@@ -5,20 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 from answerkey.core.fingerprints import read_database_hashes
+from answerkey.core.joined import DIFFICULTY, INTERIM, JOINED
 from answerkey.core.records import read_jsonl
 from answerkey.validation.checks import Terms, find_errors
 from answerkey.validation.recorded_facts import recorded_facts
 from answerkey.validation.sidecars import are_in_step, check_conservation, check_sidecars
 
-INTERIM = Path("data/interim")
 SELECTION = INTERIM / "selection"
 DATABASES = Path("data/databases")
 # What the selection is held against.
 RECORDS = (
     DATABASES / "manifest.json",
     SELECTION,
-    *(INTERIM / name for name in ("splits.jsonl", "gold_answers", "parsed.jsonl")),
-    *(INTERIM / name for name in ("audit", "set_flags.jsonl", "difficulty.jsonl")),
+    INTERIM / JOINED,
+    INTERIM / DIFFICULTY,
 )
 
 
@@ -30,7 +30,7 @@ def has_records() -> bool:
 def check_selection(terms: Terms) -> list[str]:
     """The errors of the selection that lies between the stages."""
     paths = [SELECTION / f"{name}.jsonl" for name in ("questions", "audit", "excluded")]
-    paths.append(INTERIM / "splits.jsonl")
+    paths.append(INTERIM / JOINED)
     hashes = read_database_hashes(DATABASES)
     errors = find_errors(read_jsonl(paths[0]), recorded_facts(INTERIM), terms)
     if are_in_step(*map(read_jsonl, paths), hashes):

@@ -12,7 +12,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answerkey.core.dossier import read_curated_exclusion
+from answerkey.core.question import read_curated_exclusion
 from answerkey.core.records import read_jsonl
 from answerkey.corpus.corpora import parse_corpus
 from answerkey.corpus.corrections import CORRECTIONS_DIR, apply_corrections, read_corrections

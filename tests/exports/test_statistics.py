@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-from io import StringIO
-
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from answerkey.core.dossier import Dossier
-from answerkey.core.question import DIFFICULTIES, HARDNESS_LEVELS, SPLITS
 from answerkey.core.reasons import Flag, Reason
 from answerkey.exports.statistics import (
-    Description,
-    Group,
+    COLUMNS,
     count_pairs,
     count_values,
-    describe_question,
     make_counts,
     make_metrics,
     make_plots,
-    tabulate,
+    tabulate_questions,
 )
-from answerkey.sqlite.answers import ANSWER_TYPES
+from tests.joined_questions import make_joined
+
+GROUP = ("corpus", "split", "difficulty", "hardness", "answer_type", "tables", "reason")
 
 
 def describe(database_name, template, *group):
-    return Description(Group(*group), database_name, template)
+    return {
+        "database_name": database_name,
+        "template": template,
+        **dict(zip(GROUP, group, strict=True)),
+    }
 
 
 ROWS = [
@@ -38,47 +36,38 @@ ROWS = [
     describe("c", "t4", "y", "eval", "easy", "easy", None, 1, "sql_error"),
     describe("c", None, "y", "eval", None, None, "list", 0, "unparsable_sql"),
 ]
-FROM = {"source": {"corpus": "x"}}
 SUMMARY = {"size": 3}
 
 
-def test_question_is_described_by_its_columns():
-    source = {"split": "train", "database_name": "a", "question_id": "a_train_000"} | FROM
+def tabulate(rows):
+    return pd.DataFrame(rows, columns=COLUMNS, dtype=object)
+
+
+def test_table_has_what_is_known_of_each_question():
+    known = {"database_name": "a", "split": "train"}
     parsed = {"hardness": "easy", "tables_involved": ["t", "u"], "template": "f"}
-    selected = Dossier(source, {"answer_type": "list"}, parsed, {"flags": []}, "easy")
-    assert describe_question(selected, None) == Description(
-        Group(
-            corpus="x",
-            split="train",
-            difficulty="easy",
-            hardness="easy",
-            answer_type="list",
-            tables=2,
-            reason=None,
-        ),
-        database_name="a",
-        template="f",
-    )
-
-
-def test_question_without_answer_or_parse_is_described_by_what_there_is():
-    source = {"split": "eval", "database_name": "a", "question_id": "a_eval_000"} | FROM
-    failed = {"reason": "sql_error", "detail": "no"}
-    described = describe_question(Dossier(source, failed, failed, None, None), "sql_error")
-    assert described == describe("a", None, "x", "eval", None, None, None, 0, "sql_error")
+    questions = [
+        make_joined("1", **known, **parsed, answer_type="list", difficulty="easy"),
+        make_joined("2", **known),
+    ]
+    rows = tabulate_questions(questions, {"2": "sql_error"}).to_dict("records")
+    assert rows == [
+        describe("a", "f", "x", "train", "easy", "easy", "list", 2, None),
+        describe("a", None, "x", "train", None, None, None, 0, "sql_error"),
+    ]
 
 
 def test_values_are_counted_in_the_order_of_their_vocabulary():
-    groups = tabulate(ROWS[::-1]).groups
-    counts = count_values(groups, "difficulty", ["hard", "easy", "medium"])
+    table = tabulate(ROWS[::-1])
+    counts = count_values(table, "difficulty", ["hard", "easy", "medium"])
     assert counts == {"hard": 1, "easy": 3, "medium": 1}
     assert list(counts) == ["hard", "easy", "medium"]
-    assert list(count_values(groups, "difficulty")) == ["easy", "hard", "medium"]
+    assert list(count_values(table, "difficulty")) == ["easy", "hard", "medium"]
 
 
 def test_value_that_the_vocabulary_does_not_have_is_an_error():
     with pytest.raises(ValueError, match="difficulty: expected one of easy, hard, found 'medium'"):
-        count_values(tabulate(ROWS).groups, "difficulty", ["easy", "hard"])
+        count_values(tabulate(ROWS), "difficulty", ["easy", "hard"])
 
 
 def test_counts_are_of_the_selected_questions():
@@ -139,11 +128,12 @@ def test_counts_are_in_order_whatever_the_order_of_the_questions():
 
 @pytest.mark.parametrize(("rows", "templates"), [(ROWS[:2], 1), (ROWS[2:3], 0), (ROWS[3:], 1)])
 def test_templates_are_those_of_the_selected_questions(rows, templates):
-    assert tabulate(rows).templates == templates
+    assert make_counts(tabulate(rows), {}, SUMMARY)["templates"] == templates
 
 
 def test_database_without_selected_questions_has_no_bar():
-    assert make_plots(tabulate(ROWS))["databases"].rows == [("a", 2), ("c", 1)]
+    databases = make_plots(tabulate(ROWS))["databases"]
+    assert databases.to_numpy().tolist() == [["a", 2], ["c", 1]]
 
 
 @pytest.mark.parametrize("rows", [[], ROWS[:1], ROWS[5:], ROWS])
@@ -154,21 +144,21 @@ def test_every_reason_and_flag_stands_in_the_counts(rows):
 
 
 def test_unknown_reason_is_an_error():
-    row = ROWS[0]._replace(group=ROWS[0].group._replace(reason="bad_luck"))
     with pytest.raises(ValueError, match="bad_luck"):
-        make_counts(tabulate([row]), {}, SUMMARY)
+        make_counts(tabulate([ROWS[0] | {"reason": "bad_luck"}]), {}, SUMMARY)
 
 
 def test_pairs_without_questions_stand_in_the_table():
-    groups = tabulate(ROWS).groups
-    table = count_pairs(groups, "split", ("train", "eval"), "difficulty", ("easy", "hard"))
-    assert table.columns == ("split", "difficulty", "cell", "questions")
-    assert table.rows == [
-        ("train", "easy", "train easy", 2),
-        ("train", "hard", "train hard", 1),
-        ("eval", "easy", "eval easy", 1),
-        ("eval", "hard", "eval hard", 0),
-    ]
+    table = count_pairs(tabulate(ROWS), "split", ("train", "eval"), "difficulty", ("easy", "hard"))
+    assert table.to_dict("split", index=False) == {
+        "columns": ["split", "difficulty", "cell", "questions"],
+        "data": [
+            ["train", "easy", "train easy", 2],
+            ["train", "hard", "train hard", 1],
+            ["eval", "easy", "eval easy", 1],
+            ["eval", "hard", "eval hard", 0],
+        ],
+    }
 
 
 @pytest.mark.parametrize("rows", [[], ROWS[4:], ROWS])
@@ -183,13 +173,13 @@ def test_plots_have_the_same_columns_whatever_there_is(rows):
         "tables": ["tables", "questions"],
         "hardness_by_difficulty": ["difficulty", "hardness", "cell", "questions"],
     }
-    assert len(plots["difficulty_usable"].rows) == 6
-    assert len(plots["hardness_by_difficulty"].rows) == 12
+    assert len(plots["difficulty_usable"]) == 6
+    assert len(plots["hardness_by_difficulty"]) == 12
 
 
 def test_plots_count_the_usable_or_the_selected():
     plots = make_plots(tabulate(ROWS))
-    totals = {name: sum(row[-1] for row in table.rows) for name, table in plots.items()}
+    totals = {name: table["questions"].sum() for name, table in plots.items()}
     assert totals == {
         "difficulty_usable": 4,
         "difficulty_selected": 3,
@@ -199,42 +189,3 @@ def test_plots_count_the_usable_or_the_selected():
         "tables": 3,
         "hardness_by_difficulty": 3,
     }
-
-
-GROUP = st.builds(
-    Group,
-    st.sampled_from(["x", "y"]),
-    st.sampled_from(SPLITS),
-    st.sampled_from(DIFFICULTIES),
-    st.sampled_from(HARDNESS_LEVELS),
-    st.sampled_from(ANSWER_TYPES),
-    st.integers(1, 12),
-    st.sampled_from([None, Reason.NOT_SELECTED, Flag.GUESSABLE]),
-)
-
-
-@settings(max_examples=30)
-@given(st.lists(st.builds(Description, GROUP, st.sampled_from("abc"), st.none()), min_size=1))
-def test_plots_are_what_pandas_counts(questions):
-    frame = pd.DataFrame(
-        [{**group._asdict(), "database_name": name} for group, name, _ in questions]
-    )
-    selected = frame[frame["reason"].isna()]
-    usable = frame[frame["reason"].isna() | (frame["reason"] == "not_selected")]
-    expected = {
-        "difficulty_usable": (usable, ["split", "difficulty"]),
-        "difficulty_selected": (selected, ["split", "difficulty"]),
-        "exclusions": (frame, ["reason"]),
-        "answer_types": (selected, ["answer_type"]),
-        "databases": (selected, ["database_name"]),
-        "tables": (selected, ["tables"]),
-        "hardness_by_difficulty": (selected, ["difficulty", "hardness"]),
-    }
-    for name, table in make_plots(tabulate(questions)).items():
-        counted, columns = expected[name]
-        counts = counted.groupby(columns, as_index=False).size()
-        read = pd.read_csv(StringIO(table.write_csv()))
-        found = read.loc[read["questions"] > 0, [*columns, "questions"]]
-        assert set(found.itertuples(index=False, name=None)) == set(
-            counts.itertuples(index=False, name=None)
-        ), name

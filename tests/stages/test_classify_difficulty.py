@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,10 @@ import pytest
 from answerkey.core.errors import InputError
 from answerkey.selection.difficulty_rule import DifficultyRule, classify_difficulty
 from tests.shared.project_world import World
+from answerkey.selection.difficulty_rule import DifficultyRule
+from stages.classify_difficulty import classify_difficulty
+from tests.joined_questions import make_joined, write_joined
+from tests.worlds import World
 
 LEVELS = {"easy": "easy", "medium": "medium", "hard": "hard", "extra": "hard"}
 
@@ -20,21 +23,22 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     return World(tmp_path)
 
 
-def write_records(path: Path, records: list[dict]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
-
-
-def write_parsed(folder: Path, records: list[dict]) -> None:
-    write_records(folder / "data/interim/parsed.jsonl", records)
-
-
-PARSED = [
-    {"question_id": "a_train_000", "tables_involved": ["a"], "hardness": "extra"},
-    {"question_id": "a_train_001", "reason": "unparsable_sql", "detail": "no"},
-    {"question_id": "a_train_002", "tables_involved": ["a", "b", "c"], "hardness": "medium"},
-    {"question_id": "a_train_003", "tables_involved": list("abcd"), "hardness": "easy"},
+QUESTIONS = [
+    make_joined("a_train_000", tables_involved=["a"], hardness="extra"),
+    make_joined("a_train_001"),
+    make_joined("a_train_002", tables_involved=["a", "b", "c"], hardness="medium"),
+    make_joined("a_train_003", tables_involved=list("abcd"), hardness="easy"),
 ]
+
+
+def write_questions(folder: Path, *words: str | None) -> None:
+    """Write the questions, with what their corpus says of the difficulty of each; None: nothing."""
+    sources = [{"corpus": "bird"} | ({"difficulty": word} if word else {}) for word in words]
+    questions = [
+        question._replace(source=source)
+        for question, source in zip(QUESTIONS, sources, strict=True)
+    ]
+    write_joined(folder / "data/interim", questions)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +91,7 @@ def test_rule_is_told_by_the_params_that_decide(method, text):
 
 
 def test_stage_classifies_what_was_parsed_and_nothing_else(world, capsys):
-    write_parsed(world.folder, PARSED)
+    write_questions(world.folder, *[None] * 4)
     world.run("classify_difficulty")
     summary = "classify_difficulty: 3 questions by tables (easy 1, hard 1, medium 1)\n"
     assert capsys.readouterr().err == summary
@@ -99,7 +103,7 @@ def test_stage_classifies_what_was_parsed_and_nothing_else(world, capsys):
 
 
 def test_method_spider_maps_the_official_hardness(world):
-    write_parsed(world.folder, PARSED)
+    write_questions(world.folder, *[None] * 4)
     world.change("classify_difficulty.method", "spider")
     world.run("classify_difficulty")
     found = [record["difficulty"] for record in world.lines("data/interim/difficulty.jsonl")]
@@ -107,29 +111,14 @@ def test_method_spider_maps_the_official_hardness(world):
 
 
 def test_unknown_method_is_named(world):
-    write_parsed(world.folder, PARSED)
+    write_questions(world.folder, *[None] * 4)
     world.change("classify_difficulty.method", "guess")
     with pytest.raises(ValueError, match=r"\.method.*tables, spider or source.*guess"):
         world.run("classify_difficulty")
 
 
-def write_said(folder: Path, *words: str | None) -> None:
-    """What the corpus says of each parsed question; None: nothing."""
-    write_records(
-        folder / "data/interim/splits.jsonl",
-        [
-            {
-                "question_id": parsed["question_id"],
-                "source": {"corpus": "bird"} | ({"difficulty": word} if word else {}),
-            }
-            for parsed, word in zip(PARSED, words, strict=True)
-        ],
-    )
-
-
 def test_method_source_maps_the_words_of_the_corpus_and_else_counts_tables(world, capsys):
-    write_parsed(world.folder, PARSED)
-    write_said(world.folder, "challenging", "simple", None, "moderate")
+    write_questions(world.folder, "challenging", "simple", None, "moderate")
     world.change("classify_difficulty.method", "source")
     world.run("classify_difficulty")
     found = [record["difficulty"] for record in world.lines("data/interim/difficulty.jsonl")]
@@ -138,16 +127,7 @@ def test_method_source_maps_the_words_of_the_corpus_and_else_counts_tables(world
 
 
 def test_word_that_means_no_difficulty_stops_the_run_and_is_named(world):
-    write_parsed(world.folder, PARSED)
-    write_said(world.folder, "simple", "simple", "simple", "insane")
+    write_questions(world.folder, "simple", "simple", "simple", "insane")
     world.change("classify_difficulty.method", "source")
     with pytest.raises(ValueError, match=r"a_train_003: the corpus says 'insane': expected one of"):
-        world.run("classify_difficulty")
-
-
-def test_parses_of_other_questions_stop_the_run(world):
-    write_parsed(world.folder, PARSED[::-1])
-    write_said(world.folder, *[None] * 4)
-    world.change("classify_difficulty.method", "source")
-    with pytest.raises(InputError, match=r"expected a_train_000, as in .*found a_train_003"):
         world.run("classify_difficulty")

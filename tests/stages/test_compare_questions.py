@@ -30,6 +30,15 @@ EVAL = [
     ("What do sailors earn?", "SELECT wage FROM ship"),
 ]
 OF_ALL = "schema_in_both_splits"
+SHARED = {
+    "conflicting_gold",
+    "duplicate_question",
+    "near_duplicate_question",
+    "paraphrase_of",
+    "question_in_both_splits",
+    "template_in_both_splits",
+    OF_ALL,
+}
 
 
 @pytest.fixture
@@ -55,11 +64,14 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
 
 
 def read_flags(world: World) -> dict[str, dict[str, Any]]:
-    """Evidence by question and code."""
-    return {
-        record["question_id"]: {flag["code"]: flag["evidence"] for flag in record["flags"]}
-        for record in world.lines("data/interim/set_flags.jsonl")
+    """Evidence by question and code, of the questions that share something."""
+    flags = {
+        record["question_id"]: {
+            flag["code"]: flag["evidence"] for flag in record["flags"] if flag["code"] in SHARED
+        }
+        for record in world.lines("data/interim/joined.jsonl")
     }
+    return {question_id: found for question_id, found in flags.items() if found}
 
 
 def test_every_likeness_is_found_and_no_other(world: World) -> None:

@@ -36,6 +36,8 @@ from answerkey.report.questions import (
     show_answer,
 )
 from tests.shared.report_world import EVAL, HOSTILE, REPORT, TRAIN, build_report, run_stages
+from tests.joined_questions import make_joined
+from tests.report_world import EVAL, HOSTILE, REPORT, TRAIN, build_report, run_stages
 
 REASONS = {"boolean_answer", "empty_answer", "sql_error", "tie_at_limit", "undecodable_text"}
 
@@ -178,9 +180,9 @@ ROW = {"database": "cars", "question": "Which?", "sql": "SELECT 1"}
     ],
 )
 def test_correction_names_a_question_as_its_corpus_does(change, found):
-    source = {"question_text": "Which?", "database_name": "cars", "gold_sql": "SELECT 1"}
-    source |= {"source": {}} | change
-    assert find_corpus_text(source, ROW, max_characters=12) == found
+    known = {"question_text": "Which?", "database_name": "cars", "gold_sql": "SELECT 1"}
+    question = make_joined("cars_train_000", **known | change)
+    assert find_corpus_text(question, ROW, max_characters=12) == found
 
 
 # --- the sample

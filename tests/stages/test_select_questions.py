@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.core.errors import InputError
 from answerkey.core.question import FIELDS
 from answerkey.selection.supply import TargetsNotMetError
 from stages.select_questions import LostQuestionError, check_conservation, main
 from tests.shared.project_world import FLAWED, World
+from stages.select_questions import main
+from tests.worlds import FLAWED, World
 
 SELECTION = "data/interim/selection"
 
@@ -210,6 +211,7 @@ def test_where_no_question_is_usable_all_are_counted_by_reason(world):
         record | {"question_text": ""} for record in world.lines("data/interim/splits.jsonl")
     ]
     path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    world.run("compare_questions", "classify_difficulty")
     world.change("select_questions.targets.min_questions", 1)
     words = r"Not usable: 42 of 42 questions \(empty_question 42\)$"
     with pytest.raises(TargetsNotMetError, match=words):
@@ -279,48 +281,11 @@ def test_second_run_gives_the_same_bytes(world):
     assert set(first) == {"questions.jsonl", "audit.jsonl", "excluded.jsonl", "summary.json"}
 
 
-def test_question_whose_audit_is_lost_stops_the_run(world):
-    path = world.folder / "data/interim/audit/harbour.jsonl"
-    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    path.write_text("".join(lines[1:]), encoding="utf-8")
-    with pytest.raises(InputError, match="harbour_train_000"):
-        world.run("select_questions")
-
-
-def test_question_that_comes_twice_stops_the_run(world):
-    world.drop_targets()
-    for name in ("splits", "parsed", "difficulty"):
-        path = world.folder / f"data/interim/{name}.jsonl"
-        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-        path.write_text("".join([lines[0], *lines]), encoding="utf-8")
-    for name in ("gold_answers", "audit"):
-        path = world.folder / f"data/interim/{name}/harbour.jsonl"
-        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-        path.write_text("".join([lines[0], *lines]), encoding="utf-8")
-    with pytest.raises(InputError, match="harbour_train_000 comes twice"):
-        world.run("select_questions")
-
-
-@pytest.mark.parametrize(
-    ("loaded", "selected", "excluded", "expected"),
-    [(10, 4, 5, 4), (10, 4, 7, 4), (10, 5, 5, 4), (10, 3, 7, 4)],
-)
-def test_lost_or_doubled_question_is_an_error_with_the_numbers(
-    loaded, selected, excluded, expected
-):
-    with pytest.raises(LostQuestionError, match=f"{loaded} questions were loaded, {selected}"):
-        check_conservation(loaded, selected, excluded, expected)
-
-
-def test_numbers_that_add_up_pass():
-    check_conservation(10, 4, 6, 4)
-
-
 @pytest.fixture
 def two_corpora(world: World) -> World:
     """The same world with every second question of each database from a corpus `other`."""
-    path = world.folder / "data/interim/splits.jsonl"
-    records = world.lines("data/interim/splits.jsonl")
+    path = world.folder / "data/interim/joined.jsonl"
+    records = world.lines("data/interim/joined.jsonl")
     for number, record in enumerate(records):
         record["source"]["corpus"] = ("local", "other")[number % 2]
     text = "".join(json.dumps(record) + "\n" for record in records)
@@ -358,7 +323,7 @@ def test_question_left_out_for_the_shares_is_told_its_corpus(two_corpora):
     two_corpora.run("select_questions")
     corpora = {
         record["question_id"]: record["source"]["corpus"]
-        for record in two_corpora.lines("data/interim/splits.jsonl")
+        for record in two_corpora.lines("data/interim/joined.jsonl")
     }
     left_out = [
         record

@@ -1,0 +1,118 @@
+"""The join: what each stage recorded of a question, put together as one record.
+
+All files are in the order of the source questions, so that they are read side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+
+from answerkey.core.errors import InputError
+from answerkey.core.joined import INTERIM, NEXT_STEP, JoinedQuestion, Record
+from answerkey.core.question import read_curated_exclusion
+from answerkey.core.reasons import Reason
+from answerkey.core.records import read_jsonl
+from answerkey.shards.shard_directory import read_shards
+
+_PARSED_FIELDS = (
+    "tables_involved",
+    "columns_involved",
+    "features",
+    "hardness",
+    "canonical_sql",
+    "template",
+)
+
+
+def join_questions(interim: Path = INTERIM) -> Iterator[JoinedQuestion]:
+    """Each source question with its answer, its parse and its own flags, in order.
+
+    Raises:
+        FileNotFoundError: where a file is missing.
+        InputError: where a file misses a question or holds one too many, or a question comes twice.
+    """
+    parses = _Records(read_jsonl(interim / "parsed.jsonl"), "parsed")
+    sources = read_jsonl(interim / "splits.jsonl")
+    for name, of_database in groupby(sources, key=itemgetter("database_name")):
+        outcomes = _Records(read_shards(interim / "gold_answers", [name]), "gold_answers")
+        audits = _Records(read_shards(interim / "audit", [name]), "audit")
+        seen: set[str] = set()
+        for source in of_database:
+            question_id = source["question_id"]
+            if question_id in seen:
+                raise InputError(f"splits: {question_id} comes twice: expected each question once")
+            seen.add(question_id)
+            outcome = outcomes.take(question_id)
+            parsed = parses.take(question_id)
+            audit = {} if "reason" in outcome else audits.take(question_id)
+            yield _join(source, outcome, parsed, audit)
+        outcomes.finish()
+        audits.finish()
+    parses.finish()
+
+
+def _join(source: Record, outcome: Record, parsed: Record, audit: Record) -> JoinedQuestion:
+    stage, reason, detail = find_failure(source, outcome, parsed) or (None, None, None)
+    return JoinedQuestion(
+        question_id=source["question_id"],
+        database_name=source["database_name"],
+        split=source["split"],
+        question_text=source["question_text"],
+        evidence=source.get("evidence"),
+        gold_sql=source["gold_sql"],
+        source=source["source"],
+        stage=stage,
+        reason=reason,
+        detail=detail,
+        gold_answer=outcome.get("gold_answer"),
+        answer_type=outcome.get("answer_type"),
+        order_matters=audit.get("order_matters"),
+        flags=audit.get("flags", []),
+        **{field: parsed.get(field) for field in _PARSED_FIELDS},
+    )
+
+
+def find_failure(source: Record, outcome: Record, parsed: Record) -> tuple[str, str, str] | None:
+    """Which stage set a question aside whatever policies say, the reason and the detail, of the
+    first one that did; None where none did."""
+    decision = read_curated_exclusion(source)
+    if decision is not None:
+        return "load_questions", Reason.EXCLUDED_BY_CURATOR, decision
+    if not source["question_text"].strip():
+        return "load_questions", Reason.EMPTY_QUESTION, "question_text: expected text, found none"
+    for field in ("question_text", "evidence"):
+        try:
+            (source.get(field) or "").encode()
+        except UnicodeEncodeError as error:  # half of a surrogate pair: JSON spells it, UTF-8 not
+            return "load_questions", Reason.UNDECODABLE_TEXT, f"{field}: {error.reason}"
+    for stage, record in (("compute_gold_answers", outcome), ("parse_gold_sql", parsed)):
+        if "reason" in record:
+            return stage, record["reason"], record["detail"]
+    return None
+
+
+class _Records:
+    """Records of one stage, taken in the order of the questions."""
+
+    def __init__(self, records: Iterable[Record], name: str) -> None:
+        self._records = iter(records)
+        self._name = name
+        self._next = next(self._records, None)
+
+    def take(self, question_id: str) -> Record:
+        """The record of the next question."""
+        if self._next is None or self._next["question_id"] != question_id:
+            raise InputError(f"{self._name}: no record of question {question_id}: {NEXT_STEP}")
+        record, self._next = self._next, next(self._records, None)
+        return record
+
+    def finish(self) -> None:
+        """Make sure that no record is left."""
+        if self._next is not None:
+            raise InputError(
+                f"{self._name}: {self._next['question_id']} is no question, or out of order:"
+                f" {NEXT_STEP}"
+            )

@@ -1,0 +1,102 @@
+"""Joined questions: one table that holds everything the stages know of each question.
+
+compare_questions writes it as `data/interim/joined.jsonl`, one record a question in the order of
+the corpus, and every later stage reads it. The difficulty lies apart, in `difficulty.jsonl`, so
+that a changed threshold does not write the table again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from answerkey.core.errors import InputError
+from answerkey.core.records import read_jsonl
+
+INTERIM = Path("data/interim")
+JOINED = "joined.jsonl"
+DIFFICULTY = "difficulty.jsonl"
+
+NEXT_STEP = "data/interim is of several runs; run `dvc repro`, which brings it in step"
+
+Record = dict[str, Any]
+
+
+class JoinedQuestion(NamedTuple):
+    """One source question.
+
+    source: where it comes from, as load_questions recorded it.
+    stage, reason, detail: which stage set it aside and why, whatever policies say; None where none.
+    gold_answer, answer_type, order_matters: None where it has no answer.
+    flags: [{code, evidence}], those of the question and those that it has through others.
+    tables_involved ... template: None where its SQL was not parsed.
+    difficulty: None where its SQL was not parsed, and before classify_difficulty.
+    """
+
+    question_id: str
+    database_name: str
+    split: str
+    question_text: str
+    evidence: str | None
+    gold_sql: str
+    source: Record
+    stage: str | None
+    reason: str | None
+    detail: str | None
+    gold_answer: Any
+    answer_type: str | None
+    order_matters: bool | None
+    flags: list[Record]
+    tables_involved: list[str] | None
+    columns_involved: list[str] | None
+    features: list[str] | None
+    hardness: str | None
+    canonical_sql: str | None
+    template: str | None
+    difficulty: str | None = None
+
+    @property
+    def corpus(self) -> str:
+        """The corpus that it comes from."""
+        return self.source["corpus"]
+
+    @property
+    def source_difficulty(self) -> str | None:
+        """What its corpus says of its difficulty."""
+        return self.source.get("difficulty")
+
+
+def read_joined(interim: Path = INTERIM) -> Iterator[JoinedQuestion]:
+    """The questions in order, without their difficulty.
+
+    Raises:
+        FileNotFoundError: where the table is missing.
+    """
+    for record in read_jsonl(interim / JOINED):
+        yield JoinedQuestion(**record)
+
+
+def read_classified(interim: Path = INTERIM) -> Iterator[JoinedQuestion]:
+    """The questions in order, each with its difficulty.
+
+    Raises:
+        FileNotFoundError: where the table or the difficulties are missing.
+        InputError: where a question that was parsed has no difficulty, or one that is none has.
+    """
+    difficulties = read_jsonl(interim / DIFFICULTY)
+    for question in read_joined(interim):
+        if question.hardness is None:
+            yield question
+            continue
+        record = next(difficulties, None)
+        if record is None or record["question_id"] != question.question_id:
+            raise InputError(
+                f"{interim / DIFFICULTY}: no difficulty of {question.question_id}: {NEXT_STEP}"
+            )
+        yield question._replace(difficulty=record["difficulty"])
+    if (record := next(difficulties, None)) is not None:
+        raise InputError(
+            f"{interim / DIFFICULTY}: {record['question_id']} is no question that was parsed:"
+            f" {NEXT_STEP}"
+        )

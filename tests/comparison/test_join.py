@@ -1,0 +1,153 @@
+"""The join: every record of every stage is taken, and none may be missing or left."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from answerkey.comparison.join import join_questions
+from answerkey.core.errors import InputError
+
+IDS = ["a_train_000", "a_train_001", "b_eval_000"]
+
+
+def write_lines(path: Path, records: list[dict]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+
+
+def make_source(question_id: str, text: str = "How many?", **more: object) -> dict:
+    return {
+        "question_id": question_id,
+        "database_name": question_id[0],
+        "split": question_id.split("_")[1],
+        "question_text": text,
+        "gold_sql": "SELECT 3",
+        "source": {"corpus": "local"},
+        **more,
+    }
+
+
+@pytest.fixture
+def interim(tmp_path: Path) -> Path:
+    """Three questions: the first has everything, the second no answer, the third does not parse."""
+    parsed = {
+        "columns_involved": ["t.c"],
+        "features": ["where"],
+        "hardness": "easy",
+        "canonical_sql": "SELECT 3",
+        "template": "SELECT ?",
+    }
+    write_lines(tmp_path / "splits.jsonl", [make_source(question_id) for question_id in IDS])
+    write_lines(
+        tmp_path / "parsed.jsonl",
+        [
+            {"question_id": IDS[0], "tables_involved": ["t"], **parsed},
+            {"question_id": IDS[1], "tables_involved": ["u"], **parsed},
+            {"question_id": IDS[2], "reason": "unparsable_sql", "detail": "no"},
+        ],
+    )
+    write_lines(
+        tmp_path / "gold_answers/a.jsonl",
+        [
+            {"question_id": IDS[0], "gold_answer": 3, "answer_type": "integer"},
+            {"question_id": IDS[1], "reason": "sql_error", "detail": "no such table"},
+        ],
+    )
+    write_lines(
+        tmp_path / "gold_answers/b.jsonl",
+        [{"question_id": IDS[2], "gold_answer": [], "answer_type": "list"}],
+    )
+    flag = {"code": "boolean_answer", "evidence": {}}
+    write_lines(
+        tmp_path / "audit/a.jsonl",
+        [{"question_id": IDS[0], "flags": [flag], "order_matters": True}],
+    )
+    write_lines(
+        tmp_path / "audit/b.jsonl",
+        [{"question_id": IDS[2], "flags": [], "order_matters": False}],
+    )
+    return tmp_path
+
+
+def test_everything_that_is_known_of_a_question_is_joined(interim):
+    first, second, third = join_questions(interim)
+    assert [question.question_id for question in (first, second, third)] == IDS
+    assert (first.gold_answer, first.answer_type, first.order_matters) == (3, "integer", True)
+    assert (first.tables_involved, first.hardness, first.corpus) == (["t"], "easy", "local")
+    assert [flag["code"] for flag in first.flags] == ["boolean_answer"]
+    assert (first.stage, first.reason, first.detail) == (None, None, None)
+    assert (second.stage, second.reason) == ("compute_gold_answers", "sql_error")
+    assert (second.answer_type, second.tables_involved) == (None, ["u"])
+    assert (third.stage, third.reason) == ("parse_gold_sql", "unparsable_sql")
+    assert (third.gold_answer, third.order_matters, third.tables_involved) == ([], False, None)
+
+
+CORRECTION = {"action": "exclude", "reason": "Wrong.", "link": "https://example.org/1"}
+
+
+@pytest.mark.parametrize(
+    ("source", "reason", "detail"),
+    [
+        ({"text": " "}, "empty_question", "question_text: expected text, found none"),
+        ({"text": "\ud800"}, "undecodable_text", "question_text: surrogates not allowed"),
+        ({"evidence": "\udfff"}, "undecodable_text", "evidence: surrogates not allowed"),
+        (
+            {"source": {"corpus": "local", "correction": CORRECTION}},
+            "excluded_by_curator",
+            "Wrong. https://example.org/1",
+        ),
+    ],
+)
+def test_first_stage_that_set_a_question_aside_says_why(interim, source, reason, detail):
+    sources = [make_source(IDS[0], **source), make_source(IDS[1], **source), make_source(IDS[2])]
+    write_lines(interim / "splits.jsonl", sources)
+    first, second, _ = join_questions(interim)
+    for question in (first, second):
+        assert (question.stage, question.reason, question.detail) == (
+            "load_questions",
+            reason,
+            detail,
+        )
+
+
+@pytest.mark.parametrize("name", ["parsed.jsonl", "gold_answers/a.jsonl", "audit/a.jsonl"])
+def test_missing_record_is_an_error_that_names_the_question(interim, name):
+    lines = (interim / name).read_text(encoding="utf-8").splitlines(keepends=True)
+    (interim / name).write_text("".join(lines[1:]), encoding="utf-8")
+    with pytest.raises(InputError, match="no record of question a_train_000"):
+        list(join_questions(interim))
+
+
+@pytest.mark.parametrize("name", ["parsed.jsonl", "gold_answers/b.jsonl", "audit/b.jsonl"])
+def test_record_of_no_question_is_an_error_that_names_it(interim, name):
+    with (interim / name).open("a", encoding="utf-8") as file:
+        file.write('{"question_id": "c_eval_000", "flags": []}\n')
+    with pytest.raises(InputError, match="c_eval_000 is no question, or out of order"):
+        list(join_questions(interim))
+
+
+@pytest.mark.parametrize("name", ["gold_answers/a.jsonl", "parsed.jsonl"])
+def test_records_out_of_order_are_an_error(interim, name):
+    lines = (interim / name).read_text(encoding="utf-8").splitlines(keepends=True)
+    (interim / name).write_text("".join(reversed(lines)), encoding="utf-8")
+    with pytest.raises(InputError):
+        list(join_questions(interim))
+
+
+def test_question_that_comes_twice_is_an_error(interim):
+    write_lines(interim / "splits.jsonl", [make_source(IDS[0]), make_source(IDS[0])])
+    for name in ("parsed.jsonl", "gold_answers/a.jsonl"):
+        lines = (interim / name).read_text(encoding="utf-8").splitlines(keepends=True)
+        (interim / name).write_text("".join([lines[0], *lines]), encoding="utf-8")
+    with pytest.raises(InputError, match="a_train_000 comes twice"):
+        list(join_questions(interim))
+
+
+@pytest.mark.parametrize("name", ["gold_answers/b.jsonl", "parsed.jsonl", "audit/a.jsonl"])
+def test_missing_file_is_an_error_with_its_path(interim, name):
+    (interim / name).unlink()
+    with pytest.raises(FileNotFoundError, match=Path(name).name):
+        list(join_questions(interim))

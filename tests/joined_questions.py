@@ -1,0 +1,27 @@
+"""Joined questions of which a test says only what it needs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from answerkey.core.joined import JOINED, JoinedQuestion
+
+
+def make_joined(question_id: str, **known: Any) -> JoinedQuestion:
+    """A question of corpus x; what is not given is None."""
+    empty = dict.fromkeys(JoinedQuestion._fields)
+    names = {"question_id": question_id, "source": {"corpus": "x"}, "flags": []}
+    return JoinedQuestion(**empty | names | known)
+
+
+def write_joined(folder: Path, questions: Iterable[JoinedQuestion]) -> None:
+    """Write the table of joined questions into a folder."""
+    records = [question._asdict() for question in questions]
+    for record in records:
+        del record["difficulty"]
+    folder.mkdir(parents=True, exist_ok=True)
+    text = "".join(json.dumps(record) + "\n" for record in records)
+    (folder / JOINED).write_text(text, encoding="utf-8")
