@@ -15,7 +15,7 @@ from answerkey.exports.statistics import (
     make_plots,
     tabulate_questions,
 )
-from tests.joined_questions import make_joined
+from tests.shared.joined_questions import make_joined
 
 GROUP = ("corpus", "split", "difficulty", "hardness", "answer_type", "tables", "reason")
 

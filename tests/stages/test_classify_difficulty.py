@@ -6,13 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.core.errors import InputError
 from answerkey.selection.difficulty_rule import DifficultyRule, classify_difficulty
+from tests.shared.joined_questions import make_joined, write_joined
 from tests.shared.project_world import World
-from answerkey.selection.difficulty_rule import DifficultyRule
-from stages.classify_difficulty import classify_difficulty
-from tests.joined_questions import make_joined, write_joined
-from tests.worlds import World
 
 LEVELS = {"easy": "easy", "medium": "medium", "hard": "hard", "extra": "hard"}
 

@@ -35,9 +35,8 @@ from answerkey.report.questions import (
     find_verdict,
     show_answer,
 )
+from tests.shared.joined_questions import make_joined
 from tests.shared.report_world import EVAL, HOSTILE, REPORT, TRAIN, build_report, run_stages
-from tests.joined_questions import make_joined
-from tests.report_world import EVAL, HOSTILE, REPORT, TRAIN, build_report, run_stages
 
 REASONS = {"boolean_answer", "empty_answer", "sql_error", "tie_at_limit", "undecodable_text"}
 

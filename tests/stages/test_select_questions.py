@@ -12,10 +12,8 @@ import pytest
 
 from answerkey.core.question import FIELDS
 from answerkey.selection.supply import TargetsNotMetError
-from stages.select_questions import LostQuestionError, check_conservation, main
-from tests.shared.project_world import FLAWED, World
 from stages.select_questions import main
-from tests.worlds import FLAWED, World
+from tests.shared.project_world import FLAWED, World
 
 SELECTION = "data/interim/selection"
 
