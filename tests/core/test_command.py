@@ -195,8 +195,8 @@ MISTAKES = {
     ),
     "torn records": (
         "classify_difficulty",
-        cut(f"{INTERIM}/parsed.jsonl"),
-        f"{INTERIM}/parsed.jsonl:42: not JSON: .*; mend it; `dvc repro` makes",
+        cut(f"{INTERIM}/joined.jsonl"),
+        f"{INTERIM}/joined.jsonl:42: not JSON: .*; mend it; `dvc repro` makes",
     ),
     "torn manifest": (
         "compute_gold_answers",
@@ -221,7 +221,7 @@ MISTAKES = {
     "records of two runs": (
         "select_questions",
         drop_line(f"{INTERIM}/difficulty.jsonl"),
-        "harbour_train_000 .*run `dvc repro`",
+        "no difficulty of harbour_train_000: .*run `dvc repro`",
     ),
     "targets out of reach": (
         "select_questions",
