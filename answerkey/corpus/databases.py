@@ -13,7 +13,7 @@ from typing import BinaryIO
 from answerkey.core.errors import InputError
 from answerkey.core.records import replace_file
 from answerkey.sqlite.schema import quote_name
-from answerkey.sqlite.uri import immutable_uri
+from answerkey.sqlite.uri import open_database
 
 HEADER = b"SQLite format 3\x00"
 # Rows of quick_check about values, which SQLite reads all the same; any other is a broken file.
@@ -65,14 +65,6 @@ def check_db_ids(db_ids: Iterable[str]) -> list[str]:
 def locate_database(databases_dir: Path, db_id: str) -> Path:
     """`databases_dir/ID/ID.sqlite`, the layout of a Spider release."""
     return databases_dir / check_db_id(db_id) / f"{db_id}.sqlite"
-
-
-def open_database(path: Path) -> sqlite3.Connection:
-    """A read-only connection to a file that nobody changes; no lock, no file beside it.
-
-    For looking at schemas: foreign SQL needs more than this.
-    """
-    return sqlite3.connect(immutable_uri(path), uri=True)
 
 
 def check_database(path: Path) -> None:

@@ -11,7 +11,7 @@ import yaml
 
 from answerkey.core.question import SPLITS
 from answerkey.exports.huggingface import COLUMNS, WrittenFile
-from answerkey.report.explanations import EXPLANATIONS
+from answerkey.core.explanations import EXPLANATIONS
 
 Record = dict[str, Any]
 

@@ -14,9 +14,9 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from answerkey.corpus.databases import open_database
 from answerkey.sqlite.guard import GuardedDatabase, QueryError, Value
 from answerkey.sqlite.schema import Schema, Table, quote_name, read_schema
+from answerkey.sqlite.uri import open_database
 
 _VALUE_CHARACTERS = 60
 _MOST_BYTES = 4 * (_VALUE_CHARACTERS + 1)  # of as many characters and one more, in any encoding

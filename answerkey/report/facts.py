@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from answerkey.core.errors import InputError
+from answerkey.core.explanations import EXPLANATIONS
 from answerkey.core.question import DIFFICULTIES, SPLITS
 from answerkey.core.reasons import Reason
-from answerkey.report.explanations import EXPLANATIONS
 from answerkey.report.numbers import (
     explain_size,
     list_codes,

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from answerkey.core.explanations import EXPLANATIONS
 from answerkey.core.param_types import DATASET
 from answerkey.core.question import DIFFICULTIES, EVAL, SPLITS
-from answerkey.report.explanations import EXPLANATIONS
 
 STEPS = {
     "load_questions": "Accepted from the corpus",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from answerkey.core.explanations import EXPLANATIONS
 from answerkey.core.question import DIFFICULTIES, SPLITS
-from answerkey.report.explanations import EXPLANATIONS
 from answerkey.sqlite.answers import ANSWER_TYPES
 
 Record = dict[str, Any]

@@ -15,8 +15,8 @@ from typing import Any
 
 from answerkey.core.errors import InputError
 from answerkey.core.joined import JoinedQuestion
+from answerkey.core.explanations import EXPLANATIONS
 from answerkey.core.records import hash_value
-from answerkey.report.explanations import EXPLANATIONS
 
 Record = dict[str, Any]
 

@@ -13,7 +13,6 @@ from sqlglot.errors import SqlglotError
 from answerkey.audit.inspection import Inspection
 from answerkey.audit.order_probes import is_order_certain, read_order
 from answerkey.core.question import EASY, HARD, MEDIUM
-from answerkey.corpus.databases import open_database
 from answerkey.selection.difficulty_rule import TABLES, DifficultyRule
 from answerkey.sql.hardness import classify_hardness
 from answerkey.sql.parser import parse_sql
@@ -21,6 +20,7 @@ from answerkey.sql.tables import TABLE_NODES, list_tables
 from answerkey.sqlite.answers import shape_answer
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
 from answerkey.sqlite.schema import Schema, read_schema
+from answerkey.sqlite.uri import open_database
 from answerkey.validation.facts import Facts, MissingDatabaseError, Record, UnknownFactsError
 
 # By the number of tables: 1 or 2 easy, 3 medium, 4 or more hard.
