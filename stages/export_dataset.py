@@ -18,16 +18,17 @@ from answerkey.core.log import start_log
 from answerkey.core.question import SPLITS
 from answerkey.core.reasons import Flag
 from answerkey.core.records import encode_json, read_json, read_jsonl, replace_file, write_json
-from answerkey.exports.card import CardFacts, describe_origin, make_card
+from answerkey.exports.card import make_card
+from answerkey.exports.card_facts import CardFacts, describe_origin
 from answerkey.exports.croissant import make_croissant
-from answerkey.exports.huggingface import WrittenFile, make_row, write_parquet
+from answerkey.exports.huggingface import write_splits
+from answerkey.exports.parquet_files import WrittenFile
 from answerkey.exports.statistics import (
     make_counts,
     make_metrics,
     make_plots,
     tabulate_questions,
 )
-from answerkey.exports.unless_empty import unless_empty
 
 INTERIM = Path("data/interim")
 SELECTION = INTERIM / "selection"
@@ -58,30 +59,6 @@ def write_questions(path: Path, questions: Iterator[Record]) -> int:
             count += 1
         file.write(b"\n]\n")
     return count
-
-
-def read_rows(split: str) -> Iterator[Record]:
-    """The rows of the table of a split: each selected question with its audit."""
-    questions = read_jsonl(SELECTION / "questions.jsonl")
-    audits = read_jsonl(SELECTION / "audit.jsonl")
-    for question, audit in zip(questions, audits, strict=True):
-        if question["question_id"] != audit["question_id"]:
-            raise InputError(
-                f"{SELECTION / 'audit.jsonl'} is out of step at {question['question_id']}: run"
-                " `dvc repro`"
-            )
-        if question["split"] == split:
-            yield make_row(question, audit)
-
-
-def write_tables() -> dict[str, WrittenFile]:
-    """Write the table of each split that has questions."""
-    written = {}
-    for split in SPLITS:
-        rows = unless_empty(read_rows(split))
-        if rows is not None:
-            written[split] = write_parquet(HUGGINGFACE / f"{split}.parquet", rows)
-    return written
 
 
 def count_flags() -> dict[str, int]:
@@ -141,7 +118,7 @@ def main() -> None:
         )
     shutil.rmtree(HUGGINGFACE, ignore_errors=True)
     sizes = write_product()
-    write_card(write_statistics(), write_tables())
+    write_card(write_statistics(), write_splits(PRODUCT, HUGGINGFACE))
     log.info(
         "%d questions: %s",
         sum(sizes.values()),

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import settings
 
 from tests.shared.checkout import commit, make_checkout, run
+from tests.shared.export_world import ExportWorld
 from tests.shared.project_world import World
 
 # A shared machine may be slow at any moment. What has passed passes again: new examples are looked
@@ -67,3 +68,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.chdir(folder)
         World(folder).run_to("export_dataset")
     return folder
+
+
+@pytest.fixture(scope="session")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> ExportWorld:
+    """A small project whose exports are built: to read and to copy, not to change."""
+    return ExportWorld(tmp_path_factory.mktemp("exported"))

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import yaml
+from datasets import DatasetInfo, List, SplitDict, SplitInfo, Value
+from datasets.info import DatasetInfosDict
+from huggingface_hub import DatasetCardData
 
-from answerkey.core.question import SPLITS
-from answerkey.exports.huggingface import COLUMNS, WrittenFile
 from answerkey.core.explanations import EXPLANATIONS
+from answerkey.core.question import SPLITS
+from answerkey.exports.card_facts import NAME, CardFacts, name_licenses
+from answerkey.exports.huggingface import COLUMNS, FEATURES
 
 Record = dict[str, Any]
 
-NAME = "Text-to-SQL questions with executed gold answers"
-UNKNOWN_LICENSE = "other"  # the hub's word
 TAGS = ("text-to-sql", "sql", "sqlite", "reinforcement-learning")
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
@@ -34,81 +34,6 @@ _LIMITS = (
     "A form of SQL may stand in both splits (flag `template_in_both_splits`); no database does.",
     "Questions are in English, and the SQL is in SQLite's dialect.",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class CardFacts:
-    """What a card is made of: the corpora by their names in params, with their licences (None:
-    unknown), where they come from in sentences, the files by split (those that exist), the metrics
-    of the run."""
-
-    licenses: Mapping[str, str | None]
-    origin: tuple[str, ...]
-    files: Mapping[str, WrittenFile]
-    metrics: Record
-
-    @property
-    def size(self) -> int:
-        """How many questions there are."""
-        return sum(file.rows for file in self.files.values())
-
-    @property
-    def corpora(self) -> str:
-        """The corpora in words."""
-        names = [f"`{name}`" for name in self.licenses]
-        return f"the corp{'us' if len(names) == 1 else 'ora'} {' and '.join(names)}"
-
-
-def describe_origin(
-    corpora: Mapping[str, Mapping[str, Any]], manifest: Mapping[str, Mapping[str, Any]]
-) -> list[str]:
-    """Where questions and databases come from, as sentences: out of the corpora's entries in params
-    and the manifest of the databases. A directory is not named: it is one of this machine.
-
-    >>> corpora = {"zoo": {"origin": "directory", "questions": {"train": ["t.json"]}}}
-    >>> origin = {"corpus": "zoo", "kind": "sql", "path": "pets/schema.sql"}
-    >>> describe_origin(corpora, {"pets": {"origin": origin}})
-    ['Questions: t.json of the corpus `zoo`.', 'Databases: 1 made from SQL text of `zoo`.']
-    """
-    sentences = [
-        f"Questions: {_describe_questions(name, entry)}." for name, entry in corpora.items()
-    ]
-    counts = Counter(_describe_place(database["origin"]) for database in manifest.values())
-    parts = [f"{count} {place}" for place, count in sorted(counts.items())]
-    return [*sentences, f"Databases: {', '.join(parts) or 'none'}."]
-
-
-def _describe_questions(name: str, entry: Mapping[str, Any]) -> str:
-    questions = entry["questions"]
-    if entry["origin"] == "hub":
-        return (
-            f"the Hugging Face dataset `{questions['repo_id']}` at revision"
-            f" `{questions['revision']}` (the corpus `{name}`)"
-        )
-    files = ", ".join(file for files in questions.values() for file in files)
-    return f"{files} of the corpus `{name}`"
-
-
-def _describe_place(origin: Mapping[str, str]) -> str:
-    kind = origin["kind"]
-    if kind == "sql":
-        return f"made from SQL text of `{origin['corpus']}`"
-    if kind == "file":
-        return f"copied from `{origin['corpus']}`"
-    if kind in ("archive", "files"):
-        return f"from the Hugging Face repository `{origin['repo_id']}` at `{origin['revision']}`"
-    raise ValueError(f"manifest: unknown kind of origin {kind!r}")
-
-
-def name_licenses(licenses: Iterable[str | None]) -> str | list[str]:
-    """The hub's identifiers, each once: one alone, or a list; a licence that nobody knows is
-    `other`.
-
-    >>> name_licenses(["cc-by-4.0", None, "cc-by-4.0"])
-    ['cc-by-4.0', 'other']
-    """
-    names = list(dict.fromkeys(license or UNKNOWN_LICENSE for license in licenses))
-    return names[0] if len(names) == 1 else names
 
 
 def make_front_matter(facts: CardFacts) -> Record:
@@ -137,20 +62,25 @@ def make_front_matter(facts: CardFacts) -> Record:
                 ],
             }
         ],
-        "dataset_info": {
-            "config_name": "default",
-            "features": [
-                {"name": name, "list" if is_list else "dtype": kind}
-                for name, (kind, is_list, _) in COLUMNS.items()
-            ],
-            "splits": [
-                {"name": split, "num_bytes": file.size_bytes, "num_examples": file.rows}
-                for split, file in facts.files.items()
-            ],
-            "download_size": sum(file.file_bytes for file in facts.files.values()),
-            "dataset_size": sum(file.size_bytes for file in facts.files.values()),
-        },
+        "dataset_info": {"config_name": "default", **_make_info(facts)},
     }
+
+
+def _make_info(facts: CardFacts) -> Record:
+    """The columns and the sizes, as `datasets` writes them into a card."""
+    splits = {
+        split: SplitInfo(split, num_bytes=file.size_bytes, num_examples=file.rows)
+        for split, file in facts.files.items()
+    }
+    info = DatasetInfo(
+        features=FEATURES,
+        splits=SplitDict(splits),
+        download_size=sum(file.file_bytes for file in facts.files.values()),
+        dataset_size=sum(file.size_bytes for file in facts.files.values()),
+    )
+    card = DatasetCardData()
+    DatasetInfosDict(default=info).to_dataset_card_data(card)
+    return card["dataset_info"]
 
 
 def make_card(facts: CardFacts) -> str:
@@ -163,16 +93,17 @@ def make_card(facts: CardFacts) -> str:
         "Splits": _tell_splits(facts),
         "Fields": _make_table(
             ("field", "type", "what it holds"),
-            (
-                (name, f"list of {kind}" if is_list else kind, meaning)
-                for name, (kind, is_list, meaning) in COLUMNS.items()
-            ),
+            ((name, _name_type(kind), meaning) for name, (kind, meaning) in COLUMNS.items()),
         ),
         "What was left out": _tell_exclusions(facts.metrics),
         "Known limits": _make_list(_LIMITS),
     }
     body = "".join(f"\n## {title}\n\n{text}\n" for title, text in sections.items())
     return f"---\n{front}---\n\n# {NAME}\n\n{_summarize(facts)}\n{body}"
+
+
+def _name_type(kind: List | Value) -> str:
+    return f"list of {kind.feature.dtype}" if isinstance(kind, List) else kind.dtype
 
 
 def _summarize(facts: CardFacts) -> str:

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from answerkey.exports.card import NAME, CardFacts, name_licenses
-from answerkey.exports.huggingface import BOOLEAN, COLUMNS, REAL, TEXT, WHOLE, WrittenFile
+from datasets import List, Value
+
+from answerkey.exports.card_facts import NAME, CardFacts, name_licenses
+from answerkey.exports.huggingface import COLUMNS
+from answerkey.exports.parquet_files import WrittenFile
 
 Record = dict[str, Any]
 
@@ -50,7 +53,12 @@ _CONTEXT = {
     "subField": "cr:subField",
     "transform": "cr:transform",
 }
-_TYPES = {TEXT: "sc:Text", WHOLE: "cr:Int64", REAL: "cr:Float64", BOOLEAN: "sc:Boolean"}
+_TYPES = {
+    "string": "sc:Text",
+    "int64": "cr:Int64",
+    "float64": "cr:Float64",
+    "bool": "sc:Boolean",
+}
 
 
 def make_croissant(facts: CardFacts) -> Record:
@@ -85,19 +93,21 @@ def _make_record_set(split: str) -> Record:
         "@id": split,
         "name": split,
         "key": {"@id": f"{split}/question_id"},
-        "field": [
-            {
-                "@type": "cr:Field",
-                "@id": f"{split}/{name}",
-                "name": name,
-                "description": meaning,
-                "dataType": _TYPES[kind],
-                **({"repeated": True} if is_list else {}),
-                "source": {
-                    "fileObject": {"@id": f"{split}.parquet"},
-                    "extract": {"column": name},
-                },
-            }
-            for name, (kind, is_list, meaning) in COLUMNS.items()
-        ],
+        "field": [_make_field(split, name, *column) for name, column in COLUMNS.items()],
+    }
+
+
+def _make_field(split: str, name: str, kind: List | Value, meaning: str) -> Record:
+    is_list = isinstance(kind, List)
+    return {
+        "@type": "cr:Field",
+        "@id": f"{split}/{name}",
+        "name": name,
+        "description": meaning,
+        "dataType": _TYPES[kind.feature.dtype if is_list else kind.dtype],
+        **({"repeated": True} if is_list else {}),
+        "source": {
+            "fileObject": {"@id": f"{split}.parquet"},
+            "extract": {"column": name},
+        },
     }

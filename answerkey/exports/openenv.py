@@ -10,15 +10,17 @@ Source: ResetRequest and Environment.reset in OpenEnv (core/env_server/types.py,
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
-from answerkey.core.records import encode_json
+from answerkey.core.records import encode_json, write_jsonl
 from answerkey.exports.product import AuditedQuestion
 
 
-def make_reset(item: AuditedQuestion) -> dict[str, Any]:
+def make_reset(audited: AuditedQuestion) -> dict[str, Any]:
     """The fields of a reset; gold_answer is JSON text, so that tables can hold the lines too."""
-    question, audit = item
+    question, audit = audited
     return {
         "question_id": question["question_id"],
         "question_text": question["question_text"],
@@ -30,3 +32,11 @@ def make_reset(item: AuditedQuestion) -> dict[str, Any]:
         "difficulty": question["difficulty"],
         "split": question["split"],
     }
+
+
+def write_resets(path: Path, questions: Iterable[AuditedQuestion]) -> int:
+    """Write a line for each question; how many. Without a question there is no file."""
+    count = write_jsonl(path, map(make_reset, questions))
+    if not count:
+        path.unlink()
+    return count

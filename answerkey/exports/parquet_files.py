@@ -1,91 +1,86 @@
-"""Parquet files that grow batch by batch: the same rows give the same bytes."""
+"""Parquet files, whose columns have the types that `Features` of `datasets` give them.
+
+The features stand in the file, so that `load_dataset` reads the same types. The same rows give the
+same bytes. Arrow makes the rows: it refuses the number 1 in a column of text, of which
+`Dataset.from_list` would make "1". It also packs the files with zstd, where `Dataset.to_parquet`
+knows only snappy, with which prompts take three times as much.
+"""
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
-from answerkey.core.records import replace_file
+import pyarrow as pa
+import pyarrow.parquet as pq
+from datasets import Features
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+from answerkey.core.records import hash_file, replace_file
+
+_GROUP_ROWS = 5000
 
 Record = dict[str, Any]
 
 
-class ParquetFile:
-    """An open file. `rows` is how many it holds so far, `size_bytes` their size in memory."""
+class Table(NamedTuple):
+    """What a file holds: the types of its columns, and the row that it has of a question."""
 
-    def __init__(self, writer: pq.ParquetWriter, schema: pa.Schema) -> None:
-        self._writer = writer
-        self._schema = schema
-        self.rows = 0
-        self.size_bytes = 0
+    features: Features
+    make_row: Callable[[Any], Record]
 
-    def write(self, table: pa.Table) -> None:
-        """Add a table, which may have more columns than the file, as one row group."""
-        table = table.select(self._schema.names)
-        self._writer.write_table(table)
-        self.rows += table.num_rows
-        self.size_bytes += table.nbytes
+    def make_group(self, questions: Iterable[Any]) -> pa.Table:
+        """The rows of some questions.
+
+        Raises:
+            ValueError: on a row with other columns than `features`.
+            pyarrow.ArrowException: on a value of another type.
+        """
+        rows = [self.make_row(question) for question in questions]
+        for row in rows:
+            if row.keys() != self.features.keys():
+                raise ValueError(f"Expected the columns {[*self.features]}, found {[*row]}")
+        return pa.Table.from_pylist(rows, schema=self.features.arrow_schema)
 
 
-def write_rows(
-    rows: Iterable[Record], files: Sequence[ParquetFile], schema: pa.Schema, *, group_rows: int
-) -> None:
-    """Add rows to files in row groups of so many, the last one smaller; each file takes the columns
-    that it has. Where a row has no value it is null.
+class WrittenFile(NamedTuple):
+    """What a card says of a file: its rows, their size in memory, its own size and checksum."""
 
-    Rows go through JSON: given Python's lists, Arrow loads pandas to ask whether they are of its
-    kind, which takes longer than everything else here together.
+    rows: int
+    size_bytes: int
+    file_bytes: int
+    sha256: str
+
+
+def write_tables(questions: Iterable[Any], tables: Mapping[Path, Table]) -> dict[Path, WrittenFile]:
+    """Write the tables of the same questions, of which a few thousand are held at a time.
+
+    Without a question there is no file, since readers fail on one without rows.
 
     Raises:
-        pyarrow.ArrowInvalid: on a column that the schema has not, and on a value of another type.
+        ValueError, pyarrow.ArrowException: as `Table.make_group`.
     """
-    import orjson
-    import pyarrow as pa
-    from pyarrow import json
-
-    remaining = iter(rows)
-    while lines := b"\n".join(map(orjson.dumps, islice(remaining, group_rows))):
-        table = json.read_json(
-            pa.BufferReader(lines),
-            # One block, so that rows of any length fit into it.
-            read_options=json.ReadOptions(use_threads=False, block_size=len(lines) + 1),
-            parse_options=json.ParseOptions(
-                explicit_schema=schema, unexpected_field_behavior="error"
-            ),
-        )
-        del lines
-        for file in files:
-            file.write(table)
-        del table  # or it would lie beside the lines of the next one
-
-
-def lighten_arrow() -> None:
-    """Let Arrow go without numpy and take its memory from the system, in a process that has not
-    imported it yet and does nothing but write files.
-
-    Arrow asks for numpy when it is imported; nothing here needs it, and it doubles the time that
-    the import takes. Its own allocator keeps what it once had, half as much again as is in use.
-    """
-    sys.modules.setdefault("numpy", None)
-    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
-
-
-@contextmanager
-def open_parquet(path: Path, schema: pa.Schema) -> Iterator[ParquetFile]:
-    """A file that takes the place of `path` when the block ends well, and only then."""
-    import pyarrow.parquet as pq
-
-    with (
-        replace_file(path) as file,
-        pq.ParquetWriter(file, schema, compression="zstd") as writer,
-    ):
-        yield ParquetFile(writer, schema)
+    remaining = iter(questions)
+    group = list(islice(remaining, _GROUP_ROWS))
+    if not group:
+        return {}
+    rows, sizes = 0, dict.fromkeys(tables, 0)
+    with ExitStack() as stack:
+        writers = {}
+        for path, table in tables.items():
+            file, schema = stack.enter_context(replace_file(path)), table.features.arrow_schema
+            writer = pq.ParquetWriter(file, schema, compression="zstd")
+            writers[path] = stack.enter_context(writer)
+        while group:
+            rows += len(group)
+            for path, table in tables.items():
+                made = table.make_group(group)
+                writers[path].write_table(made)
+                sizes[path] += made.nbytes
+            group = list(islice(remaining, _GROUP_ROWS))
+    return {
+        path: WrittenFile(rows, size, path.stat().st_size, hash_file(path))
+        for path, size in sizes.items()
+    }

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from answerkey.core.errors import InputError
 from answerkey.core.fingerprints import read_database_hashes
@@ -16,9 +19,6 @@ from answerkey.exports.product import AuditedQuestion
 from answerkey.exports.schema_text import describe_database
 from answerkey.shards.database_files import find_database, local_path
 
-if TYPE_CHECKING:
-    import jinja2
-
 Record = dict[str, Any]
 Message = dict[str, str]
 
@@ -26,9 +26,9 @@ _FACTS = ("question_id", "database_name", "gold_sql", "answer_type", "difficulty
 
 
 @dataclass(frozen=True)
-class Exercise:
-    """A question as trainers take it: its nine fields, whether the order of rows matters, the
-    prompt, its place in its split, and the name of the dataset."""
+class PromptExample:
+    """A question with its prompt, as trainers take it: the nine fields, whether the order of rows
+    matters, its place in its split, and the name of the dataset."""
 
     question: Record
     order_matters: bool
@@ -58,7 +58,7 @@ class Exercise:
         return {"split": self.question["split"], "index": self.index, **self.facts}
 
 
-def read_template(path: Path) -> jinja2.Template:
+def read_template(path: Path) -> Template:
     """A template that reaches nothing outside of what it is given, and fails on a name that it is
     not given.
 
@@ -66,9 +66,6 @@ def read_template(path: Path) -> jinja2.Template:
         FileNotFoundError: where there is none.
         InputError: with the line, where it is no template.
     """
-    from jinja2 import StrictUndefined, TemplateSyntaxError
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
-
     if not path.is_file():
         raise FileNotFoundError(
             f"No template {path}: see export_trainers.prompt_template in params"
@@ -82,15 +79,15 @@ def read_template(path: Path) -> jinja2.Template:
         raise InputError(f"{path}:{error.lineno}: expected a Jinja template: {error}") from error
 
 
-def make_exercises(
+def make_prompt_examples(
     questions: Iterable[AuditedQuestion],
-    template: jinja2.Template,
+    template: Template,
     databases: Path,
     *,
     example_rows: int,
     max_schema_characters: int,
-) -> Iterator[Exercise]:
-    """The exercises of a split, in order; each database, whose questions stand together, is
+) -> Iterator[PromptExample]:
+    """The prompt examples of a split, in order; each database, whose questions stand together, is
     described once. The name of a dataset holds that of the corpus which a question is from.
 
     Raises:
@@ -98,11 +95,11 @@ def make_exercises(
         InputError: where a database is not the one of the manifest.
         InputError: where the template asks for a name that it is not given.
     """
-    from jinja2 import TemplateError
-
     index = 0
     hashes = read_database_hashes(databases)
-    for name, of_database in groupby(questions, key=lambda item: item.question["database_name"]):
+    for name, of_database in groupby(
+        questions, key=lambda audited: audited.question["database_name"]
+    ):
         database = find_database(databases, name, sha256=hashes[name], databases_url=None)
         schema = describe_database(
             local_path(database),
@@ -124,5 +121,7 @@ def make_exercises(
                     f" {', '.join(facts)}"
                 ) from error
             data_source = f"answerkey/{audit['source']['corpus']}"
-            yield Exercise(question, audit["order_matters"], prompt.strip(), index, data_source)
+            yield PromptExample(
+                question, audit["order_matters"], prompt.strip(), index, data_source
+            )
             index += 1

@@ -71,9 +71,9 @@ _FILE_HEADER_BYTES = 100
 _PAGE_HEADER_BYTES = {2: 12, 5: 12, 10: 8, 13: 8}
 
 
-def make_question_row(item: AuditedQuestion) -> tuple[Any, ...]:
+def make_question_row(audited: AuditedQuestion) -> tuple[Any, ...]:
     """A row of `questions`."""
-    question, audit = item
+    question, audit = audited
     return (
         question["question_id"],
         question["question_text"],

@@ -9,40 +9,35 @@ columns but the prompt reach the environment as `extras`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from answerkey.exports.prompts import Exercise
+from datasets import Features
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+from answerkey.exports.column_types import CHAT, EXTRA_INFO, TEXT
+from answerkey.exports.parquet_files import Table
+from answerkey.exports.prompts import PromptExample
 
 ENVIRONMENT = "answerkey"
+FEATURES = Features(
+    {
+        "data_source": TEXT,
+        "prompt": CHAT,
+        "env_class": TEXT,
+        "reward_spec": {"method": TEXT, "ground_truth": TEXT},
+        "extra_info": EXTRA_INFO,
+    }
+)
 
 
-def make_row(exercise: Exercise) -> dict[str, Any]:
+def make_row(example: PromptExample) -> dict[str, Any]:
     """The five columns of a question."""
     return {
-        "data_source": exercise.data_source,
-        "prompt": exercise.messages,
+        "data_source": example.data_source,
+        "prompt": example.messages,
         "env_class": ENVIRONMENT,
-        "reward_spec": {"method": "rule", "ground_truth": exercise.ground_truth},
-        "extra_info": exercise.extra_info,
+        "reward_spec": {"method": "rule", "ground_truth": example.ground_truth},
+        "extra_info": example.extra_info,
     }
 
 
-def make_schema() -> pa.Schema:
-    """The types of `make_row`."""
-    import pyarrow as pa
-
-    from answerkey.exports.chat_types import CHAT, EXTRA_INFO
-
-    reward_spec = pa.struct([("method", pa.string()), ("ground_truth", pa.string())])
-    return pa.schema(
-        [
-            ("data_source", pa.string()),
-            ("prompt", CHAT),
-            ("env_class", pa.string()),
-            ("reward_spec", reward_spec),
-            ("extra_info", EXTRA_INFO),
-        ]
-    )
+TABLE = Table(FEATURES, make_row)

@@ -10,12 +10,13 @@ Source: "Dataset formats and types" and "OpenEnv Integration" in TRL's documenta
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from answerkey.exports.prompts import Exercise, Message
+from datasets import Features
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+from answerkey.exports.column_types import CHAT, FACTS, TEXT
+from answerkey.exports.parquet_files import Table
+from answerkey.exports.prompts import Message, PromptExample
 
 _BACKTICKS = re.compile("`+")
 
@@ -32,37 +33,26 @@ def make_completion(gold_sql: str) -> list[Message]:
     return [{"role": "assistant", "content": f"{fence}sql\n{gold_sql}\n{fence}"}]
 
 
-def make_prompt_completion(exercise: Exercise) -> dict[str, Any]:
+def make_prompt_completion(example: PromptExample) -> dict[str, Any]:
     """A prompt, its completion, and columns for rewards: gold_answer is JSON text."""
     return {
-        "prompt": exercise.messages,
-        "completion": make_completion(exercise.question["gold_sql"]),
-        "gold_answer": exercise.ground_truth,
-        **exercise.facts,
+        "prompt": example.messages,
+        "completion": make_completion(example.question["gold_sql"]),
+        "gold_answer": example.ground_truth,
+        **example.facts,
     }
 
 
-def make_prompt_completion_schema() -> pa.Schema:
-    """The types of `make_prompt_completion`."""
-    import pyarrow as pa
-
-    from answerkey.exports.chat_types import CHAT, FACTS
-
-    return pa.schema([("prompt", CHAT), ("completion", CHAT), ("gold_answer", pa.string()), *FACTS])
-
-
-def make_messages(exercise: Exercise) -> dict[str, Any]:
+def make_messages(example: PromptExample) -> dict[str, Any]:
     """A chat of two messages, and whose it is."""
     return {
-        "messages": exercise.messages + make_completion(exercise.question["gold_sql"]),
-        "question_id": exercise.question["question_id"],
+        "messages": example.messages + make_completion(example.question["gold_sql"]),
+        "question_id": example.question["question_id"],
     }
 
 
-def make_messages_schema() -> pa.Schema:
-    """The types of `make_messages`."""
-    import pyarrow as pa
-
-    from answerkey.exports.chat_types import CHAT
-
-    return pa.schema([("messages", CHAT), ("question_id", pa.string())])
+PROMPT_COMPLETION = Table(
+    Features({"prompt": CHAT, "completion": CHAT, "gold_answer": TEXT, **FACTS}),
+    make_prompt_completion,
+)
+MESSAGES = Table(Features({"messages": CHAT, "question_id": TEXT}), make_messages)

@@ -7,40 +7,35 @@ extra_info, whose `index` its dataset reads.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from answerkey.exports.prompts import Exercise
+from datasets import Features
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+from answerkey.exports.column_types import CHAT, EXTRA_INFO, TEXT
+from answerkey.exports.parquet_files import Table
+from answerkey.exports.prompts import PromptExample
 
 ABILITY = "text-to-sql"
+FEATURES = Features(
+    {
+        "data_source": TEXT,
+        "prompt": CHAT,
+        "ability": TEXT,
+        "reward_model": {"style": TEXT, "ground_truth": TEXT},
+        "extra_info": EXTRA_INFO,
+    }
+)
 
 
-def make_row(exercise: Exercise) -> dict[str, Any]:
+def make_row(example: PromptExample) -> dict[str, Any]:
     """The five columns of a question."""
     return {
-        "data_source": exercise.data_source,
-        "prompt": exercise.messages,
+        "data_source": example.data_source,
+        "prompt": example.messages,
         "ability": ABILITY,
-        "reward_model": {"style": "rule", "ground_truth": exercise.ground_truth},
-        "extra_info": exercise.extra_info,
+        "reward_model": {"style": "rule", "ground_truth": example.ground_truth},
+        "extra_info": example.extra_info,
     }
 
 
-def make_schema() -> pa.Schema:
-    """The types of `make_row`."""
-    import pyarrow as pa
-
-    from answerkey.exports.chat_types import CHAT, EXTRA_INFO
-
-    reward_model = pa.struct([("style", pa.string()), ("ground_truth", pa.string())])
-    return pa.schema(
-        [
-            ("data_source", pa.string()),
-            ("prompt", CHAT),
-            ("ability", pa.string()),
-            ("reward_model", reward_model),
-            ("extra_info", EXTRA_INFO),
-        ]
-    )
+TABLE = Table(FEATURES, make_row)

@@ -1,20 +1,21 @@
-"""The card and its Croissant twin: both are read by the libraries that read them on a hub."""
+"""The card: the hub's own library reads it, and it holds the numbers of the run."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-from pathlib import Path
-
+import datasets
 import pytest
 import yaml
+from huggingface_hub import DatasetCard
 
 from answerkey.exports.card import CardFacts, describe_origin, make_card, make_front_matter
 from answerkey.exports.croissant import make_croissant
 from answerkey.exports.huggingface import COLUMNS, WrittenFile
 from tests.shared.project_world import World
+from answerkey.exports.card import make_card, make_front_matter
+from answerkey.exports.card_facts import CardFacts, describe_origin
+from answerkey.exports.huggingface import COLUMNS, FEATURES
+from answerkey.exports.parquet_files import WrittenFile
 
-FOLDER = Path("data/exports/huggingface")
 METRICS = {
     "loaded": 1500,
     "usable": 1354,
@@ -58,7 +59,7 @@ def test_yaml_says_where_the_splits_are_and_how_large():
     ]
     assert front["dataset_info"]["download_size"] == 12_340
     assert front["dataset_info"]["dataset_size"] == 123_400
-    assert [feature["name"] for feature in front["dataset_info"]["features"]] == list(COLUMNS)
+    assert datasets.Features._from_yaml_list(front["dataset_info"]["features"]) == FEATURES
     assert front["license"] == "cc-by-4.0"
     assert front["language"] == ["en"]
     assert "text-to-sql" in front["tags"]
@@ -136,72 +137,11 @@ def test_unknown_kind_of_origin_is_an_error():
         describe_origin({"zoo": entry}, {"pets": {"origin": {"kind": "carrier pigeon"}}})
 
 
-@pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    monkeypatch.chdir(tmp_path)
-    return World(tmp_path)
-
-
-def test_hub_reads_the_card(world):
-    from huggingface_hub import DatasetCard
-
-    world.change("corpora.local.license", "cc-by-sa-4.0")
-    world.run_to("export_dataset")
-    card = DatasetCard.load(FOLDER / "README.md")
+def test_hub_reads_the_card_which_names_no_path_of_this_machine(exported):
+    path = exported.exports / "huggingface/README.md"
+    card = DatasetCard.load(path)
     assert card.data.license == "cc-by-sa-4.0"
     assert card.data.size_categories == ["n<1K"]
     assert card.data.configs[0]["data_files"][1] == {"split": "eval", "path": "eval.parquet"}
     assert "35 questions of the corpus `local`" in card.text
-
-
-def test_card_names_no_path_of_this_machine(world):
-    world.change("corpora.local.root", str(world.folder / "corpus"))
-    world.run_to("export_dataset")
-    for name in ("README.md", "croissant.json"):
-        assert str(world.folder) not in (FOLDER / name).read_text(encoding="utf-8")
-
-
-def test_croissant_states_checksums_and_fields():
-    facts = make_facts(train=1200, eval=34)
-    metadata = make_croissant(facts)
-    assert [file["contentUrl"] for file in metadata["distribution"]] == [
-        "train.parquet",
-        "eval.parquet",
-    ]
-    assert [record_set["@id"] for record_set in metadata["recordSet"]] == ["train", "eval"]
-    for record_set in metadata["recordSet"]:
-        assert [field["name"] for field in record_set["field"]] == list(COLUMNS)
-
-
-def test_croissant_checksums_are_those_of_the_files(world):
-    world.run_to("export_dataset")
-    metadata = json.loads((FOLDER / "croissant.json").read_text(encoding="utf-8"))
-    assert len(metadata["distribution"]) == 2
-    for file in metadata["distribution"]:
-        content = (FOLDER / file["contentUrl"]).read_bytes()
-        assert file["sha256"] == hashlib.sha256(content).hexdigest()
-        assert file["contentSize"] == f"{len(content)} B"
-
-
-@pytest.mark.filterwarnings("ignore")  # of its dependencies
-def test_mlcroissant_finds_no_error_and_gives_back_every_question(world, caplog):
-    mlcroissant = pytest.importorskip("mlcroissant", reason="needs the extra `croissant`")
-    world.run_to("export_dataset")
-    dataset = mlcroissant.Dataset(str(FOLDER / "croissant.json"))
-    assert not dataset.metadata.ctx.issues.errors
-    assert not [text for text in caplog.messages if "@context" in text]
-
-    def decode(value: object) -> object:
-        return value.decode() if isinstance(value, bytes) else value
-
-    for split in ("train", "eval"):
-        questions = world.json(f"data/questions/questions_{split}.json")
-        records = list(dataset.records(split))
-        assert len(records) == len(questions)
-        for record, question in zip(records, questions, strict=True):
-            row = {name.removeprefix(f"{split}/"): decode(v) for name, v in record.items()}
-            assert row["question_id"] == question["question_id"]
-            assert row["question_text"] == question["question_text"]
-            assert json.loads(row["gold_answer"]) == question["gold_answer"]
-            tables = [decode(table) for table in row["tables_involved"]]
-            assert tables == question["tables_involved"]
+    assert str(exported.folder) not in path.read_text(encoding="utf-8")

@@ -3,37 +3,38 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
+import datasets
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 from answerkey.core.question import FIELDS
 from answerkey.exports.huggingface import COLUMNS, make_row, write_parquet
 from tests.shared.project_world import World
+from answerkey.exports.huggingface import FEATURES, make_row
+from answerkey.exports.product import AuditedQuestion
+from tests.export_world import SPLITS
 
-FOLDER = "data/exports/huggingface"
 TYPES = {int: "integer", float: "float", str: "string"}
-TYPED = tuple(TYPES.values())
 AUDIT = {
     "hardness": "hard",
     "order_matters": True,
     "flags": [{"code": "guessable"}],
     "evidence": "heavy means weight > 70",
 }
+VALUES = (
+    st.none()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(codec="utf-8"))
+)
 
 
-def load(folder: Path, cache_dir: Path):
-    import datasets
-
-    datasets.disable_progress_bars()
-    return datasets.load_dataset(str(folder), cache_dir=str(cache_dir))
-
-
-def make_question(number: int, answer: object) -> dict[str, object]:
-    return {
-        "question_id": f"a_train_{number:03d}",
+def audit_question(answer: object) -> AuditedQuestion:
+    question = {
+        "question_id": "a_train_000",
         "question_text": "Où est «Åsa»?\n",
         "database_name": "a",
         "gold_sql": "SELECT 'x\ty'",
@@ -43,21 +44,25 @@ def make_question(number: int, answer: object) -> dict[str, object]:
         "tables_involved": ["Ship", "two words"],
         "split": "train",
     }
+    return AuditedQuestion(question, AUDIT)
 
 
-@pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    monkeypatch.chdir(tmp_path)
-    return World(tmp_path)
-
-
-def test_loaded_dataset_is_the_product(world, tmp_path):
-    world.run_to("export_dataset")
-    loaded = load(world.folder / FOLDER, tmp_path / "cache")
-    assert set(loaded) == {"train", "eval"}
-    audits = {record["question_id"]: record for record in world.lines("data/questions/audit.jsonl")}
+def test_loaded_dataset_is_the_product(exported, tmp_path):
+    datasets.disable_progress_bars()
+    folder, cache = str(exported.exports / "huggingface"), str(tmp_path / "cache")
+    builder = datasets.load_dataset_builder(folder, cache_dir=cache)
+    counts = {name: split.num_examples for name, split in builder.info.splits.items()}
+    assert counts == {"train": 25, "eval": 10}
+    assert builder.info.features == FEATURES
+    loaded = datasets.load_dataset(folder, cache_dir=cache)
+    assert list(loaded) == list(SPLITS)
+    audits = {
+        record["question_id"]: record
+        for record in exported.world.lines("data/questions/audit.jsonl")
+    }
     for split, rows in loaded.items():
-        questions = world.json(f"data/questions/questions_{split}.json")
+        assert rows.features == FEATURES
+        questions = exported.world.json(f"data/questions/questions_{split}.json")
         assert len(rows) == len(questions) > 0
         for row, question in zip(rows, questions, strict=True):
             audit = audits[question["question_id"]]
@@ -70,107 +75,31 @@ def test_loaded_dataset_is_the_product(world, tmp_path):
             assert row["evidence"] == audit["evidence"]
             assert row["flags"] == [flag["code"] for flag in audit["flags"]]
             answer, kind = question["gold_answer"], question["answer_type"]
-            for typed in ("integer", "float", "string"):
+            for typed in TYPES.values():
                 assert row[f"gold_{typed}"] == (answer if typed == kind else None)
 
 
-def test_loader_knows_the_columns_and_sizes_from_the_card(world, tmp_path):
-    import datasets
-
-    world.run_to("export_dataset")
-    builder = datasets.load_dataset_builder(
-        str(world.folder / FOLDER), cache_dir=str(tmp_path / "cache")
-    )
-    assert {name: split.num_examples for name, split in builder.info.splits.items()} == {
-        "train": 25,
-        "eval": 10,
-    }
-    assert list(builder.info.features) == list(COLUMNS)
-    assert builder.info.features["tables_involved"] == datasets.List(datasets.Value("string"))
-    assert builder.info.features["gold_float"] == datasets.Value("float64")
-    loaded = load(world.folder / FOLDER, tmp_path / "cache")
-    assert loaded["train"].features == builder.info.features
-
-
-def test_split_without_questions_does_not_keep_the_other_from_loading(world, tmp_path):
-    world.drop_targets()
-    world.write_questions("dev.json", "library", [("Pay?", "SELECT wage FROM book")])
-    world.run_to("export_dataset")
-    loaded = load(world.folder / FOLDER, tmp_path / "cache")
-    assert {split: len(rows) for split, rows in loaded.items()} == {"train": 25}
-
-
-def test_split_that_is_empty_now_leaves_no_file_of_before(world):
-    world.drop_targets()
-    world.run_to("export_dataset")
-    world.write_questions("dev.json", "library", [("Pay?", "SELECT wage FROM book")])
-    world.run_to("export_dataset")
-    assert sorted(path.name for path in (world.folder / FOLDER).iterdir()) == [
-        "README.md",
-        "croissant.json",
-        "train.parquet",
-    ]
-
-
-VALUES = (
-    st.none()
-    | st.integers(-(2**63), 2**63 - 1)
-    | st.floats(allow_nan=False)
-    | st.text(st.characters(codec="utf-8"))
-)
+def test_file_carries_its_features_and_nothing_of_this_machine(exported):
+    schema = parquet.read_schema(exported.exports / "huggingface/train.parquet")
+    assert schema == FEATURES.arrow_schema
+    assert schema.metadata == FEATURES.arrow_schema.metadata
 
 
 @settings(max_examples=60)
-@given(
-    answers=st.lists(
-        VALUES.filter(lambda value: value not in (float("inf"), float("-inf")))
-        | st.lists(VALUES.filter(lambda value: value not in (float("inf"), float("-inf")))),
-        max_size=5,
-    )
-)
-def test_every_answer_comes_back_as_the_same_value_and_type(tmp_path_factory, answers):
-    from pyarrow import parquet
-
-    path = tmp_path_factory.mktemp("rows") / "train.parquet"
-    questions = [make_question(number, answer) for number, answer in enumerate(answers)]
-    written = write_parquet(path, (make_row(question, AUDIT) for question in questions))
-    assert written.rows == len(answers)
-    assert written.file_bytes == path.stat().st_size
-    rows = parquet.read_table(path).to_pylist()
-    assert [repr(json.loads(row["gold_answer"])) for row in rows] == list(map(repr, answers))
-    for row, question, answer in zip(rows, questions, answers, strict=True):
-        assert row["answer_rows"] == (len(answer) if isinstance(answer, list) else 1)
-        typed = {name: row.pop(f"gold_{name}") for name in TYPED}
-        kind = question["answer_type"]
-        assert repr(typed) == repr({name: answer if name == kind else None for name in TYPED})
-        assert {**row, "gold_answer": None, "answer_rows": None} == {
-            **question,
-            "gold_answer": None,
-            "answer_rows": None,
-            "hardness": "hard",
-            "order_matters": True,
-            "evidence": AUDIT["evidence"],
-            "flags": ["guessable"],
-        }
+@given(answer=VALUES | st.lists(VALUES, max_size=5))
+def test_every_answer_comes_back_as_the_same_value_and_type(answer):
+    audited = audit_question(answer)
+    row = make_row(audited)
+    assert list(row) == list(FEATURES)
+    assert repr(json.loads(row["gold_answer"])) == repr(answer)
+    kind = audited.question["answer_type"]
+    typed = {name: row[f"gold_{name}"] for name in TYPES.values()}
+    assert repr(typed) == repr({name: answer if name == kind else None for name in typed})
+    assert row["answer_rows"] == (len(answer) if isinstance(answer, list) else 1)
+    for field in set(FIELDS) - {"gold_answer"}:
+        assert row[field] == audited.question[field]
 
 
 def test_answer_that_json_does_not_have_is_an_error():
     with pytest.raises(ValueError, match="JSON"):
-        make_row(make_question(0, [float("nan")]), AUDIT)
-
-
-def test_many_rows_come_back_in_their_order(tmp_path):
-    from pyarrow import parquet
-
-    path = tmp_path / "train.parquet"
-    count = 12_345
-    write_parquet(path, (make_row(make_question(n, n), AUDIT) for n in range(count)))
-    table = parquet.read_table(path)
-    assert table["gold_answer"].to_pylist() == [str(n) for n in range(count)]
-    assert parquet.ParquetFile(path).num_row_groups > 1
-
-
-def test_same_rows_give_the_same_bytes(tmp_path):
-    for name in ("first", "second"):
-        write_parquet(tmp_path / name, [make_row(make_question(n, [n]), AUDIT) for n in range(50)])
-    assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
+        make_row(audit_question([float("nan")]))

@@ -30,7 +30,7 @@ METADATA = ROOT / "docs/datasette.yaml"
 CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
 
 
-def make_item(number: int, text: str, **fields: Any) -> AuditedQuestion:
+def make_audited(number: int, text: str, **fields: Any) -> AuditedQuestion:
     question = {
         "question_id": f"a_train_{number:03d}",
         "question_text": text,
@@ -59,11 +59,6 @@ def make_excluded(number: int, text: str) -> dict[str, Any]:
         "gold_sql": "SELECT wage FROM ship",
         "flags": [],
     }
-
-
-@pytest.fixture(scope="module")
-def exported(tmp_path_factory: pytest.TempPathFactory) -> ExportWorld:
-    return ExportWorld(tmp_path_factory.mktemp("browse"))
 
 
 @pytest.fixture(scope="module")
@@ -116,8 +111,8 @@ def test_sqlite_utils_finds_questions_by_words(path):
 )
 def test_search_looks_at_question_and_sql(tmp_path, words, found):
     texts = ("A heavy ship?", "Whose captain?", "Göteborg?")
-    items = [make_item(number, text) for number, text in enumerate(texts)]
-    write_questions_db(tmp_path / "q.db", items, [])
+    questions = [make_audited(number, text) for number, text in enumerate(texts)]
+    write_questions_db(tmp_path / "q.db", questions, [])
     with closing(sqlite3.connect(tmp_path / "q.db")) as connection:
         rows = connection.execute(
             "SELECT question_id FROM questions WHERE rowid IN"
@@ -136,14 +131,14 @@ def test_half_of_a_surrogate_pair_is_spelt_out(tmp_path):
 
 def test_same_questions_give_the_same_bytes(tmp_path):
     for name in ("first", "second"):
-        items = (make_item(number, f"Question {number}?") for number in range(3000))
-        write_questions_db(tmp_path / name, items, [make_excluded(1, "Pay?")])
+        questions = (make_audited(number, f"Question {number}?") for number in range(3000))
+        write_questions_db(tmp_path / name, questions, [make_excluded(1, "Pay?")])
     assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
     assert sorted(file.name for file in tmp_path.iterdir()) == ["first", "second"]
 
 
 def test_flags_are_sorted_and_each_stands_once():
-    question, audit = make_item(1, "Pay?")
+    question, audit = make_audited(1, "Pay?")
     codes = [*"gcafbde", *"cab"]
     audit["flags"] = [{"code": code} for code in codes]
     row = make_question_row(AuditedQuestion(question, audit))
@@ -151,7 +146,7 @@ def test_flags_are_sorted_and_each_stands_once():
 
 
 def test_header_says_neither_how_often_nor_by_which_sqlite_the_file_was_written(tmp_path):
-    write_questions_db(tmp_path / "one", [make_item(1, "Pay?")], [])
+    write_questions_db(tmp_path / "one", [make_audited(1, "Pay?")], [])
     header = (tmp_path / "one").read_bytes()[:100]
     # The page size, the change counter, what it is valid for, SQLite's version number.
     fields = ((16, 18), (24, 28), (92, 96), (96, 100))
@@ -160,8 +155,8 @@ def test_header_says_neither_how_often_nor_by_which_sqlite_the_file_was_written(
 
 def test_pages_hold_nothing_that_is_no_cell(tmp_path):
     words = [f"word{number * number % 7919}" for number in range(9000)]
-    items = (make_item(n, " ".join(words[3 * n : 3 * n + 3])) for n in range(3000))
-    write_questions_db(tmp_path / "q.db", items, [])
+    questions = (make_audited(n, " ".join(words[3 * n : 3 * n + 3])) for n in range(3000))
+    write_questions_db(tmp_path / "q.db", questions, [])
     file = (tmp_path / "q.db").read_bytes()
     trees = 0
     for start in range(0, len(file), 4096):
@@ -185,7 +180,7 @@ def test_two_questions_of_one_id_are_an_error_and_leave_what_was(tmp_path):
     path = tmp_path / "q.db"
     path.write_text("before")
     with pytest.raises(sqlite3.IntegrityError):
-        write_questions_db(path, [make_item(0, "One?"), make_item(0, "Two?")], [])
+        write_questions_db(path, [make_audited(0, "One?"), make_audited(0, "Two?")], [])
     assert path.read_text() == "before"
     assert list(tmp_path.iterdir()) == [path]
 

@@ -19,6 +19,8 @@ from answerkey.shards.side_process import open_side_process
 from tests.shared.paths import ROOT
 from tests.shared.processes import MARK, find_processes, kill, wait_until
 from tests.shared.project_world import World
+from tests.processes import MARK, find_processes, wait_until
+from tests.worlds import ROOT
 
 _PATIENCE_S = 60
 PARENT = """
@@ -88,26 +90,3 @@ def kill_at_work() -> None:
 def test_process_that_is_killed_is_named_by_what_it_does() -> None:
     with pytest.raises(InputError, match="The process that waits for ever was killed, perhaps for"):
         kill_at_work()
-
-
-@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /proc to look for a process")
-def test_stage_whose_side_process_is_killed_says_so_without_a_traceback(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    World(tmp_path).run_to("select_questions")
-    World(tmp_path).run("validate_dataset")
-    mark = str(tmp_path)
-    with subprocess.Popen(
-        [sys.executable, "-m", "stages.export_dataset"],
-        env={**os.environ, MARK: mark, "PYTHONPATH": str(ROOT)},
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as stage:
-        while stage.poll() is None:
-            kill([process for process in find_processes(mark) if process != stage.pid])
-            time.sleep(0.01)
-        _, errors = stage.communicate(timeout=_PATIENCE_S)
-    assert stage.returncode == 1
-    assert "error: The process that writes data/exports/huggingface was killed" in errors
-    assert "Traceback" not in errors

@@ -1,8 +1,9 @@
-"""A product of two small databases with its exports, made once for each module that reads them."""
+"""A product of two small databases with its exports, made once for all tests that read them."""
 
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +16,27 @@ SPLITS = ("train", "eval")
 
 
 class ExportWorld:
-    """A world whose exports are built, in a folder of its own."""
+    """A world whose exports are built, in a folder of its own. Its corpus is named by an absolute
+    path, and has a licence."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(folder)
             self.world = World(folder)
+            self.world.change("corpora.local.root", str(folder / "corpus"))
+            self.world.change("corpora.local.license", "cc-by-sa-4.0")
             self.world.change("export_trainers.prompt_template", str(ROOT / "templates/prompt.j2"))
             self.world.run_to("export_dataset")
             self.world.run("export_trainers")
+
+    def copy(self, folder: Path) -> World:
+        """The same in another folder, to change and to run again."""
+        shutil.copytree(self.folder, folder, dirs_exist_ok=True)
+        world = World(folder)
+        world.change("corpora.local.license", "cc-by-sa-4.0")
+        world.change("export_trainers.prompt_template", str(ROOT / "templates/prompt.j2"))
+        return world
 
     @property
     def exports(self) -> Path:

@@ -16,17 +16,17 @@ from answerkey.core.reasons import Flag, Reason
 from stages.export_dataset import write_questions
 from tests.shared.paths import ROOT
 from tests.shared.project_world import World
+from tests.export_world import ExportWorld
+from tests.worlds import ROOT, World
 
-OUTS = ("data/questions", "data/exports", "metrics", "plots")
+OUTS = ("data/questions", "data/exports/huggingface", "metrics", "plots")
 
 
 @pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+def world(exported: ExportWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     """A world whose product is built."""
     monkeypatch.chdir(tmp_path)
-    world = World(tmp_path)
-    world.run_to("export_dataset")
-    return world
+    return exported.copy(tmp_path)
 
 
 def read_outs(world: World) -> dict[str, bytes]:
@@ -187,7 +187,7 @@ def test_selection_and_audit_out_of_step_stop_the_export(world):
     path = world.folder / "data/interim/selection/audit.jsonl"
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     path.write_text("".join([lines[1], lines[0], *lines[2:]]), encoding="utf-8")
-    with pytest.raises(InputError, match="out of step at harbour_train_000"):
+    with pytest.raises(InputError, match="harbour_train_001 is missing, or out of step"):
         world.run("export_dataset")
 
 

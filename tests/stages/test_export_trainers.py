@@ -4,21 +4,33 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
+import datasets
 import pytest
+from pyarrow import parquet
 
 from answerkey.core.errors import InputError
 from answerkey.exports.prompts import Exercise
 from stages.export_trainers import TABLES, make_row, make_schema
 from tests.shared.export_world import SPLITS, ExportWorld, describe, parse
 from tests.shared.project_world import World
+from answerkey.exports.trainers import TABLES
+from tests.export_world import SPLITS, ExportWorld, describe, parse
+from tests.worlds import ROOT, World
 
 FACTS = (
     *("question_id", "database_name", "gold_sql", "answer_type", "difficulty"),
     "order_matters",
 )
 FILES = [
+    "huggingface/README.md",
+    "huggingface/croissant.json",
+    "huggingface/eval.parquet",
+    "huggingface/train.parquet",
     "openenv/eval.jsonl",
     "openenv/train.jsonl",
     "questions.db",
@@ -33,43 +45,17 @@ FILES = [
 ]
 
 
-@pytest.fixture(scope="module")
-def exported(tmp_path_factory: pytest.TempPathFactory) -> ExportWorld:
-    return ExportWorld(tmp_path_factory.mktemp("exports"))
-
-
 def list_files(exports: Path) -> dict[str, str]:
-    """sha256 of each file but those of export_dataset."""
+    """sha256 of each file, those of export_dataset among them."""
     return {
         path.relative_to(exports).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(exports.rglob("*"))
-        if path.is_file() and "huggingface" not in path.parts
+        if path.is_file()
     }
 
 
 def test_these_files_are_written_and_no_other(exported):
-    assert sorted(list_files(exported.exports)) == FILES
-
-
-def test_columns_of_one_name_are_the_same_in_all_tables():
-    question = {
-        "question_id": "ship_train_000",
-        "database_name": "ship",
-        "gold_sql": "SELECT 1",
-        "gold_answer": 1,
-        "answer_type": "integer",
-        "difficulty": "easy",
-        "split": "train",
-    }
-    exercise = Exercise(
-        question, order_matters=True, prompt="One?", index=7, data_source="answerkey/sample"
-    )
-    together = make_row(exercise)
-    assert list(together) == make_schema().names
-    for table in TABLES:
-        row = table.make_row(exercise)
-        assert list(row) == table.make_schema().names
-        assert row == {name: together[name] for name in row}
+    assert list(list_files(exported.exports)) == FILES
 
 
 @pytest.mark.parametrize("split", SPLITS)
@@ -102,6 +88,13 @@ def test_loader_of_verl_and_skyrl_gives_back_every_question(
         assert set(row) == {"data_source", "prompt", "extra_info", reward} | (
             {"ability"} if folder == "verl" else {"env_class"}
         )
+
+
+@pytest.mark.parametrize("folder", TABLES)
+def test_file_carries_the_features_that_it_was_made_with(exported, folder):
+    schema = parquet.read_schema(exported.exports / folder / "train.parquet")
+    assert datasets.Features.from_arrow_schema(schema) == TABLES[folder].features
+    assert set(schema.metadata) == {b"huggingface"}  # nothing of this machine
 
 
 @pytest.mark.parametrize("split", SPLITS)
@@ -142,8 +135,6 @@ def test_openenv_lines_hold_what_a_reset_takes(exported, split):
 
 
 def test_openenv_lines_are_a_table_too(exported, tmp_path):
-    import datasets
-
     datasets.disable_progress_bars()
     path = exported.exports / "openenv/train.jsonl"
     rows = datasets.load_dataset("json", data_files=str(path), cache_dir=str(tmp_path))["train"]
@@ -151,29 +142,31 @@ def test_openenv_lines_are_a_table_too(exported, tmp_path):
     assert rows.to_list() == lines
 
 
-def test_second_run_gives_the_same_bytes(exported, monkeypatch):
-    before = list_files(exported.exports)
-    monkeypatch.chdir(exported.folder)
-    exported.world.run("export_trainers")
-    assert list_files(exported.exports) == before
-
-
 @pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+def world(exported: ExportWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    """A world whose exports are built, to change."""
     monkeypatch.chdir(tmp_path)
-    world = World(tmp_path)
-    (tmp_path / "prompt.j2").write_text("{{ question_text }}")
-    world.change("export_trainers.prompt_template", "prompt.j2")
-    return world
+    return exported.copy(tmp_path)
+
+
+def test_second_run_gives_the_same_bytes_and_writes_nowhere_else(exported, world):
+    home = world.folder / "home"
+    done = subprocess.run(
+        [sys.executable, "-m", "stages.export_trainers"],
+        env={"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stderr == "export_trainers: 35 questions in 6 formats: train 25, eval 10\n"
+    assert list_files(world.folder / "data/exports") == list_files(exported.exports)
+    assert not home.exists()
 
 
 def test_template_from_params_makes_the_prompts(world, tmp_path):
     (tmp_path / "prompt.j2").write_text("{{ database_name }}? {{ question_text }}\n{{ schema }}\n")
+    world.change("export_trainers.prompt_template", "prompt.j2")
     world.change("export_trainers.example_rows", 1)
-    world.run_to("export_dataset")
     world.run("export_trainers")
-    from pyarrow import parquet
-
     rows = parquet.read_table(tmp_path / "data/exports/verl/eval.parquet").to_pylist()
     question = world.json("data/questions/questions_eval.json")[0]
     text = rows[0]["prompt"][0]["content"]
@@ -181,36 +174,38 @@ def test_template_from_params_makes_the_prompts(world, tmp_path):
     assert "-- (1, 'Zoë')\nCREATE TABLE shelf" in text
 
 
-def test_split_without_questions_has_no_file_and_none_of_before(world):
+def test_split_without_questions_has_no_file_and_none_of_before(world, tmp_path):
     world.drop_targets()
-    world.run_to("export_dataset")
-    world.run("export_trainers")
     world.write_questions("dev.json", "library", [("Pay?", "SELECT wage FROM book")])
     world.run_to("export_dataset")
     world.run("export_trainers")
-    assert sorted(list_files(world.folder / "data/exports")) == [
+    assert list(list_files(world.folder / "data/exports")) == [
         file for file in FILES if "eval" not in file
     ]
+    datasets.disable_progress_bars()
+    folder = world.folder / "data/exports/huggingface"
+    loaded = datasets.load_dataset(str(folder), cache_dir=str(tmp_path / "cache"))
+    assert {split: len(rows) for split, rows in loaded.items()} == {"train": 25}
 
 
-def test_template_that_asks_for_an_unknown_name_stops_the_run(world, tmp_path):
-
-    (tmp_path / "prompt.j2").write_text("{{ gold_sql }}")
-    world.run_to("export_dataset")
-    with pytest.raises(InputError, match="'gold_sql' is undefined: expected no other names"):
+@pytest.mark.parametrize(
+    ("template", "error", "words"),
+    [
+        ("{{ gold_sql }}", InputError, "'gold_sql' is undefined: expected no other names"),
+        ("{% if %}", InputError, "prompt.j2:1: expected a Jinja template"),
+        (None, FileNotFoundError, r"export_trainers\.prompt_template"),
+    ],
+)
+def test_template_that_cannot_be_used_stops_the_run(world, tmp_path, template, error, words):
+    world.change("export_trainers.prompt_template", "prompt.j2")
+    if template is not None:
+        (tmp_path / "prompt.j2").write_text(template)
+    with pytest.raises(error, match=words):
         world.run("export_trainers")
     assert not list((tmp_path / "data/exports/verl").iterdir())
 
 
-def test_missing_template_names_the_params_key(world, tmp_path):
-    (tmp_path / "prompt.j2").unlink()
-    world.run_to("export_dataset")
-    with pytest.raises(FileNotFoundError, match=r"export_trainers\.prompt_template"):
-        world.run("export_trainers")
-
-
 def test_questions_and_sidecar_out_of_step_stop_the_run(world):
-    world.run_to("export_dataset")
     path = world.folder / "data/questions/audit.jsonl"
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     path.write_text("".join([lines[1], lines[0], *lines[2:]]), encoding="utf-8")

@@ -1,0 +1,88 @@
+"""What the card and its Croissant twin say of a dataset: its name, licences, origin and files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from answerkey.exports.parquet_files import WrittenFile
+
+NAME = "Text-to-SQL questions with executed gold answers"
+UNKNOWN_LICENSE = "other"  # the hub's word
+
+
+@dataclass(frozen=True, slots=True)
+class CardFacts:
+    """What a card is made of: the corpora by their names in params, with their licences (None:
+    unknown), where they come from in sentences, the files by split (those that exist), the metrics
+    of the run."""
+
+    licenses: Mapping[str, str | None]
+    origin: tuple[str, ...]
+    files: Mapping[str, WrittenFile]
+    metrics: Mapping[str, Any]
+
+    @property
+    def size(self) -> int:
+        """How many questions there are."""
+        return sum(file.rows for file in self.files.values())
+
+    @property
+    def corpora(self) -> str:
+        """The corpora in words."""
+        names = [f"`{name}`" for name in self.licenses]
+        return f"the corp{'us' if len(names) == 1 else 'ora'} {' and '.join(names)}"
+
+
+def describe_origin(
+    corpora: Mapping[str, Mapping[str, Any]], manifest: Mapping[str, Mapping[str, Any]]
+) -> list[str]:
+    """Where questions and databases come from, as sentences: out of the corpora's entries in params
+    and the manifest of the databases. A directory is not named: it is one of this machine.
+
+    >>> corpora = {"zoo": {"origin": "directory", "questions": {"train": ["t.json"]}}}
+    >>> origin = {"corpus": "zoo", "kind": "sql", "path": "pets/schema.sql"}
+    >>> describe_origin(corpora, {"pets": {"origin": origin}})
+    ['Questions: t.json of the corpus `zoo`.', 'Databases: 1 made from SQL text of `zoo`.']
+    """
+    sentences = [
+        f"Questions: {_describe_questions(name, entry)}." for name, entry in corpora.items()
+    ]
+    counts = Counter(_describe_place(database["origin"]) for database in manifest.values())
+    parts = [f"{count} {place}" for place, count in sorted(counts.items())]
+    return [*sentences, f"Databases: {', '.join(parts) or 'none'}."]
+
+
+def _describe_questions(name: str, entry: Mapping[str, Any]) -> str:
+    questions = entry["questions"]
+    if entry["origin"] == "hub":
+        return (
+            f"the Hugging Face dataset `{questions['repo_id']}` at revision"
+            f" `{questions['revision']}` (the corpus `{name}`)"
+        )
+    files = ", ".join(file for files in questions.values() for file in files)
+    return f"{files} of the corpus `{name}`"
+
+
+def _describe_place(origin: Mapping[str, str]) -> str:
+    kind = origin["kind"]
+    if kind == "sql":
+        return f"made from SQL text of `{origin['corpus']}`"
+    if kind == "file":
+        return f"copied from `{origin['corpus']}`"
+    if kind in ("archive", "files"):
+        return f"from the Hugging Face repository `{origin['repo_id']}` at `{origin['revision']}`"
+    raise ValueError(f"manifest: unknown kind of origin {kind!r}")
+
+
+def name_licenses(licenses: Iterable[str | None]) -> str | list[str]:
+    """The hub's identifiers, each once: one alone, or a list; a licence that nobody knows is
+    `other`.
+
+    >>> name_licenses(["cc-by-4.0", None, "cc-by-4.0"])
+    ['cc-by-4.0', 'other']
+    """
+    names = list(dict.fromkeys(license or UNKNOWN_LICENSE for license in licenses))
+    return names[0] if len(names) == 1 else names

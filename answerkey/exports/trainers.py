@@ -1,0 +1,61 @@
+"""The formats of trainers: each has a folder, in which it has a file a split."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from jinja2 import Template
+
+from answerkey.core.question import SPLITS
+from answerkey.exports import skyrl, trl, verl
+from answerkey.exports.openenv import write_resets
+from answerkey.exports.parquet_files import Table, write_tables
+from answerkey.exports.product import read_product
+from answerkey.exports.prompts import make_prompt_examples
+
+# Formats that are a Parquet file a split, by their folders.
+TABLES: dict[str, Table] = {
+    "verl": verl.TABLE,
+    "skyrl": skyrl.TABLE,
+    "trl/prompt_completion": trl.PROMPT_COMPLETION,
+    "trl/messages": trl.MESSAGES,
+}
+OPENENV = "openenv"
+
+
+def clear_folders(exports: Path) -> None:
+    """Leave an empty folder for each format: DVC expects it, with or without files."""
+    for name in sorted({folder.split("/")[0] for folder in TABLES} | {OPENENV}):
+        shutil.rmtree(exports / name, ignore_errors=True)
+        (exports / name).mkdir(parents=True)
+
+
+def write_formats(
+    product: Path,
+    databases: Path,
+    exports: Path,
+    template: Template,
+    *,
+    example_rows: int,
+    max_schema_characters: int,
+) -> dict[str, int]:
+    """Write every format of every split that has questions; by split, how many those are.
+
+    Raises:
+        FileNotFoundError, InputError: as `read_product` and `make_prompt_examples`.
+    """
+    counts = {}
+    for split in SPLITS:
+        examples = make_prompt_examples(
+            read_product(product, split),
+            template,
+            databases,
+            example_rows=example_rows,
+            max_schema_characters=max_schema_characters,
+        )
+        paths = {exports / name / f"{split}.parquet": table for name, table in TABLES.items()}
+        write_tables(examples, paths)
+        lines = exports / OPENENV / f"{split}.jsonl"
+        counts[split] = write_resets(lines, read_product(product, split))
+    return counts
