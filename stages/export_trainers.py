@@ -6,10 +6,7 @@ template of their own.
 
 from __future__ import annotations
 
-import shutil
 import sys
-from collections.abc import Callable
-from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from answerkey.core.errors import InputError
-from answerkey.core.joined import JoinedQuestion
 from answerkey.core.explanations import EXPLANATIONS
+from answerkey.core.joined import JoinedQuestion
 from answerkey.core.records import hash_value
 
 Record = dict[str, Any]

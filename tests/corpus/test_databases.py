@@ -18,9 +18,8 @@ from answerkey.corpus.databases import (
     replace_database,
 )
 from answerkey.corpus.text_databases import build_database
-from tests.shared.paths import ROOT
 from answerkey.sqlite.uri import open_database
-from tests.worlds import ROOT
+from tests.shared.paths import ROOT
 
 TEXT = """-- a shop
 CREATE TABLE shop (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, rent REAL, share NUMERIC);

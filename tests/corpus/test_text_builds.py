@@ -14,9 +14,8 @@ from answerkey.core.errors import InputError
 from answerkey.corpus.text_builder import TextBuilder
 from answerkey.corpus.text_databases import build_database
 from answerkey.corpus.text_execution import BuildLimits
-from tests.shared.paths import ROOT
 from answerkey.sqlite.uri import open_database
-from tests.worlds import ROOT
+from tests.shared.paths import ROOT
 
 TABLE = "CREATE TABLE t (a, b);"
 ENDLESS = "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)"

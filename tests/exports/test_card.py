@@ -7,10 +7,6 @@ import pytest
 import yaml
 from huggingface_hub import DatasetCard
 
-from answerkey.exports.card import CardFacts, describe_origin, make_card, make_front_matter
-from answerkey.exports.croissant import make_croissant
-from answerkey.exports.huggingface import COLUMNS, WrittenFile
-from tests.shared.project_world import World
 from answerkey.exports.card import make_card, make_front_matter
 from answerkey.exports.card_facts import CardFacts, describe_origin
 from answerkey.exports.huggingface import COLUMNS, FEATURES

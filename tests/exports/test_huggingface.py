@@ -11,11 +11,9 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from answerkey.core.question import FIELDS
-from answerkey.exports.huggingface import COLUMNS, make_row, write_parquet
-from tests.shared.project_world import World
 from answerkey.exports.huggingface import FEATURES, make_row
 from answerkey.exports.product import AuditedQuestion
-from tests.export_world import SPLITS
+from tests.shared.export_world import SPLITS
 
 TYPES = {int: "integer", float: "float", str: "string"}
 AUDIT = {

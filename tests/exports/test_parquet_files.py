@@ -12,8 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from answerkey.exports.parquet_files import open_parquet, write_rows
-from tests.shared.paths import ROOT
 from answerkey.core.records import hash_file
 from answerkey.exports.column_types import BOOLEAN, CHAT, REAL, TEXT, WHOLE
 from answerkey.exports.parquet_files import Table, write_tables
@@ -37,7 +35,10 @@ ROW = st.fixed_dictionaries(
         "real": st.none() | st.floats(allow_nan=False),
         "is_so": st.none() | st.booleans(),
         "names": st.lists(WORDS, max_size=3),
-        "chat": st.lists(st.fixed_dictionaries({"role": WORDS, "content": WORDS}), max_size=2),
+        "chat": st.lists(
+            st.builds(lambda role, content: {"role": role, "content": content}, WORDS, WORDS),
+            max_size=2,
+        ),
     }
 )
 

@@ -17,10 +17,7 @@ import pytest
 from answerkey.core.errors import InputError
 from answerkey.shards.side_process import open_side_process
 from tests.shared.paths import ROOT
-from tests.shared.processes import MARK, find_processes, kill, wait_until
-from tests.shared.project_world import World
-from tests.processes import MARK, find_processes, wait_until
-from tests.worlds import ROOT
+from tests.shared.processes import MARK, find_processes, wait_until
 
 _PATIENCE_S = 60
 PARENT = """

@@ -14,10 +14,9 @@ from answerkey.core.errors import InputError
 from answerkey.core.question import FIELDS
 from answerkey.core.reasons import Flag, Reason
 from stages.export_dataset import write_questions
+from tests.shared.export_world import ExportWorld
 from tests.shared.paths import ROOT
 from tests.shared.project_world import World
-from tests.export_world import ExportWorld
-from tests.worlds import ROOT, World
 
 OUTS = ("data/questions", "data/exports/huggingface", "metrics", "plots")
 

@@ -14,13 +14,9 @@ import pytest
 from pyarrow import parquet
 
 from answerkey.core.errors import InputError
-from answerkey.exports.prompts import Exercise
-from stages.export_trainers import TABLES, make_row, make_schema
-from tests.shared.export_world import SPLITS, ExportWorld, describe, parse
-from tests.shared.project_world import World
 from answerkey.exports.trainers import TABLES
-from tests.export_world import SPLITS, ExportWorld, describe, parse
-from tests.worlds import ROOT, World
+from tests.shared.export_world import SPLITS, ExportWorld, describe, parse
+from tests.shared.project_world import ROOT, World
 
 FACTS = (
     *("question_id", "database_name", "gold_sql", "answer_type", "difficulty"),
