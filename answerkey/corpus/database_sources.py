@@ -30,7 +30,7 @@ from answerkey.corpus.databases import (
 from answerkey.corpus.failures import Failures
 from answerkey.corpus.hub import HubError, Limits, fetch_file, resolve_revision
 from answerkey.corpus.release_roots import describe_root
-from answerkey.corpus.text_builder import TextBuilder
+from answerkey.corpus.text_builder import build_in_process
 
 FILE, SQL = "file", "sql"  # kinds of databases in a directory
 
@@ -152,7 +152,6 @@ def make_databases(
     archives: dict[tuple[str, ...], zipfile.ZipFile] = {}
     failures = Failures()
     with contextlib.ExitStack() as stack:
-        builder = stack.enter_context(TextBuilder())
         for name in track_progress(sources, "download_databases", unit="database"):
             source, path = sources[name], paths[name]
             kind = source.origin["kind"]
@@ -168,7 +167,7 @@ def make_databases(
                 if kind == FILE:
                     copy_database(source.path, path, sha256=source.origin["sha256"])
                 elif kind == SQL:
-                    builder.build(source.path, path)
+                    build_in_process(source.path, path)
                 elif kind == FILES:
                     copy_database(fetched, path)
                 else:

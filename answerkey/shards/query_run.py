@@ -21,8 +21,8 @@ from answerkey.core.errors import InputError
 from answerkey.core.progress import track_progress
 from answerkey.shards.database_files import Database
 from answerkey.shards.engines import LOCAL, map_with_engine
+from answerkey.shards.processes import Died, run_alone
 from answerkey.shards.shard_directory import ShardDirectory
-from answerkey.shards.workers import run_alone
 from answerkey.sqlite.watchdog import OVERDUE_STATUS
 
 _QUERIES_PER_TASK = 64
@@ -120,8 +120,8 @@ class QueryRun:
         )
         with closing(results):
             for task, outcomes in track_progress(results, "executing", unit="task"):
-                if outcomes is None:  # one of its queries may be at fault: not all need be lost
-                    self._lost.append(task)
+                if outcomes is None or isinstance(outcomes, Died):
+                    self._lost.append(task)  # one of its queries may be at fault, or none
                 else:
                     self._take(task, outcomes)
         self._try_lost_alone()
@@ -134,21 +134,21 @@ class QueryRun:
             self._pending[task.database_name].tasks_left += len(task.queries) - 1
         ended = []
         for task in track_progress(queries, "trying again", unit="query"):
-            outcomes, status = run_alone(partial(_try_task, self.function), task)
-            if status == OVERDUE_STATUS and self.overdue is not None:
+            outcomes = run_alone(partial(_try_task, self.function), task)
+            if outcomes == Died(OVERDUE_STATUS) and self.overdue is not None:
                 outcomes = [self.overdue]
-            if outcomes is None:
-                ended.append(self._describe_end(task, status))
+            if outcomes is None or isinstance(outcomes, Died):
+                ended.append(self._describe_end(task, outcomes))
             else:
                 self._take(task, outcomes)
         if ended:
             raise InputError(_explain_ends(ended))
 
-    def _describe_end(self, task: Task, status: int | None) -> str:
+    def _describe_end(self, task: Task, died: Died | None) -> str:
         [query] = task.queries
         work = self._pending[task.database_name].work
         ids = [question_id for question_id, other in work.questions if other == query]
-        how = "out of memory" if status == 0 else _explain_status(status)
+        how = "out of memory" if died is None else died
         return f"{', '.join(ids)} of database {task.database_name}: {how}"
 
     def _plan(self, works: Iterable[DatabaseWork]) -> Iterator[Task]:
@@ -194,16 +194,6 @@ class QueryRun:
         if self.finish is not None:
             records = self.finish(work.database_name, records)
         self.shards.write_shard(work.database_name, work.key, records)
-
-
-def _explain_status(status: int | None) -> str:
-    """What an exit status says.
-
-    >>> _explain_status(-9), _explain_status(1)
-    ('killed by signal 9', 'exit status 1')
-    """
-    is_signal = status is not None and status < 0
-    return f"killed by signal {-status}" if is_signal else f"exit status {status}"
 
 
 def _explain_ends(ended: list[str]) -> str:

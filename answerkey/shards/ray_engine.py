@@ -1,4 +1,6 @@
-"""Ray: one function over many tasks, on the nodes of a cluster, with one task at a time lost.
+"""Ray: one function over many tasks, on the nodes of a cluster.
+
+A task whose worker dies is tried once more; where that one dies too, the task comes back as `Died`.
 
 The cluster is the one that the variable RAY_ADDRESS names (`auto`: the one of this machine).
 Without it, one with the workers asked for is started here, and gone when the run is over.
@@ -23,13 +25,15 @@ from types import ModuleType
 from typing import Any, NamedTuple, TypeVar
 
 from answerkey.core.errors import InputError
-from answerkey.shards.workers import TASKS_AHEAD
+from answerkey.shards.processes import Died
 from answerkey.sqlite.watchdog import EXPENDABLE_VARIABLE
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 _ATTEMPTS = 2
+_TASKS_AHEAD = 4  # for each CPU: enough to keep it busy, few enough to stay small in memory
+_PACKAGE = Path(__file__).resolve().parents[1]
 _SILENCE = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # unset, it makes Ray warn
@@ -43,8 +47,8 @@ class _Connection(NamedTuple):
 
 def map_on_ray(
     function: Callable[[Task], Result], tasks: Iterable[Task], *, workers: int, local_workers: int
-) -> Generator[tuple[Task, Result | None], None, None]:
-    """As `answerkey.shards.workers.map_unordered`; a run without tasks needs no cluster.
+) -> Generator[tuple[Task, Result | Died], None, None]:
+    """As `answerkey.shards.processes.map_in_processes`; a run without tasks needs no cluster.
 
     workers: how many tasks at a time at most on a cluster that others may use too; 0 for no bound.
     local_workers: the CPUs of a cluster that is started for the run.
@@ -57,7 +61,7 @@ def map_on_ray(
 
 def _map_connected(
     function: Callable[[Task], Result], source: Iterator[Task], connection: _Connection
-) -> Generator[tuple[Task, Result | None], None, None]:
+) -> Generator[tuple[Task, Result | Died], None, None]:
     ray, count_ahead = connection
     errors = ray.exceptions
     versions = list_versions()
@@ -90,7 +94,7 @@ def _map_connected(
                 if attempts < _ATTEMPTS:
                     pending[work.remote(task)] = (task, attempts + 1)
                     continue
-                result = None
+                result = Died()
             yield task, result
 
 
@@ -131,15 +135,15 @@ def _connect(workers: int, local_workers: int) -> Iterator[_Connection]:
 
     def count_ahead() -> int:
         if address == "local":
-            return TASKS_AHEAD * local_workers
+            return _TASKS_AHEAD * local_workers
         cpus = int(ray.cluster_resources().get("CPU", 0))  # now: a cluster may grow
-        return workers or TASKS_AHEAD * max(1, cpus)
+        return workers or _TASKS_AHEAD * max(1, cpus)
 
     address = os.environ.get("RAY_ADDRESS", "local")
     if address == "local":
         options = {"num_cpus": local_workers, "include_dashboard": False}
     else:
-        options = {"runtime_env": {"py_modules": [str(Path(__file__).parent)]}}
+        options = {"runtime_env": {"py_modules": [str(_PACKAGE)]}}
     ray.init(address=address, logging_level=logging.ERROR, log_to_driver=False, **options)
     try:
         yield _Connection(ray, count_ahead)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +14,10 @@ from answerkey.corpus.text_databases import build_database
 from answerkey.corpus.text_execution import BuildLimits
 from answerkey.sqlite.uri import open_database
 from tests.shared.paths import ROOT
+from answerkey.corpus.databases import open_database
+from answerkey.corpus.text_builder import build_in_process
+from answerkey.corpus.text_databases import build_database
+from answerkey.corpus.text_execution import BuildLimits
 
 TABLE = "CREATE TABLE t (a, b);"
 ENDLESS = "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)"
@@ -216,7 +218,7 @@ def test_text_reaches_nothing_but_its_database(tmp_path, monkeypatch, sql) -> No
     assert [entry.name for entry in path.parent.iterdir()] == ["schema.sql"]
 
 
-# --- the process beside the stage
+# --- a process of its own
 
 
 def double(times: int = 40) -> str:
@@ -228,50 +230,31 @@ def double(times: int = 40) -> str:
 
 def test_heap_is_bounded_also_while_a_statement_is_compiled(tmp_path) -> None:
     path = write(tmp_path, f"{TABLE} INSERT INTO t {double()};")
-    with (
-        TextBuilder(BuildLimits(max_heap_bytes=30_000_000)) as builder,
-        pytest.raises(InputError, match="more than 30000000 bytes of heap"),
-    ):
-        builder.build(path, tmp_path / "shop.sqlite")
+    with pytest.raises(InputError, match="more than 30000000 bytes of heap"):
+        build_in_process(path, tmp_path / "shop.sqlite", BuildLimits(max_heap_bytes=30_000_000))
 
 
 COUNTING = ", ".join(f"printf('%.2000000000c%.2000000000c', {n}, {n})" for n in range(90))
 NESTED = "SELECT " + "(" * 1_000_000 + "1" + ")" * 1_000_000
-BUILDS = """
-import sys
-from pathlib import Path
-from answerkey.corpus.text_builder import TextBuilder
-from answerkey.corpus.text_execution import BuildLimits
-from answerkey.core.errors import InputError
-
-if __name__ == "__main__":
-    with TextBuilder(BuildLimits(max_seconds=1)) as builder:
-        for source in sys.argv[1:]:
-            try:
-                builder.build(Path(source), Path(source).with_name("made.sqlite"))
-                print("built")
-            except InputError as error:
-                assert str(error).startswith(source), error
-                print("ended" if "was ended" in str(error) else "refused")
-"""
 
 
-def test_step_without_end_ends_with_its_process_and_others_are_built(tmp_path) -> None:
-    texts = [f"{TABLE} SELECT {COUNTING};", f"{TABLE} {NESTED};", TABLE]
-    paths = [write(tmp_path, text, name=str(place)) for place, text in enumerate(texts)]
-    done = subprocess.run(
-        [sys.executable, "-c", BUILDS, *map(str, paths)],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    endless, nested, plain = done.stdout.split()
-    assert endless == "ended"
-    assert nested in ("refused", "ended", "built")  # as the parser's stack has it
-    assert plain == "built"
-    made = paths[2].with_name("made.sqlite")
+def test_step_without_end_ends_with_its_process(tmp_path) -> None:
+    path = write(tmp_path, f"{TABLE} SELECT {COUNTING};")
+    with pytest.raises(InputError, match="the process that made a database of it was ended") as c:
+        build_in_process(path, path.with_name("made.sqlite"), BuildLimits(max_seconds=1))
+    assert str(c.value).startswith(f"{path}: ")
+    assert [entry.name for entry in path.parent.iterdir()] == ["schema.sql"]
+
+
+def test_text_that_no_parser_can_hold_does_not_end_the_stage(tmp_path) -> None:
+    """It is refused, ends its process, or is built: as the parser's stack has it."""
+    path = write(tmp_path, f"{TABLE} {NESTED};")
+    with contextlib.suppress(InputError):
+        build_in_process(path, path.with_name("made.sqlite"))
+
+
+def test_text_is_built_in_its_process(tmp_path) -> None:
+    made = tmp_path / "made.sqlite"
+    build_in_process(write(tmp_path, TABLE), made)
     with contextlib.closing(open_database(made)) as connection:
         assert connection.execute("SELECT count(*) FROM t").fetchone() == (0,)
-    assert sorted(entry.name for entry in paths[0].parent.iterdir()) == ["schema.sql"]

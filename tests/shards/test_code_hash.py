@@ -17,30 +17,18 @@ from tests.shared.checkout import commit, make_checkout, output, run
 from tests.shared.paths import ROOT
 from tests.shared.project_world import World
 
-# A stage, where its shards lie, and what is changed: in which module, from what, to what.
-CHANGES = [
-    (
-        "compute_gold_answers",
-        "data/interim/gold_answers",
-        "answerkey/sqlite/answers.py",
-        "return [list(row) for row in rows]",
-        "return [list(row) for row in rows][::-1]",
-    ),
-    (
-        "parse_gold_sql",
-        ".answerkey/parsed",
-        "answerkey/sql/columns.py",
-        "return sorted(",
-        "return [] and sorted(",
-    ),
-    (
-        "audit_gold_answers",
-        "data/interim/audit",
-        "answerkey/audit/worth_probes.py",
-        "Finding(Flag.BOOLEAN_ANSWER, {",
-        'Finding(Flag.BOOLEAN_ANSWER, {"changed": True, ',
-    ),
-]
+# What is changed: in which module, from what, to what.
+ANSWERS_CHANGE = (
+    "answerkey/sqlite/answers.py",
+    "return [list(row) for row in rows]",
+    "return [list(row) for row in rows][::-1]",
+)
+COLUMNS_CHANGE = ("answerkey/sql/columns.py", "return sorted(", "return [] and sorted(")
+AUDIT_CHANGE = (
+    "answerkey/audit/worth_probes.py",
+    "Finding(Flag.BOOLEAN_ANSWER, {",
+    'Finding(Flag.BOOLEAN_ANSWER, {"changed": True, ',
+)
 
 
 def change(path: Path, before: str, after: str) -> None:
@@ -67,25 +55,31 @@ def read_files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-@pytest.mark.parametrize(("stage", "out", "module", "before", "after"), CHANGES)
-def test_changed_code_makes_shards_again(
-    tmp_path: Path, monkeypatch, stage: str, out: str, module: str, before: str, after: str
-) -> None:
-    world_folder, code = tmp_path / "world", tmp_path / "code"
-    world_folder.mkdir()
+def test_changed_code_makes_the_shards_of_its_stage_again(tmp_path: Path, monkeypatch) -> None:
+    world, code = tmp_path / "world", tmp_path / "code"
+    world.mkdir()
     for package in ("answerkey", "stages"):
         shutil.copytree(ROOT / package, code / package)
     shutil.copy(ROOT / "dvc.yaml", code)
-    monkeypatch.chdir(world_folder)
-    World(world_folder).run_to(stage)
-    made = read_files(world_folder / out)
-    assert execute(world_folder, code, stage) == 0
-    change(code / module, before, after)
-    assert execute(world_folder, code, stage) > 30
-    assert read_files(world_folder / out) != made
-    assert execute(world_folder, code, stage) == 0
-    assert execute(world_folder, ROOT, stage) > 30
-    assert read_files(world_folder / out) == made
+    monkeypatch.chdir(world)
+    World(world).run_to("audit_gold_answers")
+    answers, parsed, audit = (
+        world / path
+        for path in ("data/interim/gold_answers", ".answerkey/parsed", "data/interim/audit")
+    )
+    made = read_files(answers)
+    assert execute(world, code, "compute_gold_answers") == 0
+    for stage, out, (module, before, after) in (
+        ("parse_gold_sql", parsed, COLUMNS_CHANGE),
+        ("audit_gold_answers", audit, AUDIT_CHANGE),
+        ("compute_gold_answers", answers, ANSWERS_CHANGE),
+    ):
+        before_it = read_files(out)
+        change(code / module, before, after)
+        assert execute(world, code, stage) > 30
+        assert read_files(out) != before_it
+    assert execute(world, ROOT, "compute_gold_answers") > 30
+    assert read_files(answers) == made
 
 
 @pytest.mark.slow
@@ -97,7 +91,7 @@ def test_dvc_repro_executes_again_what_changed_code_answers(tmp_path: Path) -> N
     again = output(run(folder, "dvc", "repro", "-s", "compute_gold_answers", "--force"))
     assert ", 0 queries executed" in again
     made = read_files(folder / "data/interim/gold_answers")
-    _, _, module, before, after = CHANGES[0]
+    module, before, after = ANSWERS_CHANGE
     change(folder / module, before, after)
     changed = output(run(folder, "dvc", "repro", "compute_gold_answers"))
     assert re.search(r"compute_gold_answers: .* [1-9]\d* queries executed", changed)

@@ -2,6 +2,7 @@ import contextlib
 import hashlib
 import multiprocessing
 import os
+import shutil
 import socketserver
 import tempfile
 import threading
@@ -16,9 +17,11 @@ from answerkey.core.errors import InputError
 from answerkey.core.records import hash_file
 from answerkey.shards import database_files
 from answerkey.shards.database_files import LocalDatabase, RemoteDatabase, find_database, local_path
-from answerkey.shards.workers import map_unordered
+from answerkey.shards.processes import map_in_processes
 from stages import compute_gold_answers as stage
 from tests.shared.fleet_world import Project, make_fleet
+from tests.stages.test_compute_gold_answers import Project, make_database
+from tests.worlds import ROOT, World
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
 
@@ -259,7 +262,7 @@ def test_workers_of_one_machine_fetch_a_database_once(store, tmp_path):
     with serve(tmp_path / "store") as (url, asked):
         database = database._replace(url=f"{url}/fleet/fleet.sqlite")
         function = partial(hash_fetched, database=database)
-        found = {result for _, result in map_unordered(function, range(32), workers=4)}
+        found = {result for _, result in map_in_processes(function, range(32), workers=4)}
     assert found == {database.sha256}
     assert asked == ["/fleet/fleet.sqlite"]
     assert multiprocessing.active_children() == []
@@ -300,3 +303,23 @@ def test_failed_fetch_stops_the_run_and_loses_no_query(tmp_path, monkeypatch):
         with pytest.raises(OSError, match=f"Cannot fetch the database {url}/absent/fleet/fleet"):
             stage.main()
     assert project.bytes() == {}
+
+
+def test_replaced_database_ends_every_stage_that_would_open_it(tmp_path, monkeypatch):
+    """With both checksums; where it is made again, the stage goes on."""
+    monkeypatch.chdir(tmp_path)
+    world = World(tmp_path)
+    world.change("export_trainers.prompt_template", str(ROOT / "templates/prompt.j2"))
+    world.run_to("export_dataset")
+    expected = world.json("data/databases/manifest.json")["databases"]["library"]["sha256"]
+    path = make_database(
+        tmp_path / "data/databases/library/library.sqlite", "CREATE TABLE book (id INTEGER)"
+    )
+    shutil.rmtree(".answerkey")  # so that nothing is fresh
+    stages = ("compute_gold_answers", "audit_gold_answers", "export_trainers")
+    for name in stages:
+        with pytest.raises(InputError, match="Database library is not the one of the") as caught:
+            world.run(name)
+        assert f"expected sha256 {expected}" in str(caught.value)
+    path.unlink()
+    world.run("download_databases", *stages)
