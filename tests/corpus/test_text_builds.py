@@ -9,15 +9,10 @@ from pathlib import Path
 import pytest
 
 from answerkey.core.errors import InputError
-from answerkey.corpus.text_builder import TextBuilder
-from answerkey.corpus.text_databases import build_database
-from answerkey.corpus.text_execution import BuildLimits
-from answerkey.sqlite.uri import open_database
-from tests.shared.paths import ROOT
-from answerkey.corpus.databases import open_database
 from answerkey.corpus.text_builder import build_in_process
 from answerkey.corpus.text_databases import build_database
 from answerkey.corpus.text_execution import BuildLimits
+from answerkey.sqlite.uri import open_database
 
 TABLE = "CREATE TABLE t (a, b);"
 ENDLESS = "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)"

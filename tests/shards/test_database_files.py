@@ -19,9 +19,10 @@ from answerkey.shards import database_files
 from answerkey.shards.database_files import LocalDatabase, RemoteDatabase, find_database, local_path
 from answerkey.shards.processes import map_in_processes
 from stages import compute_gold_answers as stage
+from tests.shared.databases import make_database
 from tests.shared.fleet_world import Project, make_fleet
-from tests.stages.test_compute_gold_answers import Project, make_database
-from tests.worlds import ROOT, World
+from tests.shared.paths import ROOT
+from tests.shared.project_world import World
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
 

@@ -6,14 +6,6 @@ import sys
 import pytest
 
 from answerkey.core.errors import InputError
-from answerkey.core.reasons import Reason
-from answerkey.shards.engines import map_with_engine
-from answerkey.shards.ray_engine import check_versions, list_versions
-from answerkey.sqlite.guard import QueryError
-from answerkey.sqlite.watchdog import EXPENDABLE_VARIABLE
-from tests.shards.test_workers import die_on, die_once, fail_on, sleep_long, square, squares
-from tests.shared.processes import find_processes, kill, wait_until
-from tests.shared.ray_cluster import start_cluster
 from answerkey.shards.engines import count_workers, map_with_engine
 from tests.shards.test_processes import square, squares
 

@@ -15,7 +15,7 @@ import pytest
 from answerkey.core.reasons import Reason
 from answerkey.shards.processes import Died, _Worker, hold_interrupts, map_in_processes, run_alone
 from answerkey.sqlite.guard import QueryError
-from tests.processes import heed_interrupts, wait_until
+from tests.shared.processes import heed_interrupts, wait_until
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
 KILLED = Died(-signal.SIGKILL)

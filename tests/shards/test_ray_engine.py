@@ -19,14 +19,14 @@ from answerkey.shards.processes import Died
 from answerkey.shards.ray_engine import check_versions, list_versions, map_on_ray
 from answerkey.sqlite.guard import QueryError
 from answerkey.sqlite.watchdog import EXPENDABLE_VARIABLE
-from tests.processes import find_processes, kill, wait_until
-from tests.ray_cluster import start_cluster
 from tests.shards.test_code_hash import ANSWERS_CHANGE, change
 from tests.shards.test_database_files import refuse, serve
 from tests.shards.test_faults import Stage
 from tests.shards.test_processes import die_on, fail_on, sleep_long, square, squares
+from tests.shared.processes import find_processes, kill, wait_until
+from tests.shared.project_world import ROOT
+from tests.shared.ray_cluster import start_cluster
 from tests.stages.test_compute_gold_answers import Project
-from tests.worlds import ROOT
 
 ON_RAY = [
     pytest.mark.slow,

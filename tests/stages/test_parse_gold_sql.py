@@ -12,7 +12,7 @@ import pytest
 from answerkey.core.errors import InputError
 from answerkey.core.records import read_jsonl, write_jsonl
 from answerkey.core.schema_file import SchemaFile
-from answerkey.shards.process_pool import START_METHOD
+from answerkey.shards.processes import START_METHOD
 from answerkey.shards.query_run import QueryRun
 from answerkey.shards.shard_directory import ShardDirectory, read_shards
 from answerkey.sql.parsed_query import parse_query
