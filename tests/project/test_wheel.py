@@ -1,0 +1,71 @@
+"""The wheel: one package, which scores in an environment that has nothing else."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.shared.checkout import make_checkout
+from tests.shared.fleet_world import make_fleet
+
+pytest.importorskip("setuptools", "77", reason="needs setuptools of the extra `test`")
+pytestmark = pytest.mark.slow
+
+SCORE = """
+import sys
+import answerkey.reward as reward
+
+right, wrong = "SELECT count(*) FROM ship", "SELECT 3"
+options = {"database_name": "fleet", "order_matters": False, "databases": sys.argv[1]}
+print(*(reward.score_sql(sql, 2, **options) for sql in (right, wrong)), reward.__file__)
+"""
+
+
+def run(*command: str, folder: Path) -> str:
+    """What a command prints, in a folder, without what this test run can import."""
+    environment = {k: value for k, value in os.environ.items() if not k.startswith("PYTHON")}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = make_checkout(tmp_path_factory.mktemp("wheel") / "checkout")
+    build = ("wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", "dist", ".")
+    run(sys.executable, "-m", "pip", *build, folder=folder)
+    (path,) = (folder / "dist").iterdir()
+    return path
+
+
+def test_it_has_one_package_with_its_data(wheel: Path) -> None:
+    names = set(zipfile.ZipFile(wheel).namelist())
+    tops = {name.partition("/")[0] for name in names}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"answerkey"}
+    inside = {name.partition("/")[2] for name in names}
+    assert {
+        "reward.py",
+        "report/templates/report.html.j2",
+        "report/datatables/LICENSE.txt",
+        "licenses/LICENSE",
+        "licenses/answerkey/report/datatables/LICENSE.txt",
+    } <= inside
+    sources = {path.suffix for path in map(Path, inside)}
+    assert ".pyc" not in sources
+
+
+def test_it_scores_in_an_empty_environment(wheel: Path, tmp_path: Path) -> None:
+    make_fleet(tmp_path / "databases/fleet/fleet.sqlite")
+    environment = tmp_path / "empty"
+    run(sys.executable, "-m", "venv", "--without-pip", str(environment), folder=tmp_path)
+    python = str(environment / "bin/python")
+    install = ("install", "--quiet", "--no-index", str(wheel))  # without any dependency
+    run(sys.executable, "-m", "pip", "--python", python, *install, folder=tmp_path)
+    right, wrong, file = run(python, "-c", SCORE, "databases", folder=tmp_path).split()
+    assert (right, wrong) == ("1.0", "0.0")
+    assert Path(file).is_relative_to(environment)
