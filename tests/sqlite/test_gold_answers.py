@@ -9,7 +9,7 @@ import yaml
 
 from answerkey.sqlite.gold_answers import answer_query, compute_gold_answer
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
-from tests.shared.fleet_world import make_database
+from tests.shared.fleet_world import make_fleet
 from tests.shared.project_world import ROOT
 
 ENDLESS = "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT {} FROM n"
@@ -47,7 +47,7 @@ OUTCOMES = [  # gold SQL, and what becomes of it
 
 @pytest.fixture(scope="module")
 def fleet(tmp_path_factory):
-    return make_database(tmp_path_factory.mktemp("fleet") / "fleet.sqlite")
+    return make_fleet(tmp_path_factory.mktemp("fleet") / "fleet.sqlite")
 
 
 @pytest.mark.parametrize(("sql", "outcome"), OUTCOMES, ids=lambda value: str(value)[:40])
