@@ -14,8 +14,8 @@ from answerkey.core.question import SPLITS
 from answerkey.core.records import hash_file, read_jsonl
 from answerkey.selection.difficulty_rule import DifficultyRule
 from answerkey.sqlite.guard import Limits
-from answerkey.validation.checks import Record, Terms, find_errors, shorten
-from answerkey.validation.derived_facts import derive_facts
+from answerkey.validation.checks import Record, Terms, shorten
+from answerkey.validation.dataset import validate_dataset
 from answerkey.validation.recorded_facts import read_reports
 from answerkey.validation.selection_checks import SELECTION, check_selection, has_records
 from answerkey.validation.sidecars import check_sidecars
@@ -101,8 +101,9 @@ def check_product(
     errors = check_sidecars(named, *sidecars, {**dict.fromkeys(db_paths), **hashes})
     reports = read_reports(PRODUCT / AUDIT)
     try:
-        with derive_facts(db_paths, rule=rule, limits=limits, **reports._asdict()) as look_up:
-            return errors + find_errors(questions, look_up, terms)
+        return errors + validate_dataset(
+            questions, db_paths, rule=rule, limits=limits, **terms._asdict(), **reports._asdict()
+        )
     except sqlite3.Error as error:
         return [*errors, f"{error}: expected a database; run `dvc checkout` or `dvc pull`"]
 

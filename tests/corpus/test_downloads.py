@@ -88,7 +88,7 @@ def hash_bytes(content):
 # --- a directory
 
 
-def test_directory_gives_a_file_a_database_and_a_manifest(entry):
+def test_directory_gives_a_file_a_database_and_a_manifest_that_names_no_machine(entry):
     assert update(entry) == (2, 0, 0)
     assert list_files("data") == [
         "databases/farm/farm.sqlite",
@@ -97,10 +97,10 @@ def test_directory_gives_a_file_a_database_and_a_manifest(entry):
     ]
     manifest = read_manifest()
     assert list(manifest) == ["farm", "shop"]
-    for db_id, entry in manifest.items():
+    for db_id, described in manifest.items():
         content = Path(f"data/databases/{db_id}/{db_id}.sqlite").read_bytes()
-        assert entry["sha256"] == hash_bytes(content)
-        assert entry["size_bytes"] == len(content)
+        assert described["sha256"] == hash_bytes(content)
+        assert described["size_bytes"] == len(content)
     assert manifest["shop"]["origin"] == {
         "corpus": "tried",
         "kind": "sql",
@@ -113,16 +113,10 @@ def test_directory_gives_a_file_a_database_and_a_manifest(entry):
         "path": "database/farm/farm.sqlite",
         "sha256": manifest["farm"]["sha256"],
     }
-    shop, farm = (
-        read_tables(name, DATABASES / name / f"{name}.sqlite") for name in ("shop", "farm")
-    )
-    assert shop["database_name"] == "shop"
-    assert [table["name"] for table in farm["tables"]] == ["farm", "v"]
-
-
-def test_manifest_names_no_machine(entry, tmp_path):
-    update(entry)
-    assert str(tmp_path) not in Path("data/databases/manifest.json").read_text()
+    assert entry["root"] not in (DATABASES / "manifest.json").read_text()
+    schema = read_tables("farm", DATABASES / "farm/farm.sqlite")
+    assert schema["database_name"] == "farm"
+    assert [table["name"] for table in schema["tables"]] == ["farm", "v"]
 
 
 def test_second_run_keeps_every_file_and_every_byte(entry):
@@ -259,21 +253,6 @@ def test_all_needs_a_database_for_every_question(entry):
     write_questions(Path(entry["root"]), {"dev.json": ["farm", "farn"]})
     with pytest.raises(ValueError, match=r"Questions of farn .*close to it: farm"):
         update(entry)
-
-
-def test_corrupt_source_stops_the_run(entry):
-    source = Path(entry["root"]) / "database" / "farm" / "farm.sqlite"
-    source.write_bytes(source.read_bytes()[:3000])
-    with pytest.raises(ValueError, match=r"^Corrupt database: .*farm.sqlite"):
-        update(entry)
-    assert not Path("data/databases/farm/farm.sqlite").exists()
-
-
-def test_text_that_does_not_run_stops_the_run(entry):
-    (Path(entry["root"]) / "database" / "shop" / "schema.sql").write_text("CREATE TABEL x;")
-    with pytest.raises(ValueError, match=r'schema.sql: near "TABEL"'):
-        update(entry)
-    assert "databases/shop/shop.sqlite" not in list_files("data")
 
 
 def test_every_broken_database_is_named_and_the_others_are_kept(entry):
@@ -627,10 +606,9 @@ def test_paths_come_in_the_order_of_the_ids(entry, tmp_path):
     assert list(paths) == ["farm", "shop"]
 
 
-@pytest.mark.parametrize("db_id", ["..", "../x", "/etc/passwd", "a/b", "a\\b", "", ".x", "a\0"])
-def test_unsafe_id_touches_nothing(tmp_path, db_id):
+def test_unsafe_id_touches_nothing(tmp_path):
     with pytest.raises(ValueError, match="Not a database id"):
-        download_spider_databases([db_id], tmp_path / "out")
+        download_spider_databases(["../x"], tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
 
 
