@@ -13,12 +13,11 @@ from answerkey.core.params import read_params
 from answerkey.core.records import write_jsonl
 from answerkey.corpus.corpora import parse_corpora, parse_limits
 from answerkey.corpus.downloads import read_tables, update_databases
-from answerkey.corpus.pinned_revisions import list_unpinned_databases
-from answerkey.corpus.tracked_roots import check_roots
+from answerkey.corpus.pin_revisions import list_unpinned_databases
+from answerkey.corpus.roots import check_roots
 
 DATABASES = Path("data/databases")
 SCHEMAS_PATH = Path("data/interim/schemas.jsonl")
-HASHES_PATH = Path(".answerkey/file_hashes.json")
 
 
 def main() -> None:
@@ -29,7 +28,7 @@ def main() -> None:
     check_roots(corpora, entries, stage="download_databases")
     for warning in list_unpinned_databases(corpora):
         log.warning(warning)
-    done = update_databases(corpora, DATABASES, limits=limits, hashes_path=HASHES_PATH)
+    done = update_databases(corpora, DATABASES, limits=limits)
     write_jsonl(SCHEMAS_PATH, (read_tables(name, path) for name, path in done.paths.items()))
     size = format_size(sum(path.stat().st_size for path in done.paths.values()))
     log.info(

@@ -15,12 +15,13 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever i
 
 from answerkey.core.command import run_stage
 from answerkey.core.log import list_counts, start_log
+from answerkey.core.param_corpora import SOURCE_SPLITS
 from answerkey.core.params import read_params
 from answerkey.core.records import tally, write_json, write_jsonl
-from answerkey.corpus.corpora import SOURCE_SPLITS, parse_corpora, parse_limits
+from answerkey.corpus.corpora import parse_corpora, parse_limits
 from answerkey.corpus.loaded_questions import describe_corpora, load_corpora
-from answerkey.corpus.pinned_revisions import list_unpinned_questions
-from answerkey.corpus.tracked_roots import check_roots
+from answerkey.corpus.pin_revisions import list_unpinned_questions
+from answerkey.corpus.roots import check_roots
 
 QUESTIONS_PATH = Path("data/interim/questions.jsonl")
 CORPORA_PATH = Path("data/interim/corpora.json")

@@ -26,7 +26,7 @@ class Policy(StrEnum):
     OFF = "off"
 
 
-def _expect(words: str) -> WrapValidator:
+def expect(words: str) -> WrapValidator:
     """Say in these words what a value may be; a value within it has words of its own."""
 
     def check(value: Any, validate: Callable[[Any], Any]) -> Any:
@@ -56,10 +56,10 @@ def _explain_text(value: Any) -> str:
 def _expect_word(words: Iterable[str]) -> WrapValidator:
     """Say which words a value may be."""
     *first, last = words
-    return _expect(f"{', '.join(first)} or {last}")
+    return expect(f"{', '.join(first)} or {last}")
 
 
-def _check_names(names: Iterable[str]) -> AfterValidator:
+def check_names(names: Iterable[str]) -> AfterValidator:
     """All of these keys, of which a mapping has some."""
 
     def check(values: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -97,48 +97,48 @@ def _check_sum(shares: Mapping[str, float]) -> Mapping[str, float]:
     return shares
 
 
-Whole = Annotated[int, Field(strict=True), _expect("a whole number")]
-From0 = Annotated[int, Field(strict=True, ge=0), _expect("a whole number from 0")]
-From1 = Annotated[int, Field(strict=True, ge=1), _expect("a whole number from 1")]
+Whole = Annotated[int, Field(strict=True), expect("a whole number")]
+From0 = Annotated[int, Field(strict=True, ge=0), expect("a whole number from 0")]
+From1 = Annotated[int, Field(strict=True, ge=1), expect("a whole number from 1")]
 NumberFrom0 = Annotated[
-    float, Field(strict=True, ge=0, allow_inf_nan=False), _expect("a number from 0")
+    float, Field(strict=True, ge=0, allow_inf_nan=False), expect("a number from 0")
 ]
-Ratio = Annotated[float, Field(strict=True, ge=0, le=1), _expect("a number from 0 to 1")]
-Share = Annotated[float, Field(strict=True, ge=0, le=1), _expect("a share from 0 to 1")]
-Text = Annotated[str, Field(strict=True, min_length=1), _expect("a text")]
-OptionalText = Annotated[str | None, Field(strict=True, min_length=1), _expect("a text, or null")]
+Ratio = Annotated[float, Field(strict=True, ge=0, le=1), expect("a number from 0 to 1")]
+Share = Annotated[float, Field(strict=True, ge=0, le=1), expect("a share from 0 to 1")]
+Text = Annotated[str, Field(strict=True, min_length=1), expect("a text")]
+OptionalText = Annotated[str | None, Field(strict=True, min_length=1), expect("a text, or null")]
 Policies = Annotated[
     dict[
         Flag,
         Annotated[
             Policy,
             BeforeValidator(lambda value: "off" if value is False else value),  # a bare off in YAML
-            _expect("exclude, flag or off"),
+            expect("exclude, flag or off"),
         ],
     ],
     BeforeValidator(_check_flags),
 ]
 Method = Annotated[Literal[*METHODS], _expect_word(METHODS)]
-Engine = Annotated[Literal["local", "ray"], _expect("local or ray")]
+Engine = Annotated[Literal["local", "ray"], expect("local or ray")]
 Corpus = Annotated[Any, BeforeValidator(_check_corpus)]
-Corpora = Annotated[dict[str, Any], _expect("an entry for each corpus")]
+Corpora = Annotated[dict[str, Any], expect("an entry for each corpus")]
 _Level = Annotated[Literal[*DIFFICULTIES], _expect_word(DIFFICULTIES)]
 HardnessLevels = Annotated[
     dict[Literal[*HARDNESS_LEVELS], _Level],
-    _check_names(HARDNESS_LEVELS),
-    _expect(f"a difficulty for each of {', '.join(HARDNESS_LEVELS)}"),
+    check_names(HARDNESS_LEVELS),
+    expect(f"a difficulty for each of {', '.join(HARDNESS_LEVELS)}"),
 ]
-SourceLevels = Annotated[dict[Text, _Level], _expect(f"a mapping to {', '.join(DIFFICULTIES)}")]
+SourceLevels = Annotated[dict[Text, _Level], expect(f"a mapping to {', '.join(DIFFICULTIES)}")]
 DifficultyShares = Annotated[
     dict[Literal[*DIFFICULTIES], Share],
-    _check_names(DIFFICULTIES),
-    _expect(f"{', '.join(DIFFICULTIES)}, or null"),
+    check_names(DIFFICULTIES),
+    expect(f"{', '.join(DIFFICULTIES)}, or null"),
     AfterValidator(_check_sum),
 ]
-Scope = Annotated[Literal[*SCOPES], _expect("dataset or split")]
+Scope = Annotated[Literal[*SCOPES], expect("dataset or split")]
 CorpusShares = Annotated[
     dict[Annotated[str, Field(strict=True, min_length=1)], Share],
     Field(min_length=1),
-    _expect("a share for each corpus, as in {spider: 0.5, bird: 0.5}, or null"),
+    expect("a share for each corpus, as in {spider: 0.5, bird: 0.5}, or null"),
     AfterValidator(_check_sum),
 ]

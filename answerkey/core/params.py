@@ -7,15 +7,16 @@ hold): a mistake ends a run before it starts, whichever stage would have met it.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import is_dataclass
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from answerkey.core.errors import InputError
+from answerkey.core.param_corpora import ENTRIES, Entry, Origin, list_wrong_owners
 from answerkey.core.sections import Params
 
 PARAMS_PATH = Path("params.yaml")
@@ -76,7 +77,7 @@ def check_value(kind: Any, value: Any, *, key: str = "", where: Path = PARAMS_PA
 def _describe_mistake(kind: Any, mistake: Any, key: str) -> str:
     """What one thing is that pydantic found wrong."""
     *sections, last = mistake["loc"] or [""]
-    name = ".".join(map(str, filter(None, [key, *mistake["loc"]])))
+    name = ".".join(map(str, [key, *mistake["loc"]])).removeprefix(".")
     found = mistake["input"]
     match mistake["type"]:
         case "value_error":  # raised by answerkey.core.sections
@@ -99,9 +100,10 @@ def _some_of(names: list[str]) -> str:
 
 
 def _list_names(kind: Any, sections: list[Any]) -> list[str]:
-    """The keys of a section within a section."""
+    """The keys of a section within a section, which may be null."""
     for section in sections:
         kind = get_type_hints(kind)[section]
+        kind = next(filter(is_dataclass, get_args(kind)), kind)
     return list(get_type_hints(kind))
 
 
@@ -113,17 +115,44 @@ def _list_keys(section: Any, prefix: str = "") -> Iterator[str]:
             yield from _list_keys(kind, f"{prefix}{name}.")
 
 
+def check_corpora(entries: Mapping[str, Any], *, where: Path = PARAMS_PATH) -> dict[str, Entry]:
+    """The entries of `corpora`, by name.
+
+    Raises:
+        InputError: as `check_value`, with the mistakes of all entries.
+    """
+    checked: dict[str, Entry] = {}
+    mistakes = []
+    for name, entry in entries.items():
+        key = f"corpora.{name}"
+        try:
+            origin = check_value(Origin, entry, key=key, where=where).origin
+            checked[name] = check_value(ENTRIES[origin], entry, key=key, where=where)
+        except InputError as error:
+            mistakes.append(str(error))
+    mistakes += [
+        f"{where}: corpora.{name}.databases_of: expected an entry with databases of its own, found"
+        f" {checked[name].databases_of!r}"
+        for name in list_wrong_owners(checked, entries)
+    ]
+    if mistakes:
+        raise InputError("\n".join(mistakes))
+    return checked
+
+
 def load_params(path: Path = PARAMS_PATH) -> dict[str, Any]:
     """The whole of params.yaml, checked.
 
     Raises:
         FileNotFoundError: where there is none.
-        InputError: as `load_yaml` and `check_value`; where a key is missing, as `look_up`.
+        InputError: as `load_yaml`, `check_value` and `check_corpora`; where a key is missing, as
+            `look_up`.
     """
     if not path.is_file():
         raise FileNotFoundError(f"No {path.absolute()}: run stages from the project's root")
     params = load_yaml(path)
     check_value(Params, params, where=path)
+    check_corpora(params["corpora"], where=path)
     for key in _list_keys(Params):  # those too that have a default where they are not params
         look_up(params, key, where=path)
     return params

@@ -1,29 +1,23 @@
-"""A corpus as params describe it: where its questions and databases are, and which are meant."""
+"""A corpus as params describe it: where its questions and databases are, and how it names them.
+
+A database has one name, whichever corpora ask questions of it, and a question one id.
+"""
 
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from answerkey.core.errors import InputError
-from answerkey.core.params import read_params
-from answerkey.corpus.databases import check_db_ids
+from answerkey.core.param_corpora import ARCHIVE, Entry, HubEntry, HubQuestions
+from answerkey.core.params import check_corpora, read_params
 from answerkey.corpus.hub import Limits
-from answerkey.corpus.layouts import LAYOUTS, SPIDER, Layout
+from answerkey.corpus.layouts import LAYOUTS, Layout
 
-ALL = "all"  # db_list: every database that has questions
-SOURCE_SPLITS = ("train", "validation")
 PROJECT_PARAMS = Path(__file__).resolve().parents[2] / "params.yaml"
-
-DIRECTORY, HUB = "directory", "hub"  # origins
-ARCHIVE, FILES = "archive", "files"  # kinds of databases on the hub
-
-_REQUIRED = {"origin", "db_list", "questions"}
-_OPTIONAL = {"layout", "root", "databases", "databases_of", "prefix", "license", "corrections"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +25,7 @@ class DirectoryQuestions:
     """Files below a directory, by source split."""
 
     root: Path
-    files: dict[str, tuple[str, ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class HubQuestions:
-    """Parquet files of a dataset repository, by source split; checksums of those that have one."""
-
-    repo_id: str
-    revision: str
-    files: dict[str, tuple[str, ...]]
-    sha256: dict[str, str]
+    files: dict[str, list[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +98,8 @@ def parse_corpora(chosen: str | list[str], entries: Mapping[str, Any]) -> list[C
                 f"params.yaml: corpus is {name!r}, which is none of corpora:"
                 f" {suggest_names(name, entries)}"
             )
-    return [parse_corpus(name, entries[name], entries) for name in names]
+    checked = check_corpora(entries)
+    return [_make_corpus(name, checked) for name in names]
 
 
 def parse_corpus(
@@ -124,157 +109,54 @@ def parse_corpus(
     since databases may be those of another.
 
     Raises:
-        InputError: naming the corpus and the key, where one is missing or has an unknown value.
+        InputError: as `check_corpora`; on a layout that is not known.
     """
-    try:
-        return _parse_entry(name, entry, entries or {})
-    except KeyError as error:
-        raise InputError(
-            f"params.yaml: corpora.{name}: expected a key {error.args[0]!r}"
-        ) from error
-    except (TypeError, ValueError) as error:
-        raise InputError(f"params.yaml: corpora.{name}: {error}") from error
+    return _make_corpus(name, check_corpora({**(entries or {}), name: entry}))
 
 
-def _parse_entry(name: str, entry: dict[str, Any], entries: Mapping[str, Any]) -> Corpus:
-    if unknown := sorted(set(entry) - _REQUIRED - _OPTIONAL):
-        known = ", ".join(sorted(_REQUIRED | _OPTIONAL))
-        raise InputError(f"unknown key {unknown[0]!r}, expected some of: {known}")
-    db_list = entry["db_list"]
-    if db_list != ALL:
-        if not isinstance(db_list, list):
-            raise InputError(f"db_list is {db_list!r}, expected a list of databases, or {ALL}")
-        db_list = tuple(check_db_ids(db_list))
-    _parse_text(entry, "license")
-    layout = _parse_layout(entry)
-    questions = _parse_questions(entry)
-    corrections, prefix = _parse_corrections(entry), _parse_prefix(entry)
-    other = entry.get("databases_of")
-    if other is None:
-        databases = _parse_databases(entry, layout)
-        return Corpus(
-            name, db_list, layout, questions, databases, name, prefix, corrections=corrections
-        )
-    if "databases" in entry:
-        raise InputError("has databases and databases_of: expected one of them")
-    if other not in entries or entries[other].get("databases_of") is not None:
-        raise InputError(f"databases_of is {other!r}, expected an entry with databases of its own")
-    owner = parse_corpus(other, entries[other])
+def _make_corpus(name: str, entries: Mapping[str, Entry]) -> Corpus:
+    entry = entries[name]
+    owner = entry.databases_of or name
+    prefix = entry.prefix or ""
     return Corpus(
         name,
-        db_list,
-        layout,
-        questions,
-        owner.databases,
-        other,
-        owner.database_prefix,
-        prefix,
-        corrections,
+        entry.db_list if isinstance(entry.db_list, str) else tuple(entry.db_list),
+        _find_layout(name, entry),
+        entry.questions
+        if isinstance(entry, HubEntry)
+        else DirectoryQuestions(Path(entry.root), entry.questions),
+        _place_databases(owner, entries[owner]),
+        owner,
+        database_prefix=entries[owner].prefix or "",
+        id_prefix="" if owner == name else prefix,
+        corrections=entry.corrections,
     )
 
 
-def _parse_layout(entry: dict[str, Any]) -> Layout:
-    name = entry.get("layout", SPIDER)
-    if name not in LAYOUTS:
-        raise InputError(f"layout is {name!r}, expected one of {', '.join(LAYOUTS)}")
-    return LAYOUTS[name]
-
-
-def _parse_prefix(entry: dict[str, Any]) -> str:
-    prefix = entry.get("prefix")
-    if prefix is None:
-        return ""
-    if not isinstance(prefix, str) or not re.fullmatch(r"[A-Za-z0-9_-]+", prefix):
+def _find_layout(name: str, entry: Entry) -> Layout:
+    if entry.layout not in LAYOUTS:
         raise InputError(
-            f"prefix is {prefix!r}, expected letters, digits, _ and -, such as 'bird_', or null"
+            f"params.yaml: corpora.{name}.layout: expected one of {', '.join(LAYOUTS)}, found"
+            f" {entry.layout!r}"
         )
-    return prefix
+    return LAYOUTS[entry.layout]
 
 
-def _parse_text(entry: dict[str, Any], key: str) -> str | None:
-    text = entry.get(key)
-    if text is not None and (not isinstance(text, str) or not text):
-        raise InputError(f"{key} is {text!r}, expected a text, or null")
-    return text
-
-
-def _check_texts(section: str, values: Mapping[str, Any], *keys: str) -> None:
-    for key in keys:
-        if not isinstance(values[key], str) or not values[key]:
-            raise InputError(f"{section}.{key} is {values[key]!r}, expected a text, in quotes")
-
-
-def _parse_root(entry: dict[str, Any]) -> Path:
-    root = _parse_text(entry, "root")
-    if root is None:
-        raise InputError("root is missing: expected the directory that the files are below")
-    return Path(root)
-
-
-def _parse_questions(entry: dict[str, Any]) -> DirectoryQuestions | HubQuestions:
-    questions, origin = entry["questions"], entry["origin"]
-    if origin == DIRECTORY:
-        return DirectoryQuestions(_parse_root(entry), _parse_files(questions))
-    if origin != HUB:
-        raise InputError(f"origin is {origin!r}, expected {DIRECTORY!r} or {HUB!r}")
-    files = _parse_files(questions["files"])
-    sha256 = dict(questions.get("sha256") or {})
-    _check_texts("questions", questions, "repo_id", "revision")
-    _check_texts("questions.sha256", sha256, *sha256)
-    if stray := set(sha256) - {path for paths in files.values() for path in paths}:
-        raise InputError(f"questions.sha256 lists {min(stray)}, which is none of its files")
-    return HubQuestions(questions["repo_id"], questions["revision"], files, sha256)
-
-
-def _parse_databases(entry: dict[str, Any], layout: Layout) -> DirectoryDatabases | HubDatabases:
-    if entry["origin"] == DIRECTORY:
-        folders = entry.get("databases", list(layout.databases))
-        if not isinstance(folders, list) or not folders:
-            raise InputError(f"databases is {folders!r}, expected a list of folders below root")
-        for folder in map(PurePosixPath, folders):
-            if folder.is_absolute() or ".." in folder.parts:
-                raise InputError(f"databases has {str(folder)!r}, expected a folder below root")
-        return DirectoryDatabases(_parse_root(entry), tuple(folders))
-    kind = entry["databases"]["kind"]
-    if kind not in (ARCHIVE, FILES):
-        raise InputError(f"databases.kind is {kind!r}, expected {ARCHIVE!r} or {FILES!r}")
-    databases = entry["databases"][kind]
-    is_archive = kind == ARCHIVE
-    template = databases["member" if is_archive else "path"]
-    _check_texts(f"databases.{kind}", databases, "repo_id", "revision", "path")
-    if is_archive and databases["sha256"] is not None:
-        _check_texts("databases.archive", databases, "sha256")
-    if "{db_id}" not in template:
-        raise InputError(f"databases.{kind}: expected {{db_id}} in {template!r}")
-    return HubDatabases(
-        databases["repo_id"],
-        databases["revision"],
-        databases["path"],
-        databases["sha256"] if is_archive else None,
-        template if is_archive else None,
-    )
-
-
-def _parse_corrections(entry: dict[str, Any]) -> str | None:
-    name = entry.get("corrections")
-    if name is not None and not (isinstance(name, str) and re.fullmatch(r"[\w-]+", name)):
-        raise InputError(f"corrections is {name!r}, expected a name in data/corrections, or null")
-    return name
-
-
-def _parse_files(files: Any) -> dict[str, tuple[str, ...]]:
-    if not isinstance(files, dict) or set(files) != set(SOURCE_SPLITS):
-        found = sorted(files) if isinstance(files, dict) else files
-        raise InputError(f"questions are given for {found}, expected {' and '.join(SOURCE_SPLITS)}")
-    for split, names in files.items():
-        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            raise InputError(f"questions.{split} is {names!r}, expected a list of files, or []")
-    return {split: tuple(files[split]) for split in SOURCE_SPLITS}
+def _place_databases(name: str, entry: Entry) -> DirectoryDatabases | HubDatabases:
+    if isinstance(entry, HubEntry):
+        place = entry.databases.place
+        if entry.databases.kind == ARCHIVE:
+            return HubDatabases(
+                place.repo_id, place.revision, place.path, place.sha256, place.member
+            )
+        return HubDatabases(place.repo_id, place.revision, place.path, None, None)
+    folders = entry.databases or _find_layout(name, entry).databases
+    return DirectoryDatabases(Path(entry.root), tuple(folders))
 
 
 def parse_limits(download: dict[str, Any]) -> Limits:
     """The limits that the section `download` of params.yaml sets."""
-    return Limits(download["attempts"], download["backoff_s"], download["deadline_s"])
+    return Limits(**download)
 
 
 def read_spider() -> tuple[Corpus, Limits]:
@@ -295,3 +177,50 @@ def suggest_names(name: str, known: Iterable[str]) -> str:
         return f"close to it: {', '.join(close)} ({len(names)} known)"
     shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
     return f"known: {shown}" if names else "none is known"
+
+
+class NamedDatabase(NamedTuple):
+    """A database as a corpus knows it: by its db_id."""
+
+    corpus: Corpus
+    db_id: str
+
+
+def name_databases(chosen: Iterable[tuple[Corpus, Iterable[str]]]) -> dict[str, NamedDatabase]:
+    """The databases of some corpora, each once, by name. A name is the db_id behind the prefix of
+    the corpus whose database it is, so that no other corpus has a part in it.
+
+    Raises:
+        InputError: where two corpora would give one name to different databases, or one id to two
+            questions; with both corpora and the key to set.
+    """
+    databases: dict[str, NamedDatabase] = {}
+    asking: dict[str, Corpus] = {}
+    for corpus, db_ids in chosen:
+        for db_id in db_ids:
+            name = corpus.name_database(db_id)
+            first = databases.setdefault(name.casefold(), NamedDatabase(corpus, db_id))
+            if (first.corpus.owner, first.db_id) != (corpus.owner, db_id):
+                raise InputError(_describe_clash(name, first.corpus, corpus))
+            other = asking.setdefault(f"{corpus.id_prefix}{name}".casefold(), corpus)
+            if other is not corpus:
+                raise InputError(
+                    f"Corpora {other.name} and {corpus.name} would give questions of database"
+                    f" {name} the same ids: expected a prefix of its own for each, such as"
+                    f" corpora.{corpus.name}.prefix: {corpus.name}_"
+                )
+    return {found.corpus.name_database(found.db_id): found for found in databases.values()}
+
+
+def _describe_clash(name: str, first: Corpus, second: Corpus) -> str:
+    has = f"Corpora {first.name} and {second.name} both have a database {name}"
+    if second.owner != second.name:
+        return (
+            f"{has}, and not the same one: corpora.{second.name}.databases_of is {second.owner},"
+            f" expected {first.owner}, or another prefix for {first.owner} or {second.owner}"
+        )
+    return (
+        f"{has}: expected a prefix, such as corpora.{second.name}.prefix: {second.name}_; or, where"
+        f" they are the same databases, corpora.{second.name}.databases_of: {first.owner}, and a"
+        " prefix for its ids"
+    )

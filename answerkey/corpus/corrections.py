@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -217,25 +215,3 @@ def _correct(question: Record, correction: Correction) -> Record:
         note["original"] = {field: question[field] for field in correction.replacement}
     source = question["source"] | {"correction": note}
     return question | correction.replacement | {"source": source}
-
-
-def correct_questions(
-    questions: Iterable[Record], corrections: Iterable[Correction], counts: Counter[str]
-) -> Iterator[Record]:
-    """The questions as curators want them, one database at a time. `counts` gets how many were
-    corrected, by action, and as `not_chosen` how many decisions are about other databases.
-
-    Raises:
-        InputError: as `apply_corrections`.
-    """
-    decisions: dict[str, list[Correction]] = defaultdict(list)
-    for correction in corrections:
-        decisions[correction.database].append(correction)
-    for name, of_database in groupby(questions, key=itemgetter("database_name")):
-        if name not in decisions:
-            yield from of_database
-            continue
-        corrected = apply_corrections(of_database, decisions.pop(name))
-        counts.update(corrected.counts)
-        yield from corrected.questions
-    counts["not_chosen"] += sum(map(len, decisions.values()))

@@ -11,26 +11,21 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from answerkey.core.database_ids import check_db_ids
 from answerkey.core.errors import InputError
+from answerkey.core.param_corpora import ARCHIVE, FILES
 from answerkey.core.progress import track_progress
 from answerkey.core.records import hash_file
-from answerkey.corpus.corpora import (
-    ARCHIVE,
-    FILES,
-    Corpus,
-    DirectoryDatabases,
-    suggest_names,
-)
+from answerkey.corpus.corpora import Corpus, DirectoryDatabases, suggest_names
 from answerkey.corpus.databases import (
     check_database,
-    check_db_ids,
     copy_database,
     replace_database,
 )
-from answerkey.corpus.failures import Failures
 from answerkey.corpus.hub import HubError, Limits, fetch_file, resolve_revision
 from answerkey.corpus.release_roots import describe_root
-from answerkey.corpus.text_builder import build_in_process
+from answerkey.corpus.roots import describe_root
+from answerkey.corpus.text_databases import build_in_process
 
 FILE, SQL = "file", "sql"  # kinds of databases in a directory
 
@@ -49,7 +44,6 @@ def locate_databases(
     db_ids: Iterable[str],
     *,
     limits: Limits,
-    hash_file: Callable[[Path], str] = hash_file,
 ) -> dict[str, DatabaseSource]:
     """What the file of each database must be made from, by id, sorted. Reads local sources to
     identify them; fetches nothing, but asks the hub what a branch means.
@@ -65,7 +59,7 @@ def locate_databases(
         located, failures = {}, Failures()
         for db_id in checked:
             with failures.collect():
-                located[db_id] = _locate_local(databases, corpus.owner, db_id, hash_file)
+                located[db_id] = _locate_local(databases, corpus.owner, db_id)
         failures.raise_all()
         return located
     revision = resolve_revision(databases.repo_id, databases.revision, limits=limits)
@@ -103,9 +97,7 @@ def _check_root(databases: DirectoryDatabases, owner: str, db_id: str) -> None:
     raise FileNotFoundError(f"Failed to download database: {db_id}: {words}")
 
 
-def _locate_local(
-    databases: DirectoryDatabases, owner: str, db_id: str, hash_file: Callable[[Path], str]
-) -> DatabaseSource:
+def _locate_local(databases: DirectoryDatabases, owner: str, db_id: str) -> DatabaseSource:
     """The .sqlite where there is one: in a Spider release, the schema.sql beside it is often in
     another dialect and has no rows."""
     folders = [databases.root / folder / db_id for folder in databases.folders]
@@ -126,6 +118,36 @@ def _locate_local(
     raise FileNotFoundError(
         f"Failed to download database: {db_id}: neither {db_id}.sqlite nor schema.sql {looked}"
     )
+
+
+class Failures:
+    """What could not be done, of several things that do not depend on each other."""
+
+    def __init__(self) -> None:
+        self._errors: list[InputError | FileNotFoundError] = []
+
+    @contextlib.contextmanager
+    def collect(self) -> Iterator[None]:
+        """Keep an error of the block for later."""
+        try:
+            yield
+        except (InputError, FileNotFoundError) as error:
+            self._errors.append(error)
+
+    def raise_all(self) -> None:
+        """Nothing, where all went well.
+
+        Raises:
+            InputError, FileNotFoundError: the error, or one with a line for each of them.
+        """
+        if not self._errors:
+            return
+        if len(self._errors) == 1:
+            raise self._errors[0]
+        is_missing = all(isinstance(error, FileNotFoundError) for error in self._errors)
+        kind = FileNotFoundError if is_missing else InputError
+        lines = [f"{len(self._errors)} databases are missing or broken:", *map(str, self._errors)]
+        raise kind("\n".join(lines))
 
 
 @contextlib.contextmanager

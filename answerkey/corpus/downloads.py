@@ -7,13 +7,15 @@ and whatever does not belong there is removed.
 from __future__ import annotations
 
 import contextlib
+import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from answerkey.core.database_ids import check_db_ids
 from answerkey.core.manifest_file import write_manifest
-from answerkey.corpus.corpora import Corpus, read_spider
-from answerkey.corpus.database_names import name_databases
+from answerkey.core.records import decode_json, hash_file
+from answerkey.corpus.corpora import Corpus, name_databases, read_spider
 from answerkey.corpus.database_sources import (
     FILE,
     DatabaseSource,
@@ -21,15 +23,8 @@ from answerkey.corpus.database_sources import (
     make_databases,
     name_failure,
 )
-from answerkey.corpus.databases import check_database, check_db_ids, locate_database, open_database
-from answerkey.corpus.file_hashes import FileHashes
+from answerkey.corpus.databases import check_database, locate_database, open_database
 from answerkey.corpus.hub import Limits
-from answerkey.corpus.manifest import (
-    describe_database,
-    find_current,
-    read_manifest,
-    remove_foreign_entries,
-)
 from answerkey.corpus.source_questions import list_db_ids
 from answerkey.sqlite.schema import encode_schema, read_schema
 
@@ -91,23 +86,18 @@ def _is_whole(path: Path) -> bool:
     return True
 
 
-def update_databases(
-    corpora: Iterable[Corpus], output_dir: Path, *, limits: Limits, hashes_path: Path
-) -> Downloads:
+def update_databases(corpora: Iterable[Corpus], output_dir: Path, *, limits: Limits) -> Downloads:
     """Make `output_dir` hold the databases of some corpora, their manifest and nothing else. What a
     run has made that fails, the next one keeps.
-
-    hashes_path: where the checksums of large files are remembered.
 
     Raises:
         as `locate_all` and `download_spider_databases`.
     """
     manifest_path = output_dir / MANIFEST
-    with FileHashes(hashes_path) as hashes:
-        sources = locate_all(corpora, limits=limits, hash_file=hashes)
-        manifest = read_manifest(manifest_path)
-        removed = remove_foreign_entries(output_dir, sources, {MANIFEST})
-        current = find_current(sources, output_dir, manifest, hash_file=hashes)
+    sources = locate_all(corpora, limits=limits)
+    manifest = _read_manifest(manifest_path)
+    removed = _remove_strangers(output_dir, sources, {MANIFEST})
+    current = _find_current(sources, output_dir, manifest)
     made = set(current)
     try:
         paths = download_spider_databases(
@@ -120,9 +110,7 @@ def update_databases(
     return Downloads(paths, len(current), removed)
 
 
-def locate_all(
-    corpora: Iterable[Corpus], *, limits: Limits, hash_file: FileHashes
-) -> dict[str, DatabaseSource]:
+def locate_all(corpora: Iterable[Corpus], *, limits: Limits) -> dict[str, DatabaseSource]:
     """What the file of each database of some corpora must be made from, by name, sorted.
 
     Raises:
@@ -137,7 +125,7 @@ def locate_all(
         }
         if names:
             with name_failure(min(names)):
-                located = locate_databases(corpus, names, limits=limits, hash_file=hash_file)
+                located = locate_databases(corpus, names, limits=limits)
             sources |= {names[db_id]: source for db_id, source in located.items()}
     return dict(sorted(sources.items()))
 
@@ -149,10 +137,73 @@ def _describe_databases(
     for name, path in paths.items():
         origin = sources[name].origin
         copied = origin["sha256"] if origin["kind"] == FILE else None
-        yield name, describe_database(path, origin, sha256=current.get(name, copied))
+        yield name, _describe_database(path, origin, sha256=current.get(name, copied))
 
 
 def read_tables(db_id: str, path: Path) -> dict[str, Any]:
     """The schema's record for a file."""
     with contextlib.closing(open_database(path)) as connection:
         return {"database_name": db_id, "tables": encode_schema(read_schema(connection))}
+
+
+def _read_manifest(path: Path) -> dict[str, dict[str, Any]]:
+    """The entries of a manifest by id; none where there is no manifest: then nothing is kept."""
+    try:
+        databases = decode_json(path.read_bytes())["databases"].items()
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {}
+    return {db_id: entry for db_id, entry in databases if isinstance(entry, dict)}
+
+
+def _describe_database(
+    path: Path, origin: dict[str, str], *, sha256: str | None = None
+) -> dict[str, Any]:
+    """The manifest's entry for a file, whose sha256 is computed where it is not yet known."""
+    return {
+        "sha256": sha256 or hash_file(path),
+        "size_bytes": path.stat().st_size,
+        "origin": origin,
+    }
+
+
+def _find_current(
+    sources: dict[str, DatabaseSource],
+    output_dir: Path,
+    manifest: dict[str, dict[str, Any]],
+) -> dict[str, str]:
+    """sha256 of the databases that are, byte for byte, what manifest and sources want, by id."""
+    current = {}
+    for db_id, source in sources.items():
+        entry, path = manifest.get(db_id, {}), locate_database(output_dir, db_id)
+        is_wanted = entry.get("origin") == source.origin and path.is_file()
+        if is_wanted and (sha256 := hash_file(path)) == entry.get("sha256"):
+            current[db_id] = sha256
+    return current
+
+
+def _remove_strangers(output_dir: Path, db_ids: Collection[str], kept: Collection[str]) -> int:
+    """Remove what is neither a listed database nor a kept file; how many folders or files that was
+    at the top: databases no longer listed, and leftovers of a run that was cut short.
+
+    A link is removed itself, never what it points to.
+    """
+    if not output_dir.is_dir():
+        return 0
+    removed = 0
+    for entry in sorted(output_dir.iterdir()):
+        is_folder = entry.is_dir() and not entry.is_symlink()
+        if is_folder and entry.name in db_ids:
+            for file in entry.iterdir():
+                if file.name != f"{entry.name}.sqlite" or (file.is_dir() and not file.is_symlink()):
+                    _remove(file)
+        elif entry.name not in kept:
+            _remove(entry)
+            removed += 1
+    return removed
+
+
+def _remove(entry: Path) -> None:
+    if entry.is_dir() and not entry.is_symlink():
+        shutil.rmtree(entry)
+    else:
+        entry.unlink()

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from itertools import chain
+from operator import itemgetter
+from typing import Any, NamedTuple
 
-from answerkey.corpus.corpora import Corpus, read_spider
-from answerkey.corpus.corrections import CORRECTIONS_DIR, correct_questions, read_corrections
-from answerkey.corpus.database_names import name_databases
+from answerkey.core.errors import InputError
+from answerkey.core.param_corpora import SOURCE_SPLITS
+from answerkey.corpus.corpora import Corpus, name_databases, read_spider
+from answerkey.corpus.corrections import CORRECTIONS_DIR, apply_corrections, read_corrections
 from answerkey.corpus.hub import Limits
-from answerkey.corpus.question_streams import (
-    Record,
-    check_splits,
-    merge_corpora,
-    name_for_dataset,
-    sort_questions,
-)
+from answerkey.corpus.source_questions import choose_db_ids, read_source_questions
+
+Record = dict[str, Any]
 
 
 def load_spider_questions(
@@ -33,29 +32,30 @@ def load_spider_questions(
     if corpus is None or limits is None:
         spider, spider_limits = read_spider()
         corpus, limits = corpus or spider, limits or spider_limits
-    return list(check_splits(sort_questions(db_ids, corpus=corpus, limits=limits).records))
+    return check_splits(sort_questions(db_ids, corpus=corpus, limits=limits).records)
 
 
 def load_corpora(
     corpora: Iterable[Corpus], *, limits: Limits, counts: Counter[str]
-) -> Iterator[Record]:
-    """The questions of some corpora, corrected and named, by database. `counts` is filled as by
-    `correct_questions`.
+) -> list[Record]:
+    """The questions of some corpora, corrected and named, by database. `counts` gets how many were
+    corrected, by action, and as `not_chosen` how many decisions are about other databases.
 
     Raises:
-        as `load_spider_questions`, `correct_questions`, `name_databases` and `merge_corpora`.
+        as `load_spider_questions`, `apply_corrections`, `name_databases` and `merge_corpora`.
     """
     chosen: list[tuple[Corpus, list[str]]] = []
-    streams: list[Iterator[Record]] = []
+    named: list[Iterator[Record]] = []
     for corpus in corpora:
         db_ids, questions = sort_questions(corpus.db_list, corpus=corpus, limits=limits)
         if corpus.corrections is not None:
             corrections = read_corrections(CORRECTIONS_DIR / f"{corpus.corrections}.yaml")
-            questions = correct_questions(questions, corrections, counts)
+            questions, actions, not_chosen = apply_corrections(questions, corrections)
+            counts.update(actions, not_chosen=not_chosen)
         chosen.append((corpus, db_ids))
-        streams.append(name_for_dataset(questions, corpus))
+        named.append(name_for_dataset(questions, corpus))
     name_databases(chosen)
-    return merge_corpora(streams)
+    return merge_corpora(named)
 
 
 def describe_corpora(
@@ -70,3 +70,74 @@ def describe_corpora(
         }
         for corpus in corpora
     }
+
+
+class Sorted(NamedTuple):
+    """The questions of a corpus, by database and split, and the ids of the databases."""
+
+    db_ids: list[str]
+    records: list[Record]
+
+
+def sort_questions(db_ids: Iterable[str] | str, *, corpus: Corpus, limits: Limits) -> Sorted:
+    """As `load_spider_questions`, but for splits that are not checked."""
+    names: dict[str, str] = {}
+    records = [
+        {
+            "question_text": question.question,
+            "database_name": names.setdefault(question.db_id, question.db_id),  # held once
+            "gold_sql": question.query,
+            **({"evidence": question.evidence} if question.evidence else {}),
+            "spider_split": question.split,
+            "source": question.source,
+        }
+        for question in read_source_questions(corpus, limits=limits)
+    ]
+    chosen = choose_db_ids(corpus, db_ids, set(names))
+    kept = set(chosen)
+    records = [record for record in records if record["database_name"] in kept]
+    records.sort(
+        key=lambda record: (record["database_name"], SOURCE_SPLITS.index(record["spider_split"]))
+    )
+    return Sorted(chosen, records)
+
+
+def name_for_dataset(questions: Iterable[Record], corpus: Corpus) -> Iterator[Record]:
+    """The questions of a corpus with names of databases as the dataset has them; `source` keeps a
+    db_id that is another, and `id_prefix` is what ids must start with."""
+    for question in questions:
+        db_id = question["database_name"]
+        name = corpus.name_database(db_id)
+        if name != db_id:
+            source = question["source"] | {"db_id": db_id}
+            question = question | {"database_name": name, "source": source}
+        yield question | ({"id_prefix": corpus.id_prefix} if corpus.id_prefix else {})
+
+
+def merge_corpora(corpora: Iterable[Iterable[Record]]) -> list[Record]:
+    """The questions of several corpora by database; of a database that several have, in the order
+    of the corpora.
+
+    Raises:
+        InputError: on a database with questions in both source splits, in whichever corpora.
+    """
+    return check_splits(sorted(chain.from_iterable(corpora), key=itemgetter("database_name")))
+
+
+def check_splits(questions: list[Record]) -> list[Record]:
+    """The questions as they are.
+
+    Raises:
+        InputError: with the first one of another source split than those of its database before.
+    """
+    splits: dict[str, str] = {}
+    for question in questions:
+        name, split = question["database_name"], question["spider_split"]
+        if splits.setdefault(name, split) != split:
+            source = question["source"]
+            raise InputError(
+                f"Database {name} has questions in both train and validation (see row"
+                f" {source['index']} of {source['file']} of corpus {source['corpus']}): expected"
+                " one split for each database"
+            )
+    return questions

@@ -4,37 +4,60 @@
 
 A branch or tag becomes the commit that it is now, and each file of it gets the sha256 that it has
 there. A commit stays what it is; its files that have no checksum get one. The rest of params.yaml
-stays, comments included.
+stays, comments included. Stages warn of a revision that is no commit: a branch or a tag may be
+another commit tomorrow.
 """
 
 from __future__ import annotations
 
 import io
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
-
-from ruamel.yaml import YAML
 
 from answerkey.core.command import make_parser, run_stage
 from answerkey.core.errors import InputError
 from answerkey.core.log import start_log
+from answerkey.core.param_corpora import ARCHIVE, FILES, HubQuestions
 from answerkey.core.params import PARAMS_PATH, read_params
 from answerkey.core.records import hash_file, replace_file
-from answerkey.corpus.corpora import (
-    ARCHIVE,
-    FILES,
-    Corpus,
-    HubDatabases,
-    HubQuestions,
-    parse_corpora,
-    parse_limits,
-)
-from answerkey.corpus.hub import Limits, fetch_file, resolve_revision
-from answerkey.corpus.pinned_revisions import is_pinned
+from answerkey.corpus.corpora import Corpus, HubDatabases, parse_corpora, parse_limits
+from answerkey.corpus.hub import COMMIT, Limits, fetch_file, resolve_revision
 
 Changes = dict[tuple[str, ...], Any]  # of params.yaml: the keys from the top to a value
+
+
+def list_unpinned_questions(corpora: Iterable[Corpus]) -> list[str]:
+    """A warning for each corpus whose questions are read at a revision that is no commit."""
+    return [
+        _describe(corpus.name, corpus.questions)
+        for corpus in corpora
+        if isinstance(corpus.questions, HubQuestions) and not is_pinned(corpus.questions)
+    ]
+
+
+def list_unpinned_databases(corpora: Iterable[Corpus]) -> list[str]:
+    """The same of databases, once for those that several corpora ask."""
+    owners = {
+        corpus.owner: corpus.databases
+        for corpus in corpora
+        if isinstance(corpus.databases, HubDatabases) and not is_pinned(corpus.databases)
+    }
+    return [_describe(owner, databases) for owner, databases in owners.items()]
+
+
+def is_pinned(place: HubQuestions | HubDatabases) -> bool:
+    """Whether the revision of a repository is a commit of 40 hex digits."""
+    return COMMIT.fullmatch(place.revision) is not None
+
+
+def _describe(name: str, place: HubQuestions | HubDatabases) -> str:
+    return (
+        f"warning: corpus {name} reads {place.repo_id} at {place.revision!r}, which is no commit"
+        " and may be another one tomorrow: pin it with"
+        f" `python -m answerkey.corpus.pin_revisions {name}`"
+    )
 
 
 def find_pins(corpus: Corpus, *, limits: Limits) -> Changes:
@@ -103,6 +126,8 @@ def edit_params(text: str, changes: Mapping[tuple[str, ...], Any]) -> str:
     a:
       b: 2  # one
     """
+    from ruamel.yaml import YAML  # takes a tenth of a second, and only this function needs it
+
     yaml = YAML()
     yaml.preserve_quotes = True
     yaml.width = 4096

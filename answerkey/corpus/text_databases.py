@@ -5,16 +5,22 @@ REAL columns (from 3.54 on, beside an index), and in the version number they sta
 database by its bytes: without this, a teammate with another SQLite would see every database as
 changed. Seen identical from 3.39 to 3.54; 3.54 alone differs where a REAL column is part of a
 PRIMARY KEY, of a UNIQUE constraint, or of a WITHOUT ROWID table.
+
+The stage builds each in a process of its own: a statement without end can neither hold the stage
+up nor bring it down.
 """
 
 from __future__ import annotations
 
 import contextlib
 import sqlite3
+from functools import partial
 from pathlib import Path
 
 from answerkey.core.errors import InputError
+from answerkey.corpus.databases import replace_database
 from answerkey.corpus.text_execution import BuildLimits, TextExecution
+from answerkey.shards.processes import Died, run_alone
 from answerkey.sqlite.schema import affinity, quote_name
 
 PAGE_BYTES = 4096
@@ -139,3 +145,24 @@ def _clear_traces(file: bytearray, pages: list[int]) -> bytes:
         content = page + read(header + 5, 2)
         file[pointers_end:content] = bytes(content - pointers_end)
     return bytes(file)
+
+
+def build_in_process(source: Path, path: Path, limits: BuildLimits | None = None) -> None:
+    """Make the file of a database from its text.
+
+    Raises:
+        InputError: as `build_database`; where the process was ended.
+    """
+    limits = limits or BuildLimits()
+    if isinstance(run_alone(partial(_write_database, path=path, limits=limits), source), Died):
+        raise InputError(
+            f"{source}: the process that made a database of it was ended: a single step takes"
+            f" more than {limits.max_seconds} seconds, or the machine has not enough"
+            " memory; make the database yourself, and put it beside the text as ID.sqlite"
+        )
+
+
+def _write_database(source: Path, *, path: Path, limits: BuildLimits) -> None:
+    content = build_database(source, limits)
+    with replace_database(path) as file:
+        file.write(content)

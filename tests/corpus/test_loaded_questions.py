@@ -148,7 +148,10 @@ def test_database_in_both_splits_is_refused_where_it_is_chosen(corpus):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("[{]", "dev.json: not JSON"),
+        ("[{]", "dev.json: not JSON: Expecting property name .* line 1 column 3"),
+        ("[{}", "dev.json: not JSON: Expecting ',' delimiter: line 1 column 4"),
+        ("[] {}", "dev.json: not JSON: .*; JSON Lines are read from a file .* ends in .jsonl"),
+        ("é", "dev.json: not JSON: Expecting value"),
         ('{"db_id": "a"}', "dev.json: expected a JSON array, found dict"),
         (json.dumps([VALIDATION[0], {"db_id": "a", "query": "q"}]), "dev.json: row 1: expected"),
         (json.dumps([row("dock", None)]), "dev.json: row 0: expected text"),
@@ -173,6 +176,24 @@ def test_empty_file_is_named(corpus, name):
     entry["questions"]["validation"] = [name]
     with pytest.raises(ValueError, match=rf"{name}: the file is empty, expected questions"):
         load(parse_corpus("tried", entry), ["farm"])
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32-le"])
+def test_array_is_read_in_every_encoding_of_json(corpus, encoding):
+    text = json.dumps([row("dock", "Zoë")], ensure_ascii=False)
+    (corpus.questions.root / "dev.json").write_bytes(f" {text}\n".encode(encoding))
+    assert [record["question_text"] for record in load(corpus, ["dock"])] == ["Zoë"]
+
+
+def test_array_in_no_encoding_of_json_is_named(corpus):
+    (corpus.questions.root / "dev.json").write_bytes(b'["\xff"]')
+    with pytest.raises(ValueError, match=r"dev\.json: not JSON in UTF-8: .* byte 0xff"):
+        load(corpus, ["dock"])
+
+
+def test_half_of_a_surrogate_pair_reads_as_itself(corpus):
+    (corpus.questions.root / "dev.json").write_text(json.dumps([row("dock", "\ud800")]))
+    assert load(corpus, ["dock"])[0]["question_text"] == "\ud800"
 
 
 def test_line_with_brackets_in_brackets_is_named(corpus):
@@ -372,24 +393,6 @@ def test_file_on_the_hub_that_is_no_parquet_file_is_named(start):
     with pytest.raises(ConnectionError, match=words):
         load(hub_corpus(), "all")
     assert server.count_fetched("s/train.parquet") == 2
-
-
-@pytest.mark.parametrize(
-    ("questions", "words"),
-    [
-        ({"revision": 1234}, "questions.revision is 1234, expected a text, in quotes"),
-        ({"revision": None}, "questions.revision is None, expected a text"),
-        ({"repo_id": ""}, "questions.repo_id is '', expected a text"),
-        ({"sha256": {"s/train.parquet": 12}}, "questions.sha256.s/train.parquet is 12, expected"),
-        (
-            {"sha256": {"s/none.parquet": "0"}},
-            "questions.sha256 lists s/none.parquet, which is none",
-        ),
-    ],
-)
-def test_place_on_the_hub_that_is_no_text_is_named(questions, words):
-    with pytest.raises(ValueError, match=f"corpora.hubbed: {words}"):
-        hub_corpus(**questions)
 
 
 def test_call_without_corpus_or_limits_takes_those_of_params(start, tmp_path, monkeypatch):

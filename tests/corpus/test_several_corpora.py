@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from answerkey.corpus.corpora import parse_corpora
-from answerkey.corpus.database_names import name_databases
+from answerkey.corpus.corpora import name_databases, parse_corpora
 from answerkey.corpus.hub import Limits
 from answerkey.corpus.loaded_questions import load_corpora
 from answerkey.corpus.splits import assign_splits

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from answerkey.core.errors import InputError
-from answerkey.corpus.text_builder import build_in_process
-from answerkey.corpus.text_databases import build_database
+from answerkey.corpus.text_databases import build_database, build_in_process
 from answerkey.corpus.text_execution import BuildLimits
 from answerkey.sqlite.uri import open_database
 

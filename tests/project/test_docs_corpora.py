@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 import yaml
 
-from answerkey.core.records import hash_file
 from answerkey.corpus.corpora import parse_corpora, parse_corpus
 from answerkey.corpus.downloads import locate_all
 from answerkey.corpus.hub import Limits
@@ -139,7 +138,7 @@ def test_variant_is_loaded_beside_spider(here: Path, name: str) -> None:
     assert {record.get("id_prefix") for record in added} == {None if is_own else entry["prefix"]}
     text = "What number?" if name == "spider_syn" else "How many?"
     assert {record["question_text"] for record in added} == {text}
-    sources = locate_all(corpora, limits=LIMITS, hash_file=hash_file)
+    sources = locate_all(corpora, limits=LIMITS)
     assert set(sources) == {*ASKED.values(), *names}
 
 
@@ -177,9 +176,7 @@ def check_bird(name: str, entries: dict[str, Any], rows: list[dict[str, Any]]) -
     corpora = parse_corpora(name, entries)
     records = list(load_corpora(corpora, limits=LIMITS, counts=Counter()))
     assert [record["question_text"] for record in records] == [row["question"] for row in rows]
-    assert len(locate_all(corpora, limits=LIMITS, hash_file=hash_file)) == len(
-        {row["db_id"] for row in rows}
-    )
+    assert len(locate_all(corpora, limits=LIMITS)) == len({row["db_id"] for row in rows})
 
 
 def test_adding_a_corpus_takes_twenty_lines() -> None:

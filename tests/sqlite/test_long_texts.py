@@ -98,7 +98,7 @@ CASES = {
         OF_PATTERNS,
     ),
     "check_db_id": (
-        "from answerkey.corpus.databases import check_db_id\n"
+        "from answerkey.core.database_ids import check_db_id\n"
         "def read(text):\n"
         "    try: check_db_id(text)\n"
         "    except ValueError: pass",
@@ -122,17 +122,6 @@ CASES = {
             *map(repeat, ("CAST(a AS ", "(", "'", "/*")),
             f"{'CAST(' * (SIZE // 12)}a{' AS INT)' * (SIZE // 12)}",
         ],
-    ),
-    "read_array": (
-        "import pathlib, tempfile\n"
-        "from answerkey.corpus.json_arrays import read_array\n"
-        "def read(text):\n"
-        "    with tempfile.TemporaryDirectory() as folder:\n"
-        "        path = pathlib.Path(folder, 'dev.json')\n"
-        "        path.write_text(f'[{text}', encoding='utf-8')\n"
-        "        try: list(read_array(path))\n"
-        "        except (ValueError, RecursionError): pass",
-        [*map(repeat, (" ", "1", "1,", '"', "\\", "[1,", '{"a":', '"a",', "-"))],
     ),
 }
 

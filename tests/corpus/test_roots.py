@@ -1,4 +1,4 @@
-"""tracked_roots: a corpus that DVC does not watch is refused with the line to add."""
+"""roots: a corpus that DVC does not watch is refused with the line to add."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from answerkey.corpus.corpora import parse_corpora
-from answerkey.corpus.tracked_roots import check_roots
+from answerkey.corpus.roots import check_roots
 from stages import download_databases, load_questions
 from tests.shared.paths import ROOT
 from tests.shared.project_world import write_params
