@@ -25,8 +25,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever i
 from answerkey.audit.query_audit import Thresholds, audit_query
 from answerkey.audit.shuffles import Shuffles
 from answerkey.core.command import run_stage
-from answerkey.core.fingerprints import read_database_hashes
 from answerkey.core.log import list_counts, start_log
+from answerkey.core.manifest_file import read_database_hashes
 from answerkey.core.params import read_params
 from answerkey.core.reasons import Flag
 from answerkey.core.records import decode_json, encode_compactly, hash_value, read_jsonl

@@ -18,8 +18,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.core.command import run_stage
-from answerkey.core.fingerprints import read_database_hashes
 from answerkey.core.log import list_counts, start_log
+from answerkey.core.manifest_file import read_database_hashes
 from answerkey.core.params import read_params
 from answerkey.core.question import read_curated_exclusion
 from answerkey.core.reasons import Reason

@@ -9,9 +9,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.core.command import make_parser, run_stage
-from answerkey.core.fingerprints import read_database_hashes
 from answerkey.core.joined import read_classified
 from answerkey.core.log import list_counts, start_log
+from answerkey.core.manifest_file import read_database_hashes
 from answerkey.core.params import read_params
 from answerkey.core.records import write_json
 from answerkey.core.schema_file import SchemaFile

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from answerkey.core.database_ids import check_db_ids
-from answerkey.core.manifest_file import write_manifest
-from answerkey.core.records import decode_json, hash_file
+from answerkey.core.errors import InputError
+from answerkey.core.manifest_file import read_manifest, write_manifest
+from answerkey.core.records import hash_file
 from answerkey.corpus.corpora import Corpus, name_databases, read_spider
 from answerkey.corpus.database_sources import (
     FILE,
@@ -95,7 +96,7 @@ def update_databases(corpora: Iterable[Corpus], output_dir: Path, *, limits: Lim
     """
     manifest_path = output_dir / MANIFEST
     sources = locate_all(corpora, limits=limits)
-    manifest = _read_manifest(manifest_path)
+    manifest = _read_known(manifest_path)
     removed = _remove_strangers(output_dir, sources, {MANIFEST})
     current = _find_current(sources, output_dir, manifest)
     made = set(current)
@@ -146,13 +147,12 @@ def read_tables(db_id: str, path: Path) -> dict[str, Any]:
         return {"database_name": db_id, "tables": encode_schema(read_schema(connection))}
 
 
-def _read_manifest(path: Path) -> dict[str, dict[str, Any]]:
+def _read_known(manifest: Path) -> dict[str, dict[str, Any]]:
     """The entries of a manifest by id; none where there is no manifest: then nothing is kept."""
     try:
-        databases = decode_json(path.read_bytes())["databases"].items()
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return read_manifest(manifest)
+    except (FileNotFoundError, InputError):
         return {}
-    return {db_id: entry for db_id, entry in databases if isinstance(entry, dict)}
 
 
 def _describe_database(

@@ -13,7 +13,7 @@ from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from answerkey.core.errors import InputError
-from answerkey.core.fingerprints import read_database_hashes
+from answerkey.core.manifest_file import read_database_hashes
 from answerkey.core.records import encode_json
 from answerkey.exports.product import AuditedQuestion
 from answerkey.exports.schema_text import describe_database

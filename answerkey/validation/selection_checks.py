@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from answerkey.core.fingerprints import read_database_hashes
 from answerkey.core.joined import DIFFICULTY, INTERIM, JOINED
+from answerkey.core.manifest_file import read_database_hashes
 from answerkey.core.records import read_jsonl
 from answerkey.validation.checks import Terms, find_errors
 from answerkey.validation.recorded_facts import recorded_facts
