@@ -23,7 +23,6 @@ from answerkey.corpus.databases import (
     replace_database,
 )
 from answerkey.corpus.hub import HubError, Limits, fetch_file, resolve_revision
-from answerkey.corpus.release_roots import describe_root
 from answerkey.corpus.roots import describe_root
 from answerkey.corpus.text_databases import build_in_process
 

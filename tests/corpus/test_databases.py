@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 from answerkey.corpus.databases import (
     check_database,
     copy_database,
-    locate_database,
-    open_database,
     replace_database,
 )
 from answerkey.corpus.text_databases import build_database

@@ -7,8 +7,6 @@ import stat
 import pytest
 
 from answerkey.core.errors import explain_error
-from answerkey.core.errors import InputError, explain_error
-from answerkey.core.manifest_file import read_database_hashes
 from answerkey.shards.shard_directory import ShardDirectory, read_shards
 
 RECORDS = [{"question_id": "ship_train_000", "gold_answer": "é\0"}, {"question_id": "1"}]
