@@ -1,69 +1,248 @@
-"""Canonical SQL and templates: two queries that differ in their spelling only come out the same.
+"""Canonical SQL: two queries that differ in their spelling only come out the same.
 
->>> tree = parse_one("SELECT Name n FROM ship T1 WHERE (T1.id != 3)")  # doctest: +SKIP
->>> scopes = Scopes(tree, schema)  # doctest: +SKIP
->>> canonical_sql(scopes)  # doctest: +SKIP
-'SELECT ship.name FROM ship WHERE ship.id <> 3'
->>> sql_template(scopes)  # doctest: +SKIP
-'SELECT t1.c1 FROM t1 WHERE t1.c2 <> ?'
+>>> tree = parse_one("SELECT Name n FROM ship T1 WHERE (3 != T1.id)")  # doctest: +SKIP
+>>> write_sql(canonical_tree(Scopes(tree, schema)))  # doctest: +SKIP
+'SELECT "ship"."name" FROM "ship" WHERE "ship"."id" <> 3'
 
-What may change the answer (a literal, the order of columns, DISTINCT, ORDER BY, LIMIT) stays. A
-query of a form that is not known here comes out as sqlglot spells it, so that it equals fewer
-others than it might.
+sqlglot writes it, from a copy of the tree in which
+
+- every name says what it stands for (see answerkey.sql.qualified_names);
+- parentheses that group nothing are gone;
+- inner joins have their conditions in WHERE, and their tables in the order of their names;
+- what AND or OR joins, literals after IN, and the two sides of a comparison are sorted.
+
+What may change the answer (a literal, the order of columns, DISTINCT, ORDER BY, LIMIT) stays. Two
+texts that are equal give the same rows, but for what their order in storage decides; two that
+differ may still mean the same. A query with a name that cannot be resolved comes out as sqlglot
+spells it, so that it equals fewer others than it might.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
+from sqlglot.generator import Generator
 
+from answerkey.sql.operators import LITERALS, ROW_AGGREGATES, is_atom
 from answerkey.sql.parser import sqlite_dialect
-from answerkey.sql.query_writer import QueryWriter
+from answerkey.sql.qualified_names import qualify_names
 from answerkey.sql.scopes import Scopes
-from answerkey.sql.template_writer import TemplateWriter, number_names
-from answerkey.sqlite.schema import fold_name
+from answerkey.sqlite.schema import fold_name, has_collation
 
-# UnwritableError is a ValueError; the others are where a tree of an unforeseen shape may end.
-_NO_FORM = (ValueError, LookupError, AttributeError, TypeError, RecursionError, SqlglotError)
+# An unknown name is a ValueError; the others are where a tree of an unforeseen shape may end.
+NO_FORM = (ValueError, LookupError, AttributeError, TypeError, RecursionError, SqlglotError)
+
+_MIRRORED = {
+    exp.EQ: exp.EQ,
+    exp.NEQ: exp.NEQ,
+    exp.LT: exp.GT,
+    exp.LTE: exp.GTE,
+    exp.GT: exp.LT,
+    exp.GTE: exp.LTE,
+}
+_CONNECTORS = (exp.And, exp.Or)
+_LAST_OPERANDS = {exp.Between: "high", exp.Glob: "expression"}
+_LOOSE_OPERATORS = (exp.EQ, exp.NEQ, exp.Is, exp.NullSafeEQ, exp.NullSafeNEQ, exp.In, exp.Between)
+_LOOSE_OPERATORS += (exp.Like, exp.Glob, exp.RegexpLike, exp.Match)
+_JOIN_KINDS = ("INNER", "CROSS", "OUTER")  # which say nothing that SIDE or ON would not
 
 
-def canonical_sql(scopes: Scopes) -> str:
-    """SQL that gives the answer of the query, in the one spelling that stands for all.
+def canonical_tree(scopes: Scopes) -> exp.Expression:
+    """A tree of its own, whose text is the one spelling that stands for all; see `write_sql`.
 
-    Names are qualified and as the schema spells them, aliases gone, conditions sorted, inner joins
-    in one order. Two texts that are equal give the same rows, but for what their order in storage
-    decides; two that differ may still mean the same.
+    Where a name cannot be resolved, it is the query's tree, with unquoted names in lower case.
     """
     try:
-        return QueryWriter(scopes, scopes.schema).write_query(scopes.tree)
-    except _NO_FORM:
-        return spell_plainly(scopes.tree)
+        tree = qualify_names(scopes)
+        _group_negations(tree)
+        _simplify(tree)
+        # Of two sides with different collations the left one's counts.
+        may_mirror = tree.find(exp.Collate) is None and not any(
+            has_collation(table.sql) for table in scopes.schema.tables
+        )
+        sort_query(tree, str, may_mirror=may_mirror)
+    except NO_FORM:
+        tree = scopes.tree.copy()
+        for name in tree.find_all(exp.Identifier):
+            if not name.quoted:
+                name.set("this", fold_name(name.name))
+        _group_negations(tree)
+    return tree
 
 
-def sql_template(scopes: Scopes) -> str:
-    """Canonical SQL without literals (each is `?`, and a list of them one) and without names.
-
-    Tables and columns are numbered in the order in which they appear, so that it stays visible
-    where one is used twice; a table that is joined with itself is `t1` and `t1_2`.
-    """
+def write_sql(tree: exp.Expression) -> str:
+    """The text of a tree; where sqlglot cannot write it, its nodes."""
     try:
-        return number_names(TemplateWriter(scopes, scopes.schema).write_query(scopes.tree))
-    except _NO_FORM:
-        return number_names(spell_plainly(scopes.tree))
-
-
-def spell_plainly(tree: exp.Expression) -> str:
-    """A query with its keywords, spaces and the case of its names made alike, and nothing else."""
-    tree = tree.copy()
-    for name in tree.find_all(exp.Identifier):
-        if not name.quoted:
-            name.set("this", fold_name(name.name))
-    try:
-        return tree.sql(sqlite_dialect(), comments=False)
-    except _NO_FORM:
+        return _write(tree)
+    except NO_FORM:
         return " ".join(_name_node(node) for node in tree.dfs())
 
 
 def _name_node(node: exp.Expression) -> str:
     leaves = [str(value) for value in node.args.values() if isinstance(value, str | bool)]
     return " ".join([node.key, *leaves])
+
+
+def _write(tree: exp.Expression) -> str:
+    return _set_up().generate(tree, copy=False)
+
+
+@lru_cache(maxsize=1)
+def _set_up() -> Generator:
+    return sqlite_dialect().generator(comments=False)
+
+
+def _simplify(tree: exp.Expression) -> None:
+    """Take out what says nothing: needless parentheses, ASC, the case of words and numbers."""
+    for node in list(tree.walk()):
+        kind = type(node)
+        if kind is exp.Paren:
+            if _is_needless(node):
+                node.replace(node.this)
+        elif kind is exp.Ordered:
+            node.set("desc", node.args.get("desc") or None)
+        elif kind is exp.Join and node.kind in _JOIN_KINDS:
+            node.set("kind", None)
+        elif kind is exp.Literal and not node.is_string:
+            node.set("this", node.this.lower())
+        elif kind is exp.WindowSpec:
+            for name, value in node.args.items():
+                if isinstance(value, str):
+                    node.set(name, value.upper())
+
+
+def _group_negations(tree: exp.Expression) -> None:
+    """Group `a = b NOT IN (1)` as SQLite does: sqlglot, which reads it as `a = (b NOT IN (1))`,
+    writes `a = NOT b IN (1)`."""
+    for node in list(tree.find_all(exp.Not)):
+        inner = node.this
+        while _is_operator(operator := node.parent):
+            if node.arg_key == "expression":
+                operator.replace(node)
+                operator.set("expression", inner.this)
+                inner.set("this", operator)
+            elif type(inner) in _LAST_OPERANDS and not isinstance(operator, _LOOSE_OPERATORS):
+                last = _LAST_OPERANDS[type(inner)]
+                operator.replace(node)
+                operator.set("this", inner.args[last])
+                inner.set(last, operator)
+            else:
+                paren = exp.Paren()
+                node.replace(paren)
+                paren.set("this", node)
+
+
+def _is_operator(node: exp.Expression | None) -> bool:
+    is_binary = isinstance(node, exp.Binary) and not isinstance(node, exp.Connector)
+    return is_binary or isinstance(node, exp.In | exp.Between)
+
+
+def _is_needless(paren: exp.Paren) -> bool:
+    inner, parent = paren.this, paren.parent
+    if isinstance(inner, exp.Paren) or is_atom(inner):
+        return True
+    if isinstance(parent, exp.Not | exp.Connector):
+        return not isinstance(inner, exp.Connector)
+    if isinstance(parent, exp.Select | exp.In):
+        return paren.arg_key == "expressions"
+    if isinstance(parent, exp.Where | exp.Having | exp.Join | exp.Ordered | exp.Group | exp.Alias):
+        return True
+    return isinstance(parent, exp.Func) and not isinstance(parent, exp.Binary)
+
+
+def sort_query(tree: exp.Expression, key: Callable[[str], Any], *, may_mirror: bool) -> None:
+    """Sort what may stand in any order, in the tree itself, by a key of its text; the sides of
+    comparisons where they may be mirrored."""
+    if may_mirror:
+        _mirror_comparisons(tree, key)
+    if tree.find(*ROW_AGGREGATES) is None:
+        for select in tree.find_all(exp.Select):
+            _sort_joins(select, key)
+    for node in reversed(list(tree.walk())):  # what is inside comes first
+        if isinstance(node, exp.In) and all(map(_is_literal, node.expressions)):
+            values = sorted(node.expressions, key=lambda value: key(_write(value)))
+            node.set("expressions", values)
+        elif isinstance(node, _CONNECTORS) and not _is_part(node):
+            parts = sorted(_list_parts(node), key=lambda part: key(_write(part)))
+            node.replace(_join_parts(type(node), parts))
+
+
+def _mirror_comparisons(tree: exp.Expression, key: Callable[[str], Any]) -> None:
+    """A literal stands on the right; otherwise the sides are sorted."""
+    for node in list(tree.find_all(*_MIRRORED)):
+        if is_atom(node.this) and is_atom(node.expression):
+            left, right = (
+                (isinstance(side, LITERALS), key(_write(side)))
+                for side in (node.this, node.expression)
+            )
+            if right < left or (right == left and isinstance(node, exp.GT | exp.GTE)):
+                mirrored = _MIRRORED[type(node)]
+                node.replace(mirrored(this=node.expression, expression=node.this))
+
+
+def _sort_joins(select: exp.Select, key: Callable[[str], Any]) -> None:
+    """Put the tables of inner joins in order, and their conditions in WHERE, unless it would change
+    which rows come first, or which columns `*` shows first."""
+    start, joins = select.args.get("from_"), select.args.get("joins")
+    if not joins or not all(map(_is_inner, joins)):
+        return
+    members = [start.this, *(join.this for join in joins)]
+    is_bounded = select.args.get("limit") is not None and select.args.get("order") is None
+    if is_bounded or not all(map(_is_single, members)):
+        return
+    if not any(isinstance(shown, exp.Star) for shown in select.expressions):
+        members.sort(key=lambda member: key(member.alias_or_name))
+    where = select.args.get("where")
+    conditions = [join.args["on"] for join in joins if join.args.get("on") is not None]
+    conditions += [where.this] if where is not None else []
+    conditions = [part for part in conditions if part != exp.true()]  # sqlglot's, where ON is none
+    if conditions:
+        select.set("where", exp.Where(this=_join_parts(exp.And, conditions)))
+    start.set("this", members[0])
+    select.set("joins", [exp.Join(this=member) for member in members[1:]])
+
+
+def _is_inner(join: exp.Join) -> bool:
+    return not (join.kind or join.side or join.method or join.args.get("using"))
+
+
+def _is_single(member: exp.Expression) -> bool:
+    return bool(member.alias_or_name) and not member.args.get("joins")
+
+
+def _is_literal(node: exp.Expression) -> bool:
+    return isinstance(node.this if isinstance(node, exp.Neg) else node, LITERALS)
+
+
+def _is_part(node: exp.Expression) -> bool:
+    """Whether a condition is one of those that a larger AND (or OR) joins."""
+    parent = node.parent
+    while isinstance(parent, exp.Paren):
+        parent = parent.parent
+    return type(parent) is type(node)
+
+
+def _list_parts(node: exp.Expression) -> list[exp.Expression]:
+    """What an AND (or OR) joins; a connector of the other kind in parentheses."""
+    parts = []
+    pending = [node]
+    while pending:
+        part = pending.pop()
+        while type(part) is exp.Paren:
+            part = part.this
+        if type(part) is type(node):
+            pending += (part.expression, part.this)
+        else:
+            parts.append(exp.Paren(this=part) if isinstance(part, _CONNECTORS) else part)
+    return parts
+
+
+def _join_parts(kind: type[exp.Connector], parts: list[exp.Expression]) -> exp.Expression:
+    joined = parts[0]
+    for part in parts[1:]:
+        joined = kind(this=joined, expression=part)
+    return joined

@@ -1,59 +1,19 @@
-"""Operators of SQLite as sqlglot's trees name them, and how each is written."""
+"""Operands: what needs no parentheses, what stands for all columns, what is the place of one."""
 
 from __future__ import annotations
 
 from sqlglot import exp
 
-ARITHMETIC = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%"}
-SIGNS = {exp.Neg: "-", exp.BitwiseNot: "~"}  # which bind tighter than all else
-VALUE_OPERATORS = {
-    **ARITHMETIC,
-    exp.DPipe: "||",
-    exp.BitwiseAnd: "&",
-    exp.BitwiseOr: "|",
-    exp.BitwiseLeftShift: "<<",
-    exp.BitwiseRightShift: ">>",
-}
-COMPARISONS = {
-    exp.EQ: "=",
-    exp.NEQ: "<>",
-    exp.LT: "<",
-    exp.LTE: "<=",
-    exp.GT: ">",
-    exp.GTE: ">=",
-    exp.Is: "IS",
-    exp.NullSafeEQ: "IS",
-    exp.NullSafeNEQ: "IS NOT",
-}
-MIRRORED = {
-    exp.EQ: "=",
-    exp.NEQ: "<>",
-    exp.LT: ">",
-    exp.LTE: ">=",
-    exp.GT: "<",
-    exp.GTE: "<=",
-}
-CONNECTORS = {exp.And: "AND", exp.Or: "OR"}
-AGGREGATES = {
-    exp.Count: "COUNT",
-    exp.Sum: "SUM",
-    exp.Avg: "AVG",
-    exp.Min: "MIN",
-    exp.Max: "MAX",
-}
 ROW_AGGREGATES = (exp.GroupConcat, exp.JSONArrayAgg, exp.JSONObjectAgg)  # rows count as they come
-LITERALS = (exp.Literal, exp.Null, exp.Boolean, exp.HexString)
-RIGHT_HAND_STARTS = frozenset("'0123456789.-(")  # literals and subqueries
-CONSTANTS = (*LITERALS, exp.Star)
-ATOMS = (*LITERALS, exp.Column, exp.Subquery, exp.Tuple, exp.Window, exp.Filter)
-FACTORS = (exp.Mul, exp.Div, exp.Mod)
+LITERALS = (exp.Literal, exp.Null, exp.Boolean, exp.HexString, exp.Placeholder)
+_ATOMS = (*LITERALS, exp.Star, exp.Column, exp.Subquery, exp.Tuple, exp.Window, exp.Filter)
 
 
 def is_atom(node: exp.Expression) -> bool:
     """Whether a node needs no parentheses wherever it stands."""
     if isinstance(node, exp.Func):
         return not isinstance(node, exp.Connector | exp.Binary)
-    return isinstance(node, ATOMS)
+    return isinstance(node, _ATOMS)
 
 
 def is_star(expression: exp.Expression) -> bool:

@@ -7,13 +7,14 @@ from typing import Any
 from sqlglot.errors import SqlglotError
 
 from answerkey.core.reasons import Reason
-from answerkey.sql.canonical import canonical_sql, sql_template
+from answerkey.sql.canonical import canonical_tree, write_sql
 from answerkey.sql.columns import list_columns
 from answerkey.sql.features import list_features
 from answerkey.sql.hardness import classify_hardness
 from answerkey.sql.parser import parse_sql
 from answerkey.sql.scopes import Scopes
 from answerkey.sql.tables import TABLE_NODES, list_tables
+from answerkey.sql.template import write_template
 from answerkey.sqlite.schema import Schema
 
 
@@ -36,13 +37,14 @@ def _describe_query(gold_sql: str, schema: Schema) -> dict[str, Any]:
     except (SqlglotError, ValueError) as error:
         return _set_aside(str(error).partition("\n")[0])
     scopes = Scopes(tree, schema)
+    canonical = canonical_tree(scopes)
     return {
         "tables_involved": list_tables(scopes.nodes.find_all(*TABLE_NODES), schema),
         "columns_involved": list_columns(scopes),
         "features": list_features(tree),
         "hardness": hardness,
-        "canonical_sql": canonical_sql(scopes),
-        "template": sql_template(scopes),
+        "canonical_sql": write_sql(canonical),
+        "template": write_template(canonical),
     }
 
 

@@ -47,6 +47,17 @@ def alias_in(select: exp.Select, name: str) -> exp.Alias | None:
     return None
 
 
+def name_output(expression: exp.Expression) -> str:
+    """The name of a result column; '' where SQLite makes one up.
+
+    Source: sqlite3ColumnsFromExprList in SQLite's select.c.
+    """
+    inner = expression
+    while isinstance(inner, exp.Paren | exp.Collate):
+        inner = inner.this
+    return expression.alias or (inner.name if isinstance(inner, exp.Column) else "")
+
+
 def sees_aliases(column: exp.Column, query: exp.Expression) -> bool:
     """Whether a name in a query may mean what the query's AS defines: not in its result columns
     and windows, nor in a subquery there.

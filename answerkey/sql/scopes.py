@@ -22,6 +22,7 @@ from answerkey.sql.query_parts import (
     is_whole_order_term,
     list_merged,
     members_of_from,
+    name_output,
     sees_aliases,
     sees_outer_names,
     selects_of,
@@ -152,7 +153,7 @@ class Scopes:
             if expression.is_star and not isinstance(expression, exp.Alias | exp.Count):
                 outputs += self.expand_star(expression, self.scope_of(select))
             else:
-                outputs.append(Output(_name_output(expression), expression.unalias()))
+                outputs.append(Output(name_output(expression), expression.unalias()))
         return outputs
 
     def expand_star(self, star: exp.Expression, scope: Scope) -> list[Output]:
@@ -294,14 +295,3 @@ class Scopes:
         if found is None:
             return Resolution(None, None, None, alias.this, scope)
         return Resolution(None, found.table, found.column, alias.this, scope)
-
-
-def _name_output(expression: exp.Expression) -> str:
-    """The name of a result column; '' where SQLite makes one up.
-
-    Source: sqlite3ColumnsFromExprList in SQLite's select.c.
-    """
-    inner = expression
-    while isinstance(inner, exp.Paren | exp.Collate):
-        inner = inner.this
-    return expression.alias or (inner.name if isinstance(inner, exp.Column) else "")

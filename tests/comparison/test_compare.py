@@ -17,8 +17,9 @@ from answerkey.comparison.set_records import (
     SetRecord,
 )
 from answerkey.comparison.similar_texts import MIN_SIMILARITY
-from answerkey.sql.canonical import canonical_sql, sql_template
+from answerkey.sql.canonical import canonical_tree, write_sql
 from answerkey.sql.scopes import Scopes
+from answerkey.sql.template import write_template
 from answerkey.sqlite.answers import shape_answer
 from answerkey.sqlite.guard import GuardedDatabase, QueryError
 from answerkey.sqlite.schema import Schema, read_schema
@@ -43,15 +44,16 @@ def read_spider(root: Path) -> tuple[list[SetRecord], dict[str, Schema]]:
                     except QueryError:
                         continue
                     tree = parse_one(question["query"], read="sqlite")
+                    canonical = canonical_tree(Scopes(tree, schema))
                     records.append(
                         record(
                             number,
                             question["question"],
-                            canonical_sql(Scopes(tree, schema)),
+                            write_sql(canonical),
                             answer,
                             database_name=name,
                             split=split,
-                            template=sql_template(Scopes(tree, schema)),
+                            template=write_template(canonical),
                             order_matters=tree.args.get("order") is not None,
                         )
                     )

@@ -44,8 +44,6 @@ OF_NAMES = [
 OF_PATTERNS = [
     *(f"CREATE{SPACES}x", f"{SPACES}x", f")WITHOUT{SPACES}x", f"CROSS{SPACES}x", f"a_{DIGITS}!"),
     *map(repeat, (")WITHOUT ", "CROSS ", "CREATE ", "rowid_", "sqlite", "current_", "aé", "\\")),
-    f"{'(' * (SIZE // 2)}1{')' * (SIZE // 2)} COLLATE x!",
-    f"1{repeat(' COLLATE a')}!",
 ]
 OF_FENCES = [
     f"```{repeat('a')}",
@@ -72,10 +70,9 @@ CASES = {
     "make_completion": ("from answerkey.exports.trl import make_completion as read", OF_FENCES),
     "read_number": ("from answerkey.audit.numeric_text import _read_number as read", OF_NUMBERS),
     "number_names": (
-        "from answerkey.sql.template_writer import number_names as read",
+        "from answerkey.sql.template import _number_names as read",
         [*OF_NUMBERS, *OF_NAMES],
     ),
-    "write_name": ("from answerkey.sql.names import write_name as read", OF_NAMES),
     "has_rowid": (
         "from answerkey.sqlite.schema import Table\n"
         "def read(text): return Table('t', False, (), sql=text).has_rowid",
@@ -84,9 +81,7 @@ CASES = {
     "match": (
         "from answerkey.exports.schema_text import _VIRTUAL\n"
         "from answerkey.audit.literals import _PLAIN_NAME\n"
-        "from answerkey.sql.query_writer import _READ_AS_PLACE\n"
-        "def read(text):\n"
-        "    _VIRTUAL.match(text), _PLAIN_NAME.match(text), _READ_AS_PLACE.fullmatch(text)",
+        "def read(text): _VIRTUAL.match(text), _PLAIN_NAME.match(text)",
         [*OF_PATTERNS, *OF_NAMES],
     ),
     "search": (

@@ -1,0 +1,220 @@
+"""Qualified names: a copy of a query in which every name says what it stands for.
+
+`SELECT Name n FROM ship T1 ORDER BY n` -> `SELECT ship.name FROM ship ORDER BY (ship.name)`
+
+Tables and columns are called as the schema spells them; `ship_2` is a table whose name is taken, in
+its own FROM or in a query around it. What only the query gives a name to is called by that name, in
+lower case. A name given by AS stays where another query reads it, and where the expression that it
+names would mean something else in its place.
+"""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot import exp
+
+from answerkey.sql.operators import is_star, read_integer
+from answerkey.sql.query_parts import first_select, name_output
+from answerkey.sql.resolutions import Scope, Source
+from answerkey.sql.scopes import Scopes
+from answerkey.sqlite.schema import fold_name
+
+_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def qualify_names(scopes: Scopes) -> exp.Expression:
+    """The copy.
+
+    Raises:
+        ValueError: naming what cannot be resolved, or would mean something else in the copy.
+    """
+    return _Copy(scopes).tree
+
+
+class _Copy:
+    """The copy, while it is made."""
+
+    def __init__(self, scopes: Scopes) -> None:
+        self.tree = scopes.tree.copy()
+        self._scopes = scopes
+        pairs = zip(scopes.tree.walk(), self.tree.walk(), strict=True)
+        self._twins = {id(node): twin for node, twin in pairs}
+        self._names = _name_sources(scopes)
+        self._needed: set[int] = set()  # the AS that other names refer to
+        for name in self.tree.find_all(exp.Identifier):
+            name.replace(_identify(fold_name(name.name)))
+        self._refuse_unknown_forms()
+        for scope in scopes.select_scopes():
+            for source in scope.sources.values():
+                self._name_source(source)
+        places = self._list_places()
+        for column in scopes.nodes.find_all(exp.Column):
+            if id(column) not in places:
+                self._name_column(column)
+        for node, place in places.items():
+            self._twins[node].replace(exp.Literal.number(place))
+        self._repeat_expressions()
+        self._drop_aliases()
+
+    def _refuse_unknown_forms(self) -> None:
+        nodes = self._scopes.nodes
+        if any(node.args.get("field") is not None for node in nodes.find_all(exp.In)):
+            raise ValueError("IN with the name of a table")
+        for cte in nodes.find_all(exp.CTE):
+            if self._scopes.schema.find_table(cte.alias) is not None:
+                raise ValueError(f"WITH {cte.alias}, which is a table")
+        for join in nodes.find_all(exp.Join):
+            if (join.method or join.args.get("using")) and join.side in ("RIGHT", "FULL"):
+                raise ValueError(f"{join.side} JOIN that merges columns")
+
+    def _name_source(self, source: Source) -> None:
+        twin, name = self._twins[id(source.node)], self._names[id(source)]
+        own = _own_name(source)
+        if isinstance(twin, exp.Table):
+            twin.set("this", _identify(own))
+            twin.set("db", None)
+        is_named = isinstance(twin, exp.Table) and name == own
+        twin.set("alias", None if is_named else exp.TableAlias(this=_identify(name)))
+
+    def _name_column(self, column: exp.Column) -> None:
+        twin, found = self._twins[id(column)], self._scopes.resolve(column)
+        if column.is_star:
+            scope = self._scopes.scope_of(column)
+            sources = scope.find_sources(column.table) if scope is not None else []
+            if len(sources) != 1:
+                raise ValueError(f"{column.table}.* of no table")
+            twin.set("table", _identify(self._names[id(sources[0])]))
+            if len(scope.sources) == 1:
+                twin.replace(exp.Star())
+        elif found is None:
+            if not self._scopes.is_string(column) or self._may_be_made_up(column):
+                raise ValueError(f"unknown name {column.name}")
+            twin.replace(exp.Literal.string(column.name))
+        elif found.source is not None:
+            name = fold_name(column.name)
+            if found.source.table is not None:
+                name = found.column.name if found.column else found.source.table.rowid_name
+            twin.set("this", _identify(name))
+            twin.set("table", _identify(self._names[id(found.source)]))
+            twin.set("db", None)
+
+    def _may_be_made_up(self, column: exp.Column) -> bool:
+        """Whether "count(*)" may be the name that SQLite gave to a subquery's column."""
+        scope = self._scopes.scope_of(column)
+        if _PLAIN_NAME.fullmatch(column.name):
+            return False
+        while scope is not None:
+            for source in scope.sources.values():
+                outputs = self._scopes.outputs(source.query) if source.query is not None else ()
+                if not all(output.name for output in outputs):
+                    return True
+            scope = scope.parent
+        return False
+
+    def _list_places(self) -> dict[int, int]:
+        """The place in the answer of each name that sorts a compound select, by the name's id."""
+        places = {}
+        for query in self._scopes.nodes.find_all(exp.SetOperation):
+            order = query.args.get("order")
+            names = [fold_name(output.name) for output in self._scopes.outputs(query)]
+            for term in order.expressions if order is not None else ():
+                node = term.this.unnest()
+                if read_integer(node) is not None:
+                    continue
+                is_name = isinstance(node, exp.Column) and not node.table
+                if not is_name or names.count(fold_name(node.name)) != 1:
+                    raise ValueError("ORDER BY of a compound select by what has no one name")
+                places[id(node)] = names.index(fold_name(node.name)) + 1
+        return places
+
+    def _repeat_expressions(self) -> None:
+        """Put the expression of a result column in the place of its name, or of its number."""
+        for column in self._scopes.nodes.find_all(exp.Column):
+            found = self._scopes.resolve(column)
+            if found is None or found.source is not None or self._twins[id(column)].parent is None:
+                continue
+            is_own = found.scope is self._scopes.scope_of(column)
+            if is_own and self._is_repeatable(found.expression, found.scope):
+                self._repeat(column, found.expression)
+            else:
+                self._needed.add(id(found.expression.parent))
+        for scope in self._scopes.select_scopes():
+            shown = scope.select.expressions
+            for clause in (scope.select.args.get("group"), scope.select.args.get("order")):
+                for term in clause.expressions if clause is not None else ():
+                    node = term.this if isinstance(term, exp.Ordered) else term
+                    place = read_integer(node)
+                    if place in range(1, len(shown) + 1) and not any(map(is_star, shown)):
+                        expression = shown[place - 1].unalias()
+                        if self._is_repeatable(expression, scope):
+                            self._repeat(node, expression)
+
+    def _is_repeatable(self, expression: exp.Expression, scope: Scope) -> bool:
+        """Whether an expression means in ORDER BY or GROUP BY what it means as a result column: no
+        constant, whose digits would be a place, and nothing of a query around."""
+        if expression.find(exp.Query, exp.Window) is not None:
+            return False
+        columns = list(expression.find_all(exp.Column))
+        found = [self._scopes.resolve(column) for column in columns]
+        return (bool(any(found)) or expression.find(exp.AggFunc) is not None) and all(
+            self._scopes.is_string(column)
+            if what is None
+            else what.source is not None and what.scope is scope
+            for column, what in zip(columns, found, strict=True)
+        )
+
+    def _repeat(self, node: exp.Expression, expression: exp.Expression) -> None:
+        self._twins[id(node)].replace(exp.Paren(this=self._twins[id(expression)].copy()))
+
+    def _drop_aliases(self) -> None:
+        read = set()  # SELECTs of which another one reads the columns by name
+        for scope in self._scopes.select_scopes():
+            for source in scope.sources.values():
+                if source.query is not None and not source.column_names:
+                    read.add(id(first_select(source.query)))
+        for scope in self._scopes.select_scopes():
+            twin = self._twins[id(scope.select)]
+            for own, copied in zip(scope.select.expressions, list(twin.expressions), strict=True):
+                if id(scope.select) in read:
+                    if not is_star(own) and fold_name(name_output(own)) != fold_name(
+                        name_output(copied)
+                    ):
+                        raise ValueError(f"a column would be no longer called {own.name}")
+                elif isinstance(own, exp.Alias) and id(own) not in self._needed:
+                    copied.replace(copied.this)
+
+
+def _name_sources(scopes: Scopes) -> dict[int, str]:
+    """What each member of FROM is called, by its id: by its own name, with a number where that is
+    taken in its FROM or in a query around it."""
+    names: dict[int, str] = {}
+    taken: dict[int, set[str]] = {}
+    found = scopes.select_scopes()  # the outer ones first
+    own_names = {
+        fold_name(_own_name(source)) for scope in found for source in scope.sources.values()
+    }
+    for scope in found:
+        known = set(taken[id(scope.parent)]) if scope.parent is not None else set()
+        for source in scope.sources.values():
+            name = own = _own_name(source)
+            number = 1
+            while fold_name(name) in known or (number > 1 and fold_name(name) in own_names):
+                number += 1
+                name = f"{own}_{number}"
+            known.add(fold_name(name))
+            names[id(source)] = name
+        taken[id(scope)] = known
+    return names
+
+
+def _own_name(source: Source) -> str:
+    if source.table is not None:
+        return source.table.name
+    if source.query is None:
+        raise ValueError(f"unknown table {source.name}")
+    return fold_name(source.node.name if source.is_cte else source.name) or "d"
+
+
+def _identify(name: str) -> exp.Identifier:
+    return exp.Identifier(this=name, quoted=True)

@@ -1,0 +1,82 @@
+"""Templates: canonical SQL without its literals and without the names of tables and columns.
+
+>>> tree = parse_one("SELECT name FROM ship WHERE id = 3")  # doctest: +SKIP
+>>> write_template(canonical_tree(Scopes(tree, schema)))  # doctest: +SKIP
+'SELECT t1.c1 FROM t1 WHERE t1.c2 = ?'
+
+Each literal is `?`, and so is a whole list of them after IN. Tables and columns are numbered in the
+order in which they appear, so that it stays visible where one is used twice. What canonical SQL
+sorts by name is sorted here by what it does: tables and columns that are shown, grouped by or
+sorted by come first, in that order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+
+from sqlglot import exp
+
+from answerkey.sql.canonical import NO_FORM, sort_query, write_sql
+
+_NAME = re.compile("\x01([tc])([^\x01]*)\x01")  # a name in a text, until it is numbered
+
+
+def write_template(tree: exp.Expression) -> str:
+    """The template of a canonical tree, which is changed."""
+    _blank(tree)
+    places = {name: f"{place:03}" for place, name in enumerate(_list_first_names(tree))}
+
+    def key(text: str) -> tuple[str, str]:
+        return _NAME.sub(lambda found: places.get(found[0], "~"), text), text
+
+    with suppress(*NO_FORM):
+        sort_query(tree, key, may_mirror=True)
+    return _number_names(write_sql(tree))
+
+
+def _blank(tree: exp.Expression) -> None:
+    """Mark each name, and put `?` for each literal."""
+    tables = {table.alias_or_name: table.name for table in tree.find_all(exp.Table)}
+    for name in list(tree.find_all(exp.Identifier)):
+        parent = name.parent
+        is_column = isinstance(parent, exp.Column)
+        is_first = name.arg_key == "this"
+        is_source = not is_first if is_column else is_first
+        own = name.name
+        if is_column and is_first and parent.table in tables:
+            own = f"{tables[parent.table]}.{own}"
+        name.replace(exp.Identifier(this=f"\x01{'t' if is_source else 'c'}{own}\x01", quoted=False))
+    for literal in list(tree.find_all(exp.Literal, exp.HexString)):
+        node = literal.parent if isinstance(literal.parent, exp.Neg) else literal
+        node.replace(exp.Placeholder())
+    for node in tree.find_all(exp.In):
+        if node.expressions and all(isinstance(v, exp.Placeholder) for v in node.expressions):
+            node.set("expressions", [exp.Placeholder()])
+
+
+def _list_first_names(tree: exp.Expression) -> Iterator[str]:
+    """The marked names of the clauses that have an order of their own, each once."""
+    seen = set()
+    for select in tree.find_all(exp.Select):
+        for clause in (*select.expressions, select.args.get("group"), select.args.get("order")):
+            for name in clause.find_all(exp.Identifier, bfs=False) if clause is not None else ():
+                if name.name not in seen:
+                    seen.add(name.name)
+                    yield name.name
+
+
+def _number_names(text: str) -> str:
+    """A text with numbers for the names that are marked in it.
+
+    >>> _number_names("SELECT \\x01cship.id\\x01 FROM \\x01tship\\x01")
+    'SELECT c1 FROM t1'
+    """
+    numbers: dict[str, dict[str, int]] = {"t": {}, "c": {}}
+
+    def number(found: re.Match[str]) -> str:
+        known = numbers[found[1]]
+        return f"{found[1]}{known.setdefault(found[2], len(known) + 1)}"
+
+    return _NAME.sub(number, text)
