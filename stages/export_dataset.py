@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +15,14 @@ from answerkey.core.command import run_stage
 from answerkey.core.errors import InputError
 from answerkey.core.joined import read_classified
 from answerkey.core.log import start_log
-from answerkey.core.question import SPLITS
 from answerkey.core.reasons import Flag
-from answerkey.core.records import encode_json, read_json, read_jsonl, replace_file, write_json
+from answerkey.core.records import read_json, read_jsonl, replace_file, write_json
 from answerkey.exports.card import make_card
 from answerkey.exports.card_facts import CardFacts, describe_origin
 from answerkey.exports.croissant import make_croissant
 from answerkey.exports.huggingface import write_splits
 from answerkey.exports.parquet_files import WrittenFile
+from answerkey.exports.product import write_product
 from answerkey.exports.statistics import (
     make_counts,
     make_metrics,
@@ -44,50 +44,17 @@ PLOTS = Path("plots")
 Record = dict[str, Any]
 
 
-def read_split(split: str) -> Iterator[Record]:
-    """The selected questions of a split."""
-    return (q for q in read_jsonl(SELECTION / "questions.jsonl") if q["split"] == split)
-
-
-def write_questions(path: Path, questions: Iterator[Record]) -> int:
-    """Write a JSON array, one question a line; how many."""
-    count = 0
-    with replace_file(path) as file:
-        file.write(b"[")
-        for question in questions:
-            file.write((b",\n" if count else b"\n") + encode_json(question))
-            count += 1
-        file.write(b"\n]\n")
-    return count
-
-
-def count_flags() -> dict[str, int]:
-    """How many selected questions carry each flag."""
-    found = Counter(
-        flag["code"] for audit in read_jsonl(SELECTION / "audit.jsonl") for flag in audit["flags"]
-    )
-    return {flag: found[flag] for flag in Flag}
-
-
-def write_product() -> dict[str, int]:
-    """Write the questions of each split and the sidecars; how many questions each split has."""
-    counts = {
-        split: write_questions(PRODUCT / f"questions_{split}.json", read_split(split))
-        for split in SPLITS
-    }
-    for name in ("audit.jsonl", "excluded.jsonl"):
-        with (SELECTION / name).open("rb") as source, replace_file(PRODUCT / name) as file:
-            shutil.copyfileobj(source, file)
-    return counts
-
-
 def write_statistics() -> Record:
     """Write all counts, which are what comes back, the metrics among them, and the tables of the
     plots."""
     excluded = read_jsonl(SELECTION / "excluded.jsonl")
     reasons = {record["question_id"]: record["reason"] for record in excluded}
+    found = Counter(
+        flag["code"] for audit in read_jsonl(SELECTION / "audit.jsonl") for flag in audit["flags"]
+    )
+    flags = {flag: found[flag] for flag in Flag}
     table = tabulate_questions(read_classified(), reasons)
-    counts = make_counts(table, count_flags(), read_json(SELECTION / "summary.json"))
+    counts = make_counts(table, flags, read_json(SELECTION / "summary.json"))
     write_json(COUNTS, counts)
     write_json(METRICS, make_metrics(counts))
     for name, plot in make_plots(table).items():
@@ -117,7 +84,7 @@ def main() -> None:
             " `dvc repro validate_dataset`"
         )
     shutil.rmtree(HUGGINGFACE, ignore_errors=True)
-    sizes = write_product()
+    sizes = write_product(SELECTION, PRODUCT)
     write_card(write_statistics(), write_splits(PRODUCT, HUGGINGFACE))
     log.info(
         "%d questions: %s",

@@ -1,13 +1,17 @@
-"""The product as it was written: each question with what its sidecar knows."""
+"""The product: written from the selection, and read with what its sidecars know."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shutil
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from answerkey.core.errors import InputError
-from answerkey.core.records import decode_json, read_jsonl
+from answerkey.core.question import SPLITS
+from answerkey.core.records import decode_json, encode_json, read_jsonl, replace_file
+
+SIDECARS = ("audit.jsonl", "excluded.jsonl")
 
 Record = dict[str, Any]
 
@@ -55,3 +59,29 @@ def read_product(folder: Path, split: str) -> Iterator[AuditedQuestion]:
                 " `dvc repro export_dataset`, or `dvc pull`"
             )
         yield AuditedQuestion(question, audit)
+
+
+def write_product(selection: Path, folder: Path) -> dict[str, int]:
+    """Write the selected questions of each split and the sidecars; how many questions each split
+    has."""
+    counts = {}
+    for split in SPLITS:
+        selected = read_jsonl(selection / "questions.jsonl")
+        questions = (question for question in selected if question["split"] == split)
+        counts[split] = write_questions(folder / f"questions_{split}.json", questions)
+    for name in SIDECARS:
+        with (selection / name).open("rb") as source, replace_file(folder / name) as file:
+            shutil.copyfileobj(source, file)
+    return counts
+
+
+def write_questions(path: Path, questions: Iterable[Record]) -> int:
+    """Write a JSON array, one question a line; how many."""
+    count = 0
+    with replace_file(path) as file:
+        file.write(b"[")
+        for question in questions:
+            file.write((b",\n" if count else b"\n") + encode_json(question))
+            count += 1
+        file.write(b"\n]\n")
+    return count

@@ -18,7 +18,7 @@ class DifficultyRule(ClassifyDifficulty):
             f"easy_max_tables: {self.easy_max_tables}, medium_max_tables: {self.medium_max_tables}"
         )
 
-    def classify(self, tables: int, hardness: str, said: str | None) -> str:
+    def classify(self, tables: int, hardness: str, source_difficulty: str | None) -> str:
         """The difficulty of a question by the number of its tables, its hardness, and the word of
         its corpus, which is None where it says nothing.
 
@@ -27,13 +27,13 @@ class DifficultyRule(ClassifyDifficulty):
         """
         if self.method == SPIDER:
             return self.hardness_levels[hardness]
-        if self.method == SOURCE and said is not None:
-            if said not in self.source_levels:
+        if self.method == SOURCE and source_difficulty is not None:
+            if source_difficulty not in self.source_levels:
                 raise InputError(
-                    f"the corpus says {said!r}: expected one of classify_difficulty.source_levels,"
-                    f" {', '.join(self.source_levels)}"
+                    f"the corpus says {source_difficulty!r}: expected one of"
+                    f" classify_difficulty.source_levels, {', '.join(self.source_levels)}"
                 )
-            return self.source_levels[said]
+            return self.source_levels[source_difficulty]
         return classify_tables(tables, self.easy_max_tables, self.medium_max_tables)
 
 

@@ -30,7 +30,7 @@ def validate_dataset(
     targets: Targets | None = SHARES,
     rule: DifficultyRule = RULE_OF_TABLES,
     order_matters: Mapping[str, bool] | None = None,
-    said: Mapping[str, str] | None = None,
+    source_difficulties: Mapping[str, str] | None = None,
     corpora: Mapping[str, str] | None = None,
     has_unique_texts: bool = True,
     rel_tol: float = 1e-6,
@@ -49,12 +49,16 @@ def validate_dataset(
 
     A dataset that was made by other params needs their `targets` (None: no shares) and `rule`, and
     by question_id what the rule and the targets ask for: the corpus's word of its difficulty
-    (`said`) and its corpus (`corpora`). `order_matters` says whose answers are sequences.
-    `has_unique_texts=False` lets texts come again.
+    (`source_difficulties`) and its corpus (`corpora`). `order_matters` says whose answers are
+    sequences. `has_unique_texts=False` lets texts come again.
 
     Raises:
         sqlite3.Error: where a file is no database, or a corrupt one.
     """
-    known = {"order_matters": order_matters, "said": said, "corpora": corpora}
+    known = {
+        "order_matters": order_matters,
+        "source_difficulties": source_difficulties,
+        "corpora": corpora,
+    }
     with derive_facts(db_paths, rule=rule, rel_tol=rel_tol, limits=limits, **known) as look_up:
         return find_errors(questions, look_up, Terms(targets, has_unique_texts, rel_tol))

@@ -39,7 +39,7 @@ def derive_facts(
     *,
     rule: DifficultyRule = RULE_OF_TABLES,
     order_matters: Mapping[str, bool] | None = None,
-    said: Mapping[str, str] | None = None,
+    source_difficulties: Mapping[str, str] | None = None,
     corpora: Mapping[str, str] | None = None,
     rel_tol: float = 1e-6,
     limits: Limits | None = None,
@@ -47,7 +47,7 @@ def derive_facts(
     """Look the facts of a question up in its database, one of which is open at a time.
 
     By question_id, where it is known from elsewhere: `order_matters` (where it is not given, gold
-    SQL and its answer tell), `said`, the corpus's own word of difficulty, and `corpora`.
+    SQL and its answer tell), `source_difficulties`, what the corpus says, and `corpora`.
 
     Raises:
         MissingDatabaseError: by the function, where there is no file.
@@ -77,7 +77,9 @@ def derive_facts(
                     is_ordered = _is_ordered(inspection, rel_tol)
                 else:
                     is_ordered = order_matters.get(question_id, False)
-                difficulty = rule.classify(len(tables), hardness, (said or {}).get(question_id))
+                difficulty = rule.classify(
+                    len(tables), hardness, (source_difficulties or {}).get(question_id)
+                )
             except QueryError as error:
                 raise UnknownFactsError(str(error), corpus=corpus) from error
             except (SqlglotError, ValueError) as error:

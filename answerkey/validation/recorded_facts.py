@@ -44,12 +44,12 @@ class Reports(NamedTuple):
     """What a sidecar says, by question_id.
 
     order_matters: True, for the questions whose answers have rows in an order.
-    said: what the corpus says of difficulty, where it does.
+    source_difficulties: what the corpus says of it, where it does.
     corpora: the corpus.
     """
 
     order_matters: dict[str, bool]
-    said: dict[str, str]
+    source_difficulties: dict[str, str]
     corpora: dict[str, str]
 
 
@@ -61,6 +61,6 @@ def read_reports(audit_path: Path) -> Reports:
         if record["order_matters"]:
             reports.order_matters[question_id] = True
         if source.get("difficulty") is not None:
-            reports.said[question_id] = source["difficulty"]
+            reports.source_difficulties[question_id] = source["difficulty"]
         reports.corpora[question_id] = sys.intern(source["corpus"])
     return reports

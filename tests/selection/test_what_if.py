@@ -18,12 +18,12 @@ def make_rule(method: str, easy: int = 2, medium: int = 3) -> DifficultyRule:
     return DifficultyRule(method, easy, medium, LEVELS, WORDS)
 
 
-def ask(split: str, tables: int, *, hardness: str = "easy", said: str | None = None) -> Usable:
-    return Usable(split, f"harbour_{split}", "list", tables, hardness, "local", said)
+def ask(split: str, tables: int, *, hardness: str = "easy", word: str | None = None) -> Usable:
+    return Usable(split, f"harbour_{split}", "list", tables, hardness, "local", word)
 
 
 @pytest.mark.parametrize(
-    ("rule", "said", "neighbours"),
+    ("rule", "word", "neighbours"),
     [
         (
             make_rule("tables"),
@@ -50,8 +50,8 @@ def ask(split: str, tables: int, *, hardness: str = "easy", said: str | None = N
         (make_rule("source"), "simple", [make_rule("tables"), make_rule("spider")]),
     ],
 )
-def test_neighbours_are_one_step_away_and_possible(rule, said, neighbours):
-    questions = Counter([ask("train", 1), ask("train", 2, said=said)])
+def test_neighbours_are_one_step_away_and_possible(rule, word, neighbours):
+    questions = Counter([ask("train", 1), ask("train", 2, source_difficulty=word)])
     assert list(list_neighbours(rule, questions)) == neighbours
 
 

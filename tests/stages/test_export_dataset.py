@@ -13,7 +13,7 @@ import yaml
 from answerkey.core.errors import InputError
 from answerkey.core.question import FIELDS
 from answerkey.core.reasons import Flag, Reason
-from stages.export_dataset import write_questions
+from answerkey.exports.product import write_questions
 from tests.shared.export_world import ExportWorld
 from tests.shared.paths import ROOT
 from tests.shared.project_world import World

@@ -100,11 +100,11 @@ def test_difficulty_is_that_of_another_rule(paths):
     source = type(RULE_OF_TABLES)(
         **{**values, "method": SOURCE, "source_levels": {"simple": "easy", "moderate": "medium"}}
     )
-    said = {"harbour_train_000": "moderate"}
+    words = {"harbour_train_000": "moderate"}
     assert find(paths, gold_sql, rule=source).difficulty == "easy"
-    assert find(paths, gold_sql, rule=source, said=said).difficulty == "medium"
+    assert find(paths, gold_sql, rule=source, source_difficulties=words).difficulty == "medium"
     with pytest.raises(UnknownFactsError, match="the corpus says 'odd'"):
-        find(paths, gold_sql, rule=source, said={"harbour_train_000": "odd"})
+        find(paths, gold_sql, rule=source, source_difficulties={"harbour_train_000": "odd"})
 
 
 def test_answer_is_that_of_the_database_that_the_question_names(paths):
