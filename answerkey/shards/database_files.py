@@ -1,10 +1,11 @@
 """Database files: where a worker finds a database, on whatever machine it works.
 
-A database lies at a path, which on a cluster is one of a shared mount, or under a URL
-(`execution.databases_url`) as in `data/databases`: NAME/NAME.sqlite. From there each machine
-fetches it once, into a folder for temporary files that the manifest's sha256 names. Wherever a
-file lies, what has another sha256 than the manifest says is never used. fsspec knows the kinds of
-URL; its own file cache would show other workers a file that is half fetched.
+A database lies at a path, which on a cluster is on a shared mount, or under a URL
+(`execution.databases_url`). Below the URL it lies as in `data/databases`: NAME/NAME.sqlite. Each
+machine fetches it once, into a temporary folder that is named by its sha256. A file is never used
+where its sha256 is not the manifest's.
+
+fsspec reads the URL. Its own file cache is not used: it shows workers a file that is half fetched.
 """
 
 from __future__ import annotations

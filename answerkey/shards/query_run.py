@@ -1,11 +1,11 @@
-"""Query shards: what stages do alike, looking at distinct queries and keeping a shard a database.
+"""Query runs: one function over the queries of all databases, and one shard for each database.
 
-A database whose shard is fresh costs nothing. The queries of the others are cut into tasks small
-enough that one slow database does not leave a core idle.
+A database whose shard is fresh costs nothing. Of the others, each distinct query is worked on once,
+in tasks so small that a slow database keeps all cores busy.
 
-What the machine does to a run (a worker that is killed, memory that does not suffice) is never a
-fact about a query: the query is tried again, alone, and where that ends so too, its database is
-left without a shard and the run fails.
+What the machine does to a run (it kills a worker, or has no memory left) is never recorded as a
+fact about a query. The queries of such a task are tried again, each in a process of its own. Where
+that process ends too, the database gets no shard, and the run fails when all others have theirs.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ class DatabaseWork(NamedTuple):
 
     A query is its SQL, or a tuple with what else the outcome depends on; `context` is what all
     queries of the database share, and goes to the workers with each task. `database` is None where
-    queries are only read. `known` has the outcomes of the questions whose query is not looked at.
+    queries are read and not executed. `known` has the outcomes of questions whose query is not
+    worked on.
     """
 
     database_name: str
@@ -73,7 +74,7 @@ class Task(NamedTuple):
 
 
 def _try_task(function: Callable[[Task], list[Outcome]], task: Task) -> list[Outcome] | None:
-    """What the function gives; None where memory did not suffice."""
+    """What the function gives; None where there was no memory for it."""
     try:
         return function(task)
     except MemoryError:
@@ -91,11 +92,11 @@ class _Pending:
 class QueryRun:
     """One pass over all databases, and what it did.
 
-    function: the outcomes of a task's queries, in their order; runs in a worker.
-    overdue: the outcome of a query that the watchdog ended with its worker, alone in its process;
-        None where no watchdog looks.
-    watch: is told the outcome of each query that is looked at, as it comes.
-    finish: the records of a shard from the questions' outcomes, where one needs the others.
+    function: gives the outcomes of a task's queries, in their order; runs in a worker.
+    overdue: the outcome of a query that the watchdog ended together with its own process; None
+        where no watchdog looks.
+    finish: changes the records of a shard, where one needs the others.
+    watch: is told the outcome of each query that is worked on, as it comes.
     """
 
     shards: ShardDirectory

@@ -6,17 +6,22 @@ them: it names this machine's SQLite, and the data must not. Losing it costs tim
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from answerkey.core.records import encode_json, hash_file, read_jsonl, replace_file, write_jsonl
+from answerkey.core.records import (
+    encode_json,
+    hash_file,
+    hash_value,
+    read_jsonl,
+    replace_file,
+    write_jsonl,
+)
 
 JOURNAL_DIRECTORY = Path(".answerkey")
-_IDENTITY_BYTES = 20
 
 
 class ShardDirectory:
@@ -74,13 +79,12 @@ class ShardDirectory:
             file.writelines(map(self._encode_entry, self._journal))
 
     def _encode_entry(self, name: str) -> bytes:
-        return encode_json({"name": name, "identity": self._journal[name].hex()}) + b"\n"
+        return encode_json({"name": name, "identity": self._journal[name]}) + b"\n"
 
 
-def _identify(path: Path, key: str) -> bytes:
-    """What the journal knows of a shard, in little memory: a hash of its bytes and its key."""
-    digest = hashlib.blake2b(f"{hash_file(path)} {key}".encode(), digest_size=_IDENTITY_BYTES)
-    return digest.digest()
+def _identify(path: Path, key: str) -> str:
+    """What the journal knows of a shard: a hash of its bytes and of what it was made from."""
+    return hash_value([hash_file(path), key])
 
 
 def read_shards(directory: Path, names: Iterable[str]) -> Iterator[dict[str, Any]]:
@@ -93,16 +97,16 @@ def read_shards(directory: Path, names: Iterable[str]) -> Iterator[dict[str, Any
         yield from read_jsonl(directory / f"{name}.jsonl")
 
 
-def _read_journal(path: Path) -> dict[str, bytes]:
+def _read_journal(path: Path) -> dict[str, str]:
     """The last entry of each shard; what is no entry, as a line torn by a kill, is passed over."""
-    journal: dict[str, bytes] = {}
+    journal: dict[str, str] = {}
     if not path.is_file():
         return journal
     with path.open("rb") as file:
         for line in file:
             try:
                 entry = json.loads(line)
-                journal[entry["name"]] = bytes.fromhex(entry["identity"])
+                journal[entry["name"]] = str(entry["identity"])
             except (ValueError, TypeError, KeyError):
                 continue
     return journal
