@@ -13,6 +13,7 @@ from multiprocessing import connection
 import pytest
 
 from answerkey.core.reasons import Reason
+from answerkey.shards import processes
 from answerkey.shards.processes import Died, _Worker, hold_interrupts, map_in_processes, run_alone
 from answerkey.sqlite.guard import QueryError
 from tests.shared.processes import heed_interrupts, wait_until
@@ -227,15 +228,16 @@ def test_other_threads_leave_the_handler_alone():
 
 
 def interrupt_at_step(step):
-    """Whether a run has so many calls and returns; it ends at that one, else by an alarm."""
+    """Whether a run has so many lines of ours and of multiprocessing; it ends at that one, else by
+    an alarm."""
     left = step
     has_result = False
     waits_in_vain = 0
 
     def look(frame, event, _):
         nonlocal left, has_result, waits_in_vain
-        frame.f_trace_lines = False
-        left -= event in ("call", "return")
+        file = frame.f_code.co_filename
+        left -= event == "line" and (file == processes.__file__ or "multiprocessing" in file)
         if left == 0:
             sys.settrace(None)
             signal.alarm(PATIENCE_S)

@@ -23,10 +23,10 @@ from tests.shards.test_code_hash import ANSWERS_CHANGE, change
 from tests.shards.test_database_files import refuse, serve
 from tests.shards.test_faults import Stage
 from tests.shards.test_processes import die_on, fail_on, sleep_long, square, squares
+from tests.shared.fleet_world import Project
+from tests.shared.paths import ROOT
 from tests.shared.processes import find_processes, kill, wait_until
-from tests.shared.project_world import ROOT
 from tests.shared.ray_cluster import start_cluster
-from tests.stages.test_compute_gold_answers import Project
 
 ON_RAY = [
     pytest.mark.slow,
@@ -216,10 +216,10 @@ def test_nodes_work_with_the_code_of_the_machine_that_asks(project, nodes, tmp_p
     for package in ("answerkey", "stages"):
         shutil.copytree(ROOT / package, code / package)
     shutil.copy(ROOT / "dvc.yaml", code)
-    project.write(engine="ray")
+    project.add("d", ["SELECT id, name FROM ship ORDER BY id"]).write(engine="ray")
     Stage(project.folder, PYTHONPATH=str(code), **nodes).finish()
-    rows = project.shard("a")[0]["gold_answer"]
+    [rows] = [record["gold_answer"] for record in project.shard("d")]
     module, before, after = ANSWERS_CHANGE
     change(code / module, before, after)
     Stage(project.folder, PYTHONPATH=str(code), **nodes).finish()
-    assert project.shard("a")[0]["gold_answer"] == rows[::-1] != rows
+    assert [record["gold_answer"] for record in project.shard("d")] == [rows[::-1]] != [rows]
