@@ -51,7 +51,7 @@ def ask(split: str, tables: int, *, hardness: str = "easy", word: str | None = N
     ],
 )
 def test_neighbours_are_one_step_away_and_possible(rule, word, neighbours):
-    questions = Counter([ask("train", 1), ask("train", 2, source_difficulty=word)])
+    questions = Counter([ask("train", 1), ask("train", 2, word=word)])
     assert list(list_neighbours(rule, questions)) == neighbours
 
 
