@@ -17,11 +17,7 @@ from answerkey.core.param_corpora import ARCHIVE, FILES
 from answerkey.core.progress import track_progress
 from answerkey.core.records import hash_file
 from answerkey.corpus.corpora import Corpus, DirectoryDatabases, suggest_names
-from answerkey.corpus.databases import (
-    check_database,
-    copy_database,
-    replace_database,
-)
+from answerkey.corpus.databases import check_database, copy_database, replace_database
 from answerkey.corpus.hub import HubError, Limits, fetch_file, resolve_revision
 from answerkey.corpus.roots import describe_root
 from answerkey.corpus.text_databases import build_in_process

@@ -62,7 +62,7 @@ def test_value_that_json_does_not_have_is_refused(value, indent):
         encode_json({"a": [value]}, indent=indent)
 
 
-@settings(max_examples=30)  # files are written
+@settings(max_examples=10)  # files are written
 @given(st.lists(st.dictionaries(st.text(st.characters()), json_values), max_size=5))
 def test_records_read_back_in_order(tmp_path_factory, records):
     path = tmp_path_factory.mktemp("records") / "new" / "newer" / "a.jsonl"

