@@ -1,4 +1,4 @@
-"""What tests share: a checkout that has run, the same examples of a property on every run, how many
+"""What tests share: worlds that have run, the same examples of a property on every run, how many
 processes run them, and the rule by which the gate skips nothing it needs.
 
 A test that lacks a program or a package skips, with a reason that begins with `needs`. Where
@@ -20,8 +20,8 @@ from tests.shared.project_world import World
 
 # A shared machine may be slow at any moment. What has passed passes again: new examples are looked
 # for where somebody means to, with `pytest --hypothesis-profile=search`.
-settings.register_profile("repeatable", deadline=None, derandomize=True)
-settings.register_profile("search", deadline=None)
+settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=50)
+settings.register_profile("search", deadline=None, max_examples=1000)
 settings.load_profile("repeatable")
 
 
@@ -74,3 +74,11 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def exported(tmp_path_factory: pytest.TempPathFactory) -> ExportWorld:
     """A small project whose exports are built: to read and to copy, not to change."""
     return ExportWorld(tmp_path_factory.mktemp("exported"))
+
+
+@pytest.fixture
+def inside(exported: ExportWorld, monkeypatch: pytest.MonkeyPatch) -> ExportWorld:
+    """The project of `exported` as the current folder, where databases are looked for."""
+    monkeypatch.delenv("ANSWERKEY_DATABASES", raising=False)
+    monkeypatch.chdir(exported.folder)
+    return exported

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.shared.export_world import ExportWorld
+from tests.shared.checkout import run
 from tests.shared.paths import ROOT
 
 DOCS = ("docs/exports.md", "docs/browsing.md")
@@ -45,50 +41,32 @@ COMMANDS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def exported(tmp_path_factory: pytest.TempPathFactory) -> ExportWorld:
-    world = ExportWorld(tmp_path_factory.mktemp("docs"))
-    shutil.copytree(ROOT / "examples", world.folder / "examples")
-    return world
-
-
-def run(world: ExportWorld, *command: str) -> subprocess.CompletedProcess[str]:
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(ROOT),
-        "HF_HOME": str(world.folder / "cache"),
-        "HF_HUB_OFFLINE": "1",
-    }
-    environment.pop("ANSWERKEY_DATABASES", None)
-    return subprocess.run(
-        command, cwd=world.folder, env=environment, capture_output=True, text=True, timeout=120
-    )
-
-
 def test_there_are_snippets_and_commands():
     assert len(SNIPPETS) >= 8
     assert len(COMMANDS) >= 3
 
 
+@pytest.mark.filterwarnings("ignore")  # of libraries
 @pytest.mark.parametrize(("name", "code"), SNIPPETS, ids=name_snippet)
-def test_snippet_runs(exported, name, code):
+def test_snippet_runs(inside, tmp_path, monkeypatch, name, code):
     for module, (package, reason) in OPTIONAL.items():
         if f"import {module}" in code or f"from {module} import" in code:
             pytest.importorskip(package, reason=reason)
-    done = run(exported, sys.executable, "-c", code)
-    assert done.returncode == 0, f"{name}:\n{code}\n{done.stderr}"
+    if "datasets" in code:
+        monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", str(tmp_path))
+    exec(compile(code, name, "exec"), {"__name__": "__main__"})
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "line"), COMMANDS, ids=range(len(COMMANDS)))
-def test_command_runs(exported, name, line):
+def test_command_runs(inside, name, line):
     program, *arguments = shlex.split(line)
     if program == "sqlite-utils":
         pytest.importorskip("sqlite_utils", reason="needs the extra `browse`")
         arguments = ["-m", "sqlite_utils", *arguments]
-    done = run(exported, sys.executable, *arguments)
-    assert done.returncode == 0, f"{name}: {line}\n{done.stderr}"
-    assert done.stdout.strip()
+    else:
+        arguments[0] = str(ROOT / arguments[0])
+    assert run(inside.folder, "python", *arguments).stdout.strip(), f"{name}: {line}"
 
 
 @pytest.mark.parametrize("name", DOCS)

@@ -17,19 +17,6 @@ from tests.shared.export_world import SPLITS, ExportWorld
 from tests.shared.paths import ROOT
 
 
-@pytest.fixture(scope="module")
-def exported(tmp_path_factory: pytest.TempPathFactory) -> ExportWorld:
-    return ExportWorld(tmp_path_factory.mktemp("examples"))
-
-
-@pytest.fixture
-def inside(exported: ExportWorld, monkeypatch: pytest.MonkeyPatch) -> ExportWorld:
-    """The world as the current folder, where databases are looked for."""
-    monkeypatch.delenv("ANSWERKEY_DATABASES", raising=False)
-    monkeypatch.chdir(exported.folder)
-    return exported
-
-
 def score_predictions(world: ExportWorld, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, str(ROOT / "examples/score_predictions.py"), *arguments],
