@@ -86,6 +86,7 @@ def test_missing_list_of_a_folder_is_named(world: World, storage: Path) -> None:
 
 @pytest.mark.slow
 def test_missing_file_is_pushed_again_after_mending(world: World, storage: Path) -> None:
+    world.run(world.maintainer, "dvc", "push")  # now DVC remembers what is there
     lost = find_evaluation(storage, world)
     lost.unlink()
     world.run(world.maintainer, "dvc", "push")
