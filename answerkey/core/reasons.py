@@ -7,6 +7,7 @@ aside; a flag only where a policy says so.
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Self
 
 from answerkey.sqlite.reasons import QueryReason
 
@@ -36,40 +37,122 @@ class Reason(StrEnum):
 
 
 class Flag(StrEnum):
-    """What a probe may raise about a question that has an answer; a policy says what follows."""
+    """What a probe may raise about a question that has an answer; a policy says what follows.
+
+    Each has a sentence for people: `Flag.EMPTY_TABLE.explanation`.
+    """
+
+    explanation: str
+
+    def __new__(cls, value: str, explanation: str) -> Self:
+        flag = str.__new__(cls, value)
+        flag._value_ = value
+        flag.explanation = explanation
+        return flag
 
     # Order and determinism
-    TIE_AT_LIMIT = "tie_at_limit"
-    LIMIT_WITHOUT_ORDER = "limit_without_order"
-    BARE_COLUMN = "bare_column"
-    ROW_ORDER_DEPENDENT = "row_order_dependent"  # last of those that it may follow from
-    NOT_REPRODUCIBLE = "not_reproducible"
-    ORDER_UNDERDETERMINED = "order_underdetermined"
-    NUMERIC_TEXT_ORDER = "numeric_text_order"
+    TIE_AT_LIMIT = (
+        "tie_at_limit",
+        "LIMIT cuts through rows that ORDER BY holds equal: another correct query gives"
+        " another answer.",
+    )
+    LIMIT_WITHOUT_ORDER = (
+        "limit_without_order",
+        "LIMIT without ORDER BY, or a value taken from several rows, keeps whichever SQLite"
+        " reads first.",
+    )
+    BARE_COLUMN = (
+        "bare_column",
+        "A selected column is neither grouped nor aggregated: its value comes from any row"
+        " of the group.",
+    )
+    # last of those that it may follow from
+    ROW_ORDER_DEPENDENT = (
+        "row_order_dependent",
+        "The answer changes when the same rows are stored or scanned in another order.",
+    )
+    NOT_REPRODUCIBLE = "not_reproducible", "A second execution did not give the same answer."
+    ORDER_UNDERDETERMINED = (
+        "order_underdetermined",
+        "ORDER BY leaves the order of rows that differ open.",
+    )
+    NUMERIC_TEXT_ORDER = (
+        "numeric_text_order",
+        "Numbers stored as text are sorted or compared as text, where '95' is greater than '1200'.",
+    )
     # Soundness on the schema
-    DOUBLE_QUOTED_LITERAL = "double_quoted_literal"
-    TYPE_MISMATCH = "type_mismatch"
-    CROSS_JOIN = "cross_join"
-    JOIN_NOT_ON_KEY = "join_not_on_key"
-    DUPLICATE_ROWS = "duplicate_rows"
-    EMPTY_ANSWER = "empty_answer"
-    ALL_NULL = "all_null"
-    REPEATED_COLUMN = "repeated_column"
-    VACUOUS_CONDITION = "vacuous_condition"
-    EMPTY_TABLE = "empty_table"
+    DOUBLE_QUOTED_LITERAL = (
+        "double_quoted_literal",
+        "A double-quoted word is a column or a string, and here it may not be what was meant.",
+    )
+    TYPE_MISMATCH = (
+        "type_mismatch",
+        "A comparison is decided by the types of its sides, not by their values.",
+    )
+    CROSS_JOIN = "cross_join", "No condition joins two tables, so that every row meets every other."
+    JOIN_NOT_ON_KEY = (
+        "join_not_on_key",
+        "Tables are joined on columns that neither the schema nor the data relate to each other.",
+    )
+    DUPLICATE_ROWS = (
+        "duplicate_rows",
+        "The answer has equal rows: with DISTINCT, which its question may mean, it has fewer.",
+    )
+    EMPTY_ANSWER = (
+        "empty_answer",
+        "The answer has no row: any query that finds nothing would be right.",
+    )
+    ALL_NULL = "all_null", "The answer has several values, and each of them is NULL."
+    REPEATED_COLUMN = (
+        "repeated_column",
+        "The query selects the same column twice, where its question may ask for another.",
+    )
+    VACUOUS_CONDITION = (
+        "vacuous_condition",
+        "Every row meets a condition, or none does: another condition gets the same answer.",
+    )
+    EMPTY_TABLE = "empty_table", "The query reads a table that has no row."
     # Worth as a training signal
-    BOOLEAN_ANSWER = "boolean_answer"
-    GUESSABLE = "guessable"
-    MANY_ROWS = "many_rows"
-    TOO_LARGE = "too_large"
+    BOOLEAN_ANSWER = (
+        "boolean_answer",
+        "The answer is one of two values, such as 0 or 1: a guess is right half of the time.",
+    )
+    GUESSABLE = (
+        "guessable",
+        "Trivial queries on the same tables, such as counting rows, give the same answer.",
+    )
+    MANY_ROWS = "many_rows", "The answer has more rows than params allow."
+    TOO_LARGE = "too_large", "The answer is longer, as JSON, than params allow."
     # The set as a whole
-    DUPLICATE_QUESTION = "duplicate_question"
-    NEAR_DUPLICATE_QUESTION = "near_duplicate_question"
-    PARAPHRASE_OF = "paraphrase_of"
-    CONFLICTING_GOLD = "conflicting_gold"
-    QUESTION_IN_BOTH_SPLITS = "question_in_both_splits"
-    TEMPLATE_IN_BOTH_SPLITS = "template_in_both_splits"
-    SCHEMA_IN_BOTH_SPLITS = "schema_in_both_splits"
+    DUPLICATE_QUESTION = (
+        "duplicate_question",
+        "The same question of the same database, with the same SQL or answer, stands earlier"
+        " in the corpus.",
+    )
+    NEAR_DUPLICATE_QUESTION = (
+        "near_duplicate_question",
+        "Its wording is almost that of another question.",
+    )
+    PARAPHRASE_OF = (
+        "paraphrase_of",
+        "Another question of the database, worded otherwise, has the same SQL.",
+    )
+    CONFLICTING_GOLD = (
+        "conflicting_gold",
+        "The same question of the same database has another gold answer too.",
+    )
+    QUESTION_IN_BOTH_SPLITS = (
+        "question_in_both_splits",
+        "The same question stands in train and in eval.",
+    )
+    TEMPLATE_IN_BOTH_SPLITS = (
+        "template_in_both_splits",
+        "A query of the same form stands in the other split.",
+    )
+    SCHEMA_IN_BOTH_SPLITS = (
+        "schema_in_both_splits",
+        "A database of the other split has the same tables and columns, or nearly so.",
+    )
 
 
 # The order of the vocabulary.
