@@ -56,7 +56,7 @@ class Comparison:
 
 
 class Reading:
-    """One query as the soundness probes read it, worked out once for all of them."""
+    """The comparisons, tables and columns of one query, and what its columns hold."""
 
     def __init__(self, inspection: Inspection) -> None:
         self.inspection = inspection
@@ -159,21 +159,9 @@ class Reading:
         return expression
 
 
-_LATEST: list[Reading] = []  # the one query that is being inspected: its probes run in a row
-
-
 def read_query(inspection: Inspection) -> Reading:
-    """The reading of an inspection's query, kept until another one is asked for."""
-    if _LATEST:
-        known = _LATEST[0].inspection
-        if (
-            known.tree is inspection.tree
-            and known.schema is inspection.schema
-            and known.database is inspection.database
-        ):
-            return _LATEST[0]
-    _LATEST[:] = [Reading(inspection)]
-    return _LATEST[0]
+    """The reading of an inspection's query."""
+    return inspection.once(Reading)
 
 
 def quote_text(text: str) -> str:

@@ -22,7 +22,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from answerkey.audit.collations import BINARY, list_collations
+from answerkey.audit.equal_values import BINARY, list_collations
 from answerkey.sqlite.schema import ROWID_NAMES, affinity, fold_name, quote_name
 from answerkey.sqlite.uri import immutable_uri
 
@@ -192,7 +192,7 @@ def _check_disk(connection: sqlite3.Connection, error: sqlite3.Error, max_bytes:
     if code == sqlite3.SQLITE_IOERR or free < max_bytes:
         raise OSError(
             f"Cannot write a copy of a table, {path}: {error}. Expected {max_bytes} bytes to spare"
-            f" (`audit_gold_answers.max_shuffled_bytes`), found {free}; TMPDIR names another folder"
+            f" (`audit_gold_answers.max_copied_bytes`), found {free}; TMPDIR names another folder"
         )
 
 

@@ -16,7 +16,6 @@ from answerkey.audit.inspection import Inspection
 from answerkey.audit.sort_keys import SortKey, find_sort_keys, take_keys
 from answerkey.sql.query_rewrites import make_limit, to_sql, unwrap, write_with
 from answerkey.sql.scopes import Scopes
-from answerkey.sqlite.answers import are_same_rows
 from answerkey.sqlite.guard import QueryError, Row
 
 SHOWN_ROWS = 3
@@ -46,7 +45,6 @@ class Ties:
     keys: the sort keys as text; none where there is no ORDER BY.
     start, stop: the positions between which rows are returned; stop is None without LIMIT.
     has_open_keys: DISTINCT rows are sorted by what is not selected, and some have several keys.
-    is_repeated: the query was executed for its runs, and gave the answer again, row by row.
     """
 
     keys: list[str]
@@ -54,7 +52,6 @@ class Ties:
     stop: int | None
     runs: list[Run] = field(default_factory=list)
     has_open_keys: bool = False
-    is_repeated: bool = False
 
     def cut_runs(self) -> list[Run]:
         """The mixed runs that a bound cuts through: another choice of rows is equally correct."""
@@ -67,6 +64,16 @@ class Ties:
             for run in self.runs
             if run.is_mixed and any(run.first < bound < run.end for bound in bounds)
         ]
+
+    def open_runs(self, answer: list[Row]) -> list[tuple[int, list[Row]]]:
+        """Neighbours in the answer that differ, and that no sort key puts in order: the place of
+        the first in the answer, and the rows."""
+        found = []
+        for run in self.runs if self.keys else ():
+            rows = rows_of_run(run, self, answer)
+            if len({typed_row(row) for row in rows}) > 1:
+                found.append((max(run.first - self.start, 0), rows))
+        return found
 
 
 def typed_row(row: Row) -> tuple[Any, ...]:
@@ -86,6 +93,10 @@ def read_ties(inspection: Inspection) -> Ties | None:
     """The runs of the query, or None: without ORDER BY and LIMIT, where they cannot be told (a
     bound that needs a row, a key of a compound select that is none of its columns), and where the
     rewritten query does not confirm the answer."""
+    return inspection.once(_read_ties)
+
+
+def _read_ties(inspection: Inspection) -> Ties | None:
     query, scopes = unwrap(inspection.tree), inspection.scopes
     order = query.args.get("order")
     if not isinstance(query, exp.Select | exp.SetOperation):
@@ -104,8 +115,7 @@ def read_ties(inspection: Inspection) -> Ties | None:
         _fill(ties, inspection, query, keys, scopes)
     except QueryError:
         return None
-    is_certain = ties.has_open_keys or ties.is_repeated or _is_confirmed(ties, inspection.rows)
-    return ties if is_certain else None
+    return ties if ties.has_open_keys or _is_confirmed(ties, inspection.rows) else None
 
 
 def _read_bounds(query: exp.Expression, inspection: Inspection) -> tuple[int, int | None] | None:
@@ -141,18 +151,17 @@ def _fill(
         rows = _execute_wide(inspection, query, added, None)
         if is_open and _has_repeats(rows, len(added)):
             _divide_open(ties, rows, keys, scopes)
-            return
-        _divide(ties, rows, keys, scopes)
+        else:
+            _divide(ties, rows, keys, scopes)
     else:
-        rows = _fill_to_cut(ties, inspection, query, keys, scopes)
-    ties.is_repeated = not is_open and _is_same_again(ties, rows, inspection.rows)
+        _fill_to_cut(ties, inspection, query, keys, scopes)
 
 
 def _fill_to_cut(
     ties: Ties, inspection: Inspection, query: exp.Expression, keys: list[SortKey], scopes: Scopes
-) -> list[Row]:
-    """The rows up to the last bound and beyond, as far as it takes to see whether the run that it
-    cuts is mixed."""
+) -> None:
+    """Divide the rows up to the last bound and beyond, as far as it takes to see whether the run
+    that it cuts is mixed."""
     added = [key for key in keys if key.place is None]
     near = ties.stop + _LOOK_AHEAD_ROWS
     rows: list[Row] = []
@@ -160,19 +169,18 @@ def _fill_to_cut(
         rows = _execute_wide(inspection, query, added, limit)
         _divide(ties, rows, keys, scopes)
         if len(rows) < limit:
-            return rows
+            return
         last = ties.runs[-1]
         if last.first >= ties.stop:
             ties.runs.pop()
-            return rows
+            return
         if last.is_mixed:
-            return rows
+            return
     # A run of which so much is the same goes on: are there any others that tie with them?
     distinct = _execute_wide(inspection, query, added, near, distinct=exp.Distinct())
     width, values = take_keys([rows[-1], *distinct], keys, scopes)
     tied = [row[:width] for row, key in zip(distinct, values[1:], strict=True) if key == values[0]]
     ties.runs[-1] = Run(last.first, last.end, [*last.rows, *tied])
-    return rows
 
 
 def _execute_wide(
@@ -189,11 +197,6 @@ def _execute_wide(
         clauses["offset"] = None
         clauses["limit"] = None if limit is None else make_limit(limit)
     return inspection.database.execute(write_with(query, **clauses))
-
-
-def _is_same_again(ties: Ties, rows: list[Row], answer: list[Row]) -> bool:
-    width = len(answer[0]) if answer else 0
-    return are_same_rows([row[:width] for row in rows[ties.start : ties.stop]], answer)
 
 
 def _has_repeats(rows: list[Row], added: int) -> bool:

@@ -67,8 +67,8 @@ class AuditGoldAnswers:
     max_bytes: From0
     min_guess_score: Ratio
     rel_tol: NumberFrom0
-    shuffles: From0
-    max_shuffled_bytes: From0
+    reordered_copies: From0
+    max_copied_bytes: From0
 
 
 @_section

@@ -136,8 +136,8 @@ def _tell_steps(facts: CardFacts) -> str:
         f"{_tell_loaded(facts.metrics)}; each has the split of its source.",
         "Every gold query was executed, read-only and within fixed bounds, and its answer kept as"
         " JSON.",
-        "Every query was executed again, also over rows in another order, and audited for ties,"
-        " unsound SQL and answers that a policy can guess.",
+        "Every query was audited for ties, answers that depend on the order of rows, unsound SQL"
+        " and answers that a policy can guess.",
         f"{facts.metrics['usable']} were usable, and {facts.size} selected for the targets of"
         " difficulty and split.",
         "The result was validated: fields, answers, splits and shares.",

@@ -60,5 +60,5 @@ def validate_dataset(
         "source_difficulties": source_difficulties,
         "corpora": corpora,
     }
-    with derive_facts(db_paths, rule=rule, rel_tol=rel_tol, limits=limits, **known) as look_up:
+    with derive_facts(db_paths, rule=rule, limits=limits, **known) as look_up:
         return find_errors(questions, look_up, Terms(targets, has_unique_texts, rel_tol))

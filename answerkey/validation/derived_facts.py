@@ -11,7 +11,7 @@ from pathlib import Path
 from sqlglot.errors import SqlglotError
 
 from answerkey.audit.inspection import Inspection
-from answerkey.audit.order_probes import is_order_certain, read_order
+from answerkey.audit.order import is_order_certain
 from answerkey.core.question import EASY, HARD, MEDIUM
 from answerkey.selection.difficulty_rule import TABLES, DifficultyRule
 from answerkey.sql.hardness import classify_hardness
@@ -41,7 +41,6 @@ def derive_facts(
     order_matters: Mapping[str, bool] | None = None,
     source_difficulties: Mapping[str, str] | None = None,
     corpora: Mapping[str, str] | None = None,
-    rel_tol: float = 1e-6,
     limits: Limits | None = None,
 ) -> Iterator[Callable[[Record], Facts]]:
     """Look the facts of a question up in its database, one of which is open at a time.
@@ -74,7 +73,7 @@ def derive_facts(
                 tables = list_tables(tree.find_all(*TABLE_NODES), schema)
                 if order_matters is None:
                     inspection = Inspection(question["gold_sql"], tree, schema, rows, database)
-                    is_ordered = _is_ordered(inspection, rel_tol)
+                    is_ordered = is_order_certain(inspection)
                 else:
                     is_ordered = order_matters.get(question_id, False)
                 difficulty = rule.classify(
@@ -107,10 +106,3 @@ def _find_path(db_paths: Mapping[str, Path], name: str, *, corpus: str) -> Path:
 def _read_schema(path: Path) -> Schema:
     with contextlib.closing(open_database(path)) as connection:
         return read_schema(connection)
-
-
-def _is_ordered(inspection: Inspection, rel_tol: float) -> bool:
-    """Whether the order of rows belongs to the answer, as audit_gold_answers finds it."""
-    if not is_order_certain(inspection.tree, []):
-        return False
-    return is_order_certain(inspection.tree, read_order(inspection, rel_tol=rel_tol).findings)

@@ -1,9 +1,19 @@
 """type_mismatch: what SQLite's coercion decides, and what it only tidies up."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from answerkey.audit.mismatches import find_type_mismatch
+from answerkey.audit.comparisons import read_query
+from answerkey.audit.operands import find_affinity
+from answerkey.audit.probes.type_mismatch import (
+    applied_affinity,
+    find_type_mismatch,
+    has_common_class,
+    judge_by_storage,
+)
 from tests.shared.probe_world import ProbeWorld
+from tests.shared.random_tables import NAMES, ROWS, open_world
 
 WORLD = """
 CREATE TABLE ship (
@@ -150,3 +160,44 @@ def test_never_and_always_are_true_of_sqlite(world, condition, effect):
         f"SELECT count(CASE WHEN {condition} THEN 1 END), count(*) FROM ship"
     )[0]
     assert met == (0 if effect == "never" else rows)
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    ROWS,
+    NAMES,
+    st.sampled_from(["=", "<>", "<", "<=", ">", ">=", "IS", "IN"]),
+    st.one_of(
+        st.sampled_from(["0", "7", "-1", "1.5", "'7'", "'007'", "'a'", '"a"', "(1)"]),
+        NAMES,
+        NAMES.map("(SELECT {0} FROM t)".format),
+        NAMES.map("(SELECT max({0}) FROM t)".format),
+        st.just("(SELECT * FROM (SELECT t AS i FROM t))"),
+    ),
+)
+def test_common_class_means_that_types_decide_nothing(rows, column, operator, right):
+    if operator == "IN" and not right.startswith("(S"):
+        right = f"({right}, 'a')"
+    with open_world(rows) as world:
+        reading = read_query(world.inspect(f"SELECT 1 FROM t WHERE {column} {operator} {right}"))
+        for comparison in reading.comparisons:
+            sides = comparison.left, comparison.right
+            affinities = tuple(find_affinity(side, reading) for side in sides)
+            read = comparison, affinities, applied_affinity(*affinities), reading
+            if has_common_class(*read):
+                assert judge_by_storage(*read) is None
+
+
+def test_common_class_is_seen_where_there_is_one():
+    with open_world([("1", "1", "1", "'a'", "'a'", "1")]) as world:
+        for condition, expected in (
+            ("i = 1", True), ("i = '1'", True), ("t = 'a'", True), ("i = r", True),
+            ("i IN (SELECT n FROM t)", True), ("i < 5", True),
+            ("i > 5", False), ("t = 1", False), ("i = 'a'", False), ("i = t", False),
+        ):  # fmt: skip
+            reading = read_query(world.inspect(f"SELECT 1 FROM t WHERE {condition}"))
+            (comparison,) = reading.comparisons
+            sides = comparison.left, comparison.right
+            affinities = tuple(find_affinity(side, reading) for side in sides)
+            applied = applied_affinity(*affinities)
+            assert has_common_class(comparison, affinities, applied, reading) is expected, condition

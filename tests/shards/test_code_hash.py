@@ -25,7 +25,7 @@ ANSWERS_CHANGE = (
 )
 COLUMNS_CHANGE = ("answerkey/sql/columns.py", "return sorted(", "return [] and sorted(")
 AUDIT_CHANGE = (
-    "answerkey/audit/worth_probes.py",
+    "answerkey/audit/probes/boolean_answer.py",
     "Finding(Flag.BOOLEAN_ANSWER, {",
     'Finding(Flag.BOOLEAN_ANSWER, {"changed": True, ',
 )
@@ -48,7 +48,7 @@ def execute(folder: Path, code: Path, stage: str) -> int:
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
-    return int(re.search(r" (\d+) queries (?:executed|parsed)", done.stderr)[1])
+    return int(re.search(r" (\d+) queries (?:executed|parsed|audited)", done.stderr)[1])
 
 
 def read_files(folder: Path) -> dict[str, bytes]:

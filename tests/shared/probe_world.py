@@ -1,11 +1,14 @@
 """A database made from SQL text, and questions put to it as the audit puts them."""
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from sqlglot import parse_one
 
-from answerkey.audit.inspection import Inspection
+from answerkey.audit.inspection import Inspection, Thresholds
+from answerkey.audit.reordered_copies import ReorderedCopies
 from answerkey.core.findings import Finding
 from answerkey.sqlite.guard import GuardedDatabase
 from answerkey.sqlite.schema import Schema, read_schema
@@ -21,6 +24,7 @@ class ProbeWorld:
         self.schema: Schema = read_schema(connection)
         connection.close()
         self.database = GuardedDatabase(path)
+        self.copies: ReorderedCopies | None = None
 
     def __enter__(self) -> "ProbeWorld":
         return self
@@ -28,13 +32,28 @@ class ProbeWorld:
     def __exit__(self, *_: object) -> None:
         self.database.close()
 
-    def inspect(self, sql: str) -> Inspection:
-        rows = self.database.execute(sql)  # a case that SQLite refuses proves nothing
-        return Inspection(sql, parse_one(sql, read="sqlite"), self.schema, rows, self.database)
+    @contextmanager
+    def copied(self, **options) -> Iterator[ReorderedCopies]:
+        """Meanwhile, probes have copies with the rows in other orders."""
+        before = self.copies
+        with ReorderedCopies(self.database.path, **options) as self.copies:
+            yield self.copies
+        self.copies = before
 
-    def find(self, probe, sql: str, **options) -> Finding | None:
-        inspection = self.inspect(sql)
+    def inspect(self, sql: str, **thresholds) -> Inspection:
+        rows = self.database.execute(sql)  # a case that SQLite refuses proves nothing
+        tree = parse_one(sql, read="sqlite")
+        terms = Thresholds(**thresholds)
+        return Inspection(sql, tree, self.schema, rows, self.database, self.copies, terms)
+
+    def find_all(self, probe, sql: str, **thresholds) -> list[Finding]:
+        inspection = self.inspect(sql, **thresholds)
         before = inspection.tree.sql("sqlite")
-        finding = probe(inspection, **options)
+        findings = probe(inspection)
         assert inspection.tree.sql("sqlite") == before, "a probe must not change the tree"
-        return finding
+        return findings
+
+    def find(self, probe, sql: str, **thresholds) -> Finding | None:
+        findings = self.find_all(probe, sql, **thresholds)
+        assert len(findings) < 2
+        return findings[0] if findings else None

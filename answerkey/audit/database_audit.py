@@ -1,0 +1,116 @@
+"""Audit of all databases: every query that has an answer, in shards of a database each.
+
+A shard is made again only when its database, questions, answers, limits, thresholds or the code
+change.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import asdict
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import NamedTuple
+
+import sqlglot
+
+from answerkey.audit.inspection import Thresholds
+from answerkey.audit.query_audit import audit_query, report_no_audit
+from answerkey.audit.reordered_copies import ReorderedCopies
+from answerkey.core.manifest_file import read_database_hashes
+from answerkey.core.records import decode_json, encode_compactly, hash_value, read_jsonl
+from answerkey.core.schema_file import SchemaFile
+from answerkey.shards.code_hash import hash_code
+from answerkey.shards.database_files import find_database, local_path
+from answerkey.shards.query_run import DatabaseWork, Outcome, QueryRun, Task
+from answerkey.shards.shard_directory import ShardDirectory, read_shards
+from answerkey.sqlite.guard import GuardedDatabase, Limits
+from answerkey.sqlite.schema import Schema, decode_schema
+
+
+class AuditInputs(NamedTuple):
+    """Where the questions, their answers and their databases are."""
+
+    splits: Path
+    schemas: Path
+    databases: Path
+    gold_answers: Path
+
+
+class _Context(NamedTuple):
+    """What all queries of a database share."""
+
+    schema: Schema
+    limits: Limits
+    thresholds: Thresholds
+
+
+def audit_databases(
+    inputs: AuditInputs,
+    shards: ShardDirectory,
+    *,
+    thresholds: Thresholds,
+    limits: Limits,
+    databases_url: str | None,
+    engine: str,
+    workers: int,
+) -> QueryRun:
+    """The run that brought all shards up to date: the databases' names, and how many queries it
+    audited."""
+    overdue = report_no_audit(f"more than {limits.max_seconds} seconds")
+    run = QueryRun(shards, audit_task, overdue)
+    works = _plan_works(inputs, limits, thresholds, databases_url=databases_url)
+    run.run(works, engine=engine, workers=workers)
+    return run
+
+
+def audit_task(task: Task) -> list[Outcome]:
+    """One report a query; a query is gold SQL and its recorded answer as JSON text."""
+    schema, limits, thresholds = task.context
+    path = local_path(task.database)
+    copies = ReorderedCopies(
+        path,
+        seeds=range(thresholds.reordered_copies),
+        limits=limits,
+        max_bytes=thresholds.max_copied_bytes,
+    )
+    with GuardedDatabase(path, limits) as database, copies:
+
+        def audit(query: tuple[str, str]) -> Outcome:
+            gold_sql, answer = query
+            return audit_query(
+                database,
+                copies,
+                gold_sql,
+                decode_json(answer),
+                schema=schema,
+                thresholds=thresholds,
+            )
+
+        return task.map_queries(audit)
+
+
+def _plan_works(
+    inputs: AuditInputs, limits: Limits, thresholds: Thresholds, *, databases_url: str | None
+) -> Iterator[DatabaseWork]:
+    """Each database with those of its questions that have an answer."""
+    hashes, schemas = read_database_hashes(inputs.databases), SchemaFile(inputs.schemas)
+    made_by = [hash_code("audit_gold_answers"), sqlite3.sqlite_version, sqlglot.__version__]
+    for name, records in groupby(read_jsonl(inputs.splits), key=itemgetter("database_name")):
+        answers = {
+            outcome["question_id"]: encode_compactly(outcome["gold_answer"])
+            for outcome in read_shards(inputs.gold_answers, [name])
+            if "reason" not in outcome
+        }
+        questions = [
+            (record["question_id"], (record["gold_sql"], answers[record["question_id"]]))
+            for record in records
+            if record["question_id"] in answers
+        ]
+        tables, sha256 = schemas.read_tables(name), hashes[name]
+        made_from = [sha256, questions, tables, asdict(limits), asdict(thresholds)]
+        database = find_database(inputs.databases, name, sha256=sha256, databases_url=databases_url)
+        context = _Context(decode_schema(tables), limits, thresholds)
+        yield DatabaseWork(name, database, hash_value([*made_by, *made_from]), questions, context)

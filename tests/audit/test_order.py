@@ -1,0 +1,339 @@
+"""LIMIT through ties, LIMIT without ORDER BY, and ties inside an ordered answer."""
+
+from itertools import permutations
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlglot import parse_one
+
+from answerkey.audit.inspection import Inspection
+from answerkey.audit.order import is_order_certain, is_order_settled
+from answerkey.audit.probes.limit_without_order import find_limit_without_order
+from answerkey.audit.probes.order_underdetermined import find_order_underdetermined
+from answerkey.audit.probes.tie_at_limit import find_tie_at_limit
+from answerkey.core.findings import Finding
+from answerkey.core.reasons import Flag
+from answerkey.sqlite.guard import GuardedDatabase, Limits
+from tests.shared.probe_world import ProbeWorld
+
+WORLD = """
+CREATE TABLE ship (
+    id INTEGER PRIMARY KEY, name TEXT, weight INT, flag TEXT, "order" INT, code TEXT COLLATE NOCASE
+);
+INSERT INTO ship VALUES
+    (1, 'Sun', 5, 'NL', 1, 'a'), (2, 'Tern', 5, 'NL', 2, 'A'), (3, 'Ull', 9, 'BE', 3, 'b'),
+    (4, 'Vik', 7, NULL, 4, 'c'), (5, 'Wal', NULL, NULL, 5, 'd'), (6, 'Yar', 9, 'BE', 6, 'e');
+CREATE TABLE visit (ship_id INT, port TEXT, days REAL);
+INSERT INTO visit VALUES
+    (1, 'Alda', 1.5), (1, 'Bree', 2.5), (2, 'Alda', 1.5), (3, 'Alda', 4.0), (3, 'Cley', 9.0);
+CREATE TABLE twin (label TEXT, n INT);
+INSERT INTO twin VALUES ('x', 1), ('x', 1), ('y', 2), ('limit 1 order by', 3);
+CREATE VIEW heavy AS SELECT * FROM ship WHERE weight > 6;
+CREATE VIEW coded (sign, name) AS SELECT code, name FROM ship;
+CREATE TABLE berth (id INT, code TEXT COLLATE NOCASE, PRIMARY KEY (id)) WITHOUT ROWID;
+INSERT INTO berth VALUES (1, 'a'), (2, 'A'), (3, 'b');
+"""
+
+TIE, FREE, OPEN = Flag.TIE_AT_LIMIT, Flag.LIMIT_WITHOUT_ORDER, Flag.ORDER_UNDERDETERMINED
+
+
+def find_order_findings(inspection: Inspection) -> list[Finding]:
+    """What the three probes find."""
+    probes = find_tie_at_limit, find_limit_without_order, find_order_underdetermined
+    return [finding for probe in probes for finding in probe(inspection)]
+
+
+CASES = [
+    # a cut through rows that tie
+    ("SELECT name FROM ship ORDER BY weight DESC LIMIT 1", [TIE]),
+    ("SELECT name FROM ship WHERE weight > 0 ORDER BY weight LIMIT 1", [TIE]),
+    ("SELECT name FROM heavy ORDER BY weight DESC LIMIT 1", [TIE]),
+    ("SELECT name FROM ship WHERE weight > 0 ORDER BY weight LIMIT 4", [OPEN, TIE]),
+    ("SELECT name FROM ship WHERE weight > 0 ORDER BY weight LIMIT 1 OFFSET 1", [TIE]),
+    ("SELECT name FROM ship WHERE weight > 0 ORDER BY weight LIMIT 1, 2", [TIE]),
+    ("SELECT name FROM ship WHERE weight > 0 ORDER BY weight LIMIT 9 OFFSET 1", [OPEN, TIE]),
+    ("SELECT name FROM ship WHERE weight > 0 ORDER BY weight LIMIT -1 OFFSET 1", [OPEN, TIE]),
+    ("SELECT name FROM ship ORDER BY weight DESC LIMIT 2 - 1", [TIE]),
+    ("SELECT name FROM ship ORDER BY flag IS NULL LIMIT 1", [TIE]),
+    ("SELECT name FROM ship ORDER BY flag LIMIT 1", [TIE]),  # two NULLs
+    ("SELECT name, weight AS w FROM ship ORDER BY w DESC LIMIT 1", [TIE]),
+    ("SELECT name, weight FROM ship ORDER BY 2 DESC LIMIT 1", [TIE]),
+    ("SELECT weight AS name, * FROM ship ORDER BY name DESC LIMIT 1", [TIE]),
+    ("SELECT * FROM ship ORDER BY weight DESC LIMIT 1", [TIE]),
+    ("SELECT name FROM ship ORDER BY 'weight' LIMIT 1", [TIE]),  # a string sorts nothing
+    ('SELECT name FROM ship ORDER BY "weigth" LIMIT 1', [TIE]),  # nor does a misspelt name
+    ("SELECT name FROM ship ORDER BY code LIMIT 1", [TIE]),  # NOCASE by the column
+    ("SELECT code, name FROM ship ORDER BY 1 LIMIT 1", [TIE]),
+    ("SELECT name AS n FROM ship ORDER BY 1 COLLATE NOCASE LIMIT 1", []),
+    ("SELECT DISTINCT code FROM ship ORDER BY 1 LIMIT 1", []),  # one of them is left
+    ("SELECT name FROM coded ORDER BY sign LIMIT 1", [TIE]),
+    ("SELECT id FROM ship ORDER BY code, name LIMIT 1", []),
+    ("SELECT code, name FROM ship ORDER BY 1 COLLATE BINARY LIMIT 1", []),
+    ("SELECT id FROM ship ORDER BY CASE WHEN id < 3 THEN code END COLLATE NOCASE LIMIT 1", [TIE]),
+    ("SELECT id FROM berth ORDER BY code LIMIT 1", [TIE]),
+    ("SELECT label FROM (SELECT 'k' AS label UNION ALL SELECT 'K') ORDER BY label COLLATE NOCASE"
+     " LIMIT 1", [TIE]),
+    ("SELECT port, count(*) FROM visit GROUP BY port ORDER BY count(*) LIMIT 1", [TIE]),
+    ("SELECT T1.name, count(*) AS n FROM ship AS T1 JOIN visit AS T2 ON T1.id = T2.ship_id"
+     " GROUP BY T1.id ORDER BY n DESC LIMIT 1", [TIE]),
+    ("SELECT DISTINCT weight, flag FROM ship ORDER BY flag LIMIT 1", [TIE]),
+    ("SELECT DISTINCT port FROM visit ORDER BY days LIMIT 1", [TIE]),  # Alda: by 1.5 or by 4?
+    ("SELECT DISTINCT port FROM visit ORDER BY days DESC LIMIT 2", [TIE]),
+    ("SELECT DISTINCT k FROM (SELECT n % 2 AS k, n + 0 AS m FROM twin) ORDER BY m LIMIT 1", [TIE]),
+    ("SELECT name, weight AS w FROM ship UNION SELECT port, 9 FROM visit ORDER BY ship.weight DESC"
+     " LIMIT 1", [TIE]),
+    ("SELECT name, 1 AS k FROM ship UNION SELECT port, 1 FROM visit ORDER BY k LIMIT 1", [TIE]),
+    ("SELECT name, 1 FROM ship UNION SELECT port, 1 FROM visit ORDER BY 2 LIMIT 1", [TIE]),
+    ("WITH s AS (SELECT * FROM ship) SELECT name FROM s ORDER BY weight DESC LIMIT 1", [TIE]),
+    # a cut that is certain, or that nobody can see
+    ("SELECT name FROM ship ORDER BY weight DESC, name LIMIT 1", []),
+    ("SELECT name FROM ship ORDER BY id LIMIT 3", []),
+    ("SELECT name FROM ship ORDER BY \"order\" LIMIT 3", []),
+    ("SELECT weight FROM ship ORDER BY weight DESC LIMIT 1", []),
+    ("SELECT flag FROM ship ORDER BY weight DESC LIMIT 1", []),
+    ("SELECT weight AS name FROM ship ORDER BY name DESC LIMIT 1", []),
+    ("SELECT *, weight AS name FROM ship ORDER BY name DESC LIMIT 1", []),  # * has a name, first
+    ("SELECT DISTINCT port FROM visit ORDER BY days DESC LIMIT 1", []),
+    ("SELECT DISTINCT weight AS name, name AS n FROM ship ORDER BY ship.name LIMIT 1", []),
+    ("SELECT DISTINCT * FROM twin ORDER BY upper(label) LIMIT 1", []),
+    ("SELECT DISTINCT j.*, name FROM json_each('[1]') j, ship ORDER BY name LIMIT 1", []),
+    ("SELECT name FROM ship WHERE weight > 0 ORDER BY weight LIMIT 2", [OPEN]),
+    ("SELECT name FROM ship ORDER BY weight DESC LIMIT 0", []),
+    ("SELECT name FROM ship WHERE weight = 7 ORDER BY flag LIMIT 1", []),
+    ("SELECT DISTINCT weight FROM ship ORDER BY weight DESC LIMIT 1", []),
+    ("SELECT count(*) FROM ship ORDER BY weight LIMIT 1", []),
+    ("SELECT label FROM twin ORDER BY n LIMIT 1", []),
+    ("SELECT code COLLATE BINARY FROM ship ORDER BY code COLLATE BINARY LIMIT 1", []),
+    ("SELECT name FROM ship UNION SELECT port FROM visit ORDER BY name LIMIT 2", []),
+    ("SELECT n FROM twin WHERE label = 'limit 1 order by'", []),
+    # LIMIT without ORDER BY
+    ("SELECT name FROM ship LIMIT 1", [FREE]),
+    ("SELECT name FROM ship LIMIT 2 OFFSET 4", [FREE]),
+    ("SELECT port FROM visit GROUP BY port LIMIT 1", [FREE]),
+    ("SELECT name FROM ship UNION SELECT port FROM visit LIMIT 1", [FREE]),
+    ("SELECT name FROM ship LIMIT 6", []),
+    ("SELECT name FROM ship LIMIT 100", []),
+    ("SELECT count(*) FROM ship LIMIT 1", []),
+    ("SELECT name FROM ship WHERE id = 3 LIMIT 1", []),
+    ("SELECT label FROM twin WHERE n = 1 LIMIT 1", []),
+    # subqueries that decide
+    ("SELECT port FROM visit WHERE ship_id = (SELECT id FROM ship ORDER BY weight DESC LIMIT 1)",
+     [TIE]),
+    ("SELECT count(*) FROM visit WHERE ship_id IN (SELECT id FROM ship LIMIT 1)", [FREE]),
+    ("SELECT count(*) FROM visit WHERE ship_id IN"
+     " (SELECT id FROM ship WHERE weight > 5 ORDER BY weight LIMIT 2)", [TIE]),
+    ("WITH t AS (SELECT id FROM ship ORDER BY weight DESC LIMIT 1) SELECT count(*) FROM visit, t"
+     " WHERE id = ship_id", [TIE]),
+    ("SELECT name FROM (SELECT name, id FROM ship WHERE weight > 0 ORDER BY weight LIMIT 1)",
+     [TIE]),
+    ("SELECT sum((SELECT id FROM ship WHERE flag = s.flag ORDER BY weight LIMIT 1)) FROM ship s",
+     [TIE]),
+    # subqueries of several rows that stand for a value
+    ("SELECT port FROM visit WHERE ship_id = (SELECT id FROM ship WHERE flag = 'NL')", [FREE]),
+    ("SELECT port FROM visit WHERE ship_id = (SELECT id FROM ship ORDER BY weight DESC)", [TIE]),
+    ("SELECT count(*) FROM visit WHERE ship_id IN ((SELECT id FROM ship), 77)", [FREE]),
+    ("SELECT name, (SELECT port FROM visit WHERE ship_id = s.id) FROM ship s", [FREE]),
+    ("SELECT port FROM visit WHERE days > (SELECT avg(days) FROM visit GROUP BY port)", [FREE]),
+    ("SELECT port FROM visit WHERE days = (SELECT 1.5 UNION SELECT 4.0)", [FREE]),
+    ("SELECT length((SELECT label FROM twin WHERE n > 1))", [FREE]),  # the greatest comes first
+    ("SELECT port FROM visit WHERE ship_id IN (SELECT id FROM ship)", []),
+    ("SELECT port FROM visit WHERE days > (SELECT max(days) FROM visit)", []),
+    ("SELECT port FROM visit WHERE ship_id = (SELECT id FROM ship WHERE name = 'Ull')", []),
+    ("SELECT port FROM visit WHERE ship_id = (SELECT id FROM ship ORDER BY id)", []),
+    ("SELECT port FROM visit WHERE ship_id < (SELECT id + 9 FROM ship)", []),  # whichever
+    ("SELECT count(*) FROM ((SELECT name FROM ship))", []),
+    # subqueries that do not
+    ("SELECT count(*) FROM (SELECT name FROM ship ORDER BY weight LIMIT 1)", []),
+    ("SELECT name FROM ship WHERE weight = (SELECT weight FROM ship ORDER BY weight DESC LIMIT 1)",
+     []),
+    ("SELECT name FROM ship WHERE EXISTS (SELECT 1 FROM visit WHERE ship_id = id LIMIT 1)", []),
+    ("SELECT name FROM ship s WHERE (SELECT port FROM visit WHERE ship_id = s.id ORDER BY days"
+     " LIMIT 1) = 'Alda'", []),
+    # ties inside the answer
+    ("SELECT name FROM ship ORDER BY weight", [OPEN]),
+    ("SELECT name FROM ship ORDER BY flag DESC", [OPEN]),
+    ("SELECT name FROM ship WHERE weight > 5 ORDER BY flag, weight", [OPEN]),
+    ("SELECT name, count(*) FROM ship GROUP BY name ORDER BY count(*)", [OPEN]),
+    ("SELECT DISTINCT port FROM visit ORDER BY days", [OPEN]),
+    ("SELECT DISTINCT port FROM visit ORDER BY days LIMIT 2", [OPEN]),  # Cley is the last
+    ("SELECT name, weight FROM ship ORDER BY 2", [OPEN]),
+    ("SELECT name FROM ship ORDER BY weight, name", []),
+    ("SELECT weight FROM ship ORDER BY weight", []),
+    ("SELECT label FROM twin ORDER BY n", []),
+    ("SELECT name FROM ship", []),
+    ("SELECT name FROM (SELECT name FROM ship ORDER BY weight)", []),
+    ("SELECT group_concat(name) OVER (ORDER BY weight) FROM ship", []),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    with ProbeWorld(tmp_path_factory.mktemp("order"), WORLD) as world:
+        yield world
+
+
+@pytest.mark.parametrize(("sql", "expected"), CASES)
+def test_order_flags(world, sql, expected):
+    codes = [finding.code for finding in world.find_all(find_order_findings, sql)]
+    assert sorted(codes) == sorted(expected)
+
+
+def test_evidence_of_a_tie_shows_both_sides_of_the_cut(world):
+    (finding,) = world.find_all(
+        find_order_findings, "SELECT name FROM ship ORDER BY weight DESC LIMIT 1"
+    )
+    evidence = finding.evidence
+    returned, as_good = evidence.pop("returned"), evidence.pop("as_good")
+    assert sorted(returned + as_good) == [["Ull"], ["Yar"]]
+    assert evidence == {
+        "keys": ["weight DESC"],
+        "offset": 0,
+        "limit": 1,
+        "tied_positions": [0, 1],
+    }
+
+
+def test_evidence_of_a_tie_goes_beyond_what_is_fetched_first(tmp_path):
+    numbers = ", ".join(f"({n}, 1)" for n in range(500))
+    content = f"""
+        CREATE TABLE t (a, b); INSERT INTO t SELECT 'same', 1 FROM (VALUES {numbers});
+        INSERT INTO t VALUES ('other', 1), ('last', 2)
+    """
+    with ProbeWorld(tmp_path, content) as world:
+        (tie,) = world.find_all(find_order_findings, "SELECT a FROM t ORDER BY b LIMIT 1")
+        (open_order,) = world.find_all(find_order_findings, "SELECT a FROM t ORDER BY b LIMIT 501")
+    assert (tie.code, open_order.code) == (TIE, OPEN)
+    assert tie.evidence["tied_positions"] == [0, 500]
+    assert tie.evidence["as_good"][0] == ["other"]
+
+
+@pytest.mark.parametrize(("end", "expected"), [("other", [TIE]), ("same", [])])
+def test_tie_is_found_behind_more_rows_than_an_answer_may_have(tmp_path, end, expected):
+    sql = f"""
+        CREATE TABLE t (a, b);
+        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 300)
+        INSERT INTO t SELECT 'same', 1 FROM n;
+        INSERT INTO t VALUES ('{end}', 1), ('later', 2);
+    """
+    with ProbeWorld(tmp_path, sql) as world:
+        limited = GuardedDatabase(world.database.path, Limits(max_rows=100))
+        world.database.close()
+        world.database = limited
+        findings = world.find_all(find_order_findings, "SELECT a FROM t ORDER BY b LIMIT 2")
+    assert [finding.code for finding in findings] == expected
+
+
+def test_evidence_of_open_order_says_which_rows_are_certain(world):
+    (finding,) = world.find_all(find_order_findings, "SELECT name FROM ship ORDER BY weight")
+    rows = finding.evidence.pop("rows")
+    assert sorted(rows) == [["Sun"], ["Tern"]]
+    assert finding.evidence == {
+        "keys": ["weight"],
+        "certain_rows": 1,
+        "tied_positions": [[1, 2], [4, 5]],
+        "tied_runs": 2,
+    }
+
+
+def test_evidence_of_a_subquery_shows_the_answer_that_is_as_right(world):
+    """The form that a search for ties in the outermost query alone overlooks: a scalar subquery
+    takes one of several rows of the greatest value, and the comparison with it counts others."""
+    sql = (
+        "SELECT count(*) FROM visit WHERE ship_id >"
+        " (SELECT id FROM ship WHERE weight > 0 ORDER BY weight LIMIT 1)"
+    )
+    (finding,) = world.find_all(find_order_findings, sql)
+    assert finding.code is TIE
+    assert sorted(finding.evidence["returned"] + finding.evidence["as_good"]) == [[1], [2]]
+    answers = [finding.evidence["answer"], finding.evidence["other_answer"]]
+    assert sorted(answers) == [[[2]], [[3]]]
+
+
+def test_evidence_of_a_subquery_over_a_cte_says_where_it_cuts(world):
+    sql = (
+        "WITH s AS (SELECT * FROM ship) SELECT count(*) FROM visit WHERE ship_id ="
+        " (SELECT id FROM s ORDER BY weight DESC LIMIT 1)"
+    )
+    (finding,) = world.find_all(find_order_findings, sql)
+    assert finding.evidence["tied_positions"] == [0, 1]
+
+
+def test_evidence_of_distinct_rows_shows_what_is_selected(world):
+    sql = "SELECT DISTINCT port FROM visit ORDER BY days LIMIT 1"
+    (finding,) = world.find_all(find_order_findings, sql)
+    assert (finding.evidence["returned"], finding.evidence["as_good"]) == ([["Alda"]], [["Bree"]])
+
+
+def test_evidence_of_open_order_places_the_first_five_of_many_runs(tmp_path):
+    rows = ", ".join(f"({key}, '{label}')" for key in range(7) for label in "ab")
+    with ProbeWorld(tmp_path, f"CREATE TABLE t (k, v); INSERT INTO t VALUES {rows}") as world:
+        (finding,) = world.find_all(find_order_findings, "SELECT v FROM t ORDER BY k")
+    assert finding.evidence["tied_runs"] == 7
+    assert finding.evidence["tied_positions"] == [[at, at + 1] for at in range(0, 10, 2)]
+
+
+def test_cut_is_found_in_a_subquery_of_more_rows_than_an_answer_may_have(world):
+    sql = "SELECT count(*) FROM visit WHERE ship_id IN (SELECT id FROM ship LIMIT 4)"
+    tree = parse_one(sql, read="sqlite")
+    with GuardedDatabase(world.database.path, Limits(max_rows=3)) as limited:
+        inspection = Inspection(sql, tree, world.schema, limited.execute(sql), limited)
+        (finding,) = find_order_findings(inspection)
+    assert finding.code is FREE
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("SELECT name FROM ship ORDER BY weight, name", True),
+        ("SELECT name FROM ship ORDER BY weight", False),
+        ("SELECT name FROM ship", False),
+        ("SELECT name FROM (SELECT name FROM ship ORDER BY id)", False),
+        ("SELECT name FROM ship WHERE weight > 0 ORDER BY weight DESC, name DESC LIMIT 2", True),
+        ("SELECT name FROM ship UNION SELECT port FROM visit ORDER BY 1", True),
+    ],
+)
+def test_order_is_certain(world, sql, expected):
+    inspection = world.inspect(sql)
+    assert is_order_certain(inspection) is expected
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("SELECT name FROM ship", True),
+        ("SELECT name FROM ship ORDER BY id", True),
+        ("SELECT name FROM ship ORDER BY id LIMIT 2", True),
+        ("SELECT name FROM ship ORDER BY weight", False),
+        ("SELECT name FROM ship ORDER BY weight DESC LIMIT 1", False),
+        ("SELECT DISTINCT port FROM visit ORDER BY days DESC LIMIT 1", False),  # by which days?
+        ("SELECT DISTINCT j.*, name FROM json_each('[1, 2]') j, ship WHERE ship.id = 1"
+         " ORDER BY name", False),  # its columns are not known
+    ],
+)  # fmt: skip
+def test_order_is_settled(world, sql, expected):
+    assert is_order_settled(world.inspect(sql)) is expected
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.sampled_from("xy")), max_size=5),
+    st.integers(0, 3),
+    st.integers(0, 3),
+)
+def test_tie_is_flagged_exactly_where_another_order_gives_other_rows(rows, limit, offset):
+    """The law behind tie_at_limit: over all ways to sort the rows, the rows that are returned, as
+    a multiset, are one and the same, or the flag is raised."""
+    possible = {
+        tuple(sorted(label for _, label in order[offset : offset + limit]))
+        for order in permutations(rows)
+        if [key for key, _ in order] == sorted(key for key, _ in rows)
+    }
+    with TemporaryDirectory() as folder:
+        values = "".join(f"INSERT INTO t VALUES ({key}, '{label}');" for key, label in rows)
+        sql = f"SELECT label FROM t ORDER BY k LIMIT {limit} OFFSET {offset}"
+        with ProbeWorld(Path(folder), f"CREATE TABLE t (k INT, label TEXT); {values}") as world:
+            codes = [finding.code for finding in world.find_all(find_order_findings, sql)]
+    assert (TIE in codes) == (len(possible) > 1)
