@@ -20,6 +20,7 @@ from answerkey.sql.resolutions import Scope, Source
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.schema import fold_name
 
+_JOIN_KINDS = ("", "INNER", "CROSS", "OUTER")
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -42,18 +43,19 @@ class _Copy:
         self._twins = {id(node): twin for node, twin in pairs}
         self._names = _name_sources(scopes)
         self._needed: set[int] = set()  # the AS that other names refer to
+        self._refuse_unknown_forms()
         for name in self.tree.find_all(exp.Identifier):
             name.replace(_identify(fold_name(name.name)))
-        self._refuse_unknown_forms()
         for scope in scopes.select_scopes():
             for source in scope.sources.values():
                 self._name_source(source)
         places = self._list_places()
         for column in scopes.nodes.find_all(exp.Column):
-            if id(column) not in places:
+            if id(column) in places:
+                place = exp.Literal.number(places[id(column)])
+                self._twins[id(column)].replace(place)
+            else:
                 self._name_column(column)
-        for node, place in places.items():
-            self._twins[node].replace(exp.Literal.number(place))
         self._repeat_expressions()
         self._drop_aliases()
 
@@ -65,6 +67,8 @@ class _Copy:
             if self._scopes.schema.find_table(cte.alias) is not None:
                 raise ValueError(f"WITH {cte.alias}, which is a table")
         for join in nodes.find_all(exp.Join):
+            if join.kind not in _JOIN_KINDS or join.method not in ("", "NATURAL"):
+                raise ValueError(f"{join.method} {join.kind} JOIN, which SQLite does not have")
             if (join.method or join.args.get("using")) and join.side in ("RIGHT", "FULL"):
                 raise ValueError(f"{join.side} JOIN that merges columns")
 
@@ -135,37 +139,37 @@ class _Copy:
             if found is None or found.source is not None or self._twins[id(column)].parent is None:
                 continue
             is_own = found.scope is self._scopes.scope_of(column)
-            if is_own and self._is_repeatable(found.expression, found.scope):
-                self._repeat(column, found.expression)
-            else:
+            if not (is_own and self._repeat(column, found.expression, found.scope)):
                 self._needed.add(id(found.expression.parent))
         for scope in self._scopes.select_scopes():
-            shown = scope.select.expressions
-            for clause in (scope.select.args.get("group"), scope.select.args.get("order")):
-                for term in clause.expressions if clause is not None else ():
+            shown, clauses = scope.select.expressions, scope.select.args
+            if any(map(is_star, shown)):
+                continue
+            for clause in filter(None, (clauses.get("group"), clauses.get("order"))):
+                for term in clause.expressions:
                     node = term.this if isinstance(term, exp.Ordered) else term
                     place = read_integer(node)
-                    if place in range(1, len(shown) + 1) and not any(map(is_star, shown)):
-                        expression = shown[place - 1].unalias()
-                        if self._is_repeatable(expression, scope):
-                            self._repeat(node, expression)
+                    if place in range(1, len(shown) + 1):
+                        self._repeat(node, shown[place - 1].unalias(), scope)
 
-    def _is_repeatable(self, expression: exp.Expression, scope: Scope) -> bool:
-        """Whether an expression means in ORDER BY or GROUP BY what it means as a result column: no
-        constant, whose digits would be a place, and nothing of a query around."""
+    def _repeat(self, node: exp.Expression, expression: exp.Expression, scope: Scope) -> bool:
+        """Put an expression in the place of a node, if it means there what it means as a result
+        column: if it is no constant, which may be read as a place, and names nothing of a query
+        around. Return whether that is so."""
         if expression.find(exp.Query, exp.Window) is not None:
             return False
-        columns = list(expression.find_all(exp.Column))
-        found = [self._scopes.resolve(column) for column in columns]
-        return (bool(any(found)) or expression.find(exp.AggFunc) is not None) and all(
-            self._scopes.is_string(column)
-            if what is None
-            else what.source is not None and what.scope is scope
-            for column, what in zip(columns, found, strict=True)
-        )
-
-    def _repeat(self, node: exp.Expression, expression: exp.Expression) -> None:
+        has_column = False
+        for column in expression.find_all(exp.Column):
+            found = self._scopes.resolve(column)
+            has_column |= found is not None
+            if found is None and not self._scopes.is_string(column):
+                return False
+            if found is not None and (found.source is None or found.scope is not scope):
+                return False
+        if not has_column and expression.find(exp.AggFunc) is None:
+            return False
         self._twins[id(node)].replace(exp.Paren(this=self._twins[id(expression)].copy()))
+        return True
 
     def _drop_aliases(self) -> None:
         read = set()  # SELECTs of which another one reads the columns by name
@@ -177,10 +181,9 @@ class _Copy:
             twin = self._twins[id(scope.select)]
             for own, copied in zip(scope.select.expressions, list(twin.expressions), strict=True):
                 if id(scope.select) in read:
-                    if not is_star(own) and fold_name(name_output(own)) != fold_name(
-                        name_output(copied)
-                    ):
-                        raise ValueError(f"a column would be no longer called {own.name}")
+                    name, copied_name = fold_name(name_output(own)), name_output(copied)
+                    if not is_star(own) and name != fold_name(copied_name):
+                        raise ValueError(f"{name} would be called {copied_name}")
                 elif isinstance(own, exp.Alias) and id(own) not in self._needed:
                     copied.replace(copied.this)
 

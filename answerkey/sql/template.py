@@ -6,14 +6,13 @@
 
 Each literal is `?`, and so is a whole list of them after IN. Tables and columns are numbered in the
 order in which they appear, so that it stays visible where one is used twice. What canonical SQL
-sorts by name is sorted here by what it does: tables and columns that are shown, grouped by or
-sorted by come first, in that order.
+sorts by name is sorted here by what the query does with it: what it shows comes first.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 
 from sqlglot import exp
@@ -26,13 +25,10 @@ _NAME = re.compile("\x01([tc])([^\x01]*)\x01")  # a name in a text, until it is 
 def write_template(tree: exp.Expression) -> str:
     """The template of a canonical tree, which is changed."""
     _blank(tree)
-    places = {name: f"{place:03}" for place, name in enumerate(_list_first_names(tree))}
-
-    def key(text: str) -> tuple[str, str]:
-        return _NAME.sub(lambda found: places.get(found[0], "~"), text), text
-
     with suppress(*NO_FORM):
-        sort_query(tree, key, may_mirror=True)
+        _sort_by_place(tree, _list_names(tree, ("expressions", "group", "order")))
+        # What these do not name is told apart by the conditions, which have an order now.
+        _sort_by_place(tree, _list_names(tree, ("expressions", "group", "order", "where")))
     return _number_names(write_sql(tree))
 
 
@@ -56,15 +52,25 @@ def _blank(tree: exp.Expression) -> None:
             node.set("expressions", [exp.Placeholder()])
 
 
-def _list_first_names(tree: exp.Expression) -> Iterator[str]:
-    """The marked names of the clauses that have an order of their own, each once."""
-    seen = set()
+def _list_names(tree: exp.Expression, clauses: Iterable[str]) -> list[str]:
+    """The marked names that stand in some clauses, clause by clause, each once."""
+    names: dict[str, None] = {}
     for select in tree.find_all(exp.Select):
-        for clause in (*select.expressions, select.args.get("group"), select.args.get("order")):
-            for name in clause.find_all(exp.Identifier, bfs=False) if clause is not None else ():
-                if name.name not in seen:
-                    seen.add(name.name)
-                    yield name.name
+        for clause in clauses:
+            found = select.args.get(clause) or []
+            for node in found if isinstance(found, list) else [found]:
+                names |= {name.name: None for name in node.find_all(exp.Identifier, bfs=False)}
+    return list(names)
+
+
+def _sort_by_place(tree: exp.Expression, names: list[str]) -> None:
+    """Sort by shape and by the places of these names, and only among equals by name."""
+    places = {name: f"{place:03}" for place, name in enumerate(names)}
+
+    def key(text: str) -> tuple[str, str]:
+        return _NAME.sub(lambda found: places.get(found[0], "~"), text), text
+
+    sort_query(tree, key, may_mirror=True)
 
 
 def _number_names(text: str) -> str:
