@@ -28,12 +28,11 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """The largest size, how many questions of each cell, and a bound that no size exceeds; and
-    where corpora have shares, how many questions of each corpus in each split."""
+    """The largest size, how many questions of each cell, and where corpora have shares, how many
+    questions of each corpus in each split."""
 
     size: int
     counts: dict[Cell, int]
-    upper_bound: int
     corpora: dict[CorpusCell, int] = field(default_factory=dict)
 
 

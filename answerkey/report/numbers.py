@@ -111,15 +111,10 @@ def explain_size(selection: Record, targets: Record, usable: int) -> Record:
     size = selection["size"]
     if size == usable:
         sentence = f"Every usable question is selected, {size:,} in all."
-    elif selection["is_largest"]:
-        sentence = (
-            f"The targets allow {size:,} of {usable:,} usable questions; the solver has proved that"
-            " no larger selection meets them."
-        )
     else:
         sentence = (
             f"The targets allow {size:,} of {usable:,} usable questions; the solver has proved that"
-            f" no selection is larger than {selection['upper_bound']:,}."
+            " no larger selection meets them."
         )
     return {"sentence": sentence, "cells": list_binding(selection, targets)}
 

@@ -1,19 +1,21 @@
-"""Integer program: the largest selection under a cap on answer types, found by a solver.
+"""Integer program: the largest selection under all targets, exact at every size.
 
-Such a cap ties all cells together, so that answerkey.selection.allocations cannot look at every
-case; nor where databases have a cap, corpora have shares, and two corpora ask about one database.
-There is a whole number for each group of questions that a target tells apart. What the solver finds
-is checked exactly; that nothing is larger is the solver's word, and with hundreds of thousands of
-questions it may be off by a few.
+It has a whole number for each part: the questions of one split, difficulty, corpus and answer type,
+as far as a target tells them apart. CP-SAT computes in whole numbers, and proves that nothing is
+larger (https://developers.google.com/optimization/cp/cp_solver).
+
+Whether databases can give so many questions of each part under a cap is a question of flow. Where
+the largest flow falls short, its smallest cut names parts that together ask for more than their
+databases give; that is one more constraint (L. R. Ford and D. R. Fulkerson, 1956).
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from math import lcm
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from answerkey.core.cells import (
     CELLS,
@@ -24,259 +26,244 @@ from answerkey.core.cells import (
     list_corpus_cells,
     read_share,
 )
-from answerkey.core.param_types import DATASET, SPLIT
-from answerkey.core.question import DIFFICULTIES, EVAL, SPLITS
+from answerkey.core.param_types import DATASET
+from answerkey.core.question import EVAL, SPLITS
 from answerkey.core.sections import Targets
 
+if TYPE_CHECKING:
+    from ortools.sat.python.cp_model import CpModel, CpSolver, IntVar, LinearExpr
 
-class Constraint(NamedTuple):
-    """lower <= sum of coefficient x variable <= upper; None: no such side."""
+_SOURCE, _SINK = 0, 1
 
-    name: str
-    coefficients: dict[int, int]
-    lower: int | None
-    upper: int | None
+Name = TypeVar("Name", bound=tuple[str, ...])
 
 
-class Share(NamedTuple):
-    """A share that is asked for: the variables counted, and those counted among."""
+class Wish(NamedTuple):
+    """A share that is asked for: a number of questions, and how many they are a share of."""
 
-    name: str
-    part: dict[int, int]
-    whole: dict[int, int]
-    share: Fraction
+    part: IntVar
+    share: float
+    whole: IntVar | int
 
 
 def find_by_program(supply: Mapping[Group, int], targets: Targets) -> Solution:
-    """The largest numbers of questions, chosen among those of that size as by find_allocation."""
+    """The largest numbers of questions, chosen among those of that size as by find_largest."""
     program = Program(supply, targets)
-    if not program.groups:
-        corpora = dict.fromkeys(list_corpus_cells(targets.corpora), 0)
-        return Solution(0, dict.fromkeys(CELLS, 0), 0, corpora)
-    size, bound = program.maximize(program.ones)
-    program.fix("size", program.ones, size)
-    cells = [(cell, program.members(cell)) for cell in CELLS]
-    corpora = [
-        (cell, program.members_of_corpus(cell)) for cell in list_corpus_cells(targets.corpora)
-    ]
+    size = program.maximize(program.count())
     if targets.corpora and targets.difficulty_shares is None:
-        program.settle_shares(program.share_of_eval() + program.shares_of_corpora())
-        found = {"corpora": program.settle(corpora), "cells": program.settle(cells)}
+        program.approach([*program.wish_eval(size), *program.wish_corpora(sizes={})])
+        corpora = program.settle(program.count_corpora())
+        return Solution(size, program.settle(program.count_cells()), corpora)
+    if targets.difficulty_shares_of == DATASET:
+        program.approach([*program.wish_eval(size), *program.wish_levels(size)])
+        program.approach(program.wish_cells())
     else:
-        scope = targets.difficulty_shares_of
-        program.settle_shares(program.share_of_eval() + program.shares_of_levels(scope))
-        if scope == DATASET:
-            program.settle_shares(program.shares_of_levels(SPLIT))
-        found = {"cells": program.settle(cells)}
-        program.settle_shares(program.shares_of_corpora())
-        found["corpora"] = program.settle(corpora)
-    return Solution(size, found["cells"], bound, found["corpora"])
+        program.approach([*program.wish_eval(size), *program.wish_cells()])
+    cells = program.settle(program.count_cells())
+    program.approach(program.wish_corpora(sizes=add_splits(cells)))
+    return Solution(size, cells, program.settle(program.count_corpora()))
+
+
+def add_splits(cells: Mapping[Cell, int]) -> Counter[str]:
+    """How many questions each split holds, from those of its cells."""
+    sizes: Counter[str] = Counter()
+    for (split, _), count in cells.items():
+        sizes[split] += count
+    return sizes
 
 
 def find_size_by_program(supply: Mapping[Group, int], targets: Targets) -> int:
     """The size of `find_by_program`, without what it is made of."""
     program = Program(supply, targets)
-    return program.maximize(program.ones)[0] if program.groups else 0
+    return program.maximize(program.count())
+
+
+def solve(model: CpModel) -> CpSolver:
+    """The solver with the best values of a model's variables, proved to be the best.
+
+    Raises:
+        ArithmeticError: where there are none.
+    """
+    from ortools.sat.python import cp_model
+
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 1  # the same on every machine, and without threads
+    # Presolve melts the sums of parts into their parts, after which no first selection is found.
+    solver.parameters.cp_model_presolve = False
+    status = solver.status_name(solver.solve(model))
+    if status != "OPTIMAL":
+        raise ArithmeticError(f"The solver found no selection: {status}. {model.validate()}")
+    return solver
 
 
 class Program:
-    """The integer program: a variable a group, capped by its supply, and the constraints."""
+    """A whole number for each part of the supply, which all targets but min_questions bind."""
 
     def __init__(self, supply: Mapping[Group, int], targets: Targets) -> None:
-        self.targets = targets
-        merged: Counter[Group] = Counter()
-        for group, count in supply.items():
-            merged[self._merge(group)] += count
-        self.groups = sorted(group for group, count in merged.items() if count)
-        self.upper = [merged[group] for group in self.groups]
-        self.ones = dict.fromkeys(range(len(self.groups)), 1)
-        self.constraints = list(self._constraints())
+        from ortools.sat.python import cp_model
 
-    def _merge(self, group: Group) -> Group:
-        """The group without what no cap looks at."""
-        has_database_cap = self.targets.max_per_database is not None
+        self.targets = targets
+        # Of each part, which is a group without a database: how many each database has.
+        self.held: dict[Group, Counter[str]] = defaultdict(Counter)
+        for group, count in supply.items():
+            self.held[self._find_part(group)][group.database_name] += count
+        self.total = sum(supply.values())
+        self._model = cp_model.CpModel()
+        self._numbers = {
+            part: self._model.new_int_var(0, self._find_most([part]), "")
+            for part in sorted(self.held)
+        }
+        self._counts: dict[tuple[tuple[str, str], ...], IntVar] = {}
+        self._sum = cp_model.LinearExpr.sum
+        self._add_targets()
+
+    def _find_part(self, group: Group) -> Group:
         has_type_cap = self.targets.max_answer_type_share is not None
         return group._replace(
-            database_name=group.database_name if has_database_cap else "",
+            database_name="",
             answer_type=group.answer_type if has_type_cap else "",
-            corpus=group.corpus if self.targets.corpus_shares else "",
+            corpus=group.corpus if self.targets.corpora else "",
         )
 
-    def members(self, cell: Cell) -> dict[int, int]:
-        """The variables of a cell, each with coefficient 1."""
-        return {
-            index: 1
-            for index, group in enumerate(self.groups)
-            if (group.split, group.difficulty) == cell
-        }
+    def count(self, **names: str) -> IntVar:
+        """How many questions the parts have that are named so, as in count(split="train").
 
-    def members_of_corpus(self, cell: CorpusCell) -> dict[int, int]:
-        """The variables of a corpus in a split, each with coefficient 1."""
-        return {
-            index: 1
-            for index, group in enumerate(self.groups)
-            if (group.split, group.corpus) == cell
-        }
+        It is a number of its own, so that the solver rounds what a share makes of it.
+        """
+        key = tuple(sorted(names.items()))
+        if key not in self._counts:
+            numbers = [
+                number
+                for part, number in self._numbers.items()
+                if all(getattr(part, field) == name for field, name in key)
+            ]
+            self._counts[key] = self._model.new_int_var(0, self.total, "")
+            self._model.add(self._sum(numbers) == self._counts[key])
+        return self._counts[key]
 
-    def share_of_eval(self) -> list[Share]:
-        """The share of eval, if it is asked for."""
-        if self.targets.eval_share is None:
-            return []
-        part = {i: 1 for i, group in enumerate(self.groups) if group.split == EVAL}
-        return [Share("share of eval", part, self.ones, read_share(self.targets.eval_share))]
-
-    def shares_of_levels(self, scope: str) -> list[Share]:
-        """The shares of difficulties in the dataset or in each split, if they are asked for."""
-        shares = self.targets.difficulty_shares
-        if shares is None:
-            return []
-        if scope == SPLIT:
-            return [self._share(cell, self.members(cell), shares[cell[1]]) for cell in CELLS]
-        parts = [
-            (level, {i: 1 for split in SPLITS for i in self.members((split, level))})
-            for level in DIFFICULTIES
-        ]
-        return [
-            Share(f"share of {level}", part, self.ones, read_share(shares[level]))
-            for level, part in parts
-        ]
-
-    def shares_of_corpora(self) -> list[Share]:
-        """The shares of corpora, if they are asked for."""
-        shares = self.targets.corpus_shares
-        return [
-            self._share(cell, self.members_of_corpus(cell), shares[cell[1]])
-            for cell in list_corpus_cells(self.targets.corpora)
-        ]
-
-    def _share(self, cell: tuple[str, str], part: dict[int, int], share: float) -> Share:
-        whole = {i: 1 for i, group in enumerate(self.groups) if group.split == cell[0]}
-        return Share(f"share of {cell[0]} {cell[1]}", part, whole, read_share(share))
-
-    def _constraints(self) -> Iterator[Constraint]:
-        targets = self.targets
-        tolerance = read_share(targets.tolerance)
-        shares = [
-            *self.share_of_eval(),
-            *self.shares_of_levels(targets.difficulty_shares_of),
-            *self.shares_of_corpora(),
-        ]
-        for name, part, whole, share in shares:
-            yield _compare(f"{name}, at most", part, whole, share + tolerance, upper=0)
-            yield _compare(f"{name}, at least", part, whole, share - tolerance, lower=0)
+    def _add_targets(self) -> None:
+        targets, size = self.targets, self.count()
+        if targets.eval_share is not None:
+            self._keep_share(self.count(split=EVAL), size, targets.eval_share)
+        for level, share in (targets.difficulty_shares or {}).items():
+            if targets.difficulty_shares_of == DATASET:
+                self._keep_share(self.count(difficulty=level), size, share)
+                continue
+            for split in SPLITS:
+                part = self.count(split=split, difficulty=level)
+                self._keep_share(part, self.count(split=split), share)
+        for split, corpus in list_corpus_cells(targets.corpora):
+            part = self.count(split=split, corpus=corpus)
+            self._keep_share(part, self.count(split=split), targets.corpus_shares[corpus])
         if targets.max_questions is not None:
-            yield Constraint("max_questions", self.ones, None, targets.max_questions)
-        if targets.max_per_database is not None:
-            for name, part in self._parts("database_name"):
-                yield Constraint(f"max_per_database, {name}", part, None, targets.max_per_database)
+            self._model.add(size <= min(targets.max_questions, self.total))
         if targets.max_answer_type_share is not None:
-            share = read_share(targets.max_answer_type_share)
-            for name, part in self._parts("answer_type"):
-                yield _compare(f"max_answer_type_share, {name}", part, self.ones, share, upper=0)
+            most = read_share(targets.max_answer_type_share)
+            for name in sorted({part.answer_type for part in self.held} - {""}):
+                part = self.count(answer_type=name)
+                self._model.add(part * most.denominator <= size * most.numerator)
 
-    def _parts(self, attribute: str) -> list[tuple[str, dict[int, int]]]:
-        """The variables of each database or answer type, by name; nothing caps those without one,
-        which stand for no real question."""
-        parts: dict[str, dict[int, int]] = defaultdict(dict)
-        for index, group in enumerate(self.groups):
-            parts[getattr(group, attribute)][index] = 1
-        return sorted((name, part) for name, part in parts.items() if name)
+    def _keep_share(self, part: LinearExpr, whole: LinearExpr, value: float) -> None:
+        share, tolerance = read_share(value), read_share(self.targets.tolerance)
+        low, high = max(share - tolerance, Fraction(0)), min(share + tolerance, Fraction(1))
+        self._model.add(part * low.denominator >= whole * low.numerator)
+        self._model.add(part * high.denominator <= whole * high.numerator)
 
-    def fix(self, name: str, coefficients: dict[int, int], value: int) -> None:
-        """From now on, a sum of variables has this value."""
-        self.constraints.append(Constraint(name, coefficients, value, value))
+    def maximize(self, objective: LinearExpr) -> int:
+        """The most that it can be; from now on it is that."""
+        self._model.maximize(objective)
+        solver = solve(self._model)
+        while parts := self._find_cut(solver):
+            self._model.add(self._sum([self._numbers[p] for p in parts]) <= self._find_most(parts))
+            solver = solve(self._model)
+        value = solver.value(objective)
+        self._model.add(objective == value)
+        return value
 
-    def settle(
-        self, parts: list[tuple[tuple[str, str], dict[int, int]]]
-    ) -> dict[tuple[str, str], int]:
-        """The most that the variables of each part in turn can add up to; from now on they do."""
-        counts = {}
-        for cell, members in parts:
-            counts[cell], _ = self.maximize(members) if members else (0, 0)
-            self.fix(" ".join(cell), members, counts[cell])
-        return counts
+    def wish_eval(self, size: int) -> Iterator[Wish]:
+        """What the share of eval asks for in a selection of this size."""
+        if self.targets.eval_share is not None:
+            yield Wish(self.count(split=EVAL), self.targets.eval_share, size)
 
-    def settle_shares(self, shares: list[Share]) -> None:
-        """From now on, these shares are as near to what was asked for as they can be: the sum over
-        them of how many questions each is off."""
-        first = len(self.upper)
-        scale = lcm(*(share.denominator for *_, share in shares))
-        for offset, (name, part, whole, share) in enumerate(shares):
-            # The variable at `first + offset` is how far the share is off, times the scale.
-            factor = scale // share.denominator
-            off = _compare(f"{name}, off", part, whole, share).coefficients
-            for sign in (factor, -factor):
-                coefficients = {index: sign * value for index, value in off.items()}
-                coefficients[first + offset] = -1
-                self.constraints.append(Constraint(f"{name}, off", coefficients, None, 0))
-        self.upper = self.upper + [None] * len(shares)
-        if shares:
-            off = {first + offset: -1 for offset in range(len(shares))}
-            distance, _ = self.maximize(off)
-            self.fix("distance from the shares", off, distance)
+    def wish_levels(self, size: int) -> Iterator[Wish]:
+        """What the shares of difficulties ask for in a selection of this size."""
+        for level, share in (self.targets.difficulty_shares or {}).items():
+            yield Wish(self.count(difficulty=level), share, size)
 
-    def maximize(self, objective: dict[int, int]) -> tuple[int, int]:
-        """The largest value of a sum of variables, and the solver's proof: no larger one exists."""
-        values, bound = solve(self.upper, self.constraints, objective)
-        return sum(factor * values[index] for index, factor in objective.items()), bound
+    def wish_cells(self) -> Iterator[Wish]:
+        """What they ask for in each split."""
+        shares = self.targets.difficulty_shares
+        for (split, level), count in self.count_cells().items() if shares else ():
+            yield Wish(count, shares[level], self.count(split=split))
 
+    def wish_corpora(self, *, sizes: Mapping[str, int]) -> Iterator[Wish]:
+        """What the shares of corpora ask for in each split, of which the size may be known."""
+        for (split, corpus), count in self.count_corpora().items():
+            whole = sizes.get(split, self.count(split=split))
+            yield Wish(count, self.targets.corpus_shares[corpus], whole)
 
-def solve(
-    upper: list[int | None], constraints: list[Constraint], objective: dict[int, int]
-) -> tuple[list[int], int]:
-    """Whole numbers from 0 to `upper` that meet the constraints and maximize the objective, and a
-    bound that no such numbers exceed.
+    def approach(self, wishes: Iterable[Wish]) -> None:
+        """From now on, numbers are as near to what is wished for as they can be: by how much each
+        is off, added up."""
+        wishes = list(wishes)
+        if not wishes:
+            return
+        shares = [read_share(wish.share) for wish in wishes]
+        scale = lcm(*(share.denominator for share in shares))
+        distances = []
+        for (part, _, whole), share in zip(wishes, shares, strict=True):
+            # Times the denominator of this share alone: the solver is slow with large factors.
+            up, down = share.numerator, share.denominator
+            off = self._model.new_int_var(0, down * (self.total + 1), "")
+            self._model.add(off >= part * down - whole * up)
+            self._model.add(off >= whole * up - part * down)
+            if isinstance(whole, int):
+                # Between the whole numbers beside the wish: without it, a half is nearer than both.
+                goal, rest = divmod(whole * up, down)
+                self._model.add(off >= (part - goal) * (down - 2 * rest) + rest)
+            distances.append(off * (scale // down))
+        self.maximize(-self._sum(distances))
 
-    Raises:
-        ArithmeticError: where the solver fails, or what it says does not hold exactly.
-    """
-    if not upper:
-        return [], 0
-    import numpy as np
-    from scipy.optimize import Bounds, LinearConstraint, milp
-    from scipy.sparse import coo_array
+    def count_cells(self) -> dict[Cell, IntVar]:
+        return {(split, level): self.count(split=split, difficulty=level) for split, level in CELLS}
 
-    costs = np.zeros(len(upper))
-    for index, factor in objective.items():
-        costs[index] = -factor
-    rows = [i for i, constraint in enumerate(constraints) for _ in constraint.coefficients]
-    columns = [index for constraint in constraints for index in constraint.coefficients]
-    factors = [factor for constraint in constraints for factor in constraint.coefficients.values()]
-    matrix = coo_array((factors, (rows, columns)), shape=(len(constraints), len(upper)))
-    lower_sides = [-np.inf if c.lower is None else c.lower for c in constraints]
-    upper_sides = [np.inf if c.upper is None else c.upper for c in constraints]
-    found = milp(
-        costs,
-        integrality=np.ones(len(upper)),
-        bounds=Bounds(0, [np.inf if value is None else value for value in upper]),
-        constraints=LinearConstraint(matrix.tocsr(), lower_sides, upper_sides),
-        options={"mip_rel_gap": 0.0},
-    )
-    if not found.success:
-        raise ArithmeticError(f"The solver found no selection: {found.message}")
-    values = [round(value) for value in found.x]
-    for constraint in constraints:
-        total = sum(factor * values[i] for i, factor in constraint.coefficients.items())
-        is_low = constraint.lower is not None and total < constraint.lower
-        if is_low or (constraint.upper is not None and total > constraint.upper):
-            raise ArithmeticError(f"The solver's selection breaks {constraint.name}: {total}")
-    dual = found.mip_dual_bound if found.mip_dual_bound is not None else found.fun
-    return values, int(np.floor(-dual + 1e-6))
+    def count_corpora(self) -> dict[CorpusCell, IntVar]:
+        cells = list_corpus_cells(self.targets.corpora)
+        return {(split, corpus): self.count(split=split, corpus=corpus) for split, corpus in cells}
 
+    def settle(self, counts: Mapping[Name, IntVar]) -> dict[Name, int]:
+        """The most that each number in turn can be; from now on they are that."""
+        return {name: self.maximize(count) for name, count in counts.items()}
 
-def _compare(
-    name: str,
-    part: dict[int, int],
-    whole: dict[int, int],
-    share: Fraction,
-    *,
-    lower: int | None = None,
-    upper: int | None = None,
-) -> Constraint:
-    """part - share x whole, scaled to whole numbers, within lower and upper."""
-    coefficients: dict[int, int] = {}
-    for index in {**whole, **part}:
-        value = part.get(index, 0) * share.denominator - whole.get(index, 0) * share.numerator
-        if value:
-            coefficients[index] = value
-    return Constraint(name, coefficients, lower, upper)
+    def _find_most(self, parts: Iterable[Group]) -> int:
+        """The most that databases give of some parts together; nothing caps what has no name, since
+        it stands for no database."""
+        databases = sum((self.held[part] for part in parts), Counter())
+        cap = self.targets.max_per_database
+        return sum(
+            count if cap is None or not name else min(cap, count)
+            for name, count in databases.items()
+        )
+
+    def _find_cut(self, solver: CpSolver) -> list[Group]:
+        """Parts of which the numbers found are more than databases give; none where they fit."""
+        if self.targets.max_per_database is None:
+            return []
+        cap = min(self.targets.max_per_database, self.total)
+        from ortools.graph.python.max_flow import SimpleMaxFlow
+
+        wanted = {part: solver.value(number) for part, number in self._numbers.items()}
+        flow = SimpleMaxFlow()
+        nodes: dict[Group | str, int] = {part: node for node, part in enumerate(wanted, start=2)}
+        for part, held in self.held.items():
+            flow.add_arc_with_capacity(_SOURCE, nodes[part], wanted[part])
+            for name, count in held.items():
+                database = nodes.setdefault(name, len(nodes) + 2)
+                flow.add_arc_with_capacity(nodes[part], database, count)
+        for name, database in list(nodes.items())[len(wanted) :]:
+            flow.add_arc_with_capacity(database, _SINK, cap if name else self.total)
+        flow.solve(_SOURCE, _SINK)
+        if flow.optimal_flow() == sum(wanted.values()):
+            return []
+        cut = set(flow.get_source_side_min_cut())
+        return [part for part in wanted if nodes[part] in cut]

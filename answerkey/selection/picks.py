@@ -9,12 +9,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from answerkey.core.cells import CELLS, Cell, CorpusCell, Solution, read_share
+from answerkey.core.cells import CELLS, Solution, read_share
 from answerkey.selection.candidates import Candidates, Ranked
-from answerkey.selection.integer_program import Constraint, solve
+from answerkey.selection.integer_program import solve
 from answerkey.selection.spread import spread
 from answerkey.selection.targets import Targets
+
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
 
 _PLACE_BYTES = 3  # of a hash: enough to tell questions apart, few enough to add up exactly
 
@@ -37,41 +41,41 @@ def pick(candidates: Candidates, solution: Solution, targets: Targets) -> Iterat
 
 
 def _pick_within_caps(ranked: list[Ranked], solution: Solution, targets: Targets) -> list[int]:
-    """The best ones that also keep the caps: lowest in sum by round and hash, found by a solver.
+    """The best ones that also keep the caps: lowest in sum by round and hash, found by the solver.
 
     The hashes make two choices of the same sum as good as impossible, so that the solver has
     nothing of its own to decide.
     """
-    cells: dict[Cell, dict[int, int]] = defaultdict(dict)
-    corpora: dict[CorpusCell, dict[int, int]] = defaultdict(dict)
-    databases: dict[str, dict[int, int]] = defaultdict(dict)
-    answer_types: dict[str, dict[int, int]] = defaultdict(dict)
-    objective = {}
-    for index, candidate in enumerate(ranked):
-        group = candidate.group
-        cells[group.split, group.difficulty][index] = 1
-        corpora[group.split, group.corpus][index] = 1
-        databases[group.database_name][index] = 1
-        answer_types[group.answer_type][index] = 1
-        place = int.from_bytes(candidate.place[:_PLACE_BYTES])
-        objective[index] = -(candidate.turn * 256**_PLACE_BYTES + place)
-    constraints = [
-        Constraint(" ".join(cell), members, solution.counts[cell], solution.counts[cell])
-        for cell, members in cells.items()
-    ]
-    constraints += [
-        Constraint(" ".join(cell), corpora[cell], count, count)
-        for cell, count in solution.corpora.items()
-    ]
+    from ortools.sat.python import cp_model
+
+    model = cp_model.CpModel()
+    is_picked = [model.new_bool_var("") for _ in ranked]
+
+    def count_by(*fields: str) -> Iterator[tuple[tuple[str, ...], cp_model.LinearExpr]]:
+        members = defaultdict(list)
+        for candidate, variable in zip(ranked, is_picked, strict=True):
+            members[tuple(getattr(candidate.group, field) for field in fields)].append(variable)
+        return ((names, cp_model.LinearExpr.sum(some)) for names, some in members.items())
+
+    for cell, count in count_by("split", "difficulty"):
+        model.add(count == solution.counts[cell])
+    for cell, count in count_by("split", "corpus") if solution.corpora else ():
+        model.add(count == solution.corpora[cell])
     if targets.max_per_database is not None:
-        constraints += [
-            Constraint(name, members, None, targets.max_per_database)
-            for name, members in databases.items()
-        ]
+        for _, count in count_by("database_name"):
+            model.add(count <= min(targets.max_per_database, len(ranked)))
     if targets.max_answer_type_share is not None:
         most = int(read_share(targets.max_answer_type_share) * solution.size)
-        constraints += [
-            Constraint(name, members, None, most) for name, members in answer_types.items()
-        ]
-    values, _ = solve([1] * len(ranked), constraints, objective)
-    return [c.number for c, value in zip(ranked, values, strict=True) if value]
+        for _, count in count_by("answer_type"):
+            model.add(count <= most)
+    costs = [
+        candidate.turn * 256**_PLACE_BYTES + int.from_bytes(candidate.place[:_PLACE_BYTES])
+        for candidate in ranked
+    ]
+    model.minimize(cp_model.LinearExpr.weighted_sum(is_picked, costs))
+    solver = solve(model)
+    return [
+        candidate.number
+        for candidate, variable in zip(ranked, is_picked, strict=True)
+        if solver.value(variable)
+    ]

@@ -11,7 +11,7 @@ from answerkey.core.question import DIFFICULTIES, SPLITS
 def spread(usable: Mapping[Part, int], solution: Solution) -> dict[Part, int]:
     """How many questions of each part make up the solution.
 
-    >>> spread({("train", "easy", ""): 9}, Solution(4, {("train", "easy"): 4}, 4))
+    >>> spread({("train", "easy", ""): 9}, Solution(4, {("train", "easy"): 4}))
     {('train', 'easy', ''): 4}
 
     Where corpora have shares, each corpus gives as much of each difficulty as its own part of all

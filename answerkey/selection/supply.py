@@ -166,8 +166,6 @@ def summarize(supply: Mapping[Group, int], targets: Targets, solution: Solution)
 
     summary = {
         "size": solution.size,
-        "upper_bound": solution.upper_bound,
-        "is_largest": solution.size == solution.upper_bound,
         "cells": {
             split: {
                 level: describe(

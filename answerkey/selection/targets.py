@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -15,11 +14,9 @@ from answerkey.core.cells import (
     Solution,
     count_cells,
 )
-from answerkey.core.param_types import DATASET
 from answerkey.core.params import check_value
 from answerkey.core.question import DIFFICULTIES
 from answerkey.core.sections import Targets
-from answerkey.selection.allocations import find_allocation, find_allocation_size
 from answerkey.selection.integer_program import find_by_program, find_size_by_program
 
 TARGET_NAMES = (
@@ -52,20 +49,6 @@ def _takes_everything(targets: Targets) -> bool:
     return all(getattr(targets, name) is None for name in TARGET_NAMES)
 
 
-def _needs_program(supply: Mapping[Group, int], targets: Targets) -> bool:
-    """Whether a target reaches over splits, cells or corpora, so that only a solver can tell."""
-    if targets.difficulty_shares is not None and targets.difficulty_shares_of == DATASET:
-        return True
-    if targets.max_answer_type_share is not None:
-        return True
-    if targets.corpus_shares is None or targets.max_per_database is None:
-        return False
-    corpora = defaultdict(set)
-    for group in supply:
-        corpora[group.database_name].add(group.corpus)
-    return any(len(found) > 1 for name, found in corpora.items() if name)
-
-
 def find_largest(supply: Mapping[Group, int], targets: Targets) -> Solution:
     """The largest selection that meets the targets but min_questions, which may be out of reach.
 
@@ -76,24 +59,23 @@ def find_largest(supply: Mapping[Group, int], targets: Targets) -> Solution:
     {('train', 'easy'): 10, ('train', 'medium'): 10, ('train', 'hard'): 5,
      ('eval', 'easy'): 10, ('eval', 'medium'): 10, ('eval', 'hard'): 5}
 
-    Among selections of that size it is the one nearest to the shares, and among those the one with
-    most questions in the first cells: whatever the order of the supply, it is the same.
+    Among selections of that size it is the one nearest to the shares of eval and of difficulties,
+    by how many questions each share is off, added up; of these the one with most questions in the
+    first cells; then the same for corpora. Difficulties without shares come after corpora. Where
+    shares are asked of the dataset, those of each split come next. Whatever the order of the
+    supply, it is the same.
     """
     if _takes_everything(targets):
         size = sum(supply.values())
-        return Solution(size, count_cells(supply), size)
-    if _needs_program(supply, targets):
-        return find_by_program(supply, targets)
-    return find_allocation(supply, targets)
+        return Solution(size, count_cells(supply))
+    return find_by_program(supply, targets)
 
 
 def find_size(supply: Mapping[Group, int], targets: Targets) -> int:
     """The size of the largest selection, without saying what it holds."""
     if _takes_everything(targets):
         return sum(supply.values())
-    if _needs_program(supply, targets):
-        return find_size_by_program(supply, targets)
-    return find_allocation_size(supply, targets)
+    return find_size_by_program(supply, targets)
 
 
 def find_binding_cells(

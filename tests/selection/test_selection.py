@@ -246,7 +246,7 @@ def test_caps_are_kept():
 
 
 def test_empty_cells_need_no_candidates():
-    nothing = Solution(0, dict.fromkeys(CELLS, 0), 0)
+    nothing = Solution(0, dict.fromkeys(CELLS, 0))
     assert pick_ids([], nothing, Targets(), seed=1) == set()
     assert pick_ids([], nothing, Targets(max_per_database=3), seed=1) == set()
 

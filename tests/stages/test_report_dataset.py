@@ -264,8 +264,6 @@ def make_selection(selected: dict[str, tuple[int, int, int]], binding: dict[str,
     }
     return {
         "size": size,
-        "upper_bound": size,
-        "is_largest": True,
         "cells": cells,
         "binding_cells": list(binding),
     }
@@ -345,12 +343,6 @@ def test_corpora_follow_the_difficulties_where_they_have_shares():
         {"name": "eval corpus bird", "usable": 20, "larger": 50},
         {"name": "eval hard corpus bird", "usable": 3, "larger": 45},
     ]
-
-
-def test_size_that_is_not_proved_is_not_called_the_largest():
-    selection = make_selection(dict.fromkeys(SPLITS, (3, 3, 3)), {})
-    selection |= {"is_largest": False, "upper_bound": 21}
-    assert "no selection is larger than 21" in explain_size(selection, TARGETS, 60)["sentence"]
 
 
 def test_empty_selection_has_no_shares():
