@@ -7,11 +7,11 @@ there is beyond their templates, so that one exclusion moves little.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from answerkey.core.cells import CELLS, Solution, read_share
+from answerkey.core.cells import CELLS, Group, Solution, read_share
 from answerkey.selection.candidates import Candidates, Ranked
 from answerkey.selection.integer_program import solve
 from answerkey.selection.spread import spread
@@ -48,6 +48,7 @@ def _pick_within_caps(ranked: list[Ranked], solution: Solution, targets: Targets
     """
     from ortools.sat.python import cp_model
 
+    ranked = list(_drop_hopeless(ranked, solution, targets))
     model = cp_model.CpModel()
     is_picked = [model.new_bool_var("") for _ in ranked]
 
@@ -79,3 +80,21 @@ def _pick_within_caps(ranked: list[Ranked], solution: Solution, targets: Targets
         for candidate, variable in zip(ranked, is_picked, strict=True)
         if solver.value(variable)
     ]
+
+
+def _drop_hopeless(ranked: list[Ranked], solution: Solution, targets: Targets) -> Iterator[Ranked]:
+    """The candidates without those that have so many better ones of their kind before them, in the
+    eyes of every target, that a cap or the cell is full first."""
+    kinds: Counter[Group] = Counter()
+    cap, has_type_cap = targets.max_per_database, targets.max_answer_type_share is not None
+    for candidate in ranked:
+        group = candidate.group
+        kind = group._replace(
+            database_name="" if cap is None else group.database_name,
+            answer_type=group.answer_type if has_type_cap else "",
+            corpus=group.corpus if solution.corpora else "",
+        )
+        of_cell = solution.counts[group.split, group.difficulty]
+        if kinds[kind] < (of_cell if cap is None else min(cap, of_cell)):
+            kinds[kind] += 1
+            yield candidate
