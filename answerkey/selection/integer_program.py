@@ -31,6 +31,7 @@ from answerkey.core.question import EVAL, SPLITS
 from answerkey.core.sections import Targets
 
 if TYPE_CHECKING:
+    from ortools.graph.python.max_flow import SimpleMaxFlow
     from ortools.sat.python.cp_model import CpModel, CpSolver, IntVar, LinearExpr
 
 _SOURCE, _SINK = 0, 1
@@ -115,6 +116,7 @@ class Program:
         }
         self._counts: dict[tuple[tuple[str, str], ...], IntVar] = {}
         self._sum = cp_model.LinearExpr.sum
+        self._flow: SimpleMaxFlow | None = None
         self._add_targets()
 
     def _find_part(self, group: Group) -> Group:
@@ -249,21 +251,31 @@ class Program:
         """Parts of which the numbers found are more than databases give; none where they fit."""
         if self.targets.max_per_database is None:
             return []
-        cap = min(self.targets.max_per_database, self.total)
+        if self._flow is None:
+            self._flow = self._make_flow()
+        wanted = {part: solver.value(number) for part, number in self._numbers.items()}
+        for arc, count in enumerate(wanted.values()):
+            self._flow.set_arc_capacity(arc, count)
+        self._flow.solve(_SOURCE, _SINK)
+        if self._flow.optimal_flow() == sum(wanted.values()):
+            return []
+        cut = set(self._flow.get_source_side_min_cut())
+        return [part for node, part in enumerate(wanted, start=2) if node in cut]
+
+    def _make_flow(self) -> SimpleMaxFlow:
+        """The flow from parts over databases; the first arcs, one a part, are what is wanted."""
         from ortools.graph.python.max_flow import SimpleMaxFlow
 
-        wanted = {part: solver.value(number) for part, number in self._numbers.items()}
         flow = SimpleMaxFlow()
-        nodes: dict[Group | str, int] = {part: node for node, part in enumerate(wanted, start=2)}
-        for part, held in self.held.items():
-            flow.add_arc_with_capacity(_SOURCE, nodes[part], wanted[part])
-            for name, count in held.items():
-                database = nodes.setdefault(name, len(nodes) + 2)
-                flow.add_arc_with_capacity(nodes[part], database, count)
-        for name, database in list(nodes.items())[len(wanted) :]:
+        nodes: dict[str, int] = {}
+        parts = dict(enumerate(self._numbers, start=2))
+        for node in parts:
+            flow.add_arc_with_capacity(_SOURCE, node, 0)
+        for node, part in parts.items():
+            for name, count in self.held[part].items():
+                database = nodes.setdefault(name, len(parts) + len(nodes) + 2)
+                flow.add_arc_with_capacity(node, database, count)
+        cap = min(self.targets.max_per_database, self.total)
+        for name, database in nodes.items():
             flow.add_arc_with_capacity(database, _SINK, cap if name else self.total)
-        flow.solve(_SOURCE, _SINK)
-        if flow.optimal_flow() == sum(wanted.values()):
-            return []
-        cut = set(flow.get_source_side_min_cut())
-        return [part for part in wanted if nodes[part] in cut]
+        return flow
