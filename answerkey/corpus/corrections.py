@@ -55,7 +55,7 @@ class Corrected(NamedTuple):
 
 
 class _StrictLoader(yaml.SafeLoader):
-    """YAML in which a key stands once, since a forgotten dash melts two decisions into one."""
+    """YAML that refuses a key that comes twice: a forgotten dash makes two decisions one."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         names = Counter(key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode))

@@ -96,8 +96,8 @@ def update_databases(corpora: Iterable[Corpus], output_dir: Path, *, limits: Lim
     """
     manifest_path = output_dir / MANIFEST
     sources = locate_all(corpora, limits=limits)
-    manifest = _read_known(manifest_path)
-    removed = _remove_strangers(output_dir, sources, {MANIFEST})
+    manifest = _read_entries(manifest_path)
+    removed = _remove_others(output_dir, sources, {MANIFEST})
     current = _find_current(sources, output_dir, manifest)
     made = set(current)
     try:
@@ -147,7 +147,7 @@ def read_tables(db_id: str, path: Path) -> dict[str, Any]:
         return {"database_name": db_id, "tables": encode_schema(read_schema(connection))}
 
 
-def _read_known(manifest: Path) -> dict[str, dict[str, Any]]:
+def _read_entries(manifest: Path) -> dict[str, dict[str, Any]]:
     """The entries of a manifest by id; none where there is no manifest: then nothing is kept."""
     try:
         return read_manifest(manifest)
@@ -181,7 +181,7 @@ def _find_current(
     return current
 
 
-def _remove_strangers(output_dir: Path, db_ids: Collection[str], kept: Collection[str]) -> int:
+def _remove_others(output_dir: Path, db_ids: Collection[str], kept: Collection[str]) -> int:
     """Remove what is neither a listed database nor a kept file; how many folders or files that was
     at the top: databases no longer listed, and leftovers of a run that was cut short.
 

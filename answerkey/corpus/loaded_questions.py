@@ -80,7 +80,12 @@ class Sorted(NamedTuple):
 
 
 def sort_questions(db_ids: Iterable[str] | str, *, corpus: Corpus, limits: Limits) -> Sorted:
-    """As `load_spider_questions`, but for splits that are not checked."""
+    """The questions of these databases (`all`: of every one with questions), sorted by database,
+    then train before validation, then as the files have them. Splits are not checked.
+
+    Raises:
+        as `read_source_questions` and `choose_db_ids`.
+    """
     names: dict[str, str] = {}
     records = [
         {

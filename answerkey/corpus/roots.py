@@ -1,4 +1,4 @@
-"""The roots of corpora: each is a release of its corpus, and DVC watches the files of each."""
+"""The directories of corpora: what is wrong with one, and whether DVC watches it."""
 
 from __future__ import annotations
 

@@ -211,6 +211,7 @@ def test_absent_network_fails_within_seconds(hub, monkeypatch, host):
     assert "corpora.local.root" in str(caught.value)
 
 
+@pytest.mark.slow  # the hub's library tries for ten seconds
 def test_network_that_goes_before_the_content_is_told_as_such(hub):
     hub(is_hanging_up=True)
     with pytest.raises(HubError, match=r"cannot be reached: .*`corpus: sample` works"):
