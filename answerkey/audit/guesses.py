@@ -52,7 +52,7 @@ class Guess:
     is_asked: bool
     statement: str | None = None
     place: int = 0
-    is_dear: bool = False  # a statement of its own
+    needs_own_statement: bool = False
 
     def read(self, values: ColumnValues) -> Value:
         """The value, or None where there is none."""
@@ -104,7 +104,7 @@ def _guess_column(table: str, column: str, asked: str | None) -> list[Guess]:
         guesses.append(Guess(f"SELECT {aggregate} FROM {table}", name == asked, statement, place))
     for name, part in _FROM_PARTS.items():
         sql = f"SELECT {column} FROM {part.format(table=table, column=column)}"
-        guesses.append(Guess(sql, name == asked, sql, is_dear=True))
+        guesses.append(Guess(sql, name == asked, sql, needs_own_statement=True))
     return guesses
 
 

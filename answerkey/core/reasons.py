@@ -71,7 +71,10 @@ class Flag(StrEnum):
         "row_order_dependent",
         "The answer changes when the same rows are stored or scanned in another order.",
     )
-    NOT_REPRODUCIBLE = "not_reproducible", "A second execution did not give the same answer."
+    NOT_REPRODUCIBLE = (
+        "not_reproducible",
+        "The query could not be audited: that took too long, or it is nested too deeply.",
+    )
     ORDER_UNDERDETERMINED = (
         "order_underdetermined",
         "ORDER BY leaves the order of rows that differ open.",

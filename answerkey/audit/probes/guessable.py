@@ -31,7 +31,7 @@ def find_guessable(inspection: Inspection) -> list[Finding]:
     left = sum(not guess.is_asked for guess in guesses)
     count = 0
     right: dict[int, str] = {}
-    for place, guess in sorted(enumerate(guesses), key=lambda pair: pair[1].is_dear):
+    for place, guess in sorted(enumerate(guesses), key=lambda pair: pair[1].needs_own_statement):
         most = len(right) + left  # what may still be right; more than that is not asked for
         if not most or most / (count + left) < min_score:
             return []
