@@ -58,7 +58,8 @@ def compare(
     )
     parts = [
         find_in_database(
-            map(SetRecord._make, rows.itertuples(index=False)), min_similarity=min_similarity
+            map(SetRecord._make, rows.itertuples(index=False, name=None)),
+            min_similarity=min_similarity,
         )
         for _, rows in table[repeats].groupby("database_name", sort=False)
     ]

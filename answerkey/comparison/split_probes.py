@@ -7,15 +7,16 @@ another database is no fault.
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from answerkey.comparison.set_records import SetRecord, sort_key
 from answerkey.comparison.similar_texts import MIN_SIMILARITY, Near, choose_nearest, find_similar
 from answerkey.core.findings import Finding
 from answerkey.core.question import EVAL
 from answerkey.core.reasons import Flag
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _TEMPLATE_CHARACTERS = 200  # that evidence shows
 
@@ -47,17 +48,14 @@ def _list_shared(table: pd.DataFrame, column: str) -> list[tuple[list[SetRecord]
     none."""
     known = table[table[column] != ""]
     is_eval = known["split"] == EVAL
-    values = known.loc[is_eval, column]
-    known = known[known[column].isin(values)]
-    # Grouped by numbers, since a group's name must not hold half of a surrogate pair.
-    codes, _ = pd.factorize(known[column].to_numpy())
-    pairs = []
-    for _, rows in known.groupby(codes, sort=False):
-        records = list(map(SetRecord._make, rows.itertuples(index=False)))
-        train = [record for record in records if record.split != EVAL]
-        if train:
-            pairs.append((train, [record for record in records if record.split == EVAL]))
-    return pairs
+    shared = set(known.loc[is_eval, column]).intersection(known.loc[~is_eval, column])
+    known = known[known[column].isin(shared)]
+    sides: dict[str, tuple[list[SetRecord], list[SetRecord]]] = {
+        value: ([], []) for value in known[column]
+    }
+    for record in map(SetRecord._make, known.itertuples(index=False, name=None)):
+        sides[getattr(record, column)][record.split == EVAL].append(record)
+    return list(sides.values())
 
 
 def _add_shared(

@@ -117,7 +117,9 @@ def _explain_rest(
     """Why each usable question is not selected."""
     cells, corpora = count_cells(supply), count_corpora(supply, targets.corpora)
     details = []
-    for split, level, corpus in rest[["split", "difficulty", "corpus"]].itertuples(index=False):
+    for split, level, corpus in rest[["split", "difficulty", "corpus"]].itertuples(
+        index=False, name=None
+    ):
         detail = (
             f"{split} {level}: the targets take {solution.counts[split, level]}"
             f" of {cells[split, level]} usable questions"

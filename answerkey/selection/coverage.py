@@ -20,7 +20,7 @@ def measure_coverage(questions: pd.DataFrame, schemas: Mapping[str, Schema]) -> 
     as `table.column`.
     """
     touched: dict[str, set[str]] = defaultdict(set)
-    for name, tables, columns in questions.itertuples(index=False):
+    for name, tables, columns in questions.itertuples(index=False, name=None):
         touched[name].update(tables, columns)
     counts = dict.fromkeys(("tables", "tables_touched", "columns", "columns_touched"), 0)
     for name, names in touched.items():
