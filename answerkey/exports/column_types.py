@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from datasets import List, Value
+import pyarrow as pa
 
-TEXT, WHOLE, REAL, BOOLEAN = Value("string"), Value("int64"), Value("float64"), Value("bool")
+TEXT, WHOLE, REAL, BOOLEAN = pa.string(), pa.int64(), pa.float64(), pa.bool_()
 
-CHAT = List({"role": TEXT, "content": TEXT})
+CHAT = pa.list_(pa.struct({"role": TEXT, "content": TEXT}))
 FACTS = {
     "question_id": TEXT,
     "database_name": TEXT,
@@ -15,4 +15,4 @@ FACTS = {
     "difficulty": TEXT,
     "order_matters": BOOLEAN,
 }
-EXTRA_INFO = {"split": TEXT, "index": WHOLE, **FACTS}
+EXTRA_INFO = pa.struct({"split": TEXT, "index": WHOLE, **FACTS})

@@ -10,14 +10,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from datasets import Features, List
+from datasets import Features, List, Value
 
 from answerkey.core.question import SPLITS
 from answerkey.core.records import encode_json
-from answerkey.exports.column_types import BOOLEAN, REAL, TEXT, WHOLE
 from answerkey.exports.parquet_files import Table, WrittenFile, write_tables
 from answerkey.exports.product import AuditedQuestion, read_product
 from answerkey.sqlite.answers import FLOAT, INTEGER, STRING
+
+TEXT, WHOLE, REAL, BOOLEAN = map(Value, ("string", "int64", "float64", "bool"))
 
 # Each column: its type, and what it holds.
 COLUMNS = {
@@ -67,7 +68,8 @@ def make_row(audited: AuditedQuestion) -> dict[str, Any]:
     }
 
 
-TABLE = Table(FEATURES, make_row)
+# The features stand in the file, so that `load_dataset` reads the same types.
+TABLE = Table(FEATURES.arrow_schema, make_row)
 
 
 def write_splits(product: Path, folder: Path) -> dict[str, WrittenFile]:

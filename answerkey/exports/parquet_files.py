@@ -1,9 +1,8 @@
-"""Parquet files, whose columns have the types that `Features` of `datasets` give them.
+"""Parquet files of a schema: the same rows give the same bytes.
 
-The features stand in the file, so that `load_dataset` reads the same types. The same rows give the
-same bytes. Arrow makes the rows: it refuses the number 1 in a column of text, of which
-`Dataset.from_list` would make "1". It also packs the files with zstd, where `Dataset.to_parquet`
-knows only snappy, with which prompts take three times as much.
+Arrow makes the rows: it refuses the number 1 in a column of text, of which `Dataset.from_list`
+would make "1". It also packs the files with zstd, where `Dataset.to_parquet` knows only snappy,
+with which prompts take three times as much.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from datasets import Features
 
 from answerkey.core.records import hash_file, replace_file
 
@@ -28,21 +26,21 @@ Record = dict[str, Any]
 class Table(NamedTuple):
     """What a file holds: the types of its columns, and the row that it has of a question."""
 
-    features: Features
+    schema: pa.Schema
     make_row: Callable[[Any], Record]
 
     def make_group(self, questions: Iterable[Any]) -> pa.Table:
         """The rows of some questions.
 
         Raises:
-            ValueError: on a row with other columns than `features`.
+            ValueError: on a row with other columns than `schema`.
             pyarrow.ArrowException: on a value of another type.
         """
         rows = [self.make_row(question) for question in questions]
         for row in rows:
-            if row.keys() != self.features.keys():
-                raise ValueError(f"Expected the columns {[*self.features]}, found {[*row]}")
-        return pa.Table.from_pylist(rows, schema=self.features.arrow_schema)
+            if row.keys() != set(self.schema.names):
+                raise ValueError(f"Expected the columns {self.schema.names}, found {[*row]}")
+        return pa.Table.from_pylist(rows, schema=self.schema)
 
 
 class WrittenFile(NamedTuple):
@@ -70,8 +68,8 @@ def write_tables(questions: Iterable[Any], tables: Mapping[Path, Table]) -> dict
     with ExitStack() as stack:
         writers = {}
         for path, table in tables.items():
-            file, schema = stack.enter_context(replace_file(path)), table.features.arrow_schema
-            writer = pq.ParquetWriter(file, schema, compression="zstd")
+            file = stack.enter_context(replace_file(path))
+            writer = pq.ParquetWriter(file, table.schema, compression="zstd")
             writers[path] = stack.enter_context(writer)
         while group:
             rows += len(group)

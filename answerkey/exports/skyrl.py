@@ -11,19 +11,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from datasets import Features
+import pyarrow as pa
 
 from answerkey.exports.column_types import CHAT, EXTRA_INFO, TEXT
 from answerkey.exports.parquet_files import Table
 from answerkey.exports.prompts import PromptExample
 
 ENVIRONMENT = "answerkey"
-FEATURES = Features(
+SCHEMA = pa.schema(
     {
         "data_source": TEXT,
         "prompt": CHAT,
         "env_class": TEXT,
-        "reward_spec": {"method": TEXT, "ground_truth": TEXT},
+        "reward_spec": pa.struct({"method": TEXT, "ground_truth": TEXT}),
         "extra_info": EXTRA_INFO,
     }
 )
@@ -40,4 +40,4 @@ def make_row(example: PromptExample) -> dict[str, Any]:
     }
 
 
-TABLE = Table(FEATURES, make_row)
+TABLE = Table(SCHEMA, make_row)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from datasets import Features
+import pyarrow as pa
 
 from answerkey.exports.column_types import CHAT, FACTS, TEXT
 from answerkey.exports.parquet_files import Table
@@ -52,7 +52,7 @@ def make_messages(example: PromptExample) -> dict[str, Any]:
 
 
 PROMPT_COMPLETION = Table(
-    Features({"prompt": CHAT, "completion": CHAT, "gold_answer": TEXT, **FACTS}),
+    pa.schema({"prompt": CHAT, "completion": CHAT, "gold_answer": TEXT, **FACTS}),
     make_prompt_completion,
 )
-MESSAGES = Table(Features({"messages": CHAT, "question_id": TEXT}), make_messages)
+MESSAGES = Table(pa.schema({"messages": CHAT, "question_id": TEXT}), make_messages)

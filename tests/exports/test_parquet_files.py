@@ -7,7 +7,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from datasets import Features, List
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
@@ -16,17 +15,17 @@ from answerkey.core.records import hash_file
 from answerkey.exports.column_types import BOOLEAN, CHAT, REAL, TEXT, WHOLE
 from answerkey.exports.parquet_files import Table, write_tables
 
-FEATURES = Features(
+SCHEMA = pa.schema(
     {
         "text": TEXT,
         "whole": WHOLE,
         "real": REAL,
         "is_so": BOOLEAN,
-        "names": List(TEXT),
+        "names": pa.list_(TEXT),
         "chat": CHAT,
     }
 )
-EMPTY = dict.fromkeys(FEATURES)
+EMPTY = dict.fromkeys(SCHEMA.names)
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=9)
 ROW = st.fixed_dictionaries(
     {
@@ -44,7 +43,7 @@ ROW = st.fixed_dictionaries(
 
 
 def write_and_read(path: Path, rows: list[dict[str, Any]]) -> pa.Table:
-    write_tables(rows, {path: Table(FEATURES, lambda row: row)})
+    write_tables(rows, {path: Table(SCHEMA, lambda row: row)})
     return parquet.read_table(path)
 
 
@@ -53,7 +52,7 @@ def write_and_read(path: Path, rows: list[dict[str, Any]]) -> pa.Table:
 def test_file_holds_what_the_rows_hold(tmp_path_factory, rows):
     table = write_and_read(tmp_path_factory.mktemp("rows") / "rows.parquet", rows)
     assert table.to_pylist() == rows
-    assert table.schema == FEATURES.arrow_schema
+    assert table.schema == SCHEMA
 
 
 @pytest.mark.parametrize("text", ["2020-01-01", "12", "true", "null", "", "[1]", "a\0b", "\u2028"])
@@ -84,9 +83,9 @@ def test_row_that_does_not_fit_is_an_error_and_leaves_what_was(tmp_path, row, er
 def test_tables_of_the_same_questions_are_written_at_once(tmp_path):
     count = 12_345
     tables = {
-        tmp_path / "text": Table(Features({"text": TEXT}), lambda n: {"text": f"row {n}"}),
-        tmp_path / "again": Table(Features({"text": TEXT}), lambda n: {"text": f"row {n}"}),
-        tmp_path / "whole": Table(Features({"whole": WHOLE}), lambda n: {"whole": n}),
+        tmp_path / "text": Table(pa.schema({"text": TEXT}), lambda n: {"text": f"row {n}"}),
+        tmp_path / "again": Table(pa.schema({"text": TEXT}), lambda n: {"text": f"row {n}"}),
+        tmp_path / "whole": Table(pa.schema({"whole": WHOLE}), lambda n: {"whole": n}),
     }
     written = write_tables(iter(range(count)), tables)
     assert list(written) == list(tables)
@@ -102,6 +101,6 @@ def test_tables_of_the_same_questions_are_written_at_once(tmp_path):
 
 
 def test_without_a_question_there_is_no_file(tmp_path):
-    table = Table(Features({"text": TEXT}), lambda text: {"text": text})
+    table = Table(pa.schema({"text": TEXT}), lambda text: {"text": text})
     assert write_tables([], {tmp_path / "a": table}) == {}
     assert not list(tmp_path.iterdir())
