@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from answerkey.sql.tables import extract_tables_involved
     from answerkey.sqlite.answers import classify_answer_type
     from answerkey.sqlite.gold_answers import compute_gold_answer
-    from answerkey.validation.dataset import ValidationError, validate_dataset
+    from answerkey.validation.checks import ValidationError
+    from answerkey.validation.dataset import validate_dataset
 
 _MODULES = {
-    "ValidationError": "answerkey.validation.dataset",
+    "ValidationError": "answerkey.validation.checks",
     "assign_splits": "answerkey.corpus.splits",
     "classify_answer_type": "answerkey.sqlite.answers",
     "classify_difficulty": "answerkey.selection.difficulty_rule",

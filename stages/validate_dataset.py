@@ -1,9 +1,8 @@
 """A dataset that is wrong goes no further: every record is checked before teammates can take it.
 
 In the pipeline a record is compared with what earlier stages wrote: the answer that gold SQL gave
-on the same database, its tables, its difficulty. audit_gold_answers has executed every query a
-second time. `--validate` executes and parses gold SQL itself: that is for a teammate who has pulled
-the product.
+on the same database, its tables, its difficulty. `--validate` executes and parses gold SQL itself:
+that is for a teammate who has pulled the product.
 """
 
 from __future__ import annotations
@@ -22,9 +21,7 @@ from answerkey.selection.difficulty_rule import DifficultyRule
 from answerkey.selection.policies import Policy, read_policies
 from answerkey.selection.targets import Targets
 from answerkey.sqlite.guard import Limits
-from answerkey.validation.checks import Terms
-from answerkey.validation.dataset import ValidationError
-from answerkey.validation.product_checks import NothingToValidateError, validate_product
+from answerkey.validation.checks import Terms, ValidationError
 from answerkey.validation.selection_checks import INTERIM, check_selection, has_records
 
 OUT = INTERIM / "validation.json"
@@ -53,6 +50,9 @@ def main(*arguments: str) -> None:
     has_unique_texts = all(policy is Policy.EXCLUDE for policy in repeats)
     terms = Terms(Targets(**target_values), has_unique_texts, rel_tol)
     if is_product:
+        # The parser, which the pipeline does not need here, takes longer to load than the rest.
+        from answerkey.validation.product_checks import NothingToValidateError, validate_product
+
         try:
             errors = validate_product(terms, DifficultyRule(**rule_values), Limits(**limits))
         except NothingToValidateError as error:

@@ -48,6 +48,14 @@ class Terms(NamedTuple):
     rel_tol: float
 
 
+class ValidationError(Exception):
+    """A dataset that failed; the message counts the errors and lists every one."""
+
+    def __init__(self, errors: list[str]) -> None:
+        super().__init__("\n".join([f"Validation failed with {len(errors)} errors", *errors]))
+        self.errors = errors
+
+
 def check_record(question: Record) -> list[str]:
     """What is wrong with the fields of one record."""
     if not isinstance(question, dict):

@@ -15,14 +15,6 @@ from answerkey.validation.derived_facts import RULE_OF_TABLES, derive_facts
 SHARES = Targets(difficulty_shares={EASY: 0.4, MEDIUM: 0.4, HARD: 0.2}, tolerance=0.02)
 
 
-class ValidationError(Exception):
-    """A dataset that failed; the message counts the errors and lists every one."""
-
-    def __init__(self, errors: list[str]) -> None:
-        super().__init__("\n".join([f"Validation failed with {len(errors)} errors", *errors]))
-        self.errors = errors
-
-
 def validate_dataset(
     questions: Iterable[Record],
     db_paths: Mapping[str, Path],
