@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from answerkey.audit.equal_values import has_one_spelling
+from answerkey.audit.proofs.equal_values import has_one_spelling
 from answerkey.sql.operators import read_integer
 from answerkey.sql.query_rewrites import inline_aliases, to_sql
 from answerkey.sql.resolutions import Resolution, Scope, Source

@@ -22,7 +22,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from answerkey.audit.equal_values import BINARY, list_collations
+from answerkey.audit.proofs.equal_values import BINARY, list_collations
 from answerkey.sqlite.schema import ROWID_NAMES, affinity, fold_name, quote_name
 from answerkey.sqlite.uri import immutable_uri
 

@@ -3,10 +3,12 @@
 import pytest
 from sqlglot import parse_one
 
+from answerkey.audit.column_values import ColumnValues
 from answerkey.audit.probes.bare_column import find_bare_column
-from answerkey.audit.row_independence import has_fixed_rows
+from answerkey.audit.proofs.row_independence import has_fixed_rows
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.answers import answers_match, shape_answer
+from answerkey.sqlite.guard import GuardedDatabase, Limits
 from tests.shared.probe_world import ProbeWorld
 
 # Rows that tell: 1 and 1.0, 'a' and 'A', NULL in a key, floats whose sums differ by order.
@@ -20,6 +22,10 @@ CREATE TABLE loose (value, kind INT);
 INSERT INTO loose VALUES (1, 1), (1.0, 1), (1, 1), (1.0, 1), (2, 2), (2.0, 2);
 CREATE TABLE folded (label TEXT COLLATE NOCASE, kind INT);
 INSERT INTO folded VALUES ('a', 1), ('A', 1), ('a', 2), ('A', 2), ('b', 2), ('B', 2);
+CREATE TABLE account (kind INT, amount REAL, pieces NUMERIC);
+INSERT INTO account VALUES (1, 0.1, 3.0), (1, 0.2, -1), (1, -0.3, 2), (2, 0.5, NULL), (2, 0, 4);
+CREATE TABLE distance (steps INT, metres REAL);
+INSERT INTO distance VALUES (9007199254740992, 9007199254740992), (1, 1), (1, 1), (1, 1);
 CREATE TABLE slot (deck INT NOT NULL, place INT, label TEXT, UNIQUE (deck, place));
 INSERT INTO slot VALUES (1, NULL, 'port'), (1, NULL, 'aft'), (1, 1, 'bow');
 CREATE TABLE latest (id INTEGER PRIMARY KEY DESC, label TEXT);
@@ -29,10 +35,10 @@ CREATE VIEW seen AS SELECT * FROM harbour;
 
 FIXED = [
     "SELECT code FROM ship WHERE weight > 3 ORDER BY weight",
-    "SELECT count(*), max(weight) FROM ship",
+    "SELECT count(*), max(weight), avg(weight), sum(weight) FROM ship",
     "SELECT a.code FROM ship a JOIN harbour b ON a.harbour = b.id",
     "SELECT a.code, b.name FROM ship a LEFT JOIN harbour b ON a.harbour = b.id",
-    "SELECT harbour, count(*) FROM ship GROUP BY harbour HAVING count(*) > 1",
+    "SELECT harbour, count(*), avg(weight) FROM ship GROUP BY harbour HAVING count(*) > 1",
     "SELECT harbour AS h, count(DISTINCT code) FROM ship GROUP BY 1 ORDER BY count(*), h",
     "SELECT code, count(*) FROM ship GROUP BY id",
     "SELECT id, harbour, count(*) FROM ship GROUP BY code",
@@ -55,6 +61,17 @@ FIXED = [
     "SELECT name FROM harbour WHERE depth = (SELECT max(depth) FROM harbour)",
     "SELECT name FROM harbour h WHERE depth > (SELECT count(*) FROM ship WHERE harbour = h.id)",
     "SELECT name FROM harbour h WHERE (SELECT count(*) FROM ship WHERE harbour = h.id)",
+    # sums that are exact
+    "SELECT harbour FROM ship GROUP BY harbour HAVING sum(id) > 3 ORDER BY avg(id), 1",
+    "SELECT harbour, sum(id) AS s FROM ship GROUP BY harbour HAVING s > 3 ORDER BY 2, 1",
+    "SELECT round(avg(id), 1), sum(id) / 2.0, sum(1) FROM ship",
+    "SELECT sum(pieces), avg(pieces) - 1 FROM account",
+    "SELECT sum(steps) > 9007199254740993, avg(steps) FROM distance",
+    "SELECT 100.0 * sum(CASE WHEN weight > 0.1 THEN 1 ELSE 0 END) / count(*) FROM ship",
+    "SELECT sum(CASE WHEN weight > 0.1 THEN 1 END) > 1 FROM ship",
+    "SELECT avg(90071992) > 1 FROM ship",
+    "SELECT avg(iif(weight > 0.1, id, 0)) > 0.5 FROM ship",
+    "SELECT code FROM ship WHERE harbour IN (SELECT sum(id) FROM ship GROUP BY harbour)",
 ]
 OPEN = [
     # several rows where one is taken
@@ -99,8 +116,32 @@ OPEN = [
     "SELECT DISTINCT weight + 0 FROM ship",
     # sums of floats, whose last digits decide
     "SELECT harbour FROM ship GROUP BY harbour HAVING sum(weight) > 0.3",
+    "SELECT harbour FROM ship GROUP BY harbour ORDER BY avg(weight)",
     "SELECT code FROM ship WHERE weight > (SELECT avg(weight) FROM ship)",
-    "SELECT sum(id) FROM ship",  # and all others
+    "SELECT code FROM ship WHERE weight IN (SELECT sum(weight) FROM ship GROUP BY harbour)",
+    "SELECT DISTINCT sum(weight) FROM ship GROUP BY harbour",
+    "SELECT code FROM ship WHERE (1, 0.3) IN (SELECT harbour, sum(weight) FROM ship GROUP BY 1)",
+    "SELECT harbour, sum(weight) AS s FROM ship GROUP BY harbour HAVING s > 0.3",
+    "SELECT harbour, sum(weight) AS s FROM ship GROUP BY harbour ORDER BY s",
+    "SELECT harbour, sum(weight) FROM ship GROUP BY harbour ORDER BY 2",
+    "SELECT code FROM ship WHERE EXISTS (SELECT sum(weight) AS s FROM ship HAVING s > 0.6)",
+    "SELECT CAST(sum(weight) AS INTEGER) FROM ship",
+    "SELECT round(avg(weight), 1) FROM ship",
+    "SELECT avg(weight) > 0.2 FROM ship",
+    "SELECT max(weight) - avg(weight) FROM ship",
+    "SELECT sum(CASE WHEN id > 1 THEN weight ELSE 0 END) > 0.3 FROM ship",
+    "SELECT sum(CASE WHEN id > 1 THEN 0 ELSE weight END) > 0.3 FROM ship",
+    "SELECT sum(iif(id > 1, 0, weight)) > 0.3 FROM ship",
+    "SELECT harbour - avg(weight) FROM ship GROUP BY harbour",
+    "SELECT sum(0.5) > 1 FROM ship",
+    "SELECT sum(metres) > 9007199254740993 FROM distance",
+    "SELECT sum(number) > 1 FROM harbour",
+    "SELECT sum(weight * 1) FROM ship",
+    "SELECT avg(steps) > 2251799813685248 FROM distance",  # more than a float has digits for
+    "SELECT avg(90071993) > 1 FROM ship",
+    # numbers that cancel out
+    "SELECT sum(amount) FROM account",
+    "SELECT kind, avg(amount) FROM account GROUP BY kind",
     # what is not looked into
     "SELECT rowid FROM harbour",
     "SELECT name FROM seen",
@@ -120,7 +161,8 @@ def world(tmp_path_factory):
 
 
 def is_proven(world, sql, **options):
-    return has_fixed_rows(Scopes(parse_one(sql, read="sqlite"), world.schema), **options)
+    scopes = Scopes(parse_one(sql, read="sqlite"), world.schema)
+    return has_fixed_rows(scopes, ColumnValues(world.database), **options)
 
 
 @pytest.mark.parametrize("sql", FIXED)
@@ -136,6 +178,18 @@ def test_proven_query_has_the_same_rows_in_every_copy_and_no_bare_column(world, 
 @pytest.mark.parametrize("sql", OPEN)
 def test_query_that_may_depend_gets_no_proof(world, sql):
     assert not is_proven(world, sql)
+
+
+def test_sum_of_a_column_too_long_to_be_read_gets_no_proof(tmp_path):
+    sql = (
+        "CREATE TABLE t (n INT); WITH RECURSIVE c (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c"
+        " LIMIT 5000) INSERT INTO t SELECT i FROM c"
+    )
+    with ProbeWorld(tmp_path, sql) as world:
+        assert is_proven(world, "SELECT sum(n) > 3 FROM t")
+        scopes = Scopes(parse_one("SELECT sum(n) > 3 FROM t", read="sqlite"), world.schema)
+        with GuardedDatabase(world.database.path, Limits(max_steps=1000)) as limited:
+            assert not has_fixed_rows(scopes, ColumnValues(limited))
 
 
 def test_limit_that_cuts_no_tie_is_proven(world):

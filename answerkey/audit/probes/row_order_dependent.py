@@ -10,9 +10,10 @@ from typing import Any
 
 from sqlglot import exp
 
+from answerkey.audit.column_values import ColumnValues
 from answerkey.audit.inspection import Inspection
 from answerkey.audit.order import is_order_certain, is_order_settled
-from answerkey.audit.row_independence import has_fixed_rows
+from answerkey.audit.proofs.row_independence import has_fixed_rows
 from answerkey.audit.ties import show_rows, typed_row
 from answerkey.core.findings import Finding
 from answerkey.core.reasons import Flag
@@ -53,10 +54,10 @@ def find_row_order_dependent(inspection: Inspection) -> list[Finding]:
 
 
 def _needs_no_copy(inspection: Inspection, is_ordered: bool) -> bool:
-    """Whether text and schema show already that no copy gives another answer."""
+    """Whether it is proven already that no copy gives another answer."""
     is_settled = is_order_settled(inspection)
     return (is_settled or not is_ordered) and has_fixed_rows(
-        inspection.scopes, is_cut_settled=is_settled
+        inspection.scopes, ColumnValues(inspection.database), is_cut_settled=is_settled
     )
 
 
