@@ -6,7 +6,9 @@ import ast
 import sys
 from pathlib import Path
 
-from tests.shared.project_world import ROOT
+import networkx
+
+from tests.shared.paths import ROOT
 
 
 def list_imports(path: Path) -> set[str]:
@@ -34,3 +36,37 @@ def test_no_module_of_the_library_imports_a_stage() -> None:
     for path in (ROOT / "answerkey").rglob("*.py"):
         roots = {name.partition(".")[0] for name in list_imports(path)}
         assert "stages" not in roots, path
+
+
+def name_module(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def test_no_module_imports_itself_through_others() -> None:
+    modules = {name_module(path): path for path in (ROOT / "answerkey").rglob("*.py")}
+    graph = networkx.DiGraph()
+    for module, path in modules.items():
+        if module == "answerkey":  # which names the others for whoever asks, and loads none
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom):
+                names = [f"{node.module}.{alias.name}" for alias in node.names]
+                targets = {name if name in modules else node.module for name in names}
+                graph.add_edges_from((module, target) for target in targets)
+    assert list(networkx.simple_cycles(graph)) == []
+    rooms = networkx.DiGraph()
+    for edge in graph.edges:
+        source, target = (name.split(".")[:2] for name in edge)
+        if source != target and target[0] == "answerkey":
+            rooms.add_edge(source[1], target[1])
+    assert list(networkx.simple_cycles(rooms)) == []
+
+
+def test_no_file_of_the_library_has_more_than_300_lines() -> None:
+    for path in (ROOT / "answerkey").rglob("*.py"):
+        assert len(path.read_text(encoding="utf-8").splitlines()) <= 300, path
+
+
+def test_no_script_has_more_than_100_lines() -> None:
+    for path in (ROOT / "stages").glob("*.py"):
+        assert len(path.read_text(encoding="utf-8").splitlines()) <= 100, path
