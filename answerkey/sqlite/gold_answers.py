@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,9 @@ from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
 from answerkey.sqlite.reasons import QueryReason
 
 
-def compute_gold_answer(gold_sql: str, db_path: Path, *, limits: Limits | None = None) -> Any:
+def compute_gold_answer(
+    gold_sql: str, db_path: str | os.PathLike[str], *, limits: Limits | None = None
+) -> Any:
     """The answer of gold SQL on its database, as a JSON value.
 
     >>> compute_gold_answer("SELECT count(*) FROM ship", path)    # doctest: +SKIP
@@ -22,7 +25,7 @@ def compute_gold_answer(gold_sql: str, db_path: Path, *, limits: Limits | None =
         QueryError: a sqlite3.OperationalError with `reason` and `detail`.
         FileNotFoundError: where there is no database at db_path.
     """
-    with GuardedDatabase(db_path, limits) as database:
+    with GuardedDatabase(Path(db_path), limits) as database:
         return shape_answer(database.execute(gold_sql))
 
 

@@ -73,7 +73,7 @@ def test_gold_answer_is_the_json_value_of_the_rows(fleet, sql, outcome):
 
 
 def test_gold_answer_without_limits_uses_those_of_the_project(fleet):
-    assert compute_gold_answer("SELECT count(*) FROM ship", fleet) == 2
+    assert compute_gold_answer("SELECT count(*) FROM ship", str(fleet)) == 2  # as text, too
     params = yaml.safe_load((ROOT / "params.yaml").read_text())
     assert Limits(**params["compute_gold_answers"]) == Limits()
 
