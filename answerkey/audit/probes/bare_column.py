@@ -14,13 +14,13 @@ from typing import Any
 
 from sqlglot import exp
 
-from answerkey.audit.bare_choices import is_other_choice_seen
+from answerkey.audit.bare_choices import find_other_choice
 from answerkey.audit.groupings import Grouping, read_grouping
 from answerkey.audit.inspection import Inspection
 from answerkey.core.findings import Finding
 from answerkey.core.reasons import Flag
 from answerkey.sql.query_parts import find_with
-from answerkey.sql.query_rewrites import to_sql, unwrap
+from answerkey.sql.query_rewrites import to_sql
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.guard import QueryError, Row
 
@@ -52,9 +52,13 @@ def _find_groups(
 ) -> list[Row]:
     """The groups of a finding: those that are in the answer where some are; none, no finding."""
     mixed = _find_mixed_groups(inspection, grouping, bare)
-    if not mixed or not is_other_choice_seen(inspection, grouping):
+    other = find_other_choice(inspection, grouping) if mixed else None
+    if other is None:
         return []
-    shown = _find_shown_groups(inspection, grouping, mixed)
+    if other.groups is None:
+        shown = mixed if inspection.rows else []
+    else:
+        shown = [row for row in mixed if row[: len(grouping.keys)] in other.groups]
     if shown or grouping.extreme is None or grouping.has_deciding_column:
         return shown or mixed
     return []
@@ -153,17 +157,3 @@ def _describe(
 
 def _cut(value: Any) -> Any:
     return value[:_SHOWN_TEXT] if isinstance(value, str) else value
-
-
-def _find_shown_groups(inspection: Inspection, grouping: Grouping, mixed: list[Row]) -> list[Row]:
-    """The mixed groups that are in the answer; all of them, where that cannot be told."""
-    select = grouping.scope.select
-    is_plain = select is unwrap(inspection.tree) and not select.args.get("distinct")
-    if not grouping.keys or not is_plain:
-        return mixed if inspection.rows else []
-    copy = select.copy()
-    for key in grouping.keys:
-        copy.append("expressions", key.copy())
-    width = len(grouping.keys)
-    shown = {row[-width:] for row in inspection.database.execute(to_sql(copy))}
-    return [row for row in mixed if row[:width] in shown]

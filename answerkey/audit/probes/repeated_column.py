@@ -31,6 +31,8 @@ def find_repeated_column(inspection: Inspection) -> list[Finding]:
     selects = selects_of(inspection.tree)
     if not selects or (len(selects) > 1 and any(select.is_star for select in selects)):
         return []
+    if len(selects[0].expressions) < 2:
+        return []
     repeated = set.intersection(*(_list_repeated(select, reading) for select in selects))
     if not repeated:
         return []
