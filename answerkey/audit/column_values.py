@@ -50,6 +50,11 @@ class ColumnValues:
         rows = self.ask(f"SELECT 1 FROM {quote_name(table)} LIMIT 1")
         return rows is None or bool(rows)
 
+    def has_no_null(self, table: str, column: str) -> bool:
+        """Whether a column is known to hold no NULL."""
+        name = quote_name(column)
+        return self.ask(f"SELECT 1 FROM {quote_name(table)} WHERE {name} IS NULL LIMIT 1") == []
+
     def storage(self, table: str, column: str) -> dict[str, int]:
         """How many values of each storage class a column holds, NULL left out."""
         name = quote_name(column)

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from answerkey.audit.column_values import ColumnValues
 from answerkey.audit.proofs.equal_values import has_one_spelling
 from answerkey.sql.operators import read_integer
 from answerkey.sql.query_rewrites import inline_aliases, to_sql
 from answerkey.sql.resolutions import Resolution, Scope, Source
 from answerkey.sql.scopes import Scopes
-from answerkey.sqlite.schema import Table, affinity, fold_name
+from answerkey.sqlite.schema import Column, Table, affinity, fold_name
 
 _AGGREGATES_WITHOUT_A_CLASS = {"total", "json_group_array", "json_group_object", "string_agg"}
 
@@ -34,11 +35,14 @@ class Grouping:
     has_deciding_column: bool  # one of them stands in HAVING or ORDER BY
 
 
-def read_grouping(select: exp.Select, scopes: Scopes, *, strictly: bool = False) -> Grouping | None:
+def read_grouping(
+    select: exp.Select, scopes: Scopes, *, values: ColumnValues | None = None
+) -> Grouping | None:
     """How a SELECT groups, or None where it does not aggregate or has no FROM.
 
     A PRIMARY KEY is taken to have no NULL and equal values to be the same, as authors of queries
-    do; not so `strictly`, for proofs: then only what the schema ensures makes a column determined.
+    do; not so with `values`, for proofs: then the data must have no NULL in a key, and the schema
+    ensure that equal values are the same.
     """
     group = select.args.get("group")
     if group is None and not scopes.nodes.find_all(exp.AggFunc, exp.Anonymous):
@@ -56,7 +60,7 @@ def read_grouping(select: exp.Select, scopes: Scopes, *, strictly: bool = False)
     keys = [_read_key(key, select, scopes) for key in group.expressions] if group else []
     columns, stars = [], []
     outside = [column for part in parts for column in _columns_outside_aggregates(part, keys)]
-    known = _determine(select, keys, scopes, scope, strictly) if outside else set()
+    known = _determine(select, keys, scopes, scope, values) if outside else set()
     for column in outside:
         if isinstance(column, exp.Star) or column.is_star:
             outputs = scopes.expand_star(column, scope)
@@ -132,13 +136,17 @@ _Place = tuple[int, str]
 
 
 def _determine(
-    select: exp.Select, keys: list[exp.Expression], scopes: Scopes, scope: Scope, strictly: bool
+    select: exp.Select,
+    keys: list[exp.Expression],
+    scopes: Scopes,
+    scope: Scope,
+    values: ColumnValues | None,
 ) -> set[_Place]:
-    """The columns, as (source, name), that have one value in each group by the schema: keys, what
+    """The columns, as (source, name), that have one value in each group by their keys: these, what
     conditions equate to them or to a constant, and the other columns of a table whose primary or
     unique NOT NULL key is among them."""
     known = {place for key in keys if (place := _place(key, scopes, scope))}
-    pairs = list(_equalities(select, scopes, scope, strictly))
+    pairs = list(_equalities(select, scopes, scope, strictly=values is not None))
     size = -1
     while size != len(known):
         size = len(known)
@@ -148,7 +156,7 @@ def _determine(
             elif right in known:
                 known.add(left)
         for source in scope.sources.values():
-            if source.table is not None and _has_known_key(source, known, strictly):
+            if source.table is not None and _has_known_key(source, known, values):
                 known |= {(id(source), fold_name(column.name)) for column in source.table.columns}
     return known
 
@@ -161,7 +169,7 @@ def _place(node: exp.Expression, scopes: Scopes, scope: Scope) -> _Place | None:
 
 
 def _equalities(
-    select: exp.Select, scopes: Scopes, scope: Scope, strictly: bool
+    select: exp.Select, scopes: Scopes, scope: Scope, *, strictly: bool
 ) -> Iterator[tuple[_Place | None, _Place]]:
     """Columns that WHERE or an inner ON equates; None stands for a constant. `strictly`: only those
     whose equal values are the same, which text and a number that it is compared with are not."""
@@ -195,25 +203,27 @@ def _equates_spellings(sides: tuple[exp.Expression, ...], scopes: Scopes) -> boo
     )
 
 
-def _has_known_key(source: Source, known: set[_Place], strictly: bool) -> bool:
+def _has_known_key(source: Source, known: set[_Place], values: ColumnValues | None) -> bool:
     primary = tuple(
         column.name
         for column in sorted(source.table.columns, key=lambda column: column.primary_key)
         if column.primary_key
     )
     for key in source.table.unique_keys:
+        if not all((id(source), fold_name(name)) in known for name in key):
+            continue
+        if key == primary and values is None:
+            return True
         columns = [source.table.find_column(name) for name in key]
-        is_key = all(column and column.is_not_null for column in columns)
-        if key == primary:
-            is_key = is_key or not strictly or _is_rowid(source.table)
-        if is_key and all((id(source), fold_name(name)) in known for name in key):
+        if all(column and _has_no_null(source.table, column, values) for column in columns):
             return True
     return False
 
 
-def _is_rowid(table: Table) -> bool:
-    """Whether the primary key is the rowid, which is never NULL; a DESC key is none."""
-    return table.rowid_column is not None and "desc" not in table.sql.lower()
+def _has_no_null(table: Table, column: Column, values: ColumnValues | None) -> bool:
+    return column.is_not_null or (
+        values is not None and values.has_no_null(table.name, column.name)
+    )
 
 
 def _is_known(found: Resolution | None, known: set[_Place]) -> bool:

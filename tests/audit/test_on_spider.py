@@ -109,5 +109,5 @@ def test_proven_rows_are_the_same_on_every_storage():
                 executed += 1
                 other = shape_answer(database.execute(inspection.sql))
                 assert answers_match(answer, other, ordered=is_ordered), (name, inspection.sql)
-    assert proven > 2000
+    assert proven > 2200
     assert executed > proven

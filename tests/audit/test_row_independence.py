@@ -30,6 +30,8 @@ CREATE TABLE slot (deck INT NOT NULL, place INT, label TEXT, UNIQUE (deck, place
 INSERT INTO slot VALUES (1, NULL, 'port'), (1, NULL, 'aft'), (1, 1, 'bow');
 CREATE TABLE latest (id INTEGER PRIMARY KEY DESC, label TEXT);
 INSERT INTO latest VALUES (NULL, 'port'), (NULL, 'aft'), (1, 'bow');
+CREATE TABLE berth (number INT PRIMARY KEY, label TEXT);
+INSERT INTO berth VALUES (2, 'port'), (1, 'aft'), (3, 'bow');
 CREATE VIEW seen AS SELECT * FROM harbour;
 """
 
@@ -61,7 +63,11 @@ FIXED = [
     "SELECT name FROM harbour WHERE depth = (SELECT max(depth) FROM harbour)",
     "SELECT name FROM harbour h WHERE depth > (SELECT count(*) FROM ship WHERE harbour = h.id)",
     "SELECT name FROM harbour h WHERE (SELECT count(*) FROM ship WHERE harbour = h.id)",
+    "SELECT label, count(*) FROM berth GROUP BY number",  # no NULL in its key
+    "SELECT b.label FROM ship a JOIN berth b ON a.id = b.number GROUP BY a.id",
     # sums that are exact
+    "SELECT code FROM ship WHERE id >= (SELECT avg(id) FROM ship)",
+    "SELECT code FROM ship WHERE id < (SELECT sum(id) FROM ship)",
     "SELECT harbour FROM ship GROUP BY harbour HAVING sum(id) > 3 ORDER BY avg(id), 1",
     "SELECT harbour, sum(id) AS s FROM ship GROUP BY harbour HAVING s > 3 ORDER BY 2, 1",
     "SELECT round(avg(id), 1), sum(id) / 2.0, sum(1) FROM ship",

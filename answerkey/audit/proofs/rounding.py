@@ -26,7 +26,7 @@ class Rounding:
 
     def __init__(self, scopes: Scopes, values: ColumnValues) -> None:
         self._scopes = scopes
-        self._values = values
+        self.values = values
         self._has_sums = bool(scopes.nodes.find_all(*_ROUNDED))
 
     def is_exact(self, node: exp.Expression) -> bool:
@@ -75,7 +75,7 @@ class Rounding:
         is_other = f"typeof({name}) NOT IN ('integer', 'null')"
         has_fraction = f"(typeof({name}) <> 'real' OR {name} <> CAST({name} AS INTEGER))"
         number = f"CAST({name} AS REAL)"
-        rows = self._values.ask(
+        rows = self.values.ask(
             f"SELECT total({is_other}), total({is_other} AND {has_fraction}),"
             f" ifnull(min({number}), 0), ifnull(max({number}), 0)"
             f" FROM {quote_name(found.table.name)}"

@@ -86,7 +86,7 @@ def _is_fixed(
             _is_same_for_each_row(nested, scopes, rounding)
             for nested in _nested_queries(query, scopes)
         )
-        and _has_fixed_groups(query, scopes)
+        and _has_fixed_groups(query, scopes, rounding.values)
         and (query.args.get("distinct") is None or _are_equal_rows_the_same(query, scopes))
     )
 
@@ -138,8 +138,8 @@ def _are_equal_values_the_same(output: Output, scopes: Scopes) -> bool:
     return bool(found and found.column and column_has_one_spelling(found.column))
 
 
-def _has_fixed_groups(select: exp.Select, scopes: Scopes) -> bool:
-    grouping = read_grouping(select, scopes, strictly=True)
+def _has_fixed_groups(select: exp.Select, scopes: Scopes, values: ColumnValues) -> bool:
+    grouping = read_grouping(select, scopes, values=values)
     if grouping is None:
         return True
     is_determined = not grouping.columns and not grouping.stars
@@ -161,7 +161,7 @@ def _nested_queries(select: exp.Select, scopes: Scopes) -> Iterator[exp.Query]:
 
 def _is_same_for_each_row(query: exp.Query, scopes: Scopes, rounding: Rounding) -> bool:
     """Whether a subquery in WHERE gives the same for each row that the SELECT reads, however tables
-    are stored: a set after IN, whether there is a row (EXISTS), or one count or extreme."""
+    are stored: a set after IN, whether there is a row (EXISTS), or the value of one aggregate."""
     operand = find_operand(query)
     user = operand.parent
     place = user if isinstance(user, exp.Where) else user.find_ancestor(exp.Where, exp.Select)
@@ -177,5 +177,5 @@ def _is_same_for_each_row(query: exp.Query, scopes: Scopes, rounding: Rounding) 
         isinstance(query, exp.Select)
         and query.args.get("group") is None
         and len(query.selects) == 1
-        and isinstance(query.selects[0].unalias(), exp.Count | exp.Min | exp.Max)
+        and isinstance(query.selects[0].unalias(), exp.AggFunc)
     )
