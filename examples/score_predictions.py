@@ -59,7 +59,7 @@ def make_up(
     made = []
     for number in range(count):
         question = generator.choice(questions)
-        same = [q for q in questions if q["database_name"] == question["database_name"]]
+        same = [other for other in questions if other["database_name"] == question["database_name"]]
         source = question if number % 2 else generator.choice(same)
         made.append((question["question_id"], source["gold_sql"]))
     return made
