@@ -1,11 +1,23 @@
 """Answerkey: text-to-SQL corpora with gold answers that were executed, audited and versioned.
 
-The functions that the stages run, one by one:
+>>> from answerkey import classify_answer_type, classify_difficulty
+>>> classify_answer_type(["Sun", "Tern"]), classify_difficulty(["ship", "visit", "port"])
+('list', 'medium')
 
-    from answerkey import compute_gold_answer
+What can be imported from here, in the order of the pipeline:
 
-Nothing is imported before it is asked for: `import answerkey.reward` takes the standard library
-alone, and the others need the extra `pipeline`.
+- download_spider_databases: the path of each database, made where it is missing.
+- load_spider_questions: one record a source question.
+- assign_splits: the same records with a split and an id.
+- compute_gold_answer: what gold SQL returns on its database, as a JSON value.
+- classify_answer_type: integer, float, string, list or table.
+- extract_tables_involved: the tables and views that SQL reads.
+- classify_difficulty: easy, medium or hard by the number of tables.
+- validate_dataset: every error of a dataset, in words; and ValidationError, which holds them all.
+
+`answerkey.reward` scores predictions. It needs the standard library alone, and so do assign_splits,
+compute_gold_answer and classify_answer_type; the others need the extra `pipeline`. Nothing is
+imported before it is asked for.
 """
 
 TYPE_CHECKING = False
