@@ -44,9 +44,11 @@ _NARROWING_CLAUSES = ("where", "having", "joins", "with_", "distinct", "offset")
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """A trivial query, whose value is asked for when it is needed. `is_asked` where the question
-    asks for just that: then it is an honest answer and no guess. `statement` and `place` say where
-    the value stands: one statement answers several."""
+    """A trivial query, which is executed when its value is needed.
+
+    is_asked: the question asks for just that, so that it is an honest answer and no guess.
+    statement, place: where the value stands; one statement answers several guesses.
+    """
 
     sql: str
     is_asked: bool

@@ -1,13 +1,18 @@
 """Movable tables: those whose rows can be stored in another order, and how that is done.
 
-A copy's table has the same columns, affinities and collations, no primary key, and an index on the
-first column of each that the table has, by which rows are found.
+A table of a copy has the same columns, affinities and collations, and no primary key. For each
+index of the table it has an index on the first column, by which rows are found.
 
-SQLite reads a copy with rows in reverse as it reads one with rows as they are. Of two rows whose
-order is open, the one has first what the other has last, so that one of both differs from the
-database, however that is read. Only where an index is read in place of the table do both come in
-the order of its column: hence a third copy whose indexes run the other way. Its rows are mixed,
-since the second of three stays what it is in reverse; further copies are other mixes.
+Three copies tell two rows apart whose order is open:
+
+- One copy has the rows in reverse, one as they are. SQLite reads both in the same way. So the two
+  rows come in one order from one copy and in the other order from the other, and one of the copies
+  differs from the database, however that is read.
+- Where SQLite reads an index in place of the table, the rows of both copies come in the order of
+  its column. Hence a third copy, whose indexes run the other way. Its rows are mixed, since in
+  reverse the second of three rows stays the second.
+
+Further copies have their rows in other mixed orders.
 """
 
 from __future__ import annotations
@@ -180,8 +185,8 @@ def move_rows(connection: sqlite3.Connection, table: Movable, seed: int, *, max_
 
 
 def _check_disk(connection: sqlite3.Connection, error: sqlite3.Error, max_bytes: int) -> None:
-    """Tell a disk that is full or broken, which is no fact of the table: SQLite has one code for
-    its bound on pages and for the end of the disk."""
+    """Raise OSError where the disk is full or broken, which says nothing of the table: SQLite has
+    one code for its bound on pages and for a full disk."""
     code = error.sqlite_errorcode & 0xFF
     if code not in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
         return

@@ -178,8 +178,8 @@ class ReorderedCopy:
         return self._database
 
     def reorder(self, tables: Iterable[Movable]) -> list[str]:
-        """Store the rows of tables in the copy's order, once; the names of those where that cannot
-        be done."""
+        """The names of those tables that cannot be reordered. The rows of all others are stored in
+        the copy's order, each table once."""
         tables = list(tables)
         new = [table for table in tables if table.name not in self._is_moved]
         if new:

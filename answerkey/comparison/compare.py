@@ -25,8 +25,8 @@ from answerkey.sqlite.schema import Schema
 def tabulate_questions(questions: Iterable[JoinedQuestion]) -> pd.DataFrame:
     """A row with the fields of SetRecord for each question.
 
-    Where a question has no answer, or a curator excluded it, all but its names is '', which is like
-    nothing: a question must not fall with a wrong one that it repeats.
+    A question that has no answer, or that a curator excluded, has '' in all columns but its names,
+    and '' equals nothing: a good question must not be left out because it repeats a wrong one.
     """
     return pd.DataFrame(map(_make_row, questions), columns=SetRecord._fields, dtype=object)
 

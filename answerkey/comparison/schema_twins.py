@@ -86,7 +86,8 @@ def _make_finding(twins: list[tuple[float, str, bool]]) -> Finding:
 def _list_rarest(
     columns: Collection[Column], frequency: Mapping[Column, int], min_share: float
 ) -> list[Column]:
-    """So many of the rarest pairs that any twin has one of its own rarest among them.
+    """The rarest pairs of a schema: so many that any twin has one of its own rarest pairs among
+    them.
 
     Source: Chaudhuri, Ganti, Kaushik: A primitive operator for similarity joins (2006), prefix
     filter.

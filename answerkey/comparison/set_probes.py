@@ -95,8 +95,9 @@ def _find_near_duplicates(
 ) -> None:
     """Every question but the first of those with nearly one text and one canonical SQL.
 
-    Neither nearly equal text alone says that two questions ask the same (it may be for the minimum
-    and the maximum), nor the same answer besides (the source and the target of flights).
+    Nearly equal texts do not show that two questions ask the same: one may ask for the minimum, one
+    for the maximum. Nor does the same answer: one may ask for the source of flights, one for the
+    target.
     """
     for group in _group(records, lambda record: record.canonical_sql):
         texts: list[str] = []  # each once, and the first question that has it

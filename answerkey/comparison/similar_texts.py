@@ -19,8 +19,8 @@ class Near(NamedTuple):
 
 
 def find_similar(text: str, texts: list[str], min_similarity: float) -> list[tuple[int, float]]:
-    """Which of some texts are nearly this one, by their place, and how nearly; not those that are
-    equal.
+    """The places of the texts that are nearly this one, each with its similarity; equal texts are
+    left out.
 
     >>> find_similar("list all ships", ["list all shops", "list all ships", "who?"], 0.9)
     [(0, 0.929)]

@@ -16,7 +16,7 @@ _NEXT_STEP = "run `dvc repro download_databases`, which makes it"
 
 
 class Fingerprints(dict[str, str]):
-    """sha256 by database id, which says where it looked for one that is not there."""
+    """sha256 by database id; where an id is missing, the error says where it was looked for."""
 
     def __init__(self, manifest: Path) -> None:
         super().__init__(

@@ -1,4 +1,4 @@
-"""Reasons and flags: the closed vocabulary of why a question is set aside, or looked at twice.
+"""Reasons and flags: the closed vocabulary of why a question is set aside, or should be looked at.
 
 A code is a reason or a flag, never both. A reason is recorded with the stage that set the question
 aside; a flag only where a policy says so.

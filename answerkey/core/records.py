@@ -128,9 +128,10 @@ def read_json(path: Path) -> Any:
 
 
 def encode_compactly(value: Any) -> str:
-    """JSON for another process, which reads it by `decode_json`: by the faster encoder, and by the
-    standard library's where that refuses a value, as it does lone surrogates. Not for the disk:
-    the two do not write the same bytes.
+    """JSON for another process, which reads it by `decode_json`.
+
+    It is written by the faster encoder, or by the standard library's where that one refuses a
+    value, as it does lone surrogates. Not for the disk: the two do not write the same bytes.
 
     >>> encode_compactly(["Zo\u00eb", 2.0, None])
     '["Zo\u00eb",2.0,null]'
@@ -142,9 +143,11 @@ def encode_compactly(value: Any) -> str:
 
 
 def decode_json(text: bytes | str) -> Any:
-    """The value of JSON: by a decoder that is three times as fast as the standard library's, and by
-    that one where it refuses a text, as it does lone surrogates. A whole number that SQLite cannot
-    hold, of more than 64 bits, would become a float.
+    """The value of JSON text.
+
+    The decoder is three times as fast as the standard library's, which is used where the fast one
+    refuses a text, as it does lone surrogates. A whole number of more than 64 bits, which SQLite
+    cannot hold, would become a float.
 
     Raises:
         ValueError: where it is no JSON, or nested deeper than Python reads.
@@ -159,7 +162,7 @@ def decode_json(text: bytes | str) -> Any:
 
 
 def encode_text(text: str) -> bytes:
-    """UTF-8, in which half of a surrogate pair has a place too: what any text is kept or sorted by.
+    """UTF-8 of any text, also of one with half of a surrogate pair.
 
     >>> encode_text("Zo\\u00eb\\ud800")
     b'Zo\\xc3\\xab\\xed\\xa0\\x80'

@@ -1,8 +1,7 @@
 """The sections of params.yaml, and the keys of each. A new key is added here.
 
-A value that is none, or out of its bounds, and a key that no stage reads would otherwise be known
-by what they did to the dataset, or not at all. What an entry of `corpora` may hold stands in
-`answerkey.core.param_corpora`.
+A wrong value, or a key that no stage reads, is an error. Otherwise it would be seen in the dataset,
+or not at all. What an entry of `corpora` may hold stands in `answerkey.core.param_corpora`.
 """
 
 from __future__ import annotations

@@ -38,8 +38,9 @@ class SourceQuestion:
 
 
 def read_source_questions(corpus: Corpus, *, limits: Limits) -> Iterator[SourceQuestion]:
-    """All rows of a corpus: train, then validation, each in the order of its files. They are read
-    as they are asked for, and so are found the faults that are raised.
+    """All rows of a corpus: train, then validation, each in the order of its files.
+
+    Rows are read when they are asked for, so that an error is raised when its row is reached.
 
     Raises:
         FileNotFoundError: where a directory or a file of it is missing.

@@ -115,7 +115,7 @@ def write_schema(schema: Schema, rows: Mapping[str, Sequence[str]], *, max_chara
 
 
 def describe_database(path: Path, *, example_rows: int, max_characters: int) -> str:
-    """The text of a database file: `write_schema` of what stands in it.
+    """The text of a database file: its schema as `write_schema` writes it.
 
     Raises:
         FileNotFoundError: where there is no such file.

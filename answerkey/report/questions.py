@@ -184,9 +184,12 @@ def make_row(question: JoinedQuestion, verdict: Verdict, *, max_characters: int)
 def find_corpus_text(
     question: JoinedQuestion, row: Record, *, max_characters: int
 ) -> Record | None:
-    """What a correction names a question by (database, question and SQL of the corpus, before any
-    correction and without a prefix), as far as the row shows other text; None where a correction
-    cannot name it, or only by more text than the page takes."""
+    """The fields that a correction names a question by, as far as the row shows other text.
+
+    They are database, question and SQL as the corpus has them: before any correction, and without a
+    prefix. None where a correction cannot name the question, or only by more text than the page
+    takes.
+    """
     where = question.source
     now = {"question_text": question.question_text, "gold_sql": question.gold_sql}
     before = now | where.get("correction", {}).get("original", {})

@@ -85,7 +85,7 @@ class Candidates:
         return dropped
 
     def list_best(self, part: Part, count: int) -> Iterator[int]:
-        """The numbers of so many of a part, best first."""
+        """The numbers of the best candidates of a part, best first; `count` of them."""
         return iter(self._rank(part)["number"].tolist()[:count])
 
     def rank(self, part: Part) -> Iterator[Ranked]:

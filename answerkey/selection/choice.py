@@ -70,8 +70,8 @@ def count_usable(table: pd.DataFrame) -> Counter[Usable]:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The table of all questions, of which those without a reason are selected; the supply, and
-    what it was solved to."""
+    """The table of all questions (those without a reason are selected), the supply, and its
+    solution."""
 
     table: pd.DataFrame
     supply: Counter[Group]

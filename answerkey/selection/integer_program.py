@@ -89,7 +89,7 @@ def solve(model: CpModel) -> CpSolver:
 
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1  # the same on every machine, and without threads
-    # Presolve melts the sums of parts into their parts, after which no first selection is found.
+    # Presolve replaces sums of parts by their parts, and then no first selection is found.
     solver.parameters.cp_model_presolve = False
     status = solver.status_name(solver.solve(model))
     if status != "OPTIMAL":
@@ -98,7 +98,7 @@ def solve(model: CpModel) -> CpSolver:
 
 
 class Program:
-    """A whole number for each part of the supply, which all targets but min_questions bind."""
+    """A whole number for each part of the supply, within all targets but min_questions."""
 
     def __init__(self, supply: Mapping[Group, int], targets: Targets) -> None:
         from ortools.sat.python import cp_model
@@ -172,7 +172,7 @@ class Program:
         self._model.add(part * high.denominator <= whole * high.numerator)
 
     def maximize(self, objective: LinearExpr) -> int:
-        """The most that it can be; from now on it is that."""
+        """The largest value that a number can have; it keeps this value."""
         self._model.maximize(objective)
         solver = solve(self._model)
         while parts := self._find_cut(solver):
@@ -193,7 +193,7 @@ class Program:
             yield Wish(self.count(difficulty=level), share, size)
 
     def wish_cells(self) -> Iterator[Wish]:
-        """What they ask for in each split."""
+        """What the shares of difficulties ask for in each split."""
         shares = self.targets.difficulty_shares
         for (split, level), count in self.count_cells().items() if shares else ():
             yield Wish(count, shares[level], self.count(split=split))
@@ -205,8 +205,8 @@ class Program:
             yield Wish(count, self.targets.corpus_shares[corpus], whole)
 
     def approach(self, wishes: Iterable[Wish]) -> None:
-        """From now on, numbers are as near to what is wished for as they can be: by how much each
-        is off, added up."""
+        """Bring numbers as near to what is wished for as they can be: what they are off, added up,
+        is the least that it can be."""
         wishes = list(wishes)
         if not wishes:
             return
@@ -234,12 +234,12 @@ class Program:
         return {(split, corpus): self.count(split=split, corpus=corpus) for split, corpus in cells}
 
     def settle(self, counts: Mapping[Name, IntVar]) -> dict[Name, int]:
-        """The most that each number in turn can be; from now on they are that."""
+        """The largest value of each number, one after another; they keep these values."""
         return {name: self.maximize(count) for name, count in counts.items()}
 
     def _find_most(self, parts: Iterable[Group]) -> int:
-        """The most that databases give of some parts together; nothing caps what has no name, since
-        it stands for no database."""
+        """How many questions databases give to some parts together at most. Nothing caps those
+        without a name, which stand for no database."""
         databases = sum((self.held[part] for part in parts), Counter())
         cap = self.targets.max_per_database
         return sum(
@@ -248,7 +248,8 @@ class Program:
         )
 
     def _find_cut(self, solver: CpSolver) -> list[Group]:
-        """Parts of which the numbers found are more than databases give; none where they fit."""
+        """Parts that together ask for more than their databases give; none where the numbers found
+        fit."""
         if self.targets.max_per_database is None:
             return []
         if self._flow is None:
@@ -263,7 +264,8 @@ class Program:
         return [part for node, part in enumerate(wanted, start=2) if node in cut]
 
     def _make_flow(self) -> SimpleMaxFlow:
-        """The flow from parts over databases; the first arcs, one a part, are what is wanted."""
+        """The flow from parts over databases. Its first arcs, one for each part, have the wanted
+        numbers."""
         from ortools.graph.python.max_flow import SimpleMaxFlow
 
         flow = SimpleMaxFlow()

@@ -41,10 +41,11 @@ def pick(candidates: Candidates, solution: Solution, targets: Targets) -> Iterat
 
 
 def _pick_within_caps(ranked: list[Ranked], solution: Solution, targets: Targets) -> list[int]:
-    """The best ones that also keep the caps: lowest in sum by round and hash, found by the solver.
+    """The best candidates within the caps: the choice with the lowest sum of rounds and hashes,
+    which the solver finds.
 
-    The hashes make two choices of the same sum as good as impossible, so that the solver has
-    nothing of its own to decide.
+    The hashes make it nearly impossible that two choices have the same sum. So the choice does not
+    depend on the solver.
     """
     from ortools.sat.python import cp_model
 
@@ -83,8 +84,8 @@ def _pick_within_caps(ranked: list[Ranked], solution: Solution, targets: Targets
 
 
 def _drop_hopeless(ranked: list[Ranked], solution: Solution, targets: Targets) -> Iterator[Ranked]:
-    """The candidates without those that have so many better ones of their kind before them, in the
-    eyes of every target, that a cap or the cell is full first."""
+    """The candidates that may be picked. Candidates of one kind are the same to every target; one
+    is dropped where better ones of its kind fill a cap or the cell."""
     kinds: Counter[Group] = Counter()
     cap, has_type_cap = targets.max_per_database, targets.max_answer_type_share is not None
     for candidate in ranked:

@@ -61,11 +61,12 @@ def describe_supply(
 def find_binding(
     supply: Mapping[Group, int], targets: Targets, solution: Solution
 ) -> dict[str, int]:
-    """What holds the selection back, in words, each with the size that it would have with plenty of
-    it; largest gain first.
+    """What limits the selection, in words, each with the size that the selection would have with
+    plenty of it; largest gain first.
 
-    These are the cells that are used up, and where corpora have shares, the corpora of a split that
-    are; where none of them is to blame, any corpora, and their difficulties.
+    These are the cells that are used up and, where corpora have shares, the corpora of a split that
+    are used up. Where none of them limits the selection, these are any corpora, and the
+    difficulties of each.
     """
     binding = {
         " ".join(cell): size for cell, size in find_binding_cells(supply, targets, solution).items()

@@ -38,7 +38,7 @@ class ShardDirectory:
         self._journal = _read_journal(journal_path)
         journal_path.parent.mkdir(parents=True, exist_ok=True)
         directory.mkdir(parents=True, exist_ok=True)
-        self._write_journal()  # without the torn line that an appended one would be lost with
+        self._write_journal()  # a torn last line would spoil the next one
 
     def shard_path(self, name: str) -> Path:
         """Where the shard of a database lies."""

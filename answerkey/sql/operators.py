@@ -1,4 +1,5 @@
-"""Operands: what needs no parentheses, what stands for all columns, what is the place of one."""
+"""Operators: which nodes need no parentheses, which stand for all columns, and which number is the
+place of a column."""
 
 from __future__ import annotations
 

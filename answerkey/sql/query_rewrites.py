@@ -19,8 +19,11 @@ _EXACT = {TokenType.STRING, TokenType.IDENTIFIER}
 
 
 def to_sql(tree: exp.Expression) -> str:
-    """The text of a tree in SQLite's dialect. Without a copy of the tree, which takes longer than
-    the writing, and which only what SQLite does not have (QUALIFY, DISTINCT ON) would need."""
+    """The text of a tree in SQLite's dialect.
+
+    The tree is not copied first, which would take longer than writing it. Only what SQLite does not
+    have (QUALIFY, DISTINCT ON) would need a copy.
+    """
     return tree.sql(dialect=sqlite_dialect(), copy=False)
 
 

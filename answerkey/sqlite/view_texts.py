@@ -32,9 +32,11 @@ class ViewTexts:
         connection.text_factory = factory
 
     def find(self, inside: str | None) -> list[str]:
-        """The texts that a call inside this may stand in: none, where it is in the query itself;
-        all, where nothing of the database is called so: a name that the query gives to a part of
-        it may stand around any view."""
+        """The texts that may hold a call which SQLite reports inside this name.
+
+        None where the call is in the query itself. All where nothing of the database has that name:
+        then the query gave it to a part of itself, which may read any view.
+        """
         return [] if inside is None else self._by_name.get(fold_name(inside), self._all)
 
 

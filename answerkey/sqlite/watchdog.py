@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 # Set in processes whose run goes on without them, as those of a cluster.
 EXPENDABLE_VARIABLE = "ANSWERKEY_EXPENDABLE_PROCESS"
-# With which a worker ends whose query is overdue: of what else ends a process, nothing has it.
+# Exit status of a worker whose query is overdue; nothing else ends a process with this one.
 OVERDUE_STATUS = 75
 
 

@@ -168,8 +168,8 @@ def find_errors(
     look_up: Callable[[Record], Facts],
     terms: Terms,
 ) -> list[str]:
-    """Every error of a dataset: of its records, of what `look_up` says of each that is well-formed,
-    and of the set as a whole. The questions are gone through once, and not held.
+    """Every error of a dataset: of its records, of the set as a whole, and where a well-formed
+    record is not what `look_up` says of it. Questions are read once and not kept in memory.
 
     Raises:
         sqlite3.Error: as `look_up`.

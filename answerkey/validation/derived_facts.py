@@ -1,5 +1,6 @@
-"""What validation compares a question with where nothing but databases is at hand: gold SQL is
-executed and parsed, by the code that the pipeline uses.
+"""Derived facts: what gold SQL says of a question, executed and parsed by the pipeline's own code.
+
+Validation compares questions with them where it has nothing but databases.
 """
 
 from __future__ import annotations

@@ -33,7 +33,8 @@ class NothingToValidateError(Exception):
 
 def validate_product(terms: Terms, rule: DifficultyRule, limits: Limits) -> list[str]:
     """The errors of the product that lies here: against gold SQL, and against what the stages wrote
-    where all of that is here. What gold SQL tells of a question is not told a second time.
+    where all of that is here. A record that fails against gold SQL is not named again for being
+    other than what was selected.
 
     Raises:
         NothingToValidateError: before a pull.

@@ -1,5 +1,6 @@
-"""What validation compares a question with where nothing is executed again: what earlier stages
-and sidecars recorded of it.
+"""Recorded facts: what earlier stages and sidecars wrote of each question.
+
+Validation compares questions with them where nothing is executed again.
 """
 
 from __future__ import annotations

@@ -73,10 +73,12 @@ def are_in_step(
     loaded: Iterable[Record],
     hashes: Mapping[str, str],
 ) -> bool:
-    """Whether the next of the loaded questions, whose ids are all different, is always the next of
-    product and audit, or the next that is excluded.
+    """Whether product, audit and exclusions follow the loaded questions, whose ids are all
+    different: the next loaded question is always the next of product and audit, or the next that is
+    excluded.
 
-    Then `check_sidecars` and `check_conservation` find nothing: nothing is held to know that.
+    Then `check_sidecars` and `check_conservation` would find nothing. They keep ids in memory; this
+    does not.
     """
     selected = zip_longest(questions, audit, fillvalue={})
     left_out = iter(excluded)

@@ -24,10 +24,11 @@ _CROSS_JOIN = re.compile(r"\bCROSS\s+JOIN\b", re.IGNORECASE)
 def find_cross_join(inspection: Inspection) -> list[Finding]:
     """A finding where tables stand in one FROM and no condition joins them: `FROM ship, port`.
 
-    Any condition on columns of both joins two tables, over any chain, and so does a subquery that
-    uses both. CROSS JOIN, in so many words, is wanted. So is a product with one row: a source that
-    has no more, or of which its own conditions leave one to be selected (`a.depth - b.depth`);
-    not if all it does is to be there, as with `JOIN port ON ship.id = ship.id`.
+    Any condition on columns of both joins two tables, also by way of other tables. So does a
+    subquery that uses both. There is no finding where the author wrote CROSS JOIN, nor for a
+    product with one row that the query returns or sorts by (`a.depth - b.depth`): the source has no
+    other row, or its own conditions leave one. A source that is only there, as in `JOIN port ON
+    ship.id = ship.id`, is a finding.
     """
     reading = read_query(inspection)
     products: list[dict[str, Any]] = []

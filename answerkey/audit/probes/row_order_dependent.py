@@ -62,8 +62,8 @@ def _needs_no_copy(inspection: Inspection, is_ordered: bool) -> bool:
 
 
 def _picks_among_rows(inspection: Inspection) -> bool:
-    """Whether some of several rows, or their sequence, count within the query, so that only few of
-    their orders may give another answer: of three rows the second stays what it is in reverse."""
+    """Whether the query uses only some of several rows, or their sequence, so that few orders of
+    rows may give another answer: in reverse, the second of three rows stays the second."""
     nodes, own_limit = inspection.scopes.nodes, unwrap(inspection.tree).args.get("limit")
     return (
         bool(nodes.find_all(exp.Window, exp.Anonymous, *ROW_AGGREGATES))

@@ -102,9 +102,12 @@ def _known(name: str) -> str:
 
 
 def has_one_spelling(expression: exp.Expression, scopes: Scopes) -> bool:
-    """Whether equal values of an expression are the same, types included, where no column has a
-    collation: columns whose affinity sees to it, their extremes, counts and constants. False where
-    that is not known."""
+    """Whether equal values of an expression are the same value, types included; False where that is
+    not known.
+
+    No column may have a collation. It holds for columns whose affinity allows one type only, for
+    their min() and max(), for counts and for constants.
+    """
     expression = expression.unnest()
     if isinstance(expression, exp.Min | exp.Max):
         return has_one_spelling(expression.this, scopes)
