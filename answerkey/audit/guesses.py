@@ -1,8 +1,10 @@
 """Guesses: what a policy would answer that has seen the tables' names and not the question.
 
-A fixed list: 0, 1, the number of rows of each table of the query, and for each column that the
-answer is made of the value of the first row and of the last, the least, the greatest, the most
-frequent, the number of distinct values, their sum and their mean.
+It is a fixed list:
+- 0 and 1;
+- the number of rows of each table of the query;
+- for each column that the answer is made of: the first value and the last, the least, the greatest,
+  the most frequent, the number of distinct values, their sum and their mean.
 """
 
 from __future__ import annotations

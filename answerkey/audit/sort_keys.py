@@ -33,8 +33,11 @@ class SortKey:
 def find_sort_keys(
     query: exp.Expression, answer: list[Row], scopes: Scopes
 ) -> list[SortKey] | None:
-    """The sort keys of a query that gave this answer, one a term of ORDER BY; or None where one is
-    no column of a compound select, or the columns are not known as well as the answer has them."""
+    """The sort keys of a query that gave this answer, one for each term of ORDER BY.
+
+    None where a key of a compound select is none of its columns, or where the columns are not known
+    as well as the answer has them.
+    """
     order = query.args.get("order")
     keys = []
     for term in order.expressions if order is not None else ():

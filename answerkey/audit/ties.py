@@ -90,9 +90,12 @@ def show_rows(rows: list[Row]) -> list[list[Any]]:
 
 
 def read_ties(inspection: Inspection) -> Ties | None:
-    """The runs of the query, or None: without ORDER BY and LIMIT, where they cannot be told (a
-    bound that needs a row, a key of a compound select that is none of its columns), and where the
-    rewritten query does not confirm the answer."""
+    """The runs of the query; None where there are none, or where they are not known.
+
+    There are none without ORDER BY and LIMIT. They are not known where a bound needs a row, where a
+    key of a compound select is none of its columns, and where the rewritten query does not confirm
+    the answer.
+    """
     return inspection.once(_read_ties)
 
 

@@ -26,7 +26,7 @@ def tabulate_questions(questions: Iterable[JoinedQuestion]) -> pd.DataFrame:
     """A row with the fields of SetRecord for each question.
 
     A question that has no answer, or that a curator excluded, has '' in all columns but its names,
-    and '' equals nothing: a good question must not be left out because it repeats a wrong one.
+    and '' equals nothing. So a good question is not left out because it repeats a wrong one.
     """
     return pd.DataFrame(map(_make_row, questions), columns=SetRecord._fields, dtype=object)
 

@@ -27,7 +27,7 @@ FILE, SQL = "file", "sql"  # kinds of databases in a directory
 
 @dataclass(frozen=True, slots=True)
 class DatabaseSource:
-    """What a database file must be made from: `origin` goes to the manifest and names no machine;
+    """What a database file must be made from. `origin` goes to the manifest and names no machine;
     `path` is the source on this one, where there is one."""
 
     origin: dict[str, str]

@@ -37,8 +37,8 @@ class Limits:
 
 
 class HubError(ConnectionError):
-    """The hub did not give what was asked for; permanent where another attempt is in vain,
-    unreachable where there was no hub to ask."""
+    """The hub did not give what was asked for. It is permanent where another attempt would fail
+    too, unreachable where there was no hub to ask."""
 
     def __init__(
         self, message: str, *, is_permanent: bool = True, is_unreachable: bool = False

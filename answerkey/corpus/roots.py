@@ -19,8 +19,10 @@ _SHOWN = 5
 def describe_root(
     corpus: str, root: Path, missing: str, expected: Iterable[str], *, section: str
 ) -> str:
-    """What is wrong with the root of a corpus that lacks a file or folder of its entry: there is no
-    such directory, or it holds something else; then which directory in it would be the right one.
+    """What is wrong with the root of a corpus that lacks a file or folder of its entry.
+
+    There is no such directory; or it holds something else, and a directory in it would be the right
+    one.
     """
     key = f"corpora.{corpus}.root"
     if not root.is_dir():

@@ -22,9 +22,9 @@ def assign_splits(questions: Iterable[Record]) -> list[Record]:
     [('car_1_eval_000', 'eval'), ('car_1_eval_001', 'eval')]
 
     The number is the position among all source questions of that database and split: an id stays
-    what it is, whatever is excluded later. Questions with an `id_prefix`, which then starts their
-    ids, are of a corpus that asks another one's databases: they are counted for themselves, so that
-    their ids do not depend on whether the other corpus is there.
+    what it is, whatever is excluded later. An `id_prefix` starts the ids of a corpus that asks
+    another one's databases. Its questions are counted by themselves, so that their ids do not
+    depend on whether the other corpus is there.
 
     No two questions share an id, since it can be taken apart again: neither a split nor a number
     holds an underscore, and no two corpora give a database the same name behind a prefix.

@@ -15,9 +15,11 @@ UNKNOWN_LICENSE = "other"  # the hub's word
 
 @dataclass(frozen=True, slots=True)
 class CardFacts:
-    """What a card is made of: the corpora by their names in params, with their licences (None:
-    unknown), where they come from in sentences, the files by split (those that exist), the metrics
-    of the run."""
+    """What a card is made of.
+
+    corpora: by their names in params, with their licences (None: unknown). origin: sentences that
+    say where they come from. files: by split, those that exist. metrics: those of the run.
+    """
 
     licenses: Mapping[str, str | None]
     origin: tuple[str, ...]

@@ -108,8 +108,8 @@ def _merge_tail(bars: list[Bar], name: str) -> list[Bar]:
 def draw_figures(
     plots: Path, cells: Mapping[str, Mapping[str, Record]], *, steps: Sequence[Record]
 ) -> Record:
-    """All figures of the page, each with an id of its own: the funnel, and those of the content,
-    which the tables in a folder are drawn from."""
+    """All figures of the page, each with an id of its own: the funnel, and figures of what was
+    selected and left out, which are drawn from the tables in a folder."""
 
     def read_plot(name: str, *columns: str) -> list[list[str]]:
         with (plots / f"{name}.csv").open(encoding="utf-8", newline="") as file:

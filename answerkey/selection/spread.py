@@ -65,8 +65,11 @@ def spread_table(
 def _bound_column(
     limits: Sequence[Sequence[int]], of_rows: Sequence[int], of_columns: Sequence[int]
 ) -> tuple[list[int], list[int]]:
-    """The least and the most of each number of the first column, so that the others can hold what
-    is left of the rows: of three rows, a set is one, all but one, or all."""
+    """The least and the most of each number of the first column, so that the other columns can hold
+    what is left of the rows.
+
+    Of three rows, any set is one row, all but one, or all.
+    """
 
     def hold(rows: list[int]) -> int:
         return sum(

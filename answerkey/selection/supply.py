@@ -232,7 +232,9 @@ def describe_loss(summary: Mapping[str, Any], usable: int) -> str | None:
 
 def describe_shares(targets: Targets, solution: Solution) -> dict[str, dict[str, float | None]]:
     """Each share that can be asked for: what was asked, what was found, and how much of the
-    tolerance is left; None where nothing was asked, or where there is nothing to have a share of.
+    tolerance is left.
+
+    It is None where nothing was asked, or where there is nothing to have a share of.
     """
     counts = solution.counts
     sizes = {split: sum(counts[split, level] for level in DIFFICULTIES) for split in SPLITS}

@@ -59,11 +59,11 @@ def find_largest(supply: Mapping[Group, int], targets: Targets) -> Solution:
     {('train', 'easy'): 10, ('train', 'medium'): 10, ('train', 'hard'): 5,
      ('eval', 'easy'): 10, ('eval', 'medium'): 10, ('eval', 'hard'): 5}
 
-    Among selections of that size it is the one nearest to the shares of eval and of difficulties,
-    by how many questions each share is off, added up; of these the one with most questions in the
-    first cells; then the same for corpora. Difficulties without shares come after corpora. Where
-    shares are asked of the dataset, those of each split come next. Whatever the order of the
-    supply, it is the same.
+    Several selections may have that size. Of these it is the one nearest to the shares of eval and
+    of difficulties: by how many questions each share is off, added up. Where shares are asked of
+    the dataset, those of each split come next. Then it is the one with most questions in the first
+    cells. The same is done for corpora. Difficulties without shares come after corpora. The order
+    of the supply changes nothing.
     """
     if _takes_everything(targets):
         size = sum(supply.values())

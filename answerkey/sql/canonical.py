@@ -7,7 +7,7 @@
 sqlglot writes it, from a copy of the tree in which
 
 - every name says what it stands for (see answerkey.sql.qualified_names);
-- parentheses that group nothing are gone;
+- parentheses that group nothing are left out;
 - inner joins have their conditions in WHERE, and their tables in the order of their names;
 - what AND or OR joins, literals after IN, and the two sides of a comparison are sorted.
 

@@ -45,9 +45,9 @@ def parse_sql(sql: str) -> exp.Expression:
     >>> parse_sql("SELECT name FROM ship").sql()
     'SELECT name FROM ship'
 
-    The type of a CAST is one of the five affinities, which is all that SQLite makes of it, where
-    sqlglot takes STRING for TEXT and NUMERIC for REAL; and like(a, b) is a function, where sqlglot
-    takes it for `b LIKE a`, whatever stands around it.
+    Two things differ from sqlglot. The type of a CAST is one of the five affinities, which is all
+    that SQLite makes of it; sqlglot takes STRING for TEXT and NUMERIC for REAL. And like(a, b) is a
+    function; sqlglot takes it for `b LIKE a`, whatever stands around it.
 
     Raises:
         sqlglot.errors.SqlglotError: where the text does not parse, or the tree would not show

@@ -153,9 +153,11 @@ class _Copy:
                         self._repeat(node, shown[place - 1].unalias(), scope)
 
     def _repeat(self, node: exp.Expression, expression: exp.Expression, scope: Scope) -> bool:
-        """Put an expression in the place of a node, if it means there what it means as a result
-        column: if it is no constant, which may be read as a place, and names nothing of a query
-        around. Return whether that is so."""
+        """Whether an expression means in the place of a node what it means as a result column; then
+        it is put there.
+
+        It may be no constant, which may be read as a place, and may name nothing of a query around.
+        """
         if expression.find(exp.Query, exp.Window) is not None:
             return False
         has_column = False

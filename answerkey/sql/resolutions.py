@@ -38,8 +38,11 @@ class Source:
 
 @dataclass(slots=True, eq=False)
 class Scope:
-    """One SELECT: its sources by lower-case name, in the order of FROM (by its place where there
-    is no name, or another member has it too), and the SELECT around it whose columns it may use."""
+    """One SELECT, its sources, and the SELECT around it whose columns it may use.
+
+    Sources come by lower-case name, in the order of FROM; by place where one has no name, or where
+    another has it too.
+    """
 
     select: exp.Select
     parent: Scope | None

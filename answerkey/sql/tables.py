@@ -50,8 +50,11 @@ def extract_tables_involved(gold_sql: str, *, schema: Schema | None = None) -> l
 
 
 def _name_table(node: exp.Expression) -> str:
-    """The name in a FROM, or in `x IN name`, which is short for `x IN (SELECT * FROM name)`; '' for
-    a CTE, a table-valued function, an index (INDEXED BY), and IN with a list or a query."""
+    """The name in a FROM, or in `x IN name`, which is short for `x IN (SELECT * FROM name)`.
+
+    It is '' for a CTE, a table-valued function, an index (INDEXED BY), and IN with a list or a
+    query.
+    """
     if isinstance(node, exp.In):
         table = node.args.get("field")
         if not isinstance(table, exp.Column | exp.Literal):

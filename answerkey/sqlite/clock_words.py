@@ -1,7 +1,8 @@
 """Clock words: by which words SQL reads the clock, or the time zone of the machine.
 
-`names_clock` sees them in a text, but not a word that no text spells out, as in date('n' || 'ow')
-or in date(born) where a row of born holds 'now'; `reads_clock` sees what a call is given.
+`names_clock` sees them in a text. It does not see a word that no text spells out, as in date('n' ||
+'ow'), or in date(born) where a row of born holds 'now'. `reads_clock` sees the values that a call
+is given.
 """
 
 from __future__ import annotations

@@ -228,7 +228,7 @@ class GuardedDatabase:
         return any(self._clocks[text] for text in texts)
 
     def _explain(self, error: Exception, execution: BoundedExecution) -> Exception:
-        """The QueryError that an exception means; or another, where the database file is at
+        """The QueryError that an exception means, or another error where the database file is at
         fault."""
         words = str(error)
         code = getattr(error, "sqlite_errorcode", None)

@@ -39,9 +39,9 @@ def validate_dataset(
     of the dataset are easy, 40% medium and 20% hard, within two points, and no database is asked
     one text twice.
 
-    A dataset that was made by other params needs their `targets` (None: no shares) and `rule`, and
-    by question_id what the rule and the targets ask for: the corpus's word of its difficulty
-    (`source_difficulties`) and its corpus (`corpora`). `order_matters` says whose answers are
+    A dataset that was made by other params needs their `targets` (None: no shares) and `rule`. What
+    these ask for comes by question_id: what the corpus says of its difficulty
+    (`source_difficulties`), and its corpus (`corpora`). `order_matters` says whose answers are
     sequences. `has_unique_texts=False` lets texts come again.
 
     Raises:

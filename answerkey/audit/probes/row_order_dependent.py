@@ -73,7 +73,8 @@ def _picks_among_rows(inspection: Inspection) -> bool:
 
 
 def _may_have_several_rows(subquery: exp.Subquery) -> bool:
-    """Whether it is a value, that of its first row, which no aggregate makes the only one."""
+    """Whether a subquery is used as a value and may have several rows: it takes the first, and no
+    aggregate makes that the only one."""
     is_value = not isinstance(subquery.parent, exp.From | exp.Join | exp.In | exp.SetOperation)
     return is_value and not any(shown.find(exp.AggFunc) for shown in subquery.selects)
 
