@@ -1,5 +1,5 @@
 """Questions are compared with each other (repeats, contradictions, leaks between splits), and all
-that is known of each is joined in one table, which every later stage reads."""
+that is known of each is joined in one table, which later stages read."""
 
 from __future__ import annotations
 

@@ -102,8 +102,11 @@ def _is_one_row_of_several(query: exp.Expression, scopes: Scopes) -> bool:
 def _find_cut_in_subquery(
     inspection: Inspection, query: exp.Expression, scopes: Scopes
 ) -> Finding | None:
-    """A cut through ties that decides the answer: it changes when ties are broken by the selected
-    columns, one way or the other. Where a value is wanted, SQLite cuts behind the first row."""
+    """A cut through ties that decides the answer.
+
+    The answer changes when ties are broken by the selected columns, one way or the other. Where a
+    value is wanted, SQLite takes the first row, so that there is a cut behind it.
+    """
     if isinstance(query.find_ancestor(exp.Exists, exp.Query), exp.Exists):
         return None
     alone = evidence = None

@@ -1,7 +1,7 @@
 """Joined questions: one table that holds everything the stages know of each question.
 
 compare_questions writes it as `data/interim/joined.jsonl`, one record a question in the order of
-the corpus, and every later stage reads it. The difficulty lies apart, in `difficulty.jsonl`, so
+the corpus, and later stages read it. The difficulty is in a file of its own, `difficulty.jsonl`, so
 that a changed threshold does not write the table again.
 """
 

@@ -17,8 +17,10 @@ UNKNOWN_LICENSE = "other"  # the hub's word
 class CardFacts:
     """What a card is made of.
 
-    corpora: by their names in params, with their licences (None: unknown). origin: sentences that
-    say where they come from. files: by split, those that exist. metrics: those of the run.
+    licenses: of the corpora by their names in params; None: unknown.
+    origin: sentences that say where questions and databases come from.
+    files: those that exist, by split.
+    metrics: those of the run.
     """
 
     licenses: Mapping[str, str | None]

@@ -48,7 +48,7 @@ class Wish(NamedTuple):
 
 
 def find_by_program(supply: Mapping[Group, int], targets: Targets) -> Solution:
-    """The largest numbers of questions, chosen among those of that size as by find_largest."""
+    """The selection of find_largest, by the solver."""
     program = Program(supply, targets)
     size = program.maximize(program.count())
     if targets.corpora and targets.difficulty_shares is None:
@@ -74,7 +74,7 @@ def add_splits(cells: Mapping[Cell, int]) -> Counter[str]:
 
 
 def find_size_by_program(supply: Mapping[Group, int], targets: Targets) -> int:
-    """The size of `find_by_program`, without what it is made of."""
+    """The size of the largest selection, without its numbers."""
     program = Program(supply, targets)
     return program.maximize(program.count())
 

@@ -32,7 +32,7 @@ def hash_code(stage: str, *, root: Path = ROOT) -> str:
 
 
 def _list_code(path: Path) -> Iterator[Path]:
-    """A module, or the files of a package; nothing of what is neither."""
+    """A module, or the files of a package; none for any other path."""
     if path.suffix == ".py":
         yield path
     elif (path / "__init__.py").is_file():

@@ -19,10 +19,10 @@ from answerkey.sqlite.schema import Schema
 
 
 def parse_query(gold_sql: str, schema: Schema) -> dict[str, Any]:
-    """What is known of a query from its text and the schema; a reason where it does not parse.
+    """What is known of a query from its text and the schema, or a reason where it does not parse.
 
-    A query that SQLite runs and the parser does not know is set aside: nothing could be said of its
-    difficulty.
+    A query that SQLite runs and the parser does not know is set aside, since its difficulty would
+    not be known.
     """
     try:
         return _describe_query(gold_sql, schema)

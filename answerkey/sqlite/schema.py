@@ -161,8 +161,8 @@ def _read_table(connection: sqlite3.Connection, name: str, kind: str, sql: str) 
 
 
 def _read_columns(connection: sqlite3.Connection, quoted: str) -> tuple[Column, ...]:
-    """The columns of a table; none where no query can read it: a view of what does not exist, a virtual
-    table of a module that SQLite has not."""
+    """The columns of a table; none where no query can read it: a view of what does not exist, or a
+    virtual table of a module that SQLite does not have."""
     try:
         rows = connection.execute(f"PRAGMA table_xinfo({quoted})").fetchall()
     except sqlite3.OperationalError as error:
