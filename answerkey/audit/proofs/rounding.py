@@ -84,7 +84,7 @@ class Rounding:
 
 
 def _results_of(choice: exp.Expression) -> list[exp.Expression]:
-    """What CASE or iif() may come to; NULL, where nothing is said, adds nothing."""
+    """The values that CASE or iif() may give. NULL, where there is no ELSE, adds nothing."""
     branches = choice.args["ifs"] if isinstance(choice, exp.Case) else [choice]
     results = [branch.args["true"] for branch in branches]
     default = choice.args.get("default" if isinstance(choice, exp.Case) else "false")
