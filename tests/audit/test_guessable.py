@@ -1,7 +1,7 @@
 """guessable: trivial queries that give the answer, and honest questions."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from answerkey.audit.comparisons import read_query
@@ -141,7 +141,6 @@ def score_all_guesses(inspection) -> tuple[int, list[str]]:
     return len(kept), right
 
 
-@settings(deadline=None, max_examples=100)
 @given(
     ROWS,
     st.sampled_from(

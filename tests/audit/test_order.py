@@ -5,7 +5,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import parse_one
 
@@ -317,7 +317,6 @@ def test_order_is_settled(world, sql, expected):
     assert is_order_settled(world.inspect(sql)) is expected
 
 
-@settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.integers(0, 2), st.sampled_from("xy")), max_size=5),
     st.integers(0, 3),

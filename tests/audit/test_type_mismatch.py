@@ -1,7 +1,7 @@
 """type_mismatch: what SQLite's coercion decides, and what it only tidies up."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from answerkey.audit.comparisons import read_query
@@ -162,7 +162,6 @@ def test_never_and_always_are_true_of_sqlite(world, condition, effect):
     assert met == (0 if effect == "never" else rows)
 
 
-@settings(deadline=None, max_examples=100)
 @given(
     ROWS,
     NAMES,

@@ -54,24 +54,41 @@ def test_every_stage_is_a_command() -> None:
     assert {f"stages.{name}" for name in STAGES} <= set(COMMANDS)
 
 
+def run_here(module: str, *arguments: str) -> int:
+    """The status of a command that runs in this process, which spares it the imports."""
+    path = ROOT / f"{module.replace('.', '/')}.py"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", [str(path), *arguments])
+        with pytest.raises(SystemExit) as caught:
+            runpy.run_path(str(path), run_name="__main__")
+    return caught.value.code or 0
+
+
 @pytest.mark.parametrize("module", COMMANDS)
-def test_help_says_what_a_command_does_and_runs_nothing(module: str, tmp_path: Path) -> None:
-    done = start("-m", module, "--help", folder=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
+def test_command_says_what_it_does_and_refuses_options_that_it_does_not_have(
+    module: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run_here(module, "--help") == 0
+    out, err = capfd.readouterr()
     source = (ROOT / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8")
     about = ast.get_docstring(ast.parse(source)).split("\n\n")[0]
-    assert done.stdout.startswith(f"usage: python -m {module} ")
-    assert " ".join(about.split()) in " ".join(done.stdout.split())
+    assert out.startswith(f"usage: python -m {module} ")
+    assert " ".join(about.split()) in " ".join(out.split())
+    assert err == ""
+    assert run_here(module, "--nonsense") == 2
+    assert f"python -m {module}: error: " in capfd.readouterr().err
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("module", COMMANDS)
-def test_option_that_a_command_does_not_have_is_refused(module: str, tmp_path: Path) -> None:
-    path = ROOT / f"{module.replace('.', '/')}.py"
-    done = start(str(path), "--nonsense", folder=tmp_path)
-    assert done.returncode == 2
-    assert f"python -m {module}: error: " in done.stderr
-    assert not list(tmp_path.iterdir())
+def test_stage_is_started_as_a_file_or_as_a_module(tmp_path: Path) -> None:
+    for command in ((str(ROOT / "stages/assign_splits.py"),), ("-m", "stages.assign_splits")):
+        done = start(*command, "--help", folder=tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.startswith("usage: python -m stages.assign_splits ")
 
 
 # --- mistakes of users, in a world that has run
@@ -292,16 +309,13 @@ def test_mistake_of_a_user_ends_with_its_message(
     command: str,
     act: Callable[[], None],
     words: str,
-    monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     act()
     name, *options = command.split()
-    monkeypatch.setattr(sys, "argv", [f"{name}.py", *options])
-    with pytest.raises(SystemExit) as caught:
-        runpy.run_path(str(ROOT / f"stages/{name}.py"), run_name="__main__")
+    assert run_here(f"stages.{name}", *options) == 1
     out, err = capfd.readouterr()
-    assert (caught.value.code, out) == (1, "")
+    assert out == ""
     assert "Traceback" not in err
     assert re.search(f"^{name}: (error: )?.*{words}", err, re.MULTILINE), err
 

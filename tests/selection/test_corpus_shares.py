@@ -101,7 +101,6 @@ def some_groups(databases: int) -> st.SearchStrategy[Group]:
     )
 
 
-@settings(max_examples=120)
 @given(
     supply=st.dictionaries(some_groups(1), st.integers(0, 3), max_size=6),
     targets=some_targets(),
@@ -112,7 +111,6 @@ def test_largest_selection_is_that_of_an_exhaustive_search(supply, targets):
     assert solution.size == find_size(supply, targets)
 
 
-@settings(max_examples=120)
 @given(
     supply=st.dictionaries(some_groups(2), st.integers(0, 3), max_size=6),
     targets=some_targets(
@@ -268,7 +266,6 @@ def make_taken(supply, targets, solution) -> dict[Group, int]:
     return taken
 
 
-@settings(max_examples=300)
 @given(
     limits=st.lists(st.tuples(*[st.integers(0, 9)] * 3), min_size=1, max_size=4),
     data=st.data(),

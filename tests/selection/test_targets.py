@@ -78,7 +78,6 @@ def some_groups() -> st.SearchStrategy[Group]:
     )
 
 
-@settings(max_examples=75)
 @given(
     supply=st.tuples(*[st.integers(0, 3)] * 6).map(lambda counts: make_supply(*counts)),
     targets=some_targets(),
@@ -88,7 +87,6 @@ def test_largest_selection_is_that_of_an_exhaustive_search(supply, targets):
     assert list_best(solution) == search_everything(supply, targets)
 
 
-@settings(max_examples=75)
 @given(
     supply=st.dictionaries(some_groups(), st.integers(0, 3), max_size=6),
     targets=some_targets(

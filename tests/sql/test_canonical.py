@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from sqlglot.errors import SqlglotError
 
@@ -446,7 +446,6 @@ def respelled_query(draw) -> tuple[str, str]:
     return plain, odd + (f" order by {name_column(order)} asc" if order else "")
 
 
-@settings(max_examples=100)
 @given(pair=respelled_query())
 def test_any_spelling_gives_one_canonical_query(pair, world, schema):
     plain, odd = pair
@@ -465,7 +464,6 @@ PIECES = (
 )
 
 
-@settings(max_examples=100)
 @example(words=["hull", "OR", "hull", "hull"])
 @example(words=["x", "OR", "x", "AS", "x"])
 @given(words=st.lists(st.sampled_from(PIECES.split()), max_size=12))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections import Counter
 from itertools import product
 from pathlib import Path
@@ -18,13 +19,22 @@ from tests.shared.project_world import FLAWED, World
 SELECTION = "data/interim/selection"
 
 
+@pytest.fixture(scope="module")
+def classified(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a world whose questions wait to be selected: to copy, not to change."""
+    folder = tmp_path_factory.mktemp("classified")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        World(folder).run_to("classify_difficulty")
+    return folder
+
+
 @pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+def world(classified: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     """A world whose questions wait to be selected."""
+    shutil.copytree(classified, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    world = World(tmp_path)
-    world.run_to("classify_difficulty")
-    return world
+    return World(tmp_path)
 
 
 def read_ids(world: World, name: str) -> list[str]:
@@ -38,7 +48,7 @@ def read_reasons(world: World) -> dict[str, tuple[str, str]]:
     }
 
 
-def test_every_question_is_selected_or_excluded_once(world):
+def test_every_question_is_selected_or_excluded_once_with_the_stage_that_knows_why(world):
     world.run("select_questions")
     loaded = [record["question_id"] for record in world.lines("data/interim/splits.jsonl")]
     selected, excluded = read_ids(world, "questions"), read_ids(world, "excluded")
@@ -46,10 +56,6 @@ def test_every_question_is_selected_or_excluded_once(world):
     assert read_ids(world, "audit") == selected
     assert selected == [question_id for question_id in loaded if question_id in selected]
     assert len(selected) == 35
-
-
-def test_each_reason_comes_with_the_stage_that_knows_it(world):
-    world.run("select_questions")
     reasons = read_reasons(world)
     stages = {
         "sql_error": "compute_gold_answers",
@@ -63,9 +69,20 @@ def test_each_reason_comes_with_the_stage_that_knows_it(world):
     assert sorted(reasons.values()) == sorted((stage, name) for name, stage in stages.items())
     for number, name in enumerate(FLAWED, start=25):
         assert reasons[f"harbour_train_{number:03d}"] == (stages[name], name)
+    assert Counter(
+        (question["split"], question["difficulty"])
+        for question in world.lines(f"{SELECTION}/questions.jsonl")
+    ) == {
+        ("train", "easy"): 10,
+        ("train", "medium"): 10,
+        ("train", "hard"): 5,
+        ("eval", "easy"): 4,
+        ("eval", "medium"): 4,
+        ("eval", "hard"): 2,
+    }
 
 
-def test_excluded_question_tells_what_it_was_and_why(world):
+def test_excluded_question_tells_what_it_was_and_selected_ones_have_the_nine_fields(world):
     world.run("select_questions")
     records = {r["reason"]: r for r in world.lines(f"{SELECTION}/excluded.jsonl")}
     text, sql = FLAWED["sql_error"]
@@ -84,6 +101,22 @@ def test_excluded_question_tells_what_it_was_and_why(world):
     assert records["not_selected"]["detail"] == (
         "eval hard: the targets take 2 of 3 usable questions"
     )
+    question = world.lines(f"{SELECTION}/questions.jsonl")[0]
+    assert tuple(question) == FIELDS
+    audit = world.lines(f"{SELECTION}/audit.jsonl")[0]
+    assert list(audit) == [
+        "question_id",
+        "flags",
+        "order_matters",
+        "hardness",
+        "features",
+        "evidence",
+        "source",
+        "database_sha256",
+    ]
+    assert audit["source"] == {"corpus": "local", "file": "train_spider.json", "index": 0}
+    manifest = world.json("data/databases/manifest.json")["databases"]
+    assert audit["database_sha256"] == manifest["harbour"]["sha256"]
 
 
 def test_excluded_question_has_every_flag_that_is_not_off(world):
@@ -104,56 +137,18 @@ def test_excluded_question_has_every_flag_that_is_not_off(world):
     assert read_flags("guessable") == ["guessable"]
 
 
-def test_selected_question_has_the_nine_fields_and_its_audit_the_rest(world):
-    world.run("select_questions")
-    question = world.lines(f"{SELECTION}/questions.jsonl")[0]
-    assert tuple(question) == FIELDS
-    audit = world.lines(f"{SELECTION}/audit.jsonl")[0]
-    assert list(audit) == [
-        "question_id",
-        "flags",
-        "order_matters",
-        "hardness",
-        "features",
-        "evidence",
-        "source",
-        "database_sha256",
-    ]
-    assert audit["source"] == {"corpus": "local", "file": "train_spider.json", "index": 0}
-    manifest = world.json("data/databases/manifest.json")["databases"]
-    assert audit["database_sha256"] == manifest["harbour"]["sha256"]
-
-
-def test_targets_are_met_by_the_largest_selection(world):
-    world.run("select_questions")
-    cells = Counter(
-        (question["split"], question["difficulty"])
-        for question in world.lines(f"{SELECTION}/questions.jsonl")
-    )
-    assert cells == {
-        ("train", "easy"): 10,
-        ("train", "medium"): 10,
-        ("train", "hard"): 5,
-        ("eval", "easy"): 4,
-        ("eval", "medium"): 4,
-        ("eval", "hard"): 2,
-    }
-
-
-def test_no_targets_select_every_usable_question(world):
-    world.drop_targets()
-    world.run("select_questions")
-    assert len(read_ids(world, "questions")) == 36
-    assert "not_selected" not in {reason for _, reason in read_reasons(world).values()}
-
-
-def test_policy_moves_questions_between_selected_and_excluded(world):
+def test_policy_moves_questions_and_says_which_flags_are_told(world):
     world.drop_targets()
     world.run("select_questions")
     before = set(read_ids(world, "questions"))
-    for policy in ("flag", "off"):
+    assert len(before) == 36
+    assert "not_selected" not in {reason for _, reason in read_reasons(world).values()}
+    for policy, is_told in (("flag", True), (False, False), ("off", False)):
         world.change("select_questions.policies.boolean_answer", policy)
         world.run("select_questions")
+        audits = {r["question_id"]: r for r in world.lines(f"{SELECTION}/audit.jsonl")}
+        codes = {flag["code"] for flag in audits["harbour_train_029"]["flags"]}
+        assert ("boolean_answer" in codes) is is_told
         assert set(read_ids(world, "questions")) - before == {"harbour_train_029"}
         assert set(read_ids(world, "excluded")).isdisjoint(read_ids(world, "questions"))
     world.change("select_questions.policies.vacuous_condition", "exclude")
@@ -161,16 +156,6 @@ def test_policy_moves_questions_between_selected_and_excluded(world):
     assert before - set(read_ids(world, "questions"))
     excluded = {reason for _, reason in read_reasons(world).values()}
     assert "vacuous_condition" in excluded
-
-
-@pytest.mark.parametrize(("policy", "is_told"), [("flag", True), (False, False), ("off", False)])
-def test_flag_that_is_off_is_not_in_the_audit(world, policy, is_told):
-    world.drop_targets()
-    world.change("select_questions.policies.boolean_answer", policy)
-    world.run("select_questions")
-    records = {r["question_id"]: r for r in world.lines(f"{SELECTION}/audit.jsonl")}
-    codes = {flag["code"] for flag in records["harbour_train_029"]["flags"]}
-    assert ("boolean_answer" in codes) is is_told
 
 
 def test_targets_that_cost_more_than_half_are_warned_about_with_the_one_that_costs_most(
@@ -215,12 +200,6 @@ def test_where_no_question_is_usable_all_are_counted_by_reason(world):
         world.run("select_questions")
 
 
-def test_bad_target_is_named(world):
-    world.change("select_questions.targets.eval_share", 30)
-    with pytest.raises(ValueError, match="eval_share: expected a share from 0 to 1, found 30"):
-        world.run("select_questions")
-
-
 def test_paraphrases_beyond_the_cap_are_told_as_such(world):
     world.drop_targets()
     same = [(f"Titles, asked {n} times?", "SELECT title FROM book") for n in range(4)]
@@ -237,41 +216,33 @@ def test_paraphrases_beyond_the_cap_are_told_as_such(world):
     assert details == {"max_per_canonical_sql: enough questions of this database have this SQL": 3}
 
 
-@pytest.mark.parametrize("text", ["", " \n"])
-def test_question_without_text_is_excluded_and_stops_no_run(world, text):
+def test_question_of_no_text_or_of_broken_text_is_excluded_and_stops_no_run(world):
     world.drop_targets()
-    world.write_questions("dev.json", "library", [(text, "SELECT title FROM book")])
+    texts = ("", " \n", "Which \ud800 book?")
+    world.write_questions("dev.json", "library", [(t, "SELECT title FROM book") for t in texts])
     world.run_to("validate_dataset")
-    assert read_reasons(world)["library_eval_000"] == ("load_questions", "empty_question")
-
-
-def test_question_text_that_utf8_cannot_hold_is_excluded(world):
-    world.drop_targets()
-    broken = ("Which \ud800 book?", "SELECT title FROM book")
-    world.write_questions("dev.json", "library", [broken])
-    world.run_to("select_questions")
-    assert read_reasons(world)["library_eval_000"] == ("load_questions", "undecodable_text")
-    record = next(
+    records = [
         r for r in world.lines(f"{SELECTION}/excluded.jsonl") if r["database_name"] == "library"
-    )
-    assert record["question_text"] == broken[0]
+    ]
+    assert [(r["stage"], r["reason"]) for r in records] == [
+        ("load_questions", "empty_question"),
+        ("load_questions", "empty_question"),
+        ("load_questions", "undecodable_text"),
+    ]
+    assert [r["question_text"] for r in records] == list(texts)
 
 
-def test_seed_changes_which_questions_are_taken(world):
+def test_seed_changes_which_questions_are_taken_and_a_second_run_no_byte(world):
+    def read_all() -> dict[str, bytes]:
+        return {p.name: p.read_bytes() for p in sorted((world.folder / SELECTION).iterdir())}
+
     picks = set()
-    for seed in range(6):
+    for seed in range(3):
         world.change("select_questions.seed", seed)
         world.run("select_questions")
         picks.add(frozenset(read_ids(world, "questions")))
     assert len(picks) > 1
     assert {len(pick) for pick in picks} == {35}
-
-
-def test_second_run_gives_the_same_bytes(world):
-    def read_all() -> dict[str, bytes]:
-        return {p.name: p.read_bytes() for p in sorted((world.folder / SELECTION).iterdir())}
-
-    world.run("select_questions")
     first = read_all()
     world.run("select_questions")
     assert read_all() == first
@@ -352,13 +323,14 @@ def test_dataset_that_misses_the_shares_of_corpora_is_invalid(two_corpora, caplo
     assert "expected a share of 0.8 within 0.1, found 0." in errors[0]
 
 
-@pytest.mark.parametrize("corpus", ["local", ["local", "bird"], ["local", "other", "bird"]])
-def test_shares_of_other_corpora_than_the_chosen_ones_stop_the_run(two_corpora, corpus):
-    two_corpora.change("corpus", corpus)
-    with pytest.raises(ValueError, match=r"corpus_shares: .* found local, other: every corpus"):
-        two_corpora.run("select_questions")
-    with pytest.raises(ValueError, match=r"corpus_shares: .* found local, other: every corpus"):
-        main("--explain")
+def test_shares_of_other_corpora_than_the_chosen_ones_stop_the_run(two_corpora):
+    words = r"corpus_shares: .* found local, other: every corpus"
+    for corpus in ("local", ["local", "bird"], ["local", "other", "bird"]):
+        two_corpora.change("corpus", corpus)
+        with pytest.raises(ValueError, match=words):
+            two_corpora.run("select_questions")
+        with pytest.raises(ValueError, match=words):
+            main("--explain")
 
 
 def test_corpus_without_questions_stops_the_run_and_is_named(two_corpora):
