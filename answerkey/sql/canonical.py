@@ -27,7 +27,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.generator import Generator
 
-from answerkey.sql.operators import LITERALS, ROW_AGGREGATES, is_atom
+from answerkey.sql.operands import LITERALS, ROW_AGGREGATES, is_atom
 from answerkey.sql.parser import sqlite_dialect
 from answerkey.sql.qualified_names import qualify_names
 from answerkey.sql.scopes import Scopes

@@ -14,7 +14,7 @@ import re
 
 from sqlglot import exp
 
-from answerkey.sql.operators import is_star, read_integer
+from answerkey.sql.operands import is_star, read_integer
 from answerkey.sql.query_parts import first_select, name_output
 from answerkey.sql.resolutions import Scope, Source
 from answerkey.sql.scopes import Scopes

@@ -17,7 +17,7 @@ from answerkey.audit.proofs.row_independence import has_fixed_rows
 from answerkey.audit.ties import show_rows, typed_row
 from answerkey.core.findings import Finding
 from answerkey.core.reasons import Flag
-from answerkey.sql.operators import ROW_AGGREGATES
+from answerkey.sql.operands import ROW_AGGREGATES
 from answerkey.sql.query_rewrites import unwrap
 from answerkey.sqlite.answers import answers_match, shape_answer
 from answerkey.sqlite.guard import QueryError, Row
