@@ -58,13 +58,15 @@ def canonical_tree(scopes: Scopes) -> exp.Expression:
     """
     try:
         tree = qualify_names(scopes)
-        _group_negations(tree)
-        _simplify(tree)
+        if scopes.nodes.find_all(exp.Not):
+            _group_negations(tree)
+        nodes = list(tree.walk())
+        _simplify(nodes)
         # Of two sides with different collations the left one's counts.
-        may_mirror = tree.find(exp.Collate) is None and not any(
+        may_mirror = not scopes.nodes.find_all(exp.Collate) and not any(
             has_collation(table.sql) for table in scopes.schema.tables
         )
-        sort_query(tree, str, may_mirror=may_mirror)
+        sort_query(nodes, str, may_mirror=may_mirror)
     except NO_FORM:
         tree = scopes.tree.copy()
         for name in tree.find_all(exp.Identifier):
@@ -96,9 +98,9 @@ def _set_up() -> Generator:
     return sqlite_dialect().generator(comments=False)
 
 
-def _simplify(tree: exp.Expression) -> None:
+def _simplify(nodes: list[exp.Expression]) -> None:
     """Take out what says nothing: needless parentheses, ASC, the case of words and numbers."""
-    for node in list(tree.walk()):
+    for node in nodes:
         kind = type(node)
         if kind is exp.Paren:
             if _is_needless(node):
@@ -154,15 +156,26 @@ def _is_needless(paren: exp.Paren) -> bool:
     return isinstance(parent, exp.Func) and not isinstance(parent, exp.Binary)
 
 
-def sort_query(tree: exp.Expression, key: Callable[[str], Any], *, may_mirror: bool) -> None:
+def may_be_sorted(node: exp.Expression) -> bool:
+    """Whether `sort_query` may change something at a node of a tree without literals."""
+    if isinstance(node, exp.Join | exp.And | exp.Or):
+        return True
+    return type(node) in _MIRRORED and not isinstance(node.expression, LITERALS)
+
+
+def sort_query(nodes: list[exp.Expression], key: Callable[[str], Any], *, may_mirror: bool) -> None:
     """Sort what may stand in any order, in the tree itself, by a key of its text; the sides of
-    comparisons where they may be mirrored."""
+    comparisons where they may be mirrored. The nodes are the tree's, in the order of tree.walk."""
     if may_mirror:
-        _mirror_comparisons(tree, key)
-    if tree.find(*ROW_AGGREGATES) is None:
-        for select in tree.find_all(exp.Select):
+        for node in nodes:
+            if type(node) in _MIRRORED:
+                _mirror_comparison(node, key)
+    joined = [node for node in nodes if isinstance(node, exp.Select) and node.args.get("joins")]
+    if joined and not any(isinstance(node, ROW_AGGREGATES) for node in nodes):
+        for select in joined:
             _sort_joins(select, key)
-    for node in reversed(list(tree.walk())):  # what is inside comes first
+        nodes = list(nodes[0].walk())
+    for node in reversed(nodes):  # what is inside comes first
         if isinstance(node, exp.In) and all(map(_is_literal, node.expressions)):
             values = sorted(node.expressions, key=lambda value: key(_write(value)))
             node.set("expressions", values)
@@ -171,17 +184,15 @@ def sort_query(tree: exp.Expression, key: Callable[[str], Any], *, may_mirror: b
             node.replace(_join_parts(type(node), parts))
 
 
-def _mirror_comparisons(tree: exp.Expression, key: Callable[[str], Any]) -> None:
+def _mirror_comparison(node: exp.Expression, key: Callable[[str], Any]) -> None:
     """A literal stands on the right; otherwise the sides are sorted."""
-    for node in list(tree.find_all(*_MIRRORED)):
-        if is_atom(node.this) and is_atom(node.expression):
-            left, right = (
-                (isinstance(side, LITERALS), key(_write(side)))
-                for side in (node.this, node.expression)
-            )
-            if right < left or (right == left and isinstance(node, exp.GT | exp.GTE)):
-                mirrored = _MIRRORED[type(node)]
-                node.replace(mirrored(this=node.expression, expression=node.this))
+    sides = (node.this, node.expression)
+    literals = [isinstance(side, LITERALS) for side in sides]
+    if literals == [False, True] or not all(map(is_atom, sides)):
+        return
+    left, right = zip(literals, (key(_write(side)) for side in sides), strict=True)
+    if right < left or (right == left and isinstance(node, exp.GT | exp.GTE)):
+        node.replace(_MIRRORED[type(node)](this=node.expression, expression=node.this))
 
 
 def _sort_joins(select: exp.Select, key: Callable[[str], Any]) -> None:

@@ -18,9 +18,16 @@ class NodeIndex:
 
     def __init__(self, tree: exp.Expression) -> None:
         self._tree = tree
+        self._walked: list[exp.Expression] = []
         self._nodes: dict[type, list[tuple[int, exp.Expression]]] = {}
         self._kinds: frozenset[type] = frozenset()
         self._found: dict[tuple[type, ...], list[exp.Expression]] = {}
+
+    def walk(self) -> list[exp.Expression]:
+        """All nodes, in the order of tree.walk. The list is not to be changed."""
+        if not self._walked:
+            self._walked = list(self._tree.walk())
+        return self._walked
 
     def find_all(self, *types: type[exp.Expression]) -> list[exp.Expression]:
         """The nodes of the tree that are of one of these types, in the order of tree.find_all; the
@@ -28,7 +35,7 @@ class NodeIndex:
         known = self._found.get(types)
         if known is None:
             if not self._nodes:
-                for place, node in enumerate(self._tree.walk()):
+                for place, node in enumerate(self.walk()):
                     self._nodes.setdefault(type(node), []).append((place, node))
                 self._kinds = frozenset(self._nodes)
             pairs = [pair for kind in _pick(self._kinds, types) for pair in self._nodes[kind]]

@@ -37,15 +37,12 @@ class _Copy:
     """The copy, while it is made."""
 
     def __init__(self, scopes: Scopes) -> None:
-        self.tree = scopes.tree.copy()
         self._scopes = scopes
-        pairs = zip(scopes.tree.walk(), self.tree.walk(), strict=True)
-        self._twins = {id(node): twin for node, twin in pairs}
+        self._twins = _copy_nodes(scopes.nodes.walk())
+        self.tree = self._twins[id(scopes.tree)]
         self._names = _name_sources(scopes)
         self._needed: set[int] = set()  # the AS that other names refer to
         self._refuse_unknown_forms()
-        for name in self.tree.find_all(exp.Identifier):
-            name.replace(_identify(fold_name(name.name)))
         for scope in scopes.select_scopes():
             for source in scope.sources.values():
                 self._name_source(source)
@@ -188,6 +185,25 @@ class _Copy:
                         raise ValueError(f"{name} would be called {copied_name}")
                 elif isinstance(own, exp.Alias) and id(own) not in self._needed:
                     copied.replace(copied.this)
+
+
+def _copy_nodes(nodes: list[exp.Expression]) -> dict[int, exp.Expression]:
+    """A copy of each node of a tree, by the node's id; names are in lower case and quoted. It takes
+    less time than Expression.copy, which also copies where in the text each name stands."""
+    twins: dict[int, exp.Expression] = {}
+    for node in reversed(nodes):  # what is inside comes first
+        if isinstance(node, exp.Identifier):
+            twin = _identify(fold_name(node.name))
+        else:
+            args = {
+                key: [twins.get(id(item), item) for item in value]
+                if isinstance(value, list)
+                else twins.get(id(value), value)
+                for key, value in node.args.items()
+            }
+            twin = type(node)(**args)
+        twins[id(node)] = twin
+    return twins
 
 
 def _name_sources(scopes: Scopes) -> dict[int, str]:

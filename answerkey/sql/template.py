@@ -17,38 +17,43 @@ from contextlib import suppress
 
 from sqlglot import exp
 
-from answerkey.sql.canonical import NO_FORM, sort_query, write_sql
+from answerkey.sql.canonical import NO_FORM, may_be_sorted, sort_query, write_sql
 
 _NAME = re.compile("\x01([tc])([^\x01]*)\x01")  # a name in a text, until it is numbered
 
 
 def write_template(tree: exp.Expression) -> str:
     """The template of a canonical tree, which is changed."""
-    _blank(tree)
-    with suppress(*NO_FORM):
-        _sort_by_place(tree, _list_names(tree, ("expressions", "group", "order")))
-        # What these do not name is told apart by the conditions, which have an order now.
-        _sort_by_place(tree, _list_names(tree, ("expressions", "group", "order", "where")))
+    nodes = list(tree.walk())
+    _blank(nodes)
+    if any(map(may_be_sorted, nodes)):
+        with suppress(*NO_FORM):
+            _sort_by_place(tree, _list_names(tree, ("expressions", "group", "order")))
+            # What these do not name is told apart by the conditions, which have an order now.
+            _sort_by_place(tree, _list_names(tree, ("expressions", "group", "order", "where")))
     return _number_names(write_sql(tree))
 
 
-def _blank(tree: exp.Expression) -> None:
-    """Mark each name, and put `?` for each literal."""
-    tables = {table.alias_or_name: table.name for table in tree.find_all(exp.Table)}
-    for name in list(tree.find_all(exp.Identifier)):
-        parent = name.parent
-        is_column = isinstance(parent, exp.Column)
-        is_first = name.arg_key == "this"
-        is_source = not is_first if is_column else is_first
-        own = name.name
-        if is_column and is_first and parent.table in tables:
-            own = f"{tables[parent.table]}.{own}"
-        name.replace(exp.Identifier(this=f"\x01{'t' if is_source else 'c'}{own}\x01", quoted=False))
-    for literal in list(tree.find_all(exp.Literal, exp.HexString)):
-        node = literal.parent if isinstance(literal.parent, exp.Neg) else literal
-        node.replace(exp.Placeholder())
-    for node in tree.find_all(exp.In):
-        if node.expressions and all(isinstance(v, exp.Placeholder) for v in node.expressions):
+def _blank(nodes: list[exp.Expression]) -> None:
+    """Mark each name of a tree, and put `?` for each literal."""
+    tables = {node.alias_or_name: node.name for node in nodes if isinstance(node, exp.Table)}
+    for node in nodes:
+        if isinstance(node, exp.Identifier):
+            parent = node.parent
+            is_column = isinstance(parent, exp.Column)
+            is_first = node.arg_key == "this"
+            is_source = not is_first if is_column else is_first
+            own = node.name
+            if is_column and is_first and parent.table in tables:
+                own = f"{tables[parent.table]}.{own}"
+            node.set("this", f"\x01{'t' if is_source else 'c'}{own}\x01")
+            node.set("quoted", False)
+        elif isinstance(node, exp.Literal | exp.HexString):
+            literal = node.parent if isinstance(node.parent, exp.Neg) else node
+            literal.replace(exp.Placeholder())
+    for node in nodes:
+        values = node.expressions if isinstance(node, exp.In) else []
+        if values and all(isinstance(value, exp.Placeholder) for value in values):
             node.set("expressions", [exp.Placeholder()])
 
 
@@ -70,7 +75,7 @@ def _sort_by_place(tree: exp.Expression, names: list[str]) -> None:
     def key(text: str) -> tuple[str, str]:
         return _NAME.sub(lambda found: places.get(found[0], "~"), text), text
 
-    sort_query(tree, key, may_mirror=True)
+    sort_query(list(tree.walk()), key, may_mirror=True)
 
 
 def _number_names(text: str) -> str:
