@@ -13,8 +13,6 @@ from sqlglot import exp
 
 from answerkey.audit.column_values import ColumnValues
 from answerkey.audit.proofs.equal_values import has_one_spelling
-from answerkey.sql.operators import read_integer
-from answerkey.audit.equal_values import has_one_spelling
 from answerkey.sql.operands import read_integer
 from answerkey.sql.query_rewrites import inline_aliases, to_sql
 from answerkey.sql.resolutions import Resolution, Scope, Source

@@ -13,8 +13,6 @@ from answerkey.audit.proofs.equal_values import (
     collation_of_output,
     may_be_folded,
 )
-from answerkey.sql.operators import read_integer
-from answerkey.audit.equal_values import FOLDS, collation_of, collation_of_output, may_be_folded
 from answerkey.sql.operands import read_integer
 from answerkey.sql.query_parts import selects_of
 from answerkey.sql.query_rewrites import inline_aliases, unwrap
