@@ -22,7 +22,7 @@ from answerkey.audit.column_values import ColumnValues
 from answerkey.audit.groupings import read_grouping
 from answerkey.audit.proofs.equal_values import column_has_one_spelling, has_one_spelling
 from answerkey.audit.proofs.rounding import Rounding
-from answerkey.sql.operators import read_integer
+from answerkey.sql.operands import read_integer
 from answerkey.sql.query_parts import find_operand, members_of_from, selects_of
 from answerkey.sql.query_rewrites import unwrap
 from answerkey.sql.resolutions import Output
