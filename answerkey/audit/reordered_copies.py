@@ -29,7 +29,6 @@ from answerkey.sqlite.guard import GuardedDatabase, Limits
 from answerkey.sqlite.schema import quote_name
 from answerkey.sqlite.uri import immutable_uri
 
-_SMALL_BYTES = 131_072
 _MAX_BYTES = 200_000_000
 
 Storage = tuple[str, GuardedDatabase]
@@ -79,8 +78,7 @@ class ReorderedCopies:
         self._copies: dict[int, ReorderedCopy] = {}
         self._reversed: GuardedDatabase | None = None
         self._tables: Tables | None = None
-        self._size_bytes = path.stat().st_size
-        are_few = self._size_bytes * len(seeds) > max_bytes
+        are_few = path.stat().st_size * len(seeds) > max_bytes
         self._seeds = seeds[: len(LAYOUTS)] if are_few else seeds
 
     def storages_for(self, sql: str, *, is_thorough: bool = False) -> Iterator[Storage]:
@@ -106,15 +104,12 @@ class ReorderedCopies:
         ):
             named, has_fixed_tables = [], True  # a copy is no measure
         if named:
-            # Where all tables are soon reordered, no copy need be opened again for the next query.
-            is_small = self._size_bytes <= _SMALL_BYTES
-            tables = self._tables.movable if is_small else named
             for seed in self._seeds if is_thorough else self._seeds[: len(LAYOUTS)]:
                 copy = self._find_copy(seed)
-                unmoved = copy.reorder(tables)
-                tables = [table for table in tables if table.name not in unmoved]
-                has_fixed_tables |= any(table.name in unmoved for table in named)
-                if any(table in tables for table in named):
+                unmoved = copy.reorder(named)
+                named = [table for table in named if table.name not in unmoved]
+                has_fixed_tables |= bool(unmoved)
+                if named:
                     yield f"seed {seed}", copy.database
         if has_fixed_tables:
             if self._reversed is None:
