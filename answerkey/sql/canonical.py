@@ -158,9 +158,10 @@ def _is_needless(paren: exp.Paren) -> bool:
 
 def may_be_sorted(node: exp.Expression) -> bool:
     """Whether `sort_query` may change something at a node of a tree without literals."""
-    if isinstance(node, exp.Join | exp.And | exp.Or):
-        return True
-    return type(node) in _MIRRORED and not isinstance(node.expression, LITERALS)
+    kind = type(node)
+    if kind in _MIRRORED:
+        return not isinstance(node.expression, LITERALS)
+    return kind is exp.Join or kind in _CONNECTORS
 
 
 def sort_query(nodes: list[exp.Expression], key: Callable[[str], Any], *, may_mirror: bool) -> None:
@@ -170,18 +171,19 @@ def sort_query(nodes: list[exp.Expression], key: Callable[[str], Any], *, may_mi
         for node in nodes:
             if type(node) in _MIRRORED:
                 _mirror_comparison(node, key)
-    joined = [node for node in nodes if isinstance(node, exp.Select) and node.args.get("joins")]
-    if joined and not any(isinstance(node, ROW_AGGREGATES) for node in nodes):
+    joined = [node for node in nodes if type(node) is exp.Select and node.args.get("joins")]
+    if joined and set(ROW_AGGREGATES).isdisjoint(map(type, nodes)):
         for select in joined:
             _sort_joins(select, key)
         nodes = list(nodes[0].walk())
     for node in reversed(nodes):  # what is inside comes first
-        if isinstance(node, exp.In) and all(map(_is_literal, node.expressions)):
+        kind = type(node)
+        if kind is exp.In and all(map(_is_literal, node.expressions)):
             values = sorted(node.expressions, key=lambda value: key(_write(value)))
             node.set("expressions", values)
-        elif isinstance(node, _CONNECTORS) and not _is_part(node):
+        elif kind in _CONNECTORS and not _is_part(node):
             parts = sorted(_list_parts(node), key=lambda part: key(_write(part)))
-            node.replace(_join_parts(type(node), parts))
+            node.replace(_join_parts(kind, parts))
 
 
 def _mirror_comparison(node: exp.Expression, key: Callable[[str], Any]) -> None:

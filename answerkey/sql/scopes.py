@@ -41,17 +41,12 @@ class Scopes:
         self.schema = schema
         self.nodes = NodeIndex(tree)
         self._scopes: dict[int, Scope] = {}
-        self._select_scopes: list[Scope] = []
         self._outputs: dict[int, list[Output]] = {}
         self._resolutions: dict[int, Resolution | None] = {}
 
     def select_scopes(self) -> list[Scope]:
-        """The scope of every SELECT of the query, the outermost first. The list is not to be
-        changed."""
-        if not self._select_scopes:
-            selects = self.nodes.find_all(exp.Select)
-            self._select_scopes = [self.scope_of(select) for select in selects]
-        return self._select_scopes
+        """The scope of every SELECT of the query, the outermost first."""
+        return [self.scope_of(select) for select in self.nodes.find_all(exp.Select)]
 
     def scope_of(self, node: exp.Expression) -> Scope | None:
         """The scope of the SELECT that `node` is, or stands in; for the ORDER BY of a compound

@@ -38,7 +38,8 @@ def _blank(nodes: list[exp.Expression]) -> None:
     """Mark each name of a tree, and put `?` for each literal."""
     tables = {node.alias_or_name: node.name for node in nodes if isinstance(node, exp.Table)}
     for node in nodes:
-        if isinstance(node, exp.Identifier):
+        kind = type(node)
+        if kind is exp.Identifier:
             parent = node.parent
             is_column = isinstance(parent, exp.Column)
             is_first = node.arg_key == "this"
@@ -48,11 +49,11 @@ def _blank(nodes: list[exp.Expression]) -> None:
                 own = f"{tables[parent.table]}.{own}"
             node.set("this", f"\x01{'t' if is_source else 'c'}{own}\x01")
             node.set("quoted", False)
-        elif isinstance(node, exp.Literal | exp.HexString):
+        elif kind is exp.Literal or kind is exp.HexString:
             literal = node.parent if isinstance(node.parent, exp.Neg) else node
             literal.replace(exp.Placeholder())
     for node in nodes:
-        values = node.expressions if isinstance(node, exp.In) else []
+        values = node.expressions if type(node) is exp.In else []
         if values and all(isinstance(value, exp.Placeholder) for value in values):
             node.set("expressions", [exp.Placeholder()])
 
