@@ -27,10 +27,6 @@ def world(tmp_path_factory):
         yield world
 
 
-OF_THE_SET = {
-    flag for flag in Flag if list(Flag).index(flag) >= list(Flag).index("duplicate_question")
-}
-
 # Raised by compare_questions, and where no probe can look.
 OTHERS = {*list(Flag)[list(Flag).index(Flag.DUPLICATE_QUESTION) :], Flag.NOT_REPRODUCIBLE}
 

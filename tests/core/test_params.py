@@ -25,22 +25,6 @@ PARAMS = {
 
 
 @pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("corpus", "sample"),
-        ("corpora.other.db_list", ["a"]),
-        ("corpora.sample", {"db_list": "all", "size": 0}),
-        ("name.deep", "corpus"),
-        ("corpora.sample.size", 0),
-        ("flag", False),
-        ("nothing", None),
-    ],
-)
-def test_key_is_looked_up(key, value):
-    assert look_up(PARAMS, key) == value
-
-
-@pytest.mark.parametrize(
     ("key", "words"),
     [
         ("corpra", "no key corpra: expected 'corpra' among: corpus, corpora"),
@@ -79,11 +63,6 @@ def test_values_come_in_the_order_asked_for(tmp_path):
     path = write(tmp_path, PROJECT)
     keys = ("select_questions.seed", "corpus", "compare_questions")
     assert read_params(*keys, path=path) == [20, "sample", {"min_similarity": 0.9}]
-
-
-def test_unknown_key_names_the_file(tmp_path):
-    with pytest.raises(InputError, match=r"params.yaml: no key a: expected 'a' among: audit_"):
-        read_params("a", path=write(tmp_path, PROJECT))
 
 
 def test_missing_file_says_where_to_run(tmp_path, monkeypatch):

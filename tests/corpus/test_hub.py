@@ -34,17 +34,15 @@ def test_file_comes_whole_and_into_the_directory_asked_for(hub, tmp_path):
     assert server.count_fetched("data/a.bin") == 1
 
 
-def test_file_of_a_cached_commit_is_not_asked_for_again(hub):
-    first = hub()
-    assert fetch().read_bytes() == CONTENT
-    asked = len(first.requests)
-    assert fetch().read_bytes() == CONTENT
-    assert len(first.requests) == asked
-
-
-def test_cached_file_is_read_where_the_library_is_offline(hub, monkeypatch):
+def test_file_of_a_cached_commit_is_not_asked_for_again_and_no_other_stands_in(hub, monkeypatch):
     server = hub()
-    fetch()
+    assert fetch().read_bytes() == CONTENT
+    asked = len(server.requests)
+    assert fetch().read_bytes() == CONTENT
+    assert len(server.requests) == asked
+    missing = "c" * 40
+    with pytest.raises(HubError, match=f"{missing}: no such revision"):
+        fetch(revision=missing)
     asked = len(server.requests)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     assert fetch().read_bytes() == CONTENT
@@ -53,18 +51,6 @@ def test_cached_file_is_read_where_the_library_is_offline(hub, monkeypatch):
     with pytest.raises(HubError, match="HF_HUB_OFFLINE"):
         resolve_revision(REPO, "main", limits=LIMITS)
     assert len(server.requests) == asked
-
-
-def test_another_cached_revision_never_stands_in(hub, monkeypatch):
-    server = hub()
-    fetch()
-    missing = "c" * 40
-    with pytest.raises(HubError, match=f"{missing}: no such revision"):
-        fetch(revision=missing)
-    monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{free_port()}")
-    with pytest.raises(HubError):
-        fetch(revision=NEW)
-    assert server.count_fetched(NEW) == 0
 
 
 def test_file_offered_from_another_commit_is_refused(hub):
@@ -132,17 +118,12 @@ def test_server_error_ends_after_the_attempts(hub):
     assert len(server.requests) == 2
 
 
-def test_file_with_a_wrong_checksum_is_fetched_twice(hub):
-    server = hub()
-    with pytest.raises(HubError, match=f"wrong checksum.*expected {'0' * 64}, fetched twice"):
-        fetch(sha256="0" * 64)
+def test_file_with_other_bytes_is_found_out_and_fetched_twice(hub):
+    server = hub(is_lying=True)
+    sha256 = hashlib.sha256(CONTENT).hexdigest()
+    with pytest.raises(HubError, match=f"wrong checksum.*expected {sha256}, fetched twice"):
+        fetch(sha256=sha256)
     assert server.count_fetched("data/a.bin") == 2
-
-
-def test_wrong_bytes_are_found_out(hub):
-    hub(is_lying=True)
-    with pytest.raises(HubError, match="wrong checksum"):
-        fetch(sha256=hashlib.sha256(CONTENT).hexdigest())
 
 
 def test_damaged_cache_is_mended_by_a_single_attempt(hub):
@@ -164,9 +145,6 @@ def test_file_that_a_check_refuses_is_fetched_again_once(hub):
     fetch().write_bytes(CONTENT[:100])
     assert fetch(check=refuse_other_sizes).read_bytes() == CONTENT
     assert server.count_fetched("data/a.bin") == 2
-    with pytest.raises(HubError, match="has 5 bytes, fetched twice"):
-        fetch(revision=NEW, check=refuse_other_sizes)
-    assert server.count_fetched(NEW) == 2
 
 
 def test_damage_is_told_where_nothing_can_be_fetched_again(hub, monkeypatch):
@@ -181,7 +159,7 @@ def test_damage_is_told_where_nothing_can_be_fetched_again(hub, monkeypatch):
     "fault",
     [
         {"silent_methods": ("HEAD",)},
-        {"silent_methods": ("GET",)},
+        pytest.param({"silent_methods": ("GET",)}, marks=pytest.mark.slow),
         {"is_stalling": True},
     ],
     ids=["silent before the headers", "silent before the body", "stalls half-way"],

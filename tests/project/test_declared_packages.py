@@ -40,6 +40,7 @@ def find_imports() -> dict[str, set[str]]:
 
 
 IMPORTS = find_imports()
+DISTRIBUTIONS = packages_distributions()
 EXTRAS = {
     extra: {normalize(requirement) for requirement in group}
     for extra, group in PROJECT["optional-dependencies"].items()
@@ -51,7 +52,7 @@ def find_distributions(package: str) -> set[str]:
     """The distributions that have a package; several share the namespace `ruamel`."""
     if package.startswith("ruamel."):
         return {normalize(package)}
-    return {normalize(name) for name in packages_distributions().get(package, ())}
+    return {normalize(name) for name in DISTRIBUTIONS.get(package, ())}
 
 
 def test_imports_of_every_kind_are_found() -> None:

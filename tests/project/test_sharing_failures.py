@@ -7,26 +7,17 @@ each remote, and the way to mend one, are read from docs/sharing.md.
 from __future__ import annotations
 
 import re
-import socket
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.shared.checkout import run
-from tests.shared.paths import ROOT
 from tests.shared.remote_servers import (
     Server,
     find_free_port,
     require_plugin,
-    serve_rclone,
-    serve_webdav,
 )
 from tests.shared.sharing_world import (
-    ENOUGH_S,
     PRODUCT,
     WRITABLE,
     World,
@@ -98,25 +89,6 @@ def test_server_that_is_down_is_said_within_seconds(world: World, kind: str) -> 
     assert DOWN[kind] in world.fail_to_check()
 
 
-@pytest.fixture
-def silent() -> Iterator[Server]:
-    """A server that accepts connections and says nothing."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        yield Server(None, listener.getsockname()[1], "maintainer", "secret", ROOT)
-
-
-def test_silent_ssh_server_is_given_up(world: World, silent: Server) -> None:
-    require_plugin("ssh")
-    world.use_remote(**make_settings("ssh", silent))
-    assert "failed to connect to ssh" in world.fail_to_pull()
-
-
-def test_silent_s3_server_is_given_up(world: World, silent: Server) -> None:
-    require_plugin("s3")
-    world.use_remote(**make_settings("s3", silent) | {"read_timeout": "1"})
-    assert "timeout on endpoint" in world.fail_to_check()
-
-
 @pytest.mark.parametrize("kind", WRITABLE)
 def test_corrupted_file_fails_a_pull_and_can_be_mended(world: World, kind: str) -> None:
     with serve(kind, world.root / kind) as server:
@@ -172,48 +144,8 @@ def test_corrupted_file_fails_a_reader_over_http(world: World) -> None:
         world.check_pull()
 
 
-def test_reader_cannot_write_over_http(world: World) -> None:
-    with serve("http", world.root / "files") as server:
-        world.use_remote(**make_settings("http", server))
-        status, said = world.run(world.maintainer, "dvc", "push", check=False)
-        assert status != 0, said
-        assert "405" in said
-        assert not list(server.folder.iterdir())
-
-
 def test_missing_product_fails_a_pull_by_name_and_not_one_that_allows_it(world: World) -> None:
     world.use_remote(url=str(world.root / "nothing"), verify="true")
     assert "Missing cache files" in world.fail_to_pull()
     assert world.run(world.teammate, "dvc", "pull", "--allow-missing")[0] == 0
     assert not (world.teammate / PRODUCT).exists()
-
-
-def test_pull_that_is_cut_off_goes_on_where_it_was(world: World) -> None:
-    require_plugin("webdav")
-    folder = world.root / "webdav"
-    login = ("--user", "maintainer", "--pass", "secret-of-the-test")
-    with serve_webdav(folder) as server:
-        world.use_remote(**make_settings("webdav", server))
-        world.run(world.maintainer, "dvc", "push")
-    with serve_rclone("webdav", folder, *login, "--bwlimit", "200k") as server:
-        world.use_remote(**make_settings("webdav", server))
-        cache = world.teammate / ".dvc/cache/files/md5"
-        pull = subprocess.Popen(
-            [sys.executable, "-m", "dvc", "pull", "--jobs", "1"],
-            cwd=world.teammate,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        deadline = time.monotonic() + ENOUGH_S
-        while not [path for path in cache.rglob("*") if path.suffix != ".dir" and path.is_file()]:
-            assert pull.poll() is None, "the pull ended before it could be cut off"
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
-        pull.kill()
-        pull.wait()
-        assert not (world.teammate / PRODUCT).exists()
-    with serve_webdav(folder) as server:
-        world.use_remote(**make_settings("webdav", server))
-        world.check_pull()
-        status = world.run(world.teammate, "dvc", "data", "status")[1]
-        assert "No changes." in status

@@ -114,13 +114,6 @@ def test_page_opens_without_complaint_or_request(visit):
     assert visit.page.locator(".filters").is_visible()
 
 
-def test_most_of_the_table_is_for_the_question(visit):
-    header = visit.page.locator("#table thead th")
-    widths = header.evaluate_all("cells => cells.map(cell => cell.getBoundingClientRect().width)")
-    assert len(widths) == 6
-    assert widths[0] == max(widths) > 300
-
-
 def test_page_may_not_ask_for_anything(browser, report):
     visit = Visit(browser, report)
     outcome = visit.page.evaluate(
@@ -165,14 +158,6 @@ def test_search_finds_questions_by_text_sql_and_id(cleared, words, count):
 def test_filter_leaves_what_it_names(cleared, label, value, count):
     cleared.page.get_by_label(label, exact=True).select_option(value)
     cleared.expect_count(count)
-
-
-def test_filters_and_search_hold_together(visit):
-    visit.page.get_by_label("Split", exact=True).select_option("train")
-    visit.page.get_by_label("Outcome", exact=True).select_option("left out")
-    visit.expect_count(4)
-    visit.page.get_by_label("Search in questions").fill("crew")
-    visit.expect_count(1)
 
 
 def test_row_opens_and_closes_by_click(visit):
@@ -273,8 +258,8 @@ def test_every_field_has_a_label_and_every_part_a_landmark(visit):
     assert visit.page.get_by_role("heading", level=1).count() == 1
 
 
-@pytest.mark.parametrize("width", [320, 390])
-def test_phone_scrolls_only_downwards(browser, report, width):
+def test_phone_scrolls_only_downwards(browser, report):
+    width = 320
     visit = Visit(browser, report, viewport={"width": width, "height": 800}, is_mobile=True)
     for summary in visit.page.locator("summary").all():
         summary.click()
@@ -373,9 +358,8 @@ def test_address_that_is_pasted_into_an_open_page_is_followed(visit):
 @pytest.mark.parametrize(
     ("fragment", "count"),
     [
-        ("#questions?question=<img src=x onerror=alert(1)>", ALL),
         ("#questions?split=train&question=books_eval_001", 11),
-        ("#questions?split=<b>&database=&other=1&question=%", ALL),
+        ("#questions?split=<b>&database=&other=1&question=%<img src=x onerror=alert(1)>", ALL),
     ],
 )
 def test_address_of_a_question_that_is_not_shown_says_so(browser, report, fragment, count):
@@ -404,8 +388,8 @@ def copy_correction(visit: Visit, question: str) -> str:
     return copied
 
 
-def test_copied_corrections_are_read_once_they_are_completed(browser, tmp_path):
-    report = build_report(tmp_path)
+def test_copied_corrections_are_read_once_they_are_completed(browser, report, tmp_path):
+    shutil.copytree(report.parent.parent, tmp_path, dirs_exist_ok=True)
     visit = Visit(browser, report)
     visit.context.grant_permissions(["clipboard-read", "clipboard-write"])
     chosen = [HOSTILE, TRAIN[5][0], TRAIN[9][0], EVAL[1][0]]

@@ -7,7 +7,7 @@ import json
 import pytest
 import yaml
 
-from answerkey.core.reasons import Flag, Reason
+from answerkey.core.reasons import Flag
 from answerkey.selection.policies import Policy, find_exclusion, keep_reported, read_policies
 from tests.shared.paths import ROOT
 
@@ -21,10 +21,6 @@ def flag(code: str, evidence: object = None) -> dict:
 def test_params_of_the_project_name_every_flag_once():
     params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
     assert set(read_policies(params["select_questions"]["policies"])) == set(Flag)
-
-
-def test_code_is_a_reason_or_a_flag_and_never_both():
-    assert set(Reason).isdisjoint(Flag)
 
 
 def test_policies_come_in_the_order_of_the_vocabulary():

@@ -121,6 +121,7 @@ def test_no_template_is_more_than_one_round_ahead_of_one_with_questions_left(
         assert max(taken.values(), default=0) <= taken[template] + 1
 
 
+@settings(max_examples=20)
 @given(
     templates=st.lists(st.sampled_from("abcdef"), min_size=60, max_size=60),
     seed=st.integers(0, 10**6),
@@ -145,7 +146,7 @@ def test_exclusion_of_a_question_to_spare_changes_two_picks_at_most(templates, s
     assert bool(changed) == (gone.question_id in before)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 10**6), added=st.integers(1, 40))
 def test_added_database_leaves_the_order_of_the_others(seed, added):
     old = [make_candidate(n, level=DIFFICULTIES[n % 3], template=f"t{n}") for n in range(60)]
@@ -162,14 +163,6 @@ def test_added_database_leaves_the_order_of_the_others(seed, added):
         ordered = [candidate.question_id for candidate in order_cell(cell, seed=seed)]
         kept = [question_id for question_id in ordered if question_id in after]
         assert kept == ordered[: len(kept)]
-
-
-def test_policy_that_moves_one_question_moves_few_picks_of_hundreds():
-    crowd = make_crowd(100, templates=40)
-    before = select(crowd, USUAL)
-    moved = [len(before ^ select(crowd[:n] + crowd[n + 1 :], USUAL)) for n in range(0, 600, 37)]
-    assert len(before) > 300
-    assert max(moved) <= 2
 
 
 def rank(candidate: Candidate, crowd: list[Candidate], seed: int) -> float:

@@ -79,15 +79,6 @@ def some_groups() -> st.SearchStrategy[Group]:
 
 
 @given(
-    supply=st.tuples(*[st.integers(0, 3)] * 6).map(lambda counts: make_supply(*counts)),
-    targets=some_targets(),
-)
-def test_largest_selection_is_that_of_an_exhaustive_search(supply, targets):
-    solution = find_largest(supply, targets)
-    assert list_best(solution) == search_everything(supply, targets)
-
-
-@given(
     supply=st.dictionaries(some_groups(), st.integers(0, 3), max_size=6),
     targets=some_targets(
         max_per_database=st.none() | st.integers(0, 4),

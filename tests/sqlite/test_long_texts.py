@@ -17,7 +17,7 @@ from pathlib import Path
 from tests.shared.paths import ROOT
 
 PATIENCE_S = 120  # some seconds are what it takes
-SIZE = 300_000
+SIZE = 150_000
 
 SPACES, DIGITS = " " * SIZE, "1" * SIZE
 

@@ -106,13 +106,6 @@ def test_method_spider_maps_the_official_hardness(world):
     assert found == ["hard", "medium", "easy"]
 
 
-def test_unknown_method_is_named(world):
-    write_questions(world.folder, *[None] * 4)
-    world.change("classify_difficulty.method", "guess")
-    with pytest.raises(ValueError, match=r"\.method.*tables, spider or source.*guess"):
-        world.run("classify_difficulty")
-
-
 def test_method_source_maps_the_words_of_the_corpus_and_else_counts_tables(world, capsys):
     write_questions(world.folder, "challenging", "simple", None, "moderate")
     world.change("classify_difficulty.method", "source")

@@ -60,14 +60,6 @@ def test_every_question_ends_with_an_answer_or_a_reason_and_no_database_is_chang
     assert {path: hash_file(path) for path in folder.rglob("*") if path.is_file()} == before
 
 
-def test_identical_sql_is_executed_once_in_each_database(project, capfd):
-    sql = "SELECT count(*) FROM ship"
-    project.add("a", [sql, "SELECT 1", sql, sql]).add("b", [sql, sql])
-    summary = project.run(capfd)
-    assert "6 questions in 2 databases, 3 queries executed: 6 answers, 0 without\n" in summary
-    assert [record["gold_answer"] for record in project.shard("a")] == [2, 1, 2, 2]
-
-
 def test_only_the_changed_database_executes(project, capfd):
     project.add("a", ["SELECT 1", "SELECT 2"]).add("b", ["SELECT count(*) FROM ship"])
     assert " 3 queries executed" in project.run(capfd)
@@ -80,13 +72,6 @@ def test_only_the_changed_database_executes(project, capfd):
     project.limits["max_rows"] = 7
     assert " 3 queries executed" in project.run(capfd)
     assert " 0 queries executed" in project.run(capfd, workers=2)
-
-
-def test_database_that_left_the_corpus_leaves_the_answers(project, capfd):
-    project.add("a", ["SELECT 1"]).add("b", ["SELECT 2"]).run(capfd)
-    del project.questions["a"]
-    assert "1 questions in 1 databases, 0 queries executed" in project.run(capfd)
-    assert list(project.bytes()) == ["b.jsonl"]
 
 
 def test_same_bytes_with_any_number_of_workers_and_any_hash_seed(project):

@@ -51,36 +51,27 @@ def test_product_is_an_array_of_records_with_the_nine_fields_in_order(world):
         assert {question["split"] for question in questions} == {split}
 
 
-def test_product_holds_what_was_selected_unaltered(world):
+def test_product_and_sidecars_hold_every_loaded_question_as_it_was_selected(world):
     questions = [
         question
         for split in ("train", "eval")
         for question in world.json(f"data/questions/questions_{split}.json")
     ]
     assert questions == world.lines("data/interim/selection/questions.jsonl")
-
-
-def test_loaded_questions_are_product_and_excluded_together(world):
     loaded = [record["question_id"] for record in world.lines("data/interim/splits.jsonl")]
-    product = [
-        question["question_id"]
-        for split in ("train", "eval")
-        for question in world.json(f"data/questions/questions_{split}.json")
-    ]
+    product = [question["question_id"] for question in questions]
     excluded = [record["question_id"] for record in world.lines("data/questions/excluded.jsonl")]
     assert Counter(product + excluded) == Counter(loaded)
     assert len(loaded) == 42
-
-
-def test_sidecars_are_those_of_the_selection(world):
     for name in ("audit.jsonl", "excluded.jsonl"):
         assert world.lines(f"data/questions/{name}") == world.lines(
             f"data/interim/selection/{name}"
         )
 
 
-def test_product_holds_these_files_and_no_other(world):
-    assert sorted(name for name in read_outs(world) if name.startswith("data/")) == [
+def test_product_holds_these_files_and_a_second_export_the_same_bytes(world):
+    first = read_outs(world)
+    assert sorted(name for name in first if name.startswith("data/")) == [
         "data/exports/huggingface/README.md",
         "data/exports/huggingface/croissant.json",
         "data/exports/huggingface/eval.parquet",
@@ -90,10 +81,6 @@ def test_product_holds_these_files_and_no_other(world):
         "data/questions/questions_eval.json",
         "data/questions/questions_train.json",
     ]
-
-
-def test_second_export_gives_the_same_bytes(world):
-    first = read_outs(world)
     world.run("export_dataset")
     assert read_outs(world) == first
 

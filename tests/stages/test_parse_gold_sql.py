@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from answerkey.core.errors import InputError
 from answerkey.core.records import read_jsonl, write_jsonl
 from answerkey.core.schema_file import SchemaFile
-from answerkey.shards.processes import START_METHOD
 from answerkey.shards.query_run import QueryRun
 from answerkey.shards.shard_directory import ShardDirectory, read_shards
 from answerkey.sql.parsed_query import parse_query
@@ -110,20 +106,3 @@ def test_out_holds_all_questions_and_only_what_changed_is_parsed_again(
     write_jsonl(SPLITS_PATH, questions)
     parse_gold_sql.main()
     assert OUT.read_bytes() == first
-
-
-@pytest.mark.skipif(START_METHOD != "fork", reason="workers do not have what a test replaces")
-def test_query_that_kills_its_worker_ends_the_run_and_costs_no_other_database(
-    questions: list[dict[str, str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def parse_or_die(gold_sql: str, schema: Schema) -> dict[str, Any]:
-        if "deadly" in gold_sql and schema.tables[0].is_view:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return parse_query(gold_sql, schema)
-
-    monkeypatch.setattr(parse_gold_sql, "parse_query", parse_or_die)
-    write_schemas(views=("mill",))
-    with pytest.raises(InputError, match="mill_train_003, mill_train_007 of database mill"):
-        parse_all(workers=2)
-    shards = ShardDirectory(SHARDS, JOURNAL)
-    assert [name for name in DATABASES if not shards.shard_path(name).exists()] == ["mill"]

@@ -309,20 +309,6 @@ def test_question_left_out_for_the_shares_is_told_its_corpus(two_corpora):
         )
 
 
-def test_dataset_that_misses_the_shares_of_corpora_is_invalid(two_corpora, caplog):
-    two_corpora.run("select_questions")
-    two_corpora.change("select_questions.targets.corpus_shares", {"local": 0.8, "other": 0.2})
-    with pytest.raises(SystemExit):
-        two_corpora.run("validate_dataset")
-    errors = two_corpora.json("data/interim/validation.json")["errors"]
-    names = [
-        f"corpus {corpus} in {split}"
-        for corpus, split in product(("local", "other"), ("train", "eval"))
-    ]
-    assert [error.split(":")[0] for error in errors] == names
-    assert "expected a share of 0.8 within 0.1, found 0." in errors[0]
-
-
 def test_shares_of_other_corpora_than_the_chosen_ones_stop_the_run(two_corpora):
     words = r"corpus_shares: .* found local, other: every corpus"
     for corpus in ("local", ["local", "bird"], ["local", "other", "bird"]):
@@ -331,15 +317,6 @@ def test_shares_of_other_corpora_than_the_chosen_ones_stop_the_run(two_corpora):
             two_corpora.run("select_questions")
         with pytest.raises(ValueError, match=words):
             main("--explain")
-
-
-def test_corpus_without_questions_stops_the_run_and_is_named(two_corpora):
-    two_corpora.change("corpus", ["local", "other", "bird"])
-    two_corpora.change(
-        "select_questions.targets.corpus_shares", {"local": 0.3, "other": 0.3, "bird": 0.4}
-    )
-    with pytest.raises(TargetsNotMetError, match="no question of corpus bird is usable"):
-        two_corpora.run("select_questions")
 
 
 def test_explanation_tells_the_corpora(two_corpora, capsys):
