@@ -29,10 +29,11 @@ RIGHT, WRONG = 1.0, 0.0
 DATABASES = "data/databases"
 
 # What ends a block names no language: a stray fence before "```sql" begins none. A longer fence
-# holds SQL that has three backticks itself. What is read is not given back (`*+`), or a long word
-# behind a fence without an end would be read once for each of its letters.
+# holds SQL that has three backticks itself. What is read is not given back (`*+`, and what a
+# lookahead has found), or a long word behind a fence without an end would be read once for each of
+# its letters. Python before 3.11.5 takes `*+` wrongly where a group with choices is repeated.
 _BLOCK = re.compile(
-    r"(?P<fence>`{3,8})(?P<language>[\w+-]*+)(?P<content>(?:(?!(?P=fence)).)*+)(?P=fence)"
+    r"(?P<fence>`{3,8})(?P<language>[\w+-]*+)(?=(?P<content>.*?)(?P=fence))(?P=content)(?P=fence)"
     r"(?!(?:sql|sqlite)\b)",
     re.DOTALL | re.IGNORECASE,
 )
