@@ -34,7 +34,7 @@ HERE = Path(__file__).resolve().parent
 SAMPLE = ROOT / "data" / "sample"
 HEADER = ("", "work", "limit or peer", "ours, s", "limit or peer, s", "ratio", "to reach")
 TIMES = 10
-EXECUTED = re.compile(r"(\d+) queries executed")
+EXECUTED = re.compile(r"(\d+) queries (?:executed|audited)")
 
 Line = tuple[str, ...]
 

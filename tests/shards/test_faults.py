@@ -76,7 +76,7 @@ class Stage:
         *others, summary = output.splitlines()
         # That a worker died, or that a query failed.
         assert all("(raylet)" in line or ": warning: " in line for line in others), output
-        return int(re.search(r" (\d+) queries (?:executed|parsed)", summary)[1])
+        return int(re.search(r" (\d+) queries (?:executed|parsed|audited)", summary)[1])
 
     def find_workers(self, engine):
         found = find_processes(mark, name=WORKER[engine])
