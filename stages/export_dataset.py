@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever i
 
 from answerkey.core.command import run_stage
 from answerkey.core.errors import InputError
-from answerkey.core.joined import read_classified
+from answerkey.core.joined import INTERIM, read_classified
 from answerkey.core.log import start_log
 from answerkey.core.reasons import Flag
 from answerkey.core.records import read_json, read_jsonl, replace_file, write_json
@@ -30,7 +30,6 @@ from answerkey.exports.statistics import (
     tabulate_questions,
 )
 
-INTERIM = Path("data/interim")
 SELECTION = INTERIM / "selection"
 VALIDATION = INTERIM / "validation.json"
 CORPORA = INTERIM / "corpora.json"

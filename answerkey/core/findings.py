@@ -21,8 +21,3 @@ def encode_findings(findings: Iterable[Finding]) -> list[dict[str, Any]]:
     """The findings as audit.jsonl has them: {code, evidence}, in the order of the vocabulary."""
     ranked = sorted(findings, key=lambda finding: FLAG_PLACES[finding.code])
     return [{"code": str(found.code), "evidence": found.evidence} for found in ranked]
-
-
-def decode_findings(flags: Iterable[dict[str, Any]]) -> list[Finding]:
-    """The findings that `encode_findings` wrote."""
-    return [Finding(Flag(flag["code"]), flag["evidence"]) for flag in flags]

@@ -17,6 +17,7 @@ FIELDS = (
     "split",
 )
 SPLITS = TRAIN, EVAL = ("train", "eval")
+SIDECARS = AUDIT, EXCLUDED = ("audit.jsonl", "excluded.jsonl")  # beside the questions
 DIFFICULTIES = EASY, MEDIUM, HARD = ("easy", "medium", "hard")
 HARDNESS_LEVELS = ("easy", "medium", "hard", "extra")  # Spider's own; in the sidecar
 

@@ -161,23 +161,9 @@ def decode_json(text: bytes | str) -> Any:
             raise ValueError("brackets in brackets, deeper than Python reads") from error
 
 
-def encode_text(text: str) -> bytes:
-    """UTF-8 of any text, also of one with half of a surrogate pair.
-
-    >>> encode_text("Zo\\u00eb\\ud800")
-    b'Zo\\xc3\\xab\\xed\\xa0\\x80'
-    """
-    return text.encode("utf-8", "surrogatepass")
-
-
-def decode_text(content: bytes) -> str:
-    """The text of `encode_text`."""
-    return content.decode("utf-8", "surrogatepass")
-
-
 def digest_text(text: str) -> bytes:
     """A hash of any text in 8 bytes: enough to tell millions apart."""
-    return hashlib.blake2b(encode_text(text), digest_size=8).digest()
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
 def hash_file(path: Path) -> str:

@@ -8,10 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from answerkey.core.errors import InputError
-from answerkey.core.question import SPLITS
+from answerkey.core.question import SIDECARS, SPLITS
 from answerkey.core.records import decode_json, encode_json, read_jsonl, replace_file
-
-SIDECARS = ("audit.jsonl", "excluded.jsonl")
 
 Record = dict[str, Any]
 

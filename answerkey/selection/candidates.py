@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import pandas as pd
 
 from answerkey.core.cells import Group, Part
 from answerkey.core.errors import InputError
 from answerkey.core.records import digest_text
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 class Candidate(NamedTuple):
@@ -42,8 +41,6 @@ class Candidates:
     """All candidates of a selection, in the shuffled order that a seed gives them."""
 
     def __init__(self, candidates: Iterable[Candidate], *, seed: int) -> None:
-        import pandas as pd
-
         rows = [
             (c.number, *c.group, c.question_id, hash_key(c.question_id, seed), *c[3:])
             for c in candidates

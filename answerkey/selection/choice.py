@@ -21,7 +21,7 @@ from answerkey.selection.what_if import Usable
 
 _STAGE = "select_questions"
 WHY = ["stage", "reason", "detail"]
-_COLUMNS = [
+_FIELDS = [
     "question_id",
     *Group._fields,
     "template",
@@ -30,7 +30,6 @@ _COLUMNS = [
     "columns_involved",
     "hardness",
     "source_difficulty",
-    *WHY,
 ]
 
 
@@ -41,23 +40,12 @@ def survey_questions(
     it is not usable, and are None where it is."""
     rows = (
         (
-            question.question_id,
-            question.split,
-            question.difficulty,
-            question.database_name,
-            question.answer_type,
-            question.corpus,
-            question.template,
-            question.canonical_sql,
-            question.tables_involved,
-            question.columns_involved,
-            question.hardness,
-            question.source_difficulty,
+            *(getattr(question, field) for field in _FIELDS),
             *(find_reason(question, policies) or (None, None, None)),
         )
         for question in questions
     )
-    return pd.DataFrame(rows, columns=_COLUMNS, dtype=object)
+    return pd.DataFrame(rows, columns=[*_FIELDS, *WHY], dtype=object)
 
 
 def count_usable(table: pd.DataFrame) -> Counter[Usable]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from answerkey.core.question import SPLITS
+from answerkey.core.question import AUDIT, SIDECARS, SPLITS
 from answerkey.core.records import hash_file, read_jsonl
 from answerkey.selection.difficulty_rule import DifficultyRule
 from answerkey.sqlite.guard import Limits
@@ -23,7 +23,6 @@ from answerkey.validation.sidecars import check_sidecars
 PRODUCT = Path("data/questions")
 DATABASES = Path("data/databases")
 
-AUDIT, EXCLUDED = SIDECARS = ("audit.jsonl", "excluded.jsonl")
 _NEXT_STEP = "run `dvc pull`, or `dvc repro` where nobody has pushed it"
 
 
