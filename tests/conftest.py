@@ -16,7 +16,7 @@ from hypothesis import settings
 
 from tests.shared.checkout import commit, make_checkout, run
 from tests.shared.export_world import ExportWorld
-from tests.shared.project_world import World
+from tests.shared.project_world import build_world
 
 # A shared machine may be slow at any moment. What has passed passes again: new examples are looked
 # for where somebody means to, with `pytest --hypothesis-profile=search`.
@@ -63,11 +63,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a world whose product is built: to copy, not to change."""
-    folder = tmp_path_factory.mktemp("built")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        World(folder).run_to("export_dataset")
-    return folder
+    return build_world(tmp_path_factory.mktemp("built"), "export_dataset")
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,7 @@ import networkx
 import pytest
 import yaml
 
+from tests.shared.imports import list_imports
 from tests.shared.paths import ROOT
 
 PIPELINE = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
@@ -32,18 +33,12 @@ def imported_modules(module: str) -> frozenset[str]:
     found: set[str] = set()
     waiting = [module]
     while waiting:
-        tree = ast.parse(source_path(waiting.pop()).read_text(encoding="utf-8"))
-        for node in ast.walk(tree):
-            names = []
-            if isinstance(node, ast.ImportFrom):
-                names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-            elif isinstance(node, ast.Import):
-                names = [alias.name for alias in node.names]
-            parents = {".".join(name.split(".")[:-1]) for name in names if "." in name}
-            modules = {n for n in {*names, *parents} if n.startswith(("answerkey.", "stages."))}
-            imported = {module for module in modules if source_path(module)} - found
-            found |= imported
-            waiting += imported
+        names = list_imports(source_path(waiting.pop()))
+        parents = {".".join(name.split(".")[:-1]) for name in names if "." in name}
+        modules = {n for n in {*names, *parents} if n.startswith(("answerkey.", "stages."))}
+        imported = {module for module in modules if source_path(module)} - found
+        found |= imported
+        waiting += imported
     return frozenset(source_path(name).relative_to(ROOT).as_posix() for name in found)
 
 

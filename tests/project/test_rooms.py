@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import sys
 from pathlib import Path
 
 import networkx
 
+from tests.shared.imports import list_imports
 from tests.shared.paths import ROOT
-
-
-def list_imports(path: Path) -> set[str]:
-    """The modules that a file imports, anywhere in it."""
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: a relative import"
-            found.add(node.module)
-    return found
 
 
 def test_sqlite_imports_the_standard_library_and_itself() -> None:
@@ -48,11 +36,7 @@ def test_no_module_imports_itself_through_others() -> None:
     for module, path in modules.items():
         if module == "answerkey":  # which names the others for whoever asks, and loads none
             continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom):
-                names = [f"{node.module}.{alias.name}" for alias in node.names]
-                targets = {name if name in modules else node.module for name in names}
-                graph.add_edges_from((module, target) for target in targets)
+        graph.add_edges_from((module, name) for name in list_imports(path) if name in modules)
     assert list(networkx.simple_cycles(graph)) == []
     rooms = networkx.DiGraph()
     for edge in graph.edges:

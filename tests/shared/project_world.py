@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from functools import cache
 from importlib import import_module
@@ -177,3 +178,10 @@ class World:
     def json(self, path: str) -> Any:
         """The value of a JSON file."""
         return json.loads((self.folder / path).read_text(encoding="utf-8"))
+
+
+def build_world(folder: Path, last: str) -> Path:
+    """The folder, with a world in it that has run up to a stage."""
+    with contextlib.chdir(folder):
+        World(folder).run_to(last)
+    return folder

@@ -14,7 +14,7 @@ import pytest
 from answerkey.core.question import FIELDS
 from answerkey.selection.supply import TargetsNotMetError
 from stages.select_questions import main
-from tests.shared.project_world import FLAWED, World
+from tests.shared.project_world import FLAWED, World, build_world
 
 SELECTION = "data/interim/selection"
 
@@ -22,11 +22,7 @@ SELECTION = "data/interim/selection"
 @pytest.fixture(scope="module")
 def classified(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a world whose questions wait to be selected: to copy, not to change."""
-    folder = tmp_path_factory.mktemp("classified")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        World(folder).run_to("classify_difficulty")
-    return folder
+    return build_world(tmp_path_factory.mktemp("classified"), "classify_difficulty")
 
 
 @pytest.fixture
