@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
 INTEGER, FLOAT, STRING, LIST, TABLE = ANSWER_TYPES = ("integer", "float", "string", "list", "table")
+
+Row = tuple[Any, ...]
+Floats = tuple[float, ...]
 
 
 def shape_answer(rows: Sequence[Sequence[Any]]) -> Any:
@@ -85,19 +88,42 @@ def answers_match(expected: Any, actual: Any, *, ordered: bool, rel_tol: float =
     """
     if not isinstance(expected, list) and not isinstance(actual, list):
         return _rows_match((expected,), (actual,), rel_tol)
-    left, right = answer_rows(expected), answer_rows(actual)
+    return match_rows(answer_rows(expected), answer_rows(actual), ordered=ordered, rel_tol=rel_tol)
+
+
+def match_rows(
+    left: list[Row], right: list[Row], *, ordered: bool, rel_tol: float, abs_tol: float = 0.0
+) -> bool:
+    """What `answers_match` says of rows; floats may differ by an absolute tolerance, too.
+
+    >>> match_rows([("a", 1.0)], [("a", 1.004)], ordered=False, rel_tol=0.0, abs_tol=0.01)
+    True
+    """
     if len(left) != len(right):
         return False
     if are_same_rows(left, right):
         return True  # nearly always, and much faster
     if ordered:
-        return all(_rows_match(*pair, rel_tol) for pair in zip(left, right, strict=True))
-    groups: dict[Any, tuple[list[Any], list[Any]]] = defaultdict(lambda: ([], []))
+        return all(_rows_match(*pair, rel_tol, abs_tol) for pair in zip(left, right, strict=True))
+    groups = group_floats(left, right)
+    return all(_floats_match(*group, rel_tol, abs_tol) for group in groups.values())
+
+
+def group_floats(
+    left: Iterable[Row], right: Iterable[Row]
+) -> dict[Any, tuple[list[Floats], list[Floats]]]:
+    """The floats of the rows of two sides, by what must be equal exactly.
+
+    >>> groups = group_floats([("a", 1.0), ("b", 2.0)], [("a", 3.0)])
+    >>> list(groups.values())
+    [([(1.0,)], [(3.0,)]), ([(2.0,)], [])]
+    """
+    groups: dict[Any, tuple[list[Floats], list[Floats]]] = defaultdict(lambda: ([], []))
     for side, rows in enumerate((left, right)):
         for row in rows:
-            exact, floats = _take_apart(row)
+            exact, floats = take_apart(row)
             groups[exact][side].append(floats)
-    return all(_floats_match(*group, rel_tol) for group in groups.values())
+    return groups
 
 
 def are_same_rows(left: list[tuple[Any, ...]], right: list[tuple[Any, ...]]) -> bool:
@@ -109,27 +135,29 @@ def _list_types(rows: list[tuple[Any, ...]]) -> list[type]:
     return [type(value) for row in rows for value in row]
 
 
-def _take_apart(row: tuple[Any, ...]) -> tuple[Any, tuple[float, ...]]:
+def take_apart(row: tuple[Any, ...]) -> tuple[Any, tuple[float, ...]]:
     """What must be equal exactly, with its types, and the floats, which need not be."""
     exact = tuple((float,) if type(value) is float else (type(value), value) for value in row)
     return exact, tuple(value for value in row if type(value) is float)
 
 
-def _rows_match(left: tuple[Any, ...], right: tuple[Any, ...], rel_tol: float) -> bool:
-    left_exact, left_floats = _take_apart(left)
-    right_exact, right_floats = _take_apart(right)
-    return left_exact == right_exact and _are_close(left_floats, right_floats, rel_tol)
+def _rows_match(left: Row, right: Row, rel_tol: float, abs_tol: float = 0.0) -> bool:
+    left_exact, left_floats = take_apart(left)
+    right_exact, right_floats = take_apart(right)
+    return left_exact == right_exact and are_close(left_floats, right_floats, rel_tol, abs_tol)
 
 
-def _are_close(left: Sequence[float], right: Sequence[float], rel_tol: float) -> bool:
+def are_close(
+    left: Sequence[float], right: Sequence[float], rel_tol: float, abs_tol: float
+) -> bool:
+    """Whether each float is close to the one in its place."""
     return all(
-        math.isclose(a, b, rel_tol=rel_tol, abs_tol=0.0) for a, b in zip(left, right, strict=True)
+        math.isclose(a, b, rel_tol=rel_tol, abs_tol=abs_tol)
+        for a, b in zip(left, right, strict=True)
     )
 
 
-def _floats_match(
-    left: list[tuple[float, ...]], right: list[tuple[float, ...]], rel_tol: float
-) -> bool:
+def _floats_match(left: list[Floats], right: list[Floats], rel_tol: float, abs_tol: float) -> bool:
     """Whether the rows of floats of two sides can be paired so that every pair is close.
 
     Pairing them in sorted order settles one column, and more of them mostly, where the column that
@@ -140,35 +168,49 @@ def _floats_match(
         return False
     columns = [sorted(column) for column in zip(*left, strict=True)]
     others = [sorted(column) for column in zip(*right, strict=True)]
-    if not all(_are_close(*pair, rel_tol) for pair in zip(columns, others, strict=True)):
+    if not all(are_close(*pair, rel_tol, abs_tol) for pair in zip(columns, others, strict=True)):
         return False
     if len(columns) < 2:
         return True
-    distinct = [_count_distinct(column, rel_tol) for column in columns]
-    order = sorted(range(len(columns)), key=lambda place: -distinct[place])
-    left, right = (sorted(tuple(row[n] for n in order) for row in side) for side in (left, right))
-    if all(_are_close(a, b, rel_tol) for a, b in zip(left, right, strict=True)):
+    left, right = sort_floats(left, right, rel_tol, abs_tol)
+    if all(are_close(a, b, rel_tol, abs_tol) for a, b in zip(left, right, strict=True)):
         return True
-    return _has_perfect_matching(_list_neighbours(left, right, rel_tol))
+    return _has_perfect_matching(list_neighbours(left, right, rel_tol, abs_tol))
 
 
-def _count_distinct(ordered: list[float], rel_tol: float) -> int:
+def sort_floats(
+    left: Iterable[Floats], right: Iterable[Floats], rel_tol: float, abs_tol: float
+) -> tuple[list[Floats], list[Floats]]:
+    """Both sides in sorted order; the column that tells the left rows apart best comes first."""
+    left, right = list(left), list(right)
+    distinct = [
+        _count_distinct(sorted(column), rel_tol, abs_tol) for column in zip(*left, strict=True)
+    ]
+    order = sorted(range(len(distinct)), key=lambda place: -distinct[place])
+    left, right = (sorted(tuple(row[n] for n in order) for row in side) for side in (left, right))
+    return left, right
+
+
+def _count_distinct(ordered: list[float], rel_tol: float, abs_tol: float) -> int:
     """How many of sorted floats are not close to the one before."""
-    return sum(not math.isclose(a, b, rel_tol=rel_tol) for a, b in pairwise(ordered))
+    return sum(
+        not math.isclose(a, b, rel_tol=rel_tol, abs_tol=abs_tol) for a, b in pairwise(ordered)
+    )
 
 
-def _list_neighbours(
-    left: list[tuple[float, ...]], right: list[tuple[float, ...]], rel_tol: float
+def list_neighbours(
+    left: Sequence[Floats], right: Sequence[Floats], rel_tol: float, abs_tol: float
 ) -> list[list[int]]:
-    """For each left row the places of the right rows close to it; both sides are sorted, so that
-    only those whose first float may be close are looked at."""
+    """For each left row the places of the right rows close to it. The right ones are sorted, so
+    that only those whose first float may be close are looked at."""
     firsts = [row[0] for row in right]
     neighbours = []
     for row in left:
         # More than the tolerance, which counts from the larger of two.
-        reach = 2 * rel_tol * abs(row[0]) if rel_tol < 0.5 else math.inf
+        reach = 2 * (rel_tol * abs(row[0]) + abs_tol) if rel_tol < 0.5 else math.inf
         start, end = bisect_left(firsts, row[0] - reach), bisect_right(firsts, row[0] + reach)
-        neighbours.append([j for j in range(start, end) if _are_close(row, right[j], rel_tol)])
+        near = [j for j in range(start, end) if are_close(row, right[j], rel_tol, abs_tol)]
+        neighbours.append(near)
     return neighbours
 
 
