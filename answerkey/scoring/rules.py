@@ -1,0 +1,179 @@
+"""The rules of comparison by name: what makes predicted rows equal to a gold answer.
+
+    >>> read_rule("spider").columns
+    'any_order'
+    >>> read_rule("strict,columns=any_order,numbers_by_value").numbers_by_value
+    True
+    >>> read_rule("subset,>=,2").row_count
+    ('>=', 2)
+
+| rule | rows | order of rows counts | columns | values |
+|---|---|---|---|---|
+| strict | multiset | where the question says so | same | typed |
+| spider | multiset | where the question says so | in any order | 1 = 1.0 |
+| bird | set | never | same | 1 = 1.0 |
+| spider2 | multiset | where the question says so | and others | 1 = 1.0, within 0.01 |
+| multiset | multiset | never | in any order | 1 = 1.0 = "1" |
+| set | set | never | in any order | 1 = 1.0 = "1" |
+| list | multiset | always | in any order | 1 = 1.0 = "1" |
+| subset | some of a set | never | in any order | 1 = 1.0 = "1" |
+
+Floats are compared within a relative tolerance of 1e-6 by every rule.
+
+Sources: spider, the execution match of taoyds/test-suite-sql-eval (`result_eq`); bird, BIRD's
+`set(predicted) == set(gold)`; spider2, the `compare_pandas_table` of Spider 2.0; multiset, set,
+list and subset, the grading methods of ReViSQL. They differ from their sources on purpose. One
+order of columns holds for all rows, where ReViSQL sorts the values of each row and Spider 2.0 looks
+for each column by itself. ReViSQL also removes rows of NULL and blanks, and takes a single number
+within 1 % for right; here neither is done.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass, fields, replace
+
+ROWS = ("multiset", "set", "subset")
+ORDERS = ("gold", "always", "never")
+COLUMNS = ("same", "any_order", "superset")
+ROW_COUNTS = ("=", ">=")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What makes rows equal to those of a gold answer.
+
+    rows: "multiset", or "set" (how often a row occurs does not count), or "subset" (a set, each row
+        of which is one of the gold answer's; it is empty only where the gold answer is).
+    order: whether the order of rows counts: "gold", where the question's order_matters says so,
+        "always" or "never". It never counts in a set.
+    columns: "same", or "any_order", one order for all rows, or "superset", the columns asked for
+        in any order, and others may be there.
+    numbers_by_value: 1 equals 1.0. Two columns of integers are compared exactly; where one of two
+        columns holds a float, within the tolerance.
+    numeric_text: a text that reads as a number equals it: see `scoring.values.read_number`.
+    rel_tol, abs_tol: how far floats may be apart, as in `math.isclose`.
+    digits: floats are rounded to so many decimals first.
+    row_count: how many rows a subset needs, duplicates removed: ("=", n) or (">=", n).
+
+    Raises:
+        ValueError: on a value that is none of these.
+    """
+
+    name: str
+    rows: str = "multiset"
+    order: str = "gold"
+    columns: str = "same"
+    numbers_by_value: bool = False
+    numeric_text: bool = False
+    rel_tol: float = 1e-6
+    abs_tol: float = 0.0
+    digits: int | None = None
+    row_count: tuple[str, int] | None = None
+
+    def __post_init__(self) -> None:
+        for option, values in (("rows", ROWS), ("order", ORDERS), ("columns", COLUMNS)):
+            if getattr(self, option) not in values:
+                raise self._refuse(option, f"one of {', '.join(values)}")
+        if self.rows != "multiset" and self.order != "never":
+            raise self._refuse("order", f"never, since a {self.rows} of rows has no order")
+        if not 0 <= self.rel_tol < 1:
+            raise self._refuse("rel_tol", "a number from 0 to below 1")
+        if not 0 <= self.abs_tol < math.inf:
+            raise self._refuse("abs_tol", "a number from 0")
+        if self.digits is not None and not 0 <= self.digits <= 15:
+            raise self._refuse("digits", "a whole number from 0 to 15")
+        if self.row_count is not None:
+            if self.rows != "subset":
+                raise self._refuse("row_count", "none, since only a subset has one")
+            if self.row_count[0] not in ROW_COUNTS or self.row_count[1] < 0:
+                raise self._refuse("row_count", "= or >=, and a whole number from 0")
+
+    def _refuse(self, option: str, expected: str) -> ValueError:
+        found = getattr(self, option)
+        return ValueError(f"rule {self.name!r}: {option} is {found!r}, expected {expected}")
+
+    @property
+    def is_strict(self) -> bool:
+        """Whether `answers_match` is all there is to it."""
+        return (
+            self.columns == "same"
+            and self.rows == "multiset"
+            and not (self.numbers_by_value or self.numeric_text or self.abs_tol)
+            and self.digits is None
+        )
+
+    def has_order(self, order_matters: bool) -> bool:
+        """Whether the order of rows counts for a question with this order_matters."""
+        return order_matters if self.order == "gold" else self.order == "always"
+
+
+_LENIENT = {"columns": "any_order", "numbers_by_value": True}
+_BY_TEXT = {**_LENIENT, "numeric_text": True}
+
+RULES = {
+    rule.name: rule
+    for rule in (
+        Rule("strict"),
+        Rule("spider", **_LENIENT),
+        Rule("bird", rows="set", order="never", numbers_by_value=True),
+        Rule("spider2", columns="superset", numbers_by_value=True, abs_tol=0.01),
+        Rule("multiset", order="never", **_BY_TEXT),
+        Rule("set", rows="set", order="never", **_BY_TEXT),
+        Rule("list", order="always", **_BY_TEXT),
+        Rule("subset", rows="subset", order="never", **_BY_TEXT),
+    )
+}
+
+_READERS = {
+    "rows": str,
+    "order": str,
+    "columns": str,
+    "numbers_by_value": {"true": True, "false": False}.__getitem__,
+    "numeric_text": {"true": True, "false": False}.__getitem__,
+    "rel_tol": float,
+    "abs_tol": float,
+    "digits": int,
+}
+
+
+def read_rule(rule: str | Rule) -> Rule:
+    """The rule that a text names, with its options.
+
+    >>> read_rule("spider,rel_tol=0.001").rel_tol, read_rule("strict,digits=2").digits
+    (0.001, 2)
+    >>> read_rule("subset,=,3").row_count
+    ('=', 3)
+
+    Raises:
+        ValueError: on a name, an option or a value that does not exist.
+    """
+    return rule if isinstance(rule, Rule) else _read_text(rule)
+
+
+@functools.cache
+def _read_text(text: str) -> Rule:
+    name, *parts = (part.strip() for part in text.split(","))
+    if name not in RULES:
+        raise ValueError(f"No rule {text!r}: expected one of {', '.join(RULES)}, and options")
+    options: dict[str, object] = {}
+    while parts:
+        part = parts.pop(0)
+        if part in ROW_COUNTS and parts:
+            options["row_count"] = (part, _read_option(text, "row_count", parts.pop(0)))
+            continue
+        option, _, value = part.partition("=")
+        options[option.strip()] = _read_option(text, option.strip(), value.strip() or "true")
+    return replace(RULES[name], name=text, **options)
+
+
+def _read_option(text: str, option: str, value: str) -> object:
+    reader = int if option == "row_count" else _READERS.get(option)
+    if reader is None:
+        known = ", ".join(field.name for field in fields(Rule) if field.name in _READERS)
+        raise ValueError(f"rule {text!r}: no option {option!r}, expected one of {known}")
+    try:
+        return reader(value)
+    except (KeyError, ValueError) as error:
+        raise ValueError(f"rule {text!r}: {option} cannot be {value!r}") from error
