@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from answerkey.scoring.completions import extract_sql
 from answerkey.sqlite.answers import answers_match, shape_answer
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError, Row
 
@@ -28,16 +28,6 @@ REL_TOL = 1e-6
 RIGHT, WRONG = 1.0, 0.0
 DATABASES = "data/databases"
 
-# What ends a block names no language: a stray fence before "```sql" begins none. A longer fence
-# holds SQL that has three backticks itself. What is read is not given back (`*+`, and what a
-# lookahead has found), or a long word behind a fence without an end would be read once for each of
-# its letters. Python before 3.11.5 takes `*+` wrongly where a group with choices is repeated.
-_BLOCK = re.compile(
-    r"(?P<fence>`{3,8})(?P<language>[\w+-]*+)(?=(?P<content>.*?)(?P=fence))(?P=content)(?P=fence)"
-    r"(?!(?:sql|sqlite)\b)",
-    re.DOTALL | re.IGNORECASE,
-)
-_LANGUAGES = {"", "sql", "sqlite"}
 _ONE_AT_A_TIME = threading.Lock()  # the guard's watchdog looks after one query a process
 
 
@@ -66,20 +56,6 @@ def score(
 def _read_value(value: Any) -> Any:
     """A value as SQLite gives it: that of a numpy scalar, whose types equal no others."""
     return value.item() if hasattr(value, "item") else value
-
-
-def extract_sql(completion: str) -> str | None:
-    """The last fenced block of SQL in a completion, which the prompt asks for; None without one.
-
-    >>> extract_sql("Two ways.\\n```sql\\nSELECT 1\\n```\\nor\\n```\\nSELECT 2\\n```")
-    'SELECT 2'
-    """
-    blocks = [
-        found["content"].strip()
-        for found in _BLOCK.finditer(completion)
-        if found["language"].lower() in _LANGUAGES
-    ]
-    return blocks[-1] or None if blocks else None
 
 
 def execute(

@@ -7,7 +7,6 @@ import sqlite3
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import numpy
@@ -15,11 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answerkey.exports.trl import make_completion
 from answerkey.reward import (
     compute_score,
     execute,
-    extract_sql,
     score,
     score_completions,
     score_sql,
@@ -108,58 +105,6 @@ def test_rows_of_the_gold_answer_are_right(gold, ordered):
     answer = json.loads(json.dumps(shape_answer(gold)))
     assert score(answer_rows(answer), answer, order_matters=ordered) == 1.0
     assert score(gold, answer, order_matters=ordered) == 1.0
-
-
-@pytest.mark.parametrize(
-    ("completion", "sql"),
-    [
-        ("```sql\nSELECT 1\n```", "SELECT 1"),
-        ("```SQL\r\nSELECT 1\r\n```", "SELECT 1"),
-        ("```sqlite\nSELECT 1;\n```", "SELECT 1;"),
-        ("```\nSELECT 1\n```", "SELECT 1"),
-        ("```sql SELECT 1```", "SELECT 1"),
-        ("<think>```sql\nSELECT 0\n```</think> ```sql\nSELECT 1\n```\nDone.", "SELECT 1"),
-        ("```sql\nSELECT 1,\n       2\n```", "SELECT 1,\n       2"),
-        ("```python\nrun()\n```\nor ```sql\nSELECT 1\n```", "SELECT 1"),
-        ("```sql\nSELECT 1\n```\n```python\nrun()\n```", "SELECT 1"),
-        ("<think>in a ``` block</think>\n```sql\nSELECT 1\n```", "SELECT 1"),
-        ("```sql\nSELECT 0\n```\nno: ```\n```SQLite\nSELECT 1\n```", "SELECT 1"),
-        ("```sql\nSELECT 1\n```SQLAlchemy runs it.", "SELECT 1"),
-        ("```sql-server\nSELECT 1\n```", None),
-        ("```python\nrun()\n```", None),
-        ("SELECT 1", None),
-        ("```sql\nSELECT 1", None),
-        ("```sql\n```", None),
-        ("", None),
-        ("````sql\nSELECT '```' -- ```sql\n````", "SELECT '```' -- ```sql"),
-        ("A fence ```` alone, then\n```sql\nSELECT 1\n```", "SELECT 1"),
-        ("`" * 50, None),
-    ],
-)
-def test_query_is_the_last_fenced_block(completion, sql):
-    assert extract_sql(completion) == sql
-
-
-@pytest.mark.parametrize("start", ["```", "```sql", "````````"])
-def test_block_without_an_end_takes_no_time(start):
-    started = time.process_time()
-    assert extract_sql(start + "x" * 50_000) is None
-    assert time.process_time() - started < 2
-
-
-@pytest.mark.parametrize(
-    "gold_sql",
-    [
-        "SELECT `name` FROM ship",
-        "SELECT ```a``` FROM t",
-        "SELECT 1 -- ```",
-        "SELECT '```````'",
-        "SELECT '\n```\n', `name` FROM ship",
-    ],
-)
-def test_completion_of_an_export_has_the_gold_query(gold_sql):
-    (message,) = make_completion(gold_sql)
-    assert extract_sql(message["content"]) == gold_sql
 
 
 @pytest.mark.parametrize(
@@ -279,5 +224,5 @@ def test_import_loads_the_standard_library_and_the_room_of_sqlite_alone():
         if name.partition(".")[0] not in {*sys.stdlib_module_names, "__main__", "__mp_main__"}
     }
     assert {"answerkey", "answerkey.reward", "answerkey.sqlite.guard"} <= loaded
-    others = {name for name in loaded if not name.startswith("answerkey.sqlite")}
+    others = {name for name in loaded if name.split(".")[1:2] not in (["scoring"], ["sqlite"])}
     assert others == {"answerkey", "answerkey.reward"}

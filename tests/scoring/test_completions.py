@@ -1,0 +1,243 @@
+"""answerkey.scoring.completions: the text of any completion, and its query, in little time."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from answerkey.exports.trl import make_completion
+from answerkey.scoring.completions import extract_sql, read_completion
+
+ASSISTANT = {"role": "assistant"}
+
+
+@pytest.mark.parametrize(
+    ("completion", "text"),
+    [
+        ("a", "a"),
+        ("", ""),
+        (None, ""),
+        ([], ""),
+        ((), ""),
+        ({**ASSISTANT, "content": "a"}, "a"),
+        ([{**ASSISTANT, "content": "a"}, {**ASSISTANT, "content": "b"}], "b"),
+        ([{**ASSISTANT, "content": None}], ""),
+        ([{**ASSISTANT, "tool_calls": []}], ""),
+        ([{**ASSISTANT, "content": []}], ""),
+        ([{**ASSISTANT, "content": ["a", {"type": "text", "text": "b"}]}], "ab"),
+        ([{**ASSISTANT, "content": [{"type": "text", "text": None}]}], ""),
+        ([{**ASSISTANT, "content": [{"type": "image"}, {"type": "text", "text": "b"}]}], "b"),
+    ],
+)
+def test_completion_of_any_shape_is_read(completion, text):
+    assert read_completion(completion) == text
+
+
+@pytest.mark.parametrize("completion", [3, [3], {"content": 3}, b"a"])
+def test_completion_of_no_known_shape_is_an_error(completion):
+    with pytest.raises(TypeError, match=r"completion: expected a text, .* found (int|bytes)"):
+        read_completion(completion)
+
+
+@pytest.mark.parametrize(
+    ("completion", "sql"),
+    [
+        ("```sql\nSELECT 1\n```", "SELECT 1"),
+        ("```SQL\r\nSELECT 1\r\n```", "SELECT 1"),
+        ("```sqlite\nSELECT 1;\n```", "SELECT 1;"),
+        ("```\nSELECT 1\n```", "SELECT 1"),
+        ("```sql SELECT 1```", "SELECT 1"),
+        ("<think>```sql\nSELECT 0\n```</think> ```sql\nSELECT 1\n```\nDone.", "SELECT 1"),
+        ("```sql\nSELECT 1,\n       2\n```", "SELECT 1,\n       2"),
+        ("```python\nrun()\n```\nor ```sql\nSELECT 1\n```", "SELECT 1"),
+        ("```sql\nSELECT 1\n```\n```python\nrun()\n```", "SELECT 1"),
+        ("<think>in a ``` block</think>\n```sql\nSELECT 1\n```", "SELECT 1"),
+        ("```sql\nSELECT 0\n```\nno: ```\n```SQLite\nSELECT 1\n```", "SELECT 1"),
+        ("```sql\nSELECT 1\n```SQLAlchemy runs it.", "SELECT 1"),
+        ("```sql-server\nSELECT 1\n```", None),
+        ("```python\nrun()\n```", None),
+        ("SELECT 1", None),
+        ("```sql\n```", None),
+        ("", None),
+        ("````sql\nSELECT '```' -- ```sql\n````", "SELECT '```' -- ```sql"),
+        ("A fence ```` alone, then\n```sql\nSELECT 1\n```", "SELECT 1"),
+        ("`" * 50, None),
+        ("`" * 1_000_000, None),
+    ],
+)
+def test_query_is_the_last_fenced_block(completion, sql):
+    assert extract_sql(completion) == sql
+
+
+@pytest.mark.parametrize(
+    ("completion", "sql"),
+    [
+        ("<think>```sql\nSELECT 0\n```</think>", None),
+        ("```sql\nSELECT 0\n``` I have thought.</think>", None),
+        ("```sql\nSELECT 0\n```</think>```sql\nSELECT 1\n```", "SELECT 1"),
+        ("```sql\nSELECT 0\n</think>```sql\nSELECT 1\n```", "SELECT 1"),
+        ("<think>```sql\nSELECT 0\n```", None),
+        ("```sql\nSELECT 1\n```<think>```sql\nSELECT 2\n```", "SELECT 1"),
+        ("```sql\nSELECT 0\n```<think>no</think>```sql\nSELECT 1\n```", "SELECT 1"),
+        ("a</think>```sql\nSELECT 0\n```</think>```sql\nSELECT 1\n```", "SELECT 1"),
+    ],
+)
+def test_thinking_is_no_answer(completion, sql):
+    assert extract_sql(completion) == sql
+
+
+@pytest.mark.parametrize(
+    "completion",
+    [
+        "~~~\nSELECT 1\n~~~",
+        "~~~sql\nSELECT 1\n~~~~",
+        "~~~~sql SELECT 1~~~~",
+        "```sqlite3\nSELECT 1\n```",
+        "```MySQL\nSELECT 1\n```",
+        "``` sql\nSELECT 1\n```",
+        "``` sqlite3 \r\nSELECT 1\r\n```",
+        "``````sql\nSELECT 1\n``````",
+        "```SELECT 1```",
+        "```sql\nSELECT 0\n``` or ```SELECT 1``` in one line",
+        "Approximately ~~~ 5 rows.\n```sql\nSELECT 1\n```",
+    ],
+)
+def test_fence_may_be_written_in_many_ways(completion):
+    assert extract_sql(completion) == "SELECT 1"
+
+
+@pytest.mark.parametrize(
+    ("completion", "sql"),
+    [
+        ("```sql\nSELECT 1", "SELECT 1"),
+        ("```sql SELECT 1", "SELECT 1"),
+        ("~~~mysql\nSELECT 1\n", "SELECT 1"),
+        ("```\nSELECT 1", "SELECT 1"),
+        ("```sql\nSELECT 0\n```\nBetter:\n```sql\nSELECT 1", "SELECT 1"),
+        ("```sql\nSELECT 1\n```\n```", "SELECT 1"),
+        ("```sql\nSELECT 1\n```\nIt gives\n```\n1", "SELECT 1"),
+        ("```sql\nSELECT 1\n```\n```sql", "SELECT 1"),
+        ("```sql\nSELECT 1\n```\n```sql\n-- The", "SELECT 1"),
+        ("````sql\nSELECT '```', 1", "SELECT '```', 1"),
+        ("```sql\nDELETE FROM ship", "DELETE FROM ship"),
+        ("```\nNo query", None),
+        ("```python\nrun()", None),
+        ("```sql", None),
+    ],
+)
+def test_fence_that_is_cut_off_counts(completion, sql):
+    assert extract_sql(completion) == sql
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "```\n| n |\n|---|\n| 1 |\n```",
+        "~~~\nError: no such column: selected\n~~~",
+        "```sql\n| n |\n| 1 |\n```",
+        "```sql\n-- nothing more\n```",
+        "```\n\n```",
+        "``` ```",
+        "```json\n[1]\n```",
+        "```text\nSELECT 2\n```",
+        "Use ```sql for such a block.",
+        "```sql",
+    ],
+)
+def test_what_is_no_query_replaces_none(other):
+    assert extract_sql(f"```sql\nSELECT 1\n```\n{other}") == "SELECT 1"
+    assert extract_sql(f"```\nSELECT 1\n```\n{other}") == "SELECT 1"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "with n AS (SELECT 1) SELECT * FROM n",
+        "VALUES (1)",
+        "((SELECT 1))",
+        "-- one\n-- and one\nSELECT 1",
+        "/* one\n */ (SELECT 1)",
+        "/* `a` */SELECT 1",
+        "\ufeffSELECT 1",
+        "SELECT\n1",
+    ],
+)
+def test_block_without_a_label_counts_if_it_begins_like_a_query(sql):
+    assert extract_sql(f"```sql\nSELECT 0\n```\n```\n{sql}\n```\n```sql\nno query\n```") == sql
+
+
+def test_without_a_query_the_last_labelled_block_is_taken():
+    assert extract_sql("```sql\nDELETE FROM a\n```\n```sql\nDROP b\n```\n```\nc\n```") == "DROP b"
+    assert extract_sql("```\nselection\n```\n```\nWITHOUT\n```") is None
+
+
+@pytest.mark.parametrize(
+    "gold_sql",
+    [
+        "SELECT `name` FROM ship",
+        "SELECT ```a``` FROM t",
+        "SELECT 1 -- ```",
+        "SELECT '```````'",
+        "SELECT '\n```\n', `name` FROM ship",
+    ],
+)
+def test_completion_of_an_export_has_the_gold_query(gold_sql):
+    (message,) = make_completion(gold_sql)
+    assert extract_sql(message["content"]) == gold_sql
+
+
+PIECES = st.sampled_from(
+    ["`", "``", "```", "~~~", "sql", "```sql", " ", "\n", "\r\n", "'", "--", "/*", "*/", "(", "é"]
+)
+
+
+@given(
+    begin=st.sampled_from(["SELECT ", "(select ", "-- a\nWITH ", "/* ``` */ VALUES "]),
+    rest=st.lists(PIECES, max_size=12).map("".join),
+)
+def test_completion_of_any_query_has_that_query(begin, rest):
+    gold_sql = f"{begin}{rest}1"
+    (message,) = make_completion(gold_sql)
+    assert extract_sql(message["content"]) == gold_sql
+
+
+@given(st.lists(PIECES | st.sampled_from(["SELECT ", "x"]), max_size=25).map("".join))
+def test_no_text_is_an_error(text):
+    sql = extract_sql(text)
+    assert sql is None or (sql and sql in text)
+
+
+MEGABYTE = 1_000_000
+
+
+def repeat(unit: str) -> str:
+    return unit * (MEGABYTE // len(unit))
+
+
+def shorten_fences(unit: str) -> str:
+    """Fences of which none is closed, for each is longer than those behind it."""
+    return "".join("`" * length + unit for length in range(1200, 3, -1))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *map(repeat, ("`", "~", "`x", "```", "```sql", "```sql\n", "``` ", "```~~~", "<think>")),
+        *map(repeat, ("/**/", "</think>", "```/*", "```sql--", "```(", "```sql\nSELECT 1\n```")),
+        *("```" + repeat(unit) for unit in ("x", " ", "\n", "/**/", "--\n", "/*", "(", "~~")),
+        *("```sql" + repeat(unit) for unit in ("x", " ", "\n", "/**/", "--\n", "/*", "(", "~~")),
+        *(f"```{repeat(' ')}sql{end}" for end in ("", "\n")),
+        *map(shorten_fences, ("x", "sql\n", "sql--", "/*", "sql/*", "sql-- */ /*\n")),
+        shorten_fences("/*")[: MEGABYTE // 3] + repeat("*//*"),
+        shorten_fences("sql -- */ /*\n")[: MEGABYTE // 3] + repeat("-- */ /*\n"),
+        shorten_fences("x")[: MEGABYTE // 3] + "``` " * 40_000 + "`" * 1201 + "sql",
+    ],
+    ids=lambda text: f"{text[:12]!r}-{text[-12:]!r}",
+)
+def test_hostile_text_takes_no_time(text):
+    started = time.process_time()
+    extract_sql(text)
+    assert time.process_time() - started < 2  # some hundredths; quadratic, it would be minutes
