@@ -13,7 +13,7 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-_MAX_FENCES = 50_000  # nobody writes so many, and each takes a microsecond to read
+_MAX_FENCES = 20_000  # nobody writes so many, and each takes a microsecond to read
 
 # Languages that are SQL stand directly behind the fence, or behind spaces on a line of their own.
 # Any other word stays in the content, which then does not begin like a query.

@@ -233,7 +233,7 @@ def shorten_fences(unit: str) -> str:
         *map(shorten_fences, ("x", "sql\n", "sql--", "/*", "sql/*", "sql-- */ /*\n")),
         shorten_fences("/*")[: MEGABYTE // 3] + repeat("*//*"),
         shorten_fences("sql -- */ /*\n")[: MEGABYTE // 3] + repeat("-- */ /*\n"),
-        shorten_fences("x")[: MEGABYTE // 3] + "``` " * 40_000 + "`" * 1201 + "sql",
+        shorten_fences("x")[: MEGABYTE // 3] + "``` " * 15_000 + "`" * 1201 + "sql",
     ],
     ids=lambda text: f"{text[:12]!r}-{text[-12:]!r}",
 )
