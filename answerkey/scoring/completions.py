@@ -20,7 +20,7 @@ _MAX_FENCES = 20_000  # nobody writes so many, and each takes a microsecond to r
 _FENCE = re.compile(
     r"(?P<fence>`{3,}|~{3,})"
     r"(?P<label>(?i:sql|sqlite3?|mysql)(?![\w+#-])"
-    r"|[ \t]+(?i:sql|sqlite3?|mysql)[ \t]*(?=\r?\n))?"
+    r"|[ \t]++(?i:sql|sqlite3?|mysql)[ \t]*(?=\r?\n))?"
 )
 # What follows the first group may be nothing: so it is never tried again with less.
 _BEGIN = re.compile(
