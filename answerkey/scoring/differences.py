@@ -1,0 +1,221 @@
+"""Where and how rows differ from a gold answer: for logs, and for a model that may try again.
+
+    >>> from answerkey.scoring.rules import read_rule
+    >>> found = find_difference([("b",)], ["a"], rule=read_rule("strict"), order_matters=False)
+    >>> found.kind, found.missing, found.unexpected
+    (<DifferenceKind.WRONG_ROWS: 'wrong_rows'>, [('a',)], [('b',)])
+
+The first of these that is true is said: another number of columns; right but for the order of the
+columns, the types of values, the order of the rows or the values of some columns; too few rows,
+too many rows, wrong rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from answerkey.scoring.comparison import Expected, find_column_order, read_expected, rows_match
+from answerkey.scoring.leftovers import guess_column_order, list_leftovers
+from answerkey.scoring.rules import Rule
+from answerkey.sqlite.answers import Row
+
+SHOWN_ROWS = 5
+SHOWN_CHARACTERS = 200
+
+
+class DifferenceKind(StrEnum):
+    """In what rows differ from a gold answer."""
+
+    COLUMN_COUNT = "column_count"
+    COLUMN_ORDER = "column_order"
+    TYPES = "types"
+    ROW_ORDER = "row_order"
+    WRONG_COLUMNS = "wrong_columns"
+    TOO_FEW_ROWS = "too_few_rows"
+    TOO_MANY_ROWS = "too_many_rows"
+    WRONG_ROWS = "wrong_rows"
+
+
+class Difference(NamedTuple):
+    """In what rows differ, as a sentence, with some rows: missing ones are those of the gold
+    answer, unexpected ones those of the prediction. Long texts in them are cut."""
+
+    kind: DifferenceKind
+    detail: str
+    missing: list[Row]
+    unexpected: list[Row]
+
+
+def find_difference(
+    rows: list[Row],
+    gold_answer: Any,
+    *,
+    rule: Rule,
+    order_matters: bool,
+    accepted_rows: list[dict[str, Any]] | None = None,
+) -> Difference | None:
+    """In what the rows differ from a right answer; None exactly where `rows_match` is true.
+
+    >>> from answerkey.scoring.rules import read_rule
+    >>> strict = read_rule("strict")
+    >>> find_difference([("1",)], 1, rule=strict, order_matters=False).detail
+    "The values are right, but of another type: '1' where 1 is expected."
+    """
+    options = {"order_matters": order_matters, "accepted_rows": accepted_rows}
+    if rows_match(rows, gold_answer, rule=rule, **options):
+        return None
+    expected = read_expected(gold_answer, accepted_rows)
+
+    def find_order(**changes: Any) -> tuple[int, ...] | None:
+        changed = replace(rule, **changes)
+        return find_column_order(rows, expected, rule=changed, order_matters=order_matters)
+
+    return (
+        _compare_column_counts(rows, expected, rule)
+        or _compare_column_orders(rule, find_order)
+        or _compare_types(rows, expected, rule, find_order)
+        or _compare_row_orders(rule, find_order)
+        or _compare_columns(rows, expected, rule, order_matters)
+        or _compare_rows(rows, expected, rule)
+    )
+
+
+_FindOrder = Callable[..., tuple[int, ...] | None]
+
+
+def _compare_column_counts(rows: list[Row], expected: Expected, rule: Rule) -> Difference | None:
+    if not rows or not expected.rows:
+        return None
+    found, width = len(rows[0]), len(expected.rows[0])
+    if found == width or (found > width and rule.columns == "superset"):
+        return None
+    least = "at least " if rule.columns == "superset" else ""
+    detail = f"{_count(found, 'column')}, expected {least}{width}."
+    return Difference(DifferenceKind.COLUMN_COUNT, detail, [], [])
+
+
+def _compare_column_orders(rule: Rule, find_order: _FindOrder) -> Difference | None:
+    order = find_order(columns="any_order") if rule.columns == "same" else None
+    if order is None:
+        return None
+    numbers = ", ".join(str(number + 1) for number in order)
+    detail = f"The columns stand in another order: expected those of the prediction as {numbers}."
+    return Difference(DifferenceKind.COLUMN_ORDER, detail, [], [])
+
+
+def _compare_types(
+    rows: list[Row], expected: Expected, rule: Rule, find_order: _FindOrder
+) -> Difference | None:
+    if rule.numbers_by_value and rule.numeric_text:
+        return None
+    order = find_order(numbers_by_value=True, numeric_text=True)
+    if order is None:
+        return None
+    missing, unexpected = list_leftovers(rows, expected, rule, order)
+    lenient = replace(rule, numbers_by_value=True, numeric_text=True, row_count=None)
+    example = next(
+        (
+            f"{found!r} where {wanted!r} is expected"
+            for gold in missing[:SHOWN_ROWS]
+            for row in unexpected
+            if find_column_order([row], Expected([gold]), rule=lenient, order_matters=False)
+            for found, wanted in zip(_cut(tuple(row[n] for n in order)), _cut(gold), strict=True)
+            if type(found) is not type(wanted)
+        ),
+        "some",
+    )
+    detail = f"The values are right, but of another type: {example}."
+    return Difference(DifferenceKind.TYPES, detail, *_show(missing, unexpected))
+
+
+def _compare_row_orders(rule: Rule, find_order: _FindOrder) -> Difference | None:
+    if rule.rows != "multiset" or rule.order == "never":
+        return None
+    if find_order(order="never") is None:
+        return None
+    detail = "The rows are right, but stand in another order."
+    return Difference(DifferenceKind.ROW_ORDER, detail, [], [])
+
+
+def _compare_columns(
+    rows: list[Row], expected: Expected, rule: Rule, order_matters: bool
+) -> Difference | None:
+    """Whether only some columns hold other values."""
+    if rule.columns != "same" or not rows or not expected.rows:
+        return None
+
+    def are_right(columns: list[int]) -> bool:
+        gold = [tuple(row[number] for number in columns) for row in expected.rows]
+        found = [tuple(row[number] for number in columns) for row in rows]
+        part = Expected(gold, expected.takes, expected.places)
+        return find_column_order(found, part, rule=rule, order_matters=order_matters) is not None
+
+    right = [number for number in range(len(rows[0])) if are_right([number])]
+    if not right or not are_right(right):
+        return None
+    wrong = sorted(set(range(len(rows[0]))) - set(right))
+    if not wrong:
+        return None
+    numbers = ", ".join(str(number + 1) for number in wrong)
+    name = "Column" if len(wrong) == 1 else "Columns"
+    detail = f"{name} {numbers} of {len(rows[0])} differ; the others are right."
+    detail = detail.replace(" differ;", " differs;") if len(wrong) == 1 else detail
+    leftovers = list_leftovers(rows, expected, rule, tuple(range(len(rows[0]))))
+    return Difference(DifferenceKind.WRONG_COLUMNS, detail, *_show(*leftovers))
+
+
+def _compare_rows(rows: list[Row], expected: Expected, rule: Rule) -> Difference:
+    order = guess_column_order(rows, expected, rule)
+    missing, unexpected = list_leftovers(rows, expected, rule, order)
+    found, wanted = _count_rows(rows, expected, rule)
+    if not rows or (found < wanted and not unexpected):
+        kind = DifferenceKind.TOO_FEW_ROWS
+    elif not expected.row_count or (found > wanted and not missing):
+        kind = DifferenceKind.TOO_MANY_ROWS
+    else:
+        kind = DifferenceKind.WRONG_ROWS
+    least = "at least " if rule.row_count is not None and rule.row_count[0] == ">=" else ""
+    detail = f"{_count(found, 'row')}, expected {least}{wanted}"
+    if unexpected:
+        detail += f"; {_count(len(unexpected), 'row')} not among the expected"
+    if missing:
+        detail += f"; {_count(len(missing), 'expected row')} missing"
+    if found == wanted and not missing and not unexpected:
+        detail += "; each may be right by itself, but not all of them together"
+    return Difference(kind, f"{detail}.", *_show(missing, unexpected))
+
+
+def _count_rows(rows: list[Row], expected: Expected, rule: Rule) -> tuple[int, int]:
+    """How many rows there are, and how many are expected: without duplicates in a set."""
+    if rule.rows == "multiset":
+        return len(rows), expected.row_count
+    found = len(set(rows))
+    if rule.row_count is not None:
+        return found, rule.row_count[1]
+    if rule.rows == "subset":
+        return found, max(1, found)
+    return found, min(len(set(expected.rows)), expected.row_count)
+
+
+def _show(missing: list[Row], unexpected: list[Row]) -> tuple[list[Row], list[Row]]:
+    return tuple([_cut(row) for row in side[:SHOWN_ROWS]] for side in (missing, unexpected))
+
+
+def _cut(row: Row) -> Row:
+    return tuple(
+        f"{value[:SHOWN_CHARACTERS]}…"
+        if type(value) is str and len(value) > SHOWN_CHARACTERS
+        else value
+        for value in row
+    )
+
+
+def _count(number: int, noun: str) -> str:
+    """
+    >>> _count(1, "row"), _count(0, "row")
+    ('1 row', '0 rows')
+    """
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
