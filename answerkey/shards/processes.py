@@ -23,6 +23,8 @@ from multiprocessing import connection
 from multiprocessing.pool import ExceptionWithTraceback
 from typing import Any, Generic, TypeVar
 
+from answerkey.sqlite.watchdog import EXPENDABLE_VARIABLE
+
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
@@ -168,6 +170,7 @@ def _wait_for_any(busy: list[_Worker[Task, Result]]) -> list[_Worker[Task, Resul
 
 def _work(function: Callable[[Task], Result], pipe: connection.Connection) -> None:
     """What a worker does: results and exceptions for tasks, until its parent ends it."""
+    os.environ[EXPENDABLE_VARIABLE] = "1"
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, name="end-with-parent", daemon=True).start()
     while True:

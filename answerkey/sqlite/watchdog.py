@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import sqlite3
 import threading
 import time
 from dataclasses import dataclass, field
 
-# Set in processes whose run goes on without them, as those of a cluster.
+# Set in processes whose run goes on without them. What others call a worker, such as the process of
+# a trainer, is none of ours to end.
 EXPENDABLE_VARIABLE = "ANSWERKEY_EXPENDABLE_PROCESS"
 # Exit status of a worker whose query is overdue; nothing else ends a process with this one.
 OVERDUE_STATUS = 75
@@ -21,7 +21,7 @@ class Watchdog:
 
     A single step may heed no interrupt and last for hours: printf('%.2000000000c', 'x') counts to
     its precision, as often as the format has it. After patience_s more such a query ends its
-    process, if that is a worker (whose run goes on without the query), and only then.
+    process, if that is marked as a worker whose run goes on without the query, and only then.
 
     One query at a time: a process that executes several at once needs a watchdog for each.
     """
@@ -65,4 +65,4 @@ class Watchdog:
 
 
 def _is_expendable() -> bool:
-    return multiprocessing.parent_process() is not None or EXPENDABLE_VARIABLE in os.environ
+    return EXPENDABLE_VARIABLE in os.environ

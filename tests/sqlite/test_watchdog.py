@@ -120,17 +120,19 @@ def test_child_that_is_forked_while_its_parent_holds_the_lock_does_not_wait_for_
 
 
 @needs_fork
-def test_step_that_heeds_no_interrupt_ends_its_worker(connection):
+def test_step_that_heeds_no_interrupt_ends_a_process_that_is_marked(connection, monkeypatch):
+    monkeypatch.setenv(EXPENDABLE_VARIABLE, "1")
     assert run_child(Watchdog(interval_s=0.02), 0.2, ONE_LONG_STEP) == OVERDUE_STATUS
 
 
-def test_main_process_is_never_ended(connection):
-    assert multiprocessing.parent_process() is None, "this test needs the process of the user"
-    watchdog = Watchdog(interval_s=0.02, patience_s=0.01)
-    watchdog.watch(connection, 0.01)
-    time.sleep(0.2)
-    assert watchdog.has_fired
-    watchdog.release()
+@needs_fork
+def test_child_that_nobody_marked_is_not_ended(connection):
+    child = os.fork()
+    if not child:
+        Watchdog(interval_s=0.02, patience_s=0.01).watch(connection, 0.01)
+        time.sleep(0.5)
+        os._exit(3)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
 
 
 @needs_fork
