@@ -17,7 +17,7 @@ from answerkey.sqlite.reasons import QueryReason
 from answerkey.sqlite.watchdog import Watchdog
 
 _STEPS_BETWEEN_CHECKS = 1000
-_WATCHDOG = Watchdog()
+WATCHDOG = Watchdog()
 
 
 class Bounds(Protocol):
@@ -34,27 +34,38 @@ class Bounds(Protocol):
 
 def bound_memory(connection: sqlite3.Connection, bounds: Bounds) -> None:
     """Bound the heap, and keep what SQLite sorts there: it would fill a disk otherwise."""
-    connection.execute(f"PRAGMA hard_heap_limit = {bounds.max_heap_bytes}").fetchall()
-    connection.execute("PRAGMA temp_store = MEMORY")
+    connection.execute(f"PRAGMA hard_heap_limit = {bounds.max_heap_bytes};").fetchall()
+    connection.execute("PRAGMA temp_store = MEMORY;")
 
 
 class BoundedExecution:
     """What runs on a connection inside the block has one budget of steps and of seconds."""
 
-    def __init__(self, connection: sqlite3.Connection, bounds: Bounds) -> None:
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        bounds: Bounds,
+        *,
+        max_steps: int | None = None,
+        watchdog: Watchdog | None = WATCHDOG,
+    ) -> None:
         self._connection = connection
         self._bounds = bounds
-        self._checks_left = math.ceil(bounds.max_steps / _STEPS_BETWEEN_CHECKS)
+        self._watchdog = watchdog
+        self._max_steps = max_steps or bounds.max_steps
+        self._checks_left = math.ceil(self._max_steps / _STEPS_BETWEEN_CHECKS)
 
     def __enter__(self) -> Self:
         self._connection.set_progress_handler(self._count_down, _STEPS_BETWEEN_CHECKS)
-        _WATCHDOG.watch(self._connection, self._bounds.max_seconds)
+        if self._watchdog is not None:
+            self._watchdog.watch(self._connection, self._bounds.max_seconds)
         return self
 
     def __exit__(
         self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
     ) -> None:
-        _WATCHDOG.release()
+        if self._watchdog is not None:
+            self._watchdog.release()
 
     def _count_down(self) -> bool:
         self._checks_left -= 1
@@ -78,9 +89,9 @@ class BoundedExecution:
             return QueryReason.HEAP_EXCEEDED, detail
         if code == sqlite3.SQLITE_INTERRUPT:
             if self._checks_left < 0:
-                detail = f"more than {self._bounds.max_steps} virtual machine steps"
+                detail = f"more than {self._max_steps} virtual machine steps"
                 return QueryReason.STEP_BUDGET_EXCEEDED, detail
-            if not _WATCHDOG.has_fired:
+            if self._watchdog is None or not self._watchdog.has_fired:
                 raise KeyboardInterrupt from error
             return QueryReason.TIME_EXCEEDED, f"more than {self._bounds.max_seconds} seconds"
         if code == sqlite3.SQLITE_TOOBIG or isinstance(error, sqlite3.DataError):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from answerkey.sqlite.bounds import BoundedExecution, bound_memory
+from answerkey.sqlite.bounds import WATCHDOG, BoundedExecution, bound_memory
 from answerkey.sqlite.clock_words import CLOCK_FUNCTIONS, names_clock
 from answerkey.sqlite.reasons import QueryReason
 from answerkey.sqlite.refused_functions import (
@@ -27,6 +27,7 @@ from answerkey.sqlite.refused_functions import (
 from answerkey.sqlite.tokens import read_tokens
 from answerkey.sqlite.uri import immutable_uri
 from answerkey.sqlite.view_texts import ViewTexts
+from answerkey.sqlite.watchdog import Watchdog
 
 Value = int | float | str | None
 Row = tuple[Value, ...]
@@ -101,23 +102,36 @@ class GuardedDatabase:
     ...     database.execute("SELECT count(*) FROM ship")
     [(42,)]
 
+    watchdog: holds a query to its seconds; None where something else does.
+    kept_statements: how many queries are kept compiled, for those that come again. Such a query
+        counts its steps from where it ended, so that a budget may end it up to 1,000 steps sooner.
+
     Raises:
         FileNotFoundError: where there is no such file.
         sqlite3.DatabaseError: where the file is no database, or a corrupt one.
     """
 
-    def __init__(self, path: Path, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        limits: Limits | None = None,
+        *,
+        watchdog: Watchdog | None = WATCHDOG,
+        kept_statements: int = 0,
+    ) -> None:
         if not path.is_file():
             raise FileNotFoundError(f"No database at {path}: run `dvc repro download_databases`")
         if not path.stat().st_size:  # SQLite takes it for a database without tables
             raise sqlite3.DatabaseError(f"Corrupt database: {path}: the file is empty")
         self.path = path
         self.limits = limits or Limits()
+        self._watchdog = watchdog
         self._sql = ""
         self._denied: list[tuple[int, str | None, str | None]] = []
         self._clocks: dict[str, bool] = {}  # whether a text names one, by the text
-        # A cached statement would not be authorized again.
-        self._connection = sqlite3.connect(immutable_uri(path), uri=True, cached_statements=0)
+        self._connection = sqlite3.connect(
+            immutable_uri(path), uri=True, cached_statements=kept_statements
+        )
         try:
             self._set_bounds()
         except sqlite3.DatabaseError as error:
@@ -128,13 +142,18 @@ class GuardedDatabase:
             raise
 
     def _set_bounds(self) -> None:
+        """Set them, and only then the authorizer.
+
+        A statement that is kept is not authorized again, so that a query must not have the text of
+        one that ran here: these end with a semicolon, which no query keeps.
+        """
         connection, limits = self._connection, self.limits
         bound_memory(connection, limits)
-        connection.execute("PRAGMA trusted_schema = OFF")
+        connection.execute("PRAGMA trusted_schema = OFF;")
         self._views = ViewTexts(connection)  # the first to read the file
         for function in ("json_each", "json_tree"):  # connect before the right to do so is gone
             with contextlib.suppress(sqlite3.OperationalError):  # a table may have the name
-                connection.execute(f"SELECT 1 FROM {function}('[]')").fetchall()
+                connection.execute(f"SELECT 1 FROM {function}('[]');").fetchall()
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, limits.max_value_bytes)
         connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, _SQL_BYTES)
         connection.setlimit(sqlite3.SQLITE_LIMIT_COLUMN, _COLUMNS)
@@ -152,21 +171,24 @@ class GuardedDatabase:
         """Close the connection."""
         self._connection.close()
 
-    def execute(self, sql: str) -> list[Row]:
-        """All rows of one SELECT.
+    def execute(self, sql: str, *, max_steps: int | None = None) -> list[Row]:
+        """All rows of one SELECT; max_steps takes the place of that of the limits.
 
         Raises:
             QueryError: with the reason, where the query is refused, fails or passes a bound.
             sqlite3.DatabaseError: where the file, not the query, is at fault.
             MemoryError: where the machine has less memory than SQLite may use.
         """
-        keyword = _first_keyword(sql)
-        if keyword == "EXPLAIN":  # harmless to the authorizer, but its rows are no answer
+        # Harmless to the authorizer, but its rows are no answer.
+        if "EXPLAIN" in sql.upper() and _first_keyword(sql) == "EXPLAIN":
             raise self._refuse(QueryReason.NOT_A_SELECT, "statement begins with EXPLAIN")
         self._denied.clear()
         self._clocks.pop(self._sql, None)
         self._sql = sql
-        with BoundedExecution(self._connection, self.limits) as execution:
+        bounded = BoundedExecution(
+            self._connection, self.limits, max_steps=max_steps, watchdog=self._watchdog
+        )
+        with bounded as execution:
             try:
                 cursor = self._connection.execute(sql.rstrip(" \t\r\n\f;"))
                 if cursor.description is None:

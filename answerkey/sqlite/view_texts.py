@@ -21,7 +21,7 @@ class ViewTexts:
         factory = connection.text_factory
         connection.text_factory = lambda text: text.decode(errors="replace")  # it need not be UTF-8
         views = connection.execute(
-            "SELECT ifnull(name, ''), ifnull(sql, '') FROM sqlite_master WHERE type = 'view'"
+            "SELECT ifnull(name, ''), ifnull(sql, '') FROM sqlite_master WHERE type = 'view';"
         )
         self._by_name: dict[str, list[str]] = {}
         self._all: list[str] = []
