@@ -5,30 +5,62 @@
     >>> score([("b",), ("a",)], ["a", "b"], order_matters=True)
     0.0
 
-The comparison is the one that validated the dataset. Nothing but the standard library is imported.
-`compute_score` has the signature of verl's custom reward functions, `score_completions` that of
-TRL's. Both execute the predicted SQL, read-only and within bounds, on the databases of the dataset:
-in `data/databases`, or where the environment variable ANSWERKEY_DATABASES says.
+Nothing but the standard library is imported. `compute_score` has the signature of verl's custom
+reward functions, `score_completions` that of TRL's; both have an async variant. All are methods of
+`RewardPool`, too.
+
+Predicted SQL is executed in worker processes, read-only and within limits, on the databases of the
+dataset. A worker whose prediction takes too long is replaced; the process that asks waits, and is
+in no danger. It may fork, and ask from many threads.
+
+What the dataset says of a question, under the names of the columns of exports:
+
+- database_name, gold_answer, order_matters.
+- max_steps: how many virtual machine steps of SQLite a prediction may take. Where nothing is said:
+  1 million, and 10 for each byte of the database.
+- rule: how rows are compared, such as "spider" or "subset,=,3" (`answerkey.scoring.rules`).
+- accepted_rows: where LIMIT cuts a tie, the rows that may stand in a right answer.
+
+Options, by keyword, of RewardPool and of functions:
+
+- rule: in place of that of the questions. rel_tol: relative tolerance between floats, in place of
+  that of the rule.
+- databases: their folder. By default the environment variable ANSWERKEY_DATABASES, or
+  data/databases.
+- limits: what one prediction may use: `Limits`, or a mapping with some of its names.
+- workers: how many processes, by default the environment variable ANSWERKEY_WORKERS, or as many as
+  there are cores, up to 8.
 """
 
 from __future__ import annotations
 
-import json
+import asyncio
 import os
-import threading
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
+from answerkey.scoring.comparison import rows_match
 from answerkey.scoring.completions import extract_sql
-from answerkey.sqlite.answers import answers_match, shape_answer
-from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError, Row
+from answerkey.scoring.jobs import RIGHT, WRONG, Explanation
+from answerkey.scoring.reward_pool import RewardPool, SharedPool, find_rule
+from answerkey.scoring.rules import Rule
+from answerkey.sqlite.guard import Limits, Row
 
-REL_TOL = 1e-6
-RIGHT, WRONG = 1.0, 0.0
-DATABASES = "data/databases"
-
-_ONE_AT_A_TIME = threading.Lock()  # the guard's watchdog looks after one query a process
+__all__ = [
+    "Explanation",
+    "Limits",
+    "RewardPool",
+    "Rule",
+    "compute_score",
+    "compute_score_async",
+    "execute",
+    "explain_score",
+    "extract_sql",
+    "score",
+    "score_completions",
+    "score_completions_async",
+    "score_sql",
+]
 
 
 def score(
@@ -36,7 +68,9 @@ def score(
     gold_answer: Any,
     *,
     order_matters: bool,
-    rel_tol: float = REL_TOL,
+    rule: str | Rule | None = None,
+    accepted_rows: list[dict[str, Any]] | None = None,
+    rel_tol: float | None = None,
 ) -> float:
     """1.0 where the rows are those of the gold answer, else 0.0.
 
@@ -44,12 +78,19 @@ def score(
     1.0
     >>> score([("3",)], 3, order_matters=False), score([], [], order_matters=False)
     (0.0, 1.0)
+    >>> score([(40, "Tern")], [["Tern", 40.0]], order_matters=False, rule="spider")
+    1.0
 
     gold_answer is the JSON value, as the product has it (exports hold it as JSON text: json.loads).
     Rows of your own may hold numbers of numpy, which count as those of Python.
     """
-    predicted = shape_answer([tuple(map(_read_value, row)) for row in predicted_rows])
-    is_right = answers_match(gold_answer, predicted, ordered=order_matters, rel_tol=rel_tol)
+    is_right = rows_match(
+        [tuple(map(_read_value, row)) for row in predicted_rows],
+        gold_answer,
+        rule=find_rule(rule, rel_tol),
+        order_matters=order_matters,
+        accepted_rows=accepted_rows,
+    )
     return RIGHT if is_right else WRONG
 
 
@@ -58,31 +99,14 @@ def _read_value(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
 
 
-def execute(
-    predicted_sql: str,
-    database_name: str,
-    *,
-    databases: str | os.PathLike[str] | None = None,
-    limits: Limits | None = None,
-) -> list[Row] | None:
+def execute(predicted_sql: str, database_name: str, **options: Any) -> list[Row] | None:
     """The rows of a predicted query; None where it is refused, fails or takes too much.
 
     Raises:
         FileNotFoundError: where the database is missing, which is no fault of the prediction.
         sqlite3.DatabaseError: where it is corrupt.
     """
-    folder = Path(databases or os.environ.get("ANSWERKEY_DATABASES") or DATABASES)
-    path = folder / database_name / f"{database_name}.sqlite"
-    if not path.is_file():
-        raise FileNotFoundError(
-            f"No database at {path.absolute()}: expected the databases of the dataset in {folder};"
-            " elsewhere, say so by the environment variable ANSWERKEY_DATABASES"
-        )
-    with _ONE_AT_A_TIME, GuardedDatabase(path, limits) as database:
-        try:
-            return database.execute(predicted_sql)
-        except QueryError:
-            return None
+    return SharedPool(**options).execute(predicted_sql, database_name)
 
 
 def score_sql(
@@ -91,17 +115,50 @@ def score_sql(
     *,
     database_name: str,
     order_matters: bool,
-    rel_tol: float = REL_TOL,
-    databases: str | os.PathLike[str] | None = None,
-    limits: Limits | None = None,
+    max_steps: int | None = None,
+    accepted_rows: list[dict[str, Any]] | None = None,
+    **options: Any,
 ) -> float:
-    """`score` of the rows of a predicted query; 0.0 where it has none. Raises as `execute`."""
-    if predicted_sql is None:
-        return WRONG
-    rows = execute(predicted_sql, database_name, databases=databases, limits=limits)
-    if rows is None:
-        return WRONG
-    return score(rows, gold_answer, order_matters=order_matters, rel_tol=rel_tol)
+    """`score` of the rows of a predicted query; 0.0 where it has none. Raises as `execute`.
+
+    gold_answer and accepted_rows are JSON values, as the product and its sidecar have them.
+    """
+    return SharedPool(**options).score_sql(
+        predicted_sql,
+        gold_answer,
+        database_name=database_name,
+        order_matters=order_matters,
+        max_steps=max_steps,
+        accepted_rows=accepted_rows,
+    )
+
+
+def explain_score(
+    predicted_sql: str | None,
+    gold_answer: Any,
+    *,
+    database_name: str,
+    order_matters: bool,
+    max_steps: int | None = None,
+    accepted_rows: list[dict[str, Any]] | None = None,
+    **options: Any,
+) -> Explanation:
+    """What `score_sql` gives, and why: SQLite's words, or how the rows differ. Raises as `execute`.
+
+    >>> explain_score("SELECT nam FROM ship", ["Sun"], database_name="fleet",
+    ...               order_matters=False)                                  # doctest: +SKIP
+    Explanation(reward=0.0, reason='sql_error', detail='no such column: nam', ...)
+
+    For logs, and for a model that may try again; it shows some rows of the gold answer.
+    """
+    return SharedPool(**options).explain_score(
+        predicted_sql,
+        gold_answer,
+        database_name=database_name,
+        order_matters=order_matters,
+        max_steps=max_steps,
+        accepted_rows=accepted_rows,
+    )
 
 
 def compute_score(
@@ -109,51 +166,49 @@ def compute_score(
     solution_str: str,
     ground_truth: str,
     extra_info: Mapping[str, Any] | None = None,
-    *,
-    rel_tol: float = REL_TOL,
-    databases: str | os.PathLike[str] | None = None,
+    **options: Any,
 ) -> float:
-    """verl's reward function, for data/exports/verl: ground_truth is JSON text.
+    """verl's reward function, for data/exports/verl: ground_truth is JSON text, extra_info says the
+    rest of the question. Options may be set by `reward_kwargs`.
 
     Source: "Implement Reward Function for Dataset" in verl's documentation
-    (docs/preparation/reward_function.rst). What is keyword-only may be set by `reward_kwargs`.
+    (docs/preparation/reward_function.rst).
 
     Raises:
-        ValueError: without extra_info, which says which database is asked.
+        ValueError: without extra_info, which says which database is asked. Else as `execute`.
     """
-    if extra_info is None:
-        raise ValueError(f"{data_source}: expected extra_info with database_name, found none")
-    return score_sql(
-        extract_sql(solution_str),
-        json.loads(ground_truth),
-        database_name=extra_info["database_name"],
-        order_matters=bool(extra_info["order_matters"]),
-        rel_tol=rel_tol,
-        databases=databases,
-    )
+    return SharedPool(**options).compute_score(data_source, solution_str, ground_truth, extra_info)
+
+
+async def compute_score_async(*arguments: Any, **named: Any) -> float:
+    """`compute_score` in a thread, for a loop that asks for many at once."""
+    return await asyncio.to_thread(compute_score, *arguments, **named)
 
 
 def score_completions(
     completions: Sequence[Any],
     *,
-    gold_answer: Sequence[str],
-    database_name: Sequence[str],
-    order_matters: Sequence[bool],
-    **_: Any,
+    workers: int | None = None,
+    databases: str | os.PathLike[str] | None = None,
+    limits: Limits | Mapping[str, int] | None = None,
+    rel_tol: float | None = None,
+    **columns: Any,
 ) -> list[float]:
-    """TRL's reward function, for data/exports/trl/prompt_completion: a completion is a text, or a
-    chat whose last message counts.
+    """TRL's reward function, for data/exports/trl/prompt_completion: a reward for each completion,
+    which is a text, or a chat whose last message counts.
+
+    columns: those of the dataset, a value for each completion: database_name, gold_answer (JSON
+    text), order_matters, max_steps, rule, accepted_rows (JSON text). `rule` may be one for all.
+    Others are passed over.
 
     Source: "Using a custom reward function" in the documentation of TRL's GRPOTrainer.
+
+    Raises: as `execute`.
     """
-    return [
-        score_sql(
-            extract_sql(text if isinstance(text, str) else text[-1]["content"]),
-            json.loads(answer),
-            database_name=name,
-            order_matters=is_ordered,
-        )
-        for text, answer, name, is_ordered in zip(
-            completions, gold_answer, database_name, order_matters, strict=True
-        )
-    ]
+    pool = SharedPool(workers, databases=databases, limits=limits, rel_tol=rel_tol)
+    return pool.score_completions(completions, **columns)
+
+
+async def score_completions_async(completions: Sequence[Any], **columns: Any) -> list[float]:
+    """`score_completions` in a thread, for a loop that has other things to do."""
+    return await asyncio.to_thread(score_completions, completions, **columns)

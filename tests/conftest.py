@@ -15,6 +15,7 @@ import pytest
 from hypothesis import settings
 
 from tests.shared.checkout import commit, make_checkout, run
+from tests.shared.databases import make_database
 from tests.shared.export_world import ExportWorld
 from tests.shared.project_world import build_world
 
@@ -78,3 +79,18 @@ def inside(exported: ExportWorld, monkeypatch: pytest.MonkeyPatch) -> ExportWorl
     monkeypatch.delenv("ANSWERKEY_DATABASES", raising=False)
     monkeypatch.chdir(exported.folder)
     return exported
+
+
+@pytest.fixture
+def ships(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder where rewards look for databases, with one: two ships, Sun and Tern."""
+    path = tmp_path / "data" / "databases" / "ships" / "ships.sqlite"
+    path.parent.mkdir(parents=True)
+    make_database(
+        path,
+        "CREATE TABLE ship (name TEXT, weight REAL);"
+        " INSERT INTO ship VALUES ('Sun', 55.5), ('Tern', 40.0)",
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ANSWERKEY_DATABASES", raising=False)
+    return tmp_path / "data" / "databases"

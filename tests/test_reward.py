@@ -7,7 +7,6 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
 import numpy
 import pytest
@@ -38,21 +37,6 @@ ROWS = st.integers(1, 3).flatmap(
         max_size=5,
     )
 )
-
-
-@pytest.fixture
-def databases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    path = tmp_path / "data" / "databases" / "ships" / "ships.sqlite"
-    path.parent.mkdir(parents=True)
-    connection = sqlite3.connect(path)
-    connection.executescript(
-        "CREATE TABLE ship (name TEXT, weight REAL);"
-        "INSERT INTO ship VALUES ('Sun', 55.5), ('Tern', 40.0)"
-    )
-    connection.close()
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("ANSWERKEY_DATABASES", raising=False)
-    return tmp_path / "data" / "databases"
 
 
 def fence(sql: str) -> str:
@@ -122,8 +106,8 @@ def test_rows_of_the_gold_answer_are_right(gold, ordered):
         ("SELECT '\ud800'", 0.0),
     ],
 )
-def test_predicted_query_is_executed_and_compared(databases, sql, reward):
-    before = (databases / "ships" / "ships.sqlite").read_bytes()
+def test_predicted_query_is_executed_and_compared(ships, sql, reward):
+    before = (ships / "ships" / "ships.sqlite").read_bytes()
     extra_info = {"database_name": "ships", "order_matters": False, "index": 0}
     truth = json.dumps(["Sun", "Tern"])
     assert compute_score("answerkey/sample", fence(sql), truth, extra_info) == reward
@@ -136,28 +120,28 @@ def test_predicted_query_is_executed_and_compared(databases, sql, reward):
         order_matters=[False] * 2,
     )
     assert rewards == [reward, reward]
-    assert (databases / "ships" / "ships.sqlite").read_bytes() == before
+    assert (ships / "ships" / "ships.sqlite").read_bytes() == before
 
 
-def test_query_without_end_scores_nothing(databases):
+def test_query_without_end_scores_nothing(ships):
     endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT count(*) FROM n"
     known = {"database_name": "ships", "order_matters": False}
     assert compute_score("answerkey/sample", fence(endless), '["Sun"]', known) == 0.0
 
 
-def test_last_message_of_a_chat_counts(databases):
+def test_last_message_of_a_chat_counts(ships):
     words = [fence("SELECT 1"), "One moment.", fence("SELECT 2")]
     chat = [{"role": "assistant", "content": text} for text in words]
     known = {"database_name": ["ships"] * 2, "order_matters": [False] * 2}
     assert score_completions([chat, chat], gold_answer=["2", "1"], **known) == [1.0, 0.0]
 
 
-def test_completion_without_a_query_is_wrong(databases):
+def test_completion_without_a_query_is_wrong(ships):
     known = {"database_name": "ships", "order_matters": False}
     assert compute_score("answerkey/sample", "I do not know.", '["Sun"]', known) == 0.0
 
 
-def test_order_is_honoured(databases):
+def test_order_is_honoured(ships):
     names = ["Sun", "Tern"]
     for order_matters, reward in ((True, 0.0), (False, 1.0)):
         got = score_sql(
@@ -169,31 +153,31 @@ def test_order_is_honoured(databases):
         assert got == reward
 
 
-def test_databases_are_found_by_argument_before_environment(databases, tmp_path, monkeypatch):
+def test_databases_are_found_by_argument_before_environment(ships, tmp_path, monkeypatch):
     monkeypatch.setenv("ANSWERKEY_DATABASES", str(tmp_path / "nowhere"))
     with pytest.raises(FileNotFoundError, match="nowhere"):
         execute("SELECT 1", "ships")
-    assert execute("SELECT 1", "ships", databases=databases) == [(1,)]
-    monkeypatch.setenv("ANSWERKEY_DATABASES", str(databases))
+    assert execute("SELECT 1", "ships", databases=ships) == [(1,)]
+    monkeypatch.setenv("ANSWERKEY_DATABASES", str(ships))
     monkeypatch.chdir("/")
     assert execute("SELECT 1", "ships") == [(1,)]
 
 
-def test_missing_or_corrupt_database_is_no_fault_of_the_prediction(databases):
+def test_missing_or_corrupt_database_is_no_fault_of_the_prediction(ships):
     words = r"No database at /.*boats.*: expected .* environment variable ANSWERKEY_DATABASES"
     with pytest.raises(FileNotFoundError, match=words):
         execute("SELECT 1", "boats")
-    (databases / "ships" / "ships.sqlite").write_bytes(b"SQLite format 3\x00" + b"\x07" * 5000)
+    (ships / "ships" / "ships.sqlite").write_bytes(b"SQLite format 3\x00" + b"\x07" * 5000)
     with pytest.raises(sqlite3.DatabaseError, match="Corrupt database"):
         execute("SELECT name FROM ship", "ships")
 
 
-def test_verl_row_without_extra_info_is_an_error(databases):
+def test_verl_row_without_extra_info_is_an_error(ships):
     with pytest.raises(ValueError, match="expected extra_info"):
         compute_score("answerkey/sample", fence("SELECT 1"), "1")
 
 
-def test_threads_may_score_at_the_same_time(databases):
+def test_threads_may_score_at_the_same_time(ships):
     rewards = []
 
     def run() -> None:

@@ -1,1 +1,1 @@
-"""The rules by which a prediction is compared with its gold answer, and what differs."""
+"""Predictions: executed in processes of their own, and compared with gold answers by rules."""

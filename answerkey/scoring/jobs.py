@@ -1,0 +1,69 @@
+"""Jobs: what a worker is asked of one prediction, and what it says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from answerkey.scoring.rules import Rule
+from answerkey.sqlite.guard import Row
+
+RIGHT, WRONG = 1.0, 0.0
+
+# Reasons beside those of the guard (QueryReason) and of differences (DifferenceKind).
+NO_QUERY = "no_query"
+WORKER_DIED = "worker_died"
+
+
+class Kind(StrEnum):
+    """What a worker gives for a job: a reward, an Explanation, or the rows of the query, or None
+    where it has none."""
+
+    SCORE = "score"
+    EXPLAIN = "explain"
+    EXECUTE = "execute"
+
+
+class Job(NamedTuple):
+    """One prediction.
+
+    text: SQL, or a completion from which it is taken; None: there is none.
+    max_steps: the budget of the query; None: by the size of the database.
+    gold_answer, accepted_rows: JSON text, as exports have them.
+    """
+
+    kind: Kind
+    path: str
+    text: str | None
+    is_completion: bool = False
+    max_steps: int | None = None
+    gold_answer: str | None = None
+    order_matters: bool = False
+    rule: Rule | None = None
+    accepted_rows: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A reward and where it comes from.
+
+    reason: None where the prediction is right; `no_query`; why the query has no answer
+        (`QueryReason`, such as sql_error or time_exceeded); or how its rows differ
+        (`DifferenceKind`, such as too_few_rows).
+    detail: the same in words: SQLite's own where it refuses the query.
+    missing, unexpected: some rows that the answer lacks, and some that it should not have.
+    """
+
+    reward: float
+    reason: str | None = None
+    detail: str = ""
+    missing: list[Row] = field(default_factory=list)
+    unexpected: list[Row] = field(default_factory=list)
+
+
+def answer_without_rows(kind: Kind, reason: str, detail: str) -> Any:
+    """What a job gives whose prediction has no rows."""
+    if kind is Kind.SCORE:
+        return WRONG
+    return None if kind is Kind.EXECUTE else Explanation(WRONG, reason, detail)

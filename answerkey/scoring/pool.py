@@ -1,0 +1,222 @@
+"""Pools: worker processes that score predictions, shared by all threads of a process.
+
+Who asks waits for workers itself: there is no thread beside it, and nothing that a fork could leave
+locked. Workers are started as they are needed. One that is ended, because its prediction took too
+long or because somebody killed it, is replaced.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import select
+import signal
+import weakref
+from collections import Counter, deque
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NamedTuple, Self
+
+from answerkey.scoring.jobs import WORKER_DIED, Job, answer_without_rows
+from answerkey.scoring.worker_process import MAX_JOBS, WorkerProcess
+from answerkey.scoring.workers import Workers
+from answerkey.sqlite.guard import Limits
+from answerkey.sqlite.reasons import QueryReason
+
+DEFAULT_LIMITS = Limits(max_seconds=2)
+WORKERS_VARIABLE = "ANSWERKEY_WORKERS"
+
+_LOG = logging.getLogger("answerkey.scoring")
+_MOST_WORKERS = 8  # by default: several trainers may share a machine
+_JOBS_AT_ONCE = 32
+assert _JOBS_AT_ONCE <= MAX_JOBS
+_TRIES = 2  # of a job whose worker is ended otherwise than by its seconds
+_FAILED_STARTS = 3
+_MS_TO_NEXT_WORKER = 20  # until it is asked whether another thread gave one back
+_MS_BETWEEN_LOOKS = 250  # whether a worker is dead, whose pipe a fork may hold open
+
+
+class Pool:
+    """Worker processes with the same limits, at most `workers` for each process that asks.
+
+    workers: by default the environment variable ANSWERKEY_WORKERS, or as many as there are cores,
+        up to 8.
+    limits: of each prediction; max_heap_bytes of each worker.
+
+    Threads may share a pool. So may forks: each has workers of its own.
+    """
+
+    def __init__(self, workers: int | None = None, *, limits: Limits | None = None) -> None:
+        count = _count_workers() if workers is None else workers
+        if count < 1:
+            raise ValueError(f"workers: expected a whole number from 1, found {workers!r}")
+        self._limits = limits or DEFAULT_LIMITS
+        self._make_workers = partial(Workers, count, partial(WorkerProcess, self._limits))
+        self._by_process: dict[int, Workers] = {}
+        self._end = weakref.finalize(self, _end_own_workers, self._by_process)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the workers; they are started again where the pool is asked again."""
+        _end_own_workers(self._by_process)
+
+    def run(self, jobs: Sequence[Job]) -> list[Any]:
+        """What each job gives, in their order.
+
+        Raises:
+            Exception: what a worker raised, such as FileNotFoundError for a missing database.
+            RuntimeError: where workers cannot be started.
+        """
+        return _Run(jobs, self._find_workers(), self._limits).finish() if jobs else []
+
+    def _find_workers(self) -> Workers:
+        process = os.getpid()
+        workers = self._by_process.get(process)
+        if workers is None:
+            for other in set(self._by_process) - {process}:  # this is a fork
+                self._by_process.pop(other).forget_all()
+            workers = self._by_process.setdefault(process, self._make_workers())
+        return workers
+
+
+def _count_workers() -> int:
+    text = os.environ.get(WORKERS_VARIABLE)
+    if text is None:
+        return min(os.cpu_count() or 1, _MOST_WORKERS)
+    if not text.isdecimal():
+        raise ValueError(f"{WORKERS_VARIABLE}: expected a whole number from 1, found {text!r}")
+    return int(text)
+
+
+def _end_own_workers(by_process: dict[int, Workers]) -> None:
+    workers = by_process.pop(os.getpid(), None)
+    if workers is not None:
+        workers.end_all()
+
+
+_SHARED: dict[tuple[int | None, Limits | None], Pool] = {}
+
+
+def find_shared_pool(workers: int | None, limits: Limits | None) -> Pool:
+    """The pool of all who ask without one of their own, with so many workers and these limits."""
+    known = _SHARED.get((workers, limits))
+    if known is None:
+        known = _SHARED.setdefault((workers, limits), Pool(workers, limits=limits))
+    return known
+
+
+class _Message(NamedTuple):
+    """The places of the jobs that a worker has, in order; the first `answered` have an answer."""
+
+    places: list[int]
+    answered: int = 0
+
+
+class _Run:
+    """Some jobs and what they give."""
+
+    def __init__(self, jobs: Sequence[Job], workers: Workers, limits: Limits) -> None:
+        self._jobs = jobs
+        self._workers = workers
+        self._limits = limits
+        self._waiting = deque(range(len(jobs)))
+        self._answers: list[Any] = [None] * len(jobs)
+        self._held: dict[WorkerProcess, _Message] = {}
+        self._poll = select.poll()
+        self._deaths: Counter[int] = Counter()  # by the place of a job
+        self._failed_starts = 0
+        self._error: Exception | None = None
+
+    def finish(self) -> list[Any]:
+        """All answers; where anything is raised, the workers that are busy are ended."""
+        try:
+            while self._waiting or self._held:
+                self._give()
+                for worker in self._wait_for_any():
+                    self._take(worker)
+        except BaseException:
+            for worker in self._held:
+                self._workers.end(worker)
+            raise
+        if self._error is not None:
+            raise self._error
+        return self._answers
+
+    def _give(self) -> None:
+        """Let workers begin, as far as there are any; at least one has jobs then."""
+        while self._waiting:
+            worker = self._workers.take(is_waiting=not self._held)
+            if worker is None:
+                return
+            share = len(self._waiting) // (2 * self._workers.count)
+            count = max(1, min(share, _JOBS_AT_ONCE))
+            places = [self._waiting.popleft() for _ in range(count)]
+            self._held[worker] = _Message(places)
+            self._poll.register(worker, select.POLLIN)
+            worker.give([self._jobs[place] for place in places])
+
+    def _wait_for_any(self) -> list[WorkerProcess]:
+        """Those that have answers or are dead; none where it is time to look for workers again."""
+        ready = self._poll.poll(_MS_TO_NEXT_WORKER if self._waiting else _MS_BETWEEN_LOOKS)
+        if ready:
+            files = {file for file, _ in ready}
+            return [worker for worker in self._held if worker.fileno() in files]
+        return [worker for worker in self._held if worker.is_dead()]
+
+    def _take(self, worker: WorkerProcess) -> None:
+        answers = worker.take()
+        if answers is None:
+            self._bury(worker)
+            return
+        places, answered = self._held[worker]
+        for place, (answer, error) in zip(places[answered:], answers, strict=False):
+            self._answers[place] = answer
+            if error is not None:
+                self._error = error
+                self._waiting.clear()
+        answered += len(answers)
+        if answered < len(places):
+            self._held[worker] = _Message(places, answered)
+        else:
+            del self._held[worker]
+            self._poll.unregister(worker)
+            self._workers.give_back(worker)
+
+    def _bury(self, worker: WorkerProcess) -> None:
+        """Decide on the job with which a worker died, and let others do the rest."""
+        places, answered = self._held.pop(worker)
+        self._poll.unregister(worker)
+        status, busy = self._workers.end(worker)
+        left = places[answered:]
+        if busy is None:
+            self._failed_starts += 1
+            if self._failed_starts > _FAILED_STARTS:
+                raise RuntimeError(
+                    f"workers end before they begin, the last one with status {status}: expected"
+                    " Python to start as a process; what it says stands on stderr"
+                )
+        elif busy >= answered and self._is_decided(places[busy], status):
+            left.remove(places[busy])
+        if self._error is None:
+            self._waiting.extendleft(reversed(left))
+
+    def _is_decided(self, place: int, status: int) -> bool:
+        """Whether it is for this job that a worker ended; then it has its answer."""
+        job = self._jobs[place]
+        if status == -signal.SIGPROF:
+            reason = QueryReason.TIME_EXCEEDED
+            detail = f"more than {self._limits.max_seconds} seconds of CPU time"
+        else:
+            self._deaths[place] += 1
+            if self._deaths[place] < _TRIES:
+                return False
+            reason = WORKER_DIED
+            detail = f"its process ended {_TRIES} times, the last time with status {status}"
+            _LOG.warning("a prediction scores nothing: %s: %.200r", detail, job.text)
+        self._answers[place] = answer_without_rows(job.kind, reason, detail)
+        return True

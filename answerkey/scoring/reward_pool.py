@@ -1,0 +1,199 @@
+"""The pool that scores predictions: `answerkey.reward` says what its methods and options are."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from itertools import repeat
+from typing import Any, Self
+
+from answerkey.scoring.completions import read_completion
+from answerkey.scoring.jobs import Explanation, Job, Kind
+from answerkey.scoring.pool import DEFAULT_LIMITS, Pool, find_shared_pool
+from answerkey.scoring.rules import Rule, read_rule
+from answerkey.sqlite.guard import Limits, Row
+
+DATABASES = "data/databases"
+DATABASES_VARIABLE = "ANSWERKEY_DATABASES"
+
+PathLike = str | os.PathLike[str]
+LimitsLike = Limits | Mapping[str, int]
+
+
+class RewardPool:
+    """Worker processes that score predictions; use it as a context manager, or close it.
+
+    >>> with RewardPool(workers=4, databases="data/databases") as pool:     # doctest: +SKIP
+    ...     pool.score_completions(completions, **columns)
+    [1.0, 0.0, ...]
+
+    Workers start as they are needed. Threads may share a pool; in a fork it has workers of its own.
+    Options and methods are those of `answerkey.reward`.
+    """
+
+    def __init__(
+        self,
+        workers: int | None = None,
+        *,
+        databases: PathLike | None = None,
+        limits: LimitsLike | None = None,
+        rule: str | Rule | None = None,
+        rel_tol: float | None = None,
+    ) -> None:
+        if isinstance(limits, Mapping):
+            limits = replace(DEFAULT_LIMITS, **limits)
+        self._folder = databases
+        self._rule = rule
+        self._rel_tol = rel_tol
+        self._pool = self._find_processes(workers, limits)
+
+    @staticmethod
+    def _find_processes(workers: int | None, limits: Limits | None) -> Pool:
+        return Pool(workers, limits=limits)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the workers; they start again where the pool is asked again."""
+        self._pool.close()
+
+    def execute(self, predicted_sql: str, database_name: str) -> list[Row] | None:
+        path = _find_path(self._find_folder(), database_name)
+        return self._pool.run([Job(Kind.EXECUTE, path, predicted_sql)])[0]
+
+    def score_sql(
+        self, predicted_sql: str | None, gold_answer: Any, *, database_name: str, **question: Any
+    ) -> float:
+        return self._ask(Kind.SCORE, predicted_sql, gold_answer, database_name, **question)
+
+    def explain_score(
+        self, predicted_sql: str | None, gold_answer: Any, *, database_name: str, **question: Any
+    ) -> Explanation:
+        return self._ask(Kind.EXPLAIN, predicted_sql, gold_answer, database_name, **question)
+
+    def _ask(
+        self,
+        kind: Kind,
+        predicted_sql: str | None,
+        gold_answer: Any,
+        database_name: str,
+        *,
+        order_matters: bool,
+        max_steps: int | None = None,
+        rule: str | Rule | None = None,
+        accepted_rows: list[dict[str, Any]] | None = None,
+    ) -> Any:
+        job = Job(
+            kind,
+            _find_path(self._find_folder(), database_name),
+            predicted_sql,
+            max_steps=max_steps,
+            gold_answer=json.dumps(gold_answer),
+            order_matters=order_matters,
+            rule=self._choose_rule(rule),
+            accepted_rows=None if accepted_rows is None else json.dumps(accepted_rows),
+        )
+        return self._pool.run([job])[0]
+
+    def compute_score(
+        self,
+        data_source: str,
+        solution_str: str,
+        ground_truth: str,
+        extra_info: Mapping[str, Any] | None = None,
+    ) -> float:
+        if extra_info is None:
+            raise ValueError(f"{data_source}: expected extra_info with database_name, found none")
+        (reward,) = self.score_completions(
+            [solution_str],
+            gold_answer=[ground_truth],
+            database_name=[extra_info["database_name"]],
+            order_matters=[extra_info["order_matters"]],
+            max_steps=[extra_info.get("max_steps")],
+            rule=[extra_info.get("rule")],
+            accepted_rows=[extra_info.get("accepted_rows")],
+        )
+        return reward
+
+    def score_completions(
+        self,
+        completions: Sequence[Any],
+        *,
+        gold_answer: Sequence[str],
+        database_name: Sequence[str],
+        order_matters: Sequence[bool],
+        max_steps: Iterable[int | None] | None = None,
+        rule: Iterable[str | None] | str | Rule | None = None,
+        accepted_rows: Iterable[str | None] | None = None,
+        **_: Any,
+    ) -> list[float]:
+        folder = self._find_folder()
+        if rule is None or isinstance(rule, str | Rule):
+            rule = repeat(rule, len(completions))
+        columns = zip(
+            map(read_completion, completions),
+            database_name,
+            gold_answer,
+            order_matters,
+            max_steps or repeat(None, len(completions)),
+            rule,
+            accepted_rows or repeat(None, len(completions)),
+            strict=True,
+        )
+        return self._pool.run(
+            [
+                Job(
+                    Kind.SCORE,
+                    _find_path(folder, name),
+                    text,
+                    is_completion=True,
+                    max_steps=steps,
+                    gold_answer=answer,
+                    order_matters=bool(is_ordered),
+                    rule=self._choose_rule(by),
+                    accepted_rows=accepted,
+                )
+                for text, name, answer, is_ordered, steps, by, accepted in columns
+            ]
+        )
+
+    async def compute_score_async(self, *arguments: Any, **named: Any) -> float:
+        return await asyncio.to_thread(self.compute_score, *arguments, **named)
+
+    async def score_completions_async(
+        self, completions: Sequence[Any], **columns: Any
+    ) -> list[float]:
+        return await asyncio.to_thread(self.score_completions, completions, **columns)
+
+    def _find_folder(self) -> str:
+        return os.path.abspath(self._folder or os.environ.get(DATABASES_VARIABLE) or DATABASES)
+
+    def _choose_rule(self, of_question: str | Rule | None) -> Rule:
+        return find_rule(self._rule or of_question, self._rel_tol)
+
+
+class SharedPool(RewardPool):
+    """Options of one call; the workers are those of all calls with the same limits."""
+
+    @staticmethod
+    def _find_processes(workers: int | None, limits: Limits | None) -> Pool:
+        return find_shared_pool(workers, limits)
+
+
+@lru_cache
+def find_rule(rule: str | Rule | None, rel_tol: float | None = None) -> Rule:
+    """The rule of a name, strict without one; with another tolerance, if one is given."""
+    found = read_rule(rule or "strict")
+    return found if rel_tol is None else replace(found, rel_tol=rel_tol)
+
+
+def _find_path(folder: str, database_name: str) -> str:
+    return f"{folder}{os.sep}{database_name}{os.sep}{database_name}.sqlite"

@@ -1,0 +1,131 @@
+"""What a worker process does: jobs come over a pipe, and what they give goes back.
+
+A worker executes SQL that nobody has read, so it may be ended at any moment: by the kernel, once a
+job has used its seconds of CPU time, whatever SQLite is doing then (a single step may heed no
+interrupt and last for hours). It never outlives the process that started it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import select
+import signal
+import time
+from multiprocessing.connection import Connection
+from typing import Any
+
+from answerkey.scoring.comparison import rows_match
+from answerkey.scoring.completions import extract_sql
+from answerkey.scoring.differences import find_difference
+from answerkey.scoring.jobs import (
+    NO_QUERY,
+    RIGHT,
+    WRONG,
+    Explanation,
+    Job,
+    Kind,
+    answer_without_rows,
+)
+from answerkey.scoring.open_databases import OpenDatabases
+from answerkey.scoring.rules import RULES
+from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError, Row
+from answerkey.sqlite.reasons import QueryReason
+
+# A budget where nobody knows how many steps the gold query takes: a larger database takes more to
+# read, and ten steps a byte are some fifty scans of all its tables.
+_LEAST_STEPS = 1_000_000
+_STEPS_PER_BYTE = 10
+
+# What is done is told at the end of a message's jobs, and before that where one takes longer.
+_SECONDS_UNTOLD = 0.005
+_MS_BETWEEN_LOOKS = 5000
+
+
+def serve(connection: Connection, begins: int, limits: Limits) -> None:
+    """Do the jobs of one message after another, until the pipe's other end is closed.
+
+    Each answer is a pair: what the job gives, or None and an exception. The open file `begins` gets
+    the place of each job that is begun, as a byte: the last one tells with which a process ended.
+    """
+    parent = os.getppid()
+    databases = OpenDatabases(limits)
+    poll = select.poll()
+    poll.register(connection, select.POLLIN)
+    while True:
+        while not poll.poll(_MS_BETWEEN_LOOKS):
+            if os.getppid() != parent:  # a fork of the parent may hold the pipe open
+                return
+        try:
+            jobs = connection.recv()
+        except EOFError:
+            return
+        done: list[tuple[Any, Exception | None]] = []
+        told = time.monotonic()
+        for place, job in enumerate(jobs):
+            if time.monotonic() - told > _SECONDS_UNTOLD:
+                connection.send(done)
+                done, told = [], time.monotonic()
+            os.write(begins, bytes((place,)))
+            signal.setitimer(signal.ITIMER_PROF, limits.max_seconds)
+            try:
+                done.append((do_job(job, databases), None))
+            except Exception as error:  # the process that asked raises it
+                done.append((None, error))
+            signal.setitimer(signal.ITIMER_PROF, 0)
+        connection.send(done)
+
+
+def do_job(job: Job, databases: OpenDatabases) -> Any:
+    """What the job's kind says.
+
+    Raises:
+        FileNotFoundError, sqlite3.DatabaseError: where the database is missing or corrupt, which is
+            no fault of the prediction.
+        MemoryError: where the machine has less memory than a query may use.
+    """
+    database, size_bytes = databases.find(job.path)
+    sql = job.text
+    if job.is_completion and sql is not None:
+        sql = extract_sql(sql)
+    if sql is None:
+        return answer_without_rows(job.kind, NO_QUERY, "no SQL in a fenced block")
+    max_steps = job.max_steps or _LEAST_STEPS + _STEPS_PER_BYTE * size_bytes
+    try:
+        rows = _execute(sql, database, databases, min(max_steps, database.limits.max_steps))
+    except QueryError as error:
+        return answer_without_rows(job.kind, error.reason, error.detail)
+    return rows if job.kind is Kind.EXECUTE else _compare(rows, job)
+
+
+def _execute(
+    sql: str, database: GuardedDatabase, databases: OpenDatabases, max_steps: int
+) -> list[Row]:
+    try:
+        return database.execute(sql, max_steps=max_steps)
+    except QueryError as error:
+        # What other databases keep in memory is no fault of this query.
+        is_alone = error.reason is not QueryReason.HEAP_EXCEEDED or not databases.close_others(
+            str(database.path)
+        )
+        if is_alone:
+            raise
+    return database.execute(sql, max_steps=max_steps)
+
+
+def _compare(rows: list[Row], job: Job) -> Any:
+    gold_answer = json.loads(job.gold_answer or "null")
+    accepted_rows = None if job.accepted_rows is None else json.loads(job.accepted_rows)
+    rule = job.rule or RULES["strict"]
+    question = {"order_matters": job.order_matters, "accepted_rows": accepted_rows}
+    if job.kind is Kind.SCORE:
+        return RIGHT if rows_match(rows, gold_answer, rule=rule, **question) else WRONG
+    difference = find_difference(rows, gold_answer, rule=rule, **question)
+    return Explanation(RIGHT) if difference is None else Explanation(WRONG, *difference)
+
+
+def main(limits: str) -> None:
+    """Serve over the standard input and output, within limits as pickle in hex digits."""
+    os.setsid()  # what a terminal sends, such as Ctrl-C, is for the process that asks
+    serve(Connection(0), 1, pickle.loads(bytes.fromhex(limits)))

@@ -1,0 +1,429 @@
+"""No prediction harms the process that asks, nor the score of another prediction."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import textwrap
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from answerkey.reward import (
+    Limits,
+    RewardPool,
+    compute_score,
+    execute,
+    explain_score,
+    score_completions,
+    score_sql,
+)
+from tests.shared.databases import make_database
+from tests.shared.paths import ROOT
+
+COUNTING = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+ONE_STEP = "SELECT printf(replace(hex(zeroblob(30000)), '0', '%.2000000000c'), 'x')"
+LONG_LIKE = (
+    "SELECT count(*) FROM ship AS a, ship AS b, ship AS c, ship AS d"
+    f" WHERE replace(hex(zeroblob(490000)), '0', 'a') || a.name LIKE '%{'a' * 990}b'"
+)
+LONG_SORT = (
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 450)"
+    " SELECT count(*) FROM (SELECT a.i FROM n AS a, n AS b, ship"
+    " ORDER BY replace(hex(zeroblob(100 + a.i % 3)), '0', 'ab') || b.i, a.i LIMIT 200000)"
+)
+KNOWN = {"database_name": "ships", "order_matters": False}
+SHORT = {"max_seconds": 1}
+
+
+def fence(sql: str) -> str:
+    return f"```sql\n{sql}\n```"
+
+
+def columns(count: int) -> dict[str, list[object]]:
+    return {
+        "gold_answer": ['["Sun", "Tern"]'] * count,
+        "database_name": ["ships"] * count,
+        "order_matters": [False] * count,
+    }
+
+
+def run_python(text: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(text), *map(str, arguments)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+@pytest.mark.parametrize("sql", [ONE_STEP, LONG_LIKE])
+def test_step_without_end_costs_its_seconds_and_scores_nothing(ships, sql):
+    known = {**KNOWN, "limits": SHORT, "max_steps": 10**9}
+    assert score_sql(sql, ["Sun"], **known) == 0.0
+    explanation = explain_score(sql, ["Sun"], **known)
+    assert (explanation.reward, explanation.reason) == (0.0, "time_exceeded")
+    assert explanation.detail == "more than 1 seconds of CPU time"
+    assert execute(sql, "ships", limits=SHORT) is None
+
+
+def test_sorting_of_huge_rows_ends(ships):
+    explanation = explain_score(LONG_SORT, 1, **KNOWN, limits=SHORT, max_steps=10**9)
+    assert explanation.reason in ("time_exceeded", "heap_exceeded")
+
+
+def test_counting_without_end_ends_by_its_steps(ships):
+    for max_steps, words in ((2_000_000, "more than 2000000 virtual"), (None, "more than 1")):
+        explanation = explain_score(COUNTING, 1, **KNOWN, max_steps=max_steps)
+        assert explanation.reason == "step_budget_exceeded"
+        assert explanation.detail.startswith(words)
+    explanation = explain_score(COUNTING, 1, **KNOWN, max_steps=10**9, limits={"max_steps": 5000})
+    assert explanation.detail == "more than 5000 virtual machine steps"
+
+
+def test_larger_database_allows_more_steps_where_nothing_is_known(ships):
+    count = "SELECT count(*) FROM ship AS a, ship AS b"
+    with sqlite3.connect(ships / "ships" / "ships.sqlite") as connection:
+        connection.execute(
+            "INSERT INTO ship WITH RECURSIVE n(i) AS"
+            " (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 600) SELECT 'Sun', i FROM n"
+        )
+    connection.close()
+    assert score_sql(count, 602 * 602, **KNOWN) == 1.0
+    assert score_sql(count, 602 * 602, **KNOWN, max_steps=100_000) == 0.0
+
+
+def test_hostile_predictions_change_no_other_score(ships):
+    good, bad = fence("SELECT name FROM ship"), fence("SELECT 'Sun' FROM ship")
+    completions = [good, bad] * 100
+    expected = [1.0, 0.0] * 100
+    for place, sql in (
+        (20, ONE_STEP),
+        (91, COUNTING),
+        (150, LONG_SORT),
+        (151, "SELECT zeroblob(9)"),
+    ):
+        completions[place] = fence(sql)
+        expected[place] = 0.0
+    with RewardPool(workers=2, limits=SHORT) as pool:
+        assert pool.score_completions(completions, **columns(200)) == expected
+
+
+def test_killed_worker_is_replaced(ships):
+    with RewardPool(workers=1) as pool:
+        assert pool.score_sql("SELECT name FROM ship", ["Sun", "Tern"], **KNOWN) == 1.0
+        (worker,) = pool._pool._find_workers()._all
+        os.kill(worker._process, signal.SIGKILL)
+        assert pool.score_sql("SELECT name FROM ship", ["Sun", "Tern"], **KNOWN) == 1.0
+        run = ThreadPoolExecutor(1).submit(pool.explain_score, ONE_STEP, 1, **KNOWN)
+        for _ in range(2):  # killed twice, by somebody who ends processes that are too large
+            (worker,) = wait_for_other(pool, worker)
+            time.sleep(0.2)
+            os.kill(worker._process, signal.SIGKILL)
+        explanation = run.result(timeout=30)
+        assert explanation.reason == "worker_died"
+        assert explanation.detail == "its process ended 2 times, the last time with status -9"
+
+
+def wait_for_other(pool: RewardPool, worker: object) -> list[object]:
+    while not (others := [found for found in pool._pool._find_workers()._all if found != worker]):
+        time.sleep(0.01)
+    return others
+
+
+def test_worker_that_cannot_start_is_an_error(ships, monkeypatch):
+    monkeypatch.setattr(sys, "executable", shutil.which("false"))
+    with RewardPool(workers=1) as pool, pytest.raises(RuntimeError, match="end before they begin"):
+        pool.score_sql("SELECT 1", 1, **KNOWN)
+
+
+def test_own_process_keeps_its_heap(ships):
+    text = """
+        import sqlite3, sys
+        from answerkey.reward import explain_score
+        sql = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 99) "
+        sql += "SELECT count(*) FROM (SELECT DISTINCT hex(zeroblob(400000)) || i FROM n)"
+        limits = {"max_heap_bytes": 20_000_000}
+        known = {"database_name": "ships", "order_matters": False, "limits": limits}
+        print(explain_score(sql, 1, **known).reason)
+        print(*sqlite3.connect(":memory:").execute("PRAGMA hard_heap_limit").fetchone())
+    """
+    done = run_python(text)
+    assert done.stdout.split() == ["heap_exceeded", "0"], done.stderr
+
+
+def test_memory_that_other_databases_hold_is_no_fault_of_a_query(ships):
+    blobs = (
+        "CREATE TABLE t (x); INSERT INTO t WITH RECURSIVE n(i) AS"
+        " (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 800) SELECT zeroblob(2000) FROM n"
+    )
+    for number in range(6):
+        make_database(ships / f"large_{number}" / f"large_{number}.sqlite", blobs)
+    with RewardPool(workers=1, limits={"max_heap_bytes": 6_000_000}) as pool:
+        for number in range(6):
+            known = {"database_name": f"large_{number}", "order_matters": False}
+            explanation = pool.explain_score("SELECT sum(length(x)) FROM t", 1_600_000, **known)
+            assert explanation.reward == 1.0, explanation
+
+
+def test_alarm_of_the_caller_surfaces_as_what_its_handler_raises(ships):
+    def fail(*_: object) -> None:
+        raise TimeoutError("alarm")
+
+    before = signal.signal(signal.SIGALRM, fail)
+    try:
+        with RewardPool(workers=1) as pool:
+            for sql in (ONE_STEP, ONE_STEP):
+                signal.setitimer(signal.ITIMER_REAL, 0.4)
+                with pytest.raises(TimeoutError, match="alarm"):
+                    pool.score_sql(sql, 1, **KNOWN)
+            assert pool.score_sql("SELECT 1", 1, **KNOWN) == 1.0
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_interrupt_of_the_caller_ends_what_it_waits_for(ships):
+    text = """
+        import os, signal, sys, threading
+        from answerkey.reward import score_sql
+        known = {"database_name": "ships", "order_matters": False}
+        threading.Timer(1, os.kill, (os.getpid(), signal.SIGINT)).start()
+        try:
+            score_sql(sys.argv[1], 1, **known, limits={"max_seconds": 50})
+        except KeyboardInterrupt:
+            print("interrupted", score_sql("SELECT 1", 1, **known))
+    """
+    done = run_python(text, ONE_STEP)
+    assert done.stdout.split() == ["interrupted", "1.0"], done.stderr
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_child_process_scores_and_survives(ships, method):
+    text = """
+        import multiprocessing, sys
+        from answerkey.reward import score_sql
+        known = {"database_name": "ships", "order_matters": False, "limits": {"max_seconds": 1}}
+        def work(sql):
+            return score_sql(sql, 1, **known), score_sql("SELECT 1", 1, **known)
+        if __name__ == "__main__":
+            print(score_sql("SELECT 1", 1, **known))
+            context = multiprocessing.get_context(sys.argv[1])
+            with context.Pool(2) as pool:
+                print(pool.map(work, [sys.argv[2], "SELECT 1"]))
+            print(score_sql("SELECT 1", 1, **known))
+    """
+    script = ships.parent / "child.py"
+    script.write_text(textwrap.dedent(text))
+    done = subprocess.run(
+        [sys.executable, script, method, ONE_STEP],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.stdout.splitlines() == ["1.0", "[(0.0, 1.0), (1.0, 1.0)]", "1.0"], done.stderr
+
+
+def test_fork_while_threads_score_does_not_lock_the_child(ships):
+    text = """
+        import os, threading
+        from answerkey.reward import RewardPool, score_sql
+        known = {"database_name": "ships", "order_matters": False}
+        pool = RewardPool(workers=1)
+        def run():
+            for _ in range(300):
+                assert score_sql("SELECT name FROM ship", ["Sun", "Tern"], **known) == 1.0
+                assert pool.score_sql("SELECT name FROM ship", ["Sun", "Tern"], **known) == 1.0
+        threads = [threading.Thread(target=run) for _ in range(3)]
+        for thread in threads: thread.start()
+        statuses = []
+        for _ in range(10):
+            child = os.fork()
+            if not child:
+                right = [score_sql("SELECT 1", 1, **known), pool.score_sql("SELECT 1", 1, **known)]
+                os._exit(0 if right == [1.0, 1.0] else 1)
+            statuses.append(os.waitpid(child, 0)[1])
+        for thread in threads: thread.join()
+        print(*statuses)
+    """
+    done = run_python(text)
+    assert done.stdout.split() == ["0"] * 10, done.stderr
+
+
+def test_workers_end_with_the_process_that_asks(ships):
+    text = """
+        import os, signal, sys, threading, time
+        from answerkey.reward import RewardPool
+        pool = RewardPool(workers=2, limits={"max_seconds": 2})
+        known = {"database_name": "ships", "order_matters": False}
+        pool.score_sql("SELECT 1", 1, **known)
+        threading.Thread(target=pool.score_sql, args=(sys.argv[1], 1), kwargs=known).start()
+        if not os.fork():  # which holds the pipes open
+            os.close(1)
+            os.close(2)
+            time.sleep(20)
+        time.sleep(0.5)
+        print(*[worker._process for worker in pool._pool._find_workers()._all], flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
+    """
+    done = run_python(text, ONE_STEP)
+    numbers = done.stdout.split()
+    assert numbers
+    deadline = time.monotonic() + 30
+    while any(Path(f"/proc/{number}").exists() for number in numbers):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def test_innocent_ones_do_not_wait_for_hostile_ones(ships):
+    known = {**KNOWN, "max_steps": 10**9}
+    with RewardPool(workers=2) as pool, ThreadPoolExecutor(1) as thread:
+        pool.score_sql("SELECT 1", 1, **KNOWN)
+        bomb = thread.submit(pool.score_sql, ONE_STEP, 1, **known)
+        time.sleep(0.2)
+        for _ in range(50):
+            assert pool.score_sql("SELECT 1", 1, **KNOWN) == 1.0
+        assert not bomb.done()
+        assert bomb.result() == 0.0
+
+
+def test_threads_share_workers(ships):
+    with RewardPool(workers=2) as pool, ThreadPoolExecutor(8) as threads:
+        wanted = [threads.submit(pool.score_sql, f"SELECT {n}", n % 7, **KNOWN) for n in range(300)]
+        assert [one.result() for one in wanted] == [float(n == n % 7) for n in range(300)]
+        assert len(pool._pool._find_workers()._all) == 2
+
+
+def test_many_scores_leak_nothing(ships):
+    completions = [fence(f"SELECT name FROM ship WHERE weight < {n}") for n in range(1000)]
+    with RewardPool(workers=1) as pool:
+        pool.score_completions(completions, **columns(1000))
+        before = measure(pool)
+        for _ in range(5):
+            pool.score_completions(completions, **columns(1000))
+        files, sizes = measure(pool)
+        assert files == before[0]
+        assert all(after - size < 4000 for after, size in zip(sizes, before[1], strict=True))
+
+
+def measure(pool: RewardPool) -> tuple[list[int], list[int]]:
+    """Open files, and KB of memory, of this process and of the worker."""
+    (worker,) = pool._pool._find_workers()._all
+    processes = [Path(f"/proc/{number}") for number in (os.getpid(), worker._process)]
+    files = [len(list((process / "fd").iterdir())) for process in processes]
+    lines = [(process / "status").read_text().split("VmRSS:")[1] for process in processes]
+    return files, [int(line.split()[0]) for line in lines]
+
+
+def test_database_that_became_another_file_is_opened_again(ships):
+    path = ships / "ships" / "ships.sqlite"
+    assert execute("SELECT count(*) FROM ship", "ships") == [(2,)]
+    with sqlite3.connect(path) as connection:
+        connection.execute("DELETE FROM ship WHERE name = 'Sun'")
+    connection.close()
+    assert execute("SELECT count(*) FROM ship", "ships") == [(1,)]
+    three = "CREATE TABLE ship AS SELECT 1 UNION SELECT 2 UNION SELECT 3"
+    make_database(path.with_name("other.sqlite"), three).replace(path)
+    assert execute("SELECT count(*) FROM ship", "ships") == [(3,)]
+
+
+def test_many_databases_are_not_all_kept_open(ships):
+    for number in range(50):
+        folder = ships / f"ships_{number}"
+        shutil.copytree(ships / "ships", folder)
+        (folder / "ships.sqlite").rename(folder / f"ships_{number}.sqlite")
+    with RewardPool(workers=1) as pool:
+        for _ in range(2):
+            for number in range(50):
+                assert pool.execute("SELECT count(*) FROM ship", f"ships_{number}") == [(2,)]
+        assert measure(pool)[0][1] < 60
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "PRAGMA trusted_schema = OFF",
+        "PRAGMA temp_store = MEMORY",
+        f"PRAGMA hard_heap_limit = {Limits().max_heap_bytes}",
+        f"PRAGMA hard_heap_limit = {Limits().max_heap_bytes};",
+    ],
+)
+def test_statements_of_the_guard_itself_are_refused(ships, sql):
+    for _ in range(2):
+        assert explain_score(sql, Limits().max_heap_bytes, **KNOWN).reason == "not_a_select"
+
+
+def test_query_that_comes_again_gives_the_same(ships):
+    with RewardPool(workers=1) as pool:
+        for _ in range(3):
+            assert pool.score_sql("SELECT name FROM ship", ["Sun", "Tern"], **KNOWN) == 1.0
+            assert pool.explain_score("SELECT date('now')", 1, **KNOWN).reason == (
+                "nondeterministic_function"
+            )
+            assert pool.explain_score("DELETE FROM ship", 1, **KNOWN).reason == "not_a_select"
+
+
+def test_missing_or_corrupt_database_raises_also_without_a_query(ships):
+    (ships / "ships" / "ships.sqlite").write_bytes(b"SQLite format 3\x00" + b"\x07" * 5000)
+    for completion in (fence("SELECT name FROM ship"), "I do not know.", None):
+        with pytest.raises(sqlite3.DatabaseError, match="Corrupt database"):
+            score_completions([completion], **columns(1))
+        with pytest.raises(FileNotFoundError, match="ANSWERKEY_DATABASES"):
+            compute_score("x", completion, "1", {"database_name": "boats", "order_matters": False})
+
+
+def test_error_leaves_the_pool_usable(ships):
+    names = ["ships"] * 400
+    names[123] = "boats"
+    known = {**columns(400), "database_name": names}
+    with RewardPool(workers=2) as pool:
+        with pytest.raises(FileNotFoundError, match="boats"):
+            pool.score_completions([fence("SELECT name FROM ship")] * 400, **known)
+        assert pool.score_completions([fence("SELECT name FROM ship")], **columns(1)) == [1.0]
+
+
+def test_options_of_a_trainer_reach_the_workers(ships):
+    extra_info = {"database_name": "ships", "order_matters": False, "rule": "strict"}
+    truth = json.dumps([["Sun", 55.5], ["Tern", 40.0]])
+    swapped = fence("SELECT weight, name FROM ship")
+    assert compute_score("x", swapped, truth, extra_info) == 0.0
+    options = {"rule": "spider", "workers": 1, "limits": {"max_rows": 2}, "databases": ships}
+    assert compute_score("x", swapped, truth, extra_info, **options) == 1.0
+    options["limits"] = {"max_rows": 1}
+    assert compute_score("x", swapped, truth, extra_info, **options) == 0.0
+    with pytest.raises(ValueError, match="workers: expected a whole number from 1, found 0"):
+        RewardPool(workers=0)
+
+
+def test_number_of_workers_is_read_from_the_environment(ships, monkeypatch):
+    monkeypatch.setenv("ANSWERKEY_WORKERS", "3")
+    with RewardPool() as pool, ThreadPoolExecutor(9) as threads:
+        list(threads.map(lambda _: pool.score_sql("SELECT 1", 1, **KNOWN), range(60)))
+        assert 1 <= len(pool._pool._find_workers()._all) <= 3
+    monkeypatch.setenv("ANSWERKEY_WORKERS", "many")
+    with pytest.raises(ValueError, match="ANSWERKEY_WORKERS: expected a whole number"):
+        RewardPool()
+
+
+def test_loop_goes_on_while_scores_come(ships):
+    text = """
+        import asyncio
+        from answerkey.reward import compute_score_async, score_completions_async
+        known = {"database_name": "ships", "order_matters": False}
+        columns = {name: [value] for name, value in known.items()}
+        async def main():
+            some = score_completions_async(["```SELECT 1```"], gold_answer=["1"], **columns)
+            one = compute_score_async("x", "```SELECT 2```", "1", known)
+            print(await asyncio.gather(some, one))
+        asyncio.run(main())
+    """
+    assert run_python(text).stdout == "[[1.0], 0.0]\n"
