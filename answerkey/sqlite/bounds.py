@@ -53,7 +53,8 @@ class BoundedExecution:
         self._bounds = bounds
         self._watchdog = watchdog
         self._max_steps = max_steps or bounds.max_steps
-        self._checks_left = math.ceil(self._max_steps / _STEPS_BETWEEN_CHECKS)
+        self._checks = math.ceil(self._max_steps / _STEPS_BETWEEN_CHECKS)
+        self._checks_left = self._checks
 
     def __enter__(self) -> Self:
         self._connection.set_progress_handler(self._count_down, _STEPS_BETWEEN_CHECKS)
@@ -66,6 +67,11 @@ class BoundedExecution:
     ) -> None:
         if self._watchdog is not None:
             self._watchdog.release()
+
+    @property
+    def steps(self) -> int:
+        """The virtual machine steps so far, rounded up to thousands."""
+        return (self._checks - self._checks_left + 1) * _STEPS_BETWEEN_CHECKS
 
     def _count_down(self) -> bool:
         self._checks_left -= 1

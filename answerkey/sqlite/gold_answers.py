@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 from answerkey.sqlite.answers import classify_answer_type, shape_answer
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
 from answerkey.sqlite.reasons import QueryReason
+
+_STEPS_ROUNDED = 50_000  # so coarse that another version of SQLite mostly gives the same number
 
 
 def compute_gold_answer(
@@ -30,11 +33,16 @@ def compute_gold_answer(
 
 
 def answer_query(database: GuardedDatabase, gold_sql: str) -> dict[str, Any]:
-    """What is recorded of a query: gold_answer and answer_type, or reason and detail."""
+    """What is recorded of a query: gold_answer, answer_type and steps (virtual machine steps,
+    rounded up to 50,000), or reason and detail."""
     try:
         answer = shape_answer(database.execute(gold_sql))
     except QueryError as error:
         return {"reason": error.reason, "detail": error.detail}
     if answer is None:
         return {"reason": QueryReason.NULL_ANSWER, "detail": "the answer is a single NULL"}
-    return {"gold_answer": answer, "answer_type": classify_answer_type(answer)}
+    return {
+        "gold_answer": answer,
+        "answer_type": classify_answer_type(answer),
+        "steps": math.ceil(database.steps / _STEPS_ROUNDED) * _STEPS_ROUNDED,
+    }

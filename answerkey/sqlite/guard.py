@@ -105,6 +105,7 @@ class GuardedDatabase:
     watchdog: holds a query to its seconds; None where something else does.
     kept_statements: how many queries are kept compiled, for those that come again. Such a query
         counts its steps from where it ended, so that a budget may end it up to 1,000 steps sooner.
+    steps: the virtual machine steps of the last query that gave rows, rounded up to thousands.
 
     Raises:
         FileNotFoundError: where there is no such file.
@@ -126,6 +127,7 @@ class GuardedDatabase:
         self.path = path
         self.limits = limits or Limits()
         self._watchdog = watchdog
+        self.steps = 0
         self._sql = ""
         self._denied: list[tuple[int, str | None, str | None]] = []
         self._clocks: dict[str, bool] = {}  # whether a text names one, by the text
@@ -193,7 +195,9 @@ class GuardedDatabase:
                 cursor = self._connection.execute(sql.rstrip(" \t\r\n\f;"))
                 if cursor.description is None:
                     raise self._refuse(QueryReason.NOT_A_SELECT, "statement returns no columns")
-                return self._fetch(cursor)
+                rows = self._fetch(cursor)
+                self.steps = execution.steps
+                return rows
             except QueryError:
                 raise
             except (sqlite3.Error, sqlite3.Warning, MemoryError, UnicodeError) as error:

@@ -59,7 +59,9 @@ def test_gold_answer_is_the_json_value_of_the_rows(fleet, sql, outcome):
         answer = compute_gold_answer(sql, fleet, limits=limits)
         assert answer == outcome[0]
         assert type(answer) is type(outcome[0])
+        steps = recorded.pop("steps")
         assert recorded == {"gold_answer": answer, "answer_type": outcome[1]}
+        assert (steps % 50_000, steps > 0) == (0, True)
         return
     assert (recorded["reason"], list(recorded)) == (outcome, ["reason", "detail"])
     assert recorded["detail"]
@@ -70,6 +72,21 @@ def test_gold_answer_is_the_json_value_of_the_rows(fleet, sql, outcome):
         compute_gold_answer(sql, fleet, limits=limits)
     assert isinstance(caught.value, QueryError)
     assert caught.value.reason == outcome
+
+
+def test_steps_are_those_of_the_query_rounded_up(fleet):
+    rows = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT {})"
+    sql = f"{rows} SELECT max(i) FROM n"
+    with GuardedDatabase(fleet) as database:
+        many, few = (answer_query(database, sql.format(most))["steps"] for most in (50_000, 9))
+        assert database.steps == 1000
+        assert few == 50_000 < many
+        database.execute(sql.format(50_000))
+        exact = database.steps
+    assert many - 50_000 < exact <= many
+    compute_gold_answer(sql.format(50_000), fleet, limits=Limits(max_steps=exact))
+    with pytest.raises(QueryError, match="virtual machine steps"):
+        compute_gold_answer(sql.format(50_000), fleet, limits=Limits(max_steps=exact - 2000))
 
 
 def test_gold_answer_without_limits_uses_those_of_the_project(fleet):
