@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlglot.errors import SqlglotError
 
+from answerkey.audit.accepted_rows import find_accepted_rows
 from answerkey.audit.inspection import Inspection, Thresholds
 from answerkey.audit.order import is_order_certain
 from answerkey.audit.registry import ask_probes
@@ -27,8 +28,13 @@ def audit_query(
     schema: Schema,
     thresholds: Thresholds,
 ) -> dict[str, Any]:
-    """`flags`, a list of {code, evidence}, and `order_matters`: whether the rows of the answer come
-    in an order that a correct answer must keep."""
+    """What the audit says of a query.
+
+    flags: a list of {code, evidence}.
+    order_matters: whether the rows of the answer come in an order that a correct answer must keep.
+    accepted_rows: the segments of every right answer, where LIMIT cuts through a tie and they are
+        known; else None.
+    """
     try:
         tree = parse_sql(gold_sql)
     except (SqlglotError, RecursionError):
@@ -36,7 +42,11 @@ def audit_query(
     rows = answer_rows(gold_answer)
     try:
         inspection = Inspection(gold_sql, tree, schema, rows, database, copies, thresholds)
-        return _report(ask_probes(inspection), order_matters=is_order_certain(inspection))
+        return _report(
+            ask_probes(inspection),
+            order_matters=is_order_certain(inspection),
+            accepted_rows=find_accepted_rows(inspection),
+        )
     except RecursionError:
         return report_no_audit("nested too deeply to be audited")
 
@@ -46,5 +56,14 @@ def report_no_audit(why: str) -> dict[str, Any]:
     return _report([Finding(Flag.NOT_REPRODUCIBLE, {"second_run": why})], order_matters=False)
 
 
-def _report(findings: list[Finding], *, order_matters: bool) -> dict[str, Any]:
-    return {"flags": encode_findings(findings), "order_matters": order_matters}
+def _report(
+    findings: list[Finding],
+    *,
+    order_matters: bool,
+    accepted_rows: list[dict[str, Any]] | None = None,
+) -> dict[str, Any]:
+    return {
+        "flags": encode_findings(findings),
+        "order_matters": order_matters,
+        "accepted_rows": accepted_rows,
+    }

@@ -186,6 +186,30 @@ def _fill_to_cut(
     ties.runs[-1] = Run(last.first, last.end, [*last.rows, *tied])
 
 
+def complete_cut(ties: Ties, inspection: Inspection, *, max_rows: int) -> Ties | None:
+    """The same runs, those that a bound cuts with all of their rows; None where rows that differ
+    have several keys, and where more than `max_rows` rows stand in the runs of the answer.
+
+    `_fill_to_cut` stops as soon as it sees that a run is mixed.
+    """
+    query, scopes = unwrap(inspection.tree), inspection.scopes
+    keys = find_sort_keys(query, inspection.rows, scopes)
+    if ties.has_open_keys or keys is None:
+        return None
+    whole = Ties(ties.keys, ties.start, ties.stop)
+    limit = ties.start + max_rows + 1
+    added = [key for key in keys if key.place is None]
+    try:
+        _divide(whole, _execute_wide(inspection, query, added, limit), keys, scopes)
+    except QueryError:
+        return None
+    if whole.runs and whole.runs[-1].end == limit:  # it may go on
+        last = whole.runs.pop()
+        if ties.stop is None or last.first < ties.stop:
+            return None
+    return whole if _is_confirmed(whole, inspection.rows) else None
+
+
 def _execute_wide(
     inspection: Inspection,
     query: exp.Expression,

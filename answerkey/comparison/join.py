@@ -69,7 +69,9 @@ def _join(source: Record, outcome: Record, parsed: Record, audit: Record) -> Joi
         detail=detail,
         gold_answer=outcome.get("gold_answer"),
         answer_type=outcome.get("answer_type"),
+        steps=outcome.get("steps"),
         order_matters=audit.get("order_matters"),
+        accepted_rows=audit.get("accepted_rows"),
         flags=audit.get("flags", []),
         **{field: parsed.get(field) for field in _PARSED_FIELDS},
     )

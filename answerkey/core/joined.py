@@ -28,7 +28,10 @@ class JoinedQuestion(NamedTuple):
 
     source: where it comes from, as load_questions recorded it.
     stage, reason, detail: which stage set it aside and why, whatever policies say; None where none.
-    gold_answer, answer_type, order_matters: None where it has no answer.
+    gold_answer, answer_type, steps, order_matters: None where it has no answer; steps are those of
+        SQLite's virtual machine.
+    accepted_rows: the segments of every right answer, where LIMIT cuts through a tie and they are
+        known (answerkey.audit.accepted_rows); else None.
     flags: [{code, evidence}], those of the question and those that it has through others.
     tables_involved ... template: None where its SQL was not parsed.
     difficulty: None where its SQL was not parsed, and before classify_difficulty.
@@ -46,7 +49,9 @@ class JoinedQuestion(NamedTuple):
     detail: str | None
     gold_answer: Any
     answer_type: str | None
+    steps: int | None
     order_matters: bool | None
+    accepted_rows: list[Record] | None
     flags: list[Record]
     tables_involved: list[str] | None
     columns_involved: list[str] | None
@@ -65,6 +70,11 @@ class JoinedQuestion(NamedTuple):
     def source_difficulty(self) -> str | None:
         """What its corpus says of its difficulty."""
         return self.source.get("difficulty")
+
+    @property
+    def grading_method(self) -> str | None:
+        """The rule of comparison that its corpus names."""
+        return self.source.get("grading_method")
 
 
 def read_joined(interim: Path = INTERIM) -> Iterator[JoinedQuestion]:

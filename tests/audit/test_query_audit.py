@@ -41,7 +41,11 @@ def audit(world: ProbeWorld, sql: str, answer, **thresholds: int) -> dict:
     ],
 )
 def test_sound_query_raises_nothing(world, sql, answer, order_matters):
-    assert audit(world, sql, answer) == {"flags": [], "order_matters": order_matters}
+    assert audit(world, sql, answer) == {
+        "flags": [],
+        "order_matters": order_matters,
+        "accepted_rows": None,
+    }
 
 
 @pytest.mark.parametrize(
@@ -58,7 +62,20 @@ def test_number_in_order_by_is_a_place_where_sqlite_reads_one(world, term, flags
 
 
 def test_query_that_is_no_sql_has_an_empty_report(world):
-    assert audit(world, "SELECT (", None) == {"flags": [], "order_matters": False}
+    assert audit(world, "SELECT (", None) == {
+        "flags": [],
+        "order_matters": False,
+        "accepted_rows": None,
+    }
+
+
+def test_report_has_the_rows_of_every_right_answer_where_limit_cuts_a_tie(world):
+    report = audit(world, "SELECT name FROM ship ORDER BY length(name) > 9 LIMIT 1", "Sun")
+    assert report["accepted_rows"] == [{"rows": [["Sun"], ["Tern"]], "take": 1}]
+    assert (report["order_matters"], [flag["code"] for flag in report["flags"]]) == (
+        True,
+        ["tie_at_limit", "row_order_dependent"],
+    )
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 from answerkey.comparison.join import join_questions
 from answerkey.core.errors import InputError
 
+SEGMENTS = [{"rows": [[3], [4]], "take": 1}]
 IDS = ["a_train_000", "a_train_001", "b_eval_000"]
 
 
@@ -52,7 +53,12 @@ def interim(tmp_path: Path) -> Path:
     write_lines(
         tmp_path / "gold_answers/a.jsonl",
         [
-            {"question_id": IDS[0], "gold_answer": 3, "answer_type": "integer"},
+            {
+                "question_id": IDS[0],
+                "gold_answer": 3,
+                "answer_type": "integer",
+                "steps": 50_000,
+            },
             {"question_id": IDS[1], "reason": "sql_error", "detail": "no such table"},
         ],
     )
@@ -63,7 +69,14 @@ def interim(tmp_path: Path) -> Path:
     flag = {"code": "boolean_answer", "evidence": {}}
     write_lines(
         tmp_path / "audit/a.jsonl",
-        [{"question_id": IDS[0], "flags": [flag], "order_matters": True}],
+        [
+            {
+                "question_id": IDS[0],
+                "flags": [flag],
+                "order_matters": True,
+                "accepted_rows": SEGMENTS,
+            }
+        ],
     )
     write_lines(
         tmp_path / "audit/b.jsonl",
@@ -76,6 +89,7 @@ def test_everything_that_is_known_of_a_question_is_joined(interim):
     first, second, third = join_questions(interim)
     assert [question.question_id for question in (first, second, third)] == IDS
     assert (first.gold_answer, first.answer_type, first.order_matters) == (3, "integer", True)
+    assert (first.steps, first.accepted_rows) == (50_000, SEGMENTS)
     assert (first.tables_involved, first.hardness, first.corpus) == (["t"], "easy", "local")
     assert [flag["code"] for flag in first.flags] == ["boolean_answer"]
     assert (first.stage, first.reason, first.detail) == (None, None, None)

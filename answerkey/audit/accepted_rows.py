@@ -1,0 +1,99 @@
+"""Accepted rows: what every right answer has where LIMIT or OFFSET cuts through rows that tie.
+
+`SELECT name FROM ship ORDER BY weight LIMIT 2` over Sun 4, Tern 5 and Kite 5: a right answer has
+Sun, and then one of Kite and Tern.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from sqlglot import exp
+
+from answerkey.audit.cuts import list_cuts
+from answerkey.audit.inspection import Inspection
+from answerkey.audit.ties import complete_cut, read_ties, rows_of_run
+from answerkey.core.records import encode_json
+from answerkey.sql.query_rewrites import to_sql, unwrap
+from answerkey.sqlite.answers import answers_match, shape_answer
+from answerkey.sqlite.guard import QueryError
+
+Segment = dict[str, Any]
+
+
+def find_accepted_rows(inspection: Inspection) -> list[Segment] | None:
+    """The segments of every right answer, one after the other: each has `take` of its `rows`, and
+    their order is open.
+
+    `[{"rows": [["Sun"]], "take": 1}, {"rows": [["Kite"], ["Tern"]], "take": 1}]`
+
+    None where no bound of the query itself cuts through a tie, and where its right answers are not
+    all known: a subquery cuts, too; DISTINCT rows are sorted by what is not selected; the segments
+    are larger than an answer may be; a copy of the database has others.
+    """
+    ties = read_ties(inspection)
+    if ties is None or not ties.cut_runs():
+        return None
+    segments = _read_segments(inspection)
+    if segments is None or _may_cut_in_subquery(inspection):
+        return None
+    return segments if _is_same_on_copies(inspection, segments) else None
+
+
+def _read_segments(inspection: Inspection) -> list[Segment] | None:
+    """A segment for each run of the answer; None where they are not known, or too large."""
+    ties, thresholds = read_ties(inspection), inspection.thresholds
+    whole = ties and complete_cut(ties, inspection, max_rows=thresholds.max_rows)
+    if whole is None:
+        return None
+    segments: list[Segment] = []
+    for run in whole.runs:
+        taken = rows_of_run(run, whole, inspection.rows)
+        is_open = len(taken) < len(run.rows) and run.is_mixed
+        if taken:
+            rows = sorted(run.rows if is_open else taken, key=encode_json)
+            segments.append({"rows": [list(row) for row in rows], "take": len(taken)})
+    is_small = (
+        sum(len(segment["rows"]) for segment in segments) <= thresholds.max_rows
+        and len(encode_json(segments)) <= thresholds.max_bytes
+    )
+    return segments if is_small else None
+
+
+def _may_cut_in_subquery(inspection: Inspection) -> bool:
+    """Whether a cut in a subquery decides which rows there are before the query's own LIMIT."""
+    nodes = inspection.scopes.nodes.find_all(exp.Select, exp.SetOperation)
+    if all(node is unwrap(inspection.tree) for node in nodes):
+        return False
+    tree = inspection.tree.copy()
+    for bound in ("limit", "offset"):
+        unwrap(tree).set(bound, None)
+    sql = to_sql(tree)
+    try:
+        rows = inspection.database.execute(sql)
+    except QueryError:
+        return True
+    return bool(list_cuts(replace(inspection, sql=sql, tree=tree, rows=rows)))
+
+
+def _is_same_on_copies(inspection: Inspection, segments: list[Segment]) -> bool:
+    """Whether all copies of the database have these segments, so that nothing but the tie depends
+    on the order in which rows are stored. A copy on which the query fails says nothing."""
+    if inspection.copies is None:
+        return True
+    for _, database in inspection.copies.storages_for(inspection.sql, is_thorough=True):
+        try:
+            rows = database.execute(inspection.sql)
+        except QueryError:
+            continue
+        others = _read_segments(replace(inspection, database=database, rows=rows))
+        if others is None or len(others) != len(segments):
+            return False
+        for segment, other in zip(segments, others, strict=True):
+            here, there = shape_answer(segment["rows"]), shape_answer(other["rows"])
+            rel_tol = inspection.thresholds.rel_tol
+            is_same = answers_match(here, there, ordered=False, rel_tol=rel_tol)
+            if segment["take"] != other["take"] or not is_same:
+                return False
+    return True

@@ -1,0 +1,156 @@
+"""accepted_rows: what every right answer has where LIMIT cuts a tie, and no other answer."""
+
+from __future__ import annotations
+
+from itertools import combinations, permutations, product
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from answerkey.audit.accepted_rows import find_accepted_rows
+from tests.shared.probe_world import ProbeWorld
+
+WORLD = """
+CREATE TABLE ship (id INTEGER PRIMARY KEY, name TEXT, weight INT, port TEXT);
+INSERT INTO ship VALUES
+    (1, 'Sun', 4, 'Cork'), (2, 'Tern', 5, 'Cork'), (3, 'Kite', 5, 'Porto'), (4, 'Alda', 5, NULL),
+    (5, 'Wren', 9, 'Porto');
+"""
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    opened = ProbeWorld(tmp_path_factory.mktemp("accepted"), WORLD)
+    with opened, opened.copied(seeds=range(4)):
+        yield opened
+
+
+def segment(take: int, *rows: object) -> dict:
+    return {"rows": [list(row) if isinstance(row, tuple) else [row] for row in rows], "take": take}
+
+
+THREE = ("Alda", "Kite", "Tern")
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("SELECT name FROM ship WHERE weight = 5 ORDER BY weight LIMIT 1", [segment(1, *THREE)]),
+        (
+            "SELECT name FROM ship ORDER BY weight LIMIT 3",
+            [segment(1, "Sun"), segment(2, *THREE)],
+        ),
+        (
+            "SELECT name FROM ship ORDER BY weight LIMIT 9 OFFSET 2",
+            [segment(2, *THREE), segment(1, "Wren")],
+        ),
+        ("SELECT name FROM ship ORDER BY weight LIMIT -1 OFFSET 3",
+         [segment(1, *THREE), segment(1, "Wren")]),
+        ("SELECT name FROM ship ORDER BY weight LIMIT 1 OFFSET 2", [segment(1, *THREE)]),
+        (
+            "SELECT name, weight FROM ship LIMIT 2",
+            [segment(2, ("Alda", 5), ("Kite", 5), ("Sun", 4), ("Tern", 5), ("Wren", 9))],
+        ),
+        ("SELECT port FROM ship WHERE weight = 5 LIMIT 1", [segment(1, "Cork", "Porto", None)]),
+        ("SELECT port, count(*) FROM ship WHERE port <> '' GROUP BY port ORDER BY 2 LIMIT 1",
+         [segment(1, ("Cork", 2), ("Porto", 2))]),
+        ("SELECT DISTINCT weight % 2 FROM ship LIMIT 1", [segment(1, 0, 1)]),
+        (
+            "SELECT name FROM ship WHERE weight < (SELECT max(weight) FROM ship) ORDER BY weight"
+            " LIMIT 2",
+            [segment(1, "Sun"), segment(1, *THREE)],
+        ),
+    ],
+)  # fmt: skip
+def test_segments_hold_all_that_tie(world, sql, expected):
+    assert find_accepted_rows(world.inspect(sql)) == expected
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT name FROM ship ORDER BY weight",  # no cut
+        "SELECT name FROM ship ORDER BY weight LIMIT 1",  # no tie
+        "SELECT name FROM ship ORDER BY weight LIMIT 4",  # no tie at the cut
+        "SELECT weight FROM ship WHERE weight = 5 ORDER BY weight LIMIT 1",  # all look the same
+        "SELECT name FROM ship WHERE id = (SELECT id FROM ship WHERE weight = 5 LIMIT 1)",
+        # another ship than the first of weight 5 has another port, and other ships tie there
+        "SELECT name FROM ship WHERE port = (SELECT port FROM ship WHERE id > 1 ORDER BY weight"
+        " LIMIT 1) ORDER BY port LIMIT 1",
+        # each port has a weight of 4 or 5: by which is it sorted?
+        "SELECT DISTINCT port FROM ship WHERE weight < 9 ORDER BY weight LIMIT 1",
+        # the rows that tie depend on the order in which rows are read
+        "SELECT group_concat(name), port FROM ship WHERE port <> '' GROUP BY port"
+        " ORDER BY count(*) LIMIT 1",
+    ],
+)
+def test_nothing_is_accepted_where_right_answers_are_not_all_known(world, sql):
+    assert find_accepted_rows(world.inspect(sql)) is None
+
+
+def test_cut_in_a_subquery_that_only_other_tied_rows_would_show_is_found(tmp_path):
+    content = """
+        CREATE TABLE t (name TEXT, kind INT, n INT);
+        INSERT INTO t VALUES ('a', 1, 1), ('b', 1, 1), ('c', 2, 1);
+        CREATE TABLE kinds (kind INT); INSERT INTO kinds VALUES (1), (2);
+    """
+    sql = (
+        "SELECT name FROM t WHERE kind <= (SELECT kind FROM kinds LIMIT 1)"
+        " ORDER BY n, name LIKE 'c' LIMIT 1"
+    )
+    with ProbeWorld(tmp_path, content) as world:
+        assert world.inspect(sql).rows == [("a",)]
+        assert find_accepted_rows(world.inspect(sql)) is None
+
+
+@pytest.mark.parametrize(("max_rows", "is_known"), [(300, False), (301, True)])
+def test_too_many_rows_that_tie_are_not_held(tmp_path, max_rows, is_known):
+    content = """
+        CREATE TABLE t (a INT, b INT); INSERT INTO t VALUES (-1, 0);
+        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 300)
+        INSERT INTO t SELECT i, 1 FROM n; INSERT INTO t VALUES (-2, 2);
+    """
+    with ProbeWorld(tmp_path, content) as world:
+        sql = "SELECT a FROM t ORDER BY b LIMIT 2"
+        found = find_accepted_rows(world.inspect(sql, max_rows=max_rows))
+        assert (found is not None) is is_known
+        assert find_accepted_rows(world.inspect(sql, max_bytes=500)) is None
+    if is_known:
+        assert found[0] == segment(1, -1)
+        assert sorted(found[1]["rows"]) == [[n] for n in range(1, 301)]
+        assert found[1]["take"] == 1
+
+
+def list_accepted(segments: list[dict]) -> set[tuple]:
+    """All answers that segments accept, each as a sorted tuple."""
+    choices = [combinations(map(tuple, part["rows"]), part["take"]) for part in segments]
+    return {tuple(sorted(row for part in choice for row in part)) for choice in product(*choices)}
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.sampled_from("xyz")), max_size=5),
+    st.integers(0, 3),
+    st.integers(0, 3),
+    st.booleans(),
+)
+def test_segments_accept_what_another_order_may_give_and_nothing_else(rows, limit, offset, ordered):
+    """The law behind accepted_rows: over all ways to sort the rows, the answers that are possible
+    are those that the segments accept, where there are several; else there are no segments."""
+    keys = sorted(key for key, _ in rows)
+    possible = {
+        tuple(sorted((label,) for _, label in order[offset : offset + limit]))
+        for order in permutations(rows)
+        if not ordered or [key for key, _ in order] == keys
+    }
+    order_by = "ORDER BY k" if ordered else ""
+    with TemporaryDirectory() as folder:
+        values = "".join(f"INSERT INTO t VALUES ({key}, '{label}');" for key, label in rows)
+        sql = f"SELECT label FROM t {order_by} LIMIT {limit} OFFSET {offset}"
+        with ProbeWorld(Path(folder), f"CREATE TABLE t (k INT, label TEXT); {values}") as world:
+            found = find_accepted_rows(world.inspect(sql))
+    assert (found is not None) == (len(possible) > 1)
+    if found is not None:
+        assert list_accepted(found) == possible
