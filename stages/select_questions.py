@@ -15,6 +15,7 @@ from answerkey.core.manifest_file import read_database_hashes
 from answerkey.core.params import read_params
 from answerkey.core.records import write_json
 from answerkey.core.schema_file import SchemaFile
+from answerkey.core.sections import Reward
 from answerkey.selection.choice import WHY, choose, count_usable, survey_questions
 from answerkey.selection.coverage import measure_coverage
 from answerkey.selection.difficulty_rule import DifficultyRule
@@ -52,6 +53,7 @@ def main(*arguments: str) -> None:
         "select_questions.seed",
         "classify_difficulty",
     )
+    (reward_values,) = read_params("reward")
     policies, targets = read_policies(policy_values), read_targets(target_values, corpus)
     table = survey_questions(read_classified(), policies)
     if is_explained:
@@ -67,7 +69,8 @@ def main(*arguments: str) -> None:
         ) from None
     whys = choice.table[WHY].itertuples(index=False, name=None)
     decided = zip(read_classified(), whys, strict=True)
-    write_selection(OUT, decided, policies, read_database_hashes(DATABASES))
+    reward, hashes = Reward(**reward_values), read_database_hashes(DATABASES)
+    write_selection(OUT, decided, policies, hashes, reward)
     selected = choice.table[choice.table["reason"].isna()]
     coverage = measure_coverage(
         selected[["database_name", "tables_involved", "columns_involved"]], SchemaFile(SCHEMAS)

@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, Wr
 from answerkey.core.cells import read_share
 from answerkey.core.question import DIFFICULTIES, HARDNESS_LEVELS
 from answerkey.core.reasons import Flag
+from answerkey.scoring.rules import read_rule
 
 METHODS = TABLES, SPIDER, SOURCE = ("tables", "spider", "source")
 SCOPES = DATASET, SPLIT = ("dataset", "split")
@@ -23,7 +24,11 @@ class Policy(StrEnum):
 
     EXCLUDE = "exclude"
     FLAG = "flag"
+    ACCEPT_TIES = "accept_ties"
     OFF = "off"
+
+
+TIE_FLAGS = (Flag.TIE_AT_LIMIT, Flag.LIMIT_WITHOUT_ORDER)  # which alone may be accept_ties
 
 
 def expect(words: str) -> WrapValidator:
@@ -83,6 +88,21 @@ def _check_flags(policies: Any) -> Any:
     return policies
 
 
+def _check_ties(policies: Mapping[Flag, Policy]) -> Mapping[Flag, Policy]:
+    for flag, policy in policies.items():
+        if policy is Policy.ACCEPT_TIES and flag not in TIE_FLAGS:
+            raise ValueError(
+                f"{flag}: expected exclude, flag or off, found accept_ties, which only"
+                f" {' and '.join(TIE_FLAGS)} may be"
+            )
+    return policies
+
+
+def _check_rule(rule: str) -> str:
+    read_rule(rule)
+    return rule
+
+
 def _check_corpus(corpus: Any) -> Any:
     names = [corpus] if isinstance(corpus, str) else corpus
     if not isinstance(names, list) or not names or not all(isinstance(n, str) for n in names):
@@ -100,6 +120,9 @@ def _check_sum(shares: Mapping[str, float]) -> Mapping[str, float]:
 Whole = Annotated[int, Field(strict=True), expect("a whole number")]
 From0 = Annotated[int, Field(strict=True, ge=0), expect("a whole number from 0")]
 From1 = Annotated[int, Field(strict=True, ge=1), expect("a whole number from 1")]
+FromMillion = Annotated[
+    int, Field(strict=True, ge=1_000_000), expect("a whole number from 1000000")
+]
 NumberFrom0 = Annotated[
     float, Field(strict=True, ge=0, allow_inf_nan=False), expect("a number from 0")
 ]
@@ -113,11 +136,13 @@ Policies = Annotated[
         Annotated[
             Policy,
             BeforeValidator(lambda value: "off" if value is False else value),  # a bare off in YAML
-            expect("exclude, flag or off"),
+            expect(f"exclude, flag or off, or accept_ties for {' and '.join(TIE_FLAGS)}"),
         ],
     ],
     BeforeValidator(_check_flags),
+    AfterValidator(_check_ties),
 ]
+RuleText = Annotated[str, Field(strict=True), expect("a text"), AfterValidator(_check_rule)]
 Method = Annotated[Literal[*METHODS], _expect_word(METHODS)]
 Engine = Annotated[Literal["local", "ray"], expect("local or ray")]
 Corpus = Annotated[Any, BeforeValidator(_check_corpus)]

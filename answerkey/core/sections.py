@@ -19,12 +19,14 @@ from answerkey.core.param_types import (
     Engine,
     From0,
     From1,
+    FromMillion,
     HardnessLevels,
     Method,
     NumberFrom0,
     OptionalText,
     Policies,
     Ratio,
+    RuleText,
     Scope,
     Share,
     SourceLevels,
@@ -151,6 +153,18 @@ class SelectQuestions:
 
 
 @_section
+class Reward:
+    """What the reward is told of every question.
+
+    max_steps: the most virtual machine steps of a prediction, however many gold SQL takes.
+    rule: by which answers are compared, where the corpus names no rule.
+    """
+
+    max_steps: FromMillion
+    rule: RuleText
+
+
+@_section
 class ValidateDataset:
     rel_tol: NumberFrom0
 
@@ -181,6 +195,7 @@ class Params:
     compare_questions: CompareQuestions
     classify_difficulty: ClassifyDifficulty
     select_questions: SelectQuestions
+    reward: Reward
     validate_dataset: ValidateDataset
     export_trainers: ExportTrainers
     report_dataset: ReportDataset

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 SPIDER = "spider"  # where an entry names no layout
+GRADING_METHOD = "grading_method"  # a rule of comparison, as in ReViSQL's BIRD-Verified
 
 # What the pipeline itself writes of where a question comes from.
 SOURCE_FIELDS = ("corpus", "repo_id", "revision", "file", "index", "db_id", "correction")
@@ -22,7 +23,7 @@ class Layout:
     evidence: the field with what a question presupposes and its text does not say, if there is one.
         A row may lack it, or have null or blank text there.
     kept: further fields that go into the record of where a question comes from, where a row has
-        them: a difficulty, the corpus's own id.
+        them: a difficulty, the corpus's own id, a grading_method.
 
     Raises:
         ValueError: where a kept field has the name of one that the pipeline writes.
@@ -52,13 +53,15 @@ class Layout:
 
 LAYOUTS = {
     # The release of Spider (Yu et al., 2018), and what was made in its image.
-    SPIDER: Layout(question="question", gold_sql="query", databases=("database",)),
+    SPIDER: Layout(
+        question="question", gold_sql="query", databases=("database",), kept=(GRADING_METHOD,)
+    ),
     # Spider-Syn (Gan et al., 2021): the words of a question replaced by synonyms.
     "spider_syn": Layout(
         question="SpiderSynQuestion",
         gold_sql="query",
         databases=("database",),
-        kept=("SpiderQuestion",),
+        kept=("SpiderQuestion", GRADING_METHOD),
     ),
     # The release of BIRD (Li et al., 2023); question_id and difficulty are those of its dev set.
     "bird": Layout(
@@ -66,6 +69,6 @@ LAYOUTS = {
         gold_sql="SQL",
         databases=("train_databases", "dev_databases"),
         evidence="evidence",
-        kept=("question_id", "difficulty"),
+        kept=("question_id", "difficulty", GRADING_METHOD),
     ),
 }

@@ -20,8 +20,9 @@ from answerkey.corpus.corpora import (
     suggest_names,
 )
 from answerkey.corpus.hub import HubError, Limits, fetch_file, resolve_revision
-from answerkey.corpus.layouts import Layout
+from answerkey.corpus.layouts import GRADING_METHOD, Layout
 from answerkey.corpus.roots import describe_root
+from answerkey.scoring.rules import read_rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,8 @@ def read_source_questions(corpus: Corpus, *, limits: Limits) -> Iterator[SourceQ
     Raises:
         FileNotFoundError: where a directory or a file of it is missing.
         ConnectionError: "Failed to download Spider dataset: ...".
-        InputError: with file and row, where a row has no text for a field of its layout.
+        InputError: with file and row, where a row has no text for a field of its layout, or names
+            a rule of comparison that is none.
     """
     if isinstance(corpus.questions, DirectoryQuestions):
         return _read_directory(corpus, corpus.questions)
@@ -216,10 +218,27 @@ def _check_rows(
         try:
             check_db_id(values[0])
             evidence = _read_evidence(row, layout)
+            kept = {name: row[name] for name in layout.kept if row.get(name) is not None}
+            _check_rule(kept.get(GRADING_METHOD))
         except ValueError as error:
             raise InputError(f"{where}: row {index}: {error}") from error
-        kept = {name: row[name] for name in layout.kept if row.get(name) is not None}
         yield SourceQuestion(*values, evidence, split, source | {"index": index} | kept)
+
+
+def _check_rule(rule: Any) -> None:
+    """Make sure that a row names a rule of comparison, or none.
+
+    Raises:
+        ValueError: with what was expected.
+    """
+    if rule is None:
+        return
+    if not isinstance(rule, str):
+        raise InputError(f"expected text for {GRADING_METHOD!r}, found {rule!r:.200}")
+    try:
+        read_rule(rule)
+    except ValueError as error:
+        raise InputError(f"{GRADING_METHOD}: {error}") from error
 
 
 def _read_evidence(row: dict[str, Any], layout: Layout) -> str:

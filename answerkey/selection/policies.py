@@ -1,4 +1,5 @@
-"""Policies: what a flag means for a question (exclude it, record it, or pass it over)."""
+"""Policies: what a flag means for a question (exclude it, record it, accept its ties, or pass it
+over)."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from answerkey.core.param_types import Policies, Policy
+from answerkey.core.param_types import TIE_FLAGS, Policies, Policy
 from answerkey.core.params import check_value
 from answerkey.core.reasons import FLAG_PLACES, Flag
 
@@ -24,14 +25,29 @@ def read_policies(values: Mapping[str, Any]) -> dict[Flag, Policy]:
 
 
 def find_exclusion(
-    flags: list[dict[str, Any]], policies: Mapping[Flag, Policy]
+    flags: list[dict[str, Any]], policies: Mapping[Flag, Policy], *, has_accepted_rows: bool = False
 ) -> tuple[Flag, str] | None:
-    """The first flag, in the order of the vocabulary, that excludes; with its evidence as JSON."""
+    """The first flag, in the order of the vocabulary, that excludes; with its evidence as JSON.
+
+    A cut through a tie whose policy is accept_ties excludes where no accepted rows are known. Where
+    they are, row_order_dependent does not: all copies of the database gave accepted answers.
+    """
+    are_accepted = has_accepted_rows and accepts_ties(flags, policies)
     for flag in sorted(flags, key=lambda flag: FLAG_PLACES[Flag(flag["code"])]):
         code = Flag(flag["code"])
-        if policies[code] is Policy.EXCLUDE:
+        if are_accepted and code is Flag.ROW_ORDER_DEPENDENT:
+            continue
+        if policies[code] is Policy.EXCLUDE or (
+            policies[code] is Policy.ACCEPT_TIES and not are_accepted
+        ):
             return code, json.dumps(flag["evidence"], ensure_ascii=False)
     return None
+
+
+def accepts_ties(flags: list[dict[str, Any]], policies: Mapping[Flag, Policy]) -> bool:
+    """Whether LIMIT cuts through a tie of the question, and policies accept that."""
+    cuts = {Flag(flag["code"]) for flag in flags}.intersection(TIE_FLAGS)
+    return bool(cuts) and all(policies[cut] is Policy.ACCEPT_TIES for cut in cuts)
 
 
 def keep_reported(

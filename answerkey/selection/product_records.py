@@ -10,7 +10,10 @@ from answerkey.core.joined import JoinedQuestion
 from answerkey.core.question import FIELDS
 from answerkey.core.reasons import Flag
 from answerkey.core.records import encode_json, replace_file
-from answerkey.selection.policies import Policy, keep_reported
+from answerkey.core.sections import Reward
+from answerkey.selection.policies import Policy, accepts_ties, keep_reported
+
+STEPS_OF_GOLD = 20  # times those of gold SQL is what a prediction may take
 
 Why = tuple[str | None, str | None, str | None]  # stage, reason, detail; None: selected
 
@@ -20,10 +23,11 @@ def write_selection(
     decided: Iterable[tuple[JoinedQuestion, Why]],
     policies: Mapping[Flag, Policy],
     hashes: Mapping[str, str],
+    reward: Reward,
 ) -> None:
     """Write the candidate dataset and its sidecars: each question with what was decided of it.
 
-    `hashes` has the sha256 of each database.
+    `hashes` has the sha256 of each database; `reward` is what params say of the reward.
     """
     with (
         replace_file(folder / "questions.jsonl") as questions,
@@ -32,7 +36,7 @@ def write_selection(
     ):
         for question, why in decided:
             if why[1] is None:
-                audit = make_audit(question, policies, hashes[question.database_name])
+                audit = make_audit(question, policies, hashes[question.database_name], reward)
                 questions.write(encode_json(make_record(question)) + b"\n")
                 audits.write(encode_json(audit) + b"\n")
             else:
@@ -46,13 +50,20 @@ def make_record(question: JoinedQuestion) -> dict[str, Any]:
 
 
 def make_audit(
-    question: JoinedQuestion, policies: Mapping[Flag, Policy], database_sha256: str
+    question: JoinedQuestion,
+    policies: Mapping[Flag, Policy],
+    database_sha256: str,
+    reward: Reward,
 ) -> dict[str, Any]:
     """What the nine fields do not hold."""
+    are_accepted = accepts_ties(question.flags, policies)
     return {
         "question_id": question.question_id,
         "flags": keep_reported(question.flags, policies),
         "order_matters": question.order_matters,
+        "max_steps": min(STEPS_OF_GOLD * question.steps, reward.max_steps),
+        "rule": question.grading_method or reward.rule,
+        "accepted_rows": question.accepted_rows if are_accepted else None,
         "hardness": question.hardness,
         "features": question.features,
         "evidence": question.evidence,

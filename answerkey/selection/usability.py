@@ -15,5 +15,6 @@ def find_reason(
     """Why a question is not usable: stage, reason and detail; None if it is usable."""
     if question.stage is not None:
         return question.stage, question.reason, question.detail
-    exclusion = find_exclusion(question.flags, policies)
+    has_accepted_rows = question.accepted_rows is not None
+    exclusion = find_exclusion(question.flags, policies, has_accepted_rows=has_accepted_rows)
     return ("audit_gold_answers", *exclusion) if exclusion else None

@@ -17,6 +17,7 @@ from answerkey.sqlite.guard import Limits
 from answerkey.validation.checks import Record, Terms, shorten
 from answerkey.validation.dataset import validate_dataset
 from answerkey.validation.recorded_facts import read_reports
+from answerkey.validation.reward_terms import check_reward_terms
 from answerkey.validation.selection_checks import SELECTION, check_selection, has_records
 from answerkey.validation.sidecars import check_sidecars
 
@@ -99,6 +100,7 @@ def check_product(
         )
     sidecars = (read_jsonl(PRODUCT / name) for name in SIDECARS)
     errors = check_sidecars(named, *sidecars, {**dict.fromkeys(db_paths), **hashes})
+    errors += check_reward_terms(named, read_jsonl(PRODUCT / AUDIT))
     reports = read_reports(PRODUCT / AUDIT)
     try:
         return errors + validate_dataset(

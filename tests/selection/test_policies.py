@@ -72,6 +72,40 @@ def test_flag_that_does_not_exclude_leaves_a_question_usable(policy):
     assert find_exclusion([], policies) is None
 
 
+@pytest.mark.parametrize("code", ["bare_column", "row_order_dependent", "guessable"])
+def test_no_flag_but_a_cut_through_a_tie_can_be_accepted(code):
+    words = (
+        rf"policies: {code}: expected exclude, flag or off, found accept_ties, which only"
+        " tie_at_limit and limit_without_order may be"
+    )
+    with pytest.raises(ValueError, match=words):
+        read_policies({**ALL_FLAGGED, code: "accept_ties"})
+
+
+@pytest.mark.parametrize(
+    ("codes", "known", "unknown"),
+    [
+        (["tie_at_limit"], None, "tie_at_limit"),
+        (["tie_at_limit", "row_order_dependent"], None, "tie_at_limit"),
+        (["tie_at_limit", "order_underdetermined"], None, "tie_at_limit"),
+        (["tie_at_limit", "bare_column"], "bare_column", "tie_at_limit"),
+        (["limit_without_order"], "limit_without_order", "limit_without_order"),
+        (["row_order_dependent"], "row_order_dependent", "row_order_dependent"),
+    ],
+)
+def test_tie_is_accepted_where_all_right_answers_are_known(codes, known, unknown):
+    policies = read_policies(
+        ALL_FLAGGED
+        | dict.fromkeys(("limit_without_order", "bare_column", "row_order_dependent"), "exclude")
+        | {"tie_at_limit": "accept_ties"}
+    )
+    flags = [flag(code) for code in codes]
+    for has_accepted_rows, expected in ((True, known), (False, unknown)):
+        found = find_exclusion(flags, policies, has_accepted_rows=has_accepted_rows)
+        assert (found and found[0]) == expected
+    assert keep_reported(flags, policies) == flags
+
+
 def test_flag_that_is_off_is_not_reported():
     policies = read_policies({**ALL_FLAGGED, "guessable": False, "empty_table": "exclude"})
     flags = [flag("guessable"), flag("empty_table"), flag("cross_join")]

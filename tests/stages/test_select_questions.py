@@ -104,6 +104,9 @@ def test_excluded_question_tells_what_it_was_and_selected_ones_have_the_nine_fie
         "question_id",
         "flags",
         "order_matters",
+        "max_steps",
+        "rule",
+        "accepted_rows",
         "hardness",
         "features",
         "evidence",
@@ -152,6 +155,74 @@ def test_policy_moves_questions_and_says_which_flags_are_told(world):
     assert before - set(read_ids(world, "questions"))
     excluded = {reason for _, reason in read_reasons(world).values()}
     assert "vacuous_condition" in excluded
+
+
+TIED = {
+    "Which ship of Porto is first by port?": "SELECT name FROM ship WHERE port_id = 2"
+    " ORDER BY port_id LIMIT 1",
+    "Which two ships, by port?": "SELECT name, port_id FROM ship ORDER BY port_id DESC LIMIT 2,3",
+    "Any two voyages?": "SELECT ship_id, year FROM voyage LIMIT 2",
+    "Who is some captain?": "SELECT name FROM captain WHERE id = (SELECT captain_id FROM ship)",
+}
+
+
+def test_ties_whose_right_answers_are_all_known_are_kept_where_policies_accept_them(world):
+    world.drop_targets()
+    world.write_questions("train_spider.json", "harbour", list(TIED.items()))
+    world.run_to("select_questions")
+    assert (
+        len(
+            [
+                r
+                for r in world.lines(f"{SELECTION}/excluded.jsonl")
+                if r["gold_sql"] in TIED.values()
+            ]
+        )
+        == 4
+    )
+    assert {record["accepted_rows"] for record in world.lines(f"{SELECTION}/audit.jsonl")} == {None}
+    world.change("select_questions.policies.tie_at_limit", "accept_ties")
+    world.change("select_questions.policies.limit_without_order", "accept_ties")
+    world.run("select_questions", "validate_dataset", "export_dataset")
+    questions = {
+        r["question_id"]: r["gold_sql"] for r in world.lines(f"{SELECTION}/questions.jsonl")
+    }
+    audits = {
+        questions[record["question_id"]]: record
+        for record in world.lines(f"{SELECTION}/audit.jsonl")
+        if record["accepted_rows"] is not None
+    }
+    one, two, free, nested = TIED.values()
+    assert list(audits) == [one, two, free]
+    assert audits[one]["accepted_rows"] == [{"rows": [["Kite"], ["Ruby"]], "take": 1}]
+    assert audits[two]["accepted_rows"] == [
+        {"rows": [["Kite", 2], ["Ruby", 2]], "take": 2},
+        {"rows": [["Sun", 1], ["Tern", 1]], "take": 1},
+    ]
+    (segment,) = audits[free]["accepted_rows"]
+    assert (len(segment["rows"]), segment["take"]) == (8, 2)
+    assert "tie_at_limit" in [flag["code"] for flag in audits[one]["flags"]]
+    excluded = {r["gold_sql"]: r["reason"] for r in world.lines(f"{SELECTION}/excluded.jsonl")}
+    assert excluded[nested] == "limit_without_order"
+
+
+def test_reward_is_told_its_steps_and_its_rule_by_params_or_by_the_corpus(world):
+    path = world.folder / "data/interim/joined.jsonl"
+    records = world.lines("data/interim/joined.jsonl")
+    for number, record in enumerate(records):
+        record["steps"] = (50_000, 150_000, 10**9)[number % 3]
+        if number % 2:
+            record["source"]["grading_method"] = "subset,=,3"
+    path.write_text("".join(json.dumps(r) + "\n" for r in records), encoding="utf-8")
+    world.change("reward", {"max_steps": 50_000_000, "rule": "spider"})
+    world.run("select_questions")
+    numbers = {record["question_id"]: number for number, record in enumerate(records)}
+    audits = world.lines(f"{SELECTION}/audit.jsonl")
+    assert len(audits) == 35
+    for audit in audits:
+        number = numbers[audit["question_id"]]
+        assert audit["max_steps"] == (1_000_000, 3_000_000, 50_000_000)[number % 3]
+        assert audit["rule"] == ("spider", "subset,=,3")[number % 2]
 
 
 def test_targets_that_cost_more_than_half_are_warned_about_with_the_one_that_costs_most(
