@@ -14,5 +14,8 @@ FACTS = {
     "answer_type": TEXT,
     "difficulty": TEXT,
     "order_matters": BOOLEAN,
+    "max_steps": WHOLE,
+    "rule": TEXT,
+    "accepted_rows": TEXT,  # JSON, or null
 }
 EXTRA_INFO = pa.struct({"split": TEXT, "index": WHOLE, **FACTS})

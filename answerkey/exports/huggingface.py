@@ -15,7 +15,7 @@ from datasets import Features, List, Value
 from answerkey.core.question import SPLITS
 from answerkey.core.records import encode_json
 from answerkey.exports.parquet_files import Table, WrittenFile, write_tables
-from answerkey.exports.product import AuditedQuestion, read_product
+from answerkey.exports.product import AuditedQuestion, list_reward_terms, read_product
 from answerkey.sqlite.answers import FLOAT, INTEGER, STRING
 
 TEXT, WHOLE, REAL, BOOLEAN = map(Value, ("string", "int64", "float64", "bool"))
@@ -33,6 +33,12 @@ COLUMNS = {
     "split": (TEXT, "train or eval; no database is in both"),
     "hardness": (TEXT, "Spider's official hardness: easy, medium, hard or extra"),
     "order_matters": (BOOLEAN, "whether the rows of the answer come in a fixed order"),
+    "max_steps": (WHOLE, "SQLite virtual machine steps that a prediction may take"),
+    "rule": (TEXT, "the rule by which the reward compares answers"),
+    "accepted_rows": (
+        TEXT,
+        "where LIMIT cuts through a tie: all right answers, as JSON; else null",
+    ),
     "flags": (List(TEXT), "what the audit noticed, as codes"),
     "evidence": (TEXT, "what the question presupposes, as its corpus says; else null"),
     "gold_integer": (WHOLE, "the answer, where its type is integer; else null"),
@@ -47,8 +53,9 @@ def make_row(audited: AuditedQuestion) -> dict[str, Any]:
     """A row of the table: the nine fields, what the sidecar knows, and the typed answer.
 
     >>> question = {"gold_answer": [["x", 1]], "answer_type": "table"}
-    >>> audit = {"hardness": "easy", "order_matters": False, "flags": [{"code": "guessable"}]}
-    >>> row = make_row(AuditedQuestion(question, audit | {"evidence": None}))
+    >>> audit = {"hardness": "easy", "flags": [{"code": "guessable"}], "evidence": None}
+    >>> terms = dict.fromkeys(("order_matters", "max_steps", "rule", "accepted_rows"))
+    >>> row = make_row(AuditedQuestion(question, audit | terms))
     >>> row["gold_answer"], row["flags"], row["gold_integer"], row["answer_rows"]
     ('[["x", 1]]', ['guessable'], None, 1)
     """
@@ -58,7 +65,7 @@ def make_row(audited: AuditedQuestion) -> dict[str, Any]:
         **question,
         "gold_answer": encode_json(answer).decode(),
         "hardness": audit["hardness"],
-        "order_matters": audit["order_matters"],
+        **list_reward_terms(audit),
         "flags": [flag["code"] for flag in audit["flags"]],
         "evidence": audit["evidence"],
         "gold_integer": answer if answer_type == INTEGER else None,

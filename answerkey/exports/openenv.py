@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from answerkey.core.records import encode_json, write_jsonl
-from answerkey.exports.product import AuditedQuestion
+from answerkey.exports.product import AuditedQuestion, list_reward_terms
 
 
 def make_reset(audited: AuditedQuestion) -> dict[str, Any]:
-    """The fields of a reset; gold_answer is JSON text, so that tables can hold the lines too."""
+    """The fields of a reset; gold_answer and accepted_rows are JSON text, so that tables can hold
+    the lines too."""
     question, audit = audited
     return {
         "question_id": question["question_id"],
@@ -28,7 +29,7 @@ def make_reset(audited: AuditedQuestion) -> dict[str, Any]:
         "database_name": question["database_name"],
         "gold_answer": encode_json(question["gold_answer"]).decode(),
         "answer_type": question["answer_type"],
-        "order_matters": audit["order_matters"],
+        **list_reward_terms(audit),
         "difficulty": question["difficulty"],
         "split": question["split"],
     }

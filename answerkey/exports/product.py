@@ -21,6 +21,22 @@ class AuditedQuestion(NamedTuple):
     audit: Record
 
 
+def list_reward_terms(audit: Record) -> Record:
+    """What a reward must know of a question beside its gold answer, as columns hold it.
+
+    >>> list_reward_terms({"order_matters": True, "max_steps": 1000000, "rule": "strict",
+    ...                    "accepted_rows": None})
+    {'order_matters': True, 'max_steps': 1000000, 'rule': 'strict', 'accepted_rows': None}
+
+    `accepted_rows` is JSON text, or None.
+    """
+    accepted = audit["accepted_rows"]
+    return {
+        **{name: audit[name] for name in ("order_matters", "max_steps", "rule")},
+        "accepted_rows": None if accepted is None else encode_json(accepted).decode(),
+    }
+
+
 def read_questions(path: Path) -> Iterator[Record]:
     """The questions of a file of the product, without holding more than one.
 

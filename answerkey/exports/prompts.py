@@ -15,7 +15,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from answerkey.core.errors import InputError
 from answerkey.core.manifest_file import read_database_hashes
 from answerkey.core.records import encode_json
-from answerkey.exports.product import AuditedQuestion
+from answerkey.exports.product import AuditedQuestion, list_reward_terms
 from answerkey.exports.schema_text import describe_database
 from answerkey.shards.database_files import find_database, local_path
 
@@ -27,11 +27,11 @@ _FACTS = ("question_id", "database_name", "gold_sql", "answer_type", "difficulty
 
 @dataclass(frozen=True)
 class PromptExample:
-    """A question with its prompt, as trainers take it: the nine fields, whether the order of rows
-    matters, its place in its split, and the name of the dataset."""
+    """A question with its prompt, as trainers take it: the nine fields, its record in audit.jsonl,
+    its place in its split, and the name of the dataset."""
 
     question: Record
-    order_matters: bool
+    audit: Record
     prompt: str
     index: int
     data_source: str
@@ -50,7 +50,7 @@ class PromptExample:
     def facts(self) -> Record:
         """What a reward or an analysis may want to know besides the answer."""
         known = {name: self.question[name] for name in _FACTS}
-        return {**known, "order_matters": self.order_matters}
+        return known | list_reward_terms(self.audit)
 
     @cached_property
     def extra_info(self) -> Record:
@@ -121,7 +121,5 @@ def make_prompt_examples(
                     f" {', '.join(facts)}"
                 ) from error
             data_source = f"answerkey/{audit['source']['corpus']}"
-            yield PromptExample(
-                question, audit["order_matters"], prompt.strip(), index, data_source
-            )
+            yield PromptExample(question, audit, prompt.strip(), index, data_source)
             index += 1

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from answerkey.core.records import encode_json, replace_file
-from answerkey.exports.product import AuditedQuestion
+from answerkey.exports.product import AuditedQuestion, list_reward_terms
 
 Record = dict[str, Any]
 
@@ -37,6 +37,9 @@ CREATE TABLE questions (
     gold_sql TEXT NOT NULL,
     gold_answer TEXT NOT NULL, -- JSON
     order_matters INTEGER NOT NULL,
+    max_steps INTEGER NOT NULL,
+    rule TEXT NOT NULL,
+    accepted_rows TEXT, -- JSON
     tables_involved TEXT NOT NULL, -- JSON array
     flags TEXT NOT NULL -- JSON array
 );
@@ -51,7 +54,7 @@ CREATE TABLE excluded (
     flags TEXT NOT NULL -- JSON array
 );
 """
-_INSERT_QUESTION = f"INSERT INTO questions VALUES ({', '.join('?' * 13)})"
+_INSERT_QUESTION = f"INSERT INTO questions VALUES ({', '.join('?' * 16)})"
 _INSERT_EXCLUDED = f"INSERT INTO excluded VALUES ({', '.join('?' * 8)})"
 _INDEXES = """
 CREATE INDEX questions_database_name ON questions (database_name);
@@ -85,7 +88,7 @@ def make_question_row(audited: AuditedQuestion) -> tuple[Any, ...]:
         question["answer_type"],
         question["gold_sql"],
         _write_json(question["gold_answer"]),
-        audit["order_matters"],
+        *list_reward_terms(audit).values(),
         _write_json(question["tables_involved"]),
         _list_codes(audit),
     )

@@ -12,13 +12,16 @@ from pyarrow import parquet
 
 from answerkey.core.question import FIELDS
 from answerkey.exports.huggingface import FEATURES, make_row
-from answerkey.exports.product import AuditedQuestion
+from answerkey.exports.product import AuditedQuestion, list_reward_terms
 from tests.shared.export_world import SPLITS
 
 TYPES = {int: "integer", float: "float", str: "string"}
 AUDIT = {
     "hardness": "hard",
     "order_matters": True,
+    "max_steps": 2_000_000,
+    "rule": "subset,=,3",
+    "accepted_rows": [{"rows": [["Åsa"], [2.0]], "take": 1}],
     "flags": [{"code": "guessable"}],
     "evidence": "heavy means weight > 70",
 }
@@ -69,7 +72,7 @@ def test_loaded_dataset_is_the_product(exported, tmp_path):
                 "gold_answer": row["gold_answer"]
             }
             assert row["hardness"] == audit["hardness"]
-            assert row["order_matters"] == audit["order_matters"]
+            assert row.items() >= list_reward_terms(audit).items()
             assert row["evidence"] == audit["evidence"]
             assert row["flags"] == [flag["code"] for flag in audit["flags"]]
             answer, kind = question["gold_answer"], question["answer_type"]

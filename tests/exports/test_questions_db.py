@@ -44,7 +44,8 @@ def make_audited(number: int, text: str, **fields: Any) -> AuditedQuestion:
         **fields,
     }
     flags = [{"code": "guessable"}, {"code": "cross_join"}]
-    audit = {"hardness": "hard", "order_matters": True, "flags": flags, "evidence": None}
+    terms = {"order_matters": True, "max_steps": 10**6, "rule": "strict", "accepted_rows": None}
+    audit = {"hardness": "hard", "flags": flags, "evidence": None} | terms
     return AuditedQuestion(question, audit)
 
 

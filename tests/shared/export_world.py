@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from answerkey.exports.product import list_reward_terms
 from tests.shared.paths import ROOT
 from tests.shared.project_world import World
 
@@ -43,13 +44,13 @@ class ExportWorld:
         return self.folder / "data/exports"
 
     def questions(self, split: str) -> list[dict[str, Any]]:
-        """The product of a split, with `order_matters` of its sidecar."""
-        order_matters = {
-            record["question_id"]: record["order_matters"]
+        """The product of a split, with what its sidecar tells the reward."""
+        terms = {
+            record["question_id"]: list_reward_terms(record)
             for record in self.world.lines("data/questions/audit.jsonl")
         }
         return [
-            {**question, "order_matters": order_matters[question["question_id"]]}
+            {**question, **terms[question["question_id"]]}
             for question in self.world.json(f"data/questions/questions_{split}.json")
         ]
 

@@ -20,7 +20,7 @@ from tests.shared.project_world import ROOT, World
 
 FACTS = (
     *("question_id", "database_name", "gold_sql", "answer_type", "difficulty"),
-    "order_matters",
+    *("order_matters", "max_steps", "rule", "accepted_rows"),
 )
 FILES = [
     "huggingface/README.md",
@@ -123,7 +123,7 @@ def test_openenv_lines_hold_what_a_reset_takes(exported, split):
     text = (exported.exports / f"openenv/{split}.jsonl").read_text(encoding="utf-8")
     lines = [json.loads(line) for line in text.splitlines()]
     questions = exported.questions(split)
-    names = ("question_id", "question_text", "database_name", "answer_type", "order_matters")
+    names = ("question_id", "question_text", "database_name", "answer_type", *FACTS[-4:])
     for line, question in zip(lines, questions, strict=True):
         assert parse(line.pop("gold_answer")) == describe(question["gold_answer"])
         known = {name: question[name] for name in (*names, "difficulty", "split")}
