@@ -134,6 +134,25 @@ def test_policy_reruns_selection_and_what_follows(built: Path) -> None:
     restore(built)
 
 
+@pytest.mark.slow
+def test_ties_of_the_sample_are_kept_where_policies_accept_them_and_nothing_executes(built: Path):
+    ties = dict.fromkeys(("tie_at_limit", "limit_without_order"), "accept_ties")
+    policies = {f"select_questions__policies__{flag}": policy for flag, policy in ties.items()}
+    change_params(built, **policies, reward__rule="spider", reward__max_steps=2_000_000)
+    done = run(built, "dvc", "repro")
+    assert sorted(stages_to_run(output(done))) == sorted(AFTER_DIFFICULTY[1:])
+    lines = (built / "data/questions/audit.jsonl").read_text(encoding="utf-8").splitlines()
+    audits = [json.loads(line) for line in lines]
+    assert {audit["rule"] for audit in audits} == {"spider"}
+    kept = [audit for audit in audits if audit["accepted_rows"] is not None]
+    cut = [a for a in audits if ties.keys() & {flag["code"] for flag in a["flags"]}]
+    assert len(kept) >= 5
+    assert cut == kept
+    excluded = (built / "data/questions/excluded.jsonl").read_text(encoding="utf-8")
+    assert '"reason": "tie_at_limit"' not in excluded
+    restore(built)
+
+
 @pytest.fixture(scope="module")
 def pulled(built: Path) -> Path:
     """A teammate's clone after a plain `dvc pull`: the remote is beside the repository, and so is
