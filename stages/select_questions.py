@@ -15,12 +15,11 @@ from answerkey.core.manifest_file import read_database_hashes
 from answerkey.core.params import read_params
 from answerkey.core.records import write_json
 from answerkey.core.schema_file import SchemaFile
-from answerkey.core.sections import Reward
 from answerkey.selection.choice import WHY, choose, count_usable, survey_questions
 from answerkey.selection.coverage import measure_coverage
 from answerkey.selection.difficulty_rule import DifficultyRule
 from answerkey.selection.policies import read_policies
-from answerkey.selection.product_records import write_selection
+from answerkey.selection.product_records import read_reward, write_selection
 from answerkey.selection.supply import (
     TargetsNotMetError,
     describe_loss,
@@ -53,7 +52,7 @@ def main(*arguments: str) -> None:
         "select_questions.seed",
         "classify_difficulty",
     )
-    (reward_values,) = read_params("reward")
+    reward = read_reward(*read_params("reward"))
     policies, targets = read_policies(policy_values), read_targets(target_values, corpus)
     table = survey_questions(read_classified(), policies)
     if is_explained:
@@ -69,8 +68,7 @@ def main(*arguments: str) -> None:
         ) from None
     whys = choice.table[WHY].itertuples(index=False, name=None)
     decided = zip(read_classified(), whys, strict=True)
-    reward, hashes = Reward(**reward_values), read_database_hashes(DATABASES)
-    write_selection(OUT, decided, policies, hashes, reward)
+    write_selection(OUT, decided, policies, read_database_hashes(DATABASES), reward)
     selected = choice.table[choice.table["reason"].isna()]
     coverage = measure_coverage(
         selected[["database_name", "tables_involved", "columns_involved"]], SchemaFile(SCHEMAS)

@@ -13,7 +13,6 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, Wr
 from answerkey.core.cells import read_share
 from answerkey.core.question import DIFFICULTIES, HARDNESS_LEVELS
 from answerkey.core.reasons import Flag
-from answerkey.scoring.rules import read_rule
 
 METHODS = TABLES, SPIDER, SOURCE = ("tables", "spider", "source")
 SCOPES = DATASET, SPLIT = ("dataset", "split")
@@ -98,11 +97,6 @@ def _check_ties(policies: Mapping[Flag, Policy]) -> Mapping[Flag, Policy]:
     return policies
 
 
-def _check_rule(rule: str) -> str:
-    read_rule(rule)
-    return rule
-
-
 def _check_corpus(corpus: Any) -> Any:
     names = [corpus] if isinstance(corpus, str) else corpus
     if not isinstance(names, list) or not names or not all(isinstance(n, str) for n in names):
@@ -142,7 +136,6 @@ Policies = Annotated[
     BeforeValidator(_check_flags),
     AfterValidator(_check_ties),
 ]
-RuleText = Annotated[str, Field(strict=True), expect("a text"), AfterValidator(_check_rule)]
 Method = Annotated[Literal[*METHODS], _expect_word(METHODS)]
 Engine = Annotated[Literal["local", "ray"], expect("local or ray")]
 Corpus = Annotated[Any, BeforeValidator(_check_corpus)]

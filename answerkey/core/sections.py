@@ -26,7 +26,6 @@ from answerkey.core.param_types import (
     OptionalText,
     Policies,
     Ratio,
-    RuleText,
     Scope,
     Share,
     SourceLevels,
@@ -161,7 +160,7 @@ class Reward:
     """
 
     max_steps: FromMillion
-    rule: RuleText
+    rule: Text
 
 
 @_section

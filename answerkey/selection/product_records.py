@@ -6,16 +6,32 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from answerkey.core.errors import InputError
 from answerkey.core.joined import JoinedQuestion
 from answerkey.core.question import FIELDS
 from answerkey.core.reasons import Flag
 from answerkey.core.records import encode_json, replace_file
 from answerkey.core.sections import Reward
+from answerkey.scoring.rules import read_rule
 from answerkey.selection.policies import Policy, accepts_ties, keep_reported
 
-STEPS_OF_GOLD = 20  # times those of gold SQL is what a prediction may take
+_STEPS_OF_GOLD = 20  # times those of gold SQL is what a prediction may take
 
 Why = tuple[str | None, str | None, str | None]  # stage, reason, detail; None: selected
+
+
+def read_reward(values: Mapping[str, Any]) -> Reward:
+    """What params say of the reward.
+
+    Raises:
+        InputError: where its rule is none.
+    """
+    reward = Reward(**values)
+    try:
+        read_rule(reward.rule)
+    except ValueError as error:
+        raise InputError(f"params.yaml: reward.rule: {error}") from error
+    return reward
 
 
 def write_selection(
@@ -61,7 +77,7 @@ def make_audit(
         "question_id": question.question_id,
         "flags": keep_reported(question.flags, policies),
         "order_matters": question.order_matters,
-        "max_steps": min(STEPS_OF_GOLD * question.steps, reward.max_steps),
+        "max_steps": min(_STEPS_OF_GOLD * question.steps, reward.max_steps),
         "rule": question.grading_method or reward.rule,
         "accepted_rows": question.accepted_rows if are_accepted else None,
         "hardness": question.hardness,

@@ -24,7 +24,7 @@ from answerkey.sqlite.refused_functions import (
     NOW_KEYWORDS,
     RANDOM_FUNCTIONS,
 )
-from answerkey.sqlite.tokens import read_tokens
+from answerkey.sqlite.tokens import find_first_keyword
 from answerkey.sqlite.uri import immutable_uri
 from answerkey.sqlite.view_texts import ViewTexts
 from answerkey.sqlite.watchdog import Watchdog
@@ -182,7 +182,7 @@ class GuardedDatabase:
             MemoryError: where the machine has less memory than SQLite may use.
         """
         # Harmless to the authorizer, but its rows are no answer.
-        if "EXPLAIN" in sql.upper() and _first_keyword(sql) == "EXPLAIN":
+        if "EXPLAIN" in sql.upper() and find_first_keyword(sql) == "EXPLAIN":
             raise self._refuse(QueryReason.NOT_A_SELECT, "statement begins with EXPLAIN")
         self._denied.clear()
         self._clocks.pop(self._sql, None)
@@ -292,12 +292,3 @@ _ACTION_NAMES = {
     for name, value in vars(sqlite3).items()
     if name.startswith("SQLITE_") and name.split("_")[1] in _ACTIONS
 }
-
-
-def _first_keyword(sql: str) -> str:
-    """The statement's first word in capitals, comments and empty statements skipped.
-
-    >>> _first_keyword("-- how many\\n select 1")
-    'SELECT'
-    """
-    return next((token.text.upper() for token in read_tokens(sql) if token.text != ";"), "")

@@ -66,7 +66,7 @@ CASES = {
         OF_SQL,
     ),
     "first_keyword": (
-        "from answerkey.sqlite.guard import _first_keyword as read",
+        "from answerkey.sqlite.tokens import find_first_keyword as read",
         [*map(repeat, (" ", ";", "/*", "--\n", "\ufeff", "/**/", "-", "x"))],
     ),
     "extract_sql": ("from answerkey.reward import extract_sql as read", OF_FENCES),

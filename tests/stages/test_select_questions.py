@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from answerkey.core.errors import InputError
 from answerkey.core.question import FIELDS
 from answerkey.selection.supply import TargetsNotMetError
 from stages.select_questions import main
@@ -223,6 +224,12 @@ def test_reward_is_told_its_steps_and_its_rule_by_params_or_by_the_corpus(world)
         number = numbers[audit["question_id"]]
         assert audit["max_steps"] == (1_000_000, 3_000_000, 50_000_000)[number % 3]
         assert audit["rule"] == ("spider", "subset,=,3")[number % 2]
+
+
+def test_rule_of_params_that_is_none_stops_the_run(world):
+    world.change("reward.rule", "strictly")
+    with pytest.raises(InputError, match=r"reward\.rule: No rule .strictly.: expected one of strict"):
+        world.run("select_questions")
 
 
 def test_targets_that_cost_more_than_half_are_warned_about_with_the_one_that_costs_most(
