@@ -228,7 +228,7 @@ def test_reward_is_told_its_steps_and_its_rule_by_params_or_by_the_corpus(world)
 
 def test_rule_of_params_that_is_none_stops_the_run(world):
     world.change("reward.rule", "strictly")
-    with pytest.raises(InputError, match=r"reward\.rule: No rule .strictly.: expected one of strict"):
+    with pytest.raises(InputError, match=r"reward\.rule: No rule .strictly.: expected one of"):
         world.run("select_questions")
 
 
