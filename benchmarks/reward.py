@@ -1,0 +1,436 @@
+"""The reward under a trainer's load: how fast it is, and what hostile predictions cost the others.
+
+    python benchmarks/reward.py [--product DIR --databases DIR] [--repeat 5] [--rows 1,2] [--quick]
+
+It measures and never asserts. Predictions are the gold SQL of a product, by default the one that
+lies here (`dvc repro`), and bombs: queries that count for ever, and one that spends an hour in a
+single step of SQLite. What is compared is run in turns, since a machine is not always equally busy.
+Memory and file descriptors are read from /proc, so row 6 needs Linux.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count, cycle, islice
+from pathlib import Path
+from statistics import median, quantiles
+from typing import Any, NamedTuple
+
+from measure import describe_machine, print_table, show_ratio, show_seconds, tell
+
+from answerkey.reward import RewardPool
+
+ROOT = Path(__file__).resolve().parent.parent
+HEADER = ("", "work", "limit or peer", "ours", "limit or peer", "ratio", "to reach")
+SPLITS = ("train", "eval")
+BATCH = 1000
+BOMBS = 10  # of a batch
+COUNT = (
+    "WITH RECURSIVE n(i) AS (SELECT {number} UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+)
+CROSS_JOIN = (
+    "SELECT count(*) FROM {table} a, {table} b, {table} c, {table} d, {table} e, {table} f,"
+    " {table} g, {table} h WHERE {number} = {number}"
+)
+SINGLE_STEP = "SELECT printf(replace(hex(zeroblob(30000)), '0', '%.2{number:09}c'), 'x')"
+
+TERMS = ("database_name", "order_matters", "max_steps", "rule", "accepted_rows")
+
+Line = tuple[str, ...]
+Question = dict[str, Any]
+
+
+class Batch(NamedTuple):
+    """Completions, and the columns that a trainer hands over with them."""
+
+    completions: list[str]
+    columns: dict[str, list[Any]]
+
+
+def read_questions(product: Path) -> list[Question]:
+    """The questions of a product, each with what its audit says."""
+    questions = [
+        question
+        for split in SPLITS
+        for question in json.loads((product / f"questions_{split}.json").read_text("utf-8"))
+    ]
+    with (product / "audit.jsonl").open(encoding="utf-8") as file:
+        audits = {audit["question_id"]: audit for audit in map(json.loads, file)}
+    return [{**audits[question["question_id"]], **question} for question in questions]
+
+
+def make_batch(questions: Sequence[Question], predictions: Sequence[str]) -> Batch:
+    """A prediction for each question."""
+    columns = {
+        name: [question[name] for question in questions]
+        for name in ("database_name", "order_matters", "max_steps", "rule")
+    }
+    columns["gold_answer"] = [json.dumps(question["gold_answer"]) for question in questions]
+    columns["accepted_rows"] = [
+        question["accepted_rows"] and json.dumps(question["accepted_rows"])
+        for question in questions
+    ]
+    return Batch([f"```sql\n{sql}\n```" for sql in predictions], columns)
+
+
+class BareLoop:
+    """Connections that stay open, and execute gold SQL without any bounds or comparison."""
+
+    def __init__(self, questions: Sequence[Question], databases: Path) -> None:
+        names = {question["database_name"] for question in questions}
+        self._connections = {
+            name: sqlite3.connect(databases / name / f"{name}.sqlite") for name in names
+        }
+
+    def run(self, questions: Sequence[Question], predictions: Sequence[str]) -> None:
+        """Execute a prediction for each question."""
+        for question, sql in zip(questions, predictions, strict=True):
+            self._connections[question["database_name"]].execute(sql).fetchall()
+
+    def close(self) -> None:
+        """Close the connections."""
+        for connection in self._connections.values():
+            connection.close()
+
+
+class Bench:
+    """The rows of the table."""
+
+    def __init__(
+        self, questions: list[Question], databases: Path, *, repeat: int, is_quick: bool
+    ) -> None:
+        self._all = cycle(questions)
+        self._databases = databases
+        self._repeat = repeat
+        self._count = 2 * BATCH if is_quick else 4 * BATCH
+        self._scores = 10_000 if is_quick else 100_000
+        self._beside_s = 3 if is_quick else 12
+        self._numbers = count()
+
+    def compare_worker_with_bare_loop(self) -> Iterator[Line]:
+        """Row 1."""
+        questions = self._take_questions(self._count)
+        gold = _list_gold_sql(questions)
+        batch = make_batch(questions, gold)
+        loop = BareLoop(questions, self._databases)
+        with contextlib.closing(loop), self._open_pool(1) as pool:
+            seconds = self._take_turns(
+                "one worker",
+                {
+                    "loop": lambda: loop.run(questions, gold),
+                    "loop, new": lambda: loop.run(questions, self._make_new(gold)),
+                    "pool": lambda: score_right(pool, batch),
+                    "pool, new": lambda: score_right(
+                        pool, make_batch(questions, self._make_new(gold))
+                    ),
+                    "score_sql": lambda: score_one_by_one(pool, questions),
+                    "execute": lambda: execute_one_by_one(pool, questions),
+                },
+            )
+        rates = {way: [len(questions) / s for s in values] for way, values in seconds.items()}
+        work, peer = "predictions a second, one worker", "a bare loop that keeps its connections"
+        yield _compare(f"{work}: `score_completions`", peer, rates["pool"], rates["loop"], "0.55")
+        new = "no text twice"
+        yield _compare(f"{work}, {new}", f"{peer}, {new}", rates["pool, new"], rates["loop, new"])
+        for way in ("score_sql", "execute"):
+            yield _compare(f"{work}: `{way}`, one by one", peer, rates[way], rates["loop"])
+
+    def compare_two_workers_with_one(self) -> Iterator[Line]:
+        """Row 2."""
+        questions = self._take_questions(self._count)
+        batch = make_batch(questions, _list_gold_sql(questions))
+        with self._open_pool(1) as one, self._open_pool(2) as two:
+            seconds = self._take_turns(
+                "two workers and one",
+                {"two": lambda: score_right(two, batch), "one": lambda: score_right(one, batch)},
+            )
+        two_rates, one_rates = ([len(questions) / s for s in seconds[way]] for way in seconds)
+        work = "predictions a second, two workers"
+        yield _compare(work, "one worker", two_rates, one_rates, "1.80")
+
+    def compare_counting_bombs_with_none(self) -> Iterator[Line]:
+        """Row 3."""
+        work = f"{BATCH:,} completions of which {BOMBS} count for ever, two workers, s"
+        bombed, innocent = self._measure_bombs("counting bombs", self._place_counting_bombs)
+        ratio = show_ratio(bombed, innocent)
+        peer = "the same without them"
+        yield work, peer, show_seconds(bombed), show_seconds(innocent), ratio, "1.50"
+
+    def compare_single_step_bomb_with_none(self) -> Iterator[Line]:
+        """Row 4."""
+        work = f"{BATCH:,} completions of which one never ends its first step, two workers, s"
+        bombed, innocent = self._measure_bombs("a single-step bomb", self._place_single_step_bomb)
+        more = f"{median(bombed) - median(innocent):+.2f} s"
+        peer = "the same without it"
+        yield (
+            work,
+            peer,
+            show_seconds(bombed),
+            show_seconds(innocent),
+            more,
+            "+2 s: its last resort",
+        )
+
+    def measure_wait_beside_bombs(self) -> Iterator[Line]:
+        """Row 5."""
+        questions = self._take_questions(BATCH)
+        bombs = {
+            "counts for ever": self._make_counting_bomb,
+            "never ends its first step": self._make_single_step_bomb,
+        }
+        with self._open_pool(2) as pool:
+            score_one_by_one(pool, questions)
+            alone = self._time_calls(pool, questions)
+            for what, make_bomb in bombs.items():
+                tell(f"one by one, beside a bomb that {what}: {self._beside_s} s")
+                is_over = threading.Event()
+                bomber = threading.Thread(target=self._throw_bombs, args=(pool, make_bomb, is_over))
+                bomber.start()
+                beside = self._time_calls(pool, questions)
+                is_over.set()
+                bomber.join()
+                added = [1000 * (seconds - median(alone)) for seconds in beside]
+                yield (
+                    f"ms that one prediction waits more beside one after another that {what},"
+                    f" two workers, 99th percentile of {len(beside):,}",
+                    "ms alone, median",
+                    f"{quantiles(added, n=100)[-1]:.1f} (at most {max(added):.1f})",
+                    f"{1000 * median(alone):.1f}",
+                    "",
+                    "50",
+                )
+
+    def measure_growth(self) -> Iterator[Line]:
+        """Row 6."""
+        with self._open_pool(2) as pool:
+            self._score_anything(pool, 5 * BATCH)
+            before = count_resources()
+            tell(f"{self._scores:,} scores")
+            self._score_anything(pool, self._scores)
+            after = count_resources()
+        names = ("the process that asks", "its two workers")
+        for name, (size, files), (new_size, new_files) in zip(names, before, after, strict=True):
+            yield (
+                f"{self._scores:,} scores, no text twice: growth of {name}",
+                "after 5,000 scores",
+                f"{(new_size - size) / 1e6:+.1f} MB, {new_files - files:+} files",
+                f"{size / 1e6:.1f} MB, {files} files",
+                "",
+                "+1 MB, +0 files",
+            )
+
+    def _open_pool(self, workers: int) -> RewardPool:
+        return RewardPool(workers=workers, databases=self._databases)
+
+    def _take_questions(self, number: int) -> list[Question]:
+        return list(islice(self._all, number))
+
+    def _take_turns(
+        self, what: str, ways: dict[str, Callable[[], object]]
+    ) -> dict[str, list[float]]:
+        """Seconds of each way, in turns; the first turn does not count."""
+        tell(f"{what}: {self._repeat} times")
+        seconds: dict[str, list[float]] = {way: [] for way in ways}
+        for turn in range(self._repeat + 1):
+            for way, run in ways.items():
+                start = time.perf_counter()
+                run()
+                if turn:
+                    seconds[way].append(time.perf_counter() - start)
+        return seconds
+
+    def _make_new(self, predictions: Sequence[str]) -> list[str]:
+        """The same queries as texts that nobody has seen before."""
+        return [f"/* {next(self._numbers)} */ {sql}" for sql in predictions]
+
+    def _make_counting_bomb(self, question: Question) -> str:
+        number = next(self._numbers)
+        bomb = CROSS_JOIN if number % 2 else COUNT
+        return bomb.format(number=number, table=f'"{question["tables_involved"][0]}"')
+
+    def _make_single_step_bomb(self, _: Question) -> str:
+        return SINGLE_STEP.format(number=next(self._numbers))
+
+    def _place_counting_bombs(self, questions: list[Question]) -> list[str]:
+        predictions = _list_gold_sql(questions)
+        for place in range(BATCH // BOMBS // 2, BATCH, BATCH // BOMBS):
+            predictions[place] = self._make_counting_bomb(questions[place])
+        return predictions
+
+    def _place_single_step_bomb(self, questions: list[Question]) -> list[str]:
+        predictions = _list_gold_sql(questions)
+        predictions[BATCH // 2] = self._make_single_step_bomb(questions[BATCH // 2])
+        return predictions
+
+    def _measure_bombs(
+        self, what: str, place_bombs: Callable[[list[Question]], list[str]]
+    ) -> tuple[list[float], list[float]]:
+        """Seconds of a batch with bombs, and of the same without."""
+        questions = self._take_questions(BATCH)
+        innocent = make_batch(questions, _list_gold_sql(questions))
+        with self._open_pool(2) as pool:
+            seconds = self._take_turns(
+                what,
+                {
+                    "bombed": lambda: score(pool, make_batch(questions, place_bombs(questions))),
+                    "innocent": lambda: score_right(pool, innocent),
+                },
+            )
+        return seconds["bombed"], seconds["innocent"]
+
+    def _time_calls(self, pool: RewardPool, questions: Sequence[Question]) -> list[float]:
+        """Seconds of one call after another."""
+        seconds = []
+        end = time.perf_counter() + self._beside_s
+        for question in cycle(questions):
+            start = time.perf_counter()
+            if start > end:
+                return seconds
+            score_one_by_one(pool, [question])
+            seconds.append(time.perf_counter() - start)
+        raise AssertionError("no questions")
+
+    def _throw_bombs(
+        self,
+        pool: RewardPool,
+        make_bomb: Callable[[Question], str],
+        is_over: threading.Event,
+    ) -> None:
+        while not is_over.is_set():
+            (question,) = self._take_questions(1)
+            score(pool, make_batch([question], [make_bomb(question)]))
+
+    def _score_anything(self, pool: RewardPool, number: int) -> None:
+        """Score batches in which one prediction of ten fails, and one of a hundred is no SQL."""
+        for _ in range(number // BATCH):
+            questions = self._take_questions(BATCH)
+            predictions = self._make_new(_list_gold_sql(questions))
+            predictions[::10] = self._make_new(["SELECT nothing FROM nowhere"] * (BATCH // 10))
+            batch = make_batch(questions, predictions)
+            batch.completions[5::100] = ["I do not know."] * (BATCH // 100)
+            score(pool, batch)
+
+
+def score(pool: RewardPool, batch: Batch) -> list[float]:
+    """The reward of each completion."""
+    return pool.score_completions(batch.completions, **batch.columns)
+
+
+def score_right(pool: RewardPool, batch: Batch) -> None:
+    """Score completions that are right.
+
+    Raises:
+        ValueError: where one is not, for what is fast and wrong is not worth measuring.
+    """
+    _check_all_right(score(pool, batch))
+
+
+def score_one_by_one(pool: RewardPool, questions: Sequence[Question]) -> None:
+    """Score gold SQL, a call for each question; raises as `score_right`."""
+    _check_all_right(
+        [
+            pool.score_sql(
+                question["gold_sql"],
+                question["gold_answer"],
+                **{name: question[name] for name in TERMS},
+            )
+            for question in questions
+        ]
+    )
+
+
+def execute_one_by_one(pool: RewardPool, questions: Sequence[Question]) -> None:
+    """Execute gold SQL, a call for each question."""
+    for question in questions:
+        pool.execute(question["gold_sql"], question["database_name"])
+
+
+def count_resources() -> list[tuple[int, int]]:
+    """Resident bytes and open files of this process, and of all that it has started together."""
+    children = [
+        int(process)
+        for path in Path("/proc/self/task").glob("*/children")
+        for process in path.read_text().split()
+    ]
+    return [_add_resources([os.getpid()]), _add_resources(children)]
+
+
+def _add_resources(processes: Sequence[int]) -> tuple[int, int]:
+    pages = files = 0
+    for process in processes:
+        folder = Path("/proc") / str(process)
+        pages += int((folder / "statm").read_text().split()[1])
+        files += len(list((folder / "fd").iterdir()))
+    return pages * os.sysconf("SC_PAGE_SIZE"), files
+
+
+def _check_all_right(rewards: Sequence[float]) -> None:
+    if wrong := len(rewards) - sum(rewards):
+        raise ValueError(f"gold SQL: expected rewards of 1.0, found {wrong:.0f} others")
+
+
+def _list_gold_sql(questions: Sequence[Question]) -> list[str]:
+    return [question["gold_sql"] for question in questions]
+
+
+def _compare(
+    work: str, peer: str, ours: Sequence[float], theirs: Sequence[float], reach: str = ""
+) -> Line:
+    """A line of the table, of rates."""
+    return work, peer, _show_rates(ours), _show_rates(theirs), show_ratio(ours, theirs), reach
+
+
+def _show_rates(values: Sequence[float]) -> str:
+    return f"{median(values):,.0f} ({', '.join(f'{value:,.0f}' for value in values)})"
+
+
+def read_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    data = ROOT / "data"
+    parser.add_argument("--product", type=Path, default=data / "questions")
+    parser.add_argument("--databases", type=Path, default=data / "databases")
+    parser.add_argument("--repeat", type=int, default=5, help="runs of everything; default: 5")
+    parser.add_argument("--rows", default="1,2,3,4,5,6", help="some rows; default: all")
+    parser.add_argument("--quick", action="store_true", help="one run, and fewer predictions")
+    return parser.parse_args()
+
+
+def main() -> None:
+    arguments = read_arguments()
+    repeat = 1 if arguments.quick else arguments.repeat
+    questions = read_questions(arguments.product)
+    bench = Bench(questions, arguments.databases, repeat=repeat, is_quick=arguments.quick)
+    rows: dict[str, Callable[[], Iterator[Line]]] = {
+        "1": bench.compare_worker_with_bare_loop,
+        "2": bench.compare_two_workers_with_one,
+        "3": bench.compare_counting_bombs_with_none,
+        "4": bench.compare_single_step_bomb_with_none,
+        "5": bench.measure_wait_beside_bombs,
+        "6": bench.measure_growth,
+    }
+    chosen = arguments.rows.split(",")
+    print(f"{len(questions)} questions; {describe_machine()}\n", flush=True)
+    print_table(
+        HEADER,
+        (
+            (number, *line)
+            for number, measure in rows.items()
+            if number in chosen
+            for line in measure()
+        ),
+    )
+    values = "Medians; all values in brackets" if repeat > 1 else "One run"
+    print(f"{values}. {describe_machine()}")
+
+
+if __name__ == "__main__":
+    main()
