@@ -19,9 +19,10 @@ from openenv.core.env_server import (
     create_fastapi_app,
 )
 
-from answerkey.reward import execute, score
+from answerkey.reward import RewardPool, score
 
 _SHOWN_ROWS = 20
+_POOL = RewardPool()  # of all episodes; options go here: workers, limits, databases
 
 
 class Query(Action):
@@ -54,26 +55,29 @@ class TextToSql(Environment):
         database_name: str,
         gold_answer: str,
         order_matters: bool,
+        rule: str | None = None,
+        accepted_rows: str | None = None,
         **_: Any,
     ) -> Result:
         """Start an episode: the question, without its answer."""
         self._database_name = database_name
         self._gold_answer = json.loads(gold_answer)
-        self._order_matters = order_matters
+        self._known = {
+            "order_matters": order_matters,
+            "rule": rule,
+            "accepted_rows": None if accepted_rows is None else json.loads(accepted_rows),
+        }
         self._state = State(episode_id=episode_id)
         return Result(text=f"{question_text}\nEvidence: {evidence}" if evidence else question_text)
 
     def step(self, action: Query, timeout_s: float | None = None, **_: Any) -> Result:
         """The first rows of a query; a reward where it is the answer."""
         self._state.step_count += 1
-        rows = execute(action.sql, self._database_name)
+        rows = _POOL.execute(action.sql, self._database_name)
         shown = "no answer: the query fails" if rows is None else json.dumps(rows[:_SHOWN_ROWS])
         if not action.is_answer:
             return Result(text=shown)
-        is_scored = rows is not None
-        reward = (
-            score(rows, self._gold_answer, order_matters=self._order_matters) if is_scored else 0.0
-        )
+        reward = 0.0 if rows is None else score(rows, self._gold_answer, **self._known)
         return Result(text=shown, done=True, reward=reward)
 
     @property

@@ -29,19 +29,22 @@ from answerkey.sqlite.answers import shape_answer
 from answerkey.sqlite.guard import GuardedDatabase, QueryError
 
 SPLITS = ("train", "eval")
+TERMS = ("order_matters", "rule", "accepted_rows")
 TURNS = 3
 
 
 class Prediction(NamedTuple):
-    """A predicted query, the question that it answers, and whether the order of rows matters."""
+    """A predicted query, the question that it answers, and what the reward is told of that."""
 
     sql: str
     question: dict[str, Any]
-    order_matters: bool
+    terms: dict[str, Any]
 
 
-def read_dataset(product: Path) -> tuple[dict[str, dict[str, Any]], dict[str, bool]]:
-    """The questions by id, and whether the order of their rows matters."""
+def read_dataset(
+    product: Path,
+) -> tuple[dict[str, dict[str, Any]], dict[str, dict[str, Any]]]:
+    """The questions by id, and what the reward is told of each."""
     questions = {
         question["question_id"]: question
         for split in SPLITS
@@ -49,7 +52,9 @@ def read_dataset(product: Path) -> tuple[dict[str, dict[str, Any]], dict[str, bo
     }
     with (product / "audit.jsonl").open(encoding="utf-8") as file:
         audits = [json.loads(line) for line in file]
-    return questions, {audit["question_id"]: audit["order_matters"] for audit in audits}
+    return questions, {
+        audit["question_id"]: {name: audit[name] for name in TERMS} for audit in audits
+    }
 
 
 def make_up(
@@ -113,8 +118,7 @@ def score_all(
         gold_answer = find_gold_answer(question)
         gold_s += time.process_time() - before
         if rows is not None:
-            reward = score(rows, gold_answer, order_matters=prediction.order_matters)
-            right += reward == RIGHT
+            right += score(rows, gold_answer, **prediction.terms) == RIGHT
     return Cost(right, time.process_time() - start, gold_s)
 
 
@@ -147,7 +151,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=1000, help="how many to make up")
     parser.add_argument("--seed", type=int, default=20)
     arguments = parser.parse_args()
-    questions, order_matters = read_dataset(arguments.product)
+    questions, terms = read_dataset(arguments.product)
     if arguments.predictions:
         lines = arguments.predictions.read_text(encoding="utf-8").splitlines()
         records = [json.loads(line) for line in lines]
@@ -155,7 +159,7 @@ def main() -> None:
     else:
         pairs = make_up(list(questions.values()), arguments.count, random.Random(arguments.seed))
     predictions = [
-        Prediction(sql, questions[question_id], order_matters[question_id])
+        Prediction(sql, questions[question_id], terms[question_id])
         for question_id, sql in pairs
     ]
     stored, executed = measure(predictions, arguments.databases)

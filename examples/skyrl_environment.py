@@ -17,18 +17,22 @@ NAME = "answerkey"
 
 
 class AnswerkeyEnvironment(BaseTextEnv):
-    """An episode of one turn; `extras` are the columns of a row."""
+    """An episode of one turn; `extras` are the columns of a row, and `env_config` may hold options
+    of the reward: workers, limits, rule, rel_tol, databases."""
 
     def __init__(self, env_config: Any = None, extras: dict[str, Any] | None = None) -> None:
         super().__init__()
         extras = extras or {}
+        self.options = dict(env_config or {})
         self.source = extras["data_source"]
         self.ground_truth = extras["reward_spec"]["ground_truth"]
         self.extra_info = extras["extra_info"]
 
     def step(self, action: str) -> BaseTextEnvStepOutput:
         """Score the completion and end."""
-        reward = compute_score(self.source, action, self.ground_truth, self.extra_info)
+        reward = compute_score(
+            self.source, action, self.ground_truth, self.extra_info, **self.options
+        )
         return BaseTextEnvStepOutput(observations=[], reward=reward, done=True, metadata={})
 
 
