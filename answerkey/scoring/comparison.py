@@ -57,6 +57,7 @@ def rows_match(
 ) -> bool:
     """Whether the rows are a right answer by the rule.
 
+    >>> from answerkey.scoring.rules import read_rule
     >>> strict = read_rule("strict")
     >>> rows_match([("b",), ("a",)], ["a", "b"], rule=strict, order_matters=False)
     True
@@ -92,6 +93,7 @@ def find_column_order(
     """For each gold column the number of the predicted column that makes the rows right; None
     where no order of columns does.
 
+    >>> from answerkey.scoring.rules import read_rule
     >>> expected = Expected([("a", 1), ("b", 2)])
     >>> rows = [(2, "b"), (1, "a")]
     >>> find_column_order(rows, expected, rule=read_rule("spider"), order_matters=False)
