@@ -44,6 +44,7 @@ class ColumnSearch:
     ) -> None:
         self._sides = (gold, predicted)
         self._places = (gold_places, predicted_places)
+        self._is_placed = any(map(any, self._places))
         self._rule = rule
         self._is_choice = is_choice
         self._floats = tuple([has_float(column) for column in side] for side in self._sides)
@@ -58,12 +59,11 @@ class ColumnSearch:
         for number, column in enumerate(self._sides[1]):
             twins[column, tuple(map(type, column))].append(number)
         classes = list(twins.values())
-        candidates = [
-            [twin for twin in classes if self._columns_fit(number, twin[0])]
-            for number in range(len(self._sides[0]))
-        ]
-        if not all(candidates):
-            return
+        candidates = []
+        for number in range(len(self._sides[0])):
+            candidates.append([twin for twin in classes if self._columns_fit(number, twin[0])])
+            if not candidates[-1]:
+                return
         order = sorted(
             range(len(candidates)),
             key=lambda number: (len(candidates[number]), -len(set(self._sides[0][number]))),
@@ -146,9 +146,10 @@ class ColumnSearch:
         """What a column holds, whatever the order of rows that does not count."""
         key = (side, number, loose)
         if key not in self._contents:
-            placed = zip(self._places[side], self._code(side, number, loose), strict=True)
-            is_multiset = self._rule.rows == "multiset"
-            self._contents[key] = Counter(placed) if is_multiset else set(placed)
+            column: Any = self._code(side, number, loose)
+            if self._is_placed:
+                column = zip(self._places[side], column, strict=True)
+            self._contents[key] = Counter(column) if self._rule.rows == "multiset" else set(column)
         return self._contents[key]
 
     def _columns_fit(self, gold: int, predicted: int) -> bool:

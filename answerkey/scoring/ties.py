@@ -129,7 +129,7 @@ def _has_flow(
     for number in sorted(range(len(demands)), key=lambda number: len(demands[number][0])):
         wanted = demands[number][1]
         while wanted:
-            path = _find_path(left, number)
+            path = _find_direct_path(left, number) or _find_path(left, number)
             if path is None:
                 return False
             amount = min(wanted, *(left[a][b] for a, b in path))
@@ -138,6 +138,17 @@ def _has_flow(
                 left[b][a] = left[b].get(a, 0) + amount
             wanted -= amount
     return True
+
+
+def _find_direct_path(
+    left: dict[Hashable, dict[Hashable, int]], start: Hashable
+) -> list[tuple[Hashable, Hashable]] | None:
+    """A path to the sink that takes no place away from others: nearly always, and much faster."""
+    for place, amount in left[start].items():
+        segment = "segment", place[0]
+        if amount and left[place][segment] and left[segment][_SINK]:
+            return [(start, place), (place, segment), (segment, _SINK)]
+    return None
 
 
 def _find_path(

@@ -6,18 +6,23 @@ import sys
 from pathlib import Path
 
 import networkx
+import pytest
 
 from tests.shared.imports import list_imports
 from tests.shared.paths import ROOT
 
 
-def test_sqlite_imports_the_standard_library_and_itself() -> None:
-    files = sorted((ROOT / "answerkey/sqlite").rglob("*.py"))
+@pytest.mark.parametrize(
+    ("room", "rooms"), [("sqlite", {"sqlite"}), ("scoring", {"scoring", "sqlite"})]
+)
+def test_scoring_needs_the_standard_library_alone(room: str, rooms: set[str]) -> None:
+    files = sorted((ROOT / "answerkey" / room).rglob("*.py"))
     assert files
     for path in files:
-        others = {name for name in list_imports(path) if not name.startswith("answerkey.sqlite.")}
-        roots = {name.partition(".")[0] for name in others}
-        assert roots <= sys.stdlib_module_names, path
+        for name in list_imports(path):
+            first, _, rest = name.partition(".")
+            is_own = first == "answerkey" and rest.partition(".")[0] in rooms
+            assert is_own or first in sys.stdlib_module_names, (path, name)
 
 
 def test_no_module_of_the_library_imports_a_stage() -> None:

@@ -218,3 +218,45 @@ def test_list_counts_the_order_of_rows_whatever_the_question_says():
 )
 def test_numbers_are_plain_decimal_literals(text, number):
     assert repr(read_number(text)) == repr(number)
+
+
+# --- rows that are hard to compare: these tests end at once, or the search is not bounded
+
+
+def test_columns_that_hold_the_same_values_in_other_rows_are_told_apart():
+    columns = [[n * k % 2003 for n in range(1, 2003)] for k in range(1, 11)]
+    gold = list(zip(*columns, strict=True))
+    rows = [row[3:] + row[:3] for row in reversed(gold)]
+    others = list(zip(*[column[k:] + column[:k] for k, column in enumerate(columns)], strict=True))
+    for rule in ("spider", "spider2", "set", "subset"):
+        assert match(rows, gold, rule)
+        assert not match(others, gold, rule)
+
+
+def test_rows_that_are_all_close_are_compared():
+    gold, rows = [(1.0, 2.0, "a")] * 5000, [(2.0, "a", 1.0000001)] * 5000
+    for rule in ANY_ORDER:
+        assert match(rows, gold, rule)
+        assert not match([*rows[1:], (2.0, "b", 1.0)], gold, rule)
+
+
+def test_search_for_columns_ends_where_no_column_tells_rows_apart():
+    """Two graphs that are hard to tell apart: 16 nodes, each with 6 neighbours, of which each two
+    have 2 in common (Shrikhande's graph, and the rook's)."""
+    nodes = list(itertools.product(range(4), repeat=2))
+    pairs = list(itertools.combinations(nodes, 2))
+    rook = [(a, b) for a, b in pairs if a[0] == b[0] or a[1] == b[1]]
+    steps = [(0, 1), (0, 3), (1, 0), (3, 0), (1, 1), (3, 3)]
+    other = [(a, b) for a, b in pairs if ((a[0] - b[0]) % 4, (a[1] - b[1]) % 4) in steps]
+    tables = [[tuple(int(n in edge) for n in nodes) for edge in edges] for edges in (rook, other)]
+    assert len(tables[0]) == len(tables[1]) == 48
+    for rule in ANY_ORDER:
+        assert not match(*tables, rule)
+        assert match(tables[0][::-1], tables[0], rule) is (rule != "list")
+
+
+def test_column_is_found_among_a_thousand():
+    gold = [(n, f"name {n}") for n in range(100)]
+    rows = [(*[n * k % 101 for k in range(2, 999)], f"name {n}", n) for n in range(100)]
+    assert match(rows, gold, "spider2")
+    assert not match(rows, [*gold[1:], (0, "other")], "spider2")

@@ -130,3 +130,11 @@ def test_rows_missing_from_a_choice_are_those_of_every_right_answer():
     accepted = [{"rows": [["a"]], "take": 1}, {"rows": [["b"], ["c"]], "take": 1}]
     found = differ([("b",), ("c",)], [], accepted=accepted)
     assert (found.kind, found.missing, found.unexpected) == ("wrong_rows", [("a",)], [])
+
+
+def test_of_a_large_prediction_only_the_number_of_rows_is_said():
+    gold = [(n, n) for n in range(30_000)]
+    found = differ([*gold, (0, 0)], gold)
+    assert (found.kind, found.detail) == ("too_many_rows", "30001 rows, expected 30000.")
+    found = differ([*gold[1:], (0, 1)], gold)
+    assert (found.kind, found.missing, found.unexpected) == ("wrong_rows", [], [])

@@ -110,9 +110,22 @@ def test_order_counts_between_segments_only():
     assert choose([("b",), ("d",), ("a",)], accepted)
 
 
+def test_segment_of_which_nothing_is_taken_changes_nothing():
+    accepted = [{"rows": [["a", 1], ["b", 2]], "take": 1}, {"rows": [["c", 3]], "take": 0}]
+    assert choose([(2, "b")], accepted, "spider", order_matters=True)
+    assert not choose([(3, "c")], accepted, "spider", order_matters=True)
+
+
 def test_choice_among_many_rows_is_found():
     rows = [(f"row {n}", n / 7) for n in range(5000)]
     accepted = [{"rows": [list(row) for row in rows], "take": 2500}]
     assert choose(rows[::2], accepted)
     assert choose([(b, a) for a, b in rows[::2]], accepted, "spider")
     assert not choose([*rows[:2499], rows[0]], accepted)
+
+
+def test_choice_among_rows_that_are_all_close_is_found():
+    accepted = [{"rows": [[1 + n * 1e-10] for n in range(600)], "take": 300}]
+    rows = [(1 + n * 1e-10,) for n in range(0, 600, 2)]
+    assert choose(rows, accepted)
+    assert not choose([*rows[1:], (1.1,)], accepted)
