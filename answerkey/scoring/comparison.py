@@ -22,12 +22,10 @@ from answerkey.sqlite.answers import (
     Floats,
     Row,
     answer_rows,
-    answers_match,
     are_same_rows,
     group_floats,
     list_neighbours,
     match_rows,
-    shape_answer,
     sort_floats,
 )
 
@@ -71,7 +69,7 @@ def rows_match(
     """
     if accepted_rows is None and rule.is_strict:
         ordered = rule.has_order(order_matters)
-        return answers_match(gold_answer, shape_answer(rows), ordered=ordered, rel_tol=rule.rel_tol)
+        return match_rows(answer_rows(gold_answer), rows, ordered=ordered, rel_tol=rule.rel_tol)
     expected = read_expected(gold_answer, accepted_rows)
     return find_column_order(rows, expected, rule=rule, order_matters=order_matters) is not None
 

@@ -83,13 +83,17 @@ def extract_sql(text: str) -> str | None:
     if text.count("```") + text.count("~~~") > _MAX_FENCES:
         return None
     query = labelled = None
-    last_runs = {mark: _LastRuns.find(text, mark) for mark in "`~"}
+    last_runs: dict[str, _LastRuns] = {}
     opening = _FENCE.search(text)
     while opening:
         fence, label = opening.groups()
         place, start = opening.span()
-        # Three marks are looked for in vain only once, longer ones never.
-        is_closed = len(fence) == 3 or last_runs[fence[0]].has_one_behind(place, len(fence))
+        is_closed = True
+        if len(fence) > 3:  # three marks are looked for in vain only once, longer ones never
+            mark = fence[0]
+            if mark not in last_runs:
+                last_runs[mark] = _LastRuns.find(text, mark)
+            is_closed = last_runs[mark].has_one_behind(place, len(fence))
         end = text.find(fence, start) if is_closed else -1
         begin = _BEGIN.match(text, start, end if end >= 0 else len(text))
         if begin.lastgroup:

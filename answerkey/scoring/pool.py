@@ -18,6 +18,7 @@ from functools import partial
 from typing import Any, NamedTuple, Self
 
 from answerkey.scoring.jobs import WORKER_DIED, Job, answer_without_rows
+from answerkey.scoring.polling import wait_for_events
 from answerkey.scoring.worker_process import MAX_JOBS, WorkerProcess
 from answerkey.scoring.workers import Workers
 from answerkey.sqlite.guard import Limits
@@ -162,7 +163,8 @@ class _Run:
 
     def _wait_for_any(self) -> list[WorkerProcess]:
         """Those that have answers or are dead; none where it is time to look for workers again."""
-        ready = self._poll.poll(_MS_TO_NEXT_WORKER if self._waiting else _MS_BETWEEN_LOOKS)
+        timeout_ms = _MS_TO_NEXT_WORKER if self._waiting else _MS_BETWEEN_LOOKS
+        ready = wait_for_events(self._poll, timeout_ms, is_soon=len(self._jobs) == 1)
         if ready:
             files = {file for file, _ in ready}
             return [worker for worker in self._held if worker.fileno() in files]

@@ -29,6 +29,7 @@ from answerkey.scoring.jobs import (
     answer_without_rows,
 )
 from answerkey.scoring.open_databases import OpenDatabases
+from answerkey.scoring.polling import wait_for_events
 from answerkey.scoring.rules import RULES
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError, Row
 from answerkey.sqlite.reasons import QueryReason
@@ -42,6 +43,8 @@ _STEPS_PER_BYTE = 10
 _SECONDS_UNTOLD = 0.005
 _MS_BETWEEN_LOOKS = 5000
 
+_DECODE = json.JSONDecoder().decode
+
 
 def serve(connection: Connection, begins: int, limits: Limits) -> None:
     """Do the jobs of one message after another, until the pipe's other end is closed.
@@ -53,8 +56,9 @@ def serve(connection: Connection, begins: int, limits: Limits) -> None:
     databases = OpenDatabases(limits)
     poll = select.poll()
     poll.register(connection, select.POLLIN)
+    is_soon = False
     while True:
-        while not poll.poll(_MS_BETWEEN_LOOKS):
+        while not wait_for_events(poll, _MS_BETWEEN_LOOKS, is_soon=is_soon):
             if os.getppid() != parent:  # a fork of the parent may hold the pipe open
                 return
         try:
@@ -75,6 +79,7 @@ def serve(connection: Connection, begins: int, limits: Limits) -> None:
                 done.append((None, error))
             signal.setitimer(signal.ITIMER_PROF, 0)
         connection.send(done)
+        is_soon = len(jobs) == 1
 
 
 def do_job(job: Job, databases: OpenDatabases) -> Any:
@@ -115,8 +120,8 @@ def _execute(
 
 
 def _compare(rows: list[Row], job: Job) -> Any:
-    gold_answer = json.loads(job.gold_answer or "null")
-    accepted_rows = None if job.accepted_rows is None else json.loads(job.accepted_rows)
+    gold_answer = _DECODE(job.gold_answer or "null")
+    accepted_rows = None if job.accepted_rows is None else _DECODE(job.accepted_rows)
     rule = job.rule or RULES["strict"]
     question = {"order_matters": job.order_matters, "accepted_rows": accepted_rows}
     if job.kind is Kind.SCORE:

@@ -86,8 +86,6 @@ def answers_match(expected: Any, actual: Any, *, ordered: bool, rel_tol: float =
     never equals one of another type. Reflexive, symmetric, and blind to the order of rows where
     unordered; not transitive, since a tolerance is not.
     """
-    if not isinstance(expected, list) and not isinstance(actual, list):
-        return _rows_match((expected,), (actual,), rel_tol)
     return match_rows(answer_rows(expected), answer_rows(actual), ordered=ordered, rel_tol=rel_tol)
 
 
