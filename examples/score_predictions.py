@@ -159,8 +159,7 @@ def main() -> None:
     else:
         pairs = make_up(list(questions.values()), arguments.count, random.Random(arguments.seed))
     predictions = [
-        Prediction(sql, questions[question_id], terms[question_id])
-        for question_id, sql in pairs
+        Prediction(sql, questions[question_id], terms[question_id]) for question_id, sql in pairs
     ]
     stored, executed = measure(predictions, arguments.databases)
     print(f"{len(predictions)} predictions scored, {stored.right} of them right")

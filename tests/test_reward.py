@@ -210,3 +210,57 @@ def test_import_loads_the_standard_library_and_the_room_of_sqlite_alone():
     assert {"answerkey", "answerkey.reward", "answerkey.sqlite.guard"} <= loaded
     others = {name for name in loaded if name.split(".")[1:2] not in (["scoring"], ["sqlite"])}
     assert others == {"answerkey", "answerkey.reward"}
+
+
+def test_values_of_numpy_are_sent_to_workers_as_those_of_python(ships):
+    rewards = score_completions(
+        numpy.array([fence("SELECT name FROM ship")] * 2),
+        gold_answer=numpy.array(['["Tern", "Sun"]'] * 2),
+        database_name=numpy.array(["ships"] * 2),
+        order_matters=numpy.array([False, True]),
+        max_steps=numpy.array([1_000_000, 2_000_000]),
+    )
+    assert rewards == [1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("gold_answer", "error", "words"),
+    [
+        (["Sun"], TypeError, "gold_answer: expected JSON text, as exports have it, found list"),
+        ("Sun", ValueError, "gold_answer: expected JSON text, found 'Sun'"),
+    ],
+)
+def test_gold_answer_that_is_no_json_text_is_an_error(ships, gold_answer, error, words):
+    known = {"database_name": ["ships"], "order_matters": [False]}
+    with pytest.raises(error, match=words):
+        score_completions([fence("SELECT 1")], gold_answer=[gold_answer], **known)
+
+
+def test_every_shape_of_completion_is_scored(ships):
+    text = fence("SELECT count(*) FROM ship")
+    part = {"type": "text", "text": text}
+    shapes = [
+        text,
+        [{"role": "assistant", "content": text}],
+        [{"role": "assistant", "content": [part]}],
+        {"role": "assistant", "content": [{"type": "image"}, part]},
+        None,
+        [],
+        [{"role": "assistant", "content": None}],
+        f"<think>{text}</think>",
+        f"<think>{text}",
+    ]
+    known = {"database_name": ["ships"] * 9, "order_matters": [False] * 9}
+    rewards = score_completions(shapes, gold_answer=["2"] * 9, **known)
+    assert rewards == [1.0] * 4 + [0.0] * 5
+
+
+def test_answers_that_a_tie_allows_are_right(ships):
+    accepted = [{"rows": [["Sun"], ["Tern"]], "take": 1}]
+    known = {"database_name": "ships", "order_matters": True}
+    for name, reward in (("Sun", 1.0), ("Tern", 1.0), ("Kite", 0.0)):
+        sql = f"SELECT '{name}'"
+        assert score_sql(sql, "Sun", **known, accepted_rows=accepted) == reward
+        extra_info = {**known, "accepted_rows": json.dumps(accepted)}
+        assert compute_score("x", fence(sql), '"Sun"', extra_info) == reward
+        assert score([(name,)], "Sun", order_matters=True, accepted_rows=accepted) == reward

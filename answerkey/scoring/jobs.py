@@ -38,7 +38,7 @@ class Job(NamedTuple):
     text: str | None
     is_completion: bool = False
     max_steps: int | None = None
-    gold_answer: str | None = None
+    gold_answer: str = "null"
     order_matters: bool = False
     rule: Rule | None = None
     accepted_rows: str | None = None

@@ -88,10 +88,17 @@ class Pool:
 def _count_workers() -> int:
     text = os.environ.get(WORKERS_VARIABLE)
     if text is None:
-        return min(os.cpu_count() or 1, _MOST_WORKERS)
+        return min(_count_cores(), _MOST_WORKERS)
     if not text.isdecimal():
         raise ValueError(f"{WORKERS_VARIABLE}: expected a whole number from 1, found {text!r}")
     return int(text)
+
+
+def _count_cores() -> int:
+    """Those that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _end_own_workers(by_process: dict[int, Workers]) -> None:

@@ -67,7 +67,7 @@ class RewardPool:
 
     def execute(self, predicted_sql: str, database_name: str) -> list[Row] | None:
         path = _find_path(self._find_folder(), database_name)
-        return self._pool.run([Job(Kind.EXECUTE, path, predicted_sql)])[0]
+        return self._pool.run([Job(Kind.EXECUTE, path, str(predicted_sql))])[0]
 
     def score_sql(
         self, predicted_sql: str | None, gold_answer: Any, *, database_name: str, **question: Any
@@ -94,10 +94,10 @@ class RewardPool:
         job = Job(
             kind,
             _find_path(self._find_folder(), database_name),
-            predicted_sql,
+            predicted_sql if predicted_sql is None else str(predicted_sql),
             max_steps=max_steps,
             gold_answer=json.dumps(gold_answer),
-            order_matters=order_matters,
+            order_matters=bool(order_matters),
             rule=self._choose_rule(rule),
             accepted_rows=None if accepted_rows is None else json.dumps(accepted_rows),
         )
@@ -135,33 +135,34 @@ class RewardPool:
         accepted_rows: Iterable[str | None] | None = None,
         **_: Any,
     ) -> list[float]:
-        folder = self._find_folder()
+        count, folder = len(completions), self._find_folder()
         if rule is None or isinstance(rule, str | Rule):
-            rule = repeat(rule, len(completions))
+            rule = repeat(rule, count)
         columns = zip(
-            map(read_completion, completions),
+            completions,
             database_name,
             gold_answer,
             order_matters,
-            max_steps or repeat(None, len(completions)),
+            repeat(None, count) if max_steps is None else max_steps,
             rule,
-            accepted_rows or repeat(None, len(completions)),
+            repeat(None, count) if accepted_rows is None else accepted_rows,
             strict=True,
         )
+        # A worker has none of the packages of its user: it is sent Python's own types alone.
         return self._pool.run(
             [
                 Job(
                     Kind.SCORE,
                     _find_path(folder, name),
-                    text,
+                    str(read_completion(completion)),
                     is_completion=True,
-                    max_steps=steps,
-                    gold_answer=answer,
+                    max_steps=None if steps is None else int(steps),
+                    gold_answer=_read_json("gold_answer", answer),
                     order_matters=bool(is_ordered),
                     rule=self._choose_rule(by),
-                    accepted_rows=accepted,
+                    accepted_rows=accepted and _read_json("accepted_rows", accepted),
                 )
-                for text, name, answer, is_ordered, steps, by, accepted in columns
+                for completion, name, answer, is_ordered, steps, by, accepted in columns
             ]
         )
 
@@ -197,3 +198,12 @@ def find_rule(rule: str | Rule | None, rel_tol: float | None = None) -> Rule:
 
 def _find_path(folder: str, database_name: str) -> str:
     return f"{folder}{os.sep}{database_name}{os.sep}{database_name}.sqlite"
+
+
+def _read_json(name: str, text: Any) -> str:
+    if not isinstance(text, str):
+        raise TypeError(
+            f"{name}: expected JSON text, as exports have it, found {type(text).__name__}:"
+            f" {text!r:.80}"
+        )
+    return str(text)

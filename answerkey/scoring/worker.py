@@ -120,14 +120,21 @@ def _execute(
 
 
 def _compare(rows: list[Row], job: Job) -> Any:
-    gold_answer = _DECODE(job.gold_answer or "null")
-    accepted_rows = None if job.accepted_rows is None else _DECODE(job.accepted_rows)
+    gold_answer = _read_json("gold_answer", job.gold_answer)
+    accepted_rows = job.accepted_rows and _read_json("accepted_rows", job.accepted_rows)
     rule = job.rule or RULES["strict"]
     question = {"order_matters": job.order_matters, "accepted_rows": accepted_rows}
     if job.kind is Kind.SCORE:
         return RIGHT if rows_match(rows, gold_answer, rule=rule, **question) else WRONG
     difference = find_difference(rows, gold_answer, rule=rule, **question)
     return Explanation(RIGHT) if difference is None else Explanation(WRONG, *difference)
+
+
+def _read_json(name: str, text: str) -> Any:
+    try:
+        return _DECODE(text)
+    except ValueError as error:
+        raise ValueError(f"{name}: expected JSON text, found {text!r:.80}: {error}") from error
 
 
 def main(limits: str) -> None:
