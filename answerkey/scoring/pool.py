@@ -8,6 +8,7 @@ long or because somebody killed it, is replaced.
 from __future__ import annotations
 
 import logging
+import math
 import os
 import select
 import signal
@@ -15,11 +16,11 @@ import weakref
 from collections import Counter, deque
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from answerkey.scoring.jobs import WORKER_DIED, Job, answer_without_rows
 from answerkey.scoring.polling import wait_for_events
-from answerkey.scoring.worker_process import MAX_JOBS, WorkerProcess
+from answerkey.scoring.worker_process import WorkerProcess
 from answerkey.scoring.workers import Workers
 from answerkey.sqlite.guard import Limits
 from answerkey.sqlite.reasons import QueryReason
@@ -29,8 +30,7 @@ WORKERS_VARIABLE = "ANSWERKEY_WORKERS"
 
 _LOG = logging.getLogger("answerkey.scoring")
 _MOST_WORKERS = 8  # by default: several trainers may share a machine
-_JOBS_AT_ONCE = 32
-assert _JOBS_AT_ONCE <= MAX_JOBS
+_JOBS_AT_ONCE = 16  # of a message; a worker has up to two of them
 _TRIES = 2  # of a job whose worker is ended otherwise than by its seconds
 _FAILED_STARTS = 3
 _MS_TO_NEXT_WORKER = 20  # until it is asked whether another thread gave one back
@@ -118,13 +118,6 @@ def find_shared_pool(workers: int | None, limits: Limits | None) -> Pool:
     return known
 
 
-class _Message(NamedTuple):
-    """The places of the jobs that a worker has, in order; the first `answered` have an answer."""
-
-    places: list[int]
-    answered: int = 0
-
-
 class _Run:
     """Some jobs and what they give."""
 
@@ -134,7 +127,7 @@ class _Run:
         self._limits = limits
         self._waiting = deque(range(len(jobs)))
         self._answers: list[Any] = [None] * len(jobs)
-        self._held: dict[WorkerProcess, _Message] = {}
+        self._held: dict[WorkerProcess, deque[int]] = {}  # each with the places of its jobs
         self._poll = select.poll()
         self._deaths: Counter[int] = Counter()  # by the place of a job
         self._failed_starts = 0
@@ -156,17 +149,24 @@ class _Run:
         return self._answers
 
     def _give(self) -> None:
-        """Let workers begin, as far as there are any; at least one has jobs then."""
+        """Give workers their next jobs before they have done all, and take more workers, as far as
+        there are any; at least one has jobs then."""
+        for worker, places in self._held.items():
+            if len(places) <= _JOBS_AT_ONCE and not self._workers.are_wanted:
+                self._give_some(worker, places)
         while self._waiting:
             worker = self._workers.take(is_waiting=not self._held)
             if worker is None:
                 return
-            share = len(self._waiting) // (2 * self._workers.count)
-            count = max(1, min(share, _JOBS_AT_ONCE))
-            places = [self._waiting.popleft() for _ in range(count)]
-            self._held[worker] = _Message(places)
             self._poll.register(worker, select.POLLIN)
-            worker.give([self._jobs[place] for place in places])
+            self._give_some(worker, self._held.setdefault(worker, deque()))
+
+    def _give_some(self, worker: WorkerProcess, places: deque[int]) -> None:
+        share = math.ceil(len(self._waiting) / (4 * self._workers.count))
+        given = [self._waiting.popleft() for _ in range(min(share, _JOBS_AT_ONCE))]
+        if given:
+            places.extend(given)
+            worker.give([self._jobs[place] for place in given])
 
     def _wait_for_any(self) -> list[WorkerProcess]:
         """Those that have answers or are dead; none where it is time to look for workers again."""
@@ -182,26 +182,22 @@ class _Run:
         if answers is None:
             self._bury(worker)
             return
-        places, answered = self._held[worker]
-        for place, (answer, error) in zip(places[answered:], answers, strict=False):
-            self._answers[place] = answer
+        places = self._held[worker]
+        for answer, error in answers:
+            self._answers[places.popleft()] = answer
             if error is not None:
                 self._error = error
                 self._waiting.clear()
-        answered += len(answers)
-        if answered < len(places):
-            self._held[worker] = _Message(places, answered)
-        else:
+        if not places:
             del self._held[worker]
             self._poll.unregister(worker)
             self._workers.give_back(worker)
 
     def _bury(self, worker: WorkerProcess) -> None:
         """Decide on the job with which a worker died, and let others do the rest."""
-        places, answered = self._held.pop(worker)
+        places = self._held.pop(worker)
         self._poll.unregister(worker)
         status, busy = self._workers.end(worker)
-        left = places[answered:]
         if busy is None:
             self._failed_starts += 1
             if self._failed_starts > _FAILED_STARTS:
@@ -209,10 +205,10 @@ class _Run:
                     f"workers end before they begin, the last one with status {status}: expected"
                     " Python to start as a process; what it says stands on stderr"
                 )
-        elif busy >= answered and self._is_decided(places[busy], status):
-            left.remove(places[busy])
+        elif busy < len(places) and self._is_decided(places[busy], status):
+            del places[busy]
         if self._error is None:
-            self._waiting.extendleft(reversed(left))
+            self._waiting.extendleft(reversed(places))
 
     def _is_decided(self, place: int, status: int) -> bool:
         """Whether it is for this job that a worker ended; then it has its answer."""

@@ -50,8 +50,9 @@ def serve(connection: Connection, begins: int, limits: Limits) -> None:
     """Do the jobs of one message after another, until the pipe's other end is closed.
 
     Each answer is a pair: what the job gives, or None and an exception. The open file `begins` gets
-    the place of each job that is begun, as a byte: the last one tells with which a process ended.
+    the number of each job that is begun, as a byte: the last one tells with which a process ended.
     """
+    number = 0
     parent = os.getppid()
     databases = OpenDatabases(limits)
     poll = select.poll()
@@ -67,11 +68,12 @@ def serve(connection: Connection, begins: int, limits: Limits) -> None:
             return
         done: list[tuple[Any, Exception | None]] = []
         told = time.monotonic()
-        for place, job in enumerate(jobs):
+        for job in jobs:
             if time.monotonic() - told > _SECONDS_UNTOLD:
                 connection.send(done)
                 done, told = [], time.monotonic()
-            os.write(begins, bytes((place,)))
+            os.write(begins, bytes((number,)))
+            number = (number + 1) % 256
             signal.setitimer(signal.ITIMER_PROF, limits.max_seconds)
             try:
                 done.append((do_job(job, databases), None))

@@ -20,7 +20,7 @@ _START = (
     "import sys; sys.path.insert(0, sys.argv[1]);"
     " from answerkey.scoring.worker import main; main(sys.argv[2])"
 )
-MAX_JOBS = 256  # of one message: a place is a byte
+_NUMBERS = 256  # of jobs, which are counted in a byte: a worker has fewer at a time
 
 
 class WorkerProcess:
@@ -32,6 +32,8 @@ class WorkerProcess:
     """
 
     def __init__(self, limits: Limits) -> None:
+        self._answered = 0
+        self._last_begun: int | None = None
         self._connection, theirs = connection.Pipe()
         self._begun, begins = os.pipe()
         os.set_blocking(self._begun, False)
@@ -62,7 +64,7 @@ class WorkerProcess:
         return self._connection.fileno()
 
     def give(self, jobs: Sequence[Job]) -> None:
-        """Let it begin with these, at most MAX_JOBS; it must have none."""
+        """Let it do these after those that it has."""
         self._read_begun()
         with contextlib.suppress(ConnectionError):  # it is dead: `take` says so
             self._connection.send(jobs)
@@ -72,7 +74,9 @@ class WorkerProcess:
         if self._status is not None and not self._connection.poll():
             return None
         try:
-            return self._connection.recv()
+            answers = self._connection.recv()
+            self._answered += len(answers)
+            return answers
         except (EOFError, ConnectionError):
             return None
         except OSError as error:
@@ -86,14 +90,15 @@ class WorkerProcess:
         return self._wait(os.WNOHANG)
 
     def end(self) -> tuple[int, int | None]:
-        """Kill it, if it is not dead; its exit status, negative where a signal ended it, and the
-        place of the job with which it was busy, if it had begun with one."""
+        """Kill it, if it is not dead; its exit status, negative where a signal ended it, and with
+        which of its jobs that have no answer it was busy last; None where it never was."""
         if not self.is_dead():
             os.kill(self._process, signal.SIGKILL)
             self._wait(0)
-        begun = self._read_begun()
+        self._read_begun()
         self.forget()
-        return self._status, begun[-1] if begun else None
+        last = self._last_begun
+        return self._status, None if last is None else (last - self._answered) % _NUMBERS
 
     def forget(self) -> None:
         """Close what belongs to it, and leave it alone: another process has started it."""
@@ -110,8 +115,7 @@ class WorkerProcess:
                 self._status = os.waitstatus_to_exitcode(status)
         return self._status is not None
 
-    def _read_begun(self) -> bytes:
-        try:
-            return os.read(self._begun, 2 * MAX_JOBS)
-        except BlockingIOError:
-            return b""
+    def _read_begun(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            if numbers := os.read(self._begun, 2 * _NUMBERS):
+                self._last_begun = numbers[-1]

@@ -22,6 +22,11 @@ class Workers:
         self._places = count  # for workers that are not started
         self._waiting: deque[_Waiting] = deque()
 
+    @property
+    def are_wanted(self) -> bool:
+        """Whether somebody waits for one."""
+        return bool(self._waiting)
+
     def take(self, *, is_waiting: bool) -> WorkerProcess | None:
         """A worker for the caller alone; who waits gets it in turn. None where there is none, and
         the caller does not wait."""
