@@ -1,0 +1,61 @@
+"""Readings: other queries that a question may as well mean as its gold query.
+
+Where one of them gives another answer than the gold, a prediction that follows it is not wrong. A
+database that tells them apart is not used for the question. `reading_rules` has a file a rule, with
+its reason. No rule weakens what a question says: > and >= are never readings of each other.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sqlglot import exp
+
+from answerkey.sql.scopes import Scopes
+from answerkey.sqlite.schema import Schema
+from answerkey.suites.neighbors.changes import write_changes
+from answerkey.suites.reading_rules.duplicates import read_duplicates
+from answerkey.suites.reading_rules.groupings import read_groupings
+from answerkey.suites.reading_rules.named_values import FindTexts, read_named_values
+from answerkey.suites.reading_rules.nulls import read_nulls
+from answerkey.suites.reading_rules.set_members import read_set_members
+from answerkey.suites.reading_rules.superlatives import read_superlatives
+from answerkey.suites.reading_rules.texts import read_texts
+from answerkey.suites.reading_rules.zero_counts import read_zero_counts
+
+_RULES = (
+    *(read_duplicates, read_groupings, read_nulls, read_set_members, read_superlatives),
+    *(read_texts, read_zero_counts),
+)
+_MOST = 8  # of each rule
+
+
+class Reading(NamedTuple):
+    """A query that a question may as well mean, and the name of what it reads otherwise."""
+
+    name: str
+    sql: str
+
+
+def list_readings(
+    tree: exp.Expression,
+    schema: Schema,
+    question_text: str,
+    *,
+    find_texts: FindTexts | None = None,
+) -> list[Reading]:
+    """The readings of a gold query and its question, sorted, each text once.
+
+    "Who is the youngest singer?", `SELECT name FROM singer ORDER BY age LIMIT 1` -> all_ties:
+    `SELECT name FROM singer WHERE age = (SELECT MIN(age) FROM singer)`
+
+    find_texts: what tells which words are values of a column in the database of the question; None
+    for no reading that needs to know.
+
+    The tree is changed on the way and ends as it was.
+    """
+    scopes = Scopes(tree, schema)
+    steps = [rule(scopes, question_text) for rule in _RULES]
+    if find_texts is not None:
+        steps.append(read_named_values(scopes, question_text, find_texts))
+    return sorted(Reading(*found) for found in write_changes(scopes, steps, most=_MOST))
