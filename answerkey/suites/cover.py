@@ -1,0 +1,47 @@
+"""Cover: few databases that tell as many neighbors from gold as the whole pool does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+Kills = Mapping[int, frozenset[int]]  # by the number of a database, what it tells from gold
+
+
+def choose_databases(questions: Sequence[Kills], *, most: int) -> list[int]:
+    """The numbers of databases, at most so many, each the one that adds most to those before it.
+
+    >>> one, other = {1: frozenset({0}), 2: frozenset({0, 1})}, {1: frozenset({0}), 3: frozenset()}
+    >>> choose_databases([one, other], most=8)
+    [1, 2]
+
+    Source: the greedy algorithm for set cover (Chvatal, "A greedy heuristic for the set-covering
+    problem", Mathematics of Operations Research 4, 1979).
+    """
+    killed_by: dict[int, set[tuple[int, int]]] = {}
+    for place, kills in enumerate(questions):
+        for number, neighbors in kills.items():
+            found = killed_by.setdefault(number, set())
+            found.update((place, neighbor) for neighbor in neighbors)
+    chosen: list[int] = []
+    while killed_by and len(chosen) < most:
+        number = max(sorted(killed_by), key=lambda number: len(killed_by[number]))
+        killed = killed_by.pop(number)
+        if not killed:
+            break
+        chosen.append(number)
+        for others in killed_by.values():
+            others -= killed
+    return chosen
+
+
+def choose_suite(kills: Kills, databases: Sequence[int], *, most: int) -> list[int]:
+    """Which of the databases a question is tested on: those that it needs, and then others, since
+    wrong queries are more than neighbors; those that tell most from gold come first.
+
+    >>> choose_suite({1: frozenset({0}), 2: frozenset({0, 1})}, [1, 2], most=5)
+    [2, 1]
+    """
+    own = {number: kills[number] for number in databases if number in kills}
+    needed = choose_databases([own], most=most)
+    others = sorted(own.keys() - set(needed), key=lambda number: (-len(own[number]), number))
+    return [*needed, *others][:most]

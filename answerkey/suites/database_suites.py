@@ -1,0 +1,190 @@
+"""The suites of a database: variants of it, and for each question those that test its gold answer.
+
+Every variant of a pool is asked every question that counts on it (the gate), and every neighbor
+that is alive. Few variants are chosen for the database, fewer for a question (the cover).
+"""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+from answerkey.core.records import hash_value
+from answerkey.sql.scopes import Scopes
+from answerkey.sqlite.guard import GuardedDatabase, Limits
+from answerkey.sqlite.schema import Schema
+from answerkey.suites.constants import list_constants
+from answerkey.suites.cover import choose_databases, choose_suite
+from answerkey.suites.database_rows import Rows, write_rows
+from answerkey.suites.executions import Execution, Executions, are_same
+from answerkey.suites.fuzzing.fuzzer import Fuzzer
+from answerkey.suites.gate import find_other_reading, is_stable
+from answerkey.suites.neighbors.registry import Neighbor
+from answerkey.suites.questions import BY_HEART, Asked, Query, SuiteQuestion, read_questions
+from answerkey.suites.row_reading import read_rows
+from answerkey.suites.suite_records import SuiteRecords, make_records
+
+# How the variants of a pool are made, in turn: most neighbors are told from gold by databases that
+# are changed in every way at once.
+_RECIPES = (
+    *("everything", "plant", "everything", "permute", "reassign"),
+    *("everything", "collide", "childless", "copy", "nulls"),
+)
+_STORAGES = 3
+# Of a query on a variant, which is small. Gold that takes more does not count on it.
+_MAX_STEPS = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteSettings:
+    """The section generate_test_suites of params.yaml, without what concerns no suite.
+
+    seed: of all chance.
+    max_rows: about how many rows a table of a variant has.
+    pool: how many variants are tried.
+    max_databases, max_databases_per_question: how many are kept.
+    max_neighbors: of a gold query.
+    """
+
+    seed: int = 20
+    max_rows: int = 30
+    pool: int = 24
+    max_databases: int = 8
+    max_databases_per_question: int = 5
+    max_neighbors: int = 60
+
+
+class DatabaseSuites(NamedTuple):
+    """A record for each question, and the files of the databases, by their numbers from 1."""
+
+    records: list[dict[str, Any]]
+    files: list[bytes]
+
+
+def make_suites(
+    path: Path,
+    schema: Schema,
+    questions: list[SuiteQuestion],
+    *,
+    settings: SuiteSettings,
+    limits: Limits,
+) -> DatabaseSuites:
+    """The suites of the questions of a database: the same for the same input, on any machine.
+
+    Raises:
+        InputError: where no variants can be made of the database.
+    """
+    with GuardedDatabase(path, limits) as database:
+        asked = read_questions(
+            questions, Executions(database), schema, max_neighbors=settings.max_neighbors
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        pool = _Pool(Path(folder), schema, settings, limits)
+        pool.try_variants(read_rows(path, seed=settings.seed), asked)
+        return pool.choose(path.stem, questions, asked)
+
+
+class _Pool:
+    """Variants in files, by their numbers."""
+
+    def __init__(
+        self, folder: Path, schema: Schema, settings: SuiteSettings, limits: Limits
+    ) -> None:
+        self._folder = folder
+        self._schema = schema
+        self._settings = settings
+        self._limits = replace(limits, max_steps=min(limits.max_steps, _MAX_STEPS))
+
+    def _path(self, number: int, storage: int = 0) -> Path:
+        return self._folder / f"{number}.{storage}.sqlite"
+
+    def try_variants(self, rows: Rows, asked: list[Asked]) -> None:
+        """Note in every question which of its neighbors each variant tells from gold."""
+        trees = {id(one.query): one.query.tree for one in asked}.values()
+        constants = dict.fromkeys(
+            constant
+            for tree in trees
+            for constant in list_constants(Scopes(tree, self._schema))
+            if constant[0] in rows.tables
+        )
+        settings = self._settings
+        with Fuzzer(rows, constants=constants, max_rows=settings.max_rows) as fuzzer:
+            for number in range(settings.pool):
+                recipe = _RECIPES[number % len(_RECIPES)]
+                seed = int(hash_value([settings.seed, number]), 16)
+                self._try_variant(number, fuzzer.make_variant(recipe, seed=seed), asked)
+
+    def _try_variant(self, number: int, variant: Rows, asked: list[Asked]) -> None:
+        with ExitStack() as stack:
+            storages = []
+            for storage, stored in enumerate(_store_otherwise(variant, number)):
+                path = self._path(number, storage)
+                write_rows(stored, path)
+                database = GuardedDatabase(path, self._limits)
+                storages.append(Executions(stack.enter_context(database)))
+            self._ask(number, storages, asked)
+        for storage in range(1, _STORAGES):
+            self._path(number, storage).unlink()
+
+    def _ask(self, number: int, storages: list[Executions], asked: list[Asked]) -> None:
+        variant = storages[0]
+        stable: dict[int, bool] = {}
+        kills: dict[int, frozenset[int]] = {}
+        for one in asked:
+            query = one.query
+            if id(query) not in stable:
+                stable[id(query)] = is_stable(query, storages, self._schema)
+            if not stable[id(query)]:
+                continue
+            other = find_other_reading(query, one.readings, variant)
+            if other is not None:
+                one.latent = one.latent or (number, other)
+                continue
+            if id(query) not in kills:
+                kills[id(query)] = frozenset(
+                    place
+                    for place, neighbor in enumerate(query.alive)
+                    if _tells_apart(variant, query, neighbor)
+                )
+            one.kills[number] = kills[id(query)] & one.list_alive().keys()
+
+    def choose(
+        self, name: str, questions: list[SuiteQuestion], asked: list[Asked]
+    ) -> DatabaseSuites:
+        """The records of all questions, and the files that any of them needs."""
+        settings = self._settings
+        chosen = choose_databases([one.kills for one in asked], most=settings.max_databases)
+        suites = {
+            one.question.question_id: choose_suite(
+                one.kills, chosen, most=settings.max_databases_per_question
+            )
+            for one in asked
+        }
+        used = [number for number in chosen if any(number in suite for suite in suites.values())]
+        records = SuiteRecords(name, used, self._path, self._limits)
+        return DatabaseSuites(
+            make_records(records, questions, asked, suites),
+            [self._path(number).read_bytes() for number in used],
+        )
+
+
+def _tells_apart(variant: Executions, query: Query, neighbor: Neighbor) -> bool:
+    """Whether a neighbor gives another answer than gold; not where it takes too much to say."""
+    found = Execution(query.rows) if neighbor.operator == BY_HEART else variant.run(neighbor.sql)
+    return not found.is_unknown and not are_same(
+        variant.find_rows(query.sql), found.rows, ordered=query.order_matters
+    )
+
+
+def _store_otherwise(variant: Rows, number: int) -> list[Rows]:
+    """A variant with its rows as they are, in reverse, and in an order of chance."""
+    random = Random(number)
+    backwards = {name: table.rows[::-1] for name, table in variant.tables.items()}
+    shuffled = {
+        name: random.sample(table.rows, len(table.rows)) for name, table in variant.tables.items()
+    }
+    return [variant, variant.with_rows(backwards), variant.with_rows(shuffled)]

@@ -1,0 +1,1 @@
+"""Fuzzing: variants of a database, with other rows under the same rules."""

@@ -1,0 +1,117 @@
+"""Variants of a database: its rows changed by a recipe, under the rules that hold in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from random import Random
+from typing import Any, Self
+
+from answerkey.core.records import hash_value
+from answerkey.sqlite.schema import fold_name
+from answerkey.suites.database_rows import Rows, open_empty
+from answerkey.suites.fuzzing.draft import Constant, Draft, mend
+from answerkey.suites.fuzzing.steps import (
+    collide_values,
+    copy_rows,
+    fill_tables,
+    permute_columns,
+    plant_constants,
+    reassign_children,
+    set_nulls,
+    take_children,
+)
+from answerkey.suites.fuzzing.subsample import choose_rows
+from answerkey.suites.keys import find_key_facts
+from answerkey.suites.references import find_positions
+
+RECIPES: dict[str, tuple[Callable[[Draft], None], ...]] = {
+    "subsample": (),
+    "permute": (permute_columns,),
+    "reassign": (reassign_children,),
+    "childless": (take_children,),
+    "collide": (collide_values,),
+    "plant": (plant_constants,),
+    "nulls": (set_nulls,),
+    "copy": (copy_rows,),
+    "fill": (fill_tables,),
+    "everything": (
+        *(fill_tables, copy_rows, permute_columns, reassign_children, collide_values, set_nulls),
+        *(plant_constants, take_children),
+    ),
+}
+
+
+class Fuzzer:
+    """Makes variants of a database; use it as a context manager.
+
+    >>> constants = [("ship", "flag", "Peru")]
+    >>> with Fuzzer(read_rows(path), constants=constants) as fuzzer:         # doctest: +SKIP
+    ...     write_rows(fuzzer.make_variant("collide", seed=1), target)
+
+    constants: tables, columns and values: what the queries of the database compare columns with.
+    max_rows: about how many rows a table of a variant has; at most twice as many from the database.
+
+    Raises:
+        ValueError: where a constant is of a table or a column that is not there.
+    """
+
+    def __init__(
+        self, rows: Rows, *, constants: Iterable[tuple[str, str, Any]] = (), max_rows: int = 30
+    ) -> None:
+        self._rows = rows
+        self._facts = find_key_facts(rows)
+        self._constants = [_resolve(rows, *constant) for constant in constants]
+        self._wanted = _find_rows(rows, self._constants)
+        self._max_rows = max_rows
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        self._connection = self._stack.enter_context(open_empty(self._rows))
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._stack.__exit__(*error)
+
+    def make_variant(self, recipe: str, *, seed: int) -> Rows:
+        """A variant that keeps keys and references, declared and de facto, and whatever the schema
+        demands: the same for the same rows, constants, recipe and seed.
+
+        Raises:
+            KeyError: where there is no such recipe.
+        """
+        steps = RECIPES[recipe]
+        random = Random(int(hash_value([recipe, seed]), 16))
+        draft = Draft(self._rows, self._facts, self._constants, random, self._max_rows)
+        choose_rows(draft, self._wanted)
+        for step in steps:
+            step(draft)
+        self._connection.execute("BEGIN")
+        mend(draft, self._connection)
+        self._connection.execute("ROLLBACK")
+        return self._rows.with_rows(
+            {name: [tuple(row.values) for row in rows] for name, rows in draft.rows.items()}
+        )
+
+
+def _resolve(rows: Rows, table: str, column: str, value: Any) -> Constant:
+    for name, found in rows.tables.items():
+        if fold_name(name) == fold_name(table):
+            places = find_positions(found.table, [column])
+            if places is not None:
+                return Constant(name, places[0], value)
+    raise ValueError(f"No column {table}.{column}: expected one of a table that was read")
+
+
+def _find_rows(rows: Rows, constants: Iterable[Constant]) -> list[tuple[str, int]]:
+    """The rows that hold one of the constants, by table and place."""
+    values: dict[tuple[str, int], set[Any]] = {}
+    for name, column, value in constants:
+        values.setdefault((name, column), set()).add(value)
+    found = {
+        (name, place): None
+        for (name, column), wanted in values.items()
+        for place, row in enumerate(rows.tables[name].rows)
+        if row[column] in wanted
+    }
+    return list(found)

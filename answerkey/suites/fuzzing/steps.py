@@ -1,0 +1,118 @@
+"""Steps: each changes the rows of a draft in one way; what breaks a rule is mended afterwards."""
+
+from __future__ import annotations
+
+from answerkey.suites.fuzzing.draft import Draft, DraftRow
+from answerkey.suites.fuzzing.new_rows import make_row
+from answerkey.suites.fuzzing.subsample import sort_children_first
+from answerkey.suites.fuzzing.values import fit_value, list_near
+
+
+def permute_columns(draft: Draft) -> None:
+    """Put the values of each free column on other rows."""
+    for name, rows in draft.rows.items():
+        for place in draft.facts.free[name]:
+            values = [row.values[place] for row in rows]
+            draft.random.shuffle(values)
+            for row, value in zip(rows, values, strict=True):
+                row.values[place] = value
+
+
+def reassign_children(draft: Draft) -> None:
+    """Give half of the rows that refer to another row any parent."""
+    for reference in draft.facts.references:
+        parents = [] if draft.has_referred(reference) else draft.list_parents(reference)
+        for row in draft.rows[reference.table] if parents else ():
+            if draft.random.random() < 0.5:
+                row.put(reference.columns, draft.random.choice(parents))
+
+
+def take_children(draft: Draft) -> None:
+    """Leave some rows that others refer to without any: a quarter of those which have some, or one.
+
+    Their children get another parent; where the parent is part of a key, they are dropped.
+    """
+    for reference in draft.facts.references:
+        rows = draft.rows[reference.table]
+        parents = list(dict.fromkeys(row.take(reference.columns) for row in rows))
+        parents = [values for values in parents if None not in values]
+        if len(parents) > 1:
+            draft.random.shuffle(parents)
+            most = max(1, len(parents) // 4)
+            childless, others = set(parents[:most]), parents[most:]
+            children = [row for row in rows if row.take(reference.columns) in childless]
+            keys = draft.facts.keys[reference.table]
+            is_in_key = any(set(reference.columns) & set(key) for key in keys)
+            if is_in_key or draft.has_referred(reference):
+                dropped = set(map(id, children))
+                draft.rows[reference.table] = [row for row in rows if id(row) not in dropped]
+                continue
+            for row in children:
+                row.put(reference.columns, draft.random.choice(others))
+
+
+def collide_values(draft: Draft) -> None:
+    """Give a third of the rows a value that another row has, in each free column, and one row all
+    the free values of another."""
+    for name, rows in draft.rows.items():
+        if len(rows) < 2:
+            continue
+        free = draft.facts.free[name]
+        for place in free:
+            for row in draft.random.sample(rows, max(1, len(rows) // 3)):
+                row.values[place] = draft.random.choice(rows).values[place]
+        one, other = draft.random.sample(rows, 2)
+        one.put(free, other.take(free))
+
+
+def set_nulls(draft: Draft) -> None:
+    """Empty some values of half of the columns that may be NULL."""
+    for name, rows in draft.rows.items():
+        for place in draft.facts.nullable[name]:
+            if rows and draft.random.random() < 0.5:
+                for row in draft.random.sample(rows, max(1, len(rows) // 5)):
+                    row.values[place] = None
+
+
+def copy_rows(draft: Draft) -> None:
+    """Add a copy of a third of the rows, under new keys."""
+    for name in reversed(sort_children_first(draft)):
+        rows = draft.rows[name]
+        for row in draft.random.sample(rows, -(-len(rows) // 3)):
+            _add(draft, name, make_row(draft, name, row.values))
+
+
+def fill_tables(draft: Draft) -> None:
+    """Add rows to each table that has less than half of what it should have."""
+    for name in reversed(sort_children_first(draft)):
+        for _ in range(draft.max_rows // 2 - len(draft.rows[name])):
+            _add(draft, name, make_row(draft, name, None))
+
+
+def _add(draft: Draft, name: str, row: DraftRow | None) -> None:
+    if row is not None:
+        draft.rows[name].append(row)
+
+
+def plant_constants(draft: Draft) -> None:
+    """Put constants and the values near them into rows; into a new row where the column is part of
+    a key or a reference."""
+    counts: dict[tuple[str, int], int] = {}
+    for name, place, constant in draft.random.sample(draft.constants, len(draft.constants)):
+        table = draft.source.tables[name]
+        kinds = {type(row[place]) for row in table.rows} - {type(None)}
+        value = fit_value(constant, table.table.columns[place], kinds)
+        rows = draft.rows[name]
+        is_fixed = place not in table.stored or place in draft.facts.lost[name]
+        if value is None or not rows or is_fixed:
+            continue
+        for planted in (value, *list_near(value)):
+            counts[name, place] = counts.get((name, place), 0) + 1
+            if counts[name, place] > max(3, draft.max_rows // 2):
+                break
+            row = draft.random.choice(rows)
+            if place not in draft.facts.free[name]:
+                row = make_row(draft, name, row.values)
+                _add(draft, name, row)
+            if row is not None:
+                row.values[place] = planted

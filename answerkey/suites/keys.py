@@ -1,0 +1,219 @@
+"""Keys: which columns tell the rows of a table apart, and which rows belong to which others.
+
+Declared keys and foreign keys hold in every variant of a database, and so do these:
+
+- A column is a key de facto where at least three rows have values that all differ, it is no part of
+  a declared key, and either its name is that of an id, or another table refers to it.
+- Where such a column refers to another table itself, it is a key only if all rows of its table were
+  read, and if parents drawn by chance would all differ less than once in twenty times.
+- The columns of a table without a key that refer to two tables or more are a key together where
+  their values differ in each row.
+- A reference that no row lacks is not lacked by any: joins that leave out its table mean the same.
+- A column refers de facto to such a key of another table where all its values are among the key's,
+  and either the two are named alike and hold whole numbers or texts, or they hold three different
+  texts at least that are no ids by their name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from answerkey.audit.proofs.equal_values import BINARY, FOLDS, list_collations
+from answerkey.sqlite.schema import Table, affinity, fold_name
+from answerkey.suites.database_rows import Row, Rows, TableRows
+from answerkey.suites.de_facto_references import FEWEST, find_de_facto
+from answerkey.suites.references import (
+    Reference,
+    find_positions,
+    has_id_name,
+    list_declared,
+    list_lost,
+)
+
+Key = tuple[int, ...]  # positions of columns
+DANGLING = -1
+_LIKELY = 0.05
+Link = tuple[str, int]  # a table, and the place of a row in it
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFacts:
+    """What holds of the rows of a database.
+
+    keys: by table, the columns whose values differ in each row that has them.
+    references: all of them, declared ones first.
+    parents: by reference, the place of each row's parent in its table; DANGLING where there is
+        none, None where a value is NULL.
+    links: the rows that a row refers to.
+    lost: by table, the columns that refer to tables which are missing: new rows have none there.
+    free: by table, the columns that are in no key and no reference, and are not generated.
+    nullable: by table, the columns that may be NULL: in no key, and where they refer to another
+        table, with a NULL in the database.
+    """
+
+    keys: dict[str, tuple[Key, ...]]
+    references: tuple[Reference, ...]
+    parents: tuple[list[int | None], ...]
+    links: dict[Link, list[Link]]
+    lost: dict[str, tuple[int, ...]]
+    free: dict[str, tuple[int, ...]]
+    nullable: dict[str, tuple[int, ...]]
+
+
+def find_key_facts(rows: Rows) -> KeyFacts:
+    """The keys and references of a database, declared and de facto."""
+    tables = [table.table for table in rows.tables.values()]
+    declared = list_declared(tables)
+    keys = {table.name: _list_declared_keys(table) for table in tables}
+    columns = {name: _read_unique_columns(table) for name, table in rows.tables.items()}
+    for table in tables:
+        for place in {place for key in keys[table.name] for place in key}:
+            columns[table.name].pop(place, None)
+        singles = {key[0] for key in keys[table.name] if len(key) == 1}
+        columns[table.name] |= {
+            place: set(rows.tables[table.name].values(place)) for place in sorted(singles)
+        }
+    found = [*declared, *find_de_facto(rows, declared, columns)]
+    for name, table in rows.tables.items():
+        referred = {reference.referred for reference in found if reference.parent == name}
+        for place in sorted(columns[name]):
+            is_named = has_id_name(table.table.columns[place].name)
+            if (place,) in referred or (is_named and _is_no_chance(rows, name, place, found)):
+                keys[name].append((place,))
+        keys[name] += [key for key in sorted(referred) if len(key) > 1 and _tells_apart(table, key)]
+        keys[name] = list(dict.fromkeys(keys[name])) or _find_link_key(table, found)
+    lost = {table.name: list_lost(table, tables) for table in tables}
+    parents = [_find_parents(rows, reference) for reference in found]
+    return KeyFacts(
+        {name: tuple(own) for name, own in keys.items()},
+        tuple(found),
+        tuple(parents),
+        _list_links(found, parents),
+        lost,
+        *_list_changeable(rows, keys, found, lost),
+    )
+
+
+def _list_declared_keys(table: Table) -> list[Key]:
+    found = (find_positions(table, key) for key in table.unique_keys)
+    return [key for key in found if key is not None]
+
+
+def _read_unique_columns(table: TableRows) -> dict[int, set[Any]]:
+    """The values of the columns that tell the rows apart."""
+    found = {}
+    for place in range(len(table.table.columns) if len(table.rows) >= FEWEST else 0):
+        values = set(table.values(place))
+        if len(values) == len(table.rows) and not any(isinstance(v, float) for v in values):
+            found[place] = values
+    return found
+
+
+def _tells_apart(table: TableRows, key: Key) -> bool:
+    values = [tuple(row[place] for place in key) for row in table.rows]
+    return len(values) >= FEWEST and len(set(values)) == len(values)
+
+
+def _is_no_chance(rows: Rows, name: str, place: int, references: Sequence[Reference]) -> bool:
+    """Whether a column refers to no other table, or to one where rows that differ mean something:
+    the birthday problem."""
+    table = rows.tables[name]
+    for reference in references:
+        if reference.table == name and place in reference.columns:
+            parents = len(rows.tables[reference.parent].rows)
+            chance = prod(1 - number / max(parents, 1) for number in range(len(table.rows)))
+            if chance > _LIKELY or not table.is_whole:
+                return False
+    return True
+
+
+def _find_link_key(table: TableRows, references: Sequence[Reference]) -> list[Key]:
+    """The columns of a table without a key that refer to two tables or more, where they are one."""
+    own = [reference for reference in references if reference.table == table.name]
+    key = tuple(sorted({place for reference in own for place in reference.columns}))
+    is_link = len({reference.parent for reference in own}) > 1
+    return [key] if is_link and _tells_apart(table, key) else []
+
+
+def _find_parents(rows: Rows, reference: Reference) -> list[int | None]:
+    fold = make_fold(rows, reference)
+    places: dict[Row, int] = {}
+    for place, row in enumerate(rows.tables[reference.parent].rows):
+        places.setdefault(fold(row, reference.referred), place)
+    found = (fold(row, reference.columns) for row in rows.tables[reference.table].rows)
+    return [None if None in values else places.get(values, DANGLING) for values in found]
+
+
+def _list_links(
+    references: Sequence[Reference], parents: Sequence[list[int | None]]
+) -> dict[Link, list[Link]]:
+    links: dict[Link, list[Link]] = {}
+    for reference, places in zip(references, parents, strict=True):
+        for place, parent in enumerate(places):
+            if parent is not None and parent != DANGLING:
+                links.setdefault((reference.table, place), []).append((reference.parent, parent))
+    return links
+
+
+def make_fold(rows: Rows, reference: Reference) -> Callable[[Sequence[Any], Key], Row]:
+    """A function that takes the values of a reference out of a row as SQLite compares them: with
+    the affinities and the collations of the parent's columns.
+
+    Source: section 3 of the SQLite manual's page on foreign keys.
+    """
+    parent = rows.tables[reference.parent].table
+    collations = list_collations(parent.sql)
+    columns = [parent.columns[place] for place in reference.referred]
+    kinds = [
+        (affinity(column.type), FOLDS[collations.get(fold_name(column.name), BINARY)])
+        for column in columns
+    ]
+
+    def fold(row: Sequence[Any], places: Key) -> Row:
+        return tuple(
+            _fold_value(row[place], *kind) for place, kind in zip(places, kinds, strict=True)
+        )
+
+    return fold
+
+
+def _fold_value(value: Any, kind: str, fold_text: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        if kind not in ("TEXT", "BLOB"):
+            try:
+                return float(value)
+            except ValueError:
+                pass
+        return fold_text(value)
+    return str(value) if kind == "TEXT" and isinstance(value, int | float) else value
+
+
+def _list_changeable(
+    rows: Rows,
+    keys: dict[str, list[Key]],
+    references: Sequence[Reference],
+    lost: dict[str, tuple[int, ...]],
+) -> tuple[dict[str, tuple[int, ...]], dict[str, tuple[int, ...]]]:
+    """The free and the nullable columns of each table."""
+    free, nullable = {}, {}
+    for name, table in rows.tables.items():
+        fixed = {place for key in keys[name] for place in key}
+        for reference in references:
+            fixed |= set(reference.referred) if reference.parent == name else set()
+        columns = table.table.columns
+        referring = set(lost[name])
+        for reference in references:
+            referring |= set(reference.columns) if reference.table == name else set()
+        free[name] = tuple(place for place in table.stored if place not in fixed | referring)
+        referring = {
+            place for place in referring if all(row[place] is not None for row in table.rows)
+        }
+        nullable[name] = tuple(
+            place
+            for place in table.stored
+            if place not in fixed | referring and not columns[place].is_not_null
+        )
+    return free, nullable

@@ -1,0 +1,159 @@
+"""Records: what is told of the suite of a question."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from answerkey.sqlite.answers import shape_answer
+from answerkey.sqlite.guard import GuardedDatabase, Limits, Row
+from answerkey.suites.executions import Executions
+from answerkey.suites.neighbors.registry import Neighbor
+from answerkey.suites.questions import BY_HEART, Asked, SuiteQuestion
+from answerkey.suites.shown_rows import show_rows
+
+SUITES = "data/test_suites"
+_SHOWN_NEIGHBORS = 3
+
+Record = dict[str, Any]
+
+
+class SuiteRecords:
+    """The databases that are kept, by their numbers in the pool: they get new ones, from 1."""
+
+    def __init__(
+        self, name: str, used: list[int], find_path: Callable[[int], Path], limits: Limits
+    ) -> None:
+        self._limits = limits
+        self._paths = {number: find_path(number) for number in used}
+        self._find_path = find_path
+        self._facts = {
+            number: {
+                "path": f"{SUITES}/{name}/{name}.{place:02}.sqlite",
+                "sha256": hashlib.sha256(self._paths[number].read_bytes()).hexdigest(),
+            }
+            for place, number in enumerate(used, start=1)
+        }
+
+    def open(self, number: int, stack: ExitStack) -> Executions:
+        """What queries give on a variant."""
+        database = GuardedDatabase(self._find_path(number), self._limits)
+        return Executions(stack.enter_context(database))
+
+    def describe(self, number: int) -> Record:
+        """Path and checksum of a database."""
+        return self._facts[number]
+
+
+def make_records(
+    records: SuiteRecords,
+    questions: list[SuiteQuestion],
+    asked: list[Asked],
+    suites: Mapping[str, list[int]],
+) -> list[Record]:
+    """A record for each question, in their order; without neighbors for one that has no suite."""
+    by_id = {one.question.question_id: one for one in asked}
+    found = []
+    with ExitStack() as stack:
+        opened: dict[int, Executions] = {}
+
+        def run_on(number: int) -> Executions:
+            if number not in opened:
+                opened[number] = records.open(number, stack)
+            return opened[number]
+
+        for question in questions:
+            one = by_id.get(question.question_id)
+            record: Record = {"question_id": question.question_id}
+            if one is None:
+                nothing = {"operators": {}, "alive": [], "databases": []}
+                record |= {"mutation_score": None, **nothing, "latent_ambiguity": None}
+            else:
+                suite = suites[question.question_id]
+                record |= _count(one, suite)
+                record["databases"] = _list_databases(one, suite, records, run_on)
+                record["latent_ambiguity"] = _show_latent(one, run_on)
+            found.append(record)
+    return found
+
+
+def _count(one: Asked, suite: list[int]) -> Record:
+    """The mutation score, the counts by operator, and some neighbors that live."""
+    alive = one.list_alive()
+    by_suite = frozenset().union(*(one.kills[number] for number in suite))
+    by_pool = frozenset().union(*one.kills.values())
+    operators: dict[str, Counter[str]] = {}
+    for neighbor in one.query.killed:
+        operators.setdefault(neighbor.operator, Counter())["killed"] += 1
+    for place, neighbor in alive.items():
+        fate = "killed" if place in by_suite else "alive" if place in by_pool else "undecided"
+        operators.setdefault(neighbor.operator, Counter())[fate] += 1
+    total = len(one.query.killed) + len(by_pool)
+    killed = len(one.query.killed)
+    scores = {
+        "database": round(killed / total, 4) if total else None,
+        "suite": round((killed + len(by_suite)) / total, 4) if total else None,
+    }
+    lives = [neighbor for place, neighbor in alive.items() if place in by_pool - by_suite]
+    return {
+        "mutation_score": scores if total else None,
+        "operators": {
+            name: {fate: counts[fate] for fate in ("killed", "alive", "undecided")}
+            for name, counts in sorted(operators.items())
+        },
+        "alive": [_show(neighbor) for neighbor in lives[:_SHOWN_NEIGHBORS]],
+    }
+
+
+def _list_databases(
+    one: Asked, suite: list[int], records: SuiteRecords, run_on: Callable[[int], Executions]
+) -> list[Record]:
+    found = []
+    told: frozenset[int] = frozenset()
+    for number in suite:
+        variant = run_on(number)
+        rows = variant.find_rows(one.query.sql) or []
+        new = one.kills[number] - told or one.kills[number]
+        told |= one.kills[number]
+        found.append(
+            {
+                **records.describe(number),
+                "gold_answer": shape_answer(rows),
+                "order_matters": one.question.order_matters,
+                "kill": _show_kill(one, min(new), rows, variant) if new else None,
+            }
+        )
+    return found
+
+
+def _show_kill(one: Asked, place: int, rows: list[Row], variant: Executions) -> Record:
+    neighbor = one.query.alive[place]
+    by_heart = neighbor.operator == BY_HEART
+    others = one.query.rows if by_heart else variant.run(neighbor.sql).rows
+    return {
+        **_show(neighbor),
+        "gold_rows": show_rows(rows, others),
+        "neighbor_rows": None if others is None else show_rows(others, rows),
+    }
+
+
+def _show_latent(one: Asked, run_on: Callable[[int], Executions]) -> Record | None:
+    if one.latent is None:
+        return None
+    number, reading = one.latent
+    variant = run_on(number)
+    rows, others = variant.find_rows(one.query.sql) or [], variant.find_rows(reading.sql)
+    return {
+        "reading": reading.name,
+        "sql": reading.sql,
+        "gold_rows": show_rows(rows, others),
+        "reading_rows": None if others is None else show_rows(others, rows),
+    }
+
+
+def _show(neighbor: Neighbor) -> Record:
+    return {"operator": neighbor.operator, "sql": neighbor.sql[:2000]}

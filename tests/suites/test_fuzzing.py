@@ -1,0 +1,180 @@
+"""fuzzing: each recipe does what its name says, and keeps what holds in the database."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from answerkey.suites.database_rows import Rows
+from answerkey.suites.fuzzing.fuzzer import RECIPES
+from tests.suites.world import ask, make_variant, read_world
+
+SHIPS = """
+CREATE TABLE port (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
+CREATE TABLE ship (id INTEGER PRIMARY KEY, port_id INT REFERENCES port, flag TEXT, tons INT NOT NULL
+  CHECK (tons > 0));
+CREATE TABLE crew (ship_id INT REFERENCES ship, sailor TEXT, PRIMARY KEY (ship_id, sailor));
+INSERT INTO port VALUES (1, 'Lima'), (2, 'Oslo'), (3, 'Perth'), (4, 'Turku');
+INSERT INTO ship VALUES (1, 1, 'Peru', 10), (2, 1, 'Peru', 20), (3, 2, 'Norway', 30),
+  (4, 3, 'Malta', 40), (5, 3, 'Chad', 50), (6, 2, 'Laos', 60), (7, 2, 'Mali', 70),
+  (8, 4, 'Fiji', 80);
+INSERT INTO crew VALUES (1, 'Ann'), (1, 'Bo'), (2, 'Ann'), (3, 'Cid'), (4, 'Dee'), (5, 'Eve');
+"""
+
+
+@pytest.fixture
+def ships(tmp_path: Path) -> Rows:
+    return read_world(tmp_path, SHIPS)
+
+
+def column(rows: Rows, table: str, place: int) -> list:
+    return [row[place] for row in rows.tables[table].rows]
+
+
+def test_subsample_takes_some_rows_with_their_parents(ships: Rows) -> None:
+    variant = make_variant(ships, "subsample", max_rows=3)
+    for name, table in variant.tables.items():
+        assert 3 <= len(table.rows) <= 6
+        assert set(table.rows) <= set(ships.tables[name].rows)
+    assert variant.tables != make_variant(ships, "subsample", seed=1, max_rows=3).tables
+
+
+def test_subsample_takes_rows_that_hold_a_constant(ships: Rows) -> None:
+    for seed in range(5):
+        options = {"seed": seed, "max_rows": 3, "constants": [("SHIP", "Flag", "Chad")]}
+        assert "Chad" in column(make_variant(ships, "subsample", **options), "ship", 2)
+
+
+def test_permute_puts_the_same_values_on_other_rows(ships: Rows) -> None:
+    variant = make_variant(ships, "permute")
+    for place in range(4):
+        values = column(ships, "ship", place)
+        assert Counter(column(variant, "ship", place)) == Counter(values)
+        is_free = place in (2, 3)
+        assert (column(variant, "ship", place) != values) == is_free
+    assert variant.tables["crew"] == ships.tables["crew"]  # all of it is a key
+
+
+def test_reassign_gives_rows_other_parents(ships: Rows) -> None:
+    variant = make_variant(ships, "reassign")
+    assert column(variant, "ship", 1) != column(ships, "ship", 1)
+    assert set(column(variant, "ship", 1)) <= {1, 2, 3, 4}
+    for place in (0, 2, 3):
+        assert column(variant, "ship", place) == column(ships, "ship", place)
+    assert column(variant, "crew", 0) != column(ships, "crew", 0)
+
+
+def test_childless_leaves_parents_without_children(ships: Rows) -> None:
+    variant = make_variant(ships, "childless")
+    for child, place, parent in (("ship", 1, "port"), ("crew", 0, "ship")):
+        with_children = set(column(variant, child, place))
+        assert with_children < set(column(ships, child, place))
+        assert column(variant, parent, 0) == column(ships, parent, 0)
+    assert len(column(variant, "ship", 0)) == 8  # they moved
+    assert len(column(variant, "crew", 0)) < 6  # no other ship may have the same sailor twice
+
+
+def test_collide_makes_values_equal_that_differed(ships: Rows) -> None:
+    variant = make_variant(ships, "collide")
+    assert len(set(column(variant, "ship", 3))) < 8
+    assert set(column(variant, "ship", 3)) < set(column(ships, "ship", 3))
+    assert column(variant, "ship", 0) == column(ships, "ship", 0)
+    free = Counter((row[2], row[3]) for row in variant.tables["ship"].rows)
+    assert free.most_common(1)[0][1] > 1
+
+
+def test_plant_puts_constants_and_what_is_near_them_into_rows(ships: Rows) -> None:
+    constants = [("ship", "tons", 33), ("port", "name", "Rome"), ("ship", "id", 90)]
+    variant = make_variant(ships, "plant", constants=constants)
+    assert {32, 33, 34} & set(column(variant, "ship", 3))
+    assert {"x Rome", "Rome", "Rome x"} & set(column(variant, "port", 1))
+    assert {89, 90, 91} < set(column(variant, "ship", 0))
+    assert len(column(variant, "ship", 0)) == 11
+
+
+def test_plant_leaves_out_what_a_column_would_not_hold(ships: Rows) -> None:
+    constants = [("ship", "tons", "many"), ("ship", "tons", -5), ("ship", "tons", None)]
+    variant = make_variant(ships, "plant", constants=constants)
+    assert variant.tables == ships.tables
+
+
+def test_a_constant_of_no_column_is_refused(ships: Rows) -> None:
+    with pytest.raises(ValueError, match=r"No column ship\.speed"):
+        make_variant(ships, "plant", constants=[("ship", "speed", 3)])
+
+
+def test_nulls_stand_only_where_they_are_allowed(ships: Rows) -> None:
+    variants = [make_variant(ships, "nulls", seed=seed) for seed in range(6)]
+    found = {
+        (name, place)
+        for variant in variants
+        for name, table in variant.tables.items()
+        for row in table.rows
+        for place, value in enumerate(row)
+        if value is None
+    }
+    assert found == {("ship", 2)}
+
+
+def test_a_reference_is_null_only_where_one_is_in_the_database(tmp_path: Path) -> None:
+    sql = SHIPS + "INSERT INTO ship VALUES (9, NULL, 'Laos', 15)"
+    rows = read_world(tmp_path, sql)
+    variants = [make_variant(rows, "nulls", seed=seed) for seed in range(6)]
+    assert max(column(variant, "ship", 1).count(None) for variant in variants) > 1
+
+
+def test_copy_adds_rows_under_new_keys(ships: Rows) -> None:
+    variant = make_variant(ships, "copy")
+    old, new = ships.tables["ship"].rows, variant.tables["ship"].rows
+    assert new[:8] == old
+    assert [row[0] for row in new[8:]] == [9, 10, 11]
+    assert {row[1:] for row in new[8:]} <= {row[1:] for row in old}
+    assert len(variant.tables["crew"].rows) == 8
+
+
+def test_fill_makes_rows_for_tables_with_few(tmp_path: Path) -> None:
+    sql = """CREATE TABLE person (code TEXT PRIMARY KEY, born DATE, boss TEXT NOT NULL REFERENCES
+      person);
+    CREATE TABLE car (owner TEXT REFERENCES person, year INT, price REAL CHECK (price > 0));
+    CREATE TABLE wheel (name TEXT UNIQUE, car_year INT);
+    INSERT INTO wheel VALUES ('W07', 1990);"""
+    variant = make_variant(read_world(tmp_path, sql), "fill", max_rows=12)
+    assert [len(table.rows) for table in variant.tables.values()] == [6, 6, 6]
+    assert column(variant, "wheel", 0) == [f"W{number:02}" for number in range(7, 13)]
+    assert set(column(variant, "wheel", 1)) == {1990}
+    assert set(column(variant, "car", 0)) <= set(column(variant, "person", 0))
+    assert all(born.startswith("2001-01-") for born in column(variant, "person", 1))
+    assert ask(variant, "PRAGMA foreign_key_check") == []
+
+
+def test_everything_keeps_rows_in_each_table(ships: Rows) -> None:
+    for seed in range(10):
+        variant = make_variant(ships, "everything", seed=seed)
+        assert all(table.rows for table in variant.tables.values())
+        assert ask(variant, "PRAGMA foreign_key_check") == []
+        assert ask(variant, "PRAGMA integrity_check") == [("ok",)]
+
+
+def test_a_row_without_a_parent_stays_and_is_not_copied(tmp_path: Path) -> None:
+    sql = """CREATE TABLE p (id INTEGER PRIMARY KEY);
+    CREATE TABLE c (id INTEGER PRIMARY KEY, p REFERENCES p, v);
+    INSERT INTO p VALUES (1), (2);
+    INSERT INTO c VALUES (1, 1, 'a'), (2, 99, 'b'), (3, 98, 'c')"""
+    rows = read_world(tmp_path, sql)
+    for recipe in RECIPES:
+        for seed in range(5):
+            broken = ask(make_variant(rows, recipe, seed), "PRAGMA foreign_key_check")
+            assert len(broken) <= 2
+    assert len(ask(make_variant(rows, "subsample"), "PRAGMA foreign_key_check")) == 2
+
+
+def test_a_table_of_1900_columns_has_variants(tmp_path: Path) -> None:
+    names = ", ".join(f"c{number} INT" for number in range(1899))
+    values = ", ".join(f"i % {number}" for number in range(2, 1901))
+    sql = f"""CREATE TABLE wide (id INTEGER PRIMARY KEY, {names});
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9)
+    INSERT INTO wide SELECT i, {values} FROM n"""
+    variant = make_variant(read_world(tmp_path, sql), "everything", max_rows=10)
+    assert ask(variant, "SELECT count(*) >= 9, count(DISTINCT id) = count(*) FROM wide") == [(1, 1)]

@@ -1,0 +1,581 @@
+"""Neighbors of a gold query, operator by operator, as they are listed by hand."""
+
+import contextlib
+import json
+import sqlite3
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from sqlglot.errors import SqlglotError
+
+from answerkey.sql.canonical import canonical_tree, write_sql
+from answerkey.sql.parser import parse_sql
+from answerkey.sql.query_rewrites import to_sql
+from answerkey.sql.scopes import Scopes
+from answerkey.sqlite.schema import read_schema
+from answerkey.suites.neighbors.registry import FAMILIES, list_neighbors
+from tests.shared.paths import ROOT
+from tests.shared.random_queries import WORLD, QueryMaker
+
+HARBOUR = """
+CREATE TABLE port (id INTEGER PRIMARY KEY, name TEXT NOT NULL, land TEXT);
+CREATE TABLE ship (
+  id INTEGER PRIMARY KEY, name TEXT NOT NULL, tons INT NOT NULL, code TEXT,
+  port_id INT NOT NULL REFERENCES port (id)
+);
+"""
+
+
+def open_database(sql):
+    connection = sqlite3.connect(":memory:")
+    connection.executescript(sql)
+    return connection
+
+
+def read_world(sql):
+    with contextlib.closing(open_database(sql)) as connection:
+        return read_schema(connection)
+
+
+SCHEMA = read_world(HARBOUR)
+ANY_SCHEMA = read_world(WORLD)
+MANY = 10_000
+
+LISTED = [
+    # comparisons
+    (
+        "SELECT id FROM ship WHERE tons < 5",
+        "comparison",
+        [
+            "SELECT id FROM ship WHERE tons <= 5",
+            "SELECT id FROM ship WHERE tons <> 5",
+            "SELECT id FROM ship WHERE tons > 5",
+        ],
+    ),
+    (
+        "SELECT id FROM ship WHERE tons = 5",
+        "comparison",
+        [
+            "SELECT id FROM ship WHERE tons <= 5",
+            "SELECT id FROM ship WHERE tons <> 5",
+            "SELECT id FROM ship WHERE tons >= 5",
+        ],
+    ),
+    ("SELECT s.id FROM ship s JOIN port p ON s.port_id = p.id", "comparison", []),
+    # connectors
+    (
+        "SELECT id FROM ship WHERE tons = 1 AND (code = 'a' OR code = 'b')",
+        "condition_removed",
+        [
+            "SELECT id FROM ship WHERE (code = 'a' OR code = 'b')",
+            "SELECT id FROM ship WHERE tons = 1 AND (code = 'a')",
+            "SELECT id FROM ship WHERE tons = 1 AND (code = 'b')",
+        ],
+    ),
+    (
+        "SELECT id FROM ship WHERE tons = 1 AND (code = 'a' OR code = 'b')",
+        "connector",
+        [
+            "SELECT id FROM ship WHERE (tons = 1 OR (code = 'a' OR code = 'b'))",
+            "SELECT id FROM ship WHERE tons = 1 AND ((code = 'a' AND code = 'b'))",
+        ],
+    ),
+    (
+        "SELECT id FROM ship WHERE tons = 1 AND (code = 'a' OR code = 'b')",
+        "connector_order",
+        ["SELECT id FROM ship WHERE tons = 1 AND code = 'a' OR code = 'b'"],
+    ),
+    (
+        "SELECT id FROM ship WHERE id = 1 AND tons = 2 AND code = 3",
+        "connector",
+        [
+            "SELECT id FROM ship WHERE (id = 1 OR tons = 2) AND code = 3",
+            "SELECT id FROM ship WHERE id = 1 AND (tons = 2 OR code = 3)",
+        ],
+    ),
+    (
+        "SELECT land FROM port GROUP BY land HAVING count(*) > 1",
+        "condition_removed",
+        ["SELECT land FROM port GROUP BY land"],
+    ),
+    (
+        "SELECT s.id FROM ship s, port p WHERE s.port_id = p.id AND s.tons = 1",
+        "condition_removed",
+        ["SELECT s.id FROM ship AS s CROSS JOIN port AS p WHERE s.port_id = p.id"],
+    ),
+    (
+        "SELECT id FROM port WHERE id NOT IN (SELECT port_id FROM ship)",
+        "negation",
+        ["SELECT id FROM port WHERE id IN (SELECT port_id FROM ship)"],
+    ),
+    (
+        "SELECT id FROM port WHERE EXISTS (SELECT 1 FROM ship WHERE port_id = port.id)",
+        "negation",
+        ["SELECT id FROM port WHERE NOT EXISTS(SELECT 1 FROM ship WHERE port_id = port.id)"],
+    ),
+    (
+        "SELECT name = (code IN ('a')) FROM ship",
+        "negation",
+        ["SELECT name = (NOT code IN ('a')) FROM ship"],
+    ),
+    # ranges, patterns, NULL
+    (
+        "SELECT id FROM ship WHERE tons BETWEEN 1 AND 9",
+        "range_bound",
+        [
+            "SELECT id FROM ship WHERE (tons <= 9)",
+            "SELECT id FROM ship WHERE (tons > 1 AND tons <= 9)",
+            "SELECT id FROM ship WHERE (tons >= 1 AND tons < 9)",
+            "SELECT id FROM ship WHERE (tons >= 1)",
+        ],
+    ),
+    (
+        "SELECT id FROM ship WHERE name LIKE '%x%'",
+        "pattern",
+        ["SELECT id FROM ship WHERE name LIKE '%x'", "SELECT id FROM ship WHERE name LIKE 'x%'"],
+    ),
+    (
+        "SELECT id FROM ship WHERE name LIKE '%x%'",
+        "pattern_as_equality",
+        ["SELECT id FROM ship WHERE name = 'x'"],
+    ),
+    (
+        'SELECT id FROM ship WHERE name = "x"',
+        "equality_as_pattern",
+        ["SELECT id FROM ship WHERE name LIKE '%x%'"],
+    ),
+    ("SELECT id FROM ship WHERE tons = '5'", "equality_as_pattern", []),
+    (
+        "SELECT id FROM ship WHERE code IS NULL",
+        "null_test",
+        ["SELECT id FROM ship WHERE NOT code IS NULL"],
+    ),
+    (
+        "SELECT id FROM ship WHERE code IS NOT NULL",
+        "null_test",
+        ["SELECT id FROM ship WHERE code IS NULL"],
+    ),
+    (
+        "SELECT id FROM ship WHERE code IS NOT NULL",
+        "null_as_empty_text",
+        ["SELECT id FROM ship WHERE code <> ''"],
+    ),
+    (
+        "SELECT id FROM ship WHERE code <> 'a' AND tons > 1",
+        "null_included",
+        ["SELECT id FROM ship WHERE (code <> 'a' OR code IS NULL) AND tons > 1"],
+    ),
+    (
+        "SELECT code FROM ship WHERE tons = 1 OR tons = 2",
+        "null_excluded",
+        ["SELECT code FROM ship WHERE (tons = 1 OR tons = 2) AND NOT code IS NULL"],
+    ),
+    ("SELECT name FROM ship WHERE tons > 1", "null_included", []),
+    # literals
+    (
+        "SELECT id FROM ship WHERE tons > 5",
+        "number",
+        ["SELECT id FROM ship WHERE tons > 4", "SELECT id FROM ship WHERE tons > 6"],
+    ),
+    (
+        "SELECT id FROM ship WHERE code = '099'",
+        "number",
+        ["SELECT id FROM ship WHERE code = '098'", "SELECT id FROM ship WHERE code = '100'"],
+    ),
+    ("SELECT id FROM ship GROUP BY 1 ORDER BY 1", "number", []),
+    (
+        "SELECT sum(tons) * 100.0 FROM ship",
+        "number_type",
+        ["SELECT SUM(tons) * 100 FROM ship"],
+    ),
+    (
+        'SELECT id FROM ship WHERE name = "Sun"',
+        "text_affix",
+        ["SELECT id FROM ship WHERE name = 'Sunx'"],
+    ),
+    (
+        "SELECT id FROM ship WHERE name LIKE '%Sun%'",
+        "text_affix",
+        ["SELECT id FROM ship WHERE name LIKE '%Sunx%'"],
+    ),
+    (
+        "SELECT id FROM ship WHERE name IN ('Sun', 'moon')",
+        "text_case",
+        [
+            "SELECT id FROM ship WHERE name IN ('Sun', 'MOON')",
+            "SELECT id FROM ship WHERE name IN ('Sun', 'Moon')",
+            "SELECT id FROM ship WHERE name IN ('sun', 'moon')",
+        ],
+    ),
+    ('SELECT id FROM ship WHERE name > "2010-01-01"', "text_case", []),
+    (
+        "SELECT id FROM ship WHERE tons IN (1, 2)",
+        "list_value_removed",
+        ["SELECT id FROM ship WHERE tons IN (1)", "SELECT id FROM ship WHERE tons IN (2)"],
+    ),
+    # columns and tables
+    (
+        "SELECT name FROM ship",
+        "column",
+        ['SELECT "code" FROM ship', 'SELECT "id" FROM ship'],
+    ),
+    (
+        "SELECT count(*) FROM ship GROUP BY name",
+        "column",
+        ['SELECT COUNT(*) FROM ship GROUP BY "id"', 'SELECT COUNT(*) FROM ship GROUP BY "tons"'],
+    ),
+    (
+        "SELECT p.name FROM ship s JOIN port p ON s.port_id = p.id",
+        "column_source",
+        ['SELECT "s"."name" FROM ship AS s JOIN port AS p ON s.port_id = p.id'],
+    ),
+    ("SELECT s.id FROM ship s JOIN ship t ON s.id = t.id", "column_source", []),
+    ("SELECT ship.id FROM ship JOIN ship ON 1", "column_source", []),
+    (
+        "SELECT 1 FROM ship s JOIN port p ON s.port_id = p.id",
+        "join_key",
+        [
+            'SELECT 1 FROM ship AS s JOIN port AS p ON "s"."id" = p.id',
+            'SELECT 1 FROM ship AS s JOIN port AS p ON "s"."tons" = p.id',
+        ],
+    ),
+    (
+        "SELECT id FROM port WHERE name = 'x'",
+        "literal_as_column",
+        ['SELECT id FROM port WHERE name = "land"'],
+    ),
+    ("SELECT count(*) FROM ship", "table", ['SELECT COUNT(*) FROM "port" AS "ship"']),
+    ("SELECT max(id) FROM port", "table", ['SELECT MAX(id) FROM "ship" AS "port"']),
+    ("SELECT land FROM port", "table", []),
+    # joins
+    (
+        "SELECT p.name, s.name FROM ship s JOIN port p ON s.port_id = p.id",
+        "join_type",
+        [
+            "SELECT p.name, s.name FROM ship AS s LEFT JOIN port AS p ON s.port_id = p.id",
+            "SELECT p.name, s.name FROM port AS p LEFT JOIN ship AS s ON s.port_id = p.id",
+        ],
+    ),
+    (
+        "SELECT p.name, s.name FROM ship s LEFT JOIN port p ON s.port_id = p.id",
+        "join_type",
+        [
+            "SELECT p.name, s.name FROM ship AS s JOIN port AS p ON s.port_id = p.id",
+        ],
+    ),
+    (
+        "SELECT 1 FROM ship a JOIN port p ON a.port_id = p.id JOIN ship b ON b.port_id = p.id",
+        "join_type",
+        [
+            "SELECT 1 FROM ship AS a JOIN port AS p ON a.port_id = p.id"
+            " LEFT JOIN ship AS b ON b.port_id = p.id",
+            "SELECT 1 FROM ship AS a LEFT JOIN port AS p ON a.port_id = p.id"
+            " LEFT JOIN ship AS b ON b.port_id = p.id",
+        ],
+    ),
+    (
+        "SELECT s.name FROM ship s JOIN port p ON s.port_id = p.id WHERE p.land = 'x' AND tons > 1",
+        "join_removed",
+        ["SELECT s.name FROM ship AS s WHERE tons > 1"],
+    ),
+    (
+        "SELECT p.name FROM ship s, port p WHERE s.port_id = p.id",
+        "join_removed",
+        ["SELECT p.name FROM port AS p"],
+    ),
+    (
+        "SELECT a.name, b.name FROM ship a JOIN port p ON a.port_id = p.id"
+        " JOIN ship b ON b.port_id = p.id",
+        "join_removed",
+        [],
+    ),
+    # aggregates and groups
+    (
+        "SELECT max(tons) FROM ship",
+        "aggregate",
+        ["SELECT AVG(tons) FROM ship", "SELECT MIN(tons) FROM ship"],
+    ),
+    ("SELECT max(name) FROM ship", "aggregate", ["SELECT MIN(name) FROM ship"]),
+    ("SELECT max(tons) FROM ship", "aggregate_removed", ["SELECT tons FROM ship"]),
+    ("SELECT max(tons, id) FROM ship", "aggregate", []),
+    (
+        "SELECT sum(tons) FROM ship",
+        "aggregate_distinct",
+        ["SELECT SUM(DISTINCT tons) FROM ship"],
+    ),
+    (
+        "SELECT count(DISTINCT code) FROM ship",
+        "aggregate_distinct",
+        ["SELECT COUNT(code) FROM ship"],
+    ),
+    (
+        "SELECT count(DISTINCT code) FROM ship",
+        "count_argument",
+        ["SELECT COUNT(*) FROM ship"],
+    ),
+    (
+        "SELECT count(*) FROM ship WHERE tons > 1",
+        "count_argument",
+        [
+            'SELECT COUNT("code") FROM ship WHERE tons > 1',
+            'SELECT COUNT(DISTINCT "code") FROM ship WHERE tons > 1',
+            "SELECT COUNT(DISTINCT tons) FROM ship WHERE tons > 1",
+        ],
+    ),
+    (
+        "SELECT count(*) FROM ship GROUP BY tons, port_id",
+        "group_key_removed",
+        ["SELECT COUNT(*) FROM ship GROUP BY port_id", "SELECT COUNT(*) FROM ship GROUP BY tons"],
+    ),
+    ("SELECT max(tons) FROM ship GROUP BY code", "group_removed", ["SELECT MAX(tons) FROM ship"]),
+    ("SELECT code FROM ship GROUP BY code ORDER BY count(*)", "group_removed", []),
+    # order
+    (
+        "SELECT id FROM ship ORDER BY tons, name DESC",
+        "direction",
+        [
+            "SELECT id FROM ship ORDER BY tons DESC, name DESC",
+            "SELECT id FROM ship ORDER BY tons, name",
+        ],
+    ),
+    (
+        "SELECT id FROM ship ORDER BY tons, name DESC",
+        "sort_key_removed",
+        ["SELECT id FROM ship ORDER BY name DESC", "SELECT id FROM ship ORDER BY tons"],
+    ),
+    ("SELECT id FROM ship ORDER BY tons", "order_removed", ["SELECT id FROM ship"]),
+    (
+        "SELECT id FROM ship ORDER BY tons",
+        "limit_added",
+        ["SELECT id FROM ship ORDER BY tons LIMIT 1"],
+    ),
+    (
+        "SELECT id FROM ship ORDER BY tons LIMIT 2 OFFSET 1",
+        "limit",
+        [
+            "SELECT id FROM ship ORDER BY tons LIMIT 1 OFFSET 1",
+            "SELECT id FROM ship ORDER BY tons LIMIT 3 OFFSET 1",
+        ],
+    ),
+    (
+        "SELECT id FROM ship ORDER BY tons LIMIT 2 OFFSET 1",
+        "offset",
+        [
+            "SELECT id FROM ship ORDER BY tons LIMIT 2",
+            "SELECT id FROM ship ORDER BY tons LIMIT 2 OFFSET 2",
+        ],
+    ),
+    (
+        "SELECT id FROM ship ORDER BY tons LIMIT 1",
+        "limit",
+        ["SELECT id FROM ship ORDER BY tons LIMIT 2"],
+    ),
+    (
+        "SELECT id FROM ship ORDER BY tons LIMIT 1",
+        "limit_removed",
+        ["SELECT id FROM ship ORDER BY tons"],
+    ),
+    (
+        "SELECT id FROM ship ORDER BY tons LIMIT 1",
+        "order_and_limit_removed",
+        ["SELECT id FROM ship"],
+    ),
+    ("SELECT id FROM (SELECT id FROM ship ORDER BY tons)", "direction", []),
+    # set operations
+    (
+        "SELECT name FROM ship EXCEPT SELECT name FROM port",
+        "set_operation",
+        [
+            "SELECT name FROM ship INTERSECT SELECT name FROM port",
+            "SELECT name FROM ship UNION SELECT name FROM port",
+        ],
+    ),
+    (
+        "SELECT name FROM ship UNION SELECT name FROM port",
+        "set_operation",
+        [
+            "SELECT name FROM ship EXCEPT SELECT name FROM port",
+            "SELECT name FROM ship INTERSECT SELECT name FROM port",
+            "SELECT name FROM ship UNION ALL SELECT name FROM port",
+        ],
+    ),
+    (
+        "SELECT name FROM ship EXCEPT SELECT name FROM port",
+        "set_sides_swapped",
+        ["SELECT name FROM port EXCEPT SELECT name FROM ship"],
+    ),
+    (
+        "SELECT name FROM ship EXCEPT SELECT name FROM port",
+        "set_side_removed",
+        ["SELECT name FROM port", "SELECT name FROM ship"],
+    ),
+    (
+        "SELECT name FROM ship WHERE tons > 1 EXCEPT SELECT name FROM ship WHERE code = 'a'",
+        "set_operation_as_condition",
+        ["SELECT name FROM ship WHERE (tons > 1) AND NOT (code = 'a')"],
+    ),
+    # select list
+    ("SELECT name FROM ship", "distinct", ["SELECT DISTINCT name FROM ship"]),
+    ("SELECT DISTINCT name FROM ship", "distinct", ["SELECT name FROM ship"]),
+    ("SELECT id, name FROM ship", "distinct", []),
+    ("SELECT code FROM ship GROUP BY code", "distinct", []),
+    ("SELECT id FROM port WHERE id IN (SELECT port_id FROM ship)", "distinct", []),
+    (
+        "SELECT id, name FROM ship",
+        "shown_column_removed",
+        ["SELECT id FROM ship", "SELECT name FROM ship"],
+    ),
+    ("SELECT id, name FROM ship", "shown_columns_swapped", ["SELECT name, id FROM ship"]),
+    ("SELECT id, id AS n FROM ship", "shown_columns_swapped", []),
+    (
+        "SELECT code FROM ship GROUP BY code ORDER BY count(*)",
+        "shown_column_added",
+        ["SELECT code, COUNT(*) FROM ship GROUP BY code ORDER BY COUNT(*)"],
+    ),
+    # expressions and windows
+    ("SELECT tons - id FROM ship", "arithmetic", ["SELECT tons + id FROM ship"]),
+    ("SELECT tons - id FROM ship", "operands_swapped", ["SELECT id - tons FROM ship"]),
+    (
+        "SELECT CAST(tons AS REAL) / 2 FROM ship",
+        "cast_removed",
+        ["SELECT tons / 2 FROM ship"],
+    ),
+    ("SELECT round(tons, 1) FROM ship", "function_removed", ["SELECT tons FROM ship"]),
+    (
+        "SELECT sum(CASE WHEN tons > 1 THEN 1 ELSE 0 END) FROM ship",
+        "case_values",
+        [
+            "SELECT SUM(CASE WHEN tons > 1 THEN 0 ELSE 1 END) FROM ship",
+            "SELECT SUM(CASE WHEN tons > 1 THEN 1 END) FROM ship",
+        ],
+    ),
+    (
+        "SELECT rank() OVER (PARTITION BY code ORDER BY tons) FROM ship",
+        "window_function",
+        [
+            "SELECT DENSE_RANK() OVER (PARTITION BY code ORDER BY tons) FROM ship",
+            "SELECT ROW_NUMBER() OVER (PARTITION BY code ORDER BY tons) FROM ship",
+        ],
+    ),
+    (
+        "SELECT rank() OVER (PARTITION BY code ORDER BY tons) FROM ship",
+        "partition_removed",
+        ["SELECT RANK() OVER (ORDER BY tons) FROM ship"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("gold", "operator", "expected"), LISTED)
+def test_operator_makes_the_neighbors_that_are_listed_by_hand(gold, operator, expected):
+    neighbors = list_neighbors(parse_sql(gold), SCHEMA, max_neighbors=MANY)
+    assert sorted(n.sql for n in neighbors if n.operator == operator) == sorted(expected)
+
+
+def test_every_family_has_a_listed_query():
+    listed = {operator for _, operator, _ in LISTED}
+    for name, mutate in FAMILIES.items():
+        scopes = [Scopes(parse_sql(gold), SCHEMA) for gold, _, _ in LISTED]
+        assert listed.intersection(*[{step for s in scopes for step in mutate(s)}]), name
+
+
+def check_neighbors(gold, schema, connection):
+    tree = parse_sql(gold)
+    before = repr(tree), list(map(id, tree.walk()))
+    neighbors = list_neighbors(tree, schema, max_neighbors=MANY)
+    assert (repr(tree), list(map(id, tree.walk()))) == before
+    assert tree.parent is None
+    assert neighbors == list_neighbors(parse_sql(gold), schema, max_neighbors=MANY)
+    assert neighbors == sorted(neighbors)
+    assert len({neighbor.sql for neighbor in neighbors}) == len(neighbors)
+    own = write_sql(canonical_tree(Scopes(parse_sql(gold), schema)))
+    for neighbor in neighbors:
+        tree = parse_sql(neighbor.sql)
+        assert write_sql(canonical_tree(Scopes(tree, schema))) != own, neighbor.sql
+        with contextlib.suppress(sqlite3.OperationalError):  # such as a misuse of an aggregate
+            connection.execute(neighbor.sql).fetchmany(9)
+
+
+@pytest.mark.parametrize("gold", sorted({gold for gold, _, _ in LISTED}))
+def test_neighbors_of_listed_queries_differ_from_them(gold):
+    with contextlib.closing(open_database(HARBOUR)) as connection:
+        check_neighbors(gold, SCHEMA, connection)
+
+
+def list_samples():
+    """The databases of the sample, each with every sixth query that asks it."""
+    folder = ROOT / "data/sample"
+    queries = {}
+    for name in ("dev.json", "train_spider.json"):
+        for row in json.loads((folder / name).read_text(encoding="utf-8")):
+            queries.setdefault(row["db_id"], []).append(row["query"])
+    return [(folder / "database" / name / "schema.sql", queries[name][::6]) for name in queries]
+
+
+@pytest.mark.parametrize(("schema_file", "queries"), list_samples())
+def test_neighbors_of_the_sample_differ_from_their_gold_query(schema_file, queries):
+    with contextlib.closing(open_database(schema_file.read_text(encoding="utf-8"))) as connection:
+        schema = read_schema(connection)
+        connection.set_progress_handler(lambda: 1, 1_000_000)  # ends what takes long
+        parsed = [gold for gold in queries if parses(gold)]
+        assert parsed
+        for gold in parsed:
+            check_neighbors(gold, schema, connection)
+
+
+def parses(sql):
+    try:
+        parse_sql(sql)
+    except SqlglotError:
+        return False
+    return True
+
+
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=100, deadline=None)
+def test_tree_of_any_query_is_as_it_was_and_its_neighbors_are_bounded(seed):
+    gold = QueryMaker(seed).make_query()
+    assume(parses(gold))
+    tree = parse_sql(gold)
+    before = repr(tree), list(map(id, tree.walk()))
+    neighbors = list_neighbors(tree, ANY_SCHEMA, max_neighbors=40)
+    assert (repr(tree), list(map(id, tree.walk()))) == before
+    assert len(neighbors) <= 40
+    assert neighbors == list_neighbors(parse_sql(gold), ANY_SCHEMA, max_neighbors=40)
+
+
+def test_query_that_cannot_be_written_again_has_no_neighbors():
+    gold = "SELECT name <> code NOT IN ('a', 'b') FROM ship"
+    assert not parses(to_sql(parse_sql(gold)))
+    assert list_neighbors(parse_sql(gold), SCHEMA, max_neighbors=MANY) == []
+
+
+def test_each_operator_keeps_as_many_neighbors_as_the_others():
+    gold = "SELECT name, count(*) FROM ship WHERE tons > 1 AND tons < 9 AND id > 2 GROUP BY name"
+    kept = list_neighbors(parse_sql(gold), SCHEMA, max_neighbors=12)
+    everything = list_neighbors(parse_sql(gold), SCHEMA, max_neighbors=MANY)
+    counts = {n.operator: [k.operator for k in kept].count(n.operator) for n in everything}
+    assert len(kept) == 12
+    assert set(kept) < set(everything)
+    assert max(counts.values()) - min(counts.values()) <= 1
+
+
+def test_neighbors_are_taken_from_all_over_the_query():
+    parts = [f"tons <> {number}" for number in range(10, 40)]
+    gold = f"SELECT id FROM ship WHERE {' AND '.join(parts)}"
+    neighbors = list_neighbors(parse_sql(gold), SCHEMA, max_neighbors=30)
+    removed = [
+        place
+        for place, part in enumerate(parts)
+        for neighbor in neighbors
+        if neighbor.operator == "condition_removed" and part not in neighbor.sql
+    ]
+    assert removed[0] < 10
+    assert removed[-1] >= 20
+
+
+def test_number_of_neighbors_of_a_wide_table_is_bounded():
+    columns = ", ".join(f"c{n} INT" for n in range(1900))
+    schema = read_world(f"CREATE TABLE wide ({columns})")
+    gold = "SELECT c0, c900 FROM wide WHERE c1899 = 1 ORDER BY c5"
+    assert len(list_neighbors(parse_sql(gold), schema, max_neighbors=MANY)) < 60

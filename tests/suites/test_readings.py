@@ -1,0 +1,268 @@
+"""Readings of a question: other queries that it may as well mean, rule by rule."""
+
+import contextlib
+import sqlite3
+
+import pytest
+
+from answerkey.sql.parser import parse_sql
+from answerkey.sqlite.guard import GuardedDatabase, Limits
+from answerkey.sqlite.schema import read_schema
+from answerkey.sqlite.uri import open_database
+from answerkey.suites.executions import Executions
+from answerkey.suites.readings import list_readings
+from tests.shared.databases import make_database
+
+HARBOUR = """
+CREATE TABLE port (
+  id INTEGER PRIMARY KEY, name TEXT NOT NULL, land TEXT NOT NULL
+);
+CREATE TABLE label (name TEXT);
+CREATE TABLE ship (
+  id INTEGER PRIMARY KEY, name TEXT NOT NULL, tons INT, code TEXT,
+  port_id INT NOT NULL REFERENCES port (id)
+);
+INSERT INTO port VALUES (1, 'Ayr', 'UK'), (2, 'Ayr', 'AU'), (3, 'Oban', 'UK');
+INSERT INTO ship VALUES (1, 'Sun', 5, 'a', 1), (2, 'Sun', 5, 'b', 2), (3, 'Tern', 1, 'a', 1);
+"""
+JOINED = "ship AS s JOIN port AS p ON s.port_id = p.id"
+
+
+@pytest.fixture(scope="module")
+def database():
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(HARBOUR)
+        yield connection
+
+
+CASES = [
+    # duplicates
+    ("What are the names of ships?", "SELECT name FROM ship", {"distinct_rows"}),
+    ("What are the different names?", "SELECT DISTINCT name FROM ship", set()),
+    ("What are the different names?", "SELECT name FROM ship", {"distinct_rows"}),
+    ("What is the name of each ship?", "SELECT name FROM ship", set()),
+    ("What is the name of each ship?", "SELECT DISTINCT name FROM ship", {"without_distinct"}),
+    ("Which names do ships have?", "SELECT DISTINCT name FROM ship", {"without_distinct"}),
+    ("What are the ids and names?", "SELECT id, name FROM ship", set()),
+    ("How many codes are there?", "SELECT count(code) FROM ship", {"distinct_values"}),
+    ("How many codes are there?", "SELECT count(DISTINCT code) FROM ship", {"without_distinct"}),
+    ("How many distinct codes?", "SELECT count(DISTINCT code) FROM ship", set()),
+    ("How many ships are there?", "SELECT count(*) FROM ship", set()),
+    ("How many ports have ships?", f"SELECT count(*) FROM {JOINED}", {"distinct_things"}),
+    ("How many tons did ships of a port carry?", f"SELECT count(*) FROM {JOINED}", set()),
+    (
+        "Which ports have ships? Give names.",
+        f"SELECT DISTINCT p.name FROM {JOINED}",
+        {"without_distinct", "each_thing_once"},
+    ),
+    # groups
+    (
+        "How many tons are in each port?",
+        f"SELECT p.name, sum(s.tons) FROM {JOINED} GROUP BY p.name",
+        {"grouped_by_key"},
+    ),
+    (
+        "How many tons are in each port?",
+        f"SELECT p.name, sum(s.tons) FROM {JOINED} GROUP BY s.port_id",
+        {"grouped_by_name"},
+    ),
+    (
+        "How many tons are in each land?",
+        f"SELECT p.land, sum(s.tons) FROM {JOINED} GROUP BY p.land",
+        set(),
+    ),
+    # superlatives
+    (
+        "Which ship is the heaviest?",
+        "SELECT id FROM ship ORDER BY tons DESC LIMIT 1",
+        {"all_ties"},
+    ),
+    ("Show the 3 heaviest ships.", "SELECT id FROM ship ORDER BY tons DESC LIMIT 3", set()),
+    (
+        "Which code do most ships have?",
+        "SELECT code FROM ship GROUP BY code ORDER BY count(*) DESC LIMIT 1",
+        {"all_ties", "without_null"},
+    ),
+    ("Which ship is the heaviest?", "SELECT id, max(tons) FROM ship", {"all_ties"}),
+    (
+        "Which ship is the heaviest?",
+        "SELECT id FROM ship WHERE tons = (SELECT max(tons) FROM ship)",
+        {"one_row"},
+    ),
+    (
+        "How many ships weigh the most?",
+        "SELECT count(*) FROM ship WHERE tons = (SELECT max(tons) FROM ship)",
+        set(),
+    ),
+    ("What is the top weight?", "SELECT max(tons) FROM ship", {"first_row"}),
+    ("Which weigh over 5?", "SELECT id FROM ship WHERE tons > 5", set()),
+    # zeros
+    (
+        "How many ships has each port?",
+        f"SELECT p.id, count(*) FROM {JOINED} GROUP BY p.id",
+        {"with_zero_counts"},
+    ),
+    (
+        "How many ships has each port?",
+        "SELECT p.id, count(s.id) FROM port p LEFT JOIN ship s ON s.port_id = p.id GROUP BY p.id",
+        {"without_zero_counts"},
+    ),
+    (
+        "Which port has the most ships?",
+        f"SELECT p.id FROM {JOINED} GROUP BY p.id ORDER BY count(*) DESC LIMIT 2",
+        set(),
+    ),
+    (
+        "How many ships has each port?",
+        "SELECT port_id, count(*) FROM ship GROUP BY port_id",
+        {"with_zero_counts"},
+    ),
+    (
+        "How many ships of each code are in a port?",
+        f"SELECT s.code, count(*) FROM {JOINED} GROUP BY s.code",
+        {"without_null"},
+    ),
+    # NULL
+    (
+        "Which codes do two ships have?",
+        "SELECT code FROM ship GROUP BY code HAVING count(*) = 2",
+        {"without_null"},
+    ),
+    ("How many ships has each id?", "SELECT id, count(*) FROM ship GROUP BY id", set()),
+    (
+        "Which ids have not code a?",
+        "SELECT id FROM ship WHERE code <> 'a'",
+        {"with_unknown"},
+    ),
+    ("Which ids have other codes?", "SELECT id FROM ship WHERE code <> 'a'", set()),
+    (
+        "Which ids don't have code a?",
+        "SELECT id FROM ship WHERE NOT code LIKE 'a%'",
+        {"with_unknown"},
+    ),
+    # texts
+    (
+        "Which ids have 'un' in their names?",
+        "SELECT id FROM ship WHERE name LIKE 'un'",
+        {"contained_text"},
+    ),
+    ("Which ids contain 'a'?", "SELECT id FROM ship WHERE code = 'a'", {"contained_text"}),
+    ("Which ids have code a?", "SELECT id FROM ship WHERE code = 'a'", set()),
+    ("Which id is the TERN?", "SELECT id FROM ship WHERE name = 'Tern'", {"question_spelling"}),
+    ("Which ids have tern ships?", "SELECT id FROM ship WHERE name = 'tern'", {"contained_text"}),
+    ("Which id is of terning?", "SELECT id FROM ship WHERE name = 'Tern'", {"question_spelling"}),
+    ("Which id is of Terns?", "SELECT id FROM ship WHERE name = 'Tern'", set()),
+    # set operations
+    (
+        "Which ports have no ship? Give names.",
+        f"SELECT name FROM port EXCEPT SELECT p.name FROM {JOINED}",
+        {"members_by_key"},
+    ),
+    (
+        "Which lands have no ship?",
+        f"SELECT land FROM port EXCEPT SELECT p.land FROM {JOINED}",
+        set(),
+    ),
+    (
+        "Which names have ports in the UK and in AU?",
+        "SELECT name FROM port WHERE land = 'UK' INTERSECT SELECT name FROM port WHERE land = 'AU'",
+        set(),
+    ),
+]
+
+
+@pytest.mark.parametrize(("question_text", "gold", "names"), CASES)
+def test_question_has_the_readings_that_are_listed_by_hand(database, question_text, gold, names):
+    tree = parse_sql(gold)
+    before = repr(tree)
+    readings = list_readings(tree, read_schema(database), question_text)
+    assert repr(tree) == before
+    assert {reading.name for reading in readings} == names
+    for reading in readings:
+        database.execute(reading.sql).fetchall()
+
+
+ANSWERS = [
+    ("SELECT id FROM ship ORDER BY tons DESC LIMIT 1", "all_ties", [(1,), (2,)]),
+    ("SELECT id, max(tons) FROM ship", "all_ties", [(1, 5), (2, 5)]),
+    ("SELECT id FROM ship ORDER BY tons LIMIT 1", "all_ties", [(3,)]),
+    (
+        "SELECT code, count(*) AS n FROM ship GROUP BY code ORDER BY n DESC LIMIT 1",
+        "all_ties",
+        [("a", 2)],
+    ),
+    (
+        f"SELECT p.name, count(*) FROM {JOINED} GROUP BY p.name",
+        "grouped_by_key",
+        [("Ayr", 2), ("Ayr", 1)],
+    ),
+    (
+        f"SELECT p.name, count(*) FROM {JOINED} GROUP BY s.port_id",
+        "grouped_by_name",
+        [("Ayr", 3)],
+    ),
+    (
+        f"SELECT p.id, count(*) FROM {JOINED} GROUP BY s.port_id",
+        "with_zero_counts",
+        [(1, 2), (2, 1), (3, 0)],
+    ),
+    (
+        "SELECT port_id, count(*) AS n FROM ship GROUP BY port_id ORDER BY n",
+        "with_zero_counts",
+        [(3, 0), (2, 1), (1, 2)],
+    ),
+    (
+        f"SELECT p.id FROM {JOINED} GROUP BY p.id HAVING count(*) < 2",
+        "with_zero_counts",
+        [(2,), (3,)],
+    ),
+    (
+        "SELECT name FROM port EXCEPT SELECT p.name FROM port p JOIN ship s ON s.port_id = p.id"
+        " WHERE s.code = 'b'",
+        "members_by_key",
+        [("Ayr",), ("Oban",)],
+    ),
+    (f"SELECT count(*) FROM {JOINED}", "distinct_things", [(2,)]),
+    (f"SELECT DISTINCT p.name FROM {JOINED}", "each_thing_once", [("Ayr",), ("Ayr",)]),
+    ("SELECT code, count(*) FROM ship GROUP BY code", "without_null", [("a", 2), ("b", 1)]),
+    ("SELECT min(tons) FROM ship", "first_row", [(1,)]),
+    ("SELECT max(tons) FROM ship WHERE id > 3", "first_row", []),
+]
+
+
+@pytest.mark.parametrize(("gold", "name", "rows"), ANSWERS)
+def test_reading_answers_what_it_says(database, gold, name, rows):
+    readings = list_readings(parse_sql(gold), read_schema(database), "How many ports have one?")
+    found = [reading.sql for reading in readings if reading.name == name]
+    assert len(found) == 1
+    assert database.execute(found[0]).fetchall() == rows
+
+
+NAMED = [
+    (
+        "Which is the lightest tern?",
+        "SELECT id FROM ship ORDER BY tons LIMIT 1",
+        ["LIMIT 1", "tons = (SELECT MIN(tons)"],  # with all ties, too
+    ),
+    ("Which is the lightest ship?", "SELECT id FROM ship ORDER BY tons LIMIT 1", []),
+    ("Which terns are Terns?", "SELECT id FROM ship WHERE name = 'Tern'", []),
+]
+
+
+@pytest.mark.parametrize(("question_text", "gold", "conditions"), NAMED)
+def test_word_of_the_question_is_a_value_that_gold_does_not_name(
+    tmp_path, question_text, gold, conditions
+):
+    path = make_database(tmp_path / "harbour.sqlite", HARBOUR)
+    with (
+        GuardedDatabase(path, Limits(100_000, 10, 10)) as database,
+        open_database(path) as connection,
+    ):
+        find_texts = Executions(database).find_texts
+        readings = list_readings(
+            parse_sql(gold), read_schema(connection), question_text, find_texts=find_texts
+        )
+    found = [reading.sql for reading in readings if reading.name == "named_value"]
+    assert len(found) == len(conditions)
+    assert all("\"name\" = 'Tern'" in sql for sql in found)
+    assert all(any(condition in sql for sql in found) for condition in conditions)

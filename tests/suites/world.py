@@ -1,0 +1,36 @@
+"""Worlds of the tests: a database of SQL text, its rows, and what SQLite says of a variant."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from answerkey.suites.database_rows import Rows, serialize_rows
+from answerkey.suites.fuzzing.fuzzer import Fuzzer
+from answerkey.suites.row_reading import read_rows
+from tests.shared.databases import make_database
+
+
+def read_world(folder: Path, sql: str, **options: Any) -> Rows:
+    return read_rows(make_database(folder / "world.sqlite", sql), **options)
+
+
+def make_variant(rows: Rows, recipe: str, seed: int = 0, **options: Any) -> Rows:
+    with Fuzzer(rows, **options) as fuzzer:
+        return fuzzer.make_variant(recipe, seed=seed)
+
+
+@contextlib.contextmanager
+def open_rows(rows: Rows) -> Iterator[sqlite3.Connection]:
+    """The database file of these rows, open."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        connection.deserialize(serialize_rows(rows))
+        yield connection
+
+
+def ask(rows: Rows, sql: str) -> list[tuple[Any, ...]]:
+    with open_rows(rows) as connection:
+        return connection.execute(sql).fetchall()
