@@ -20,6 +20,8 @@ What the dataset says of a question, under the names of the columns of exports:
   1 million, and 10 for each byte of the database.
 - rule: how rows are compared, such as "spider" or "subset,=,3" (`answerkey.scoring.rules`).
 - accepted_rows: where LIMIT cuts a tie, the rows that may stand in a right answer.
+- test_suite: small databases on which a prediction must be right, too, each with path, gold_answer
+  and order_matters. They are tried in their order once the real database says right.
 
 Options, by keyword, of RewardPool and of functions:
 
@@ -27,6 +29,8 @@ Options, by keyword, of RewardPool and of functions:
   that of the rule.
 - databases: their folder. By default the environment variable ANSWERKEY_DATABASES, or
   data/databases.
+- test_suites: the folder of the databases of test suites. By default the environment variable
+  ANSWERKEY_TEST_SUITES, or data/test_suites.
 - limits: what one prediction may use: `Limits`, or a mapping with some of its names.
 - workers: how many processes, by default the environment variable ANSWERKEY_WORKERS, or as many as
   there are cores, up to 8.
@@ -82,7 +86,8 @@ def score(
     1.0
 
     gold_answer is the JSON value, as the product has it (exports hold it as JSON text: json.loads).
-    Rows of your own may hold numbers of numpy, which count as those of Python.
+    Rows of your own may hold numbers of numpy, which count as those of Python. They are rows of one
+    database: what tries a test suite is `score_sql`.
     """
     is_right = rows_match(
         [tuple(map(_read_value, row)) for row in predicted_rows],
@@ -117,11 +122,13 @@ def score_sql(
     order_matters: bool,
     max_steps: int | None = None,
     accepted_rows: list[dict[str, Any]] | None = None,
+    test_suite: list[dict[str, Any]] | None = None,
     **options: Any,
 ) -> float:
     """`score` of the rows of a predicted query; 0.0 where it has none. Raises as `execute`.
 
-    gold_answer and accepted_rows are JSON values, as the product and its sidecar have them.
+    gold_answer, accepted_rows and test_suite are JSON values, as the product and its sidecars have
+    them.
     """
     return SharedPool(**options).score_sql(
         predicted_sql,
@@ -130,6 +137,7 @@ def score_sql(
         order_matters=order_matters,
         max_steps=max_steps,
         accepted_rows=accepted_rows,
+        test_suite=test_suite,
     )
 
 
@@ -141,6 +149,7 @@ def explain_score(
     order_matters: bool,
     max_steps: int | None = None,
     accepted_rows: list[dict[str, Any]] | None = None,
+    test_suite: list[dict[str, Any]] | None = None,
     **options: Any,
 ) -> Explanation:
     """What `score_sql` gives, and why: SQLite's words, or how the rows differ. Raises as `execute`.
@@ -149,7 +158,8 @@ def explain_score(
     ...               order_matters=False)                                  # doctest: +SKIP
     Explanation(reward=0.0, reason='sql_error', detail='no such column: nam', ...)
 
-    For logs, and for a model that may try again; it shows some rows of the gold answer.
+    For logs, and for a model that may try again; it shows some rows of the gold answer. Where the
+    test suite says wrong, `database` names its database, to which the rows belong.
     """
     return SharedPool(**options).explain_score(
         predicted_sql,
@@ -158,6 +168,7 @@ def explain_score(
         order_matters=order_matters,
         max_steps=max_steps,
         accepted_rows=accepted_rows,
+        test_suite=test_suite,
     )
 
 
@@ -190,6 +201,7 @@ def score_completions(
     *,
     workers: int | None = None,
     databases: str | os.PathLike[str] | None = None,
+    test_suites: str | os.PathLike[str] | None = None,
     limits: Limits | Mapping[str, int] | None = None,
     rel_tol: float | None = None,
     **columns: Any,
@@ -198,14 +210,16 @@ def score_completions(
     which is a text, or a chat whose last message counts.
 
     columns: those of the dataset, a value for each completion: database_name, gold_answer (JSON
-    text), order_matters, max_steps, rule, accepted_rows (JSON text). `rule` may be one for all.
-    Others are passed over.
+    text), order_matters, max_steps, rule, accepted_rows and test_suite (JSON text). `rule` may be
+    one for all. Others are passed over.
 
     Source: "Using a custom reward function" in the documentation of TRL's GRPOTrainer.
 
     Raises: as `execute`.
     """
-    pool = SharedPool(workers, databases=databases, limits=limits, rel_tol=rel_tol)
+    pool = SharedPool(
+        workers, databases=databases, test_suites=test_suites, limits=limits, rel_tol=rel_tol
+    )
     return pool.score_completions(completions, **columns)
 
 

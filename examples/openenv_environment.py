@@ -3,7 +3,7 @@
     uvicorn examples.openenv_environment:app
 
 A line of the export is what `reset` takes. A policy sends queries and sees their rows; the query
-that it marks as its answer is scored by the stored gold answer and ends the episode.
+that it marks as its answer is scored by the stored gold answers and ends the episode.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from openenv.core.env_server import (
     create_fastapi_app,
 )
 
-from answerkey.reward import RewardPool, score
+from answerkey.reward import RewardPool
 
 _SHOWN_ROWS = 20
-_POOL = RewardPool()  # of all episodes; options go here: workers, limits, databases
+_POOL = RewardPool()  # of all episodes; options go here: workers, limits, databases, test_suites
 
 
 class Query(Action):
@@ -55,17 +55,21 @@ class TextToSql(Environment):
         database_name: str,
         gold_answer: str,
         order_matters: bool,
+        max_steps: int | None = None,
         rule: str | None = None,
         accepted_rows: str | None = None,
+        test_suite: str | None = None,
         **_: Any,
     ) -> Result:
         """Start an episode: the question, without its answer."""
-        self._database_name = database_name
-        self._gold_answer = json.loads(gold_answer)
         self._known = {
+            "gold_answer": json.loads(gold_answer),
+            "database_name": database_name,
             "order_matters": order_matters,
+            "max_steps": max_steps,
             "rule": rule,
-            "accepted_rows": None if accepted_rows is None else json.loads(accepted_rows),
+            "accepted_rows": accepted_rows and json.loads(accepted_rows),
+            "test_suite": test_suite and json.loads(test_suite),
         }
         self._state = State(episode_id=episode_id)
         return Result(text=f"{question_text}\nEvidence: {evidence}" if evidence else question_text)
@@ -73,11 +77,11 @@ class TextToSql(Environment):
     def step(self, action: Query, timeout_s: float | None = None, **_: Any) -> Result:
         """The first rows of a query; a reward where it is the answer."""
         self._state.step_count += 1
-        rows = _POOL.execute(action.sql, self._database_name)
+        rows = _POOL.execute(action.sql, self._known["database_name"])
         shown = "no answer: the query fails" if rows is None else json.dumps(rows[:_SHOWN_ROWS])
         if not action.is_answer:
             return Result(text=shown)
-        reward = 0.0 if rows is None else score(rows, self._gold_answer, **self._known)
+        reward = _POOL.score_sql(action.sql, **self._known)
         return Result(text=shown, done=True, reward=reward)
 
     @property

@@ -1,7 +1,8 @@
 """SkyRL's environment `answerkey`, for data/exports/skyrl: one query, scored by the stored answer.
 
 Import it where training starts, before environments are made. Databases are found as
-answerkey.reward finds them: in data/databases, or where ANSWERKEY_DATABASES says.
+answerkey.reward finds them: in data/databases and data/test_suites, or where ANSWERKEY_DATABASES
+and ANSWERKEY_TEST_SUITES say.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ NAME = "answerkey"
 
 class AnswerkeyEnvironment(BaseTextEnv):
     """An episode of one turn; `extras` are the columns of a row, and `env_config` may hold options
-    of the reward: workers, limits, rule, rel_tol, databases."""
+    of the reward: workers, limits, rule, rel_tol, databases, test_suites."""
 
     def __init__(self, env_config: Any = None, extras: dict[str, Any] | None = None) -> None:
         super().__init__()

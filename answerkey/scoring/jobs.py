@@ -30,7 +30,8 @@ class Job(NamedTuple):
 
     text: SQL, or a completion from which it is taken; None: there is none.
     max_steps: the budget of the query; None: by the size of the database.
-    gold_answer, accepted_rows: JSON text, as exports have them.
+    gold_answer, accepted_rows, test_suite: JSON text, as exports have them.
+    suites_folder: where the databases of test suites are.
     """
 
     kind: Kind
@@ -42,6 +43,8 @@ class Job(NamedTuple):
     order_matters: bool = False
     rule: Rule | None = None
     accepted_rows: str | None = None
+    test_suite: str | None = None
+    suites_folder: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,8 @@ class Explanation:
         (`DifferenceKind`, such as too_few_rows).
     detail: the same in words: SQLite's own where it refuses the query.
     missing, unexpected: some rows that the answer lacks, and some that it should not have.
+    database: the database of the test suite on which the prediction is wrong, as the suite names
+        it; None where it is wrong on the real one, or right.
     """
 
     reward: float
@@ -60,10 +65,15 @@ class Explanation:
     detail: str = ""
     missing: list[Row] = field(default_factory=list)
     unexpected: list[Row] = field(default_factory=list)
+    database: str | None = None
 
 
-def answer_without_rows(kind: Kind, reason: str, detail: str) -> Any:
+def answer_without_rows(
+    kind: Kind, reason: str, detail: str, *, database: str | None = None
+) -> Any:
     """What a job gives whose prediction has no rows."""
     if kind is Kind.SCORE:
         return WRONG
-    return None if kind is Kind.EXECUTE else Explanation(WRONG, reason, detail)
+    if kind is Kind.EXECUTE:
+        return None
+    return Explanation(WRONG, reason, detail, database=database)

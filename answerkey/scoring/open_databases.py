@@ -8,8 +8,21 @@ from pathlib import Path
 
 from answerkey.sqlite.guard import GuardedDatabase, Limits
 
-_KEPT_DATABASES = 32
+# Environment variables that say where databases are: those of questions, those of test suites.
+DATABASES_VARIABLE = "ANSWERKEY_DATABASES"
+SUITES_VARIABLE = "ANSWERKEY_TEST_SUITES"
+
+# 32 databases, each with a test suite of eight. Every one is an open file, of which a process may
+# have 1,024, and takes 0.1 MB of memory before it has read a row.
+_KEPT_DATABASES = 32 * (1 + 8)
+# SQLite keeps up to 2 MB of each file in memory: so many of large ones are kept, and of small ones,
+# such as those of test suites, as many as above.
+_CACHE_BYTES = 2_048_000
+_KEPT_BYTES = 32 * _CACHE_BYTES
+# Compiled queries, of 5 kB each: many predictions for one database are alike. On a test suite they
+# come again at once, for the same question, or not at all.
 _KEPT_STATEMENTS = 128
+_KEPT_STATEMENTS_OF_SUITES = 16
 
 
 class OpenDatabases:
@@ -18,9 +31,10 @@ class OpenDatabases:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._open: OrderedDict[str, tuple[tuple[int, ...], GuardedDatabase]] = OrderedDict()
+        self._cached_bytes = 0
 
-    def find(self, path: str) -> tuple[GuardedDatabase, int]:
-        """The open database, and the bytes of its file.
+    def find(self, path: str, *, is_of_suite: bool = False) -> tuple[GuardedDatabase, int]:
+        """The open database, and the bytes of its file; whether it is one of a test suite.
 
         Raises:
             FileNotFoundError: where there is no such file.
@@ -29,29 +43,33 @@ class OpenDatabases:
         try:
             status = os.stat(path)
         except (FileNotFoundError, NotADirectoryError):
+            files = "test suites" if is_of_suite else "databases"
+            variable = SUITES_VARIABLE if is_of_suite else DATABASES_VARIABLE
             raise FileNotFoundError(
-                f"No database at {path}: expected the databases of the dataset in"
+                f"No database at {path}: expected the {files} of the dataset in"
                 f" {Path(path).parents[1]}; elsewhere, say so by the environment variable"
-                " ANSWERKEY_DATABASES"
+                f" {variable}"
             ) from None
-        version = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+        version = (status.st_size, status.st_dev, status.st_ino, status.st_mtime_ns)
         known = self._open.get(path)
         if known is not None and known[0] == version:
             self._open.move_to_end(path)
             return known[1], status.st_size
         self.close(path)
-        database = GuardedDatabase(
-            Path(path), self._limits, watchdog=None, kept_statements=_KEPT_STATEMENTS
-        )
+        kept = _KEPT_STATEMENTS_OF_SUITES if is_of_suite else _KEPT_STATEMENTS
+        database = GuardedDatabase(Path(path), self._limits, watchdog=None, kept_statements=kept)
         self._open[path] = version, database
-        if len(self._open) > _KEPT_DATABASES:
+        self._cached_bytes += min(status.st_size, _CACHE_BYTES)
+        while len(self._open) > _KEPT_DATABASES or self._cached_bytes > _KEPT_BYTES:
             self.close(next(iter(self._open)))
         return database, status.st_size
 
     def close(self, path: str) -> None:
         """Close a database, if it is open."""
         if path in self._open:
-            self._open.pop(path)[1].close()
+            version, database = self._open.pop(path)
+            self._cached_bytes -= min(version[0], _CACHE_BYTES)
+            database.close()
 
     def close_others(self, path: str) -> bool:
         """Close all but one; whether there were any."""

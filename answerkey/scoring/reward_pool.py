@@ -13,12 +13,13 @@ from typing import Any, Self
 
 from answerkey.scoring.completions import read_completion
 from answerkey.scoring.jobs import Explanation, Job, Kind
+from answerkey.scoring.open_databases import DATABASES_VARIABLE, SUITES_VARIABLE
 from answerkey.scoring.pool import DEFAULT_LIMITS, Pool, find_shared_pool
 from answerkey.scoring.rules import Rule, read_rule
 from answerkey.sqlite.guard import Limits, Row
 
 DATABASES = "data/databases"
-DATABASES_VARIABLE = "ANSWERKEY_DATABASES"
+TEST_SUITES = "data/test_suites"
 
 PathLike = str | os.PathLike[str]
 LimitsLike = Limits | Mapping[str, int]
@@ -40,6 +41,7 @@ class RewardPool:
         workers: int | None = None,
         *,
         databases: PathLike | None = None,
+        test_suites: PathLike | None = None,
         limits: LimitsLike | None = None,
         rule: str | Rule | None = None,
         rel_tol: float | None = None,
@@ -47,6 +49,7 @@ class RewardPool:
         if isinstance(limits, Mapping):
             limits = replace(DEFAULT_LIMITS, **limits)
         self._folder = databases
+        self._suites_folder = test_suites
         self._rule = rule
         self._rel_tol = rel_tol
         self._pool = self._find_processes(workers, limits)
@@ -90,6 +93,7 @@ class RewardPool:
         max_steps: int | None = None,
         rule: str | Rule | None = None,
         accepted_rows: list[dict[str, Any]] | None = None,
+        test_suite: list[dict[str, Any]] | None = None,
     ) -> Any:
         job = Job(
             kind,
@@ -100,6 +104,8 @@ class RewardPool:
             order_matters=bool(order_matters),
             rule=self._choose_rule(rule),
             accepted_rows=None if accepted_rows is None else json.dumps(accepted_rows),
+            test_suite=None if test_suite is None else json.dumps(test_suite),
+            suites_folder=self._find_suites_folder(),
         )
         return self._pool.run([job])[0]
 
@@ -120,6 +126,7 @@ class RewardPool:
             max_steps=[extra_info.get("max_steps")],
             rule=[extra_info.get("rule")],
             accepted_rows=[extra_info.get("accepted_rows")],
+            test_suite=[extra_info.get("test_suite")],
         )
         return reward
 
@@ -133,9 +140,11 @@ class RewardPool:
         max_steps: Iterable[int | None] | None = None,
         rule: Iterable[str | None] | str | Rule | None = None,
         accepted_rows: Iterable[str | None] | None = None,
+        test_suite: Iterable[str | None] | None = None,
         **_: Any,
     ) -> list[float]:
         count, folder = len(completions), self._find_folder()
+        suites_folder = self._find_suites_folder()
         if rule is None or isinstance(rule, str | Rule):
             rule = repeat(rule, count)
         columns = zip(
@@ -146,6 +155,7 @@ class RewardPool:
             repeat(None, count) if max_steps is None else max_steps,
             rule,
             repeat(None, count) if accepted_rows is None else accepted_rows,
+            repeat(None, count) if test_suite is None else test_suite,
             strict=True,
         )
         # A worker has none of the packages of its user: it is sent Python's own types alone.
@@ -161,8 +171,10 @@ class RewardPool:
                     order_matters=bool(is_ordered),
                     rule=self._choose_rule(by),
                     accepted_rows=accepted and _read_json("accepted_rows", accepted),
+                    test_suite=suite and _read_json("test_suite", suite),
+                    suites_folder=suites_folder,
                 )
-                for completion, name, answer, is_ordered, steps, by, accepted in columns
+                for completion, name, answer, is_ordered, steps, by, accepted, suite in columns
             ]
         )
 
@@ -176,6 +188,10 @@ class RewardPool:
 
     def _find_folder(self) -> str:
         return os.path.abspath(self._folder or os.environ.get(DATABASES_VARIABLE) or DATABASES)
+
+    def _find_suites_folder(self) -> str:
+        folder = self._suites_folder or os.environ.get(SUITES_VARIABLE) or TEST_SUITES
+        return os.path.abspath(folder)
 
     def _choose_rule(self, of_question: str | Rule | None) -> Rule:
         return find_rule(self._rule or of_question, self._rel_tol)

@@ -7,7 +7,6 @@ interrupt and last for hours). It never outlives the process that started it.
 
 from __future__ import annotations
 
-import json
 import os
 import pickle
 import select
@@ -31,19 +30,17 @@ from answerkey.scoring.jobs import (
 from answerkey.scoring.open_databases import OpenDatabases
 from answerkey.scoring.polling import wait_for_events
 from answerkey.scoring.rules import RULES
+from answerkey.scoring.trials import LEAST_STEPS, Trial, list_trials
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError, Row
 from answerkey.sqlite.reasons import QueryReason
 
-# A budget where nobody knows how many steps the gold query takes: a larger database takes more to
-# read, and ten steps a byte are some fifty scans of all its tables.
-_LEAST_STEPS = 1_000_000
+# More than the least budget, where nobody knows how many steps the gold query takes: a larger
+# database takes more to read, and ten steps a byte are some fifty scans of all its tables.
 _STEPS_PER_BYTE = 10
 
 # What is done is told at the end of a message's jobs, and before that where one takes longer.
 _SECONDS_UNTOLD = 0.005
 _MS_BETWEEN_LOOKS = 5000
-
-_DECODE = json.JSONDecoder().decode
 
 
 def serve(connection: Connection, begins: int, limits: Limits) -> None:
@@ -85,25 +82,32 @@ def serve(connection: Connection, begins: int, limits: Limits) -> None:
 
 
 def do_job(job: Job, databases: OpenDatabases) -> Any:
-    """What the job's kind says.
+    """What the job's kind says; the first database on which a prediction is wrong decides.
 
     Raises:
-        FileNotFoundError, sqlite3.DatabaseError: where the database is missing or corrupt, which is
+        FileNotFoundError, sqlite3.DatabaseError: where a database is missing or corrupt, which is
             no fault of the prediction.
         MemoryError: where the machine has less memory than a query may use.
     """
-    database, size_bytes = databases.find(job.path)
     sql = job.text
     if job.is_completion and sql is not None:
         sql = extract_sql(sql)
-    if sql is None:
-        return answer_without_rows(job.kind, NO_QUERY, "no SQL in a fenced block")
-    max_steps = job.max_steps or _LEAST_STEPS + _STEPS_PER_BYTE * size_bytes
-    try:
-        rows = _execute(sql, database, databases, min(max_steps, database.limits.max_steps))
-    except QueryError as error:
-        return answer_without_rows(job.kind, error.reason, error.detail)
-    return rows if job.kind is Kind.EXECUTE else _compare(rows, job)
+    for trial in list_trials(job):
+        is_of_suite = trial.name is not None
+        database, size_bytes = databases.find(trial.path, is_of_suite=is_of_suite)
+        if sql is None:
+            return answer_without_rows(job.kind, NO_QUERY, "no SQL in a fenced block")
+        max_steps = trial.max_steps or LEAST_STEPS + _STEPS_PER_BYTE * size_bytes
+        try:
+            rows = _execute(sql, database, databases, min(max_steps, database.limits.max_steps))
+        except QueryError as error:
+            return answer_without_rows(job.kind, error.reason, error.detail, database=trial.name)
+        if job.kind is Kind.EXECUTE:
+            return rows
+        wrong = _find_wrong(rows, trial, job)
+        if wrong is not None:
+            return wrong
+    return RIGHT if job.kind is Kind.SCORE else Explanation(RIGHT)
 
 
 def _execute(
@@ -121,22 +125,17 @@ def _execute(
     return database.execute(sql, max_steps=max_steps)
 
 
-def _compare(rows: list[Row], job: Job) -> Any:
-    gold_answer = _read_json("gold_answer", job.gold_answer)
-    accepted_rows = job.accepted_rows and _read_json("accepted_rows", job.accepted_rows)
-    rule = job.rule or RULES["strict"]
-    question = {"order_matters": job.order_matters, "accepted_rows": accepted_rows}
+def _find_wrong(rows: list[Row], trial: Trial, job: Job) -> Any:
+    """What the job gives where the rows are wrong; None where they are right."""
+    known = {
+        "rule": job.rule or RULES["strict"],
+        "order_matters": trial.order_matters,
+        "accepted_rows": trial.accepted_rows,
+    }
     if job.kind is Kind.SCORE:
-        return RIGHT if rows_match(rows, gold_answer, rule=rule, **question) else WRONG
-    difference = find_difference(rows, gold_answer, rule=rule, **question)
-    return Explanation(RIGHT) if difference is None else Explanation(WRONG, *difference)
-
-
-def _read_json(name: str, text: str) -> Any:
-    try:
-        return _DECODE(text)
-    except ValueError as error:
-        raise ValueError(f"{name}: expected JSON text, found {text!r:.80}: {error}") from error
+        return None if rows_match(rows, trial.gold_answer, **known) else WRONG
+    difference = find_difference(rows, trial.gold_answer, **known)
+    return None if difference is None else Explanation(WRONG, *difference, database=trial.name)
 
 
 def main(limits: str) -> None:

@@ -1,0 +1,187 @@
+"""A test suite: what is right on the real database by chance is wrong on one of the suite."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from answerkey.reward import (
+    RewardPool,
+    compute_score,
+    explain_score,
+    score_completions,
+    score_completions_async,
+    score_sql,
+)
+from answerkey.scoring.open_databases import SUITES_VARIABLE, OpenDatabases
+from answerkey.sqlite.guard import Limits
+from tests.shared.databases import make_database
+
+# The heaviest ship; Sun in data/databases, see the fixture `ships`.
+GOLD = "SELECT name FROM ship ORDER BY weight DESC LIMIT 1"
+NAMES = [f"data/test_suites/ships/ships.0{number}.sqlite" for number in range(3)]
+SUITE = [
+    {"path": NAMES[0], "gold_answer": "Kite", "order_matters": True, "sha256": "more is passed by"},
+    {"path": NAMES[1], "gold_answer": [], "order_matters": False},
+    {"path": NAMES[2], "gold_answer": "Åsa", "order_matters": True},
+]
+ROWS = ["('Sun', 1.0), ('Kite', 70.0)", None, "('Tern', 1.0), ('Åsa', 3.0), ('Zoë', 2.0)"]
+KNOWN = {"database_name": "ships", "order_matters": True}
+COUNTING = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+
+
+@pytest.fixture
+def suites(ships: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of test suites, with that of the ships: two databases with rows, one without."""
+    monkeypatch.delenv(SUITES_VARIABLE, raising=False)
+    folder = ships.parent / "test_suites"
+    (folder / "ships").mkdir(parents=True)
+    for name, rows in zip(NAMES, ROWS, strict=True):
+        filling = "" if rows is None else f"INSERT INTO ship VALUES {rows}"
+        path = folder / "ships" / Path(name).name
+        make_database(path, f"CREATE TABLE ship (name TEXT, weight REAL); {filling}")
+    return folder
+
+
+def fence(sql: str) -> str:
+    return f"```sql\n{sql}\n```"
+
+
+def explain(sql: str, **options: Any) -> Any:
+    return explain_score(sql, "Sun", **{**KNOWN, "test_suite": SUITE, **options})
+
+
+@pytest.mark.parametrize(
+    ("sql", "reward"),
+    [
+        (GOLD, 1.0),
+        ("SELECT name FROM ship WHERE weight = (SELECT max(weight) FROM ship)", 1.0),
+        ("SELECT 'Sun'", 0.0),
+        ("VALUES ('Sun')", 0.0),
+        ("SELECT name FROM ship WHERE weight > 50", 0.0),
+        ("SELECT min(name) FROM ship", 0.0),
+        ("SELECT name FROM ship ORDER BY weight LIMIT 1", 0.0),
+    ],
+)
+def test_every_way_to_score_uses_the_suite(suites, sql, reward):
+    text = json.dumps(SUITE)
+    assert score_sql(sql, "Sun", **KNOWN, test_suite=SUITE) == reward
+    assert compute_score("x", fence(sql), '"Sun"', {**KNOWN, "test_suite": text}) == reward
+    columns = {
+        **{name: [value] * 2 for name, value in KNOWN.items()},
+        "gold_answer": ['"Sun"'] * 2,
+        "test_suite": [text, None],
+    }
+    alone = score_sql(sql, "Sun", **KNOWN)
+    assert score_completions([fence(sql)] * 2, **columns) == [reward, alone]
+    assert asyncio.run(score_completions_async([fence(sql)] * 2, **columns)) == [reward, alone]
+    assert explain(sql).reward == reward
+
+
+def test_explanation_names_the_first_database_that_differs_and_shows_its_rows(suites):
+    assert explain(GOLD) == explain(GOLD, test_suite=None)
+    assert explain(GOLD).database is None
+    wrong = explain("SELECT name FROM ship WHERE weight > 50")
+    assert (wrong.reason, wrong.database) == ("too_few_rows", NAMES[2])
+    constant = explain("SELECT 'Sun'")
+    assert (constant.database, constant.missing, constant.unexpected) == (
+        NAMES[0],
+        [("Kite",)],
+        [("Sun",)],
+    )
+    least = explain("SELECT min(name) FROM ship WHERE weight > 50")
+    assert (least.database, least.missing, least.unexpected) == (NAMES[1], [], [(None,)])
+
+
+def test_real_database_comes_first(suites):
+    for sql, reason in (("SELECT 'Kite'", "wrong_rows"), ("SELECT nam FROM ship", "sql_error")):
+        found = explain(sql)
+        assert (found.reason, found.database) == (reason, None)
+        assert explain(sql, test_suites="nowhere") == found  # it is not even looked for
+
+
+def test_query_that_fails_on_the_suite_alone_is_wrong(suites):
+    sql = f"SELECT CASE (SELECT max(weight) FROM ship) WHEN 55.5 THEN 'Sun' ELSE ({COUNTING}) END"
+    assert score_sql(sql, "Sun", **KNOWN) == 1.0
+    found = explain(sql, max_steps=50_000_000)
+    assert (found.reason, found.database) == ("step_budget_exceeded", NAMES[0])
+    assert found.detail == "more than 1000000 virtual machine steps"
+    found = explain(sql, max_steps=50_000_000, limits={"max_steps": 7000})
+    assert found.detail == "more than 7000 virtual machine steps"
+
+
+def test_rule_of_the_question_holds_on_the_suite(suites):
+    sql = "SELECT name, 1 FROM ship ORDER BY weight DESC LIMIT 1"
+    known = {**KNOWN, "test_suite": SUITE}
+    assert score_sql(sql, "Sun", **known) == 0.0
+    assert score_sql(sql, "Sun", **known, rule="spider2") == 1.0
+
+
+def test_order_of_rows_counts_where_the_suite_says_so(suites):
+    sql = "SELECT name FROM ship ORDER BY weight DESC"
+    answers = [["Kite", "Sun"], [], ["Tern", "Zoë", "Åsa"]]
+    for is_ordered in (True, False):
+        suite = [
+            {"path": path, "gold_answer": answer, "order_matters": is_ordered}
+            for path, answer in zip(NAMES, answers, strict=True)
+        ]
+        known = {**KNOWN, "test_suite": suite}
+        assert score_sql(sql, ["Sun", "Tern"], **known) == float(not is_ordered)
+
+
+def test_folder_is_found_by_argument_before_environment(suites, tmp_path, monkeypatch):
+    monkeypatch.setenv(SUITES_VARIABLE, str(tmp_path / "nowhere"))
+    words = rf"No database at /.*nowhere/ships/.*: expected the test suites .* {SUITES_VARIABLE}"
+    with pytest.raises(FileNotFoundError, match=words):
+        explain(GOLD)
+    assert explain(GOLD, test_suites=suites).reward == 1.0
+    monkeypatch.setenv(SUITES_VARIABLE, str(suites))
+    with RewardPool(workers=1, databases=suites.parent / "databases") as pool:
+        monkeypatch.chdir("/")
+        assert pool.score_sql(GOLD, "Sun", **KNOWN, test_suite=SUITE) == 1.0
+
+
+def test_corrupt_database_of_a_suite_is_no_fault_of_the_prediction(suites):
+    (suites / "ships" / "ships.02.sqlite").write_bytes(b"SQLite format 3\x00" + b"\x07" * 5000)
+    with pytest.raises(sqlite3.DatabaseError, match=r"Corrupt database: .*ships\.02"):
+        explain(GOLD)
+
+
+@pytest.mark.parametrize(
+    ("suite", "error", "words"),
+    [
+        (SUITE, TypeError, "test_suite: expected JSON text, as exports have it, found list"),
+        ("[", ValueError, "test_suite: expected JSON text, found '\\['"),
+        ("[1]", ValueError, "test_suite: expected a list of databases with path"),
+        ('[{"path": "a/b"}]', ValueError, "test_suite: expected a list of databases with path"),
+    ],
+)
+def test_suite_that_is_none_is_an_error(suites, suite, error, words):
+    with pytest.raises(error, match=words):
+        compute_score("x", fence(GOLD), '"Sun"', {**KNOWN, "test_suite": suite})
+
+
+def test_databases_are_kept_open_by_number_and_by_size(tmp_path, monkeypatch):
+    paths = []
+    for number in range(5):
+        path = tmp_path / f"{number}" / f"{number}.sqlite"
+        path.parent.mkdir()
+        make_database(path, "CREATE TABLE a (b); INSERT INTO a VALUES (zeroblob(20000))")
+        paths.append(str(path))
+
+    def count_open() -> int:
+        databases = OpenDatabases(Limits())
+        for path in paths:
+            databases.find(path)
+        return len(databases._open)
+
+    assert count_open() == 5
+    monkeypatch.setattr("answerkey.scoring.open_databases._KEPT_DATABASES", 3)
+    assert count_open() == 3
+    monkeypatch.setattr("answerkey.scoring.open_databases._KEPT_BYTES", 60_000)
+    assert count_open() == 2
