@@ -27,16 +27,18 @@ SCHEMAS = Path("data/interim/schemas.jsonl")
 def main() -> None:
     """Write the table of joined questions."""
     log = start_log("compare_questions")
-    (min_similarity,) = read_params("compare_questions.min_similarity")
+    min_similarity, min_mutation_score = read_params(
+        "compare_questions.min_similarity", "generate_test_suites.min_mutation_score"
+    )
     schemas = (
         (record["database_name"], decode_schema(record["tables"])) for record in read_jsonl(SCHEMAS)
     )
-    table = tabulate_questions(join_questions())
+    table = tabulate_questions(join_questions(min_mutation_score=min_mutation_score))
     findings = compare(table, schemas, min_similarity=min_similarity)
     counts = Counter(found.code for of_question in findings.values() for found in of_question)
 
     def records() -> Iterator[dict[str, Any]]:
-        for question in join_questions():
+        for question in join_questions(min_mutation_score=min_mutation_score):
             flags = encode_findings(findings.get(question.question_id, ()))
             record = question._replace(flags=question.flags + flags)._asdict()
             del record["difficulty"]  # which classify_difficulty knows

@@ -15,6 +15,7 @@ from answerkey.core.command import run_stage
 from answerkey.core.errors import InputError
 from answerkey.core.joined import INTERIM, read_classified
 from answerkey.core.log import start_log
+from answerkey.core.question import SUITES
 from answerkey.core.reasons import Flag
 from answerkey.core.records import read_json, read_jsonl, replace_file, write_json
 from answerkey.exports.card import make_card
@@ -29,6 +30,7 @@ from answerkey.exports.statistics import (
     make_plots,
     tabulate_questions,
 )
+from answerkey.exports.suite_statistics import average_scores
 
 SELECTION = INTERIM / "selection"
 VALIDATION = INTERIM / "validation.json"
@@ -53,7 +55,8 @@ def write_statistics() -> Record:
     )
     flags = {flag: found[flag] for flag in Flag}
     table = tabulate_questions(read_classified(), reasons)
-    counts = make_counts(table, flags, read_json(SELECTION / "summary.json"))
+    scores = average_scores(read_jsonl(SELECTION / SUITES))
+    counts = make_counts(table, flags, read_json(SELECTION / "summary.json"), scores)
     write_json(COUNTS, counts)
     write_json(METRICS, make_metrics(counts))
     for name, plot in make_plots(table).items():

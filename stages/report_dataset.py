@@ -18,6 +18,7 @@ from answerkey.core.command import make_parser, run_stage
 from answerkey.core.joined import read_classified
 from answerkey.core.log import format_size, start_log
 from answerkey.core.params import read_params
+from answerkey.core.question import SUITES
 from answerkey.core.records import read_json, read_jsonl, replace_file
 from answerkey.report.comparison import compare_product
 from answerkey.report.facts import check_run, make_facts
@@ -26,6 +27,7 @@ from answerkey.report.numbers import trace_steps
 from answerkey.report.page import embed_json, read_template, render_page
 from answerkey.report.question_table import make_payload
 from answerkey.report.questions import choose_ids, find_verdict, make_rows
+from answerkey.report.suites import show_suite, tabulate_operators
 
 PRODUCT = Path("data/questions")
 COUNTS = Path("metrics/counts.json")
@@ -40,7 +42,7 @@ def read_sidecars() -> Iterator[Record]:
     return chain(read_jsonl(PRODUCT / "audit.jsonl"), read_jsonl(PRODUCT / "excluded.jsonl"))
 
 
-def read_rows(max_rows: int, max_answer_characters: int) -> list[Record]:
+def read_rows(max_rows: int, max_characters: int) -> list[Record]:
     """The rows of the page's table, in the order of the corpus."""
     ids = choose_ids(read_sidecars(), max_rows=max_rows)
     verdicts = {
@@ -48,7 +50,12 @@ def read_rows(max_rows: int, max_answer_characters: int) -> list[Record]:
         for record in read_sidecars()
         if record["question_id"] in ids
     }
-    return list(make_rows(read_classified(), verdicts, max_characters=max_answer_characters))
+    suites = {
+        suite["question_id"]: show_suite(suite, max_characters=max_characters)
+        for suite in read_jsonl(PRODUCT / SUITES)
+        if suite["question_id"] in ids
+    }
+    return list(make_rows(read_classified(), verdicts, suites, max_characters=max_characters))
 
 
 def main(*arguments: str) -> None:
@@ -79,6 +86,7 @@ def main(*arguments: str) -> None:
         read_template(),
         embed_json(make_payload(rows)),
         **make_facts(counts, targets, rows),
+        operators=tabulate_operators(read_jsonl(PRODUCT / SUITES)),
         corpora=[corpus] if isinstance(corpus, str) else corpus,
         steps=steps,
         charts=draw_figures(PLOTS, counts["selection"]["cells"], steps=steps),

@@ -13,13 +13,15 @@ from answerkey.core.joined import read_classified
 from answerkey.core.log import list_counts, start_log
 from answerkey.core.manifest_file import read_database_hashes
 from answerkey.core.params import read_params
-from answerkey.core.records import write_json
+from answerkey.core.question import SUITES
+from answerkey.core.records import read_jsonl, write_json
 from answerkey.core.schema_file import SchemaFile
 from answerkey.selection.choice import WHY, choose, count_usable, survey_questions
 from answerkey.selection.coverage import measure_coverage
 from answerkey.selection.difficulty_rule import DifficultyRule
 from answerkey.selection.policies import read_policies
 from answerkey.selection.product_records import read_reward, write_selection
+from answerkey.selection.selected_suites import write_suites
 from answerkey.selection.supply import (
     TargetsNotMetError,
     describe_loss,
@@ -31,6 +33,7 @@ from answerkey.selection.what_if import explain
 
 DATABASES = Path("data/databases")
 SCHEMAS = Path("data/interim/schemas.jsonl")
+TEST_SUITES = Path("data/interim/test_suites")
 OUT = Path("data/interim/selection")
 
 
@@ -69,6 +72,7 @@ def main(*arguments: str) -> None:
     whys = choice.table[WHY].itertuples(index=False, name=None)
     decided = zip(read_classified(), whys, strict=True)
     write_selection(OUT, decided, policies, read_database_hashes(DATABASES), reward)
+    write_suites(OUT / SUITES, read_jsonl(OUT / "questions.jsonl"), TEST_SUITES)
     selected = choice.table[choice.table["reason"].isna()]
     coverage = measure_coverage(
         selected[["database_name", "tables_involved", "columns_involved"]], SchemaFile(SCHEMAS)

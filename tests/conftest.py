@@ -75,8 +75,9 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> ExportWorld:
 
 @pytest.fixture
 def inside(exported: ExportWorld, monkeypatch: pytest.MonkeyPatch) -> ExportWorld:
-    """The project of `exported` as the current folder, where databases are looked for."""
-    monkeypatch.delenv("ANSWERKEY_DATABASES", raising=False)
+    """The project of `exported` as the current folder, where rewards look for databases."""
+    for name in ("ANSWERKEY_DATABASES", "ANSWERKEY_TEST_SUITES"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(exported.folder)
     return exported
 

@@ -10,7 +10,9 @@ from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 
+from answerkey.comparison.suite_flags import find_in_suite
 from answerkey.core.errors import InputError
+from answerkey.core.findings import encode_findings
 from answerkey.core.joined import INTERIM, NEXT_STEP, JoinedQuestion, Record
 from answerkey.core.question import read_curated_exclusion
 from answerkey.core.reasons import Reason
@@ -27,8 +29,12 @@ _PARSED_FIELDS = (
 )
 
 
-def join_questions(interim: Path = INTERIM) -> Iterator[JoinedQuestion]:
+def join_questions(
+    interim: Path = INTERIM, *, min_mutation_score: float
+) -> Iterator[JoinedQuestion]:
     """Each source question with its answer, its parse and its own flags, in order.
+
+    min_mutation_score: what a test suite must reach, or else its question is a weak_answer.
 
     Raises:
         FileNotFoundError: where a file is missing.
@@ -39,6 +45,7 @@ def join_questions(interim: Path = INTERIM) -> Iterator[JoinedQuestion]:
     for name, of_database in groupby(sources, key=itemgetter("database_name")):
         outcomes = _Records(read_shards(interim / "gold_answers", [name]), "gold_answers")
         audits = _Records(read_shards(interim / "audit", [name]), "audit")
+        suites = _Records(read_shards(interim / "test_suites", [name]), "test_suites")
         seen: set[str] = set()
         for source in of_database:
             question_id = source["question_id"]
@@ -48,13 +55,19 @@ def join_questions(interim: Path = INTERIM) -> Iterator[JoinedQuestion]:
             outcome = outcomes.take(question_id)
             parsed = parses.take(question_id)
             audit = {} if "reason" in outcome else audits.take(question_id)
-            yield _join(source, outcome, parsed, audit)
-        outcomes.finish()
-        audits.finish()
+            has_suite = "reason" not in outcome and "reason" not in parsed
+            suite = suites.take(question_id) if has_suite else {}
+            found = find_in_suite(suite, min_mutation_score=min_mutation_score)
+            question = _join(source, outcome, parsed, audit, suite)
+            yield question._replace(flags=question.flags + encode_findings(found))
+        for records in (outcomes, audits, suites):
+            records.finish()
     parses.finish()
 
 
-def _join(source: Record, outcome: Record, parsed: Record, audit: Record) -> JoinedQuestion:
+def _join(
+    source: Record, outcome: Record, parsed: Record, audit: Record, suite: Record
+) -> JoinedQuestion:
     stage, reason, detail = find_failure(source, outcome, parsed) or (None, None, None)
     return JoinedQuestion(
         question_id=source["question_id"],
@@ -72,6 +85,7 @@ def _join(source: Record, outcome: Record, parsed: Record, audit: Record) -> Joi
         steps=outcome.get("steps"),
         order_matters=audit.get("order_matters"),
         accepted_rows=audit.get("accepted_rows"),
+        mutation_score=suite.get("mutation_score"),
         flags=audit.get("flags", []),
         **{field: parsed.get(field) for field in _PARSED_FIELDS},
     )

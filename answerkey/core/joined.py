@@ -32,6 +32,8 @@ class JoinedQuestion(NamedTuple):
         SQLite's virtual machine.
     accepted_rows: the segments of every right answer, where LIMIT cuts through a tie and they are
         known (answerkey.audit.accepted_rows); else None.
+    mutation_score: {database, suite}, the shares of neighbors of gold SQL that the database tells
+        from it, and that its test suite does; None where no neighbor counts.
     flags: [{code, evidence}], those of the question and those that it has through others.
     tables_involved ... template: None where its SQL was not parsed.
     difficulty: None where its SQL was not parsed, and before classify_difficulty.
@@ -52,6 +54,7 @@ class JoinedQuestion(NamedTuple):
     steps: int | None
     order_matters: bool | None
     accepted_rows: list[Record] | None
+    mutation_score: Record | None
     flags: list[Record]
     tables_involved: list[str] | None
     columns_involved: list[str] | None

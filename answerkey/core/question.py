@@ -17,7 +17,8 @@ FIELDS = (
     "split",
 )
 SPLITS = TRAIN, EVAL = ("train", "eval")
-SIDECARS = AUDIT, EXCLUDED = ("audit.jsonl", "excluded.jsonl")  # beside the questions
+# Beside the questions.
+SIDECARS = AUDIT, EXCLUDED, SUITES = ("audit.jsonl", "excluded.jsonl", "test_suites.jsonl")
 DIFFICULTIES = EASY, MEDIUM, HARD = ("easy", "medium", "hard")
 HARDNESS_LEVELS = ("easy", "medium", "hard", "extra")  # Spider's own; in the sidecar
 

@@ -126,6 +126,15 @@ class Flag(StrEnum):
     )
     MANY_ROWS = "many_rows", "The answer has more rows than params allow."
     TOO_LARGE = "too_large", "The answer is longer, as JSON, than params allow."
+    # What other rows show, those of its test suite
+    LATENT_AMBIGUITY = (
+        "latent_ambiguity",
+        "Another reading of the question has the same answer here, and another on other rows.",
+    )
+    WEAK_ANSWER = (
+        "weak_answer",
+        "The answers on the test suite tell too few wrong queries from the gold query.",
+    )
     # The set as a whole
     DUPLICATE_QUESTION = (
         "duplicate_question",

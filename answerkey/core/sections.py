@@ -72,6 +72,17 @@ class AuditGoldAnswers:
 
 
 @_section
+class GenerateTestSuites:
+    seed: Whole
+    max_rows: From1
+    pool: From1
+    max_databases: From1
+    max_databases_per_question: From1
+    max_neighbors: From1
+    min_mutation_score: Ratio
+
+
+@_section
 class CompareQuestions:
     min_similarity: Ratio
 
@@ -191,6 +202,7 @@ class Params:
     execution: Execution
     compute_gold_answers: ComputeGoldAnswers
     audit_gold_answers: AuditGoldAnswers
+    generate_test_suites: GenerateTestSuites
     compare_questions: CompareQuestions
     classify_difficulty: ClassifyDifficulty
     select_questions: SelectQuestions

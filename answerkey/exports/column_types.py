@@ -17,5 +17,6 @@ FACTS = {
     "max_steps": WHOLE,
     "rule": TEXT,
     "accepted_rows": TEXT,  # JSON, or null
+    "test_suite": TEXT,  # JSON, or null
 }
 EXTRA_INFO = pa.struct({"split": TEXT, "index": WHOLE, **FACTS})

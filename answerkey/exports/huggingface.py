@@ -39,6 +39,10 @@ COLUMNS = {
         TEXT,
         "where LIMIT cuts through a tie: all right answers, as JSON; else null",
     ),
+    "test_suite": (
+        TEXT,
+        "small databases on which a right query gives these answers, too, as JSON; or null",
+    ),
     "flags": (List(TEXT), "what the audit noticed, as codes"),
     "evidence": (TEXT, "what the question presupposes, as its corpus says; else null"),
     "gold_integer": (WHOLE, "the answer, where its type is integer; else null"),
@@ -54,7 +58,7 @@ def make_row(audited: AuditedQuestion) -> dict[str, Any]:
 
     >>> question = {"gold_answer": [["x", 1]], "answer_type": "table"}
     >>> audit = {"hardness": "easy", "flags": [{"code": "guessable"}], "evidence": None}
-    >>> terms = dict.fromkeys(("order_matters", "max_steps", "rule", "accepted_rows"))
+    >>> terms = dict.fromkeys(("order_matters", "max_steps", "rule", "accepted_rows", "test_suite"))
     >>> row = make_row(AuditedQuestion(question, audit | terms))
     >>> row["gold_answer"], row["flags"], row["gold_integer"], row["answer_rows"]
     ('[["x", 1]]', ['guessable'], None, 1)

@@ -19,8 +19,8 @@ from answerkey.exports.product import AuditedQuestion, list_reward_terms
 
 
 def make_reset(audited: AuditedQuestion) -> dict[str, Any]:
-    """The fields of a reset; gold_answer and accepted_rows are JSON text, so that tables can hold
-    the lines too."""
+    """The fields of a reset; gold_answer, accepted_rows and test_suite are JSON text, so that
+    tables can hold the lines too."""
     question, audit = audited
     return {
         "question_id": question["question_id"],

@@ -8,14 +8,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from answerkey.core.errors import InputError
-from answerkey.core.question import SIDECARS, SPLITS
+from answerkey.core.question import AUDIT, SIDECARS, SPLITS, SUITES
 from answerkey.core.records import decode_json, encode_json, read_jsonl, replace_file
 
 Record = dict[str, Any]
 
+_OF_DATABASE = ("path", "gold_answer", "order_matters")  # what a reward must know of one in a suite
+
 
 class AuditedQuestion(NamedTuple):
-    """A question of the product and its record in audit.jsonl."""
+    """A question of the product, and its record in audit.jsonl with its `test_suite`: the databases
+    of its record in test_suites.jsonl, or None."""
 
     question: Record
     audit: Record
@@ -25,16 +28,22 @@ def list_reward_terms(audit: Record) -> Record:
     """What a reward must know of a question beside its gold answer, as columns hold it.
 
     >>> list_reward_terms({"order_matters": True, "max_steps": 1000000, "rule": "strict",
-    ...                    "accepted_rows": None})
-    {'order_matters': True, 'max_steps': 1000000, 'rule': 'strict', 'accepted_rows': None}
+    ...                    "accepted_rows": None, "test_suite": None})["rule"]
+    'strict'
 
-    `accepted_rows` is JSON text, or None.
+    `accepted_rows` and `test_suite` are JSON text, or None.
     """
-    accepted = audit["accepted_rows"]
+    suite = audit["test_suite"]
+    kept = suite and [{name: database[name] for name in _OF_DATABASE} for database in suite]
     return {
         **{name: audit[name] for name in ("order_matters", "max_steps", "rule")},
-        "accepted_rows": None if accepted is None else encode_json(accepted).decode(),
+        "accepted_rows": _write_json(audit["accepted_rows"]),
+        "test_suite": _write_json(kept or None),
     }
+
+
+def _write_json(value: Any) -> str | None:
+    return None if value is None else encode_json(value).decode()
 
 
 def read_questions(path: Path) -> Iterator[Record]:
@@ -58,21 +67,29 @@ def read_questions(path: Path) -> Iterator[Record]:
 
 
 def read_product(folder: Path, split: str) -> Iterator[AuditedQuestion]:
-    """The questions of a split, in their order, which is that of audit.jsonl too.
+    """The questions of a split, in their order, which is that of the sidecars too.
 
     Raises:
-        InputError: where audit.jsonl has no record of a question, or has it elsewhere.
+        InputError: where a sidecar has no record of a question, or has it elsewhere.
     """
-    audits = read_jsonl(folder / "audit.jsonl")
+    audits = read_jsonl(folder / AUDIT)
+    suites = read_jsonl(folder / SUITES)
     for question in read_questions(folder / f"questions_{split}.json"):
         question_id = question["question_id"]
-        audit = next((record for record in audits if record["question_id"] == question_id), None)
-        if audit is None:
-            raise InputError(
-                f"{folder / 'audit.jsonl'}: {question_id} is missing, or out of step: run"
-                " `dvc repro export_dataset`, or `dvc pull`"
-            )
-        yield AuditedQuestion(question, audit)
+        audit = _find_record(folder / AUDIT, audits, question_id)
+        suite = _find_record(folder / SUITES, suites, question_id)
+        yield AuditedQuestion(question, {**audit, "test_suite": suite["databases"]})
+
+
+def _find_record(path: Path, records: Iterator[Record], question_id: str) -> Record:
+    """The record of a question, which stands behind those that were asked for before."""
+    record = next((record for record in records if record["question_id"] == question_id), None)
+    if record is None:
+        raise InputError(
+            f"{path}: {question_id} is missing, or out of step: run `dvc repro export_dataset`,"
+            " or `dvc pull`"
+        )
+    return record
 
 
 def write_product(selection: Path, folder: Path) -> dict[str, int]:

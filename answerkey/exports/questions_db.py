@@ -40,6 +40,7 @@ CREATE TABLE questions (
     max_steps INTEGER NOT NULL,
     rule TEXT NOT NULL,
     accepted_rows TEXT, -- JSON
+    test_suite TEXT, -- JSON
     tables_involved TEXT NOT NULL, -- JSON array
     flags TEXT NOT NULL -- JSON array
 );
@@ -54,7 +55,7 @@ CREATE TABLE excluded (
     flags TEXT NOT NULL -- JSON array
 );
 """
-_INSERT_QUESTION = f"INSERT INTO questions VALUES ({', '.join('?' * 16)})"
+_INSERT_QUESTION = f"INSERT INTO questions VALUES ({', '.join('?' * 17)})"
 _INSERT_EXCLUDED = f"INSERT INTO excluded VALUES ({', '.join('?' * 8)})"
 _INDEXES = """
 CREATE INDEX questions_database_name ON questions (database_name);

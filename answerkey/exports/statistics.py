@@ -75,7 +75,10 @@ def count_values(
 
 
 def make_counts(
-    table: pd.DataFrame, flags: Mapping[str, int], summary: Mapping[str, Any]
+    table: pd.DataFrame,
+    flags: Mapping[str, int],
+    summary: Mapping[str, Any],
+    mutation_score: Mapping[str, Any],
 ) -> dict[str, Any]:
     """All counts of a run, from the table of all questions."""
     selected = choose_selected(table)
@@ -95,17 +98,19 @@ def make_counts(
         ),
         "templates": selected["template"].nunique(),
         "selection": dict(summary),
+        "mutation_score": dict(mutation_score),
     }
 
 
 def make_metrics(counts: Mapping[str, Any]) -> dict[str, Any]:
     """The counts that one tunes by: the size of the dataset by split, difficulty and both, what it
-    covers, and what is left out for the reasons that leave out most."""
+    covers, what its test suites prove, and what is left out for the reasons that leave out most.
+    """
     excluded = counts["excluded"]
     main = {reason: excluded[reason] for reason in MAIN_REASONS}
     total = sum(excluded.values())
     selection = counts["selection"]
-    coverage = selection["coverage"]
+    coverage, scores = selection["coverage"], counts["mutation_score"]
     return {
         **{name: counts[name] for name in ("loaded", "usable", "selected", "split", "difficulty")},
         "cell": {
@@ -116,6 +121,7 @@ def make_metrics(counts: Mapping[str, Any]) -> dict[str, Any]:
         "templates": counts["templates"],
         "tables_touched": coverage["tables_touched"],
         "columns_touched": coverage["columns_touched"],
+        "mutation_score": {name: scores[name] for name in ("database", "suite")},
     }
 
 

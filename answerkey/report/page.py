@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 TEMPLATES = Path(__file__).with_name("templates")
 DATATABLES = Path(__file__).with_name("datatables")  # version 3.1.5, without what extends it
+SCRIPTS = ("suites.js", "report.js")
 
 _ESCAPES = {character: f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
@@ -48,7 +49,7 @@ def make_script() -> str:
     Raises:
         ValueError: where the script would end its own element.
     """
-    ours = (TEMPLATES / "report.js").read_text(encoding="utf-8")
+    ours = "".join((TEMPLATES / name).read_text(encoding="utf-8") for name in SCRIPTS)
     # A comment opened by a string or a pattern would swallow the end of the element.
     script = f"{read_datatables()}\n{{\n{ours}}}\n".replace("<!--", r"<\!--")
     if re.search(r"</script|\r|\0", script, re.IGNORECASE):

@@ -152,8 +152,10 @@ def _push(heap: list[tuple[int, str]], entry: tuple[int, str], most: int) -> Non
         heapq.heappushpop(heap, entry)
 
 
-def make_row(question: JoinedQuestion, verdict: Verdict, *, max_characters: int) -> Record:
-    """All that the report shows of a question."""
+def make_row(
+    question: JoinedQuestion, verdict: Verdict, suite: Record | None, *, max_characters: int
+) -> Record:
+    """All that the report shows of a question; `suite` is its test suite as it is shown."""
     answer = None
     if question.answer_type is not None:
         answer = show_answer(question.gold_answer, max_characters=max_characters)
@@ -177,6 +179,7 @@ def make_row(question: JoinedQuestion, verdict: Verdict, *, max_characters: int)
         "hardness": question.hardness,
         "is_ordered": bool(question.order_matters),
         "source": describe_source(question.source),
+        "suite": suite,
     }
     return row | {"as_in_corpus": find_corpus_text(question, row, max_characters=max_characters)}
 
@@ -217,13 +220,19 @@ def describe_source(source: Record) -> str:
 
 
 def make_rows(
-    questions: Iterable[JoinedQuestion], verdicts: dict[str, Verdict], *, max_characters: int
+    questions: Iterable[JoinedQuestion],
+    verdicts: dict[str, Verdict],
+    suites: dict[str, Record],
+    *,
+    max_characters: int,
 ) -> Iterator[Record]:
-    """The rows of the questions that have a verdict, in the order of the corpus."""
+    """The rows of the questions that have a verdict, in the order of the corpus, each with its test
+    suite as it is shown."""
     for question in questions:
         verdict = verdicts.get(question.question_id)
         if verdict is not None:
-            yield make_row(question, verdict, max_characters=max_characters)
+            suite = suites.get(question.question_id)
+            yield make_row(question, verdict, suite, max_characters=max_characters)
 
 
 def pick_examples(rows: Iterable[Record], *, most: int) -> dict[str, list[Record]]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from answerkey.core.question import AUDIT, SIDECARS, SPLITS
+from answerkey.core.question import AUDIT, EXCLUDED, SIDECARS, SPLITS, SUITES
 from answerkey.core.records import hash_file, read_jsonl
 from answerkey.selection.difficulty_rule import DifficultyRule
 from answerkey.sqlite.guard import Limits
@@ -20,6 +20,7 @@ from answerkey.validation.recorded_facts import read_reports
 from answerkey.validation.reward_terms import check_reward_terms
 from answerkey.validation.selection_checks import SELECTION, check_selection, has_records
 from answerkey.validation.sidecars import check_sidecars
+from answerkey.validation.suite_checks import TEST_SUITES, check_suite_answers, check_suites
 
 PRODUCT = Path("data/questions")
 DATABASES = Path("data/databases")
@@ -98,9 +99,14 @@ def check_product(
             f"Nothing to validate with: {DATABASES} has none of the {len(db_paths)} databases that"
             f" {PRODUCT} asks: {_NEXT_STEP}"
         )
-    sidecars = (read_jsonl(PRODUCT / name) for name in SIDECARS)
-    errors = check_sidecars(named, *sidecars, {**dict.fromkeys(db_paths), **hashes})
+    audit, excluded = (read_jsonl(PRODUCT / name) for name in (AUDIT, EXCLUDED))
+    errors = check_sidecars(named, audit, excluded, {**dict.fromkeys(db_paths), **hashes})
     errors += check_reward_terms(named, read_jsonl(PRODUCT / AUDIT))
+    suite_hashes = {path.as_posix(): hash_file(path) for path in TEST_SUITES.glob("*/*.sqlite")}
+    errors += check_suites(named, read_jsonl(PRODUCT / SUITES), suite_hashes)
+    errors += check_suite_answers(
+        named, read_jsonl(PRODUCT / SUITES), limits=limits, rel_tol=terms.rel_tol
+    )
     reports = read_reports(PRODUCT / AUDIT)
     try:
         return errors + validate_dataset(

@@ -6,17 +6,20 @@ from pathlib import Path
 
 from answerkey.core.joined import DIFFICULTY, INTERIM, JOINED
 from answerkey.core.manifest_file import read_database_hashes
+from answerkey.core.question import SUITES
 from answerkey.core.records import read_jsonl
 from answerkey.validation.checks import Terms, find_errors
 from answerkey.validation.recorded_facts import recorded_facts
 from answerkey.validation.reward_terms import check_reward_terms
 from answerkey.validation.sidecars import are_in_step, check_conservation, check_sidecars
+from answerkey.validation.suite_checks import TEST_SUITES, check_suites, read_suite_hashes
 
 SELECTION = INTERIM / "selection"
 DATABASES = Path("data/databases")
 # What the selection is held against.
 RECORDS = (
     DATABASES / "manifest.json",
+    TEST_SUITES / "manifest.json",
     SELECTION,
     INTERIM / JOINED,
     INTERIM / DIFFICULTY,
@@ -35,6 +38,8 @@ def check_selection(terms: Terms) -> list[str]:
     hashes = read_database_hashes(DATABASES)
     errors = find_errors(read_jsonl(paths[0]), recorded_facts(INTERIM), terms)
     errors += check_reward_terms(*map(read_jsonl, paths[:2]))
+    suites = read_jsonl(SELECTION / SUITES)
+    errors += check_suites(read_jsonl(paths[0]), suites, read_suite_hashes())
     if are_in_step(*map(read_jsonl, paths), hashes):
         return errors
     questions, audit, excluded, _ = map(read_jsonl, paths)

@@ -28,7 +28,7 @@ def world(tmp_path_factory):
 
 
 # Raised by compare_questions, and where no probe can look.
-OTHERS = {*list(Flag)[list(Flag).index(Flag.DUPLICATE_QUESTION) :], Flag.NOT_REPRODUCIBLE}
+OTHERS = {*list(Flag)[list(Flag).index(Flag.LATENT_AMBIGUITY) :], Flag.NOT_REPRODUCIBLE}
 
 
 def test_every_flag_of_one_question_has_a_probe_of_its_name():

@@ -9,6 +9,7 @@ import pytest
 
 from answerkey.comparison.join import join_questions
 from answerkey.core.errors import InputError
+from answerkey.core.joined import JoinedQuestion
 
 SEGMENTS = [{"rows": [[3], [4]], "take": 1}]
 IDS = ["a_train_000", "a_train_001", "b_eval_000"]
@@ -17,6 +18,11 @@ IDS = ["a_train_000", "a_train_001", "b_eval_000"]
 def write_lines(path: Path, records: list[dict]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+
+
+def make_suite(question_id: str) -> dict:
+    scores = {"database": 0.5, "suite": 0.9}
+    return {"question_id": question_id, "mutation_score": scores, "latent_ambiguity": None}
 
 
 def make_source(question_id: str, text: str = "How many?", **more: object) -> dict:
@@ -29,6 +35,10 @@ def make_source(question_id: str, text: str = "How many?", **more: object) -> di
         "source": {"corpus": "local"},
         **more,
     }
+
+
+def join(interim: Path) -> list[JoinedQuestion]:
+    return list(join_questions(interim, min_mutation_score=0.5))
 
 
 @pytest.fixture
@@ -82,14 +92,17 @@ def interim(tmp_path: Path) -> Path:
         tmp_path / "audit/b.jsonl",
         [{"question_id": IDS[2], "flags": [], "order_matters": False}],
     )
+    write_lines(tmp_path / "test_suites/a.jsonl", [make_suite(IDS[0])])
+    write_lines(tmp_path / "test_suites/b.jsonl", [])
     return tmp_path
 
 
 def test_everything_that_is_known_of_a_question_is_joined(interim):
-    first, second, third = join_questions(interim)
+    first, second, third = join(interim)
     assert [question.question_id for question in (first, second, third)] == IDS
     assert (first.gold_answer, first.answer_type, first.order_matters) == (3, "integer", True)
     assert (first.steps, first.accepted_rows) == (50_000, SEGMENTS)
+    assert first.mutation_score == {"database": 0.5, "suite": 0.9}
     assert (first.tables_involved, first.hardness, first.corpus) == (["t"], "easy", "local")
     assert [flag["code"] for flag in first.flags] == ["boolean_answer"]
     assert (first.stage, first.reason, first.detail) == (None, None, None)
@@ -97,6 +110,31 @@ def test_everything_that_is_known_of_a_question_is_joined(interim):
     assert (second.answer_type, second.tables_involved) == (None, ["u"])
     assert (third.stage, third.reason) == ("parse_gold_sql", "unparsable_sql")
     assert (third.gold_answer, third.order_matters, third.tables_involved) == ([], False, None)
+
+
+AMBIGUITY = {"reading": "distinct", "sql": "SELECT 4", "gold_rows": [[3]], "reading_rows": [[4]]}
+
+
+@pytest.mark.parametrize(
+    ("suite", "flags"),
+    [
+        ({}, []),
+        ({"mutation_score": None}, []),
+        ({"mutation_score": {"database": 0.1, "suite": 0.5}}, []),
+        ({"mutation_score": {"database": 0.1, "suite": 0.49}}, ["weak_answer"]),
+        ({"latent_ambiguity": AMBIGUITY}, ["latent_ambiguity"]),
+        (
+            {"latent_ambiguity": AMBIGUITY, "mutation_score": {"database": 0, "suite": 0}},
+            ["latent_ambiguity", "weak_answer"],
+        ),
+    ],
+)
+def test_suite_raises_flags_after_those_of_the_audit(interim, suite, flags):
+    write_lines(interim / "test_suites/a.jsonl", [make_suite(IDS[0]) | suite])
+    found = join(interim)[0].flags
+    assert [flag["code"] for flag in found] == ["boolean_answer", *flags]
+    evidence = {"latent_ambiguity": AMBIGUITY, "weak_answer": suite.get("mutation_score")}
+    assert [flag["evidence"] for flag in found[1:]] == [evidence[flag] for flag in flags]
 
 
 CORRECTION = {"action": "exclude", "reason": "Wrong.", "link": "https://example.org/1"}
@@ -118,7 +156,7 @@ CORRECTION = {"action": "exclude", "reason": "Wrong.", "link": "https://example.
 def test_first_stage_that_set_a_question_aside_says_why(interim, source, reason, detail):
     sources = [make_source(IDS[0], **source), make_source(IDS[1], **source), make_source(IDS[2])]
     write_lines(interim / "splits.jsonl", sources)
-    first, second, _ = join_questions(interim)
+    first, second, _ = join(interim)
     for question in (first, second):
         assert (question.stage, question.reason, question.detail) == (
             "load_questions",
@@ -127,20 +165,24 @@ def test_first_stage_that_set_a_question_aside_says_why(interim, source, reason,
         )
 
 
-@pytest.mark.parametrize("name", ["parsed.jsonl", "gold_answers/a.jsonl", "audit/a.jsonl"])
+@pytest.mark.parametrize(
+    "name", ["parsed.jsonl", "gold_answers/a.jsonl", "audit/a.jsonl", "test_suites/a.jsonl"]
+)
 def test_missing_record_is_an_error_that_names_the_question(interim, name):
     lines = (interim / name).read_text(encoding="utf-8").splitlines(keepends=True)
     (interim / name).write_text("".join(lines[1:]), encoding="utf-8")
     with pytest.raises(InputError, match="no record of question a_train_000"):
-        list(join_questions(interim))
+        join(interim)
 
 
-@pytest.mark.parametrize("name", ["parsed.jsonl", "gold_answers/b.jsonl", "audit/b.jsonl"])
+@pytest.mark.parametrize(
+    "name", ["parsed.jsonl", "gold_answers/b.jsonl", "audit/b.jsonl", "test_suites/b.jsonl"]
+)
 def test_record_of_no_question_is_an_error_that_names_it(interim, name):
     with (interim / name).open("a", encoding="utf-8") as file:
         file.write('{"question_id": "c_eval_000", "flags": []}\n')
     with pytest.raises(InputError, match="c_eval_000 is no question, or out of order"):
-        list(join_questions(interim))
+        join(interim)
 
 
 @pytest.mark.parametrize("name", ["gold_answers/a.jsonl", "parsed.jsonl"])
@@ -148,7 +190,7 @@ def test_records_out_of_order_are_an_error(interim, name):
     lines = (interim / name).read_text(encoding="utf-8").splitlines(keepends=True)
     (interim / name).write_text("".join(reversed(lines)), encoding="utf-8")
     with pytest.raises(InputError):
-        list(join_questions(interim))
+        join(interim)
 
 
 def test_question_that_comes_twice_is_an_error(interim):
@@ -157,11 +199,11 @@ def test_question_that_comes_twice_is_an_error(interim):
         lines = (interim / name).read_text(encoding="utf-8").splitlines(keepends=True)
         (interim / name).write_text("".join([lines[0], *lines]), encoding="utf-8")
     with pytest.raises(InputError, match="a_train_000 comes twice"):
-        list(join_questions(interim))
+        join(interim)
 
 
 @pytest.mark.parametrize("name", ["gold_answers/b.jsonl", "parsed.jsonl", "audit/a.jsonl"])
 def test_missing_file_is_an_error_with_its_path(interim, name):
     (interim / name).unlink()
     with pytest.raises(FileNotFoundError, match=Path(name).name):
-        list(join_questions(interim))
+        join(interim)

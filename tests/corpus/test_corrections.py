@@ -27,6 +27,7 @@ STAGES = (
     "compute_gold_answers",
     "parse_gold_sql",
     "audit_gold_answers",
+    "generate_test_suites",
     "compare_questions",
     "classify_difficulty",
     "select_questions",

@@ -12,7 +12,7 @@ from pyarrow import parquet
 
 from answerkey.core.question import FIELDS
 from answerkey.exports.huggingface import FEATURES, make_row
-from answerkey.exports.product import AuditedQuestion, list_reward_terms
+from answerkey.exports.product import AuditedQuestion, list_reward_terms, read_product
 from tests.shared.export_world import SPLITS
 
 TYPES = {int: "integer", float: "float", str: "string"}
@@ -22,6 +22,7 @@ AUDIT = {
     "max_steps": 2_000_000,
     "rule": "subset,=,3",
     "accepted_rows": [{"rows": [["Åsa"], [2.0]], "take": 1}],
+    "test_suite": [{"path": "a/a.00.sqlite", "gold_answer": None, "order_matters": True}],
     "flags": [{"code": "guessable"}],
     "evidence": "heavy means weight > 70",
 }
@@ -57,9 +58,11 @@ def test_loaded_dataset_is_the_product(exported, tmp_path):
     assert builder.info.features == FEATURES
     loaded = datasets.load_dataset(folder, cache_dir=cache)
     assert list(loaded) == list(SPLITS)
+    product = exported.folder / "data/questions"
     audits = {
-        record["question_id"]: record
-        for record in exported.world.lines("data/questions/audit.jsonl")
+        audited.audit["question_id"]: audited.audit
+        for split in SPLITS
+        for audited in read_product(product, split)
     }
     for split, rows in loaded.items():
         assert rows.features == FEATURES

@@ -45,7 +45,7 @@ def make_audited(number: int, text: str, **fields: Any) -> AuditedQuestion:
     }
     flags = [{"code": "guessable"}, {"code": "cross_join"}]
     terms = {"order_matters": True, "max_steps": 10**6, "rule": "strict", "accepted_rows": None}
-    audit = {"hardness": "hard", "flags": flags, "evidence": None} | terms
+    audit = {"hardness": "hard", "flags": flags, "evidence": None, "test_suite": None} | terms
     return AuditedQuestion(question, audit)
 
 
@@ -84,7 +84,7 @@ def test_every_question_is_in_it_unaltered(exported, path):
     for row, record in zip(excluded, records, strict=True):
         codes = sorted(flag["code"] for flag in record["flags"])
         assert row == {**{name: record[name] for name in row}, "flags": json.dumps(codes)}
-    assert '["boolean_answer", "guessable"]' in [row["flags"] for row in excluded]
+    assert any(row["flags"].startswith('["boolean_answer", "guessable"') for row in excluded)
 
 
 def test_sqlite_utils_finds_questions_by_words(path):

@@ -37,6 +37,7 @@ ROWS = [
     describe("c", None, "y", "eval", None, None, "list", 0, "unparsable_sql"),
 ]
 SUMMARY = {"size": 3}
+SCORES = {"questions": 2, "database": 0.75, "suite": 0.95}
 
 
 def tabulate(rows):
@@ -71,7 +72,7 @@ def test_value_that_the_vocabulary_does_not_have_is_an_error():
 
 
 def test_counts_are_of_the_selected_questions():
-    counts = make_counts(tabulate(ROWS), {"guessable": 2}, SUMMARY)
+    counts = make_counts(tabulate(ROWS), {"guessable": 2}, SUMMARY, SCORES)
     assert (counts["loaded"], counts["usable"], counts["selected"]) == (6, 4, 3)
     assert {name: n for name, n in counts["excluded"].items() if n} == {
         "not_selected": 1,
@@ -90,13 +91,14 @@ def test_counts_are_of_the_selected_questions():
     assert counts["templates"] == 2
     assert counts["flags"] == {"guessable": 2}
     assert counts["selection"] == SUMMARY
+    assert counts["mutation_score"] == SCORES
 
 
 def test_metrics_are_the_counts_that_one_tunes_by():
     cells = {"train": {"easy": {"usable": 3, "selected": 2}}}
     coverage = {"tables": 9, "tables_touched": 7, "columns": 30, "columns_touched": 20}
     summary = {"size": 3, "cells": cells, "coverage": coverage}
-    assert make_metrics(make_counts(tabulate(ROWS), {}, summary)) == {
+    assert make_metrics(make_counts(tabulate(ROWS), {}, summary, SCORES)) == {
         "loaded": 6,
         "usable": 4,
         "selected": 3,
@@ -116,11 +118,12 @@ def test_metrics_are_the_counts_that_one_tunes_by():
         "templates": 2,
         "tables_touched": 7,
         "columns_touched": 20,
+        "mutation_score": {"database": 0.75, "suite": 0.95},
     }
 
 
 def test_counts_are_in_order_whatever_the_order_of_the_questions():
-    counts = make_counts(tabulate(ROWS[::-1]), {}, SUMMARY)
+    counts = make_counts(tabulate(ROWS[::-1]), {}, SUMMARY, SCORES)
     assert list(counts["excluded"]) == sorted({*Reason, *Flag})
     assert list(counts["database"]) == ["a", "b", "c"]
     assert list(counts["corpus"]) == ["x", "y"]
@@ -128,7 +131,7 @@ def test_counts_are_in_order_whatever_the_order_of_the_questions():
 
 @pytest.mark.parametrize(("rows", "templates"), [(ROWS[:2], 1), (ROWS[2:3], 0), (ROWS[3:], 1)])
 def test_templates_are_those_of_the_selected_questions(rows, templates):
-    assert make_counts(tabulate(rows), {}, SUMMARY)["templates"] == templates
+    assert make_counts(tabulate(rows), {}, SUMMARY, SCORES)["templates"] == templates
 
 
 def test_database_without_selected_questions_has_no_bar():
@@ -138,14 +141,14 @@ def test_database_without_selected_questions_has_no_bar():
 
 @pytest.mark.parametrize("rows", [[], ROWS[:1], ROWS[5:], ROWS])
 def test_every_reason_and_flag_stands_in_the_counts(rows):
-    counts = make_counts(tabulate(rows), {}, SUMMARY)
+    counts = make_counts(tabulate(rows), {}, SUMMARY, SCORES)
     assert set(counts["excluded"]) == {*Reason, *Flag}
     assert counts["loaded"] == counts["selected"] + sum(counts["excluded"].values())
 
 
 def test_unknown_reason_is_an_error():
     with pytest.raises(ValueError, match="bad_luck"):
-        make_counts(tabulate([ROWS[0] | {"reason": "bad_luck"}]), {}, SUMMARY)
+        make_counts(tabulate([ROWS[0] | {"reason": "bad_luck"}]), {}, SUMMARY, SCORES)
 
 
 def test_pairs_without_questions_stand_in_the_table():

@@ -12,7 +12,7 @@ from tests.shared.checkout import run
 from tests.shared.databases import make_database
 from tests.shared.paths import ROOT
 
-PAGES = ("README.md", "benchmarks/README.md", "docs/scaling.md")
+PAGES = ("README.md", "benchmarks/README.md", "docs/scaling.md", "docs/test-suites.md")
 COMMANDS = sorted(
     {
         (found[1], option)
@@ -68,3 +68,63 @@ def test_verdicts_by_each_rule_are_printed_and_written(tmp_path: Path) -> None:
     assert "- ships_1: " in printed
     assert "| strict | 2 | 40.00% | 1 | 25.00% |" in printed
     assert "| spider2 | 4 | 80.00% | 3 | 75.00% |" in printed
+
+
+def write_lines(path: Path, *records: dict) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    return path
+
+
+def make_suite_run(folder: Path) -> None:
+    """What the stages leave: one question, whose suite has one database."""
+    ships = "CREATE TABLE ship (name, mass); INSERT INTO ship VALUES ('Sun', 5), ('Tern', 4)"
+    make_database(folder / "data/databases/ships/ships.sqlite", ships)
+    others = "CREATE TABLE ship (name, mass); INSERT INTO ship VALUES ('Sun', 3), ('Tern', 4)"
+    make_database(folder / "data/test_suites/ships/ships.01.sqlite", others)
+    question = {"question_id": "ships_0"}
+    gold = {"gold_sql": "SELECT name FROM ship WHERE mass > 4", "database_name": "ships"}
+    text = {"question_text": "Which ships weigh more than 4?"}
+    write_lines(folder / "data/interim/splits.jsonl", {**question, **gold, **text})
+    interim, name = folder / "data/interim", "ships.jsonl"
+    write_lines(interim / "gold_answers" / name, {**question, "gold_answer": "Sun"})
+    audit = {"order_matters": False, "accepted_rows": None}
+    write_lines(interim / "audit" / name, {**question, **audit})
+    path = "data/test_suites/ships/ships.01.sqlite"
+    database = {"path": path, "gold_answer": [], "order_matters": False}
+    killed = {"killed": 3, "alive": 0, "undecided": 0}
+    suite = {
+        "mutation_score": {"database": 0.6667, "suite": 1.0},
+        "operators": {"by_heart": killed},
+        "databases": [database],
+    }
+    write_lines(interim / "test_suites" / name, {**question, **suite})
+
+
+def test_predictions_are_scored_with_and_without_suites(tmp_path: Path) -> None:
+    make_suite_run(tmp_path)
+    gold = "SELECT name FROM ship WHERE mass > 4"
+    question = {"db_id": "ships", "question": "Which ships weigh more than 4?", "query": gold}
+    predictions = {
+        "right": "SELECT name FROM ship WHERE mass >= 5",
+        "first": "SELECT name FROM ship WHERE name = 'Sun'",
+        "wrong": "SELECT mass FROM ship",
+    }
+    file = write_lines(tmp_path / "predictions.jsonl", {**question, "predictions": predictions})
+    pairs, rejections = tmp_path / "pairs.json", tmp_path / "rejections.jsonl"
+    pair = {"db_id": "ships", "gold": gold, "prediction": "SELECT min(name) FROM ship"}
+    pairs.write_text(json.dumps([pair]), encoding="utf-8")
+    options = ("--predictions", str(file), "--pairs", str(pairs), "--variants", "5")
+    command = ("python", "benchmarks/test_suites.py", "--run", str(tmp_path), *options)
+    printed = run(ROOT, *command, "--rejections", str(rejections)).stdout
+    assert "66.7% by the database, 100.00% with the suite, of 3" in printed
+    assert "3 accepted by the database, 0 with the suite, of 0 questions" in printed
+    assert "1 rejected of 2 distinct that the database accepts" in printed
+    assert "1 rejected of 1 that agree on the database" in printed
+    assert "| first | 1 | 1 | 0 | 100.0% |" in printed
+    assert "| right | 1 | 1 | 1 | 0.0% |" in printed
+    assert "| wrong | 1 | 0 | 0 | 0.0% |" in printed
+    found = [json.loads(line) for line in rejections.read_text(encoding="utf-8").splitlines()]
+    assert [each["systems"] for each in found] == [["first"], []]
+    assert found[0]["database"] == "data/test_suites/ships/ships.01.sqlite"
+    assert found[0]["unexpected"] == [["Sun"]]

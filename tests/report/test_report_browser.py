@@ -250,6 +250,17 @@ def test_answer_is_shown_as_it_is(table, question, shown):
     button.click()
 
 
+def test_suite_of_a_question_is_shown_on_demand(visit):
+    visit.question("How many pages has Ice?").click()
+    suite = visit.details.locator(".suite")
+    operators = suite.get_by_role("columnheader", name="Operator")
+    assert not operators.is_visible()
+    suite.locator("summary").click()
+    operators.wait_for()
+    assert "mutation score" in suite.locator("summary").inner_text()
+    assert suite.get_by_text("The neighbor gives").count() >= 1
+
+
 def test_every_field_has_a_label_and_every_part_a_landmark(visit):
     unlabelled = "[...document.querySelectorAll('input, select')].filter(e => !e.labels.length)"
     assert visit.page.evaluate(f"{unlabelled}.length") == 0
@@ -266,6 +277,8 @@ def test_phone_scrolls_only_downwards(browser, report):
     for text in ("onerror=alert", "Name and year", "What is the lightest", "Count to four"):
         visit.question(text).click()
     assert visit.details.count() == 4
+    for summary in visit.details.locator("summary").all():
+        summary.click()
     assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
     assert visit.page.locator(".brief").first.is_visible()
     assert visit.complaints == []

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from answerkey.exports.product import list_reward_terms
+from answerkey.exports.product import list_reward_terms, read_product
 from tests.shared.paths import ROOT
 from tests.shared.project_world import World
 
@@ -44,10 +44,10 @@ class ExportWorld:
         return self.folder / "data/exports"
 
     def questions(self, split: str) -> list[dict[str, Any]]:
-        """The product of a split, with what its sidecar tells the reward."""
+        """The product of a split, with what its sidecars tell the reward."""
         terms = {
-            record["question_id"]: list_reward_terms(record)
-            for record in self.world.lines("data/questions/audit.jsonl")
+            audited.audit["question_id"]: list_reward_terms(audited.audit)
+            for audited in read_product(self.folder / "data/questions", split)
         }
         return [
             {**question, **terms[question["question_id"]]}

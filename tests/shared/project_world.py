@@ -118,6 +118,7 @@ class World:
         self.params["corpus"] = "local"
         self.params["corpora"]["local"]["root"] = "corpus"
         self.params["execution"]["workers"] = 1
+        self.params["generate_test_suites"]["pool"] = 4
         self.change("select_questions.targets.min_questions", 20)
         ships = make_questions(
             _SHIP_QUERIES, ("ship.name", "ship.name, length"), range(10, 60, 10), (10, 10, 5)

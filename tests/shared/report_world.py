@@ -102,6 +102,7 @@ def write_params(folder: Path, report: Mapping[str, Any]) -> None:
     params["corpus"] = "local"
     params["corpora"]["local"]["root"] = "corpus"
     params["execution"]["workers"] = 1
+    params["generate_test_suites"]["pool"] = 4
     select = params["select_questions"]
     select["targets"] = dict.fromkeys(select["targets"]) | {
         "difficulty_shares_of": "dataset",

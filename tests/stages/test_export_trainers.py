@@ -5,8 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import datasets
@@ -15,12 +18,13 @@ from pyarrow import parquet
 
 from answerkey.core.errors import InputError
 from answerkey.exports.trainers import TABLES
+from answerkey.reward import compute_score
 from tests.shared.export_world import SPLITS, ExportWorld, describe, parse
 from tests.shared.project_world import ROOT, World
 
 FACTS = (
     *("question_id", "database_name", "gold_sql", "answer_type", "difficulty"),
-    *("order_matters", "max_steps", "rule", "accepted_rows"),
+    *("order_matters", "max_steps", "rule", "accepted_rows", "test_suite"),
 )
 FILES = [
     "huggingface/README.md",
@@ -123,7 +127,7 @@ def test_openenv_lines_hold_what_a_reset_takes(exported, split):
     text = (exported.exports / f"openenv/{split}.jsonl").read_text(encoding="utf-8")
     lines = [json.loads(line) for line in text.splitlines()]
     questions = exported.questions(split)
-    names = ("question_id", "question_text", "database_name", "answer_type", *FACTS[-4:])
+    names = ("question_id", "question_text", "database_name", "answer_type", *FACTS[-5:])
     for line, question in zip(lines, questions, strict=True):
         assert parse(line.pop("gold_answer")) == describe(question["gold_answer"])
         known = {name: question[name] for name in (*names, "difficulty", "split")}
@@ -182,6 +186,79 @@ def test_split_without_questions_has_no_file_and_none_of_before(world, tmp_path)
     folder = world.folder / "data/exports/huggingface"
     loaded = datasets.load_dataset(str(folder), cache_dir=str(tmp_path / "cache"))
     assert {split: len(rows) for split, rows in loaded.items()} == {"train": 25}
+
+
+def write_suites(world: World) -> dict[str, str | None]:
+    """Write a sidecar in which each question whose answer is a list has a suite, of one database
+    without rows; by the id of each question, what exports hold."""
+    expected, lines = {}, []
+    for split in SPLITS:
+        for question in world.json(f"data/questions/questions_{split}.json"):
+            name = question["database_name"]
+            path = f"data/test_suites/{name}/{name}.99.sqlite"
+            known = {"path": path, "gold_answer": [], "order_matters": False}
+            databases = [{**known, "sha256": "1f", "kill": None}]
+            if question["answer_type"] != "list":
+                databases = [None, []][len(lines) % 2]
+            record = {"question_id": question["question_id"], "databases": databases}
+            lines.append(json.dumps(record))
+            expected[question["question_id"]] = json.dumps([known]) if databases else None
+    path = world.folder / "data/questions/test_suites.jsonl"
+    path.write_text("\n".join([*lines, ""]), encoding="utf-8")
+    return expected
+
+
+def test_test_suite_of_the_sidecar_stands_in_every_format(world, tmp_path):
+    expected = write_suites(world)
+    assert len(set(expected.values())) > 1
+    world.run("export_trainers")
+    exports = tmp_path / "data/exports"
+    found = {}
+    for split in SPLITS:
+        for folder in ("verl", "skyrl", "trl/prompt_completion"):
+            rows = parquet.read_table(exports / folder / f"{split}.parquet").to_pylist()
+            facts = [row.get("extra_info", row) for row in rows]
+            found.setdefault(folder, {}).update(
+                {fact["question_id"]: fact["test_suite"] for fact in facts}
+            )
+        lines = (exports / f"openenv/{split}.jsonl").read_text(encoding="utf-8").splitlines()
+        found.setdefault("openenv", {}).update(
+            {line["question_id"]: line["test_suite"] for line in map(json.loads, lines)}
+        )
+    with closing(sqlite3.connect(exports / "questions.db")) as connection:
+        query = "SELECT question_id, test_suite FROM questions"
+        found["questions.db"] = dict(connection.execute(query).fetchall())
+    assert found == dict.fromkeys(found, expected)
+
+
+def test_exported_suite_reaches_the_reward(world, tmp_path):
+    write_suites(world)
+    world.run("export_trainers")
+    rows = parquet.read_table(tmp_path / "data/exports/verl/train.parquet").to_pylist()
+    row = next(row for row in rows if row["extra_info"]["test_suite"] is not None)
+    info, truth = row["extra_info"], row["reward_model"]["ground_truth"]
+    name = info["database_name"]
+    copy = tmp_path / f"data/test_suites/{name}/{name}.99.sqlite"
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(tmp_path / f"data/databases/{name}/{name}.sqlite", copy)
+    with closing(sqlite3.connect(copy)) as connection:
+        for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'"):
+            connection.execute(f"DELETE FROM {table}")
+        connection.commit()
+    text = truth.replace("'", "''")
+    constant = f"SELECT value FROM json_each('{text}')"
+    for sql, reward in ((info["gold_sql"], 1.0), (constant, 0.0)):
+        completion = f"```sql\n{sql}\n```"
+        assert compute_score("", completion, truth, {**info, "test_suite": None}) == 1.0
+        assert compute_score("", completion, truth, info) == reward
+
+
+def test_suites_out_of_step_stop_the_run(world):
+    write_suites(world)
+    path = world.folder / "data/questions/test_suites.jsonl"
+    path.write_text(path.read_text(encoding="utf-8").split("\n", 1)[1], encoding="utf-8")
+    with pytest.raises(InputError, match=r"test_suites\.jsonl: .* is missing, or out of step"):
+        world.run("export_trainers")
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ from answerkey.report.questions import (
     find_verdict,
     show_answer,
 )
+from answerkey.report.suites import show_suite
 from tests.shared.joined_questions import make_joined
 from tests.shared.report_world import EVAL, HOSTILE, REPORT, TRAIN, build_report, run_stages
 
@@ -184,6 +185,39 @@ def test_correction_names_a_question_as_its_corpus_does(change, found):
     question = make_joined("cars_train_000", **known | change)
     assert find_corpus_text(question, ROW, max_characters=12) == found
 
+
+# --- test suites
+
+
+def test_suite_shows_what_parts_its_neighbors_from_gold():
+    kill = {"operator": "limit", "sql": "SELECT name FROM ship LIMIT 3"}
+    path = "data/test_suites/ships/ships.02.sqlite"
+    databases = [
+        {"path": path, "kill": {**kill, "gold_rows": [["Sun"]], "neighbor_rows": [[None], [1.5]]}},
+        {"path": path, "kill": {**kill, "gold_rows": [], "neighbor_rows": None}},
+        {"path": path, "kill": None},
+    ]
+    suite = {
+        "question_id": "ships_train_000",
+        "mutation_score": {"database": 0.25, "suite": 0.75},
+        "operators": {"limit": {"killed": 3, "alive": 1, "undecided": 2}},
+        "alive": [kill],
+        "databases": databases,
+    }
+    assert show_suite(suite, max_characters=11) == {
+        "scores": [0.25, 0.75],
+        "operators": [["limit", 3, 1, 2]],
+        "databases": [
+            ["ships.02.sqlite", "limit", CUT, [["Sun"]], [[None], [["1.5"]]]],
+            ["ships.02.sqlite", "limit", CUT, [], None],
+            ["ships.02.sqlite"],
+        ],
+        "alive": [["limit", CUT]],
+    }
+    assert show_suite(suite | {"mutation_score": None}, max_characters=11)["scores"] is None
+
+
+CUT = "SELECT name… (29 characters in all)"
 
 # --- the sample
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -84,6 +86,22 @@ def test_changed_database_fails_in_the_pipeline(world, capsys):
     (_, line) = fail(capsys)
     assert line.startswith("library: database_sha256: expected ")
     assert line.endswith(f"as audit.jsonl has it for 10 of the questions, found {'0' * 64}")
+
+
+def test_changed_test_suite_fails_in_the_pipeline(world, capsys):
+    edit_lines(Path("data/interim/selection/test_suites.jsonl"), '"suite": 1.0', '"suite": 0.9')
+    (line,) = fail(capsys)[1:]
+    assert line.startswith("harbour_train_000: test_suites.jsonl: mutation_score: expected a suite")
+
+
+def test_changed_database_of_a_suite_fails_where_the_product_is_validated(world, capsys):
+    path = Path("data/test_suites/library/library.01.sqlite")
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("DELETE FROM book")
+        connection.commit()
+    lines = fail(capsys, "--validate")[1:]
+    assert any(f"test_suites.jsonl: {path}: expected sha256 " in line for line in lines)
+    assert any(f"{path}: gold_answer: expected [], by gold SQL, found [" in line for line in lines)
 
 
 def test_product_validates_itself_with_nothing_else_there(world, capsys):

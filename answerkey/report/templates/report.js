@@ -49,14 +49,14 @@ function showCell(value) {
   return make("td", {}, value);
 }
 
-function showAnswer(answer) {
+function showAnswer(answer, label = "Gold answer") {
   if (answer === null) return [make("p", {}, "none")];
   if (answer.count === 0) return [make("p", {}, "no row")];
   const lines = answer.rows.map((cells) => make("tr", {}, ...cells.map(showCell)));
   const box = make("div", { className: "answer" }, make("table", {}, make("tbody", {}, ...lines)));
   box.tabIndex = 0;
   box.setAttribute("role", "region");
-  box.setAttribute("aria-label", "Gold answer");
+  box.setAttribute("aria-label", label);
   if (answer.count === lines.length) return [box];
   const all = answer.count.toLocaleString("en");
   return [box, make("p", {}, `The first ${lines.length} of ${all} rows.`)];
@@ -89,6 +89,7 @@ function showDetails(row) {
     row.source,
   ];
   box.append(make("p", { className: "facts" }, facts.filter(Boolean).join(" · ")));
+  if (row.suite !== null) box.append(showSuite(row.suite));
   if (row.as_in_corpus !== null) box.append(offerCorrection(row));
   return box;
 }

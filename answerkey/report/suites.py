@@ -1,0 +1,71 @@
+"""Test suites as the report shows them: scores, operators, and rows that tell neighbors from gold.
+
+A neighbor is a wrong query one step away from gold SQL; what tells it from gold kills it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import PurePosixPath
+from typing import Any
+
+from answerkey.report.questions import cut_text, show_answer
+
+_FATES = ("killed", "alive", "undecided")
+_ROW_CHARACTERS = 200  # of three rows, which stand beside three others
+
+Record = dict[str, Any]
+
+
+def show_suite(suite: Record, *, max_characters: int) -> Record:
+    """What the page's script shows of the test suite of a question.
+
+    scores: of the database and of the suite, or None.
+    operators: of each its name, and how many of its neighbors are killed, alive and undecided.
+    databases: of each its file and, of a neighbor that it kills if there is one, the operator, the
+        SQL, the rows that gold SQL gives there, and those of the neighbor, None where it fails.
+    alive: operator and SQL of neighbors that live.
+    """
+    score = suite["mutation_score"]
+
+    def cut_sql(neighbor: Record) -> list[str]:
+        return [neighbor["operator"], cut_text(neighbor["sql"], max_characters)]
+
+    def show_kill(kill: Record | None) -> list[Any]:
+        if kill is None:
+            return []
+        return [*cut_sql(kill), _show_rows(kill["gold_rows"]), _show_rows(kill["neighbor_rows"])]
+
+    return {
+        "scores": None if score is None else [score["database"], score["suite"]],
+        "operators": [[name, *fates.values()] for name, fates in suite["operators"].items()],
+        "databases": [
+            [PurePosixPath(database["path"]).name, *show_kill(database["kill"])]
+            for database in suite["databases"]
+        ],
+        "alive": [cut_sql(neighbor) for neighbor in suite["alive"]],
+    }
+
+
+def _show_rows(rows: list[list[Any]] | None) -> list[list[Any]] | None:
+    return None if rows is None else show_answer(rows, max_characters=_ROW_CHARACTERS)["rows"]
+
+
+def tabulate_operators(suites: Iterable[Record]) -> list[Record]:
+    """A row for each operator with the fates of its neighbors in all suites, those with the most
+    alive first, and the share that is killed of those that count, None where none does.
+
+    >>> tabulate_operators([{"operators": {"limit": {"killed": 3, "alive": 1, "undecided": 2}}}])
+    [{'name': 'limit', 'killed': 3, 'alive': 1, 'undecided': 2, 'share': 0.75}]
+    """
+    operators: dict[str, Counter[str]] = {}
+    for suite in suites:
+        for name, fates in suite["operators"].items():
+            operators.setdefault(name, Counter()).update(fates)
+    rows = []
+    for name, fates in operators.items():
+        counted = fates["killed"] + fates["alive"]
+        share = fates["killed"] / counted if counted else None
+        rows.append({"name": name, **{fate: fates[fate] for fate in _FATES}, "share": share})
+    return sorted(rows, key=lambda row: (-row["alive"], -row["killed"], row["name"]))

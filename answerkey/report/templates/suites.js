@@ -1,0 +1,52 @@
+// The test suite of a question: what its databases tell from gold SQL.
+
+const percent = (share) => `${Math.round(1000 * share) / 10} %`;
+
+function showNumbers(name, counts) {
+  const cells = counts.map((count) => make("td", { className: "numeric" }, count.toLocaleString("en")));
+  return make("tr", {}, make("th", { scope: "row" }, make("code", {}, name)), ...cells);
+}
+
+function showOperators(operators) {
+  const titles = ["Operator", "Killed", "Alive", "Undecided"].map((title, place) =>
+    make("th", { scope: "col", className: place ? "numeric" : "" }, title),
+  );
+  const lines = operators.map(([name, ...counts]) => showNumbers(name, counts));
+  const head = make("thead", {}, make("tr", {}, ...titles));
+  return make("table", { className: "operators" }, head, make("tbody", {}, ...lines));
+}
+
+function showRows(title, rows) {
+  const box = make("div", {}, make("p", { className: "facts" }, title));
+  if (rows === null) box.append(make("p", {}, "it fails"));
+  else box.append(...showAnswer({ rows, count: rows.length }, title));
+  return box;
+}
+
+function showDatabase([file, operator, sql, goldRows, neighborRows]) {
+  const heading = make("p", { className: "finding" }, make("code", {}, file));
+  if (operator === undefined) {
+    heading.append(" kills no neighbor");
+    return [heading];
+  }
+  heading.append(" kills ", make("code", {}, operator));
+  const pair = make("div", { className: "rows" });
+  pair.append(showRows("Gold SQL gives", goldRows), showRows("The neighbor gives", neighborRows));
+  return [heading, make("pre", {}, make("code", {}, sql)), pair];
+}
+
+function showNeighbor([operator, sql]) {
+  const heading = make("p", { className: "finding" }, make("code", {}, operator), " is alive");
+  return [heading, make("pre", {}, make("code", {}, sql))];
+}
+
+function showSuite({ scores, operators, databases, alive }) {
+  const words =
+    scores === null
+      ? "no neighbor counts"
+      : `mutation score ${percent(scores[1])}, ${percent(scores[0])} on the database alone`;
+  const box = make("details", { className: "suite" }, make("summary", {}, `Test suite: ${words}`));
+  if (operators.length) box.append(showOperators(operators));
+  box.append(...databases.flatMap(showDatabase), ...alive.flatMap(showNeighbor));
+  return box;
+}

@@ -1,0 +1,97 @@
+"""Every question gets a test suite: small databases on which wrong queries give other answers than
+gold, its gold answers on them, and a mutation score, which says how much its answer proves."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from statistics import fmean
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
+
+from answerkey.core.command import run_stage
+from answerkey.core.log import start_log
+from answerkey.core.manifest_file import read_database_hashes
+from answerkey.core.params import read_params
+from answerkey.core.records import read_jsonl
+from answerkey.core.schema_file import SchemaFile
+from answerkey.shards.database_files import find_database
+from answerkey.shards.shard_directory import JOURNAL_DIRECTORY, ShardDirectory, read_shards
+from answerkey.sqlite.guard import Limits
+from answerkey.suites.database_suites import SuiteSettings
+from answerkey.suites.questions import SuiteQuestion
+from answerkey.suites.suite_run import SuiteOuts, SuiteTask, run_suites
+
+INTERIM = Path("data/interim")
+DATABASES = Path("data/databases")
+OUT = INTERIM / "test_suites"
+SUITES = Path("data/test_suites")
+JOURNAL = JOURNAL_DIRECTORY / "test_suites.jsonl"
+NO_SCORE = {"database": 0.0, "suite": 0.0}
+
+
+def plan_tasks(*, databases_url: str | None) -> Iterator[SuiteTask]:
+    """Each database with those of its questions that have an answer and were parsed."""
+    hashes, schemas = read_database_hashes(DATABASES), SchemaFile(INTERIM / "schemas.jsonl")
+    parsed = {
+        record["question_id"]
+        for record in read_jsonl(INTERIM / "parsed.jsonl")
+        if "reason" not in record
+    }
+    for name, records in groupby(read_jsonl(INTERIM / "splits.jsonl"), itemgetter("database_name")):
+        audits = {audit["question_id"]: audit for audit in read_shards(INTERIM / "audit", [name])}
+        questions = [
+            SuiteQuestion(
+                record["question_id"],
+                record["question_text"],
+                record["gold_sql"],
+                audits[record["question_id"]]["order_matters"],
+                audits[record["question_id"]]["accepted_rows"] is not None,
+            )
+            for record in records
+            if record["question_id"] in audits and record["question_id"] in parsed
+        ]
+        sha256, tables = hashes[name], schemas.read_tables(name)
+        database = find_database(DATABASES, name, sha256=sha256, databases_url=databases_url)
+        yield SuiteTask(name, database, tables, questions)
+
+
+def main() -> None:
+    """Bring the suites of all databases up to date."""
+    log = start_log("generate_test_suites")
+    values = read_params(
+        "generate_test_suites.seed",
+        "generate_test_suites.max_rows",
+        "generate_test_suites.pool",
+        "generate_test_suites.max_databases",
+        "generate_test_suites.max_databases_per_question",
+        "generate_test_suites.max_neighbors",
+    )
+    limit_values, engine, workers, databases_url = read_params(
+        "compute_gold_answers",
+        "execution.engine",
+        "execution.workers",
+        "execution.databases_url",
+    )
+    names, made = run_suites(
+        plan_tasks(databases_url=databases_url),
+        SuiteOuts(ShardDirectory(OUT, JOURNAL), SUITES),
+        settings=SuiteSettings(*values),
+        limits=Limits(**limit_values),
+        engine=engine,
+        workers=workers,
+    )
+    records = list(read_shards(OUT, names))
+    scores = [record["mutation_score"] for record in records if record["mutation_score"]]
+    means = (
+        {of: round(fmean(score[of] for score in scores), 3) for of in scores[0]} if scores else {}
+    )
+    done = len(names), made, len(records), means
+    log.info("%d databases, suites of %d made; %d questions, mean mutation scores %s", *done)
+
+
+if __name__ == "__main__":
+    run_stage(main)
