@@ -1,0 +1,131 @@
+"""Predictions for questions that have a test suite: whence benchmarks/test_suites.py reads them."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from answerkey.core.records import read_jsonl
+from answerkey.sqlite.answers import answer_rows
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question with its gold answer and the record of its test suite."""
+
+    question_id: str
+    database_name: str
+    text: str
+    gold_sql: str
+    gold_answer: Any
+    order_matters: bool
+    accepted_rows: list[dict[str, Any]] | None
+    record: dict[str, Any]
+
+    @property
+    def suite(self) -> list[dict[str, Any]]:
+        return self.record["databases"]
+
+    @property
+    def operators(self) -> dict[str, dict[str, int]]:
+        return self.record["operators"]
+
+    def list_rows(self) -> list[tuple[Any, ...]]:
+        """The rows of the gold answer."""
+        return [tuple(row) for row in answer_rows(self.gold_answer)]
+
+    def count_neighbors(self) -> Counter[str]:
+        """The neighbors of all operators, by their fate."""
+        total: Counter[str] = Counter()
+        for counts in self.operators.values():
+            total.update(counts)
+        return total
+
+    def count_killed_by_database(self) -> int:
+        """The neighbors that the real database tells from gold, as the mutation score has them."""
+        counts, score = self.count_neighbors(), self.record["mutation_score"]
+        return round(score["database"] * (counts["killed"] + counts["alive"])) if score else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """SQL for a question, and the systems that predicted it."""
+
+    question: Question
+    sql: str
+    systems: tuple[str, ...] = ()
+    is_gold_wrong: bool = False
+
+
+def read_questions(folder: Path) -> list[Question]:
+    """The questions of a checkout, up to the stage that makes suites, that have a record."""
+    interim = folder / "data" / "interim"
+    known: dict[str, dict[str, Any]] = {}
+    for name in ("gold_answers", "audit", "test_suites"):
+        for path in sorted((interim / name).glob("*.jsonl")):
+            for record in read_jsonl(path):
+                known.setdefault(record["question_id"], {})[name] = record
+    found = []
+    for question in read_jsonl(interim / "splits.jsonl"):
+        records = known.get(question["question_id"], {})
+        if "test_suites" in records:
+            found.append(
+                Question(
+                    question["question_id"],
+                    question["database_name"],
+                    question["question_text"],
+                    question["gold_sql"],
+                    records["gold_answers"]["gold_answer"],
+                    records["audit"]["order_matters"],
+                    records["audit"]["accepted_rows"],
+                    records["test_suites"],
+                )
+            )
+    return found
+
+
+def fold_sql(sql: str) -> str:
+    """SQL in small letters, with one space between its parts."""
+    return " ".join(sql.split()).rstrip("; ").lower()
+
+
+def read_predictions(
+    path: Path, questions: list[Question], wrong_gold: Path | None
+) -> list[Prediction]:
+    """The distinct predictions of a file, those left out that are for no question."""
+    wrong = set()
+    if wrong_gold is not None:
+        wrong = {each["question_id"] for each in json.loads(wrong_gold.read_text("utf-8"))}
+    by_gold = {
+        (question.database_name, question.text, fold_sql(question.gold_sql)): question
+        for question in questions
+    }
+    found = []
+    for record in read_jsonl(path):
+        key = record["db_id"], record["question"], fold_sql(record["query"])
+        if key not in by_gold:
+            continue
+        systems: dict[str, list[str]] = {}
+        for system, sql in record["predictions"].items():
+            systems.setdefault(" ".join(sql.split()), []).append(system)
+        found += [
+            Prediction(by_gold[key], sql, tuple(of), record.get("question_id") in wrong)
+            for sql, of in systems.items()
+        ]
+    return found
+
+
+def read_pairs(path: Path, questions: list[Question]) -> list[Prediction]:
+    """The predictions of a list of pairs, each for the first question that has its gold SQL."""
+    by_gold: dict[tuple[str, str], Question] = {}
+    for question in questions:
+        by_gold.setdefault((question.database_name, fold_sql(question.gold_sql)), question)
+    found = []
+    for pair in json.loads(path.read_text("utf-8")):
+        question = by_gold.get((pair["db_id"], fold_sql(pair["gold"])))
+        if question is not None:
+            found.append(Prediction(question, pair["prediction"]))
+    return found
