@@ -49,7 +49,8 @@ def plan_tasks(*, databases_url: str | None) -> Iterator[SuiteTask]:
                 record["question_text"],
                 record["gold_sql"],
                 audits[record["question_id"]]["order_matters"],
-                audits[record["question_id"]]["accepted_rows"] is not None,
+                audits[record["question_id"]]["accepted_rows"] is not None
+                or record["source"].get("grading_method", "").startswith("subset"),
             )
             for record in records
             if record["question_id"] in audits and record["question_id"] in parsed

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+_FILLED = 3  # each database costs a prediction half of the time that the real one takes
+
 Kills = Mapping[int, frozenset[int]]  # by the number of a database, what it tells from gold
 
 
@@ -35,8 +37,8 @@ def choose_databases(questions: Sequence[Kills], *, most: int) -> list[int]:
 
 
 def choose_suite(kills: Kills, databases: Sequence[int], *, most: int) -> list[int]:
-    """Which of the databases a question is tested on: those that it needs, and then others, since
-    wrong queries are more than neighbors; those that tell most from gold come first.
+    """Which of the databases a question is tested on: those that it needs, and others until it
+    has three, since wrong queries are more than neighbors. The ones that tell most come first.
 
     >>> choose_suite({1: frozenset({0}), 2: frozenset({0, 1})}, [1, 2], most=5)
     [2, 1]
@@ -44,4 +46,4 @@ def choose_suite(kills: Kills, databases: Sequence[int], *, most: int) -> list[i
     own = {number: kills[number] for number in databases if number in kills}
     needed = choose_databases([own], most=most)
     others = sorted(own.keys() - set(needed), key=lambda number: (-len(own[number]), number))
-    return [*needed, *others][:most]
+    return [*needed, *others[: max(0, min(_FILLED, most) - len(needed))]]

@@ -17,11 +17,14 @@ from answerkey.suites.executions import Executions, are_same
 from answerkey.suites.questions import Query
 from answerkey.suites.readings import Reading
 
+# Of gold on a variant: a prediction has twenty times as many there.
+_MAX_STEPS = 50_000
+
 
 def is_stable(query: Query, storages: list[Executions], schema: Schema) -> bool:
     """Whether gold gives one answer on all storages of a variant, the first of which counts."""
     first, *others = storages
-    rows = first.find_rows(query.sql)
+    rows = first.find_rows(query.sql, max_steps=_MAX_STEPS)
     if rows is None:
         return False
     for other in others:

@@ -26,14 +26,15 @@ _MAX_STEPS = 2_000_000
 class SuiteQuestion(NamedTuple):
     """What a suite is made from.
 
-    has_tie: whether the answer has ties that are accepted: then there is no suite.
+    has_choice: whether other answers are right, too, because of a tie or by the rule of comparison:
+        then there is no suite.
     """
 
     question_id: str
     question_text: str
     gold_sql: str
     order_matters: bool
-    has_tie: bool
+    has_choice: bool
 
 
 @dataclass(slots=True)
@@ -86,7 +87,7 @@ def read_questions(
     found = []
     for question in questions:
         rows = real.find_rows(question.gold_sql)
-        if rows is None or question.has_tie:
+        if rows is None or question.has_choice:
             continue
         key = question.gold_sql, question.order_matters
         if key not in queries:
