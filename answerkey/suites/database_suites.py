@@ -6,6 +6,7 @@ that is alive. Few variants are chosen for the database, fewer for a question (t
 
 from __future__ import annotations
 
+import sqlite3
 import tempfile
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
+from answerkey.core.errors import InputError
 from answerkey.core.records import hash_value
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.guard import GuardedDatabase, Limits
@@ -34,6 +36,9 @@ _RECIPES = (
     *("everything", "plant", "everything", "permute", "reassign"),
     *("everything", "collide", "childless", "copy", "nulls"),
 )
+# About how many rows a table has in plain samples, which are tried too: where there are few rows,
+# fewer tie, and readings differ less often.
+_SMALL = (3, 4, 5, 6, 8, 10)
 _STORAGES = 3
 # Of a query on a variant, which is small. Gold that takes more does not count on it.
 _MAX_STEPS = 200_000
@@ -52,17 +57,21 @@ class SuiteSettings:
 
     seed: int = 20
     max_rows: int = 30
-    pool: int = 24
+    pool: int = 30
     max_databases: int = 8
     max_databases_per_question: int = 5
     max_neighbors: int = 60
 
 
 class DatabaseSuites(NamedTuple):
-    """A record for each question, and the files of the databases, by their numbers from 1."""
+    """A record for each question, and the files of the databases, by their numbers from 1.
+
+    problem: why no variants could be made of the database; None where they were.
+    """
 
     records: list[dict[str, Any]]
     files: list[bytes]
+    problem: str | None = None
 
 
 def make_suites(
@@ -75,8 +84,7 @@ def make_suites(
 ) -> DatabaseSuites:
     """The suites of the questions of a database: the same for the same input, on any machine.
 
-    Raises:
-        InputError: where no variants can be made of the database.
+    Where no variants can be made of the database, its questions have empty suites.
     """
     with GuardedDatabase(path, limits) as database:
         asked = read_questions(
@@ -84,8 +92,12 @@ def make_suites(
         )
     with tempfile.TemporaryDirectory() as folder:
         pool = _Pool(Path(folder), schema, settings, limits)
-        pool.try_variants(read_rows(path, seed=settings.seed), asked)
-        return pool.choose(path.stem, questions, asked)
+        problem = None
+        try:
+            pool.try_variants(read_rows(path, seed=settings.seed), asked)
+        except (InputError, sqlite3.Error) as error:
+            problem = str(error)
+        return pool.choose(path.stem, questions, asked)._replace(problem=problem)
 
 
 class _Pool:
@@ -112,11 +124,13 @@ class _Pool:
             if constant[0] in rows.tables
         )
         settings = self._settings
-        with Fuzzer(rows, constants=constants, max_rows=settings.max_rows) as fuzzer:
-            for number in range(settings.pool):
-                recipe = _RECIPES[number % len(_RECIPES)]
-                seed = int(hash_value([settings.seed, number]), 16)
-                self._try_variant(number, fuzzer.make_variant(recipe, seed=seed), asked)
+        plan = _plan_variants(settings)
+        for max_rows in sorted({max_rows for _, max_rows in plan}):
+            with Fuzzer(rows, constants=constants, max_rows=max_rows) as fuzzer:
+                for number, (recipe, its_rows) in enumerate(plan):
+                    if its_rows == max_rows:
+                        seed = int(hash_value([settings.seed, number]), 16)
+                        self._try_variant(number, fuzzer.make_variant(recipe, seed=seed), asked)
 
     def _try_variant(self, number: int, variant: Rows, asked: list[Asked]) -> None:
         with ExitStack() as stack:
@@ -170,6 +184,17 @@ class _Pool:
             make_records(records, questions, asked, suites),
             [self._path(number).read_bytes() for number in used],
         )
+
+
+def _plan_variants(settings: SuiteSettings) -> list[tuple[str, int]]:
+    """The recipe of each variant of a pool, and about how many rows its tables have: every fifth is
+    a small sample."""
+    return [
+        ("subsample", _SMALL[number // 5 % len(_SMALL)])
+        if number % 5 == 4
+        else (_RECIPES[(number - number // 5) % len(_RECIPES)], settings.max_rows)
+        for number in range(settings.pool)
+    ]
 
 
 def _tells_apart(variant: Executions, query: Query, neighbor: Neighbor) -> bool:

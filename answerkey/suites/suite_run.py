@@ -138,6 +138,8 @@ def _is_fresh(outs: SuiteOuts, name: str, key: str) -> bool:
 
 
 def _write(outs: SuiteOuts, name: str, key: str, made: DatabaseSuites) -> None:
+    if made.problem is not None:
+        _LOG.warning("the questions of %s have no suites: %s", name, made.problem)
     folder = outs.databases / name
     if folder.exists():
         shutil.rmtree(folder)

@@ -25,7 +25,10 @@ from tests.shared.transcripts import Scene, Step, read_section, read_steps
 
 DOCS = ROOT / "docs/sharing.md"
 REPOSITORY = "https://git.example.org/team/answerkey.git"
-PUSHED = ("data/databases", "data/interim", "data/questions", "data/exports", "reports")
+PUSHED = (
+    *("data/databases", "data/interim", "data/test_suites", "data/questions", "data/exports"),
+    "reports",
+)
 
 
 @pytest.fixture

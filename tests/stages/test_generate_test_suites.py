@@ -1,0 +1,131 @@
+"""generate_test_suites: every question that has an answer gets a suite, made once."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from answerkey.core.records import hash_file
+from answerkey.reward import explain_score, score_sql
+from answerkey.sqlite.answers import answer_rows
+from tests.shared.checkout import hash_tree
+from tests.shared.project_world import World, build_world
+
+SHARDS = "data/interim/test_suites"
+SUITES = "data/test_suites"
+
+
+@pytest.fixture(scope="module")
+def audited(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a world whose answers are audited: to copy, not to change."""
+    return build_world(tmp_path_factory.mktemp("audited"), "audit_gold_answers")
+
+
+@pytest.fixture
+def world(audited: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    shutil.copytree(audited, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return World(tmp_path)
+
+
+def read_records(world: World) -> list[dict]:
+    return [
+        record
+        for name in ("harbour", "library")
+        for record in world.lines(f"{SHARDS}/{name}.jsonl")
+    ]
+
+
+def test_every_answered_question_has_a_record_whose_gold_answers_are_those_of_its_gold(world):
+    world.run("generate_test_suites")
+    answered = {
+        record["question_id"]: record
+        for name in ("harbour", "library")
+        for record in world.lines(f"data/interim/audit/{name}.jsonl")
+    }
+    records = read_records(world)
+    parsed = {
+        r["question_id"] for r in world.lines("data/interim/parsed.jsonl") if "reason" not in r
+    }
+    assert [r["question_id"] for r in records] == [name for name in answered if name in parsed]
+    gold = {r["question_id"]: r["gold_sql"] for r in world.lines("data/interim/splits.jsonl")}
+    assert sum(len(record["databases"]) for record in records) > len(records)
+    for record in records:
+        for database in record["databases"]:
+            path = world.folder / database["path"]
+            assert hash_file(path) == database["sha256"]
+            with closing(sqlite3.connect(path)) as connection:
+                rows = connection.execute(gold[record["question_id"]]).fetchall()
+            gold_rows = answer_rows(database["gold_answer"])
+            assert sorted(rows, key=repr) == sorted(gold_rows, key=repr)
+    manifest = world.json(f"{SUITES}/manifest.json")
+    files = hash_tree(world.folder / SUITES, "harbour", "library")
+    assert manifest == files
+    score = [r["mutation_score"] for r in records if r["mutation_score"]]
+    assert all(one["database"] <= one["suite"] <= 1 for one in score)
+
+
+def test_wrong_queries_that_the_database_accepts_are_told_by_the_suite(world):
+    world.change("generate_test_suites.pool", 30)
+    world.run("generate_test_suites")
+    questions = {r["question_id"]: r for r in world.lines("data/interim/splits.jsonl")}
+    by_sql = {questions[r["question_id"]]["gold_sql"]: r for r in read_records(world)}
+    gold = "SELECT ship.name FROM ship WHERE ship.weight > 10"
+    record = by_sql[gold]
+    known = {"database_name": "harbour", "order_matters": False}
+    answer = ["Tern", "Sun", "Ruby", "Kite", "Wren", "Alda"]
+    assert score_sql(gold, answer, **known, test_suite=record["databases"]) == 1.0
+    for wrong in ("SELECT ship.name FROM ship", "SELECT ship.name FROM ship WHERE weight > 8"):
+        assert score_sql(wrong, answer, **known) == 1.0
+        assert score_sql(wrong, answer, **known, test_suite=record["databases"]) == 0.0
+        explanation = explain_score(wrong, answer, **known, test_suite=record["databases"])
+        assert explanation.database in {one["path"] for one in record["databases"]}
+    by_heart = "VALUES " + ", ".join(f"('{name}')" for name in answer)
+    assert score_sql(by_heart, answer, **known, test_suite=record["databases"]) == 0.0
+
+
+def test_bytes_are_the_same_for_any_number_of_workers(world, tmp_path):
+    world.run("generate_test_suites")
+    one = hash_tree(tmp_path, SHARDS, SUITES)
+    for workers in (2, 8):
+        shutil.rmtree(tmp_path / SHARDS)
+        shutil.rmtree(tmp_path / SUITES)
+        world.change("execution.workers", workers)
+        world.run("generate_test_suites")
+        assert hash_tree(tmp_path, SHARDS, SUITES) == one
+
+
+def test_only_what_changed_is_made_again(world, capfd):
+    def run() -> str:
+        world.run("generate_test_suites")
+        return capfd.readouterr().err
+
+    assert "suites of 2 made" in run()
+    assert "suites of 0 made" in run()
+    some = next((world.folder / SUITES / "library").glob("*.sqlite"))
+    some.write_bytes(some.read_bytes() + b"!")
+    assert "suites of 1 made" in run()
+    assert "suites of 0 made" in run()
+    world.change("generate_test_suites.min_mutation_score", 0.9)
+    assert "suites of 0 made" in run()
+    world.change("generate_test_suites.seed", 21)
+    assert "suites of 2 made" in run()
+    (world.folder / SUITES / "gone").mkdir()
+    assert "suites of 0 made" in run()
+    assert not (world.folder / SUITES / "gone").exists()
+
+
+def test_question_with_several_right_answers_has_no_suite(world):
+    splits = world.lines("data/interim/splits.jsonl")
+    splits[0]["source"]["grading_method"] = "subset,=,2"
+    text = "".join(json.dumps(record) + "\n" for record in splits)
+    (world.folder / "data/interim/splits.jsonl").write_text(text, encoding="utf-8")
+    world.run("generate_test_suites")
+    first, second, *_ = read_records(world)
+    assert (first["mutation_score"], first["databases"]) == (None, [])
+    assert second["databases"]

@@ -1,0 +1,100 @@
+"""The suites of a database: what the gate lets through, and what the cover keeps."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+from answerkey.sqlite.guard import Limits
+from answerkey.sqlite.schema import read_schema
+from answerkey.sqlite.uri import open_database
+from answerkey.suites.cover import choose_databases, choose_suite
+from answerkey.suites.database_suites import DatabaseSuites, SuiteSettings, make_suites
+from answerkey.suites.questions import SuiteQuestion
+from tests.shared.databases import make_database
+
+SHIPS = """
+CREATE TABLE port (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
+CREATE TABLE ship (
+    id INTEGER PRIMARY KEY, name TEXT, tons INTEGER, port_id INTEGER REFERENCES port);
+INSERT INTO port VALUES (1, 'Cork'), (2, 'Porto'), (3, 'Oslo');
+INSERT INTO ship VALUES
+    (1, 'Sun', 10, 1), (2, 'Tern', 20, 1), (3, 'Kite', 30, 2), (4, 'Ruby', 40, 3);
+"""
+
+
+def make(
+    tmp_path: Path, *questions: tuple[str, str], sql: str = SHIPS, **settings
+) -> DatabaseSuites:
+    path = make_database(tmp_path / "ships.sqlite", sql)
+    with closing(open_database(path)) as connection:
+        schema = read_schema(connection)
+    asked = [
+        SuiteQuestion(f"q{place}", text, gold, "ORDER BY" in gold, False)
+        for place, (text, gold) in enumerate(questions)
+    ]
+    return make_suites(
+        path, schema, asked, settings=SuiteSettings(**settings), limits=Limits(max_steps=10**6)
+    )
+
+
+def test_suite_tells_neighbors_from_gold(tmp_path):
+    made = make(
+        tmp_path, ("Which ships have more than 5 tons?", "SELECT name FROM ship WHERE tons > 5")
+    )
+    (record,) = made.records
+    assert record["mutation_score"]["database"] < 0.8
+    assert record["mutation_score"]["suite"] > 0.95
+    assert len(made.files) == len(record["databases"]) <= 5
+    assert record["operators"]["by_heart"] == {"killed": 1, "alive": 0, "undecided": 0}
+    kill = record["databases"][0]["kill"]
+    assert kill["gold_rows"] != kill["neighbor_rows"]
+
+
+def test_gold_whose_tie_is_cut_does_not_count(tmp_path):
+    text, gold = "Which ship is the heaviest?", "SELECT name FROM ship ORDER BY tons DESC LIMIT 1"
+    (record,) = make(tmp_path, (text, gold), pool=20).records
+    assert record["latent_ambiguity"]["reading"] == "all_ties"
+    for database in record["databases"]:
+        assert isinstance(database["gold_answer"], str | None)
+
+
+def test_gold_that_has_any_row_first_does_not_count(tmp_path):
+    (record,) = make(
+        tmp_path, ("Name two ships.", "SELECT name FROM ship LIMIT 2"), pool=10
+    ).records
+    assert all(len(database["gold_answer"]) <= 1 for database in record["databases"])
+
+
+def test_reading_that_the_database_does_not_tell_holds_databases_back(tmp_path):
+    text, gold = (
+        "List the names of the ports with ships.",
+        ("SELECT port.name FROM ship JOIN port ON port.id = ship.port_id GROUP BY port.name"),
+    )
+    (record,) = make(tmp_path, (text, gold), pool=20).records
+    assert record["latent_ambiguity"] is not None
+    assert record["latent_ambiguity"]["gold_rows"] != record["latent_ambiguity"]["reading_rows"]
+
+
+def test_database_of_which_no_variants_can_be_made_leaves_suites_empty(tmp_path):
+    made = make(tmp_path, ("How many?", "SELECT 1"), sql="CREATE VIEW v AS SELECT 1 AS a")
+    assert "has no table that can be read" in made.problem
+    assert made.files == []
+    assert made.records[0]["databases"] == []
+
+
+def test_empty_database_is_filled(tmp_path):
+    empty = SHIPS.partition("INSERT")[0]
+    made = make(tmp_path, ("How many ships?", "SELECT count(*) FROM ship"), sql=empty)
+    (record,) = made.records
+    assert {database["gold_answer"] for database in record["databases"]} - {0}
+
+
+def test_cover_takes_few_databases_and_fills_up_to_three():
+    kills = {number: frozenset({number}) for number in range(9)}
+    assert choose_databases([kills], most=4) == [0, 1, 2, 3]
+    assert choose_suite(kills, [0, 1, 2, 3, 4, 5], most=5) == [0, 1, 2, 3, 4]
+    same = {number: frozenset({7}) for number in range(9)}
+    assert choose_suite(same, range(9), most=5) == [0, 1, 2]
+    assert choose_suite(same, range(9), most=2) == [0, 1]
+    assert choose_suite({3: frozenset()}, [3], most=5) == [3]
