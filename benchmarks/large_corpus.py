@@ -46,5 +46,5 @@ def make_large_corpus(folder: Path, megabytes: int) -> Path:
         connection.commit()
     questions = [{"db_id": "market", "question": text, "query": sql} for text, sql in _QUESTIONS]
     (folder / "train_spider.json").write_text(json.dumps(questions), encoding="utf-8")
-    (folder / "dev.json").write_text(json.dumps(questions[:1]), encoding="utf-8")
+    (folder / "dev.json").write_text("[]", encoding="utf-8")
     return folder
