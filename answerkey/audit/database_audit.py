@@ -9,6 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import asdict
+from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -17,11 +18,12 @@ from typing import NamedTuple
 import sqlglot
 
 from answerkey.audit.inspection import Thresholds
-from answerkey.audit.query_audit import audit_query, report_no_audit
+from answerkey.audit.query_audit import QueryAudit, audit_query, give_up, report_question
 from answerkey.audit.reordered_copies import ReorderedCopies
 from answerkey.core.manifest_file import read_database_hashes
 from answerkey.core.records import decode_json, encode_compactly, hash_value, read_jsonl
 from answerkey.core.schema_file import SchemaFile
+from answerkey.english.question import Question
 from answerkey.shards.code_hash import hash_code
 from answerkey.shards.database_files import find_database, local_path
 from answerkey.shards.query_run import DatabaseWork, Outcome, QueryRun, Task
@@ -59,7 +61,8 @@ def audit_databases(
 ) -> QueryRun:
     """The run that brought all shards up to date: the databases' names, and how many queries it
     audited."""
-    overdue = report_no_audit(f"more than {limits.max_seconds} seconds")
+    gave_up = give_up(f"more than {limits.max_seconds} seconds")
+    overdue = report_question(gave_up, Question(""))
     run = QueryRun(shards, audit_task, overdue)
     works = _plan_works(inputs, limits, thresholds, databases_url=databases_url)
     run.run(works, engine=engine, workers=workers)
@@ -67,7 +70,8 @@ def audit_databases(
 
 
 def audit_task(task: Task) -> list[Outcome]:
-    """One report a query; a query is gold SQL and its recorded answer as JSON text."""
+    """One report a query: gold SQL, its recorded answer as JSON text, and the question's text and
+    evidence. Gold SQL that stands beside itself, for other questions, is looked at once."""
     schema, limits, thresholds = task.context
     path = local_path(task.database)
     copies = ReorderedCopies(
@@ -78,8 +82,8 @@ def audit_task(task: Task) -> list[Outcome]:
     )
     with GuardedDatabase(path, limits) as database, copies:
 
-        def audit(query: tuple[str, str]) -> Outcome:
-            gold_sql, answer = query
+        @lru_cache(maxsize=1)
+        def audit(gold_sql: str, answer: str) -> QueryAudit:
             return audit_query(
                 database,
                 copies,
@@ -89,7 +93,11 @@ def audit_task(task: Task) -> list[Outcome]:
                 thresholds=thresholds,
             )
 
-        return task.map_queries(audit)
+        def report(query: tuple[str, str, str, str | None]) -> Outcome:
+            gold_sql, answer, text, evidence = query
+            return report_question(audit(gold_sql, answer), Question(text, evidence))
+
+        return task.map_queries(report)
 
 
 def _plan_works(
@@ -105,7 +113,15 @@ def _plan_works(
             if "reason" not in outcome
         }
         questions = [
-            (record["question_id"], (record["gold_sql"], answers[record["question_id"]]))
+            (
+                record["question_id"],
+                (
+                    record["gold_sql"],
+                    answers[record["question_id"]],
+                    record["question_text"],
+                    record.get("evidence"),
+                ),
+            )
             for record in records
             if record["question_id"] in answers
         ]

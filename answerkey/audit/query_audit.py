@@ -1,22 +1,39 @@
-"""Audit of one query: every probe looks at it and at its answer."""
+"""Audit of one query: every probe looks at it and at its answer, and at each of its questions."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlglot.errors import SqlglotError
 
 from answerkey.audit.accepted_rows import find_accepted_rows
 from answerkey.audit.inspection import Inspection, Thresholds
 from answerkey.audit.order import is_order_certain
-from answerkey.audit.registry import ask_probes
+from answerkey.audit.registry import ask_probes, ask_question_probes
 from answerkey.audit.reordered_copies import ReorderedCopies
 from answerkey.core.findings import Finding, encode_findings
 from answerkey.core.reasons import Flag
+from answerkey.english.question import Question
 from answerkey.sql.parser import parse_sql
 from answerkey.sqlite.answers import answer_rows
 from answerkey.sqlite.guard import GuardedDatabase
 from answerkey.sqlite.schema import Schema
+
+
+class QueryAudit(NamedTuple):
+    """What the audit says of a query, whatever it is asked for.
+
+    inspection: what probes of its questions look at; None where there is nothing to look at.
+    findings: of the probes of the query.
+    order_matters: whether the rows of the answer come in an order that a correct answer must keep.
+    accepted_rows: the segments of every right answer, where LIMIT cuts through a tie and they are
+        known; else None.
+    """
+
+    inspection: Inspection | None
+    findings: list[Finding]
+    order_matters: bool = False
+    accepted_rows: list[dict[str, Any]] | None = None
 
 
 def audit_query(
@@ -27,43 +44,44 @@ def audit_query(
     *,
     schema: Schema,
     thresholds: Thresholds,
-) -> dict[str, Any]:
-    """What the audit says of a query.
-
-    flags: a list of {code, evidence}.
-    order_matters: whether the rows of the answer come in an order that a correct answer must keep.
-    accepted_rows: the segments of every right answer, where LIMIT cuts through a tie and they are
-        known; else None.
-    """
+) -> QueryAudit:
+    """The audit of a query that has an answer."""
     try:
         tree = parse_sql(gold_sql)
     except (SqlglotError, RecursionError):
-        return _report([], order_matters=False)  # parse_gold_sql has set the question aside
+        return QueryAudit(None, [])  # parse_gold_sql has set the question aside
     rows = answer_rows(gold_answer)
     try:
         inspection = Inspection(gold_sql, tree, schema, rows, database, copies, thresholds)
-        return _report(
+        return QueryAudit(
+            inspection,
             ask_probes(inspection),
-            order_matters=is_order_certain(inspection),
-            accepted_rows=find_accepted_rows(inspection),
+            is_order_certain(inspection),
+            find_accepted_rows(inspection),
         )
     except RecursionError:
-        return report_no_audit("nested too deeply to be audited")
+        return give_up("nested too deeply to be audited")
 
 
-def report_no_audit(why: str) -> dict[str, Any]:
-    """The report of a query that the probes could not look at."""
-    return _report([Finding(Flag.NOT_REPRODUCIBLE, {"second_run": why})], order_matters=False)
+def report_question(audit: QueryAudit, question: Question) -> dict[str, Any]:
+    """What the audit says of one of the questions of a query, as its shard holds it.
 
-
-def _report(
-    findings: list[Finding],
-    *,
-    order_matters: bool,
-    accepted_rows: list[dict[str, Any]] | None = None,
-) -> dict[str, Any]:
+    flags: a list of {code, evidence}, those of the query and those of the question.
+    order_matters, accepted_rows: those of the query.
+    """
+    findings = list(audit.findings)
+    if audit.inspection is not None:
+        try:
+            findings += ask_question_probes(audit.inspection, question)
+        except RecursionError:
+            return report_question(give_up("nested too deeply to be audited"), question)
     return {
         "flags": encode_findings(findings),
-        "order_matters": order_matters,
-        "accepted_rows": accepted_rows,
+        "order_matters": audit.order_matters,
+        "accepted_rows": audit.accepted_rows,
     }
+
+
+def give_up(why: str) -> QueryAudit:
+    """The audit of a query that the probes could not look at."""
+    return QueryAudit(None, [Finding(Flag.NOT_REPRODUCIBLE, {"second_run": why})])

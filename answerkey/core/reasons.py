@@ -126,6 +126,88 @@ class Flag(StrEnum):
     )
     MANY_ROWS = "many_rows", "The answer has more rows than params allow."
     TOO_LARGE = "too_large", "The answer is longer, as JSON, than params allow."
+    # What the query does, and what its question asks for
+    ORDER_WITHOUT_EFFECT = (
+        "order_without_effect",
+        "ORDER BY or LIMIT works on a single row: the condition that was meant is missing.",
+    )
+    GROUP_BY_NON_KEY = (
+        "group_by_non_key",
+        "Rows are grouped by a column that different things share, such as a name.",
+    )
+    SET_OPERATION_ON_NON_KEY = (
+        "set_operation_on_non_key",
+        "INTERSECT or EXCEPT compares a column that different things share, such as a name.",
+    )
+    JOIN_FAN_OUT = (
+        "join_fan_out",
+        "A join repeats rows, and an aggregate counts or adds them more than once.",
+    )
+    TEXT_ARITHMETIC = (
+        "text_arithmetic",
+        "Text that is no number is calculated with: SQLite takes its first digits, or 0.",
+    )
+    DISJOINT_COMPARISON = (
+        "disjoint_comparison",
+        "The two sides of a comparison have no value in common, and never could be equal.",
+    )
+    LATENT_TIE = (
+        "latent_tie",
+        "ORDER BY ... LIMIT sorts by a column that only happens to have no tie in these rows.",
+    )
+    HAVING_WITHOUT_GROUP = (
+        "having_without_group",
+        "HAVING without GROUP BY tests all rows as one group.",
+    )
+    LIMIT_BEYOND_ROWS = "limit_beyond_rows", "LIMIT allows more rows than there are."
+    ZERO_COUNT_DROPPED = (
+        "zero_count_dropped",
+        "The question counts for each, or asks for the fewest, and a join drops those with none.",
+    )
+    NOT_IN_ON_ROWS = (
+        "not_in_on_rows",
+        "The question asks for those that have none, and the query for those that have another.",
+    )
+    LITERAL_NOT_IN_QUESTION = (
+        "literal_not_in_question",
+        "A value of the query is not in its question.",
+    )
+    LITERAL_NOT_IN_QUERY = (
+        "literal_not_in_query",
+        "A value of the question is not in its query.",
+    )
+    DIRECTION_MISMATCH = (
+        "direction_mismatch",
+        "The question asks for the least and the query for the most, or the other way round.",
+    )
+    COMPARISON_MISMATCH = (
+        "comparison_mismatch",
+        "The question compares otherwise than the query does: at least is not more than.",
+    )
+    NEGATION_MISMATCH = (
+        "negation_mismatch",
+        "The question denies what the query does not, or the other way round.",
+    )
+    PROJECTION_MISMATCH = (
+        "projection_mismatch",
+        "The query returns other columns, or other aggregates, than its question asks for.",
+    )
+    DISTINCT_MISSING = (
+        "distinct_missing",
+        "The question asks for different values, and the answer has equal rows.",
+    )
+    DISTINCT_EXTRA = (
+        "distinct_extra",
+        "The query drops equal values that its question counts.",
+    )
+    ORDER_MISSING = (
+        "order_missing",
+        "The question asks for an order, and the query has no ORDER BY.",
+    )
+    CONNECTIVE_MISMATCH = (
+        "connective_mismatch",
+        "The question says both, either or or, and the query joins its conditions otherwise.",
+    )
     # What other rows show, those of its test suite
     LATENT_AMBIGUITY = (
         "latent_ambiguity",
@@ -134,6 +216,19 @@ class Flag(StrEnum):
     WEAK_ANSWER = (
         "weak_answer",
         "The answers on the test suite tell too few wrong queries from the gold query.",
+    )
+    # All of the above, and what people or models said
+    GOLD_RISK = (
+        "gold_risk",
+        "Its flags together make it likely that the SQL does not say what the question asks.",
+    )
+    JUDGED_WRONG = (
+        "judged_wrong",
+        "A person or a model judged that the SQL does not say what the question asks.",
+    )
+    JUDGED_RIGHT = (
+        "judged_right",
+        "A person or a model judged that the SQL says what the question asks.",
     )
     # The set as a whole
     DUPLICATE_QUESTION = (

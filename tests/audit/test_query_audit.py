@@ -3,8 +3,9 @@
 import pytest
 
 from answerkey.audit.inspection import Thresholds
-from answerkey.audit.query_audit import audit_query
+from answerkey.audit.query_audit import audit_query, report_question
 from answerkey.audit.reordered_copies import ReorderedCopies
+from answerkey.english.question import Question
 from answerkey.sqlite.answers import shape_answer
 from tests.shared.probe_world import ProbeWorld
 
@@ -21,7 +22,7 @@ def world(tmp_path_factory):
 
 def audit(world: ProbeWorld, sql: str, answer, **thresholds: int) -> dict:
     with ReorderedCopies(world.database.path, seeds=range(2)) as copies:
-        return audit_query(
+        audited = audit_query(
             world.database,
             copies,
             sql,
@@ -29,6 +30,7 @@ def audit(world: ProbeWorld, sql: str, answer, **thresholds: int) -> dict:
             schema=world.schema,
             thresholds=Thresholds(**thresholds),
         )
+        return report_question(audited, Question("Which ships?"))
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from sqlglot import parse_one
 from answerkey.audit.inspection import Inspection, Thresholds
 from answerkey.audit.reordered_copies import ReorderedCopies
 from answerkey.core.findings import Finding
+from answerkey.english.question import Question
 from answerkey.sqlite.guard import GuardedDatabase
 from answerkey.sqlite.schema import Schema, read_schema
 
@@ -55,5 +56,12 @@ class ProbeWorld:
 
     def find(self, probe, sql: str, **thresholds) -> Finding | None:
         findings = self.find_all(probe, sql, **thresholds)
+        assert len(findings) < 2
+        return findings[0] if findings else None
+
+    def ask(self, probe, text: str, sql: str, *, evidence: str | None = None) -> Finding | None:
+        """What a probe of the query against its question finds."""
+        question = Question(text, evidence)
+        findings = self.find_all(lambda inspection: probe(inspection, question), sql)
         assert len(findings) < 2
         return findings[0] if findings else None
