@@ -143,6 +143,10 @@ class Flag(StrEnum):
         "join_fan_out",
         "A join repeats rows, and an aggregate counts or adds them more than once.",
     )
+    JOIN_REPEATS_ROWS = (
+        "join_repeats_rows",
+        "A join returns one thing several times, and the query has no DISTINCT.",
+    )
     TEXT_ARITHMETIC = (
         "text_arithmetic",
         "Text that is no number is calculated with: SQLite takes its first digits, or 0.",

@@ -1,0 +1,96 @@
+"""join_repeats_rows: a join returns one thing several times, and nothing drops the repeats.
+
+`SELECT T1.name FROM singer AS T1 JOIN song AS T2 ON T1.id = T2.singer_id WHERE T2.year = 2014` -> a
+singer of two songs of that year comes twice, where singers are asked for.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from answerkey.audit.column_values import ColumnValues, shorten
+from answerkey.audit.entities import (
+    find_key,
+    list_equalities,
+    list_terms,
+    name_column,
+    resolve_direct,
+    write_rows,
+)
+from answerkey.audit.inspection import Inspection
+from answerkey.core.findings import Finding
+from answerkey.core.reasons import Flag
+from answerkey.sql.query_parts import find_with
+from answerkey.sql.query_rewrites import unwrap
+from answerkey.sql.resolutions import Source
+from answerkey.sql.scopes import Scopes
+from answerkey.sqlite.schema import fold_name
+
+_CLAUSES = ("group", "limit", "distinct")
+_KEYS_SHOWN = 3
+
+
+def find_join_repeats_rows(inspection: Inspection) -> list[Finding]:
+    """A finding where all columns that a query with joins returns are of one table, whose rows the
+    joins repeat.
+
+    Kinds: `in_data` where a row comes twice; `possible` where none does yet, and the query has a
+    condition on a table that may have several rows for one.
+    """
+    select = unwrap(inspection.tree)
+    if not isinstance(select, exp.Select) or find_with(select) is not None:
+        return []
+    scopes, values = inspection.scopes, ColumnValues(inspection.database)
+    scope = scopes.scope_of(select)
+    shown = [resolve_direct(column, scopes) for column in select.expressions]
+    is_cut = any(select.args.get(clause) for clause in _CLAUSES)
+    if is_cut or len(scope.sources) < 2 or None in shown or not shown:
+        return []
+    source = shown[0].source
+    key = find_key(source.table, values)
+    if key is None or any(found.source is not source for found in shown):
+        return []
+    column = name_column(source, key, scope)
+    rows = values.ask(_write_repeats(select, column)) or []
+    if not rows and not _has_condition_on_many(select, source, scopes, values):
+        return []
+    evidence = {
+        "kind": "in_data" if rows else "possible",
+        "key": f"{source.table.name}.{key}",
+        "repeated": [[shorten(value) for value in row] for row in rows],
+    }
+    return [Finding(Flag.JOIN_REPEATS_ROWS, evidence)]
+
+
+def _write_repeats(select: exp.Select, column: exp.Column) -> str:
+    count = exp.Count(this=column.copy())
+    return write_rows(
+        select,
+        column,
+        count,
+        group=exp.Group(expressions=[column.copy()]),
+        having=exp.Having(this=exp.GT(this=count.copy(), expression=exp.Literal.number(1))),
+        limit=exp.Limit(expression=exp.Literal.number(_KEYS_SHOWN)),
+    )
+
+
+def _has_condition_on_many(
+    select: exp.Select, shown: Source, scopes: Scopes, values: ColumnValues
+) -> bool:
+    """Whether WHERE tests a column of another table, some table is not joined by its key, and no
+    order says that each row is meant."""
+    where = select.args.get("where")
+    is_outer = any(join.side for join in select.args.get("joins") or ())
+    if where is None or is_outer or select.args.get("order") is not None:
+        return False
+    tested = [
+        found.source
+        for term in list_terms(where.this)
+        for column in term.find_all(exp.Column)
+        if (found := resolve_direct(column, scopes)) is not None
+    ]
+    if all(source is shown for source in tested):
+        return False
+    ends = {end for pair in list_equalities(select, scopes) for end in pair if end[0] is not shown}
+    keys = {(source, fold_name(find_key(source.table, values) or "")) for source, _ in ends}
+    return not ends <= keys
