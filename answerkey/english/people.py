@@ -39,7 +39,7 @@ def names_people(table: str) -> bool:
 def is_part_of_name(column: str) -> bool:
     """Whether the name of a column says that it holds the first or the last names of people.
 
-    >>> is_part_of_name("stu_fname"), is_part_of_name("last_name"), is_part_of_name("name")
-    (True, True, False)
+    >>> [is_part_of_name(name) for name in ("stu_fname", "LName", "last_name", "name")]
+    [True, True, True, False]
     """
-    return not _PARTS.isdisjoint(stem_name(column))
+    return not _PARTS.isdisjoint([*stem_name(column), *stem_name(column.lower())])

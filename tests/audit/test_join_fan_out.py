@@ -34,6 +34,7 @@ KINDS = [
         "SELECT count(*) FROM concert WHERE year = 2021",
         "possible",
     ),
+    ("How many singers sold little?", f"SELECT count(*) {SONGS} WHERE sales < 5", "possible"),
     ("Total fee by town", f"SELECT town, sum(fee) {SONGS} GROUP BY town", "added"),
     (
         "Total sales of songs and total amount of prizes by singer",
@@ -61,6 +62,7 @@ NONE = [
         "SELECT count(*) FROM singer JOIN membership ON singer_id = singer.id"
         " WHERE name = 'Cy Dunn'",
     ),
+    ("How many singers wrote Tide?", f"SELECT count(*) {SONGS} WHERE title = 'Tide'"),  # one song
     ("Total sales of the 3 singers", f"SELECT sum(sales) {SONGS}"),
     ("How many singers have no prize?", f"SELECT singer.id, count(song.id) {SONGS} GROUP BY 1"),
     ("What is the average fee of a song?", f"SELECT avg(fee) {SONGS}"),

@@ -20,6 +20,8 @@ FOUND = [
     f"SELECT DISTINCT name {SONGS} WHERE language != 'French' AND town = 'Bath'",
     f"SELECT name {SONGS} WHERE language NOT IN ('French', 'Latin')",
     f"SELECT name {SONGS} WHERE NOT language LIKE 'Fr%'",
+    "SELECT singer_id FROM song WHERE language <> 'French'",  # of what a column refers to
+    "SELECT count(DISTINCT singer_id) FROM song WHERE language <> 'French'",
 ]
 NONE = [
     "SELECT name FROM singer WHERE id NOT IN (SELECT singer_id FROM song)",
@@ -27,6 +29,9 @@ NONE = [
     f"SELECT title {SONGS} WHERE town <> 'Bath'",  # a song has one singer
     f"SELECT title {SONGS} WHERE language <> 'French'",  # songs are asked for
     f"SELECT name {SONGS} WHERE language <> 'French' AND town <> 'Bath'",  # which one is meant?
+    f"SELECT name {SONGS} WHERE language <> 'French' AND title IS NOT NULL",
+    "SELECT singer_id FROM song WHERE singer_id <> 2",
+    "SELECT id FROM song WHERE language <> 'French'",
     f"SELECT name {SONGS} WHERE language = 'French'",
     f"SELECT count(*) {SONGS} WHERE language <> 'French'",
 ]
@@ -52,4 +57,9 @@ def test_question_that_denies_nothing_is_no_finding(world):
 def test_denial_that_no_row_shows_is_possible(world):
     sql = f"SELECT name {SONGS} WHERE title <> 'Tide'"
     found = world.ask(find_not_in_on_rows, "Who does not have the song Tide?", sql)
-    assert found.evidence == {"kind": "possible", "denied": "title <> 'Tide'", "returned": []}
+    assert found.evidence == {
+        "kind": "possible",
+        "asked": "not",
+        "denied": "title <> 'Tide'",
+        "returned": [],
+    }

@@ -27,6 +27,10 @@ KINDS = [
     (f"SELECT town FROM singer WHERE name IN (SELECT a.name {SONGS} WHERE sales > 8)", "in_data"),
     (f"SELECT name FROM singer EXCEPT SELECT a.name {SONGS}", "people"),
     (f"SELECT first_name FROM singer EXCEPT SELECT a.first_name {SONGS}", "part_of_name"),
+    (
+        f"SELECT first_name FROM singer WHERE fee = 30 INTERSECT SELECT a.first_name {SONGS}",
+        "part_of_name",
+    ),
     (f"SELECT name FROM venue EXCEPT SELECT a.name {CONCERTS}", "others"),
     (f"SELECT name, seats FROM venue EXCEPT SELECT a.name, a.seats {CONCERTS}", "others"),
     (

@@ -31,6 +31,12 @@ KINDS = [
         f"SELECT singer.id, count(*) {SONGS} WHERE language = 'Welsh' GROUP BY singer.id",
         "conditional",
     ),
+    (  # by what a joined table refers to
+        "How many songs are there of the singers at each venue?",
+        "SELECT venue_id, count(*) FROM concert JOIN song ON song.singer_id = concert.singer_id"
+        " GROUP BY venue_id",
+        "each",
+    ),
     (
         "Which singers have at most one song?",
         f"SELECT singer.name {SONGS} GROUP BY singer.id HAVING count(*) <= 1",
@@ -78,6 +84,7 @@ def test_count_that_needs_no_others_is_no_finding(world, text, sql):
 def test_evidence_shows_who_is_dropped(world):
     assert world.ask(find_zero_count_dropped, *KINDS[0][:2]).evidence == {
         "kind": "each",
+        "asked": "singer",
         "things": "singer.id",
         "dropped": [4],
     }

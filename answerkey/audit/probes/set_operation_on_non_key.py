@@ -115,9 +115,8 @@ def _is_of_names(operation: _Operation, schema: Schema) -> bool:
     if len(sources[0]) > 1 or len(sources[1]) > 1:
         return False
     is_joined = [bool(side.args.get("joins")) for side in (operation.left, operation.right)]
-    if operation.name == "INTERSECT" and not all(is_joined):
-        return False
-    if operation.name == "EXCEPT" and not any(is_joined) and operation.left.args.get("where"):
+    is_of_rows = not any(is_joined) and operation.left.args.get("where") is not None
+    if is_of_rows and operation.name in ("INTERSECT", "EXCEPT"):
         return False
     return any(is_label(found, schema) for found in own)
 

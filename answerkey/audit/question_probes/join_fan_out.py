@@ -118,23 +118,30 @@ class _FanOut:
         self, asked: Counted, source: Source, column: str, kind: str
     ) -> Iterator[dict[str, Any]]:
         known = self._list_known()
-        if (source, fold_name(column)) in known:
+        place = source, fold_name(column)
+        if place in known:
             return
         rows = self._find_repeated(source, column)
-        if not rows and kind == "counted":
-            return
-        if not rows:
-            kind = "possible"
-            own = {name for other, name in known if other is source} | {fold_name(column)}
-            keys = [set(map(fold_name, key)) for key in source.table.unique_keys]
-            if any(key <= own for key in keys):
-                return
-        yield {
-            "kind": kind,
-            "asked": asked.phrase,
-            "repeated": f"{source.table.name}.{column}",
-            "groups": rows,
-        }
+        if rows or self._may_repeat(place, known, is_thing=kind == "counted"):
+            yield {
+                "kind": kind if rows else "possible",
+                "asked": asked.phrase,
+                "repeated": f"{source.table.name}.{column}",
+                "groups": rows,
+            }
+
+    def _may_repeat(self, place: Place, known: set[Place], *, is_thing: bool) -> bool:
+        """Whether the schema allows that a group has a value twice: no key of the table that has
+        many rows for one is among what the value and the group determine."""
+        pairs = list_equalities(self.select, self.scopes)
+        determined = list_known([*known, place], pairs, self.values)
+        tables = self._list_many().get(place, []) if is_thing else [place[0]]
+        for source in tables:
+            names = {name for other, name in determined if other is source}
+            keys = source.table.unique_keys if source.table is not None else ()
+            if not any(names.issuperset(map(fold_name, key)) for key in keys):
+                return True
+        return False
 
     def _list_known(self) -> set[Place]:
         """The columns that have one value in each group."""

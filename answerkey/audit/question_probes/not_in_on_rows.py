@@ -12,6 +12,7 @@ from answerkey.audit.column_values import ColumnValues, shorten
 from answerkey.audit.entities import (
     find_key,
     list_equalities,
+    list_references,
     list_terms,
     name_column,
     resolve_direct,
@@ -32,40 +33,55 @@ _NEGATIONS = {"not", "never", "without", "no", "none", "neither", "nor", "except
 
 
 def find_not_in_on_rows(inspection: Inspection, question: Question) -> list[Finding]:
-    """A finding where the question denies something, the query returns columns of one table, and
-    denies a value on the rows of another, of which one row of the first may meet several.
+    """A finding where the question denies something, and the query denies a value on rows of which
+    a thing that it returns may have several.
 
-    Kinds: `in_data` where a thing is returned that has a row with the value; `possible`.
+    Things are the rows of one table, or what a column refers to. Kinds: `in_data` where a thing is
+    returned that has a row with the value; `possible`.
     """
-    words = {word.text for word in question.words}
+    asked = next((word.text for word in question.words if _denies(word.text)), None)
     select = unwrap(inspection.tree)
-    if not (words & _NEGATIONS or any(word.endswith("n't") for word in words)):
+    if asked is None:
         return []
     if not isinstance(select, exp.Select) or not select.args.get("where") or find_with(select):
         return []
     scopes, values = inspection.scopes, ColumnValues(inspection.database)
-    shown = [resolve_direct(column, scopes) for column in select.expressions]
+    shown = [resolve_direct(_look_into_count(column), scopes) for column in select.expressions]
     if select.args.get("group") or None in shown or len({id(f.source) for f in shown}) != 1:
         return []
     terms = list(list_terms(select.args["where"].this))
     for term in terms:
         column, asserted = _assert(term) or (None, None)
         denied = resolve_direct(column, scopes) if column is not None else None
-        if denied is None or denied.source is shown[0].source:
+        if denied is None or _has_other_denial(inspection, denied.source, terms):
             continue
-        if _has_other_denial(inspection, denied.source):
-            continue
-        if _is_on_one_row(select, denied.source, scopes, values):
+        things = _name_things(inspection, select, shown, denied)
+        if not things:
             continue
         others = [other.copy() for other in terms if other is not term]
-        rows = _find_both(select, shown[0], exp.and_(*others, asserted), values)
+        returned = write_rows(select, *things)
+        having = write_rows(select, *things, where=exp.Where(this=exp.and_(*others, asserted)))
+        rows = values.ask(f"{returned} INTERSECT {having} LIMIT {_THINGS_SHOWN}") or []
         evidence = {
             "kind": "in_data" if rows else "possible",
+            "asked": asked,
             "denied": to_sql(term)[:200],
-            "returned": rows,
+            "returned": [[shorten(value) for value in row] for row in rows],
         }
         return [Finding(Flag.NOT_IN_ON_ROWS, evidence)]
     return []
+
+
+def _denies(word: str) -> bool:
+    return word in _NEGATIONS or word.endswith("n't")
+
+
+def _look_into_count(column: exp.Expression) -> exp.Expression:
+    """What count(DISTINCT ...) counts; any other column as it is."""
+    call = column.unalias()
+    if isinstance(call, exp.Count) and isinstance(call.this, exp.Distinct):
+        return call.this.expressions[0]
+    return column
 
 
 def _assert(term: exp.Expression) -> tuple[exp.Expression, exp.Expression] | None:
@@ -76,15 +92,36 @@ def _assert(term: exp.Expression) -> tuple[exp.Expression, exp.Expression] | Non
     return (inner.this, inner.copy()) if isinstance(inner, exp.In | exp.Like | exp.EQ) else None
 
 
-def _has_other_denial(inspection: Inspection, source: Source) -> bool:
-    """Whether the query denies something else, which the question may mean."""
-    scopes = inspection.scopes
-    for node in scopes.nodes.find_all(exp.NEQ, exp.Not, exp.Except, exp.Is):
-        columns = list(node.find_all(exp.Column))
-        found = [resolve_direct(column, scopes) for column in columns]
-        if not columns or any(what is not None and what.source is not source for what in found):
-            return True
-    return False
+def _has_other_denial(inspection: Inspection, source: Source, terms: list[exp.Expression]) -> bool:
+    """Whether the query denies something else than values of one table, which the question may
+    mean."""
+    own = set()
+    for term in terms:
+        column, _ = _assert(term) or (None, None)
+        found = resolve_direct(column, inspection.scopes) if column is not None else None
+        if found is not None and found.source is source:
+            own |= {id(node) for node in term.walk()}
+    denials = inspection.scopes.nodes.find_all(exp.NEQ, exp.Not, exp.Except, exp.Is)
+    return any(id(node) not in own for node in denials)
+
+
+def _name_things(
+    inspection: Inspection, select: exp.Select, shown: list[Resolution], denied: Resolution
+) -> list[exp.Column]:
+    """Columns that tell the things apart that are returned; none where each has one row with the
+    column that is denied."""
+    values = ColumnValues(inspection.database)
+    source, scope = shown[0].source, shown[0].scope
+    names = [found.column.name for found in shown]
+    if denied.source is source:
+        references = {fold_name(n) for n, _, _ in list_references(source.table, inspection.schema)}
+        is_reference = len(names) == 1 and fold_name(names[0]) in references
+        names = names if is_reference and denied.column is not shown[0].column else []
+    elif _is_on_one_row(select, denied.source, inspection.scopes, values):
+        names = []
+    elif find_key(source.table, values) is not None:
+        names = [find_key(source.table, values)]
+    return [name_column(source, name, scope) for name in names]
 
 
 def _is_on_one_row(
@@ -94,17 +131,3 @@ def _is_on_one_row(
     key = find_key(source.table, values)
     places = [place for pair in list_equalities(select, scopes) for place in pair]
     return not places or (key is not None and (source, fold_name(key)) in places)
-
-
-def _find_both(
-    select: exp.Select, shown: Resolution, asserted: exp.Expression, values: ColumnValues
-) -> list[list[object]]:
-    """Keys of things that are returned, and have a row with what is denied."""
-    key = find_key(shown.table, values)
-    if key is None:
-        return []
-    column = name_column(shown.source, key, shown.scope)
-    returned = write_rows(select, column)
-    having = write_rows(select, column, where=exp.Where(this=asserted))
-    sql = f"{returned} INTERSECT {having} LIMIT {_THINGS_SHOWN}"
-    return [[shorten(value) for value in row] for row in values.ask(sql) or ()]

@@ -26,7 +26,7 @@ from answerkey.audit.inspection import Inspection
 from answerkey.core.findings import Finding
 from answerkey.core.reasons import Flag
 from answerkey.english.counted_things import stem_name
-from answerkey.english.question import Question
+from answerkey.english.question import Question, Word
 from answerkey.sql.query_parts import find_with
 from answerkey.sql.query_rewrites import to_sql, unwrap
 from answerkey.sql.resolutions import Resolution, Source
@@ -67,12 +67,13 @@ def find_zero_count_dropped(inspection: Inspection, question: Question) -> list[
     scopes, values = inspection.scopes, ColumnValues(inspection.database)
     form = _read_form(select, scopes)
     things = _find_things(select, inspection, values) if form is not None else None
-    if things is None or not _is_named(question, things.table, has_some=form == "each"):
+    asked = _find_noun(question, things.table) if things is not None else None
+    if asked is None or (form == "each" and _is_restricted(question, asked.stem)):
         return []
     dropped = _find_dropped(select, things, scopes, values)
     kind = form
     if form == "each":
-        if things.source is None:
+        if len(scopes.scope_of(select).sources) == 1:
             kind = "all" if _says_all(question, things.table) else None
         elif _has_other_condition(select, things, scopes):
             kind = "conditional"
@@ -84,6 +85,7 @@ def find_zero_count_dropped(inspection: Inspection, question: Question) -> list[
         return []
     evidence: dict[str, Any] = {
         "kind": kind,
+        "asked": asked.text,
         "things": f"{things.table.name}.{things.key}",
         "dropped": dropped,
     }
@@ -174,17 +176,21 @@ def _has_other_condition(select: exp.Select, things: _Things, scopes: Scopes) ->
     return False
 
 
-def _is_named(question: Question, table: Table, *, has_some: bool) -> bool:
-    """Whether the question names the things; not so, with `has_some`, where a relative clause says
-    that they have some."""
-    noun, words = stem_name(table.name)[-1:], question.words
-    places = [place for place, word in enumerate(words) if [word.stem] == noun]
-    for place in places if has_some else ():
-        after = [word.text for word in words[place + 1 : place + 3]]
+def _find_noun(question: Question, table: Table) -> Word | None:
+    """The first word of the question that names the things."""
+    noun = stem_name(table.name)[-1:]
+    return next((word for word in question.words if [word.stem] == noun), None)
+
+
+def _is_restricted(question: Question, noun: str) -> bool:
+    """Whether a relative clause, or what stands for one, says which things are meant."""
+    words = question.words
+    for place, word in enumerate(words):
+        after = [other.text for other in words[place + 1 : place + 3]]
         after = after[1:] if after and after[0] in _NAME_WORDS else after
-        if after and after[0] in _RESTRICTIONS:
-            return False
-    return bool(places)
+        if word.stem == noun and after and after[0] in _RESTRICTIONS:
+            return True
+    return False
 
 
 def _says_all(question: Question, table: Table) -> bool:
