@@ -14,9 +14,9 @@ _DEGREES = {"most", "fewest", "least", "fewer", "more", "than", "only", "exactly
 _BOUNDS = {"most", "least", "than", "only", "exactly", "has", "have", "had"}
 _NUMBERS = {"one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"}
 _STOP_WORDS = (
-    "a an and are at by can could did do does each every for from had has have in is it its not of"
-    " on or that the their there they this to was were what when where which who whose will with"
-    " would"
+    "a about after among an and are as at before between by can could did do does during each every"
+    " for from had has have if in is it its not of on or over per since that the their there they"
+    " this through to under was were what when where which who whose will with within without would"
 )
 _ENDS = frozenset(_STOP_WORDS.split())
 _MOST_WORDS = 4

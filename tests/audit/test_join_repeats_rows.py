@@ -19,6 +19,7 @@ KINDS = [
     (f"SELECT name {SONGS}", "in_data"),
     (f"SELECT name, town {SONGS} WHERE sales > 4", "in_data"),
     (f"SELECT name {SONGS} WHERE language = 'French'", "possible"),
+    (f"SELECT song.singer_id {SONGS} WHERE town = 'Bath'", "referred"),
 ]
 NONE = [
     f"SELECT DISTINCT name {SONGS}",
@@ -27,6 +28,7 @@ NONE = [
     f"SELECT title {SONGS} WHERE town = 'Bath'",  # a song has one singer
     f"SELECT name {SONGS} WHERE language = 'French' ORDER BY sales",  # one row a song is meant
     "SELECT name FROM singer LEFT JOIN song ON singer.id = song.singer_id WHERE song.id IS NULL",
+    "SELECT singer_id FROM song WHERE language = 'Welsh'",
     "SELECT name FROM singer WHERE id IN (SELECT singer_id FROM song)",
     f"SELECT count(*) {SONGS}",
 ]

@@ -55,6 +55,8 @@ KINDS = [
 ]
 NONE = [
     ("How many songs has each singer who has one?", EACH),
+    ("Show singer names who have songs, and how many.", EACH),
+    ("Show the singer pupils who have songs, and how many.", EACH),
     ("How many songs has each singer?", EACH.replace("JOIN song", "LEFT JOIN song")),
     ("How many songs are there of each artist?", EACH),  # names no table
     ("Songs of singers by town", f"SELECT town, count(*) {SONGS} GROUP BY town"),

@@ -12,6 +12,7 @@ from answerkey.audit.column_values import ColumnValues, shorten
 from answerkey.audit.entities import (
     find_key,
     list_equalities,
+    list_references,
     list_terms,
     name_column,
     resolve_direct,
@@ -22,9 +23,9 @@ from answerkey.core.findings import Finding
 from answerkey.core.reasons import Flag
 from answerkey.sql.query_parts import find_with
 from answerkey.sql.query_rewrites import unwrap
-from answerkey.sql.resolutions import Source
+from answerkey.sql.resolutions import Resolution, Source
 from answerkey.sql.scopes import Scopes
-from answerkey.sqlite.schema import fold_name
+from answerkey.sqlite.schema import Schema, fold_name
 
 _CLAUSES = ("group", "limit", "distinct")
 _KEYS_SHOWN = 3
@@ -35,7 +36,8 @@ def find_join_repeats_rows(inspection: Inspection) -> list[Finding]:
     joins repeat.
 
     Kinds: `in_data` where a row comes twice; `possible` where none does yet, and the query has a
-    condition on a table that may have several rows for one.
+    condition on a table that may have several rows for one; `referred` where the one column refers
+    to things of another table, and may name one twice.
     """
     select = unwrap(inspection.tree)
     if not isinstance(select, exp.Select) or find_with(select) is not None:
@@ -47,19 +49,29 @@ def find_join_repeats_rows(inspection: Inspection) -> list[Finding]:
     if is_cut or len(scope.sources) < 2 or None in shown or not shown:
         return []
     source = shown[0].source
-    key = find_key(source.table, values)
+    key, kind = find_key(source.table, values), "possible"
+    if len(shown) == 1 and _refers(shown[0], key, inspection.schema):
+        key, kind = shown[0].column.name, "referred"
     if key is None or any(found.source is not source for found in shown):
         return []
     column = name_column(source, key, scope)
     rows = values.ask(_write_repeats(select, column)) or []
-    if not rows and not _has_condition_on_many(select, source, scopes, values):
+    is_referred = kind == "referred" and _has_condition(select)
+    if not (rows or is_referred or _has_condition_on_many(select, source, scopes, values)):
         return []
     evidence = {
-        "kind": "in_data" if rows else "possible",
+        "kind": "in_data" if rows and kind == "possible" else kind,
         "key": f"{source.table.name}.{key}",
         "repeated": [[shorten(value) for value in row] for row in rows],
     }
     return [Finding(Flag.JOIN_REPEATS_ROWS, evidence)]
+
+
+def _refers(shown: Resolution, key: str | None, schema: Schema) -> bool:
+    """Whether a column that is no key of its table refers to another table."""
+    name = fold_name(shown.column.name)
+    references = {fold_name(column) for column, _, _ in list_references(shown.table, schema)}
+    return name in references and (key is None or fold_name(key) != name)
 
 
 def _write_repeats(select: exp.Select, column: exp.Column) -> str:
@@ -74,18 +86,22 @@ def _write_repeats(select: exp.Select, column: exp.Column) -> str:
     )
 
 
+def _has_condition(select: exp.Select) -> bool:
+    """Whether WHERE chooses rows, and no outer join or order says that each of them is meant."""
+    is_outer = any(join.side for join in select.args.get("joins") or ())
+    is_ordered = select.args.get("order") is not None
+    return select.args.get("where") is not None and not (is_outer or is_ordered)
+
+
 def _has_condition_on_many(
     select: exp.Select, shown: Source, scopes: Scopes, values: ColumnValues
 ) -> bool:
-    """Whether WHERE tests a column of another table, some table is not joined by its key, and no
-    order says that each row is meant."""
-    where = select.args.get("where")
-    is_outer = any(join.side for join in select.args.get("joins") or ())
-    if where is None or is_outer or select.args.get("order") is not None:
+    """Whether WHERE tests a column of another table, and some table is not joined by its key."""
+    if not _has_condition(select):
         return False
     tested = [
         found.source
-        for term in list_terms(where.this)
+        for term in list_terms(select.args["where"].this)
         for column in term.find_all(exp.Column)
         if (found := resolve_direct(column, scopes)) is not None
     ]

@@ -188,7 +188,10 @@ def _is_restricted(question: Question, noun: str) -> bool:
     for place, word in enumerate(words):
         after = [other.text for other in words[place + 1 : place + 3]]
         after = after[1:] if after and after[0] in _NAME_WORDS else after
-        if word.stem == noun and after and after[0] in _RESTRICTIONS:
+        is_restricted = bool(_RESTRICTIONS & set(after[:1])) or after[1:] == [
+            "who"
+        ]  # faculty members who
+        if word.stem == noun and is_restricted:
             return True
     return False
 
