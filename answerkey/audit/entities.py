@@ -33,9 +33,11 @@ def list_key(table: Table) -> tuple[str, ...]:
     return table.unique_keys[0] if table.unique_keys else ()
 
 
-def find_key(table: Table, values: ColumnValues) -> str | None:
+def find_key(table: Table | None, values: ColumnValues) -> str | None:
     """The one column that tells the rows of a table apart: its key, or where none is declared, the
-    first column, if its values all differ; None where there is no such column."""
+    first column, if its values all differ; None where there is no such column, or no table."""
+    if table is None:
+        return None
     key = list_key(table)
     if not key and table.columns and is_unique(table, [table.columns[0].name], values):
         return table.columns[0].name
@@ -92,7 +94,7 @@ def list_known(
             if left in known or right in known:
                 known |= {left, right}
         for source in sources.values():
-            key = find_key(source.table, values) if source.table is not None else None
+            key = find_key(source.table, values)
             if key is not None and (source, fold_name(key)) in known:
                 known |= {(source, fold_name(column.name)) for column in source.table.columns}
     return known

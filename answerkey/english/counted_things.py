@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from answerkey.english.question import Question, Word, stem_word
@@ -26,23 +27,25 @@ class Counted(NamedTuple):
     """A plural noun that is counted: its stem and those of the words before it, and the phrase of
     the question that says so."""
 
-    stems: list[str]
+    stems: tuple[str, ...]
     phrase: str
 
 
 def list_counted(question: Question) -> Iterator[Counted]:
-    """The plural nouns that a question counts, in its order.
+    """The plural nouns that a question counts, in its order, each once.
 
     >>> [found.stems for found in list_counted(Question("How many old ships visit two ports?"))]
-    [['old', 'ship']]
+    [('old', 'ship')]
     """
     words = question.words
+    known: set[tuple[str, ...]] = set()
     for place in range(1, len(words)):
         if _is_counting([word.text for word in words[max(place - 2, 0) : place]]):
             noun = _read_noun(question, words[place : place + _MOST_WORDS])
-            if noun:
+            stems = tuple(word.stem for word in noun)
+            if stems and stems not in known:
+                known.add(stems)
                 start = words[max(place - 2, 0)].start
-                stems = [word.stem for word in noun]
                 yield Counted(stems, question.text[start : noun[-1].end])
 
 
@@ -65,19 +68,20 @@ def _read_noun(question: Question, words: list[Word]) -> list[Word]:
     return []
 
 
-def stem_name(name: str) -> list[str]:
+@lru_cache(maxsize=100_000)
+def stem_name(name: str) -> tuple[str, ...]:
     """The stems of the words of a name in a schema.
 
     >>> stem_name("CarMakers"), stem_name("singer_in_concert")
-    (['car', 'maker'], ['singer', 'in', 'concert'])
+    (('car', 'maker'), ('singer', 'in', 'concert'))
     """
-    return [stem_word(part.lower()) for part in _NAME_PART.findall(name)]
+    return tuple(stem_word(part.lower()) for part in _NAME_PART.findall(name))
 
 
-def is_table_of(stems: list[str], table: str) -> bool:
+def is_table_of(stems: tuple[str, ...], table: str) -> bool:
     """Whether a table has the name of a noun, of which it may leave out adjectives.
 
-    >>> is_table_of(["old", "ship"], "ships"), is_table_of(["ship"], "ship_visit")
+    >>> is_table_of(("old", "ship"), "ships"), is_table_of(("ship",), "ship_visit")
     (True, False)
     """
     parts = stem_name(table)

@@ -65,6 +65,7 @@ NONE = [
     ("How many singers wrote Tide?", f"SELECT count(*) {SONGS} WHERE title = 'Tide'"),  # one song
     ("Total sales of the 3 singers", f"SELECT sum(sales) {SONGS}"),
     ("How many singers have no prize?", f"SELECT singer.id, count(song.id) {SONGS} GROUP BY 1"),
+    ("How many singers?", f"SELECT name, count(*) OVER (PARTITION BY singer.id) {SONGS}"),
     ("What is the average fee of a song?", f"SELECT avg(fee) {SONGS}"),
 ]
 

@@ -49,6 +49,7 @@ NONE = [
     "SELECT name FROM singer WHERE fee > 10 INTERSECT SELECT name FROM singer WHERE fee < 30",
     "SELECT name FROM singer UNION SELECT name FROM venue",
     "SELECT name FROM singer WHERE name IN ('Cy Dunn')",
+    "SELECT id FROM singer a WHERE name IN (SELECT name FROM singer b WHERE b.id <> a.id)",
 ]
 
 

@@ -101,7 +101,16 @@ def _read_operation(node: exp.Expression, scopes: Scopes) -> _Operation | None:
     other = [resolve_direct(column, scopes) for column in right.expressions]
     if not own or None in own or None in other:
         return None
+    if any(_is_of_outer(column, right, scopes) for column in right.find_all(exp.Column)):
+        return None  # "who has the name of another"
     return _Operation(name, left, right, own, other)
+
+
+def _is_of_outer(column: exp.Column, query: exp.Select, scopes: Scopes) -> bool:
+    found = resolve_direct(column, scopes)
+    return found is not None and not any(
+        found.scope.select is s for s in query.find_all(exp.Select)
+    )
 
 
 def _is_of_names(operation: _Operation, schema: Schema) -> bool:

@@ -66,7 +66,9 @@ class _FanOut:
         self.calls = [
             call
             for call in calls
-            if call.parent_select is select and not isinstance(call.this, exp.Distinct)
+            if call.parent_select is select
+            and not isinstance(call.this, exp.Distinct)
+            and not isinstance(call.parent, exp.Window)
         ]
         self.group = select.args.get("group")
 
@@ -138,8 +140,7 @@ class _FanOut:
         tables = self._list_many().get(place, []) if is_thing else [place[0]]
         for source in tables:
             names = {name for other, name in determined if other is source}
-            keys = source.table.unique_keys if source.table is not None else ()
-            if not any(names.issuperset(map(fold_name, key)) for key in keys):
+            if not any(names.issuperset(map(fold_name, key)) for key in source.table.unique_keys):
                 return True
         return False
 
@@ -181,7 +182,7 @@ class _FanOut:
         ends: dict[Place, list[Source]] = {}
         for pair in list_equalities(self.select, self.scopes):
             for end, (source, name) in (pair, pair[::-1]):
-                key = find_key(source.table, self.values) if source.table is not None else name
-                if key is None or fold_name(key) != name:
+                key = find_key(source.table, self.values)
+                if source.table is not None and (key is None or fold_name(key) != name):
                     ends.setdefault(end, []).append(source)
         return ends
