@@ -1,0 +1,159 @@
+"""Numbers that a text states: in digits, in words, as ordinals, with magnitudes and percent.
+
+>>> [number.values for number in list_numbers("top 3 of 2.5 million, at least twenty-five")]
+[(3,), (2500000, 2.5), (25,)]
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_UNITS = """
+zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
+sixteen seventeen eighteen nineteen
+"""
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+_ORDINALS = """
+zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth
+thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth
+"""
+_MAGNITUDES = {
+    "k": 10**3,
+    "thousand": 10**3,
+    "m": 10**6,
+    "mn": 10**6,
+    "million": 10**6,
+    "b": 10**9,
+    "bn": 10**9,
+    "billion": 10**9,
+    "trillion": 10**12,
+}
+DIGITS, WORD, ORDINAL = "digits", "word", "ordinal"
+
+_CARDINALS = {word: value for value, word in enumerate(_UNITS.split())}
+_CARDINALS |= {word: 10 * place for place, word in enumerate(_TENS.split(), start=2)} | {
+    "dozen": 12
+}
+_ORDINAL_VALUES = {word: value for value, word in enumerate(_ORDINALS.split())}
+_TOKEN = re.compile(
+    r"(?P<digits>[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?|\.[0-9]+)"
+    r"|(?P<word>[A-Za-z]+)"
+    r"|(?P<percent>%)"
+)
+_LONGEST = 15  # digits: more are a code, and no float holds them
+
+
+class Number(NamedTuple):
+    """A number of a text: the values that it may mean, the likeliest first, where it starts and
+    ends, how it is written (digits, word, ordinal), and whether it stands alone, not in a code."""
+
+    values: tuple[float, ...]
+    start: int
+    end: int
+    form: str
+    is_alone: bool
+
+
+def list_numbers(text: str) -> list[Number]:
+    """The numbers that a text states, in order.
+
+    >>> [number.values for number in list_numbers("the 5k run, 40% of a hundred, the 2nd A320")]
+    [(5000, 5), (40, 0.4), (100,), (2,), (320,)]
+    """
+    tokens = [match for match in _TOKEN.finditer(text) if len(match.group()) <= _LONGEST]
+    found = []
+    place = 0
+    while place < len(tokens):
+        number, used = _read_number(text, tokens, place)
+        if number is not None:
+            found.append(number)
+        place += used
+    return found
+
+
+def read_number(text: str) -> float | None:
+    """The number that a whole text is, an int where it is one; None where it is none.
+
+    >>> read_number("1,200"), read_number("0.50"), read_number("12 km")
+    (1200, 0.5, None)
+    """
+    match = _TOKEN.fullmatch(text.strip())
+    if match is None or match["digits"] is None or len(text) > _LONGEST:
+        return None
+    return _plain(float(text.replace(",", "")))
+
+
+def _read_number(text: str, tokens: list[re.Match[str]], place: int) -> tuple[Number | None, int]:
+    first = tokens[place]
+    if first["digits"] is not None:
+        return _read_digits(text, tokens, place)
+    word = first.group().lower()
+    if word in _ORDINAL_VALUES:
+        values: tuple[float, ...] = (_ORDINAL_VALUES[word],)
+        return Number(values, *first.span(), ORDINAL, True), 1
+    if word in _CARDINALS or word == "hundred":
+        return _read_words(text, tokens, place)
+    if word in ("thousand", "million", "billion"):
+        return Number((_MAGNITUDES[word],), *first.span(), WORD, True), 1
+    return None, 1
+
+
+def _read_digits(text: str, tokens: list[re.Match[str]], place: int) -> tuple[Number, int]:
+    token = tokens[place]
+    value = float(token.group().replace(",", ""))
+    start = token.start()
+    before, after = text[max(0, start - 1) : start], tokens[place + 1 : place + 2]
+    is_alone = not (before.isalnum() or before in tuple("_-/.:"))
+    end, values, form, used = token.end(), [value], DIGITS, 1
+    if after and not text[end : after[0].start()].strip():
+        suffix = after[0].group().lower()
+        is_joined = after[0].start() == end
+        if is_joined and suffix in ("st", "nd", "rd", "th"):
+            form, used = ORDINAL, 2
+        elif suffix in ("%", "percent", "pct"):
+            values, used = [value, value / 100], 2
+        elif suffix in _MAGNITUDES and (is_joined or len(suffix) > 2):
+            values, used = [value * _MAGNITUDES[suffix], value], 2
+        elif is_joined and suffix == "s":  # the 1980s
+            values, used = [value, value + 9, value + 10, value - 1], 2
+        elif is_joined:
+            is_alone = False
+        end = after[0].end() if used == 2 else end
+    if text[end : end + 1] in ("-", "/", ":", "_") and text[end + 1 : end + 2].isalnum():
+        is_alone = False
+    return Number(tuple(map(_plain, values)), token.start(), end, form, is_alone), used
+
+
+def _read_words(text: str, tokens: list[re.Match[str]], place: int) -> tuple[Number, int]:
+    """A number in words: two hundred and fifty thousand."""
+    total = part = used = 0
+    form, last = WORD, place
+    for offset, token in enumerate(tokens[place : place + 12]):
+        word = token.group().lower()
+        gap = text[tokens[place + offset - 1].end() : token.start()] if offset else ""
+        if gap.strip() not in ("", "-"):
+            break
+        if word in _CARDINALS:
+            value = _CARDINALS[word]
+            if part and not (part % 100 == 0 or (value < 10 and part % 10 == 0 and part % 100)):
+                break  # "ten twelve" is two numbers
+            part += value
+        elif word == "hundred":
+            part = max(part, 1) * 100
+        elif word in ("thousand", "million", "billion"):
+            total, part = total + max(part, 1) * _MAGNITUDES[word], 0
+        elif word == "and" and part % 100 == 0 and (part or total):
+            continue
+        elif word in _ORDINAL_VALUES and part % 10 == 0 and offset and _ORDINAL_VALUES[word] < 10:
+            part, form, last = part + _ORDINAL_VALUES[word], ORDINAL, place + offset
+            break
+        else:
+            break
+        last = place + offset
+    used = last - place + 1
+    return Number((total + part,), tokens[place].start(), tokens[last].end(), form, True), used
+
+
+def _plain(value: float) -> float:
+    return int(value) if value == int(value) else value

@@ -1,0 +1,150 @@
+"""Support: whether the words of a question can stand for a value as a database spells it."""
+
+from __future__ import annotations
+
+import re
+from difflib import SequenceMatcher
+from functools import cached_property
+
+from answerkey.english.lexicon import EMPTY_WORDS, HINTS, SYNONYMS, YES_NO
+from answerkey.english.numbers import list_numbers
+from answerkey.english.question import Question, Word, list_words, stem_word
+
+_SHORT_CODE = 4  # letters: CA, USA, Comp
+_LONGEST_WORD = 40
+_MOST_WORDS = 500  # in which misspelt words are looked for
+_JOINED_WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_DATE = re.compile(r"([0-9]{4})-[0-9]{2}(?:-[0-9]{2})?(?:[ T].*)?", re.DOTALL)
+_COMMON_START = 4  # letters: failed, failure
+_SAME_LETTERS = 0.8  # the share that a misspelt word keeps, as SequenceMatcher counts
+
+
+class Wording:
+    """The text of a question and its evidence, made ready to look values up.
+
+    >>> wording = Wording(Question("Which American women study computer science since May?"))
+    >>> [wording.supports(value) for value in ("USA", "F", "CompSci", "5/", "Biology")]
+    [True, True, True, True, False]
+    """
+
+    def __init__(self, question: Question) -> None:
+        self.text = f"{question.text}\n{question.evidence or ''}"
+        self.words: list[Word] = [*question.words, *question.evidence_words]
+        self.texts = {word.text for word in self.words}
+        self.stems = {word.stem for word in self.words}
+
+    @cached_property
+    def squeezed(self) -> str:
+        """The text with nothing but its letters and digits, small."""
+        return squeeze(self.text)
+
+    @cached_property
+    def numbers(self) -> set[float]:
+        """All numbers of the text and of its codes, and those that its words hint at: 5 for May, 2
+        for twice."""
+        found = {value for number in list_numbers(self.text) for value in number.values}
+        for word in self.texts:
+            found.update(HINTS.get(word, ()))
+        return found
+
+    def says(self, value: str) -> bool:
+        """Whether the words of a value stand in the text, one after the other."""
+        words = " ".join(word.text for word in list_words(value))
+        return bool(words) and f" {words} " in self._spoken
+
+    def supports(self, value: str) -> bool:
+        """Whether the question can mean a value: all its words are there."""
+        return not self.list_missing(value)
+
+    def list_missing(self, value: str) -> list[str]:
+        """The words of a value for which the question has none; empty where it can mean it."""
+        if value.strip().lower() in YES_NO:
+            return []
+        date = _DATE.fullmatch(value.strip())
+        if date is not None and self._has_year(int(date[1])):
+            return []
+        small = squeeze(value)
+        words = list_value_words(value)
+        if len(small) >= _SHORT_CODE and small in self.squeezed:
+            return []
+        if self._is_abbreviated(words):
+            return []
+        return [word.text for word in words if not self._supports_word(word)]
+
+    @cached_property
+    def _spoken(self) -> str:
+        return f" {' '.join(word.text for word in self.words)} "
+
+    @cached_property
+    def _vocabulary(self) -> set[str]:
+        """The words, and other words for them."""
+        found = self.texts | self.stems
+        for word in self.texts | self.stems:
+            found |= SYNONYMS.get(word, frozenset())
+        return found | {stem_word(word) for word in found}
+
+    @cached_property
+    def _first_words(self) -> list[str]:
+        return list(dict.fromkeys(word.text for word in self.words[:_MOST_WORDS]))
+
+    def _supports_word(self, word: Word) -> bool:
+        if not self._vocabulary.isdisjoint((word.text, word.stem)):
+            return True
+        if word.text.isdecimal():
+            return word.text in self.squeezed or float(word.text) in self.numbers
+        return any(is_same_word(word.text, other) for other in self._first_words)
+
+    def _has_year(self, year: int) -> bool:
+        return not self.numbers.isdisjoint((year - 1, year, year + 1))
+
+    def _is_abbreviated(self, words: list[Word]) -> bool:
+        """Whether one stands for the first letters of the other: LA, Los Angeles."""
+        if len(words) > 1 and "".join(word.text[0] for word in words) in self.texts:
+            return True
+        code = "".join(word.text for word in words)
+        if not 1 < len(code) <= _SHORT_CODE:
+            return False
+        return code in "".join(word.text[0] for word in self.words if word.text not in EMPTY_WORDS)
+
+
+def is_same_word(one: str, other: str) -> bool:
+    """Whether a word in small letters is another one, cut, with another ending or misspelt.
+
+    >>> is_same_word("ca", "california"), is_same_word("malta", "maltese")
+    (True, True)
+    >>> is_same_word("recieve", "receive"), is_same_word("red", "rain")
+    (True, False)
+    """
+    short, long = sorted((one, other), key=len)
+    if not short or short[0] != long[0] or len(long) > _LONGEST_WORD:
+        return False
+    if one is short and len(one) <= _SHORT_CODE:
+        letters = iter(long)
+        if all(letter in letters for letter in one):
+            return True
+    if len(short) >= 3 and long.startswith(short):
+        return True
+    if len(short) > _COMMON_START and short[:_COMMON_START] == long[:_COMMON_START]:
+        return True
+    if len(short) <= _SHORT_CODE or len(long) > 2 * len(short):
+        return False
+    return SequenceMatcher(None, short, long, autojunk=False).ratio() >= _SAME_LETTERS
+
+
+def list_value_words(value: str) -> list[Word]:
+    """The words of a value as a database spells it, those such as "of" aside.
+
+    >>> [word.text for word in list_value_words("AsstProf of Law")]
+    ['asst', 'prof', 'law']
+    """
+    words = list_words(_JOINED_WORDS.sub(" ", value))
+    return [word for word in words if word.text not in EMPTY_WORDS]
+
+
+def squeeze(text: str) -> str:
+    """The letters and digits of a text, small.
+
+    >>> squeeze("St. John's 4")
+    'stjohns4'
+    """
+    return "".join(filter(str.isalnum, text.lower()))

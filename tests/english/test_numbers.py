@@ -1,0 +1,61 @@
+"""Numbers that a text states."""
+
+import pytest
+
+from answerkey.english.number_roles import find_number_role
+from answerkey.english.numbers import list_numbers, read_number
+
+STATED = [
+    ("7 ships", [7]),
+    ("1,200 ships and 3,400,500 crates", [1200, 3400500]),
+    ("in 2009, 2010 and 2011", [2009, 2010, 2011]),
+    ("2.5 metres", [2.5]),
+    ("8 million", [8_000_000]),
+    ("3 thousand", [3000]),
+    ("5k or 2bn", [5000, 2_000_000_000]),
+    ("seven", [7]),
+    ("a dozen crates", [12]),
+    ("twenty-five", [25]),
+    ("two hundred and fifty thousand", [250_000]),
+    ("a hundred", [100]),
+    ("one or two", [1, 2]),
+    ("ten twelve", [10, 12]),
+    ("four and twenty", [4, 20]),
+    ("the third, the 2nd and the twenty-first", [3, 2, 21]),
+    ("no number at all", []),
+]
+
+
+@pytest.mark.parametrize(("text", "values"), STATED)
+def test_likeliest_value_of_each_number(text, values):
+    assert [number.values[0] for number in list_numbers(text)] == values
+
+
+def test_percent_magnitude_and_decade_may_mean_several_values():
+    numbers = list_numbers("40% of 2 million in the 1980s")
+    assert [number.values[:2] for number in numbers] == [(40, 0.4), (2_000_000, 2), (1980, 1989)]
+
+
+@pytest.mark.parametrize("text", ["room B12", "2020-01-31", "HX-7", "10/12/2007", "12:30", "4x4"])
+def test_numbers_of_a_code_do_not_stand_alone(text):
+    assert not any(number.is_alone for number in list_numbers(text))
+
+
+def test_a_long_row_of_digits_is_no_number():
+    assert list_numbers("9" * 1000) == []
+    assert read_number("9" * 1000) is None
+
+
+ROLES = [
+    ("the top 3 ships", "count_of_first"),
+    ("the three cheapest ships", "count_of_first"),
+    ("the 5 ships with most crates", None),
+    ("more than 3 ships", "compared"),
+    ("3 or more ships", "compared"),
+    ("the two names", None),
+]
+
+
+@pytest.mark.parametrize(("text", "role"), ROLES)
+def test_role_of_a_number(text, role):
+    assert find_number_role(text, list_numbers(text)[0]) == role
