@@ -172,6 +172,10 @@ class Flag(StrEnum):
         "not_in_on_rows",
         "The question asks for those that have none, and the query for those that have another.",
     )
+    LITERAL_NOT_IN_COLUMN = (
+        "literal_not_in_column",
+        "A column is compared with a text that it does not hold.",
+    )
     LITERAL_NOT_IN_QUESTION = (
         "literal_not_in_question",
         "A value of the query is not in its question.",
@@ -179,6 +183,10 @@ class Flag(StrEnum):
     LITERAL_NOT_IN_QUERY = (
         "literal_not_in_query",
         "A value of the question is not in its query.",
+    )
+    PATTERN_MISMATCH = (
+        "pattern_mismatch",
+        "The question says where in a text a value stands, and the query looks elsewhere.",
     )
     DIRECTION_MISMATCH = (
         "direction_mismatch",

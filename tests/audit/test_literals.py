@@ -1,0 +1,147 @@
+"""The probes that compare the values of a query with its question and with the data."""
+
+import pytest
+
+from answerkey.audit.probes.literal_not_in_column import find_literal_not_in_column
+from answerkey.audit.question_probes.literal_not_in_query import find_literal_not_in_query
+from answerkey.audit.question_probes.literal_not_in_question import find_literal_not_in_question
+from answerkey.audit.question_probes.pattern_mismatch import find_pattern_mismatch
+from tests.shared.probe_world import ProbeWorld
+
+PORTS = ("Alda", "Bree", "Cove", "Dune", "Eyre", "Fonn", "Gull", "Hove", "Inch", "Jura")
+WORLD = f"""
+CREATE TABLE ship (
+    id INTEGER PRIMARY KEY, name TEXT, owner TEXT, class TEXT, state TEXT, weight INTEGER,
+    port TEXT, built TEXT
+);
+INSERT INTO ship VALUES
+    (1, 'Sun', 'Moon', 'Grand Liner', 'sailing', 900, 'Alda', '2001-05-07'),
+    (2, 'Tern', 'Wren', 'Barge', 'laid up', 40, 'Bree', '2007-01-01');
+INSERT INTO ship (name, port) VALUES {", ".join(f"('s{n}', '{p}')" for n, p in enumerate(PORTS))};
+CREATE TABLE crew (name TEXT, sex TEXT, ship_id INTEGER);
+INSERT INTO crew VALUES ('Ann', 'female', 1), ('Bob', 'male', 2);
+CREATE TABLE empty (t TEXT);
+"""
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    with ProbeWorld(tmp_path_factory.mktemp("literals"), WORLD) as world:
+        yield world
+
+
+def kind_of(finding):
+    return finding and finding.evidence["kind"]
+
+
+NOT_IN_COLUMN = [
+    ("class = 'barge'", "spelling"),
+    ("class != 'Grand  Liner'", "spelling"),
+    ("name = 'Moon'", "other_column"),
+    ("owner = 'null'", "null"),
+    ('owner != "null"', "null"),
+    ("port IN ('Alda', 'Zulu')", "nowhere"),
+    ("port = 'Zulu' OR name = 'Moon'", "other_column"),
+    ("port = 'Alda'", None),
+    ("class = 'barge' COLLATE NOCASE", None),
+    ("class LIKE 'barge'", None),
+    ("weight = 41", None),
+    ("id IN (SELECT 1 FROM empty WHERE t = 'x')", None),
+]
+
+
+@pytest.mark.parametrize(("condition", "kind"), NOT_IN_COLUMN)
+def test_text_that_a_column_does_not_hold(world, condition, kind):
+    sql = f"SELECT id FROM ship WHERE {condition}"
+    assert kind_of(world.find(find_literal_not_in_column, sql)) == kind
+
+
+def test_evidence_names_what_is_stored_instead(world):
+    finding = world.find(find_literal_not_in_column, "SELECT id FROM ship WHERE class = 'barge'")
+    assert finding.evidence == {
+        "kind": "spelling",
+        "sql": "class = 'barge'",
+        "column": ["ship", "class"],
+        "stored": "Barge",
+    }
+
+
+NOT_IN_QUESTION = [
+    ("Which ships weigh over 800?", "weight > 1000", "number"),
+    ("Which ships are there?", "weight > 1000", "number"),
+    ("Ships of the class Barge?", "class = 'Grand Liner'", "other_value"),
+    ("Ships with a home?", "port = 'Alda'", "name"),
+    ("Who sails on ship 1?", "id = 1 AND id IN (SELECT ship_id FROM crew WHERE sex = 'male')",
+     "known_word"),
+    ("Which are liners?", "class = 'Grand Liner'", "part"),
+    ("Which are at sea?", "state = 'sailing'", None),
+    ("Which weigh at least 41?", "weight > 40", None),
+    ("Which weigh more than a dozen?", "weight > 12", None),
+    ("Which are insured?", "id = 1", None),
+    ("Which were built since May 2001?", "built > '2001-05-01'", None),
+    ("Which are in Alda or Bree?", "port = 'Alda' OR port = 'Bree'", None),
+    ("Which are barges?", "class = 'Barge'", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "condition", "kind"), NOT_IN_QUESTION)
+def test_value_that_the_question_does_not_give(world, text, condition, kind):
+    sql = f"SELECT name FROM ship WHERE {condition}"
+    assert kind_of(world.ask(find_literal_not_in_question, text, sql)) == kind
+
+
+def test_evidence_gives_a_value(world):
+    sql = "SELECT name FROM ship WHERE weight > 1000"
+    text, evidence = "Which ships are heavy?", "heavy means weight > 1000"
+    assert world.ask(find_literal_not_in_question, text, sql, evidence=evidence) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [("Which ship is heaviest?", "limit"), ("The 3 heaviest?", None), ("Top three?", None)],
+)
+def test_limit_that_the_question_does_not_give(world, text, kind):
+    sql = "SELECT name FROM ship ORDER BY weight DESC LIMIT 3"
+    assert kind_of(world.ask(find_literal_not_in_question, text, sql)) == kind
+
+
+NOT_IN_QUERY = [
+    ("Which ships weigh over 800?", "weight > 1000", "number"),
+    ("Which have at least two owners?", "weight > 1000", "number"),
+    ("The three heaviest over 1000?", "weight > 1000", "limit"),
+    ("Which ships weigh over 1000 in Alda?", "weight > 1000", "value"),
+    ("Which ships of 'Moon' weigh over 1000?", "weight > 1000", "value"),
+    ("Which ships of class 'Zulu' weigh over 1000?", "weight > 1000", "quoted"),
+    ("Which ships weigh over 1000 in Zulu?", "weight > 1000", None),
+    ("Give the two names of ships over 1000.", "weight > 1000", None),
+    ("Give Class and State over 1000.", "weight > 1000", None),
+    ("Which was the first over 1000?", "weight > 1000", None),
+    ("Which has the code HX-7 over 1000?", "weight > 1000", None),
+    ("Which weigh at least 1001?", "weight > 1000", None),
+    ("Which are in the 'Alda' port?", "port LIKE '%alda%'", None),
+    ("Which were built on 7 May 2001?", "built = '2001-05-07'", None),
+]
+
+
+@pytest.mark.parametrize(("text", "condition", "kind"), NOT_IN_QUERY)
+def test_value_that_the_query_does_not_have(world, text, condition, kind):
+    sql = f"SELECT name FROM ship WHERE {condition}"
+    assert kind_of(world.ask(find_literal_not_in_query, text, sql)) == kind
+
+
+PATTERNS = [
+    ("Names that contain the word Sun?", "name LIKE 'Sun'", "no_wildcard"),
+    ("Names with the substring 'Sun'?", "name = 'Sun'", "whole"),
+    ("Names that start with Sun?", "name LIKE '%Sun%'", "other_place"),
+    ("Names that end with Sun?", "name LIKE 'Sun%'", "other_place"),
+    ("Names that contain Sun?", "name LIKE '%Sun%'", None),
+    ("Names that start with Sun?", "name LIKE 'Sun%'", None),
+    ("Ports that contain Sun?", "name = 'Sun'", None),
+    ("The ship named Sun?", "name LIKE 'Sun'", None),
+]
+
+
+@pytest.mark.parametrize(("text", "condition", "kind"), PATTERNS)
+def test_place_of_a_value_in_a_text(world, text, condition, kind):
+    sql = f"SELECT name FROM ship WHERE {condition}"
+    assert kind_of(world.ask(find_pattern_mismatch, text, sql)) == kind
