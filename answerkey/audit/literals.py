@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from sqlglot import exp
@@ -55,11 +56,29 @@ def read_query_words(inspection: Inspection) -> Wording:
     return Wording(Question(f"{inspection.sql}\n{inspection.sql.replace('_', ' ')}"))
 
 
+def read_query_numbers(inspection: Inspection) -> Wording:
+    """The literals of a query and the names of the schema, to look numbers up: not the 2 of an
+    alias T2, but the unit of a column `minutes`."""
+    nodes = inspection.scopes.nodes
+    texts = [literal.name for literal in nodes.find_all(exp.Literal)]
+    texts += [node.name for node in nodes.find_all(exp.Column) if inspection.scopes.is_string(node)]
+    return Wording(Question("\n".join([*texts, *_list_names(inspection)])))
+
+
 def read_schema_words(inspection: Inspection) -> frozenset[str]:
     """The stems of the words in the names of all tables and columns."""
-    names = [
-        name
-        for table in inspection.schema.tables
+    return _list_stems(_list_names(inspection))
+
+
+def _list_names(inspection: Inspection) -> tuple[str, ...]:
+    tables = inspection.schema.tables
+    return tuple(
+        name.replace("_", " ")
+        for table in tables
         for name in (table.name, *(column.name for column in table.columns))
-    ]
+    )
+
+
+@lru_cache(maxsize=16)
+def _list_stems(names: tuple[str, ...]) -> frozenset[str]:
     return frozenset(word.stem for name in names for word in list_words(name))

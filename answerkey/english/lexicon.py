@@ -48,6 +48,34 @@ CALENDAR = frozenset(
     form for name in (*_MONTHS, *_DAYS) for form in (name, name[:3], name[:4], f"{name}s")
 )
 
+# What a number of a unit is in other units: an hour is 60 minutes or 3600 seconds.
+UNITS: dict[str, tuple[float, ...]] = {
+    "second": (1000, 1 / 60),
+    "minute": (60, 60_000, 1 / 60),
+    "hour": (60, 3600, 3_600_000, 1 / 24),
+    "day": (24, 1440, 86_400, 1 / 7),
+    "week": (7, 168),
+    "month": (30, 1 / 12),
+    "year": (12, 365),
+    "decade": (10,),
+    "century": (100,),
+    "meter": (100, 1000, 1 / 1000),
+    "metre": (100, 1000, 1 / 1000),
+    "kilometer": (1000,),
+    "kilometre": (1000,),
+    "km": (1000,),
+    "gram": (1 / 1000,),
+    "kilogram": (1000,),
+    "kg": (1000,),
+    "ton": (1000,),
+    "tonne": (1000,),
+    "dollar": (100, 1 / 1000, 1e-6, 1e-9),
+    "euro": (100, 1 / 1000, 1e-6, 1e-9),
+    "million": (1 / 1000, 1e-9),
+    "billion": (1000, 1e-6),
+    "percent": (0.01,),
+}
+
 # Words of a line stand for each other.
 _GROUPS = """
 female woman women girl girls lady ladies she her mother mothers wife actress f w

@@ -50,28 +50,29 @@ def list_names(text: str) -> list[Name]:
     words = re.findall(r"[^\W\d_]{4,}", text)
     if len(words) > 4 and 3 * sum(word[0].isupper() for word in words) > 2 * len(words):
         return quoted
-    found: list[Name] = []
+    runs: list[tuple[int, int]] = []
     place = 0
     for match in _CAPITALISED.finditer(text):
         while place < len(quoted) and quoted[place].end <= match.start():
             place += 1
         if place < len(quoted) and quoted[place].start <= match.start():
             continue
-        name = _read_name(text, match)
-        if name is None:
+        length = _measure_name(text, match)
+        if not length:
             continue
-        if found and text[found[-1].end : name.start] == " ":
-            found[-1] = Name(text[found[-1].start : name.end], found[-1].start, name.end, False)
-        else:
-            found.append(name)
-    return quoted + found
+        start, end = match.start(), match.start() + length
+        if runs and text[runs[-1][1] : start] == " ":
+            start = runs.pop()[0]
+        runs.append((start, end))
+    return quoted + [Name(text[start:end], start, end, False) for start, end in runs]
 
 
-def _read_name(text: str, match: re.Match[str]) -> Name | None:
+def _measure_name(text: str, match: re.Match[str]) -> int:
+    """The length of a capitalised word without 's; 0 where it is no name."""
     word = re.sub(r"['’]s$", "", match.group().rstrip(".'’-&"))
     before = text[max(0, match.start() - 4) : match.start()].rstrip()
-    if not word or not before or before[-1] in _SENTENCE_ENDS:
-        return None
+    if not before or before[-1] in _SENTENCE_ENDS:
+        return 0
     if word.lower() in CALENDAR or _DATE_FORMAT.fullmatch(word):
-        return None
-    return Name(word, match.start(), match.start() + len(word), False)
+        return 0
+    return len(word)

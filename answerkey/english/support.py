@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from difflib import SequenceMatcher
 from functools import cached_property
 
-from answerkey.english.lexicon import EMPTY_WORDS, HINTS, SYNONYMS, YES_NO
+from answerkey.english.lexicon import EMPTY_WORDS, HINTS, SYNONYMS, UNITS, YES_NO
 from answerkey.english.numbers import list_numbers
 from answerkey.english.question import Question, Word, list_words, stem_word
 
@@ -47,6 +48,21 @@ class Wording:
             found.update(HINTS.get(word, ()))
         return found
 
+    def has_number(self, *values: float) -> bool:
+        """Whether the text has one of some numbers, or one that is the same in another unit.
+
+        >>> Wording(Question("longer than 2 hours")).has_number(120)
+        True
+        """
+        if not self.numbers.isdisjoint(values):
+            return True
+        return any(
+            math.isclose(value, number * factor, rel_tol=1e-9)
+            for factor in self._factors
+            for number in self.numbers | {1}
+            for value in values
+        )
+
     def says(self, value: str) -> bool:
         """Whether the words of a value stand in the text, one after the other."""
         words = " ".join(word.text for word in list_words(value))
@@ -70,6 +86,12 @@ class Wording:
         if self._is_abbreviated(words):
             return []
         return [word.text for word in words if not self._supports_word(word)]
+
+    @cached_property
+    def _factors(self) -> list[float]:
+        """The factors of the units that the text names."""
+        named = self.stems | self.texts
+        return sorted({factor for unit in named & set(UNITS) for factor in UNITS[unit]})
 
     @cached_property
     def _spoken(self) -> str:

@@ -6,13 +6,18 @@ from typing import Any
 
 from answerkey.audit.comparisons import read_query
 from answerkey.audit.inspection import Inspection
-from answerkey.audit.literals import list_compared_literals, read_query_words, read_schema_words
+from answerkey.audit.literals import (
+    list_compared_literals,
+    read_query_numbers,
+    read_query_words,
+    read_schema_words,
+)
 from answerkey.audit.value_lookup import find_holder
 from answerkey.core.findings import Finding
 from answerkey.core.reasons import Flag
 from answerkey.english.names import Name, list_names
-from answerkey.english.number_roles import COUNT_OF_FIRST, find_number_role
-from answerkey.english.numbers import ORDINAL, WORD, Number, list_numbers
+from answerkey.english.number_roles import COUNT_OF_FIRST, KNOWN, find_number_role
+from answerkey.english.numbers import ORDINAL, WORD, list_numbers
 from answerkey.english.question import Question
 from answerkey.english.support import Wording
 
@@ -38,9 +43,10 @@ def find_literal_not_in_query(inspection: Inspection, question: Question) -> lis
 
 
 def _list_names(inspection: Inspection, question: Question) -> list[dict[str, Any]]:
+    evidence = Wording(Question(question.evidence or ""))
     found = []
     for name in list_names(question.text)[:_MOST_NAMES]:
-        if _is_name_used(name, inspection):
+        if evidence.says(name.text) or _is_name_used(name, inspection):
             continue
         values = read_query(inspection).values
         holder = find_holder(values, inspection.schema.tables, name.text)
@@ -66,21 +72,19 @@ def _is_name_used(name: Name, inspection: Inspection) -> bool:
 
 
 def _list_numbers(inspection: Inspection, question: Question) -> list[dict[str, Any]]:
+    evidence = {value for n in list_numbers(question.evidence or "") for value in n.values}
     found = []
     for number in list_numbers(question.text):
-        if number.form == ORDINAL or not number.is_alone or number.values[0] in _DEFAULTS:
+        first = number.values[0]
+        if number.form == ORDINAL or not number.is_alone or first in _DEFAULTS:
             continue
         role = find_number_role(question.text, number)
-        if number.form == WORD and role is None:
-            continue  # "the two names" is no condition
-        if not _is_number_used(number, inspection):
+        if role == KNOWN or (number.form == WORD and role is None):
+            continue
+        wanted = {*number.values, first - 1, first + 1}
+        if not wanted.isdisjoint(evidence):
+            continue
+        if not inspection.once(read_query_numbers).has_number(*wanted):
             kind = "limit" if role == COUNT_OF_FIRST else "number"
             found.append({"kind": kind, "asked": question.text[number.start : number.end]})
     return found
-
-
-def _is_number_used(number: Number, inspection: Inspection) -> bool:
-    first = number.values[0]
-    query = inspection.once(read_query_words)
-    near = {*number.values, first - 1, first + 1}
-    return not near.isdisjoint(query.numbers) or str(first) in query.squeezed

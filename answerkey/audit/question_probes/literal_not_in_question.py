@@ -17,7 +17,7 @@ from answerkey.core.findings import Finding
 from answerkey.core.reasons import Flag
 from answerkey.english.lexicon import SYNONYMS
 from answerkey.english.question import Question
-from answerkey.english.support import Wording, list_value_words, squeeze
+from answerkey.english.support import Wording, list_value_words
 
 _DEFAULTS = (0, 1)  # codes of no and yes; none and some
 _SHORTEST_VALUE = 3
@@ -62,12 +62,10 @@ def find_literal_not_in_question(inspection: Inspection, question: Question) -> 
 
 def _judge_number(literal: ComparedLiteral, wording: Wording) -> dict[str, Any] | None:
     number = literal.number
-    near = {number}
+    near = [number]
     if literal.comparison.operator in RANGES and number == int(number):
-        near |= {number - 1, number + 1}  # more than 2 is at least 3
-    if number in _DEFAULTS or not near.isdisjoint(wording.numbers):
-        return None
-    if literal.text in wording.squeezed:
+        near += [number - 1, number + 1]  # more than 2 is at least 3
+    if number in _DEFAULTS or wording.has_number(*near):
         return None
     return {"kind": "number", "sql": literal.comparison.text, "not_asked": [literal.text]}
 
@@ -75,16 +73,14 @@ def _judge_number(literal: ComparedLiteral, wording: Wording) -> dict[str, Any] 
 def _judge_text(
     literal: ComparedLiteral, wording: Wording, reading: Reading
 ) -> dict[str, Any] | None:
-    if squeeze(literal.text) in wording.squeezed:
+    missing = wording.list_missing(literal.text)
+    if not missing:
         return None
     evidence = {"sql": literal.comparison.text}
     values = _list_column_values(literal, reading)
     asked = _find_other_value(literal, values, wording, reading)
     if asked is not None:
         return {"kind": "other_value"} | evidence | {"asked": asked}
-    missing = wording.list_missing(literal.text)
-    if not missing:
-        return None
     if len(missing) < len(list_value_words(literal.text)):
         kind = "part"
     elif literal.text[:1].isupper() and len(values) >= _MANY_VALUES:
