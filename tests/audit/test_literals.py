@@ -40,6 +40,7 @@ NOT_IN_COLUMN = [
     ("name = 'Moon'", "other_column"),
     ("owner = 'null'", "null"),
     ('owner != "null"', "null"),
+    ("name = '%Sun%'", "pattern"),
     ("port IN ('Alda', 'Zulu')", "nowhere"),
     ("port = 'Zulu' OR name = 'Moon'", "other_column"),
     ("port = 'Alda'", None),

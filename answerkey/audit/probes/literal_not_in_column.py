@@ -18,7 +18,7 @@ from answerkey.sqlite.schema import Column, Table, quote_name
 
 _OPERATORS = frozenset({"=", "!=", "IS", "IS NOT"})
 _NULLS = frozenset({"null", "none", "nil", ""})
-_KINDS = ("null", "spelling", "other_column", "nowhere")
+_KINDS = ("null", "pattern", "spelling", "other_column", "nowhere")
 
 
 def find_literal_not_in_column(inspection: Inspection) -> list[Finding]:
@@ -26,6 +26,7 @@ def find_literal_not_in_column(inspection: Inspection) -> list[Finding]:
     of them; of several such texts, the first by these kinds:
 
     null: the text is 'null' or empty, where NULL was meant;
+    pattern: it starts or ends with %, which only LIKE understands;
     spelling: the column holds it in other letters, spaces or signs;
     other_column: another column of the same table holds it;
     nowhere: none of them does.
@@ -63,6 +64,8 @@ def _describe(
 
     if literal.text.strip().lower() in _NULLS:
         return describe("null")
+    if literal.text.startswith("%") or literal.text.endswith("%"):
+        return describe("pattern")
     small = squeeze(literal.text)
     for value in list_text_values(reading.values, table.name, column.name):
         if small and squeeze(value) == small:
