@@ -1,5 +1,6 @@
 """Questions are compared with each other (repeats, contradictions, leaks between splits), and all
-that is known of each is joined in one table, which later stages read."""
+that is known of each, with the risk that its gold is wrong, is joined in one table, which later
+stages read."""
 
 from __future__ import annotations
 
@@ -19,6 +20,9 @@ from answerkey.core.joined import INTERIM, JOINED
 from answerkey.core.log import list_counts, start_log
 from answerkey.core.params import read_params
 from answerkey.core.records import read_jsonl, write_jsonl
+from answerkey.risk.assessment import Assessment
+from answerkey.risk.flag_precision import read_flag_precision
+from answerkey.risk.verdicts import read_verdicts
 from answerkey.sqlite.schema import decode_schema
 
 SCHEMAS = Path("data/interim/schemas.jsonl")
@@ -27,25 +31,33 @@ SCHEMAS = Path("data/interim/schemas.jsonl")
 def main() -> None:
     """Write the table of joined questions."""
     log = start_log("compare_questions")
-    min_similarity, min_mutation_score = read_params(
-        "compare_questions.min_similarity", "generate_test_suites.min_mutation_score"
+    min_similarity, min_gold_risk, flag_precision, min_mutation_score = read_params(
+        "compare_questions.min_similarity",
+        "compare_questions.min_gold_risk",
+        "compare_questions.flag_precision",
+        "generate_test_suites.min_mutation_score",
     )
+    table = read_flag_precision(Path(flag_precision))
+    assessment = Assessment(table, read_verdicts(), min_gold_risk=min_gold_risk)
     schemas = (
         (record["database_name"], decode_schema(record["tables"])) for record in read_jsonl(SCHEMAS)
     )
-    table = tabulate_questions(join_questions(min_mutation_score=min_mutation_score))
-    findings = compare(table, schemas, min_similarity=min_similarity)
+    questions = tabulate_questions(join_questions(min_mutation_score=min_mutation_score))
+    findings = compare(questions, schemas, min_similarity=min_similarity)
     counts = Counter(found.code for of_question in findings.values() for found in of_question)
 
     def records() -> Iterator[dict[str, Any]]:
         for question in join_questions(min_mutation_score=min_mutation_score):
             flags = encode_findings(findings.get(question.question_id, ()))
-            record = question._replace(flags=question.flags + flags)._asdict()
+            question = question._replace(flags=question.flags + flags)
+            record = assessment.assess(question)._asdict()
             del record["difficulty"]  # which classify_difficulty knows
             yield record
 
     write_jsonl(INTERIM / JOINED, records())
     log.info("%d questions share something with others%s", len(findings), list_counts(counts))
+    for line in assessment.describe():
+        log.info("%s", line)
 
 
 if __name__ == "__main__":

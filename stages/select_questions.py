@@ -21,6 +21,7 @@ from answerkey.selection.coverage import measure_coverage
 from answerkey.selection.difficulty_rule import DifficultyRule
 from answerkey.selection.policies import read_policies
 from answerkey.selection.product_records import read_reward, write_selection
+from answerkey.selection.risks import describe_risks
 from answerkey.selection.selected_suites import write_suites
 from answerkey.selection.supply import (
     TargetsNotMetError,
@@ -59,7 +60,8 @@ def main(*arguments: str) -> None:
     policies, targets = read_policies(policy_values), read_targets(target_values, corpus)
     table = survey_questions(read_classified(), policies)
     if is_explained:
-        print(explain(count_usable(table), DifficultyRule(**rule_values), targets))
+        explanation = explain(count_usable(table), DifficultyRule(**rule_values), targets)
+        print(f"{explanation}\n\n{describe_risks(table)}")
         return
     try:
         choice = choose(table, targets, max_per_canonical_sql=max_per_canonical_sql, seed=seed)

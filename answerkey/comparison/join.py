@@ -87,6 +87,7 @@ def _join(
         accepted_rows=audit.get("accepted_rows"),
         mutation_score=suite.get("mutation_score"),
         flags=audit.get("flags", []),
+        gold_risk=None,  # which needs the flags of the comparison, too
         **{field: parsed.get(field) for field in _PARSED_FIELDS},
     )
 

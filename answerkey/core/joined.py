@@ -35,6 +35,8 @@ class JoinedQuestion(NamedTuple):
     mutation_score: {database, suite}, the shares of neighbors of gold SQL that the database tells
         from it, and that its test suite does; None where no neighbor counts.
     flags: [{code, evidence}], those of the question and those that it has through others.
+    gold_risk: the probability that its gold SQL is wrong, by its flags and by verdicts
+        (answerkey.risk.gold_risk); None where it has no answer.
     tables_involved ... template: None where its SQL was not parsed.
     difficulty: None where its SQL was not parsed, and before classify_difficulty.
     """
@@ -56,6 +58,7 @@ class JoinedQuestion(NamedTuple):
     accepted_rows: list[Record] | None
     mutation_score: Record | None
     flags: list[Record]
+    gold_risk: float | None
     tables_involved: list[str] | None
     columns_involved: list[str] | None
     features: list[str] | None

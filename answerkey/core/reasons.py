@@ -276,3 +276,19 @@ class Flag(StrEnum):
 
 # The order of the vocabulary.
 FLAG_PLACES = {flag: place for place, flag in enumerate(Flag)}
+# Doubts whether the SQL says what the question asks, which a person may settle. The other flags are
+# facts about the answer or the set: that another answer is as good, that it is easy to guess.
+DOUBTS = frozenset(
+    {
+        Flag.NUMERIC_TEXT_ORDER,
+        Flag.DOUBLE_QUOTED_LITERAL,
+        Flag.TYPE_MISMATCH,
+        Flag.CROSS_JOIN,
+        Flag.JOIN_NOT_ON_KEY,
+        Flag.REPEATED_COLUMN,
+        Flag.VACUOUS_CONDITION,
+        Flag.GOLD_RISK,
+        # those of the query and its question
+        *list(Flag)[FLAG_PLACES[Flag.TOO_LARGE] + 1 : FLAG_PLACES[Flag.LATENT_AMBIGUITY]],
+    }
+)

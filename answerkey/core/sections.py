@@ -85,6 +85,8 @@ class GenerateTestSuites:
 @_section
 class CompareQuestions:
     min_similarity: Ratio
+    min_gold_risk: Ratio
+    flag_precision: Text
 
 
 @_section

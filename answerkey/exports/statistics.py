@@ -104,7 +104,8 @@ def make_counts(
 
 def make_metrics(counts: Mapping[str, Any]) -> dict[str, Any]:
     """The counts that one tunes by: the size of the dataset by split, difficulty and both, what it
-    covers, what its test suites prove, and what is left out for the reasons that leave out most.
+    covers, what its test suites prove, how many of its questions have a high gold risk, and what is
+    left out for the reasons that leave out most.
     """
     excluded = counts["excluded"]
     main = {reason: excluded[reason] for reason in MAIN_REASONS}
@@ -122,6 +123,7 @@ def make_metrics(counts: Mapping[str, Any]) -> dict[str, Any]:
         "tables_touched": coverage["tables_touched"],
         "columns_touched": coverage["columns_touched"],
         "mutation_score": {name: scores[name] for name in ("database", "suite")},
+        "at_risk": counts["flags"][Flag.GOLD_RISK],
     }
 
 

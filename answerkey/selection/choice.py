@@ -30,6 +30,7 @@ _FIELDS = [
     "columns_involved",
     "hardness",
     "source_difficulty",
+    "gold_risk",
 ]
 
 

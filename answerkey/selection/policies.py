@@ -9,7 +9,7 @@ from typing import Any
 
 from answerkey.core.param_types import TIE_FLAGS, Policies, Policy
 from answerkey.core.params import check_value
-from answerkey.core.reasons import FLAG_PLACES, Flag
+from answerkey.core.reasons import DOUBTS, FLAG_PLACES, Flag
 
 
 def read_policies(values: Mapping[str, Any]) -> dict[Flag, Policy]:
@@ -30,12 +30,18 @@ def find_exclusion(
     """The first flag, in the order of the vocabulary, that excludes; with its evidence as JSON.
 
     A cut through a tie whose policy is accept_ties excludes where no accepted rows are known. Where
-    they are, row_order_dependent does not: all copies of the database gave accepted answers.
+    they are, row_order_dependent does not: all copies of the database gave accepted answers. A
+    doubt about gold that was judged right excludes nothing.
     """
     are_accepted = has_accepted_rows and accepts_ties(flags, policies)
+    is_judged_right = policies[Flag.JUDGED_RIGHT] is not Policy.OFF and any(
+        flag["code"] == Flag.JUDGED_RIGHT for flag in flags
+    )
     for flag in sorted(flags, key=lambda flag: FLAG_PLACES[Flag(flag["code"])]):
         code = Flag(flag["code"])
         if are_accepted and code is Flag.ROW_ORDER_DEPENDENT:
+            continue
+        if is_judged_right and code in DOUBTS:
             continue
         if policies[code] is Policy.EXCLUDE or (
             policies[code] is Policy.ACCEPT_TIES and not are_accepted

@@ -76,6 +76,7 @@ def make_audit(
     return {
         "question_id": question.question_id,
         "flags": keep_reported(question.flags, policies),
+        "gold_risk": question.gold_risk,
         "order_matters": question.order_matters,
         "max_steps": min(_STEPS_OF_GOLD * question.steps, reward.max_steps),
         "rule": question.grading_method or reward.rule,
@@ -100,6 +101,7 @@ def make_exclusion(
         "reason": reason,
         "detail": detail,
         "flags": keep_reported(question.flags, policies),
+        "gold_risk": question.gold_risk,
         "question_text": question.question_text,
         "gold_sql": question.gold_sql,
     }

@@ -18,6 +18,7 @@ from answerkey.validation.checks import Record, Terms, shorten
 from answerkey.validation.dataset import validate_dataset
 from answerkey.validation.recorded_facts import read_reports
 from answerkey.validation.reward_terms import check_reward_terms
+from answerkey.validation.risk_checks import check_gold_risks
 from answerkey.validation.selection_checks import SELECTION, check_selection, has_records
 from answerkey.validation.sidecars import check_sidecars
 from answerkey.validation.suite_checks import TEST_SUITES, check_suite_answers, check_suites
@@ -102,6 +103,7 @@ def check_product(
     audit, excluded = (read_jsonl(PRODUCT / name) for name in (AUDIT, EXCLUDED))
     errors = check_sidecars(named, audit, excluded, {**dict.fromkeys(db_paths), **hashes})
     errors += check_reward_terms(named, read_jsonl(PRODUCT / AUDIT))
+    errors += check_gold_risks({name: read_jsonl(PRODUCT / name) for name in (AUDIT, EXCLUDED)})
     suite_hashes = {path.as_posix(): hash_file(path) for path in TEST_SUITES.glob("*/*.sqlite")}
     errors += check_suites(named, read_jsonl(PRODUCT / SUITES), suite_hashes)
     errors += check_suite_answers(

@@ -11,6 +11,7 @@ from answerkey.core.records import read_jsonl
 from answerkey.validation.checks import Terms, find_errors
 from answerkey.validation.recorded_facts import recorded_facts
 from answerkey.validation.reward_terms import check_reward_terms
+from answerkey.validation.risk_checks import check_gold_risks
 from answerkey.validation.sidecars import are_in_step, check_conservation, check_sidecars
 from answerkey.validation.suite_checks import TEST_SUITES, check_suites, read_suite_hashes
 
@@ -38,6 +39,7 @@ def check_selection(terms: Terms) -> list[str]:
     hashes = read_database_hashes(DATABASES)
     errors = find_errors(read_jsonl(paths[0]), recorded_facts(INTERIM), terms)
     errors += check_reward_terms(*map(read_jsonl, paths[:2]))
+    errors += check_gold_risks({path.name: read_jsonl(path) for path in paths[1:3]})
     suites = read_jsonl(SELECTION / SUITES)
     errors += check_suites(read_jsonl(paths[0]), suites, read_suite_hashes())
     if are_in_step(*map(read_jsonl, paths), hashes):

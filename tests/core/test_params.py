@@ -62,7 +62,7 @@ def write(folder: Path, params: object) -> Path:
 def test_values_come_in_the_order_asked_for(tmp_path):
     path = write(tmp_path, PROJECT)
     keys = ("select_questions.seed", "corpus", "compare_questions")
-    assert read_params(*keys, path=path) == [20, "sample", {"min_similarity": 0.9}]
+    assert read_params(*keys, path=path) == [20, "sample", PROJECT["compare_questions"]]
 
 
 def test_missing_file_says_where_to_run(tmp_path, monkeypatch):
@@ -223,7 +223,7 @@ def test_key_that_is_no_text_is_unknown(tmp_path):
 @pytest.mark.parametrize("value", [[0.9], None, "much"])
 def test_section_that_is_none_says_its_keys(tmp_path, value):
     path = write(tmp_path, change("compare_questions", value))
-    words = rf"compare_questions: expected min_similarity, found {re.escape(repr(value))}$"
+    words = rf"compare_questions: expected min_similarity, min_gold_risk, flag_precision, found {re.escape(repr(value))}$"
     with pytest.raises(InputError, match=words):
         load_params(path)
 

@@ -98,7 +98,7 @@ def test_metrics_are_the_counts_that_one_tunes_by():
     cells = {"train": {"easy": {"usable": 3, "selected": 2}}}
     coverage = {"tables": 9, "tables_touched": 7, "columns": 30, "columns_touched": 20}
     summary = {"size": 3, "cells": cells, "coverage": coverage}
-    assert make_metrics(make_counts(tabulate(ROWS), {}, summary, SCORES)) == {
+    assert make_metrics(make_counts(tabulate(ROWS), {"gold_risk": 2}, summary, SCORES)) == {
         "loaded": 6,
         "usable": 4,
         "selected": 3,
@@ -119,6 +119,7 @@ def test_metrics_are_the_counts_that_one_tunes_by():
         "tables_touched": 7,
         "columns_touched": 20,
         "mutation_score": {"database": 0.75, "suite": 0.95},
+        "at_risk": 2,
     }
 
 

@@ -106,6 +106,20 @@ def test_tie_is_accepted_where_all_right_answers_are_known(codes, known, unknown
     assert keep_reported(flags, policies) == flags
 
 
+DOUBTS = ("cross_join", "order_without_effect", "connective_mismatch", "gold_risk")
+FACTS = ("tie_at_limit", "empty_answer", "boolean_answer", "latent_ambiguity", "conflicting_gold")
+
+
+def test_doubt_about_gold_that_was_judged_right_excludes_nothing():
+    values = ALL_FLAGGED | dict.fromkeys((*DOUBTS, *FACTS), "exclude")
+    for policy in ("flag", "off"):
+        policies = read_policies(values | {"judged_right": policy})
+        for code in (*DOUBTS, *FACTS):
+            found = find_exclusion([flag("judged_right"), flag(code)], policies)
+            is_lifted = policy == "flag" and code in DOUBTS
+            assert (found and found[0]) == (None if is_lifted else code)
+
+
 def test_flag_that_is_off_is_not_reported():
     policies = read_policies({**ALL_FLAGGED, "guessable": False, "empty_table": "exclude"})
     flags = [flag("guessable"), flag("empty_table"), flag("cross_join")]

@@ -119,6 +119,8 @@ class World:
         self.params["corpora"]["local"]["root"] = "corpus"
         self.params["execution"]["workers"] = 1
         self.params["generate_test_suites"]["pool"] = 4
+        self.params["compare_questions"]["flag_precision"] = "flag_precision.json"
+        self.write_flag_precision({})
         self.change("select_questions.targets.min_questions", 20)
         ships = make_questions(
             _SHIP_QUERIES, ("ship.name", "ship.name, length"), range(10, 60, 10), (10, 10, 5)
@@ -145,6 +147,13 @@ class World:
         for name in self.params["select_questions"]["targets"]:
             if name not in ("difficulty_shares_of", "tolerance"):
                 self.change(f"select_questions.targets.{name}", None)
+
+    def write_flag_precision(self, wrong: dict[str, int]) -> None:
+        """Give the project a table by which one question of ten is wrong, and of 96 that have a
+        flag so many."""
+        flags = {flag: {"flagged": 96, "wrong": count} for flag, count in wrong.items()}
+        table = {"questions": 1000, "wrong": 100, "flags": flags}
+        (self.folder / "flag_precision.json").write_text(json.dumps(table), encoding="utf-8")
 
     def write_database(self, db_id: str, sql: str) -> None:
         """Give the corpus a database."""

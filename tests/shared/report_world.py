@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from tests.shared.paths import ROOT
+from tests.shared.paths import FLAG_PRECISION, ROOT
 
 REPORT = Path("reports/dataset.html")
 PIPELINE = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
@@ -103,6 +103,7 @@ def write_params(folder: Path, report: Mapping[str, Any]) -> None:
     params["corpora"]["local"]["root"] = "corpus"
     params["execution"]["workers"] = 1
     params["generate_test_suites"]["pool"] = 4
+    params["compare_questions"]["flag_precision"] = str(FLAG_PRECISION)
     select = params["select_questions"]
     select["targets"] = dict.fromkeys(select["targets"]) | {
         "difficulty_shares_of": "dataset",

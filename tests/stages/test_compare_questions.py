@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from answerkey.core.errors import InputError
 from answerkey.corpus.corrections import CORRECTIONS_DIR
 from tests.shared.project_world import HARBOUR, World
 
@@ -115,4 +116,84 @@ def test_log_counts_the_flags(world: World, capsys: pytest.CaptureFixture[str]) 
         "compare_questions: 8 questions share something with others (schema_in_both_splits 8,"
         " template_in_both_splits 4, conflicting_gold 2, near_duplicate_question 2,"
         " paraphrase_of 2, question_in_both_splits 2, duplicate_question 1)\n"
+        "compare_questions: 0 questions have a gold risk of 0.5 or more\n"
     )
+
+
+VACUOUS = ("Which ships are heavier than -1?", "SELECT name FROM ship WHERE weight > -1")
+BOOK = "SELECT pages FROM book WHERE title = 'Ice'"
+OTHER = ("Which ships are longer than -1?", "SELECT name FROM ship WHERE length > -1")
+
+
+@pytest.fixture
+def risky(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    """Two questions of the product whose condition says nothing, and a verdict about the first."""
+    monkeypatch.chdir(tmp_path)
+    world = World(tmp_path)
+    world.write_flag_precision({"vacuous_condition": 80})
+    world.change("select_questions.policies.vacuous_condition", "exclude")
+    world.change("select_questions.policies.latent_ambiguity", "off")
+    world.drop_targets()
+    world.write_questions("train_spider.json", "harbour", [VACUOUS, OTHER])
+    world.write_questions("dev.json", "library", [("How long is Ice?", BOOK)])
+    return world
+
+
+def write_verdict(world: World, verdict: str, gold_sql: str = VACUOUS[1]) -> None:
+    names = {"corpus": "local", "database_name": "harbour", "question_text": VACUOUS[0]}
+    said = {"verdict": verdict, "reason": "Seen.", "source": "person:kim", "date": "2026-03-01"}
+    path = world.folder / "data/verdicts/kim.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({**names, "gold_sql": gold_sql, **said}) + "\n")
+
+
+def read_risks(world: World, name: str) -> dict[str, tuple[float, list[str]]]:
+    """Risk and flags of the two questions in a sidecar of the product, by their number."""
+    return {
+        record["question_id"][-1]: (
+            record["gold_risk"],
+            [flag["code"] for flag in record["flags"] if flag["code"] not in SHARED],
+        )
+        for record in world.lines(f"data/questions/{name}.jsonl")
+        if record["question_id"].startswith("harbour_train")
+    }
+
+
+def test_risk_and_verdicts_reach_the_product(
+    risky: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_verdict(risky, "right")
+    risky.run_to("export_dataset")
+    assert read_risks(risky, "audit") == {"0": (0.0, ["vacuous_condition", "judged_right"])}
+    assert read_risks(risky, "excluded") == {"1": (0.804, ["vacuous_condition", "gold_risk"])}
+    said = capsys.readouterr().err
+    assert "compare_questions: 1 questions have a gold risk of 0.5 or more\n" in said
+    assert "compare_questions: 1 verdicts, 0 verdicts of other databases\n" in said
+    write_verdict(risky, "wrong")
+    risky.run_from("compare_questions")
+    found = read_risks(risky, "excluded")
+    assert found["0"] == (1.0, ["vacuous_condition", "judged_wrong"])
+    write_verdict(risky, "right", "SELECT 2")
+    risky.run_from("compare_questions")
+    assert read_risks(risky, "excluded")["0"] == found["1"]
+    assert "1 verdicts are void" in capsys.readouterr().err
+
+
+def test_at_risk_is_recorded_or_excludes_and_is_a_metric(risky: World) -> None:
+    risky.change("select_questions.policies.vacuous_condition", "flag")
+    risky.run_to("export_dataset")
+    assert read_risks(risky, "audit").keys() == {"0", "1"}
+    assert risky.json("metrics/dataset.json")["at_risk"] == 2
+    risky.change("select_questions.policies.gold_risk", "exclude")
+    risky.run_from("select_questions")
+    reasons = [record["reason"] for record in risky.lines("data/questions/excluded.jsonl")]
+    assert reasons == ["gold_risk", "gold_risk"]
+    risky.change("compare_questions.min_gold_risk", 0.9)
+    risky.run_from("compare_questions")
+    assert read_risks(risky, "audit")["1"] == (0.804, ["vacuous_condition"])
+
+
+def test_verdict_that_cannot_be_meant_stops_the_run(risky: World) -> None:
+    write_verdict(risky, "perhaps")
+    with pytest.raises(InputError, match=r"kim\.jsonl:1: verdict is 'perhaps'"):
+        risky.run_to("compare_questions")

@@ -90,6 +90,7 @@ def test_excluded_question_tells_what_it_was_and_selected_ones_have_the_nine_fie
         "reason": "sql_error",
         "detail": "no such column: wage",
         "flags": [],
+        "gold_risk": None,
         "question_text": text,
         "gold_sql": sql,
     }
@@ -104,6 +105,7 @@ def test_excluded_question_tells_what_it_was_and_selected_ones_have_the_nine_fie
     assert list(audit) == [
         "question_id",
         "flags",
+        "gold_risk",
         "order_matters",
         "max_steps",
         "rule",

@@ -1,0 +1,111 @@
+"""Verdicts: what a person, or a model that somebody asked, says of the gold SQL of a question.
+
+`data/verdicts/*.jsonl` holds one a line, about the question of exactly this text and gold SQL:
+
+    {"corpus": "spider", "database_name": "ships", "question_text": "How many ships?",
+     "gold_sql": "SELECT count(*) FROM ship", "verdict": "right",
+     "reason": "Every ship has one row.", "source": "person:kim", "date": "2026-03-01"}
+
+Where gold SQL or text changes, the verdict is void: it was about another query. Of several verdicts
+about one query, that of a person goes before that of a model (`source` begins with `model:`), then
+the later date, then the later line of the later file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from answerkey.core.errors import InputError
+from answerkey.core.findings import Finding
+from answerkey.core.reasons import Flag
+from answerkey.core.records import read_jsonl
+
+VERDICTS = Path("data/verdicts")
+MODEL = "model:"  # how the source of a model's verdict begins
+FLAGS = {"right": Flag.JUDGED_RIGHT, "wrong": Flag.JUDGED_WRONG}
+
+FIELDS = (
+    "corpus",
+    "database_name",
+    "question_text",
+    "gold_sql",
+    "verdict",
+    "reason",
+    "source",
+    "date",
+)
+_MAY_BE_BLANK = ("question_text", "gold_sql", "reason")
+
+Key = tuple[str, str, str]  # database_name, question_text, gold_sql
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A verdict; `where` is its file and line."""
+
+    where: str
+    corpus: str
+    database_name: str
+    question_text: str
+    gold_sql: str
+    verdict: str
+    reason: str
+    source: str
+    date: str
+
+    @property
+    def key(self) -> Key:
+        """What it is about."""
+        return self.database_name, self.question_text, self.gold_sql
+
+    @property
+    def finding(self) -> Finding:
+        """The flag that it raises."""
+        evidence = {name: getattr(self, name) for name in ("reason", "source", "date")}
+        return Finding(FLAGS[self.verdict], evidence)
+
+
+def read_verdicts(folder: Path = VERDICTS) -> list[Verdict]:
+    """The verdicts of all files of a folder, by file and line; none where there is no file.
+
+    Raises:
+        InputError: with the file and the line that cannot be meant.
+    """
+    return [
+        _parse(record, f"{path}:{number}")
+        for path in sorted(folder.glob("*.jsonl"))
+        for number, record in enumerate(read_jsonl(path), start=1)
+    ]
+
+
+def _parse(record: dict[str, Any], where: str) -> Verdict:
+    for name in record:
+        if name not in FIELDS:
+            raise InputError(f"{where}: unknown field {name!r}, expected {', '.join(FIELDS)}")
+    for name in FIELDS:
+        if name not in record:
+            raise InputError(f"{where}: no field {name!r}, expected {', '.join(FIELDS)}")
+        value = record[name]
+        if not isinstance(value, str) or not (value.strip() or name in _MAY_BE_BLANK):
+            raise InputError(f"{where}: {name} is {value!r:.80}, expected text")
+    if record["verdict"] not in FLAGS:
+        raise InputError(
+            f"{where}: verdict is {record['verdict']!r}, expected {' or '.join(FLAGS)}"
+        )
+    try:
+        date.fromisoformat(record["date"])
+    except ValueError:
+        raise InputError(
+            f"{where}: date is {record['date']!r}, expected a day such as 2026-03-01"
+        ) from None
+    return Verdict(where, **record)
+
+
+def choose_verdicts(verdicts: Iterable[Verdict]) -> dict[Key, Verdict]:
+    """The verdict that holds about each query."""
+    ranked = sorted(verdicts, key=lambda each: (not each.source.startswith(MODEL), each.date))
+    return {verdict.key: verdict for verdict in ranked}
