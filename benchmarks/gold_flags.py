@@ -127,20 +127,23 @@ FORMULAS: dict[str, Rank] = {
 }
 
 
-def find_recall(ranked: list[tuple[float, bool]], precision: float) -> float:
-    """The largest recall of wrong gold by any threshold that reaches the precision."""
+def find_recall(ranked: list[tuple[float, bool]], precision: float) -> float | None:
+    """The largest recall of wrong gold by any threshold that reaches the precision; None where no
+    gold is wrong."""
     total = sum(is_wrong for _, is_wrong in ranked)
+    if not total:
+        return None
     best, taken, wrong = 0.0, 0, 0
     ordered = sorted(ranked, reverse=True)
     for _, same in groupby(ordered, key=lambda pair: pair[0]):
         of_risk = [is_wrong for _, is_wrong in same]
         taken, wrong = taken + len(of_risk), wrong + sum(of_risk)
         if wrong >= precision * taken:
-            best = wrong / total if total else 0.0
+            best = wrong / total
     return best
 
 
-def measure(judged: list[Judged], table: FlagPrecision, rank: Rank) -> list[float]:
+def measure(judged: list[Judged], table: FlagPrecision, rank: Rank) -> list[float | None]:
     """The recall at each of TARGETS, of these questions with the weights of a table."""
     ranked = defaultdict(list)
     for question in judged:
@@ -148,7 +151,7 @@ def measure(judged: list[Judged], table: FlagPrecision, rank: Rank) -> list[floa
     return [find_recall(ranked[judge], precision) for judge, precision in TARGETS]
 
 
-def measure_across(judged: list[Judged], rank: Rank) -> list[float]:
+def measure_across(judged: list[Judged], rank: Rank) -> list[float | None]:
     """The mean recall at each of TARGETS, with weights from other databases."""
     rows = []
     for number in range(HALVINGS):
@@ -157,8 +160,10 @@ def measure_across(judged: list[Judged], rank: Rank) -> list[float]:
             side = digest_text(f"{number} {question.database_name}")[0] % 2
             halves[side].append(question)
         for counted, measured in (halves, halves[::-1]):
-            rows.append(measure(measured, count_flags(counted), rank))
-    return [fmean(column) for column in zip(*rows, strict=True)]
+            if any(question.is_wrong for question in counted):
+                rows.append(measure(measured, count_flags(counted), rank))
+    known = ([recall for recall in column if recall is not None] for column in zip(*rows))
+    return [fmean(recalls) if recalls else None for recalls in known]
 
 
 def write_flags(judged: list[Judged]) -> str:
@@ -195,7 +200,8 @@ def write_recalls(judged: list[Judged], table: FlagPrecision | None) -> str:
     if table is not None:
         rows += [(name, "--table", measure(judged, table, f)) for name, f in FORMULAS.items()]
     for name, weights, recalls in rows:
-        lines.append(f"| {name} | {weights} | {' | '.join(f'{r:.1%}' for r in recalls)} |")
+        cells = ("none" if recall is None else f"{recall:.1%}" for recall in recalls)
+        lines.append(f"| {name} | {weights} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 

@@ -76,10 +76,18 @@ def read_verdicts(folder: Path = VERDICTS) -> list[Verdict]:
         InputError: with the file and the line that cannot be meant.
     """
     return [
-        _parse(record, f"{path}:{number}")
-        for path in sorted(folder.glob("*.jsonl"))
-        for number, record in enumerate(read_jsonl(path), start=1)
+        verdict for path in sorted(folder.glob("*.jsonl")) for verdict in read_verdict_file(path)
     ]
+
+
+def read_verdict_file(path: Path) -> list[Verdict]:
+    """The verdicts of a file, none where there is no such file.
+
+    Raises:
+        InputError: as `read_verdicts`.
+    """
+    records = read_jsonl(path) if path.is_file() else ()
+    return [_parse(record, f"{path}:{number}") for number, record in enumerate(records, start=1)]
 
 
 def _parse(record: dict[str, Any], where: str) -> Verdict:

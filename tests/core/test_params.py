@@ -223,7 +223,8 @@ def test_key_that_is_no_text_is_unknown(tmp_path):
 @pytest.mark.parametrize("value", [[0.9], None, "much"])
 def test_section_that_is_none_says_its_keys(tmp_path, value):
     path = write(tmp_path, change("compare_questions", value))
-    words = rf"compare_questions: expected min_similarity, min_gold_risk, flag_precision, found {re.escape(repr(value))}$"
+    keys = "min_similarity, min_gold_risk, flag_precision"
+    words = rf"compare_questions: expected {keys}, found {re.escape(repr(value))}$"
     with pytest.raises(InputError, match=words):
         load_params(path)
 

@@ -12,7 +12,13 @@ from tests.shared.checkout import run
 from tests.shared.databases import make_database
 from tests.shared.paths import ROOT
 
-PAGES = ("README.md", "benchmarks/README.md", "docs/scaling.md", "docs/test-suites.md")
+PAGES = (
+    "README.md",
+    "benchmarks/README.md",
+    "docs/probes.md",
+    "docs/scaling.md",
+    "docs/test-suites.md",
+)
 COMMANDS = sorted(
     {
         (found[1], option)
@@ -128,3 +134,51 @@ def test_predictions_are_scored_with_and_without_suites(tmp_path: Path) -> None:
     assert [each["systems"] for each in found] == [["first"], []]
     assert found[0]["database"] == "data/test_suites/ships/ships.01.sqlite"
     assert found[0]["unexpected"] == [["Sun"]]
+
+
+def flag(code: str, **evidence: str) -> dict:
+    return {"code": code, "evidence": evidence}
+
+
+def test_flags_are_counted_by_what_judge_and_experts_say(tmp_path: Path) -> None:
+    crossed, tied, sure = flag("cross_join"), flag("tie_at_limit"), flag("latent_tie", kind="text")
+    asked = [
+        ("a", "train", [crossed, sure], "INCORRECT"),
+        ("b", "train", [crossed], "INCORRECT"),
+        ("c", "train", [tied], "CORRECT"),
+        ("d", "train", [tied], "PARTIALLY_CORRECT"),
+        ("d", "train", [crossed], "UNANSWERABLE"),
+        ("e", "eval", [crossed], "spider1.0"),
+        ("e", "eval", [tied], "edited"),
+        ("f", "eval", [], "right"),
+    ]
+    questions, verdicts, wrong = [], [], []
+    for number, (name, split, flags, said) in enumerate(asked):
+        known = {"question_id": f"{name}_{number}", "database_name": name, "split": split}
+        text = {"question_text": f"Question  {number}?", "gold_sql": f"SELECT {number}"}
+        questions.append({**known, **text, "flags": flags})
+        if split == "train":
+            asked_sql = {"query": f"SELECT  {number};", "question": f"Question {number}?"}
+            verdicts.append({"db_id": name, **asked_sql, "verdict": said})
+        elif said != "right":
+            wrong.append({"question_id": known["question_id"], "edition": said})
+    write_lines(tmp_path / "data/interim/joined.jsonl", *questions)
+    (tmp_path / "judge.json").write_text(json.dumps(verdicts), encoding="utf-8")
+    (tmp_path / "experts.json").write_text(json.dumps(wrong), encoding="utf-8")
+    files = ("--judge", str(tmp_path / "judge.json"), "--experts", str(tmp_path / "experts.json"))
+    out = tmp_path / "table.json"
+    command = ("python", "benchmarks/gold_flags.py", "--run", str(tmp_path), *files)
+    printed = run(ROOT, *command, "--out", str(out)).stdout
+    assert "judge: 2 wrong of 4 questions\nexperts: 1 wrong of 2 questions" in printed
+    assert "| `cross_join` |  | 2/2 | 1/1 | 1.00 |" in printed
+    assert "| `tie_at_limit` |  | 0/2 | 0/0 | 0.00 |" in printed
+    assert "| `latent_tie` | text | 1/1 | 0/0 | 1.00 |" in printed
+    assert "| gold_risk (noisy-or) | these databases | 100.0% | 100.0% | 100.0% |" in printed
+    assert json.loads(out.read_text(encoding="utf-8"))["flags"]["cross_join"] == {
+        "flagged": 3,
+        "wrong": 3,
+        "precision": 1.0,
+        "kinds": {},
+    }
+    printed = run(ROOT, *command, "--table", str(out)).stdout
+    assert "| gold_risk (noisy-or) | --table | 100.0% | 100.0% | 100.0% |" in printed

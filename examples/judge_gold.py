@@ -1,0 +1,243 @@
+"""Ask a model about the riskiest gold queries, and write what it says as verdicts.
+
+    export OPENAI_BASE_URL=http://127.0.0.1:8000/v1 OPENAI_MODEL=qwen3-32b OPENAI_API_KEY=...
+    python examples/judge_gold.py --count 100 --out data/verdicts/qwen3-32b.jsonl
+    dvc repro
+
+Any server that speaks the chat completions of OpenAI will do; a local one needs no key. Asked are
+the questions with the highest `gold_risk` about which nobody has given a verdict, from the table
+that compare_questions writes. What already stands in the file of verdicts is not asked again, so
+that a run that was cut short goes on where it was. examples/judge_gold.j2 is what the model reads.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import os
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from answerkey.core.joined import INTERIM, JoinedQuestion, read_joined
+from answerkey.core.reasons import Flag
+from answerkey.core.records import encode_json
+from answerkey.exports.prompts import read_template
+from answerkey.exports.schema_text import describe_database
+from answerkey.risk.flag_precision import list_signs
+from answerkey.risk.verdicts import FLAGS, MODEL, read_verdict_file
+
+TEMPLATE = Path(__file__).with_suffix(".j2")
+ANSWER_CHARACTERS = 2000
+SCHEMA_CHARACTERS = 12_000
+EXAMPLE_ROWS = 3
+TRY_AGAIN = (408, 409, 429, 500, 502, 503, 504)
+
+
+class NoAnswerError(Exception):
+    """The model gave no verdict; the message says what it gave."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A model behind a server, and how patiently it is asked."""
+
+    base_url: str
+    model: str
+    api_key: str | None
+    timeout_s: float
+    attempts: int
+    backoff_s: float
+
+    def ask(self, prompt: str) -> str:
+        """What the model answers.
+
+        Raises:
+            NoAnswerError: where the answer is no chat completion.
+            OSError, http.client.HTTPException: where the server cannot be reached or refuses.
+        """
+        body = {
+            "model": self.model,
+            "messages": [{"role": "user", "content": prompt}],
+            "temperature": 0,
+        }
+        headers = {"Content-Type": "application/json"}
+        if self.api_key:
+            headers["Authorization"] = f"Bearer {self.api_key}"
+        url = f"{self.base_url.rstrip('/')}/chat/completions"
+        request = urllib.request.Request(url, encode_json(body), headers)
+        with urllib.request.urlopen(request, timeout=self.timeout_s) as response:
+            text = response.read()
+        try:
+            content = json.loads(text)["choices"][0]["message"]["content"]
+        except (ValueError, LookupError, TypeError):
+            raise NoAnswerError(f"expected a chat completion, found {text[:200]!r}") from None
+        if not isinstance(content, str):
+            raise NoAnswerError(f"expected text, found {content!r:.200}")
+        return content
+
+    def judge(self, prompt: str) -> tuple[str, str]:
+        """The verdict of the model and its reason, at the last of so many attempts.
+
+        Raises:
+            NoAnswerError: where no answer has one.
+            OSError, http.client.HTTPException: as `ask`.
+        """
+        for attempt in range(1, self.attempts + 1):
+            wait_s = self.backoff_s * attempt
+            try:
+                return parse_verdict(self.ask(prompt))
+            except urllib.error.HTTPError as error:
+                if error.code not in TRY_AGAIN or attempt == self.attempts:
+                    raise
+                asked = error.headers.get("Retry-After", "")
+                wait_s = float(asked) if asked.isdecimal() else wait_s
+            except (NoAnswerError, OSError, http.client.HTTPException):
+                if attempt == self.attempts:
+                    raise
+            time.sleep(wait_s)
+        raise ValueError(f"expected at least one attempt, found {self.attempts}")
+
+
+def parse_verdict(answer: str) -> tuple[str, str]:
+    """The verdict and the reason in the last JSON object of an answer.
+
+    >>> parse_verdict('Each ship is counted. {"verdict": "right", "reason": "It counts."}')
+    ('right', 'It counts.')
+    """
+    start = answer.rfind("{")
+    while start >= 0:
+        try:
+            found, _ = json.JSONDecoder().raw_decode(answer, start)
+        except (ValueError, RecursionError):
+            found = None
+        if isinstance(found, dict) and found.get("verdict") in tuple(FLAGS):
+            return found["verdict"], str(found.get("reason", ""))
+        start = answer.rfind("{", 0, start)
+    raise NoAnswerError(f"expected a verdict, right or wrong, found {answer[-200:]!r}")
+
+
+def choose_riskiest(interim: Path, count: int) -> list[JoinedQuestion]:
+    """So many questions without a verdict, the riskiest first."""
+    judged = set(FLAGS.values())
+    open_questions = [
+        question
+        for question in read_joined(interim)
+        if question.gold_risk is not None
+        and not judged.intersection(flag["code"] for flag in question.flags)
+    ]
+    open_questions.sort(key=lambda question: (-question.gold_risk, question.question_id))
+    return open_questions[:count]
+
+
+def list_doubts(question: JoinedQuestion) -> Iterator[dict[str, Any]]:
+    """The flags of a question that may tell wrong gold, in words."""
+    signs = {sign.code for sign in list_signs(question.flags)}
+    for flag in question.flags:
+        code = Flag(flag["code"])
+        if code in signs:
+            evidence = shorten(flag["evidence"])
+            yield {"code": str(code), "explanation": code.explanation, "evidence": evidence}
+
+
+def shorten(value: Any) -> str:
+    """JSON of a value, cut where it is long."""
+    text = encode_json(value).decode()
+    return text if len(text) <= ANSWER_CHARACTERS else f"{text[:ANSWER_CHARACTERS]} ..."
+
+
+@cache
+def describe(path: Path) -> str:
+    """The schema of a database, with rows."""
+    return describe_database(path, example_rows=EXAMPLE_ROWS, max_characters=SCHEMA_CHARACTERS)
+
+
+def write_prompt(question: JoinedQuestion, databases: Path, template: Path) -> str:
+    """What the model reads about a question."""
+    name = question.database_name
+    return read_template(template).render(
+        database_name=name,
+        schema=describe(databases / name / f"{name}.sqlite"),
+        question_text=question.question_text,
+        evidence=question.evidence,
+        gold_sql=question.gold_sql,
+        gold_answer=shorten(question.gold_answer),
+        gold_risk=question.gold_risk,
+        flags=list(list_doubts(question)),
+    )
+
+
+def parse_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--out", type=Path, required=True, help="a file of data/verdicts")
+    parser.add_argument("--count", type=int, default=100, help="how many of the riskiest to ask")
+    parser.add_argument("--interim", type=Path, default=INTERIM)
+    parser.add_argument("--databases", type=Path, default=Path("data/databases"))
+    parser.add_argument("--template", type=Path, default=TEMPLATE)
+    parser.add_argument("--timeout-s", type=float, default=120)
+    parser.add_argument("--attempts", type=int, choices=range(1, 101), default=4, metavar="N")
+    parser.add_argument("--backoff-s", type=float, default=2, help="times the number of attempts")
+    options = parser.parse_args()
+    for name in ("OPENAI_BASE_URL", "OPENAI_MODEL"):
+        if not os.environ.get(name):
+            parser.error(f"no {name} in the environment: see --help")
+    return options
+
+
+def main() -> None:
+    options = parse_options()
+    endpoint = Endpoint(
+        os.environ["OPENAI_BASE_URL"],
+        os.environ["OPENAI_MODEL"],
+        os.environ.get("OPENAI_API_KEY"),
+        options.timeout_s,
+        options.attempts,
+        options.backoff_s,
+    )
+    riskiest = choose_riskiest(options.interim, options.count)
+    done = {verdict.key for verdict in read_verdict_file(options.out)}
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    counts = dict.fromkeys([*FLAGS, "asked before", "no verdict"], 0)
+    with options.out.open("ab") as file:
+        for question in riskiest:
+            key = question.database_name, question.question_text, question.gold_sql
+            if key in done:
+                counts["asked before"] += 1
+                continue
+            prompt = write_prompt(question, options.databases, options.template)
+            try:
+                verdict, reason = endpoint.judge(prompt)
+            except NoAnswerError as error:
+                counts["no verdict"] += 1
+                print(f"{question.question_id}: {error}", file=sys.stderr)
+                continue
+            except (OSError, http.client.HTTPException) as error:
+                sys.exit(f"{endpoint.base_url}: {error}: what was judged is in {options.out}")
+            record = {
+                "corpus": question.corpus,
+                "database_name": question.database_name,
+                "question_text": question.question_text,
+                "gold_sql": question.gold_sql,
+                "verdict": verdict,
+                "reason": reason,
+                "source": f"{MODEL}{endpoint.model}",
+                "date": date.today().isoformat(),
+            }
+            file.write(encode_json(record) + b"\n")
+            file.flush()
+            counts[verdict] += 1
+    print(", ".join(f"{name}: {count}" for name, count in counts.items()))
+
+
+if __name__ == "__main__":
+    main()

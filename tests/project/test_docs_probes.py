@@ -1,0 +1,34 @@
+"""docs/probes.md: what it names is there, its verdict is one, its counts are those of the table."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from answerkey.risk.flag_precision import read_flag_precision
+from answerkey.risk.verdicts import read_verdict_file
+from tests.shared.paths import FLAG_PRECISION, ROOT
+
+TEXT = (ROOT / "docs/probes.md").read_text(encoding="utf-8")
+
+
+def test_paths_that_are_named_exist() -> None:
+    paths = set(re.findall(r"\b(?:answerkey|benchmarks|examples|data/verdicts)/[\w./-]*\w", TEXT))
+    made = {path for path in paths if path.startswith("data/verdicts/")}
+    assert len(paths - made) >= 4
+    assert [path for path in sorted(paths - made) if not (ROOT / path).exists()] == []
+
+
+def test_verdict_is_one(tmp_path: Path) -> None:
+    (verdict,) = re.findall(r"^```json\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
+    path = tmp_path / "shown.jsonl"
+    path.write_text(json.dumps(json.loads(verdict)) + "\n", encoding="utf-8")
+    assert [found.source for found in read_verdict_file(path)] == ["person:kim"]
+
+
+def test_counts_are_those_of_the_table() -> None:
+    rows = re.findall(r"^\| `(\w+)` \|  \| (\d+)/(\d+) \| (\d+)/(\d+) \|", TEXT, re.MULTILINE)
+    told = {code: (int(a) + int(c), int(b) + int(d)) for code, a, b, c, d in rows}
+    table = read_flag_precision(FLAG_PRECISION)
+    assert told == {str(code): (wrong, flagged) for code, (flagged, wrong) in table.flags.items()}
