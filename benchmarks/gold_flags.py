@@ -160,10 +160,14 @@ def measure_across(judged: list[Judged], rank: Rank) -> list[float | None]:
             side = digest_text(f"{number} {question.database_name}")[0] % 2
             halves[side].append(question)
         for counted, measured in (halves, halves[::-1]):
-            if any(question.is_wrong for question in counted):
-                rows.append(measure(measured, count_flags(counted), rank))
-    known = ([recall for recall in column if recall is not None] for column in zip(*rows))
-    return [fmean(recalls) if recalls else None for recalls in known]
+            table = count_flags(counted)
+            if 0 < table.judged.wrong < table.judged.questions:
+                rows.append(measure(measured, table, rank))
+    means = []
+    for column in zip(*rows, strict=True):
+        recalls = [recall for recall in column if recall is not None]
+        means.append(fmean(recalls) if recalls else None)
+    return means
 
 
 def write_flags(judged: list[Judged]) -> str:
