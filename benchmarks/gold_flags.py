@@ -10,9 +10,10 @@ questions of the split eval whose gold is wrong, all others there being right; w
 not spider1.0 they looked at other gold, and nothing is said. Experts go before the judge.
 
 Printed are a table of flags, and the recall of wrong gold at a precision: of all thresholds whose
-precision is reached, the one with the largest recall. "other databases" counts the flags on half of
-the databases and ranks the questions of the other half, both ways, by ten halvings; the mean. With
---table, the risk is that of a table which was counted elsewhere, such as data/flag_precision.json.
+precision is reached, the one with the largest recall. Last come the precision and the recall of all
+questions from a gold risk on. "other databases" counts the flags on half of the databases and ranks
+the questions of the other half, both ways, by ten halvings; the mean. With --table, the risk is by
+a table that was counted elsewhere, such as data/flag_precision.json.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from itertools import groupby
+from functools import partial
+from itertools import groupby, product
 from pathlib import Path
 from statistics import fmean
 
@@ -47,8 +49,10 @@ from answerkey.risk.gold_risk import (
 JUDGE, EXPERTS = "judge", "experts"
 WRONG, RIGHT = ("INCORRECT",), ("CORRECT", "PARTIALLY_CORRECT")
 TARGETS = ((JUDGE, 0.5), (JUDGE, 0.75), (EXPERTS, 0.5), (EXPERTS, 0.75))
+STEPS = (0.25, 0.5, 0.75)
 HALVINGS = 10
 
+Shares = list[float | None]
 Rank = Callable[[FlagPrecision, list[Sign]], float]
 
 
@@ -143,16 +147,40 @@ def find_recall(ranked: list[tuple[float, bool]], precision: float) -> float | N
     return best
 
 
-def measure(judged: list[Judged], table: FlagPrecision, rank: Rank) -> list[float | None]:
-    """The recall at each of TARGETS, of these questions with the weights of a table."""
+def rank_all(
+    judged: list[Judged], table: FlagPrecision, rank: Rank
+) -> dict[str, list[tuple[float, bool]]]:
+    """By judge, the rank of each question and whether its gold is wrong."""
     ranked = defaultdict(list)
     for question in judged:
         ranked[question.judge].append((round(rank(table, question.signs), 4), question.is_wrong))
+    return ranked
+
+
+def measure_recalls(judged: list[Judged], table: FlagPrecision, rank: Rank) -> Shares:
+    """The recall at each of TARGETS, of these questions with the weights of a table."""
+    ranked = rank_all(judged, table, rank)
     return [find_recall(ranked[judge], precision) for judge, precision in TARGETS]
 
 
-def measure_across(judged: list[Judged], rank: Rank) -> list[float | None]:
-    """The mean recall at each of TARGETS, with weights from other databases."""
+def measure_steps(judged: list[Judged], table: FlagPrecision) -> Shares:
+    """For each of STEPS and each judge the precision and the recall of the questions with that
+    gold risk or more."""
+    ranked = rank_all(judged, table, rank_by_noisy_or)
+    shares: Shares = []
+    for step in STEPS:
+        for judge in (JUDGE, EXPERTS):
+            taken = [is_wrong for risk, is_wrong in ranked[judge] if risk >= step]
+            total = sum(is_wrong for _, is_wrong in ranked[judge])
+            shares += [sum(taken) / len(taken) if taken else None]
+            shares += [sum(taken) / total if total else None]
+    return shares
+
+
+def average_halvings(
+    judged: list[Judged], measure: Callable[[list[Judged], FlagPrecision], Shares]
+) -> Shares:
+    """The means of what is measured on databases with weights from other ones."""
     rows = []
     for number in range(HALVINGS):
         halves: tuple[list[Judged], list[Judged]] = ([], [])
@@ -162,11 +190,11 @@ def measure_across(judged: list[Judged], rank: Rank) -> list[float | None]:
         for counted, measured in (halves, halves[::-1]):
             table = count_flags(counted)
             if 0 < table.judged.wrong < table.judged.questions:
-                rows.append(measure(measured, table, rank))
-    means = []
+                rows.append(measure(measured, table))
+    means: Shares = []
     for column in zip(*rows, strict=True):
-        recalls = [recall for recall in column if recall is not None]
-        means.append(fmean(recalls) if recalls else None)
+        known = [share for share in column if share is not None]
+        means.append(fmean(known) if known else None)
     return means
 
 
@@ -194,19 +222,36 @@ def write_flags(judged: list[Judged]) -> str:
     return "\n".join(lines)
 
 
-def write_recalls(judged: list[Judged], table: FlagPrecision | None) -> str:
-    """The markdown table of recall at precision."""
-    own = count_flags(judged)
-    names = (f"{judge}: recall at {precision:g}" for judge, precision in TARGETS)
-    lines = [f"| formula | weights of | {' | '.join(names)} |", "|---" * 6 + "|"]
-    rows = [(name, "these databases", measure(judged, own, f)) for name, f in FORMULAS.items()]
-    rows += [(name, "other databases", measure_across(judged, f)) for name, f in FORMULAS.items()]
+def write_shares(judged: list[Judged], table: FlagPrecision | None) -> str:
+    """The markdown tables of recall at precision, and of both from a gold risk on."""
+    tables = {"these databases": count_flags(judged), "other databases": None}
     if table is not None:
-        rows += [(name, "--table", measure(judged, table, f)) for name, f in FORMULAS.items()]
-    for name, weights, recalls in rows:
-        cells = ("none" if recall is None else f"{recall:.1%}" for recall in recalls)
+        tables["--table"] = table
+
+    def list_cells(
+        weights: str, measure: Callable[[list[Judged], FlagPrecision], Shares]
+    ) -> list[str]:
+        known = tables[weights]
+        shares = average_halvings(judged, measure) if known is None else measure(judged, known)
+        return ["none" if share is None else f"{share:.1%}" for share in shares]
+
+    names = (f"{judge}: recall at {precision:g}" for judge, precision in TARGETS)
+    lines = [f"| formula | weights of | {' | '.join(names)} |", "|---|---|---|---|---|---|"]
+    for weights, (name, rank) in product(tables, FORMULAS.items()):
+        cells = list_cells(weights, partial(measure_recalls, rank=rank))
         lines.append(f"| {name} | {weights} | {' | '.join(cells)} |")
+    names = (f"{judge}: {share}" for judge in (JUDGE, EXPERTS) for share in ("precision", "recall"))
+    lines += ["", f"| gold_risk from | weights of | {' | '.join(names)} |"]
+    lines.append("|---|---|---|---|---|---|")
+    for weights in tables:
+        for step, cells in zip(STEPS, batch(list_cells(weights, measure_steps)), strict=True):
+            lines.append(f"| {step:g} | {weights} | {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def batch(cells: list[str], size: int = 4) -> list[list[str]]:
+    """The cells in rows of this size."""
+    return [cells[start : start + size] for start in range(0, len(cells), size)]
 
 
 def main() -> None:
@@ -227,7 +272,7 @@ def main() -> None:
         of_judge = [question.is_wrong for question in judged if question.judge == judge]
         print(f"{judge}: {sum(of_judge)} wrong of {len(of_judge)} questions")
     table = read_flag_precision(arguments.table) if arguments.table else None
-    print(f"\n{write_flags(judged)}\n\n{write_recalls(judged, table)}")
+    print(f"\n{write_flags(judged)}\n\n{write_shares(judged, table)}")
     if arguments.out:
         write_json(arguments.out, encode_flag_precision(count_flags(judged)))
 

@@ -3,8 +3,8 @@
     risk = 1 - (1 - base) * product of (1 - precision) / (1 - base) over its flags
 
 - base: the share of wrong gold among all judged questions. A question without flags has this risk.
-- precision of a flag: (wrong + 4 * base) / (flagged + 4), so that one that was seen seldom stays
-  near the base. Where its evidence has a kind: (wrong + 4 * precision of the flag) / (flagged + 4),
+- precision of a flag: (wrong + 2 * base) / (flagged + 2), so that one that was seen seldom stays
+  near the base. Where its evidence has a kind: (wrong + 2 * precision of the flag) / (flagged + 2),
   by the counts of that kind. The counts are those of `answerkey.risk.flag_precision`.
 - A flag that was never measured, or whose precision is not above the base, counts nothing.
 
@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 from answerkey.risk.flag_precision import Count, FlagPrecision, Sign
 
-_PRIOR = 4  # questions that the prior counts for
+_PRIOR = 2  # questions that the prior counts for
 _DIGITS = 4
 
 
@@ -72,7 +72,7 @@ def estimate_risk(table: FlagPrecision, weighed: Iterable[Weighed]) -> float:
     >>> estimate_risk(table, [])
     0.1
     >>> estimate_risk(table, weigh_signs(table, [Sign(Flag.CROSS_JOIN, None)]))
-    0.6167
+    0.72
     """
     right = 1 - find_base(table)
     left = right

@@ -11,7 +11,7 @@ from answerkey.risk.flag_precision import Count, FlagPrecision
 from answerkey.risk.verdicts import Verdict
 from tests.shared.joined_questions import make_joined
 
-TABLE = FlagPrecision(Count(1000, 100), {Flag.CROSS_JOIN: Count(96, 80)}, {})
+TABLE = FlagPrecision(Count(1000, 100), {Flag.CROSS_JOIN: Count(98, 80)}, {})
 CROSS = {"code": "cross_join", "evidence": {}}
 PARAPHRASE = {"code": "paraphrase_of", "evidence": {}}
 
@@ -42,19 +42,19 @@ def codes(question: JoinedQuestion) -> list[str]:
 
 def test_risk_from_the_threshold_on_is_a_flag_in_its_place():
     found, lines = assess(ask(flags=[CROSS, PARAPHRASE]))
-    assert (found.gold_risk, codes(found)) == (0.804, ["cross_join", "gold_risk", "paraphrase_of"])
+    assert (found.gold_risk, codes(found)) == (0.802, ["cross_join", "gold_risk", "paraphrase_of"])
     assert found.flags[1]["evidence"] == {
-        "risk": 0.804,
-        "flags": [{"code": "cross_join", "precision": 0.804}],
+        "risk": 0.802,
+        "flags": [{"code": "cross_join", "precision": 0.802}],
     }
     assert lines == ["1 questions have a gold risk of 0.5 or more"]
 
 
 def test_threshold_is_a_parameter_and_is_met_where_it_is_reached():
     question = ask(flags=[CROSS])
-    for threshold, is_at_risk in ((0.804, True), (0.805, False)):
+    for threshold, is_at_risk in ((0.802, True), (0.803, False)):
         found, _ = assess(question, min_gold_risk=threshold)
-        assert found.gold_risk == 0.804
+        assert found.gold_risk == 0.802
         assert ("gold_risk" in codes(found)) is is_at_risk
 
 
@@ -73,7 +73,7 @@ def test_verdict_goes_before_what_flags_say(verdict, risk):
 
 def test_verdict_about_other_gold_is_void_and_said_so():
     found, lines = assess(ask(flags=[CROSS]), judge("right", "SELECT 2"))
-    assert (found.gold_risk, codes(found)) == (0.804, ["cross_join", "gold_risk"])
+    assert (found.gold_risk, codes(found)) == (0.802, ["cross_join", "gold_risk"])
     assert lines[1:] == [
         "0 verdicts, 0 verdicts of other databases",
         "1 verdicts are void, since no question has their text and gold SQL now:"

@@ -14,8 +14,8 @@ SURE, DOUBTFUL = Sign(Flag.NEGATION_MISMATCH, "never"), Sign(Flag.NEGATION_MISMA
 TABLE = FlagPrecision(
     Count(1000, 100),
     {
-        Flag.CROSS_JOIN: Count(96, 80),
-        Flag.LATENT_TIE: Count(96, 20),
+        Flag.CROSS_JOIN: Count(98, 80),
+        Flag.LATENT_TIE: Count(98, 20),
         Flag.GUESSABLE: Count(96, 1),
         Flag.NEGATION_MISMATCH: Count(96, 50),
         Flag.REPEATED_COLUMN: Count(1, 1),
@@ -34,13 +34,13 @@ def test_question_without_flags_has_the_base_rate():
 
 
 def test_question_with_one_flag_has_the_risk_that_was_measured():
-    assert risk(CROSS) == pytest.approx(0.804, abs=1e-4)  # (80 + 4 * 0.1) / 100
-    assert risk(TIE) == pytest.approx(0.204, abs=1e-4)
+    assert risk(CROSS) == pytest.approx(0.802, abs=1e-4)  # (80 + 2 * 0.1) / 100
+    assert risk(TIE) == pytest.approx(0.202, abs=1e-4)
 
 
 def test_each_further_flag_takes_a_share_of_what_is_left():
     assert risk(CROSS, TIE) == risk(TIE, CROSS)
-    assert risk(CROSS, TIE) == pytest.approx(1 - 0.196 * 0.796 / 0.9, abs=1e-4)
+    assert risk(CROSS, TIE) == pytest.approx(1 - 0.198 * 0.798 / 0.9, abs=1e-4)
 
 
 def test_sure_kind_weighs_more_than_a_doubtful_one_and_a_new_kind_as_its_flag():
@@ -50,7 +50,7 @@ def test_sure_kind_weighs_more_than_a_doubtful_one_and_a_new_kind_as_its_flag():
 
 
 def test_flag_that_was_seen_once_stays_near_the_base():
-    assert BASE < risk(Sign(Flag.REPEATED_COLUMN, None)) < 0.3
+    assert BASE < risk(Sign(Flag.REPEATED_COLUMN, None)) < 0.5
 
 
 @pytest.mark.parametrize("code", [Flag.GUESSABLE, Flag.HAVING_WITHOUT_GROUP])
@@ -69,4 +69,4 @@ def test_evidence_names_the_flags_that_made_the_risk_by_strength():
         "latent_tie",
     ]
     assert evidence["flags"][0]["kind"] == "never"
-    assert evidence["flags"][1] == {"code": "cross_join", "precision": 0.804}
+    assert evidence["flags"][1] == {"code": "cross_join", "precision": 0.802}
