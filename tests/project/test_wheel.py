@@ -1,10 +1,11 @@
-"""The wheel: one package, which scores in an environment that has nothing else."""
+"""What is published: one package, which scores in an environment that has nothing else."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -13,7 +14,8 @@ import pytest
 from tests.shared.checkout import make_checkout
 from tests.shared.fleet_world import make_fleet
 
-pytest.importorskip("setuptools", "77", reason="needs setuptools of the extra `test`")
+for package, least in (("setuptools", "77"), ("build", None), ("twine", None)):
+    pytest.importorskip(package, least, reason=f"needs {package} of the extra `release`")
 pytestmark = pytest.mark.slow
 
 SCORE = """
@@ -35,12 +37,33 @@ def run(*command: str, folder: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with a wheel and a source distribution."""
     folder = make_checkout(tmp_path_factory.mktemp("wheel") / "checkout")
-    build = ("wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", "dist", ".")
-    run(sys.executable, "-m", "pip", *build, folder=folder)
-    (path,) = (folder / "dist").iterdir()
+    run(sys.executable, "-m", "build", "--no-isolation", folder=folder)
+    return folder / "dist"
+
+
+@pytest.fixture(scope="module")
+def wheel(built: Path) -> Path:
+    (path,) = built.glob("*.whl")
     return path
+
+
+def test_the_index_takes_what_both_say_of_themselves(built: Path) -> None:
+    files = sorted(map(str, built.iterdir()))
+    said = run(
+        sys.executable, "-m", "twine", "--no-color", "check", "--strict", *files, folder=built
+    )
+    assert said.count("PASSED") == len(files) == 2
+
+
+def test_the_source_distribution_has_the_package_alone(built: Path) -> None:
+    (path,) = built.glob("*.tar.gz")
+    with tarfile.open(path) as archive:
+        names = {Path(name).parts[1] for name in archive.getnames() if "/" in name}
+    texts = {"LICENSE", "MANIFEST.in", "PKG-INFO", "README.md", "pyproject.toml", "setup.cfg"}
+    assert names == texts | {"answerkey", "answerkey.egg-info"}
 
 
 def test_it_has_one_package_with_its_data(wheel: Path) -> None:

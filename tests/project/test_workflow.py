@@ -1,10 +1,12 @@
-"""The workflow for pull requests: its commands run as they stand, in a checkout, against S3."""
+"""The workflows: what they may do, and the commands of the one for pull requests, which run as they
+stand, in a checkout, against S3."""
 
 from __future__ import annotations
 
 import re
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,12 @@ from tests.shared.checkout import commit, output, run
 from tests.shared.paths import ROOT
 from tests.shared.remote_servers import require_plugin, serve_s3
 
-WORKFLOW = yaml.safe_load((ROOT / ".github/workflows/dataset.yml").read_text(encoding="utf-8"))
+ALL = {
+    path.stem: yaml.safe_load(path.read_text(encoding="utf-8"))
+    for path in (ROOT / ".github/workflows").glob("*.yml")
+}
+WORKFLOW = ALL["dataset"]
+NO_ACTION = "no/action@" + "0" * 40
 STEPS: list[dict[str, Any]] = WORKFLOW["jobs"]["dataset"]["steps"]
 COMMANDS = {step["name"]: step for step in STEPS if "run" in step}
 RUN = "The committed run is that of this code and these parameters"
@@ -36,11 +43,26 @@ def test_it_runs_on_pull_requests_with_no_more_rights_than_a_comment_needs() -> 
     assert WORKFLOW["jobs"]["dataset"]["timeout-minutes"] <= 15
 
 
-def test_every_step_runs_a_command_or_an_action_of_a_version() -> None:
-    for step in STEPS:
-        assert ("run" in step) != ("uses" in step), step
-        assert set(step) <= {"name", "run", "uses", "with", "env", "if"}, step
-        assert re.fullmatch(r"actions/[a-z-]+@v\d+", step.get("uses", "actions/none@v0")), step
+def test_every_step_runs_a_command_or_an_action_of_a_commit() -> None:
+    for workflow in ALL.values():
+        for step in (step for job in workflow["jobs"].values() for step in job["steps"]):
+            assert ("run" in step) != ("uses" in step), step
+            assert set(step) <= {"name", "run", "uses", "with", "env", "if"}, step
+            assert re.fullmatch(r"[a-z-]+/[a-z-]+@[0-9a-f]{40}", step.get("uses", NO_ACTION)), step
+
+
+def test_only_what_publishes_may_prove_who_it_is() -> None:
+    assert ALL["test"]["permissions"] == {"contents": "read"}
+    assert ALL["release"]["permissions"] == {}
+    rights = {name: job["permissions"] for name, job in ALL["release"]["jobs"].items()}
+    assert rights == {"build": {"contents": "read"}, "publish": {"id-token": "write"}}
+    assert not any("run" in step for step in ALL["release"]["jobs"]["publish"]["steps"])
+
+
+def test_every_supported_python_is_tested() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    said = [line.rpartition(" ")[2] for line in project["classifiers"]]
+    assert ALL["test"]["jobs"]["test"]["strategy"]["matrix"]["python"] == said
 
 
 def test_every_expression_names_what_a_pull_request_has() -> None:
