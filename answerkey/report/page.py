@@ -67,8 +67,8 @@ def hash_script(script: str) -> str:
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
-def read_template() -> jinja2.Template:
-    """The template of the page."""
+def read_template(name: str = "report.html.j2") -> jinja2.Template:
+    """The template of a page."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
@@ -80,7 +80,7 @@ def read_template() -> jinja2.Template:
     )
     environment.filters["count"] = lambda number: f"{number:,}"
     environment.filters["percent"] = lambda share: f"{100 * share:.1f}".removesuffix(".0") + " %"
-    return environment.get_template("report.html.j2")
+    return environment.get_template(name)
 
 
 def render_page(template: jinja2.Template, payload: str, **facts: Any) -> bytes:

@@ -1,0 +1,18 @@
+"""The command `answerkey`."""
+
+from __future__ import annotations
+
+import argparse
+
+from answerkey import evaluate
+
+
+def main() -> int:
+    """Run the subcommand that is named; its exit status."""
+    parser = argparse.ArgumentParser(prog="answerkey", description="Text-to-SQL with sound answers")
+    commands = parser.add_subparsers(required=True)
+    command = commands.add_parser("evaluate", help="how many predictions are right")
+    evaluate.add_arguments(command)
+    command.set_defaults(run=evaluate.run)
+    arguments = parser.parse_args()
+    return arguments.run(arguments)

@@ -1,0 +1,60 @@
+"""The page of an evaluation, in the look of the dataset's report; it needs jinja2."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from answerkey.evaluation.scoring import SHOWN_ROWS, Score
+from answerkey.evaluation.summary import Result
+from answerkey.report.page import TEMPLATES, read_template
+
+_MOST_SHOWN = 500  # wrong predictions
+_MOST_CHARACTERS = 2000
+
+Record = dict[str, Any]
+
+
+def render_evaluation(results: list[Result], summary: Record) -> bytes:
+    """The page as UTF-8: the numbers, and wrong predictions with what parts them from gold."""
+    wrong = [_show(result, score) for result in results for score in result.scores if score.reason]
+    page = read_template("evaluation.html.j2").render(
+        summary,
+        title=Path(summary["run"]["predictions"]).name,
+        wrong=wrong[:_MOST_SHOWN],
+        wrong_count=len(wrong),
+        style=(TEMPLATES / "report.css").read_text(encoding="utf-8"),
+    )
+    return page.encode(errors="backslashreplace")
+
+
+def _show(result: Result, score: Score) -> Record:
+    question = result.question
+    gold = question.gold_answer
+    rows = gold if isinstance(gold, list) else [gold]
+    return {
+        "id": question.question_id,
+        "sample": score.sample if len(result.scores) > 1 else None,
+        "question": _cut(question.question_text),
+        "gold_sql": _cut(question.gold_sql),
+        "sql": _cut(score.sql or "no SQL"),
+        "reason": score.reason,
+        "detail": _cut(score.detail),
+        "database": score.database,
+        "gold_rows": [_spell(row) for row in rows[:SHOWN_ROWS]],
+        "gold_count": len(rows),
+        "rows": None if score.rows is None else [_spell(row) for row in score.rows],
+        "count": score.row_count,
+        "missing": [_spell(row) for row in score.missing],
+        "unexpected": [_spell(row) for row in score.unexpected],
+    }
+
+
+def _spell(row: Any) -> str:
+    cells = row if isinstance(row, list) else [row]
+    return _cut(", ".join(json.dumps(cell, ensure_ascii=False) for cell in cells))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"

@@ -1,0 +1,141 @@
+"""Predictions as files have them, each with the question that it is for.
+
+JSON Lines: `question_id`, and one of `prediction` (SQL), `completion` (what a model wrote: text or
+a chat) or a list of samples, `predictions` or `completions`. Lines with the same question_id are
+samples, too. A text file in Spider's order has the SQL of one question a line; a JSON object in
+BIRD's order has it by the place of the question, `{"0": "SELECT ...\\t----- bird -----\\tschool"}`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from answerkey.evaluation.questions import Dataset
+from answerkey.scoring.completions import extract_sql, read_completion
+
+_SQL, _COMPLETION = "prediction", "completion"
+_BIRD_MARK = "\t----- bird -----\t"
+
+
+class Prediction(NamedTuple):
+    """SQL for a question; sql: None where the completion has none. sample: its place among those
+    for the question, from 0."""
+
+    question_id: str
+    sample: int
+    sql: str | None
+
+
+class PredictionsError(ValueError):
+    """Predictions that cannot be read: what, where, and what was expected."""
+
+
+def read_predictions(
+    path: Path, dataset: Dataset, *, source_file: str | None = None
+) -> tuple[list[Prediction], dict[str, int]]:
+    """The predictions for questions of the dataset, and how many there are for others, by why
+    these were left out of it.
+
+    source_file: the file of questions whose order a text file or a JSON object follows, such as
+        dev.json. None: the only one of the eval split.
+
+    Raises:
+        PredictionsError: on a line that is none, and a question_id that the corpus does not have.
+    """
+    if path.suffix == ".jsonl":
+        pairs = _read_lines(path, dataset)
+    else:
+        pairs = _read_in_order(path, dataset, source_file)
+    found: list[Prediction] = []
+    samples: Counter[str] = Counter()
+    left_out: Counter[str] = Counter()
+    for question_id, sql in pairs:
+        if question_id not in dataset.questions:
+            left_out[dataset.excluded.get(question_id, "not in the dataset")] += 1
+            continue
+        found.append(Prediction(question_id, samples[question_id], sql))
+        samples[question_id] += 1
+    if not found:
+        raise PredictionsError(f"{path}: no prediction for a question of {dataset.folder}")
+    return found, dict(sorted(left_out.items()))
+
+
+def _read_lines(path: Path, dataset: Dataset) -> Iterator[tuple[str, str | None]]:
+    with path.open(encoding="utf-8") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.strip():
+                continue
+            where = f"{path}, line {number}"
+            try:
+                record = json.loads(line)
+            except ValueError as error:
+                raise PredictionsError(f"{where}: expected a JSON object: {error}") from error
+            question_id = record.get("question_id") if isinstance(record, dict) else None
+            if question_id not in dataset.questions and question_id not in dataset.excluded:
+                raise PredictionsError(
+                    f"{where}: expected the question_id of a question of {dataset.folder}, found"
+                    f" {question_id!r}"
+                )
+            for sql in _read_samples(record, where):
+                yield question_id, sql
+
+
+def _read_samples(record: dict[str, Any], where: str) -> list[str | None]:
+    names = [name for name in record if name.removesuffix("s") in (_SQL, _COMPLETION)]
+    if len(names) != 1:
+        raise PredictionsError(
+            f"{where}: expected one of prediction, predictions, completion and completions, found"
+            f" {', '.join(names) or 'none'}"
+        )
+    (name,) = names
+    samples = record[name] if name.endswith("s") else [record[name]]
+    if not isinstance(samples, list):
+        raise PredictionsError(f"{where}: {name}: expected a list, found {samples!r:.80}")
+    if name.removesuffix("s") == _COMPLETION:
+        return [extract_sql(read_completion(sample)) for sample in samples]
+    if not all(isinstance(sample, str | None) for sample in samples):
+        raise PredictionsError(f"{where}: {name}: expected SQL as text, found {samples!r:.80}")
+    return samples
+
+
+def _read_in_order(
+    path: Path, dataset: Dataset, source_file: str | None
+) -> Iterator[tuple[str, str | None]]:
+    ids = _list_ids(dataset, source_file)
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".json":
+        try:
+            lines = {int(place): sql for place, sql in json.loads(text).items()}
+        except (ValueError, AttributeError) as error:
+            raise PredictionsError(
+                f'{path}: expected an object of SQL by place, as {{"0": "SELECT ..."}}: {error}'
+            ) from error
+    else:
+        lines = dict(enumerate(text.splitlines()))
+    for place, line in sorted(lines.items()):
+        sql = line.partition(_BIRD_MARK)[0].partition("\t")[0].strip()
+        yield ids.get(place, ""), sql or None
+
+
+def _list_ids(dataset: Dataset, source_file: str | None) -> dict[int, str]:
+    """The ids of the questions of a source file by their place in it."""
+    files = {question.source[:2] for question in dataset.questions.values()}
+    if source_file is None:
+        held_out = {q.source[:2] for q in dataset.questions.values() if q.split == "eval"}
+    else:
+        held_out = {file for file in files if file[1] == source_file}
+    if len(held_out) != 1:
+        named = ", ".join(sorted(file for _, file in files))
+        raise PredictionsError(
+            f"source_file: expected the file whose order the predictions follow, one of {named};"
+            f" found {source_file or 'none'}"
+        )
+    return {
+        question.source[2]: question_id
+        for question_id, question in dataset.questions.items()
+        if question.source[:2] in held_out
+    }

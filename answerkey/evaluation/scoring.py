@@ -1,0 +1,194 @@
+"""Scores of predictions: each is executed on its database and, if that accepts it, on its suite.
+
+What was scored is kept as JSON Lines, so that a run that was ended goes on where it was. Each score
+is kept under a hash of all that it comes from: the SQL, the answers and databases of the question,
+the rule, the code that executes and compares, and the version of SQLite.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from answerkey.evaluation.predictions import Prediction
+from answerkey.evaluation.questions import EvaluatedQuestion
+from answerkey.scoring.jobs import RIGHT, Explanation, Job, Kind
+from answerkey.scoring.pool import Pool
+from answerkey.scoring.reward_pool import find_rule
+
+SHOWN_ROWS = 20
+_AT_ONCE = 256  # predictions, until their scores are kept
+_CODE = ("scoring", "sqlite", "evaluation")
+
+
+class Score(NamedTuple):
+    """What became of a prediction.
+
+    on_database: whether it is right on the real database.
+    on_suite: whether it is right there and on its test suite.
+    reason, detail, database: as in `answerkey.reward.Explanation`; reason is None where on_suite.
+    missing, unexpected: some rows that part it from the gold answer on that database.
+    rows: its first rows on the real database; None where it has none, or is right.
+    row_count: how many there are.
+    answer: a hash of all its rows, the same for the same rows in any order; None as rows.
+    """
+
+    question_id: str
+    sample: int
+    sql: str | None
+    on_database: bool
+    on_suite: bool
+    reason: str | None = None
+    detail: str = ""
+    database: str | None = None
+    missing: Sequence[list[Any]] = ()
+    unexpected: Sequence[list[Any]] = ()
+    rows: list[list[Any]] | None = None
+    row_count: int | None = None
+    answer: str | None = None
+
+
+class Folders(NamedTuple):
+    """Where the databases are; test_suites: None, where predictions are not tried on suites."""
+
+    databases: Path
+    test_suites: Path | None
+
+
+def score_predictions(
+    predictions: Sequence[Prediction],
+    questions: dict[str, EvaluatedQuestion],
+    folders: Folders,
+    *,
+    journal: Path,
+    rule: str | None = None,
+    workers: int | None = None,
+) -> list[Score]:
+    """The score of each prediction, in their order.
+
+    rule: by its name, in place of that of the questions.
+    journal: the file of what was scored before, which is read first and added to.
+
+    Raises:
+        FileNotFoundError: where a database is missing.
+        ValueError: on a rule that there is not.
+    """
+    code = _hash_code()
+    jobs = [
+        _make_job(prediction, questions[prediction.question_id], folders, rule)
+        for prediction in predictions
+    ]
+    keys = [
+        _hash(code, job._asdict(), _list_sources(questions[prediction.question_id], folders))
+        for job, prediction in zip(jobs, predictions, strict=True)
+    ]
+    known = _read_journal(journal)
+    waiting = [place for place, key in enumerate(keys) if key not in known]
+    journal.parent.mkdir(parents=True, exist_ok=True)
+    with Pool(workers) as pool, journal.open("a", encoding="utf-8") as file:
+        for start in range(0, len(waiting), _AT_ONCE):
+            _show_progress(len(jobs) - len(waiting) + start, len(jobs))
+            places = waiting[start : start + _AT_ONCE]
+            for place, outcome in zip(
+                places, _explain(pool, [jobs[place] for place in places]), strict=True
+            ):
+                known[keys[place]] = outcome
+                print(json.dumps({"key": keys[place], **outcome}), file=file)
+            file.flush()
+    _show_progress(len(jobs), len(jobs))
+    return [
+        Score(prediction.question_id, prediction.sample, prediction.sql, **known[key])
+        for prediction, key in zip(predictions, keys, strict=True)
+    ]
+
+
+def _make_job(
+    prediction: Prediction, question: EvaluatedQuestion, folders: Folders, rule: str | None
+) -> Job:
+    terms, name = question.terms, question.database_name
+    accepted = terms["accepted_rows"]
+    has_suite = folders.test_suites is not None and question.suite
+    return Job(
+        Kind.EXPLAIN,
+        str(folders.databases.absolute() / name / f"{name}.sqlite"),
+        prediction.sql,
+        max_steps=terms["max_steps"],
+        gold_answer=json.dumps(question.gold_answer),
+        order_matters=terms["order_matters"],
+        rule=find_rule(rule or terms["rule"]),
+        accepted_rows=None if accepted is None else json.dumps(accepted),
+        test_suite=json.dumps(question.suite) if has_suite else None,
+        suites_folder=str(folders.test_suites.absolute()) if folders.test_suites else "",
+    )
+
+
+def _explain(pool: Pool, jobs: list[Job]) -> list[dict[str, Any]]:
+    """The scores of jobs; those that the real database rejects are executed once more for their
+    rows."""
+    found: list[Explanation] = pool.run(jobs)
+    outcomes = [
+        {
+            "on_database": one.reward == RIGHT or one.database is not None,
+            "on_suite": one.reward == RIGHT,
+            **{name: value for name, value in asdict(one).items() if name != "reward"},
+        }
+        for one in found
+    ]
+    rejected = [place for place, outcome in enumerate(outcomes) if not outcome["on_database"]]
+    answers = pool.run([jobs[place]._replace(kind=Kind.EXECUTE) for place in rejected])
+    for place, rows in zip(rejected, answers, strict=True):
+        if rows is not None:
+            outcomes[place] |= {
+                "rows": [list(row) for row in rows[:SHOWN_ROWS]],
+                "row_count": len(rows),
+                "answer": _hash(sorted(map(repr, rows))),
+            }
+    return json.loads(json.dumps(outcomes, default=_spell_bytes))
+
+
+def _list_sources(question: EvaluatedQuestion, folders: Folders) -> list[Any]:
+    suite = question.suite if folders.test_suites is not None else []
+    return [question.terms["database_sha256"], [database["sha256"] for database in suite]]
+
+
+def _spell_bytes(value: Any) -> str:
+    if isinstance(value, bytes):
+        return f"x'{value.hex()}'"
+    raise TypeError(f"expected a value of SQLite, found {value!r:.80}")
+
+
+def _hash(*values: Any) -> str:
+    text = json.dumps(values, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()[:32]
+
+
+def _hash_code() -> str:
+    rooms = [Path(__file__).parents[1] / room for room in _CODE]
+    files = sorted(path for room in rooms for path in room.rglob("*.py"))
+    return _hash(sqlite3.sqlite_version, [path.read_text(encoding="utf-8") for path in files])
+
+
+def _read_journal(path: Path) -> dict[str, dict[str, Any]]:
+    """The scores that are kept; a line that a killed run did not finish is none."""
+    known = {}
+    if path.is_file():
+        text = path.read_text(encoding="utf-8")
+        complete = text[: text.rfind("\n") + 1]
+        for line in complete.splitlines():
+            record = json.loads(line)
+            known[record.pop("key")] = record
+        if complete != text:
+            path.write_text(complete, encoding="utf-8")
+    return known
+
+
+def _show_progress(done: int, total: int) -> None:
+    if sys.stderr.isatty():
+        end = "\n" if done == total else ""
+        print(f"\r{done:,} of {total:,} predictions scored", end=end, file=sys.stderr, flush=True)

@@ -1,0 +1,179 @@
+"""The numbers of an evaluation: accuracy on the database and on the suite, for all questions and by
+what is known of them, pass@k, majority, errors, and what parts two runs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from answerkey.evaluation.intervals import bootstrap_mean, pass_at_k, sign_test
+from answerkey.evaluation.questions import EvaluatedQuestion
+from answerkey.evaluation.scoring import Score
+
+Record = dict[str, Any]
+
+_DIFFICULTIES = ("easy", "medium", "hard", "extra")
+BREAKDOWNS: dict[str, Callable[[EvaluatedQuestion], list[str]]] = {
+    "split": lambda question: [question.split],
+    "difficulty": lambda question: [question.difficulty],
+    "hardness": lambda question: [question.terms["hardness"]],
+    "answer type": lambda question: [question.answer_type],
+    "feature": lambda question: question.terms["features"],
+    "database": lambda question: [question.database_name],
+}
+
+
+class Result(NamedTuple):
+    """A question and the scores of its samples, in order; none where nothing was predicted.
+
+    on_database, on_suite: the share of the samples that are right, 0.0 where there are none.
+    """
+
+    question: EvaluatedQuestion
+    scores: list[Score]
+    on_database: float
+    on_suite: float
+
+
+def collect_results(
+    questions: Iterable[EvaluatedQuestion], scores: Iterable[Score]
+) -> list[Result]:
+    """The result of each question in their order."""
+    samples: defaultdict[str, list[Score]] = defaultdict(list)
+    for score in scores:
+        samples[score.question_id].append(score)
+    found = []
+    for question in questions:
+        own = samples[question.question_id]
+        rights = [(one.on_database, one.on_suite) for one in own] or [(False, False)]
+        shares = (sum(column) / len(rights) for column in zip(*rights, strict=True))
+        found.append(Result(question, own, *shares))
+    return found
+
+
+def summarize(results: list[Result]) -> Record:
+    """All numbers, as JSON values; shares are from 0 to 1, an interval is [low, high] or null.
+
+    accuracy: of all questions: count, database, suite, and the intervals of both, once by drawing
+        questions and once by drawing databases.
+    breakdowns: the same by the values of BREAKDOWNS.
+    samples: pass@k and majority, where questions have several samples; else null.
+    errors: how many samples have each reason; `on_suite_only` those that the real database accepts.
+    without_prediction: the questions that have none, which count as wrong.
+    """
+    return {
+        "accuracy": _measure(results),
+        "breakdowns": {
+            name: _break_down(results, list_values) for name, list_values in BREAKDOWNS.items()
+        },
+        "samples": _measure_samples(results),
+        "errors": _count_errors(results),
+        "without_prediction": [
+            result.question.question_id for result in results if not result.scores
+        ],
+    }
+
+
+def compare_runs(results: list[Result], others: list[Result]) -> Record:
+    """This run against another one, question by question.
+
+    For the database and for the suite: `better` and `worse`, the ids of the questions where this
+    run has the larger share of right samples, or the smaller one; the p-value of the exact sign
+    test; the difference in accuracy with its interval by drawing databases.
+    """
+    found = {}
+    for name in ("database", "suite"):
+        differences = {
+            one.question.question_id: getattr(one, f"on_{name}") - getattr(other, f"on_{name}")
+            for one, other in zip(results, others, strict=True)
+        }
+        better = [question_id for question_id, value in differences.items() if value > 0]
+        worse = [question_id for question_id, value in differences.items() if value < 0]
+        by_database = _cluster(results, differences.values())
+        found[name] = {
+            "difference": math.fsum(differences.values()) / len(differences),
+            "interval": bootstrap_mean(by_database),
+            "p_value": sign_test(len(better), len(worse)),
+            "better": better,
+            "worse": worse,
+        }
+    return found
+
+
+def _measure(results: list[Result]) -> Record:
+    measured: Record = {"count": len(results)}
+    for name in ("database", "suite"):
+        values = [getattr(result, f"on_{name}") for result in results]
+        measured[name] = math.fsum(values) / len(values)
+        measured[f"{name}_by_question"] = bootstrap_mean([[value] for value in values])
+        measured[f"{name}_by_database"] = bootstrap_mean(_cluster(results, values))
+    return measured
+
+
+def _cluster(results: list[Result], values: Iterable[float]) -> list[list[float]]:
+    """The values of the results, those of each database together."""
+    clusters: defaultdict[str, list[float]] = defaultdict(list)
+    for result, value in zip(results, values, strict=True):
+        clusters[result.question.database_name].append(value)
+    return list(clusters.values())
+
+
+def _break_down(
+    results: list[Result], list_values: Callable[[EvaluatedQuestion], list[str]]
+) -> dict[str, Record]:
+    groups: defaultdict[str, list[Result]] = defaultdict(list)
+    for result in results:
+        for value in list_values(result.question):
+            groups[value].append(result)
+    places: Mapping[str, int] = {value: place for place, value in enumerate(_DIFFICULTIES)}
+    names = sorted(groups, key=lambda name: (places.get(name, len(places)), name))
+    return {name: _measure(groups[name]) for name in names}
+
+
+def _measure_samples(results: list[Result]) -> Record | None:
+    fewest = min(len(result.scores) for result in results)
+    if max(len(result.scores) for result in results) < 2 or not fewest:
+        return None
+    counts = [2**power for power in range(fewest.bit_length()) if 2**power <= fewest]
+    passes = {
+        name: {
+            str(k): math.fsum(
+                pass_at_k(
+                    len(result.scores), sum(getattr(one, f"on_{name}") for one in result.scores), k
+                )
+                for result in results
+            )
+            / len(results)
+            for k in counts
+        }
+        for name in ("database", "suite")
+    }
+    chosen = [choose_majority(result.scores) for result in results]
+    majority = {
+        name: sum(getattr(one, f"on_{name}") for one in chosen) / len(chosen)
+        for name in ("database", "suite")
+    }
+    return {"fewest": fewest, "pass_at_k": passes, "majority": majority}
+
+
+def choose_majority(scores: list[Score]) -> Score:
+    """The first of the samples whose rows most samples have; those without rows have no vote,
+    unless none has any."""
+    voters = [one for one in scores if one.on_database or one.answer is not None] or scores
+    votes = Counter(one.on_database or one.answer for one in voters)
+    most = max(votes.values())
+    return next(one for one in voters if votes[one.on_database or one.answer] == most)
+
+
+def _count_errors(results: list[Result]) -> dict[str, Record]:
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for result in results:
+        for one in result.scores:
+            if one.reason is not None:
+                counts[one.reason]["count"] += 1
+                counts[one.reason]["on_suite_only"] += one.on_database
+    ranked = sorted(counts.items(), key=lambda item: (-item[1]["count"], item[0]))
+    return {reason: dict(count) for reason, count in ranked}
