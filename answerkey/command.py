@@ -16,3 +16,7 @@ def main() -> int:
     command.set_defaults(run=evaluate.run)
     arguments = parser.parse_args()
     return arguments.run(arguments)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
