@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 import snowballstemmer
 
+from answerkey.english.quotations import mask_quotations
+
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _STEMMER = snowballstemmer.stemmer("english")
 
@@ -36,6 +38,16 @@ class Question:
     def words(self) -> list[Word]:
         """The words of the question, in order."""
         return list_words(self.text)
+
+    @cached_property
+    def plain_text(self) -> str:
+        """The question in small letters, with blanks for what stands in quotation marks."""
+        return mask_quotations(self.text)
+
+    @cached_property
+    def plain_words(self) -> list[Word]:
+        """The words of the question that stand in no quotation marks, in order."""
+        return list_words(self.plain_text)
 
     @cached_property
     def evidence_words(self) -> list[Word]:

@@ -1,0 +1,70 @@
+"""direction_mismatch: the least for the most."""
+
+import pytest
+
+from answerkey.audit.question_probes.direction_mismatch import find_direction_mismatch
+from tests.shared.harbour_world import HARBOUR
+from tests.shared.probe_world import ProbeWorld
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    with ProbeWorld(tmp_path_factory.mktemp("directions"), HARBOUR) as world:
+        yield world
+
+
+OTHERWISE = [
+    ("extreme", "The port of the fewest berths?",
+     "SELECT name FROM port ORDER BY berths DESC LIMIT 1"),
+    ("extreme", "Name the port with most berths.", "SELECT name FROM port ORDER BY berths LIMIT 1"),
+    ("extreme", "What is the smallest crew?", "SELECT max(crew) FROM ship"),
+    ("extreme", "The youngest ship?", "SELECT name FROM ship ORDER BY age DESC LIMIT 1"),
+    ("extreme", "The youngest ship?", "SELECT name FROM ship ORDER BY birth_year LIMIT 1"),
+    ("extreme", "The oldest port?", "SELECT name FROM port ORDER BY opened DESC LIMIT 1"),
+    ("extreme", "The most recent visit?", "SELECT ship FROM visit ORDER BY day LIMIT 1"),
+    ("extreme", "The home of the fewest ships?",
+     "SELECT home FROM ship GROUP BY home ORDER BY count(*) DESC LIMIT 1"),
+    ("extreme", "The least expensive ship?", "SELECT name FROM ship ORDER BY crew DESC LIMIT 1"),
+    ("top", "The top 2 ports by depth?", "SELECT name FROM port ORDER BY depth LIMIT 2"),
+    ("sort", "Ports in descending order of depth.", "SELECT name FROM port ORDER BY depth"),
+    ("sort", "Ships by age from old to young.", "SELECT name FROM ship ORDER BY age"),
+    ("unasked", "Names of ports sorted by depth.", "SELECT name FROM port ORDER BY depth DESC"),
+]  # fmt: skip
+
+AS_ASKED = [
+    ("Which port has the fewest berths?", "SELECT name FROM port ORDER BY berths LIMIT 1"),
+    ("The youngest ship?", "SELECT name FROM ship ORDER BY age LIMIT 1"),
+    ("The youngest ship?", "SELECT name FROM ship ORDER BY birth_year DESC LIMIT 1"),
+    ("The oldest port?", "SELECT name FROM port ORDER BY opened LIMIT 1"),
+    ("The oldest ship?", "SELECT name FROM ship ORDER BY crew LIMIT 1"),  # nobody can tell
+    ("The most recent visit?", "SELECT max(day) FROM visit"),
+    ("The longest service?", "SELECT name FROM port ORDER BY opened LIMIT 1"),
+    ("The ship of the highest rank?", "SELECT name FROM ship ORDER BY rank LIMIT 1"),
+    ("The furthest south of all ports?", "SELECT name FROM port ORDER BY depth LIMIT 1"),
+    ("The shallowest of at least 5 berths.", "SELECT name FROM port ORDER BY depth LIMIT 1"),
+    ("Most of the ships, by crew.", "SELECT name FROM ship ORDER BY crew LIMIT 2"),
+    ("The ship called 'Largest', and the least crew.", "SELECT min(crew) FROM ship"),
+    ("The smallest crew and the greatest?", "SELECT min(crew), max(crew) FROM ship"),
+    ("Ships by birth year from old to young.", "SELECT name FROM ship ORDER BY birth_year"),
+    ("Ports by depth, descending.", "SELECT name FROM port ORDER BY depth DESC"),
+    ("The deepest ports first, sorted by depth.", "SELECT name FROM port ORDER BY depth DESC"),
+    ("Which port?", "SELECT name FROM port ORDER BY depth DESC LIMIT 1"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "question", "sql"), OTHERWISE)
+def test_other_direction_is_found(world, kind, question, sql):
+    finding = world.ask(find_direction_mismatch, question, sql)
+    assert finding.evidence["kind"] == kind
+
+
+@pytest.mark.parametrize(("question", "sql"), AS_ASKED)
+def test_direction_as_asked_is_no_finding(world, question, sql):
+    assert world.ask(find_direction_mismatch, question, sql) is None
+
+
+def test_evidence_of_the_corpus_decides(world):
+    sql = "SELECT name FROM ship ORDER BY crew LIMIT 1"
+    text = "The highest class of ships?"
+    assert world.ask(find_direction_mismatch, text, sql) is not None
+    assert world.ask(find_direction_mismatch, text, sql, evidence="highest is MIN(crew)") is None
