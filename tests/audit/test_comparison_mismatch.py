@@ -1,0 +1,92 @@
+"""comparison_mismatch: at least for more than."""
+
+import pytest
+
+from answerkey.audit.question_probes.comparison_mismatch import find_comparison_mismatch
+from tests.shared.harbour_world import HARBOUR
+from tests.shared.probe_world import ProbeWorld
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    with ProbeWorld(tmp_path_factory.mktemp("comparisons"), HARBOUR) as world:
+        yield world
+
+
+def _ships(condition: str) -> str:
+    return f"SELECT name FROM ship WHERE {condition}"
+
+
+OTHERWISE = [
+    ("bound", "Ships with at least 5 crew.", _ships("crew > 5")),
+    ("bound", "Ships with five or more crew.", _ships("crew > 5")),
+    ("bound", "Ships with more than 5 crew.", _ships("5 <= crew")),
+    ("bound", "Ships with no more than 1,000 tons.", _ships("gross_tonnage < 1000")),
+    ("bound", "Ships of crews over 3 and under 9.", _ships("crew BETWEEN 3 AND 9")),
+    ("bound", "Homes of two or more ships.",
+     "SELECT home FROM ship GROUP BY home HAVING count(*) > 2"),
+    ("bound", "Ships that came more than once.",
+     "SELECT ship FROM visit GROUP BY ship HAVING count(*) >= 1"),
+    ("opposite", "Ships with less than 5 crew.", _ships("crew > 5")),
+    ("opposite", "Ships older than 25.", _ships("age < 25")),
+    ("opposite", "Ships built before 1999.", _ships("birth_year > 1999")),
+    ("opposite", "Visits after 2011.", "SELECT ship FROM visit WHERE day < '2011-01-01'"),
+    ("opposite", "Ships between 10 and 25 years.", _ships("age < 10 OR age > 25")),
+    ("opposite", "Ships with more crew than the average.",
+     _ships("crew < (SELECT avg(crew) FROM ship)")),
+    ("equal", "Ports with at least 5 berths.", "SELECT name FROM port WHERE berths = 5"),
+    ("quantifier", "Ships with more crew than all of owner Ito.",
+     _ships("crew > (SELECT min(crew) FROM ship WHERE owner = 'Ito')")),
+    ("column", "Ships with a net tonnage over 300.", _ships("gross_tonnage > 300")),
+]  # fmt: skip
+
+AS_ASKED = [
+    ("Ships with at least 5 crew.", _ships("crew >= 5")),
+    ("Ships with at least 5 crew.", _ships("crew > 4")),  # the same in whole numbers
+    ("Ships with at least one visit.", "SELECT ship FROM visit"),
+    ("Ships with 5 crew.", _ships("crew > 5")),  # another probe reads values
+    ("Ships that do not have more than 5 crew.", _ships("crew <= 5")),
+    ("Ships without over 5 crew.", _ships("NOT crew > 5")),
+    ("Ships with more than 5 crew.",
+     "SELECT name FROM ship EXCEPT SELECT name FROM ship WHERE crew <= 5"),
+    ("Ships older than 25.", _ships("birth_year < 25")),
+    ("Ships older than 25.", _ships("crew < 25")),  # nobody can tell
+    ("Visits after 2011.", "SELECT ship FROM visit WHERE day >= '2011-12-31'"),
+    ("Ships between 10 and 25 years.", _ships("age BETWEEN 10 AND 25")),
+    ("Ships ranked above 2.", _ships("rank < 2")),
+    ("Ships that are better than 5.", _ships("crew < 5")),  # nobody can tell
+    ("Homes of at least one ship of class 1.", _ships("home = 1")),
+    ("Ships of on and above 5 crew.", _ships("crew >= 5")),
+    ("Ships whose crews reached 5.", _ships("crew >= 5")),
+    ("Ships that came at most twice.",
+     "SELECT ship FROM visit GROUP BY ship HAVING count(*) <= 2"),
+    ("Ships called 'over 5' with 5 or less crew.", _ships("crew <= 5")),
+    ("Crew below 3 or above 3?", _ships("crew < 3 OR crew > 3")),
+    ("Ships with more crew than some of owner Ito.",
+     _ships("crew > (SELECT min(crew) FROM ship WHERE owner = 'Ito')")),
+    ("Ships with more crew than all of owner Ito.",
+     _ships("crew > (SELECT max(crew) FROM ship WHERE owner = 'Ito')")),
+    ("Ships with a tonnage over 300.", _ships("gross_tonnage > 300")),
+    ("Ships with a gross, not net tonnage over 300.", _ships("gross_tonnage > 300")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "question", "sql"), OTHERWISE)
+def test_other_comparison_is_found(world, kind, question, sql):
+    finding = world.ask(find_comparison_mismatch, question, sql)
+    assert finding.evidence["kind"] == kind
+
+
+@pytest.mark.parametrize(("question", "sql"), AS_ASKED)
+def test_comparison_as_asked_is_no_finding(world, question, sql):
+    assert world.ask(find_comparison_mismatch, question, sql) is None
+
+
+def test_evidence_of_the_corpus_decides(world):
+    text, sql = "Ships with over 5 crew.", _ships("crew >= 5")
+    assert world.ask(find_comparison_mismatch, text, sql, evidence="over 5: crew >= 5") is None
+
+
+def test_long_question_is_read_in_time(world):
+    text = "more than 5 " * 100_000
+    assert world.ask(find_comparison_mismatch, text, _ships("crew >= 5")) is not None
