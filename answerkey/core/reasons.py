@@ -214,7 +214,7 @@ class Flag(StrEnum):
     )
     ORDER_MISSING = (
         "order_missing",
-        "The question asks for an order, and the query has no ORDER BY.",
+        "The question asks for an order that the query does not make: none, or by another column.",
     )
     CONNECTIVE_MISMATCH = (
         "connective_mismatch",
