@@ -25,7 +25,7 @@ _MONTHS = (
 )
 _FILLER = (
     r"(?:\s+(?:the|a|an|age|ages|aged|year|years|season|of|in|date|day|grade|level|about|number|"
-    rf"size|score|value|{_MONTHS}|[0-9]{{1,2}}(?:st|nd|rd|th)?,?))*[\s$£€]*$"
+    rf"size|score|value|{_MONTHS}|[0-9]{{1,2}}(?:st|nd|rd|th)?),?)*[\s$£€]*$"
 )
 _PHRASES = [
     (">=", SIZE, rf"at least|{_NO} (?:{_LESS}) than|(?:{_MORE}) than or equals? to|min(?:imum)? of"
@@ -71,6 +71,10 @@ _THAN = re.compile(
     rf"\b(?:older|younger|{_MORE}|{_LESS}) (?:\w+ ){{0,3}}?than "
     r"(?:(?P<all>all|every|each)|some|at least one)\b"
 )
+_PLAIN = re.compile(
+    rf"\b(?:(?P<more>{_MORE})|(?P<less>{_LESS})|(?P<older>older)|(?P<younger>younger))"
+    r" (?:\w+ ){0,3}?than\b"
+)
 _COUNTED = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
     " sixteen seventeen eighteen nineteen twenty"
@@ -82,6 +86,7 @@ _WORDS |= {"once": 1, "twice": 2}
 _NUMBER = re.compile(
     rf"(?<![\w.])(?:{'|'.join(_WORDS)}|[0-9]{{1,3}}(?:,[0-9]{{3}}){{1,4}}(?:\.[0-9]+)?"
     r"|[0-9]{1,15}(?:\.[0-9]{1,15})?)(?!\w|-\w|[.,][0-9])"
+    r"|(?<!\w)[0-9]{4}(?=-[0-9]{2}-[0-9]{2}(?!\w))"  # the year of a date
 )
 _OPERATORS = {"gt": ">", "ge": ">=", "lt": "<", "le": "<="}
 
@@ -138,6 +143,25 @@ def find_average_comparatives(question: Question) -> list[Comparative]:
         operator = _OPERATORS[kind]
         found.append(Comparative(match.group(), operator, measure or SIZE, None, is_negated))
     return found
+
+
+def find_plain_comparatives(question: Question) -> list[Comparative]:
+    """The comparisons with "than" that a question states, whatever with.
+
+    >>> [one.operator for one in find_plain_comparatives(Question("deeper than the port of Alda"))]
+    ['>']
+    """
+    text = question.plain_text
+    return [
+        Comparative(
+            match.group(),
+            ">" if match["more"] or match["older"] else "<",
+            AGE if match["older"] or match["younger"] else SIZE,
+            None,
+            _is_negated(text, match.start()),
+        )
+        for match in _PLAIN.finditer(text)
+    ]
 
 
 def find_quantified_comparatives(question: Question) -> list[tuple[str, bool]]:

@@ -22,6 +22,14 @@ BOTH = f"{VISITS} port.name = 'Alda' INTERSECT {VISITS} port.name = 'Cove'"
 OTHERWISE = [
     ("impossible", "Ports called Alda and Cove.",
      "SELECT id FROM port WHERE name = 'Alda' AND name = 'Cove'"),
+    ("impossible", "Ships of less than 3 or over 5 crew.",
+     "SELECT id FROM ship WHERE crew < 3 AND crew > 5"),
+    ("or_for_and", "Homes shared by ships of Ito and Lee.",
+     "SELECT home FROM ship WHERE owner = 'Ito' OR owner = 'Lee'"),
+    ("and_for_or", "Ships of over 3 crew or under 40 years.",
+     "SELECT id FROM ship WHERE crew > 3 AND age < 40"),
+    ("or_for_and", "Ships that have 3 crew and belong to Ito.",
+     "SELECT id FROM ship WHERE crew = 3 OR owner = 'Ito'"),
     ("tautology", "Ports other than Alda or Cove.",
      "SELECT id FROM port WHERE name <> 'Alda' OR name <> 'Cove'"),
     ("precedence", "Ships of 3 crew that belong to Ito or Lee.",
@@ -46,6 +54,8 @@ AS_ASKED = [
      "SELECT id FROM ship WHERE crew = 3 AND (owner = 'Ito' OR owner = 'Lee')"),
     ("Ships of 3 crew of Ito, or of home 1.",
      "SELECT id FROM ship WHERE crew = 3 AND owner = 'Ito' OR home = 1"),
+    ("Ships of 3 or more crew and 20 or more years.",
+     "SELECT id FROM ship WHERE crew >= 3 AND age >= 20"),
     ("Ports neither Alda nor Cove.",
      "SELECT id FROM port WHERE name <> 'Alda' AND name <> 'Cove'"),
 ]  # fmt: skip

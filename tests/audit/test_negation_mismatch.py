@@ -16,6 +16,7 @@ def world(tmp_path_factory):
 OTHERWISE = [
     ("not_denied", "Ships that never came.", "SELECT name FROM ship JOIN visit ON ship = ship.id"),
     ("not_denied", "Ships that don't belong to Ito.", "SELECT name FROM ship WHERE owner = 'Ito'"),
+    ("not_denied", "Ships that aren't from there.", "SELECT name FROM ship WHERE owner = 'Un Oro'"),
     ("without", "Ships with no crew of over 5.", "SELECT name FROM ship WHERE crew > 5"),
     ("null_text", "Ships without an owner.", "SELECT name FROM ship WHERE owner = 'null'"),
     ("denied", "Ships of Ito.", "SELECT name FROM ship WHERE owner <> 'Ito'"),

@@ -27,6 +27,7 @@ from answerkey.english.comparatives import (
     Comparative,
     find_average_comparatives,
     find_comparatives,
+    find_plain_comparatives,
     find_quantified_comparatives,
     read_number,
 )
@@ -59,6 +60,11 @@ def _find_mismatches(inspection: Inspection, question: Question) -> Iterator[dic
     there = [one for one in comparisons if _holds_average(one)]
     yield from _compare(averages, there, inspection, question)
     yield from _compare_quantifiers(comparisons, question)
+    plain = find_plain_comparatives(question)
+    there = [one for one in comparisons if one.operator in RANGES]
+    is_single = len(plain) == len(there) == 1 and isinstance(there[0].right, exp.Select)
+    if is_single and _judge(plain[0], there[0], inspection) == "opposite":
+        yield from _compare(plain, there, inspection, question)
     for one in comparisons:
         sibling = None
         if one.operator in RANGES:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 from typing import Any
 
 from sqlglot import exp
@@ -17,22 +17,28 @@ from answerkey.audit.comparisons import read_query
 from answerkey.audit.inspection import Inspection
 from answerkey.core.findings import Finding
 from answerkey.core.reasons import Flag
+from answerkey.english.comparatives import read_number
 from answerkey.english.question import Question
 from answerkey.sql.query_parts import selects_of
 from answerkey.sql.query_rewrites import to_sql
 
-_SHARED = re.compile(r"\b(?:shared?|common)\b")
+_SHARED = re.compile(r"\b(?:both|shared?|common)\b")
+_OR_MORE = re.compile(
+    r"\bor (?:more|less|fewer|above|below|over|under|older|younger|later|earlier|before|after)\b"
+    r"(?!\s*$)"  # 3 or more, not: or more than 3
+)
+_COMPARED = (exp.EQ, exp.Like, exp.GT, exp.GTE, exp.LT, exp.LTE)
 _SHOWN = 200
 _MOST_OPERANDS = 20  # of one AND or OR, whose pairs are looked at
-_MOST_WORDS = 5  # between two values that one word joins
+_MOST_WORDS = 8  # between two values that one word joins
 
 
 def find_connective_mismatch(inspection: Inspection, question: Question) -> list[Finding]:
     """A finding where conditions are joined in a way that the question does not say.
 
-    The evidence has `kind`: impossible (x = 1 AND x = 2 on one row), tautology (x != 1 OR x != 2),
-    precedence (x = 1 OR x = 2 AND y = 3, which SQL reads as x = 1 OR (x = 2 AND y = 3)),
-    or_for_and, and_for_or.
+    The evidence has `kind`: impossible (x = 1 AND x = 2, or x < 1 AND x > 2, on one row),
+    tautology (x != 1 OR x != 2), precedence (x = 1 OR x = 2 AND y = 3, which SQL reads as
+    x = 1 OR (x = 2 AND y = 3)), or_for_and, and_for_or.
     """
     found = next(_find_mismatches(inspection, question), None)
     return [Finding(Flag.CONNECTIVE_MISMATCH, found)] if found else []
@@ -48,27 +54,30 @@ def _find_mismatches(inspection: Inspection, question: Question) -> Iterator[dic
         elif _is_precedence(node):
             yield {"kind": "precedence", "sql": to_sql(node)[:_SHOWN]}
     text = question.text.lower()
-    for values, node, kind in _list_pairs(inspection):
+    for values, node, kind in _list_pairs(inspection, is_shared=_SHARED.search(text) is not None):
         asked = _find_joined(text, *values)
-        if asked is None:
-            continue
-        words = set(re.findall(r"[a-z]+", asked))
-        if isinstance(node, exp.Intersect) and _SHARED.search(text):
-            continue
-        said = words & {"and", "or"}
+        said = set(re.findall(r"[a-z]+", asked or "")) & {"and", "or"}
         if said == ({"or"} if kind == "and_for_or" else {"and"}):
             yield {"kind": kind, "asked": asked.strip(), "sql": to_sql(node)[:_SHOWN]}
 
 
 def _judge_alone(node: exp.Expression, inspection: Inspection) -> str | None:
-    """Whether two equalities of one column with two values are never, or always, met together."""
-    wanted = exp.EQ if isinstance(node, exp.And) else exp.NEQ
-    operands = [part.unnest() for part in node.flatten() if isinstance(part.unnest(), wanted)]
-    operands = operands[:_MOST_OPERANDS]
-    for one, other in combinations(operands, 2):
+    """Whether two conditions on one column are never, or always, met together."""
+    is_and = isinstance(node, exp.And)
+    operands = [part.unnest() for part in node.flatten()][:_MOST_OPERANDS]
+    wanted = exp.EQ if is_and else exp.NEQ
+    equalities = [part for part in operands if isinstance(part, wanted)]
+    for one, other in combinations(equalities, 2):
         values = {_value(part, inspection) for part in (one, other)}
         if _key(one) == _key(other) is not None and len(values) == 2 and None not in values:
-            return "impossible" if wanted is exp.EQ else "tautology"
+            return "impossible" if is_and else "tautology"
+    lower = [part for part in operands if isinstance(part, exp.GT | exp.GTE)]
+    upper = [part for part in operands if isinstance(part, exp.LT | exp.LTE)]
+    for one, other in product(lower, upper) if is_and else ():
+        if _key(one) == _key(other) is not None:
+            least, most = (read_number(part.expression.name) for part in (one, other))
+            if least is not None and most is not None and least > most:
+                return "impossible"
     return None
 
 
@@ -95,35 +104,35 @@ def _key(node: exp.Expression) -> str | None:
 
 def _value(node: exp.Expression, inspection: Inspection) -> str | None:
     right = node.expression.unnest()
-    return right.name.lower() if read_query(inspection).is_literal(right) else None
+    if not read_query(inspection).is_literal(right):
+        return None
+    return right.name.lower().strip("%") or None
 
 
 def _list_pairs(
-    inspection: Inspection,
+    inspection: Inspection, *, is_shared: bool
 ) -> Iterator[tuple[tuple[str, str], exp.Expression, str]]:
-    """Pairs of values that a query joins: by AND or INTERSECT, or by OR over rows of another table
-    than that of the answer."""
+    """Pairs of values that a query joins: by AND or INTERSECT, or by OR. One column has one
+    value in a row, so that OR is right for "and" there, unless the question says both, or the
+    column is of another table than the answer, with several rows."""
     nodes = inspection.scopes.nodes
     for node in nodes.find_all(exp.And, exp.Or):
         if isinstance(node.parent, type(node)):
             continue
         operands = [part.unnest() for part in node.flatten()][:_MOST_OPERANDS]
-        values = [
-            (_key(part), _value(part, inspection)) for part in operands
-            if isinstance(part, exp.EQ) and _key(part) is not None
-        ]  # fmt: skip
-        for (one, first), (other, second) in combinations(values, 2):
-            if not first or not second or first == second:
+        operands = [part for part in operands if isinstance(part, _COMPARED) and _key(part)]
+        for one, other in combinations(operands, 2):
+            values = _value(one, inspection), _value(other, inspection)
+            if None in values or values[0] == values[1]:
                 continue
             if isinstance(node, exp.And):
-                yield (first, second), node, "and_for_or"
-            elif one == other and _is_of_other_table(operands[0], inspection):
-                yield (first, second), node, "or_for_and"
-    for node in nodes.find_all(exp.Intersect):
+                yield values, node, "and_for_or"
+            elif _key(one) != _key(other) or is_shared or _is_of_other_table(one, inspection):
+                yield values, node, "or_for_and"
+    for node in nodes.find_all(exp.Intersect) if not is_shared else ():
         sides = [_list_values(side, inspection) for side in (node.this, node.expression)]
-        for first in sides[0] - sides[1]:
-            for second in sides[1] - sides[0]:
-                yield (first, second), node, "and_for_or"
+        for values in product(sides[0] - sides[1], sides[1] - sides[0]):
+            yield values, node, "and_for_or"
 
 
 def _list_values(query: exp.Expression, inspection: Inspection) -> set[str]:
@@ -152,15 +161,15 @@ def _is_of_other_table(condition: exp.Expression, inspection: Inspection) -> boo
 
 
 def _find_joined(text: str, first: str, second: str) -> str | None:
-    """The part of a text from one value to another near to it; None where they are not in it."""
-    places = _find_word(text, first), _find_word(text, second)
-    if min(places) < 0:
+    """The few words of a text from one value to another; None where they are not in it."""
+    spans = [_find_word(text, word) for word in (first, second)]
+    if None in spans:
         return None
-    (start, one), (end, _) = sorted(zip(places, (first, second), strict=True))
-    between = text[start + len(one) : end]
-    return between if len(between.split()) <= _MOST_WORDS else None
+    (_, start), (end, _) = sorted(spans)
+    between = _OR_MORE.sub(" ", text[start : max(start, end)])
+    return between if len(between.split()) <= _MOST_WORDS and "(" not in between else None
 
 
-def _find_word(text: str, word: str) -> int:
+def _find_word(text: str, word: str) -> tuple[int, int] | None:
     match = re.search(rf"(?<!\w){re.escape(word)}(?:e?s)?(?!\w)", text)
-    return match.start() if match is not None else -1
+    return match.span() if match is not None else None

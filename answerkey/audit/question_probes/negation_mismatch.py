@@ -76,7 +76,8 @@ def _denies_otherwise(inspection: Inspection) -> bool:
         right = comparison.right
         if isinstance(right, exp.Literal | exp.Column):
             words = right.name.lower().replace("%", " ").split() or [""]
-            if _FALSE.intersection(words) or any(word.startswith(_PREFIXES) for word in words):
+            is_opposite = len(words) == 1 and words[0].startswith(_PREFIXES)  # unpaid
+            if is_opposite or not _FALSE.isdisjoint(words):
                 return True
         if isinstance(right, exp.Boolean):
             return True
