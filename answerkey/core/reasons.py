@@ -153,17 +153,56 @@ class Flag(StrEnum):
     )
     DISJOINT_COMPARISON = (
         "disjoint_comparison",
-        "The two sides of a comparison have no value in common, and never could be equal.",
+        "A column is compared with another that never has the same value, so that all rows pass.",
     )
     LATENT_TIE = (
         "latent_tie",
-        "ORDER BY ... LIMIT sorts by a column that only happens to have no tie in these rows.",
+        "One row is taken where there may be several: only in these rows it is alone.",
     )
     HAVING_WITHOUT_GROUP = (
         "having_without_group",
         "HAVING without GROUP BY tests all rows as one group.",
     )
-    LIMIT_BEYOND_ROWS = "limit_beyond_rows", "LIMIT allows more rows than there are."
+    MIXED_CONNECTIVES = (
+        "mixed_connectives",
+        "AND and OR stand side by side without parentheses: AND comes first.",
+    )
+    DATE_TEXT_ORDER = (
+        "date_text_order",
+        "Dates written as '31.12.2019' are sorted or compared as text, by day or month first.",
+    )
+    AGGREGATE_OF_OTHER_ROWS = (
+        "aggregate_of_other_rows",
+        "Rows of one group are compared with an aggregate of all groups, or of any.",
+    )
+    COUNTS_OF_GROUPS = (
+        "counts_of_groups",
+        "HAVING chooses groups, and the query returns the size of each, not which or how many.",
+    )
+    NULL_DROPPED = (
+        "null_dropped",
+        "A condition says what a value must not be, and drops rows that have no value.",
+    )
+    NULL_SORTED_FIRST = (
+        "null_sorted_first",
+        "ORDER BY ... LIMIT takes a row without a value for the one with the least.",
+    )
+    CONTRADICTORY_CONDITIONS = (
+        "contradictory_conditions",
+        "Two conditions on one column are such that no row meets both, or every row one of them.",
+    )
+    EACH_WITHOUT_GROUP = (
+        "each_without_group",
+        "The question asks for a number of each thing, and the query returns one for all.",
+    )
+    LIKE_WITHOUT_WILDCARD = (
+        "like_without_wildcard",
+        "LIKE without % or _ compares the whole text, where a part may be asked for.",
+    )
+    SPLIT_NEGATION = (
+        "split_negation",
+        "The question denies a thing with two names, and the query each name by itself.",
+    )
     ZERO_COUNT_DROPPED = (
         "zero_count_dropped",
         "The question counts for each, or asks for the fewest, and a join drops those with none.",

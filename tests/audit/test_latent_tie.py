@@ -1,0 +1,44 @@
+"""latent_tie: what is alone in these rows, and need not be in others."""
+
+import pytest
+
+from answerkey.audit.probes.latent_tie import find_latent_tie
+from tests.shared.probe_world import ProbeWorld
+
+WORLD = """
+CREATE TABLE ship (id INTEGER PRIMARY KEY, name TEXT UNIQUE, weight INTEGER, crew INTEGER);
+INSERT INTO ship VALUES
+    (1, 'Sun', 10, 1), (2, 'Tern', 20, 2), (3, 'Wren', 20, 3), (4, 'Gull', 30, 3);
+"""
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    with ProbeWorld(tmp_path_factory.mktemp("ties"), WORLD) as world:
+        yield world
+
+
+@pytest.mark.parametrize(
+    ("sql", "kind"),
+    [
+        ("SELECT name FROM ship ORDER BY weight DESC LIMIT 1", "equal_values"),
+        ("SELECT id, weight AS w FROM ship ORDER BY w LIMIT 1", "equal_values"),
+        (
+            "SELECT name FROM ship WHERE crew > (SELECT crew FROM ship ORDER BY weight LIMIT 1)",
+            "equal_values",
+        ),
+        ("SELECT id FROM ship WHERE crew = (SELECT crew FROM ship WHERE weight = 10)", "subquery"),
+        ("SELECT name FROM ship ORDER BY crew DESC LIMIT 1", None),  # tie_at_limit
+        ("SELECT weight FROM ship ORDER BY weight DESC LIMIT 1", None),
+        ("SELECT name FROM ship ORDER BY weight DESC, id LIMIT 1", None),
+        ("SELECT name FROM ship ORDER BY id LIMIT 1", None),
+        ("SELECT name FROM ship ORDER BY weight", None),
+        ("SELECT weight, max(id) FROM ship GROUP BY weight ORDER BY weight LIMIT 1", None),
+        ("SELECT id FROM ship WHERE crew = (SELECT crew FROM ship WHERE name = 'Sun')", None),
+        ("SELECT id FROM ship WHERE crew = (SELECT max(crew) FROM ship)", None),
+        ("SELECT id FROM ship WHERE crew IN (SELECT crew FROM ship WHERE weight = 10)", None),
+    ],
+)  # fmt: skip
+def test_one_row_is_taken_of_what_may_be_several(world, sql, kind):
+    finding = world.find(find_latent_tie, sql)
+    assert (finding and finding.evidence["kind"]) == kind

@@ -1,0 +1,180 @@
+"""Probes that are one short rule each: what they speak of, and what they leave alone."""
+
+import pytest
+
+from answerkey.audit.registry import PROBES, QUESTION_PROBES
+from answerkey.core.reasons import Flag
+from tests.shared.probe_world import ProbeWorld
+
+WORLD = """
+CREATE TABLE ship (
+    id INTEGER PRIMARY KEY, name TEXT, port TEXT, captain_first TEXT, captain_last TEXT,
+    weight INTEGER, crew INTEGER
+);
+CREATE TABLE port (name TEXT PRIMARY KEY, country TEXT);
+INSERT INTO ship VALUES
+    (1, 'Sun', 'Alda', 'Ann', 'Lee', 10, NULL), (2, 'Tern', 'Alda', 'Bo', 'Lee', 20, 4),
+    (3, 'Wren', 'Bree', 'Ann', 'Moe', 30, 5), (4, 'Gull', NULL, 'Cy', 'Moe', 20, 6);
+INSERT INTO port VALUES ('Alda', 'Norway'), ('Bree', 'Spain');
+"""
+FOUND = {
+    "order_without_effect": [
+        ("SELECT avg(weight) FROM ship ORDER BY crew DESC LIMIT 1", "order"),
+        ("SELECT count(*) FROM ship LIMIT 3", "limit"),
+        ("SELECT name FROM ship WHERE weight > (SELECT avg(crew) FROM ship ORDER BY id)", "order"),
+    ],
+    "having_without_group": [("SELECT count(*) FROM ship HAVING count(*) > 2", None)],
+    "disjoint_comparison": [
+        ("SELECT name FROM ship WHERE name != (SELECT country FROM port LIMIT 1)", None),
+        ("SELECT name FROM ship WHERE name NOT IN (SELECT country FROM port)", None),
+    ],
+    "mixed_connectives": [
+        ("SELECT name FROM ship WHERE id = 1 AND crew = 4 OR weight = 20", None),
+        ("SELECT name FROM ship WHERE weight = 20 OR id = 1 AND crew = 4", None),
+    ],
+    "aggregate_of_other_rows": [
+        (
+            "SELECT name FROM ship WHERE weight IN (SELECT max(weight) FROM ship GROUP BY port)",
+            "any_group",
+        ),
+        (
+            "SELECT port, count(*) FROM ship WHERE weight > (SELECT avg(weight) FROM ship)"
+            " GROUP BY port",
+            "all_groups",
+        ),
+    ],
+    "counts_of_groups": [("SELECT count(*) FROM ship GROUP BY port HAVING count(*) > 1", None)],
+    "null_dropped": [
+        ("SELECT name FROM ship WHERE port != 'Alda'", None),
+        ("SELECT name FROM ship WHERE NOT port = 'Alda'", None),
+        ("SELECT name FROM ship WHERE port NOT IN ('Alda', 'Bree')", None),
+        ("SELECT name FROM ship WHERE port NOT LIKE 'A%'", None),
+    ],
+    "null_sorted_first": [
+        ("SELECT name FROM ship ORDER BY crew LIMIT 1", None),
+        ("SELECT name FROM ship WHERE id = (SELECT id FROM ship ORDER BY crew LIMIT 1)", None),
+    ],
+    "contradictory_conditions": [
+        ("SELECT name FROM ship WHERE port = 'Alda' AND crew > 1 AND port = 'Bree'", "never"),
+        ("SELECT name FROM ship WHERE port != 'Alda' OR (port != 'Bree')", "always"),
+    ],
+}
+LEFT_ALONE = {
+    "order_without_effect": [
+        "SELECT max(weight) FROM ship LIMIT 1",
+        "SELECT port, avg(weight) FROM ship GROUP BY port ORDER BY 2 LIMIT 1",
+        "SELECT name, avg(weight) OVER () FROM ship ORDER BY crew LIMIT 1",
+        "SELECT max(weight, crew) FROM ship ORDER BY crew",
+    ],
+    "having_without_group": ["SELECT port FROM ship GROUP BY port HAVING count(*) > 1"],
+    "disjoint_comparison": [
+        "SELECT name FROM ship WHERE port != (SELECT name FROM port LIMIT 1)",
+        "SELECT name FROM ship WHERE name != captain_first",  # happens to differ
+        "SELECT name FROM ship WHERE name IN (SELECT country FROM port)",  # join_not_on_key
+    ],
+    "mixed_connectives": [
+        "SELECT name FROM ship WHERE (id = 1 AND crew = 4) OR weight = 20",
+        "SELECT name FROM ship WHERE id = 1 AND (crew = 4 OR weight = 20)",
+        "SELECT name FROM ship WHERE id BETWEEN 1 AND 2 OR weight = 20",
+    ],
+    "aggregate_of_other_rows": [
+        "SELECT name FROM ship AS s WHERE weight IN"
+        " (SELECT max(weight) FROM ship AS t WHERE t.port = s.port GROUP BY port)",
+        "SELECT name FROM ship WHERE weight > (SELECT avg(weight) FROM ship)",
+        "SELECT port FROM ship GROUP BY port HAVING avg(weight) > (SELECT avg(weight) FROM ship)",
+        "SELECT port, count(*) FROM ship WHERE port = (SELECT max(name) FROM port) GROUP BY port",
+    ],
+    "counts_of_groups": [
+        "SELECT port, count(*) FROM ship GROUP BY port HAVING count(*) > 1",
+        "SELECT count(*) FROM (SELECT port FROM ship GROUP BY port HAVING count(*) > 1)",
+        "SELECT count(*) FROM ship GROUP BY port",
+    ],
+    "null_dropped": [
+        "SELECT name FROM ship WHERE name != 'Sun'",
+        "SELECT name FROM ship WHERE port = 'Alda'",
+        "SELECT name FROM ship WHERE port IS NOT 'Alda'",
+    ],
+    "null_sorted_first": [
+        "SELECT name FROM ship ORDER BY crew DESC LIMIT 1",
+        "SELECT name FROM ship WHERE crew > 0 ORDER BY crew LIMIT 1",
+        "SELECT name FROM ship ORDER BY weight LIMIT 1",
+        "SELECT name FROM ship ORDER BY crew",
+    ],
+    "contradictory_conditions": [
+        "SELECT name FROM ship WHERE port = 'Alda' OR port = 'Bree'",
+        "SELECT name FROM ship WHERE port != 'Alda' AND port != 'Bree'",
+        "SELECT s.name FROM ship AS s JOIN ship AS t WHERE s.port = 'Alda' AND t.port = 'Bree'",
+        "SELECT name FROM ship WHERE port = 'Alda' AND port = 'Alda'",
+    ],
+}
+ASKED = {
+    "each_without_group": [
+        ("What is the total weight for each port?", "SELECT sum(weight) FROM ship", "of_each"),
+        ("What is the average weight in every port?", "SELECT avg(weight) FROM ship", "of_each"),
+        ("How many ships does each port have?", "SELECT count(*), port FROM ship", "each"),
+        ("How heavy, on average, is each ship?", "SELECT avg(weight) FROM ship", None),
+        ("How many ships know each other?", "SELECT count(*) FROM ship", None),
+        ("How many are in each?", "SELECT port, count(*) FROM ship GROUP BY port", None),
+        ("How many are there?", "SELECT count(*) FROM ship", None),
+        ("Name each ship.", "SELECT name FROM ship", None),
+    ],
+    "like_without_wildcard": [
+        ("Which names contain 'er'?", "SELECT id FROM ship WHERE name LIKE 'er'", "part"),
+        ("Which is called Tern?", "SELECT id FROM ship WHERE name LIKE 'tern'", "whole"),
+        ("Which names contain 'er'?", "SELECT id FROM ship WHERE name LIKE '%er%'", None),
+        ("Which names contain 'er'?", "SELECT id FROM ship WHERE name = 'er'", None),
+    ],
+    "split_negation": [
+        (
+            "Which ships are not steered by ANN LEE?",
+            "SELECT name FROM ship WHERE captain_first != 'Ann' AND captain_last != 'Lee'",
+            "found",
+        ),
+        (
+            "Which ships are not steered by Lee, Ann?",
+            "SELECT id FROM ship WHERE id > 0 AND captain_first != 'Ann' AND captain_last <> 'Lee'",
+            "found",
+        ),
+        (
+            "Which ships are neither of Alda nor called Sun?",
+            "SELECT name FROM ship WHERE port != 'Alda' AND name != 'Sun'",
+            None,
+        ),
+        (
+            "Which ships are of Alda Sun?",
+            "SELECT name FROM ship WHERE port = 'Alda' AND name = 'Sun'",
+            None,
+        ),
+    ],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    with ProbeWorld(tmp_path_factory.mktemp("short"), WORLD) as world:
+        yield world
+
+
+def _list_cases(table):
+    return [(flag, case) for flag, cases in table.items() for case in cases]
+
+
+@pytest.mark.parametrize(("flag", "case"), _list_cases(FOUND))
+def test_probe_speaks(world, flag, case):
+    sql, kind = case
+    finding = world.find(PROBES[Flag(flag)], sql)
+    assert finding is not None
+    assert finding.code == flag
+    assert finding.evidence.get("kind") == kind
+
+
+@pytest.mark.parametrize(("flag", "sql"), _list_cases(LEFT_ALONE))
+def test_probe_is_silent(world, flag, sql):
+    assert world.find(PROBES[Flag(flag)], sql) is None
+
+
+@pytest.mark.parametrize(("flag", "case"), _list_cases(ASKED))
+def test_probe_compares_query_and_question(world, flag, case):
+    text, sql, kind = case
+    finding = world.ask(QUESTION_PROBES[Flag(flag)], text, sql)
+    assert (finding and finding.evidence.get("kind", "found")) == kind
