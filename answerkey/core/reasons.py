@@ -163,13 +163,10 @@ class Flag(StrEnum):
         "having_without_group",
         "HAVING without GROUP BY tests all rows as one group.",
     )
-    MIXED_CONNECTIVES = (
-        "mixed_connectives",
-        "AND and OR stand side by side without parentheses: AND comes first.",
-    )
+    MIXED_CONNECTIVES = "mixed_connectives", "AND and OR stand side by side without parentheses."
     DATE_TEXT_ORDER = (
         "date_text_order",
-        "Dates written as '31.12.2019' are sorted or compared as text, by day or month first.",
+        "Dates such as '31.12.2019' are compared as text.",
     )
     AGGREGATE_OF_OTHER_ROWS = (
         "aggregate_of_other_rows",
@@ -177,32 +174,27 @@ class Flag(StrEnum):
     )
     COUNTS_OF_GROUPS = (
         "counts_of_groups",
-        "HAVING chooses groups, and the query returns the size of each, not which or how many.",
+        "The size of each group that HAVING left is returned.",
     )
-    NULL_DROPPED = (
-        "null_dropped",
-        "A condition says what a value must not be, and drops rows that have no value.",
-    )
+    NULL_DROPPED = "null_dropped", "A condition on what a value must not be drops rows without any."
     NULL_SORTED_FIRST = (
         "null_sorted_first",
-        "ORDER BY ... LIMIT takes a row without a value for the one with the least.",
+        "A row without a value is taken for the least.",
     )
     CONTRADICTORY_CONDITIONS = (
         "contradictory_conditions",
-        "Two conditions on one column are such that no row meets both, or every row one of them.",
+        "Of two conditions on one column no row meets both, or every row meets one.",
+    )
+    LIMIT_ON_JOINED_ROWS = (
+        "limit_on_joined_rows",
+        "LIMIT counts the rows of a join, where the first things are asked for.",
     )
     EACH_WITHOUT_GROUP = (
         "each_without_group",
-        "The question asks for a number of each thing, and the query returns one for all.",
+        "A number of each is asked for, and one is returned.",
     )
-    LIKE_WITHOUT_WILDCARD = (
-        "like_without_wildcard",
-        "LIKE without % or _ compares the whole text, where a part may be asked for.",
-    )
-    SPLIT_NEGATION = (
-        "split_negation",
-        "The question denies a thing with two names, and the query each name by itself.",
-    )
+    LIKE_WITHOUT_WILDCARD = "like_without_wildcard", "LIKE without % or _ compares the whole text."
+    SPLIT_NEGATION = "split_negation", "A thing with two names is denied name by name."
     ZERO_COUNT_DROPPED = (
         "zero_count_dropped",
         "The question counts for each, or asks for the fewest, and a join drops those with none.",

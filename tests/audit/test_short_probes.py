@@ -12,12 +12,25 @@ CREATE TABLE ship (
     weight INTEGER, crew INTEGER
 );
 CREATE TABLE port (name TEXT PRIMARY KEY, country TEXT);
+CREATE TABLE fleet (id INTEGER);
 INSERT INTO ship VALUES
     (1, 'Sun', 'Alda', 'Ann', 'Lee', 10, NULL), (2, 'Tern', 'Alda', 'Bo', 'Lee', 20, 4),
     (3, 'Wren', 'Bree', 'Ann', 'Moe', 30, 5), (4, 'Gull', NULL, 'Cy', 'Moe', 20, 6);
 INSERT INTO port VALUES ('Alda', 'Norway'), ('Bree', 'Spain');
 """
 FOUND = {
+    "limit_on_joined_rows": [
+        (
+            "SELECT s.name FROM ship AS s JOIN port AS p ON s.port = p.name"
+            " ORDER BY p.country LIMIT 1",
+            "one",
+        ),
+        (
+            "SELECT p.name FROM port AS p JOIN ship AS s ON s.port = p.name"
+            " ORDER BY p.country DESC LIMIT 2",
+            "several",
+        ),
+    ],
     "order_without_effect": [
         ("SELECT avg(weight) FROM ship ORDER BY crew DESC LIMIT 1", "order"),
         ("SELECT count(*) FROM ship LIMIT 3", "limit"),
@@ -60,6 +73,15 @@ FOUND = {
     ],
 }
 LEFT_ALONE = {
+    "limit_on_joined_rows": [
+        "SELECT p.name FROM ship AS s JOIN port AS p ON s.port = p.name ORDER BY p.country LIMIT 1",
+        "SELECT s.name FROM ship AS s JOIN port AS p ON s.port = p.name ORDER BY s.weight LIMIT 2",
+        "SELECT DISTINCT p.name FROM ship AS s JOIN port AS p ON s.port = p.name"
+        " ORDER BY p.country LIMIT 2",
+        "SELECT s.name FROM ship AS s JOIN port AS p ON s.name = p.name ORDER BY p.country LIMIT 1",
+        "SELECT s.port FROM ship AS s JOIN port AS p ON s.port = p.name"
+        " GROUP BY s.port ORDER BY p.country LIMIT 1",
+    ],
     "order_without_effect": [
         "SELECT max(weight) FROM ship LIMIT 1",
         "SELECT port, avg(weight) FROM ship GROUP BY port ORDER BY 2 LIMIT 1",
@@ -82,7 +104,8 @@ LEFT_ALONE = {
         " (SELECT max(weight) FROM ship AS t WHERE t.port = s.port GROUP BY port)",
         "SELECT name FROM ship WHERE weight > (SELECT avg(weight) FROM ship)",
         "SELECT port FROM ship GROUP BY port HAVING avg(weight) > (SELECT avg(weight) FROM ship)",
-        "SELECT port, count(*) FROM ship WHERE port = (SELECT max(name) FROM port) GROUP BY port",
+        "SELECT port, count(*) FROM ship WHERE weight = (SELECT max(weight) FROM ship) GROUP BY 1",
+        "SELECT port, count(*) FROM ship WHERE weight > (SELECT avg(id) FROM fleet) GROUP BY port",
     ],
     "counts_of_groups": [
         "SELECT port, count(*) FROM ship GROUP BY port HAVING count(*) > 1",
@@ -111,10 +134,12 @@ ASKED = {
     "each_without_group": [
         ("What is the total weight for each port?", "SELECT sum(weight) FROM ship", "of_each"),
         ("What is the average weight in every port?", "SELECT avg(weight) FROM ship", "of_each"),
-        ("How many ships does each port have?", "SELECT count(*), port FROM ship", "each"),
+        ("How many ships does each port have?", "SELECT count(*), port FROM ship", "does_each"),
+        ("How many captains, each counted once, are there?", "SELECT count(*) FROM ship", None),
+        ("Suppose crews of each ship sail. How many are left?", "SELECT count(*) FROM ship", None),
         ("How heavy, on average, is each ship?", "SELECT avg(weight) FROM ship", None),
         ("How many ships know each other?", "SELECT count(*) FROM ship", None),
-        ("How many are in each?", "SELECT port, count(*) FROM ship GROUP BY port", None),
+        ("How many are in each port?", "SELECT port, count(*) FROM ship GROUP BY port", None),
         ("How many are there?", "SELECT count(*) FROM ship", None),
         ("Name each ship.", "SELECT name FROM ship", None),
     ],

@@ -39,8 +39,10 @@ def _judge(comparison: Comparison, reading: Reading) -> str | None:
         return "any_group" if is_extreme and comparison.operator in ("=", "IN") else None
     if outer.args.get("group") is None or not is_one_row(query, reading.scopes):
         return None
-    is_condition = comparison.node.find_ancestor(exp.Where, exp.Having, exp.Select)
-    if not isinstance(is_condition, exp.Where) or query.args.get("where") is not None:
+    clause = comparison.node.find_ancestor(exp.Where, exp.Having, exp.Select)
+    if not isinstance(clause, exp.Where) or query.args.get("where") is not None:
+        return None
+    if not isinstance(first, exp.Avg):  # `= (SELECT max(...))` chooses rows, and then groups them
         return None
     inner = {member.name.lower() for member in members_of_from(query)}
     around = {member.name.lower() for member in members_of_from(outer)}
