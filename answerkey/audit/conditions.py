@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from sqlglot import exp
 
 from answerkey.audit.groupings import read_grouping
@@ -25,6 +27,16 @@ def list_parts(condition: exp.Expression, connective: type[exp.Connector]) -> li
         else:
             parts.append(node)
     return parts
+
+
+def list_chains(scopes: Scopes, connective: type[exp.Connector]) -> Iterator[list[exp.Expression]]:
+    """The parts of each condition of a query that one connective joins, the longest ones only."""
+    for node in scopes.nodes.find_all(connective):
+        parent = node.parent
+        while isinstance(parent, exp.Paren):
+            parent = parent.parent
+        if not isinstance(parent, connective):
+            yield list_parts(node, connective)
 
 
 def is_one_row(select: exp.Select, scopes: Scopes) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from answerkey.audit.comparisons import Reading, read_query
-from answerkey.audit.conditions import list_parts
+from answerkey.audit.conditions import list_chains
 from answerkey.audit.inspection import Inspection
 from answerkey.core.findings import Finding
 from answerkey.core.reasons import Flag
@@ -19,8 +19,8 @@ def find_contradictory_conditions(inspection: Inspection) -> list[Finding]:
     was meant; of the kind `always` for `port != 'A' OR port != 'B'`, which every row meets."""
     reading = read_query(inspection)
     for connective, equality, kind in ((exp.And, exp.EQ, "never"), (exp.Or, exp.NEQ, "always")):
-        for node in reading.scopes.nodes.find_all(connective):
-            pair = _find_pair(list_parts(node, connective), equality, reading)
+        for parts in list_chains(reading.scopes, connective):
+            pair = _find_pair(parts, equality, reading)
             if pair is not None:
                 evidence = {"kind": kind, "conditions": [to_sql(p)[:_SHOWN_TEXT] for p in pair]}
                 return [Finding(Flag.CONTRADICTORY_CONDITIONS, evidence)]

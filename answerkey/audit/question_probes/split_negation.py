@@ -7,7 +7,7 @@ import itertools
 from sqlglot import exp
 
 from answerkey.audit.comparisons import Reading, read_query
-from answerkey.audit.conditions import list_parts
+from answerkey.audit.conditions import list_chains
 from answerkey.audit.inspection import Inspection
 from answerkey.core.findings import Finding
 from answerkey.core.reasons import Flag
@@ -21,14 +21,15 @@ def find_split_negation(inspection: Inspection, question: Question) -> list[Find
     """A finding for "not steered by Ann Lee" with `first_name != 'Ann' AND last_name != 'Lee'`:
     that drops every Ann and every Lee. The two values stand side by side in the question."""
     reading = read_query(inspection)
-    asked = " ".join(word.text for word in question.words)
-    for node in reading.scopes.nodes.find_all(exp.And):
-        denied = [part for part in list_parts(node, exp.And) if _is_denial(part, reading)]
+    for parts in list_chains(reading.scopes, exp.And):
+        denied = [part for part in parts if _is_denial(part, reading)]
+        asked = _write_words(question.text) if len(denied) > 1 else ""
         for left, right in itertools.pairwise(denied):
             if left.this == right.this:
                 continue
             values = [_write_words(part.expression.unnest().name) for part in (left, right)]
-            name = next((n for n in map(" ".join, (values, values[::-1])) if n in asked), None)
+            names = " ".join(values), " ".join(reversed(values))
+            name = next((name for name in names if name in asked), None)
             if name is not None:
                 conditions = [to_sql(part)[:_SHOWN_TEXT] for part in (left, right)]
                 evidence = {"asked": name[:_SHOWN_TEXT], "conditions": conditions}
