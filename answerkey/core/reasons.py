@@ -157,7 +157,7 @@ class Flag(StrEnum):
     )
     LATENT_TIE = (
         "latent_tie",
-        "One row is taken where there may be several: only in these rows it is alone.",
+        "ORDER BY ... LIMIT sorts by a column that only happens to have no tie in these rows.",
     )
     HAVING_WITHOUT_GROUP = (
         "having_without_group",
