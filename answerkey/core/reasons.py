@@ -168,10 +168,7 @@ class Flag(StrEnum):
         "date_text_order",
         "Dates such as '31.12.2019' are compared as text.",
     )
-    AGGREGATE_OF_OTHER_ROWS = (
-        "aggregate_of_other_rows",
-        "Rows of one group are compared with an aggregate of all groups, or of any.",
-    )
+    AGGREGATE_OF_OTHER_ROWS = "aggregate_of_other_rows", "A group meets an aggregate of others."
     COUNTS_OF_GROUPS = (
         "counts_of_groups",
         "The size of each group that HAVING left is returned.",
@@ -185,10 +182,7 @@ class Flag(StrEnum):
         "contradictory_conditions",
         "Of two conditions on one column no row meets both, or every row meets one.",
     )
-    LIMIT_ON_JOINED_ROWS = (
-        "limit_on_joined_rows",
-        "LIMIT counts the rows of a join, where the first things are asked for.",
-    )
+    LIMIT_ON_JOINED_ROWS = "limit_on_joined_rows", "LIMIT counts rows of a join, not things."
     EACH_WITHOUT_GROUP = (
         "each_without_group",
         "A number of each is asked for, and one is returned.",
