@@ -1,0 +1,139 @@
+"""Column words: what the name of a table or column is made of, and the English that it means.
+
+`cust_name` -> cust, name; `BirthDate` -> birth, date. A word of a name may be short for another:
+`cust` for customer, `dept` for department. It may be glued to one: `petid` ends with id.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+from answerkey.english.question import Word, list_words
+
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_SHORTEST = 3  # letters that are enough to stand for a longer word
+_LONG = 5  # letters of a word that is probably not cut short
+_SHORT_FORMS = {
+    "dob": "date birth",
+    "fname": "first name",
+    "lname": "last name",
+    "nr": "number",
+    "no": "number",
+    "num": "number",
+    "qty": "quantity",
+}
+_SYNONYMS = (
+    "year date time day month when timestamp datetime founded established built opened",
+    "date time recent recently latest newest earliest oldest early late",
+    "location place venue where city town address country state position",
+    "price cost charge fee amount money much expensive cheap cheapest value",
+    "name title who label called",
+    "id identifier identification key code number",
+    "gender sex male female",
+    "age old older oldest young younger youngest elder eldest birth birthday born",
+    "salary pay paid wage earn income",
+    "phone telephone cell mobile number",
+    "email mail",
+    "type kind category sort class",
+    "count number many total amount quantity",
+    "size large larger largest big biggest small smaller smallest area capacity population number",
+    "nationality citizenship country nation",
+    "last family surname",
+    "first given personal forename",
+    "length long longer longest short shorter shortest duration",
+    "height tall taller tallest short shorter shortest high highest elevation altitude",
+    "weight heavy heavier heaviest light lighter lightest",
+    "speed fast faster fastest slow slower slowest",
+    "distance far farthest nearest",
+    "description detail information content text",
+    "zip postal postcode",
+    "rating rank score point star grade mark result best worst good better top popular",
+    "rank position place",
+    "percentage percent pct share rate ratio",
+    "mean average avg",
+    "maximum max highest largest",
+    "minimum min lowest smallest",
+    "author writer",
+    "start from begin since",
+    "end to finish until",
+)
+_GROUPS: dict[str, frozenset[int]] = {
+    word: frozenset(n for n, group in enumerate(_SYNONYMS) if word in group.split())
+    for word in " ".join(_SYNONYMS).split()
+}
+_NONE: frozenset[int] = frozenset()
+
+
+@lru_cache(maxsize=65_536)
+def split_name(name: str) -> tuple[Word, ...]:
+    """The words of a name, in order; short forms that many schemas share are written out.
+
+    >>> [word.text for word in split_name("AircraftID_no")]
+    ['aircraft', 'id', 'number']
+    """
+    parts = [_SHORT_FORMS.get(part.lower()) or _CAMEL.sub(" ", part) for part in name.split("_")]
+    return tuple(list_words(" ".join(parts)))
+
+
+@lru_cache(maxsize=65_536)
+def list_own_words(table: str, column: str) -> tuple[Word, ...]:
+    """The words of a column's name that its table's name does not have.
+
+    >>> [word.text for word in list_own_words("pilots", "pilot_rank")]
+    ['rank']
+    """
+    of_table = {word.stem for word in split_name(table)}
+    return tuple(word for word in split_name(column) if word.stem not in of_table)
+
+
+@lru_cache(maxsize=200_000)
+def may_mean(name_word: Word, word: Word) -> bool:
+    """Whether a word of a name may stand for an English word: it has its stem, is a part of it or
+    short for it, or means much the same.
+
+    >>> [may_mean(*list_words(text)) for text in ("dept department", "sex gender", "age weight")]
+    [True, True, False]
+    """
+    own, text = name_word.text, word.text
+    return (
+        name_word.stem == word.stem
+        or is_start_of(name_word, word)
+        or is_start_of(word, name_word)
+        or (len(word.stem) > _SHORTEST and own.startswith(word.stem))
+        or (len(name_word.stem) > _SHORTEST and text.startswith(name_word.stem))
+        or (len(word.stem) > 1 and own.endswith(word.stem))
+        or (len(own) >= _SHORTEST and own[0] == text[0] and _is_subsequence(own, text))
+        or bool(_list_groups(name_word) & _list_groups(word))
+    )
+
+
+def is_start_of(short: Word, word: Word) -> bool:
+    """Whether a word is the start of a longer one, as `bal` is of balance.
+
+    >>> is_start_of(*list_words("bal balances")), is_start_of(*list_words("end ends"))
+    (True, False)
+    """
+    text = short.text
+    return _SHORTEST <= len(text) < len(word.text) - 1 and word.text.startswith(text)
+
+
+def is_named(name_words: Iterable[Word], words: Iterable[Word]) -> bool:
+    """Whether any word of a name may stand for any of these words."""
+    words = set(words)
+    return any(may_mean(own, word) for own in name_words for word in words)
+
+
+def is_known(word: Word) -> bool:
+    """Whether a word of a name is one that people use: it has a synonym, or is not short."""
+    return len(word.text) >= _LONG or bool(_list_groups(word))
+
+
+def _list_groups(word: Word) -> frozenset[int]:
+    return _GROUPS.get(word.text, _NONE) | _GROUPS.get(word.stem, _NONE)
+
+
+def _is_subsequence(short: str, long: str) -> bool:
+    letters = iter(long)
+    return all(letter in letters for letter in short)

@@ -1,0 +1,184 @@
+"""What a question asks for, against the columns and aggregates that its query selects."""
+
+import pytest
+
+from answerkey.audit.question_probes.projection_mismatch import find_projection_mismatch
+from tests.shared.probe_world import ProbeWorld
+
+WORLD = """
+CREATE TABLE lighthouse (
+    lighthouse_id INTEGER PRIMARY KEY, name TEXT, lit_date TEXT, closed_date TEXT, height INT,
+    acc_kind TEXT, acc_bal REAL, cost_per_month INT, keeper_id INT, boss INT);
+INSERT INTO lighthouse VALUES
+    (1, 'Alda', '1880-01-01', '1990-02-02', 30, 'main', 5.5, 3, 1, 2),
+    (2, 'Bree', '1890-03-03', '1991-04-04', 25, 'spare', 7.5, 4, 1, 2),
+    (3, 'Cley', '1890-03-03', '1992-04-04', 25, 'spare', 7.5, 4, 2, 1);
+CREATE TABLE keeper (
+    keeper_id INTEGER PRIMARY KEY, fname TEXT, lname TEXT, gender TEXT, birth_town TEXT, xyz INT,
+    other_details TEXT);
+INSERT INTO keeper VALUES
+    (1, 'Ann', 'Poe', 'F', 'Ulm', 1, 'a'), (2, 'Bo', 'Quy', 'M', 'Rye', 2, 'b');
+"""
+
+FIRE = [
+    ("count_not_asked", "Which towns are keepers born in?", "SELECT count(birth_town) FROM keeper"),
+    (
+        "group_missing",
+        "What is the total balance for each keeper id?",
+        "SELECT sum(acc_bal) FROM lighthouse",
+    ),
+    (
+        "group_missing",
+        "Count the lighthouses per keeper.",
+        "SELECT count(*) FROM lighthouse",
+    ),
+    (
+        "value_per_group",
+        "How many keepers have more than one lighthouse?",
+        "SELECT count(*) FROM lighthouse GROUP BY keeper_id HAVING count(*) > 1",
+    ),
+    (
+        "no_number",
+        "How many keepers are born in Ulm?",
+        "SELECT fname FROM keeper WHERE birth_town = 'Ulm'",
+    ),
+    (
+        "no_number",
+        "What is the number of towns with a keeper?",
+        "SELECT birth_town FROM keeper GROUP BY birth_town HAVING count(*) > 0",
+    ),
+    (
+        "unasked_extreme",
+        "What is the name of the highest lighthouse of each keeper?",
+        "SELECT name, max(height) FROM lighthouse GROUP BY keeper_id",
+    ),
+    (
+        "no_average",
+        "What is the average height of the lighthouses?",
+        "SELECT max(height) FROM lighthouse",
+    ),
+    (
+        "missing_column",
+        "What are the lit and closed dates of each lighthouse?",
+        "SELECT lit_date, lit_date FROM lighthouse",
+    ),
+    (
+        "missing_column",
+        "Which keepers are women? Tell me their first names.",
+        "SELECT lname FROM keeper WHERE gender = 'F'",
+    ),
+    (
+        "missing_column",
+        "Find the name and height of all lighthouses in order of their height.",
+        "SELECT name FROM lighthouse ORDER BY height",
+    ),
+    (
+        "other_column",
+        "Show the gender of all keepers.",
+        "SELECT birth_town FROM keeper",
+    ),
+    (
+        "similar_column",
+        "Show the names and account balances of lighthouses.",
+        "SELECT name, acc_kind FROM lighthouse",
+    ),
+    (
+        "unasked_column",
+        "What is the first name of every keeper from Ulm?",
+        "SELECT fname, gender FROM keeper WHERE birth_town = 'Ulm'",
+    ),
+    (
+        "unasked_column",
+        "What are the first name and job of every keeper?",
+        "SELECT fname, other_details FROM keeper",
+    ),
+    ("star", "Find the ids of keepers from Rye.", "SELECT * FROM keeper WHERE birth_town = 'Rye'"),
+]
+
+HOLD = [
+    (
+        "Who is the boss of Alda? Give the first name.",
+        "SELECT k.fname FROM keeper k JOIN lighthouse l ON l.boss = k.keeper_id",
+    ),
+    ("Show the closed pier's lit date.", "SELECT lit_date FROM lighthouse"),
+    ("How high is the lowest of each?", "SELECT name, min(height) FROM lighthouse GROUP BY 1"),
+    ("Show first names and birthtowns.", "SELECT fname, birth_town FROM keeper"),
+    ("Which towns have two keepers?", "SELECT upper(birth_town) FROM keeper GROUP BY birth_town"),
+    ("If all of every month's costs rose?", "SELECT sum(cost_per_month) FROM lighthouse"),
+    ("How many keepers, each counted once?", "SELECT count(*) FROM keeper"),
+    (
+        "Which keeper got the most balance from Rye?",
+        "SELECT k.lname FROM keeper k JOIN lighthouse USING (keeper_id) ORDER BY acc_bal LIMIT 1",
+    ),
+    ("Give the number of the keeper.", "SELECT fname FROM keeper"),
+    (
+        "Show the lighthouse and the greatest height of each keeper.",
+        "SELECT name, max(height) FROM lighthouse GROUP BY keeper_id",
+    ),
+    ("Show the first name of keepers in capitals.", "SELECT fname, upper(gender) FROM keeper"),
+    ("How many keepers are there?", "SELECT count(*) FROM keeper"),
+    ("What is the size of the crew?", "SELECT count(*) FROM keeper"),
+    ("What is the average height that each lighthouse has?", "SELECT avg(height) FROM lighthouse"),
+    ("What is the largest cost per month?", "SELECT max(cost_per_month) FROM lighthouse"),
+    (
+        "How many lighthouses does each keeper have?",
+        "SELECT count(*) FROM lighthouse GROUP BY keeper_id",
+    ),
+    (
+        "What is the number of lighthouses of the busiest keeper?",
+        "SELECT count(*) FROM lighthouse GROUP BY keeper_id ORDER BY count(*) DESC LIMIT 1",
+    ),
+    ("How many metres is Alda high?", "SELECT height FROM lighthouse WHERE name = 'Alda'"),
+    ("What is the mean height?", "SELECT sum(height) / count(*) FROM lighthouse"),
+    ("Show the first and last name of keepers.", "SELECT fname, lname FROM keeper"),
+    ("Show the names of lighthouses.", "SELECT name FROM lighthouse"),
+    ("Show the names of lighthouses in order of height.", "SELECT name FROM lighthouse"),
+    ("Show lighthouses along with their height", "SELECT name, height FROM lighthouse"),
+    (
+        "Which lighthouse's height is 30? Give me the name.",
+        "SELECT name FROM lighthouse WHERE height = 30",
+    ),
+    ("Show the name (by closed date) of lighthouses.", "SELECT name FROM lighthouse"),
+    ('Who said "closed date"? Show the name.', "SELECT name FROM lighthouse"),
+    ("Show the height class of lighthouses.", "SELECT name FROM lighthouse"),
+    ("Show the names of the towns that keepers are born in.", "SELECT birth_town FROM keeper"),
+    ("How many men and women are there?", "SELECT gender, count(*) FROM keeper GROUP BY gender"),
+    ("List the first name and motto of keepers.", "SELECT fname, xyz FROM keeper"),
+    ("Show all details of keepers.", "SELECT * FROM keeper"),
+    ("List the keepers.", "SELECT * FROM keeper"),
+]
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    with ProbeWorld(tmp_path_factory.mktemp("projection"), WORLD) as world:
+        yield world
+
+
+@pytest.mark.parametrize(("kind", "text", "sql"), FIRE)
+def test_another_projection_than_asked_for_is_found(world, kind, text, sql):
+    found = world.ask(find_projection_mismatch, text, sql)
+    assert found is not None
+    assert found.evidence["kind"] == kind
+
+
+@pytest.mark.parametrize(("text", "sql"), HOLD)
+def test_projection_that_is_asked_for_is_left_alone(world, text, sql):
+    assert world.ask(find_projection_mismatch, text, sql) is None
+
+
+def test_evidence_tells_what_is_asked_for_and_what_is_selected(world):
+    text = "Show the names and closed dates of lighthouses."
+    found = world.ask(find_projection_mismatch, text, "SELECT name, lit_date FROM lighthouse")
+    assert found.evidence == {
+        "kind": "missing_column",
+        "asked": "closed dates",
+        "column": "lighthouse.closed_date",
+        "selected": ["name", "lit_date"],
+    }
+
+
+@pytest.mark.parametrize("filler", ["name and ", "“ ", "‘a ", "( ", '"'])
+def test_text_too_long_for_a_question_is_not_read(world, filler):
+    text = "Show the " + filler * 100_000
+    assert world.ask(find_projection_mismatch, text, "SELECT lit_date FROM lighthouse") is None
