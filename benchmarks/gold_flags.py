@@ -29,7 +29,7 @@ from itertools import groupby, product
 from pathlib import Path
 from statistics import fmean
 
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from answerkey.core.records import digest_text, read_jsonl, write_json
 from answerkey.risk.flag_precision import (
     FlagPrecision,

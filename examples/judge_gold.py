@@ -27,8 +27,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from answerkey.core.flags import Flag
 from answerkey.core.joined import INTERIM, JoinedQuestion, read_joined
-from answerkey.core.reasons import Flag
 from answerkey.core.records import encode_json
 from answerkey.exports.prompts import read_template
 from answerkey.exports.schema_text import describe_database

@@ -13,10 +13,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever i
 
 from answerkey.core.command import run_stage
 from answerkey.core.errors import InputError
+from answerkey.core.flags import Flag
 from answerkey.core.joined import INTERIM, read_classified
 from answerkey.core.log import start_log
 from answerkey.core.question import SUITES
-from answerkey.core.reasons import Flag
 from answerkey.core.records import read_json, read_jsonl, replace_file, write_json
 from answerkey.exports.card import make_card
 from answerkey.exports.card_facts import CardFacts, describe_origin

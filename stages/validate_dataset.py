@@ -13,9 +13,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.core.command import make_parser, run_stage
+from answerkey.core.flags import Flag
 from answerkey.core.log import start_log
 from answerkey.core.params import read_params
-from answerkey.core.reasons import Flag
 from answerkey.core.records import write_json
 from answerkey.selection.difficulty_rule import DifficultyRule
 from answerkey.selection.policies import Policy, read_policies

@@ -24,7 +24,7 @@ from answerkey.audit.ties import (
     typed_row,
 )
 from answerkey.core.findings import Finding
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from answerkey.sql.query_parts import find_operand, find_with
 from answerkey.sql.query_rewrites import copy_with, make_limit, to_sql, unwrap
 from answerkey.sql.scopes import Scopes

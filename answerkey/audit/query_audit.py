@@ -12,7 +12,7 @@ from answerkey.audit.order import is_order_certain
 from answerkey.audit.registry import ask_probes, ask_question_probes
 from answerkey.audit.reordered_copies import ReorderedCopies
 from answerkey.core.findings import Finding, encode_findings
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from answerkey.english.question import Question
 from answerkey.sql.parser import parse_sql
 from answerkey.sqlite.answers import answer_rows

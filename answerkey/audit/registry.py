@@ -18,7 +18,7 @@ from typing import Any
 from answerkey.audit import probes, question_probes
 from answerkey.audit.inspection import Inspection
 from answerkey.core.findings import Finding
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from answerkey.english.question import Question
 
 Probe = Callable[[Inspection], list[Finding]]

@@ -17,7 +17,7 @@ from typing import Any
 from answerkey.comparison.set_records import SetRecord, sort_key
 from answerkey.comparison.similar_texts import MIN_SIMILARITY, Near, choose_nearest, find_similar
 from answerkey.core.findings import Finding
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 
 Findings = dict[str, list[Finding]]
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from answerkey.comparison.set_records import SetRecord, sort_key
 from answerkey.comparison.similar_texts import MIN_SIMILARITY, Near, choose_nearest, find_similar
 from answerkey.core.findings import Finding
+from answerkey.core.flags import Flag
 from answerkey.core.question import EVAL
-from answerkey.core.reasons import Flag
 
 if TYPE_CHECKING:
     import pandas as pd

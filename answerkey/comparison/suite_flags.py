@@ -4,8 +4,8 @@ two things."""
 from __future__ import annotations
 
 from answerkey.core.findings import Finding
+from answerkey.core.flags import Flag
 from answerkey.core.joined import Record
-from answerkey.core.reasons import Flag
 
 
 def find_in_suite(suite: Record, *, min_mutation_score: float) -> list[Finding]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from answerkey.core.reasons import Flag, Reason
+from answerkey.core.flags import Flag
+from answerkey.core.reasons import Reason
 
 EXPLANATIONS: dict[str, str] = {
     Reason.SQL_ERROR: "SQLite refuses the gold SQL, for example because a column does not exist.",

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from answerkey.core.reasons import FLAG_PLACES, Flag
+from answerkey.core.flags import FLAG_PLACES, Flag
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ import yaml
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, WrapValidator
 
 from answerkey.core.cells import read_share
+from answerkey.core.flags import Flag
 from answerkey.core.question import DIFFICULTIES, HARDNESS_LEVELS
-from answerkey.core.reasons import Flag
 
 METHODS = TABLES, SPIDER, SOURCE = ("tables", "spider", "source")
 SCOPES = DATASET, SPLIT = ("dataset", "split")

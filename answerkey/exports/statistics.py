@@ -13,9 +13,10 @@ from typing import Any
 
 import pandas as pd
 
+from answerkey.core.flags import Flag
 from answerkey.core.joined import JoinedQuestion
 from answerkey.core.question import DIFFICULTIES, HARDNESS_LEVELS, SPLITS
-from answerkey.core.reasons import Flag, Reason
+from answerkey.core.reasons import Reason
 from answerkey.sqlite.answers import ANSWER_TYPES
 
 MAIN_REASONS = (

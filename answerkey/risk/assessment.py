@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from answerkey.core.findings import Finding, encode_findings
+from answerkey.core.flags import FLAG_PLACES, Flag
 from answerkey.core.joined import JoinedQuestion
-from answerkey.core.reasons import FLAG_PLACES, Flag
 from answerkey.risk.flag_precision import FlagPrecision, list_signs
 from answerkey.risk.gold_risk import describe_risk, estimate_risk, weigh_signs
 from answerkey.risk.verdicts import Key, Verdict, choose_verdicts

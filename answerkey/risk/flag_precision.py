@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from answerkey.core.errors import InputError
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from answerkey.core.records import read_json
 
 _EXPECTED = "expected what benchmarks/gold_flags.py writes"

@@ -67,7 +67,7 @@ def weigh_signs(table: FlagPrecision, signs: Iterable[Sign]) -> list[Weighed]:
 def estimate_risk(table: FlagPrecision, weighed: Iterable[Weighed]) -> float:
     """The gold risk of a question with these signs, from 0 to 1.
 
-    >>> from answerkey.core.reasons import Flag
+    >>> from answerkey.core.flags import Flag
     >>> table = FlagPrecision(Count(1000, 100), {Flag.CROSS_JOIN: Count(8, 7)}, {})
     >>> estimate_risk(table, [])
     0.1

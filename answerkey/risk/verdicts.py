@@ -21,7 +21,7 @@ from typing import Any
 
 from answerkey.core.errors import InputError
 from answerkey.core.findings import Finding
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from answerkey.core.records import read_jsonl
 
 VERDICTS = Path("data/verdicts")

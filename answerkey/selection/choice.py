@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import pandas as pd
 
 from answerkey.core.cells import Group, Solution, count_cells, count_corpora
+from answerkey.core.flags import Flag
 from answerkey.core.joined import JoinedQuestion
-from answerkey.core.reasons import Flag, Reason
+from answerkey.core.reasons import Reason
 from answerkey.selection.candidates import Candidate, Candidates
 from answerkey.selection.picks import pick
 from answerkey.selection.policies import Policy

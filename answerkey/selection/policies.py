@@ -7,9 +7,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from answerkey.core.flags import DOUBTS, FLAG_PLACES, Flag
 from answerkey.core.param_types import TIE_FLAGS, Policies, Policy
 from answerkey.core.params import check_value
-from answerkey.core.reasons import DOUBTS, FLAG_PLACES, Flag
 
 
 def read_policies(values: Mapping[str, Any]) -> dict[Flag, Policy]:

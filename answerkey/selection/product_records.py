@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from answerkey.core.errors import InputError
+from answerkey.core.flags import Flag
 from answerkey.core.joined import JoinedQuestion
 from answerkey.core.question import FIELDS
-from answerkey.core.reasons import Flag
 from answerkey.core.records import encode_json, replace_file
 from answerkey.core.sections import Reward
 from answerkey.scoring.rules import read_rule

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from answerkey.core.flags import Flag
 from answerkey.core.joined import JoinedQuestion
-from answerkey.core.reasons import Flag
 from answerkey.selection.policies import Policy, find_exclusion
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from answerkey.validation.facts import Record
 
 _OF_VERDICTS = {Flag.JUDGED_RIGHT: 0.0, Flag.JUDGED_WRONG: 1.0}

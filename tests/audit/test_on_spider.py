@@ -25,7 +25,7 @@ from answerkey.audit.order import is_order_certain, is_order_settled
 from answerkey.audit.proofs.row_independence import has_fixed_rows
 from answerkey.audit.registry import ask_probes
 from answerkey.audit.reordered_copies import ReorderedCopies
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from answerkey.sql.parser import parse_sql
 from answerkey.sqlite.answers import answers_match, shape_answer
 from answerkey.sqlite.guard import GuardedDatabase, QueryError

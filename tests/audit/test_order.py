@@ -15,7 +15,7 @@ from answerkey.audit.probes.limit_without_order import find_limit_without_order
 from answerkey.audit.probes.order_underdetermined import find_order_underdetermined
 from answerkey.audit.probes.tie_at_limit import find_tie_at_limit
 from answerkey.core.findings import Finding
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from answerkey.sqlite.guard import GuardedDatabase, Limits
 from tests.shared.probe_world import ProbeWorld
 

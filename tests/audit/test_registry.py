@@ -6,7 +6,8 @@ from unittest.mock import Mock
 import pytest
 
 from answerkey.audit.registry import PROBES
-from answerkey.core.reasons import Flag, Reason
+from answerkey.core.flags import Flag
+from answerkey.core.reasons import Reason
 from answerkey.sqlite.guard import GuardedDatabase, QueryError
 from tests.shared.probe_world import ProbeWorld
 

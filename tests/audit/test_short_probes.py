@@ -3,7 +3,7 @@
 import pytest
 
 from answerkey.audit.registry import PROBES, QUESTION_PROBES
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from tests.shared.probe_world import ProbeWorld
 
 WORLD = """

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from answerkey.comparison.schema_twins import find_schema_twins, list_columns
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from answerkey.sqlite.schema import Schema, read_schema
 
 

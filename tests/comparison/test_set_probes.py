@@ -11,7 +11,7 @@ from answerkey.comparison.set_records import (
     SetRecord,
 )
 from answerkey.comparison.similar_texts import find_similar
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from tests.comparison.records import flags, record
 
 LIST_SHIPS = "List the names of all the ships."

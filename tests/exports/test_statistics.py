@@ -5,7 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from answerkey.core.reasons import Flag, Reason
+from answerkey.core.flags import Flag
+from answerkey.core.reasons import Reason
 from answerkey.exports.statistics import (
     COLUMNS,
     count_pairs,

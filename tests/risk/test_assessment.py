@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from answerkey.core.flags import Flag
 from answerkey.core.joined import JoinedQuestion
-from answerkey.core.reasons import Flag
 from answerkey.risk.assessment import Assessment
 from answerkey.risk.flag_precision import Count, FlagPrecision
 from answerkey.risk.verdicts import Verdict

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from answerkey.core.errors import InputError
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from answerkey.core.records import write_json
 from answerkey.risk.flag_precision import (
     Count,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from answerkey.risk.flag_precision import Count, FlagPrecision, Sign
 from answerkey.risk.gold_risk import describe_risk, estimate_risk, weigh_signs
 

@@ -7,7 +7,7 @@ import json
 import pytest
 import yaml
 
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from answerkey.selection.policies import Policy, find_exclusion, keep_reported, read_policies
 from tests.shared.paths import ROOT
 

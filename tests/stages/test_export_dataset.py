@@ -11,8 +11,9 @@ import pytest
 import yaml
 
 from answerkey.core.errors import InputError
+from answerkey.core.flags import Flag
 from answerkey.core.question import FIELDS
-from answerkey.core.reasons import Flag, Reason
+from answerkey.core.reasons import Reason
 from answerkey.exports.product import write_questions
 from tests.shared.export_world import ExportWorld
 from tests.shared.paths import ROOT

@@ -17,8 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from answerkey.core.explanations import EXPLANATIONS
+from answerkey.core.flags import Flag
 from answerkey.core.question import DIFFICULTIES, HARDNESS_LEVELS, SPLITS
-from answerkey.core.reasons import Flag, Reason
+from answerkey.core.reasons import Reason
 from answerkey.report.charts import Bar, make_bar, place_bars, place_grid
 from answerkey.report.figures import draw_databases, draw_reasons, draw_tables
 from answerkey.report.numbers import (

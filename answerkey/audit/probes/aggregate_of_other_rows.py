@@ -8,7 +8,7 @@ from answerkey.audit.comparisons import Comparison, Reading, read_query
 from answerkey.audit.conditions import is_one_row
 from answerkey.audit.inspection import Inspection
 from answerkey.core.findings import Finding
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from answerkey.sql.query_parts import members_of_from
 
 

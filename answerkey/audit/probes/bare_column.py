@@ -18,7 +18,7 @@ from answerkey.audit.bare_choices import find_other_choice
 from answerkey.audit.groupings import Grouping, read_grouping
 from answerkey.audit.inspection import Inspection
 from answerkey.core.findings import Finding
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from answerkey.sql.query_parts import find_with
 from answerkey.sql.query_rewrites import to_sql
 from answerkey.sql.scopes import Scopes

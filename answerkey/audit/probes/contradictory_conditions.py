@@ -8,7 +8,7 @@ from answerkey.audit.comparisons import Reading, read_query
 from answerkey.audit.conditions import list_chains
 from answerkey.audit.inspection import Inspection
 from answerkey.core.findings import Finding
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from answerkey.sql.query_rewrites import to_sql
 
 _SHOWN_TEXT = 200

@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from answerkey.audit.inspection import Inspection
 from answerkey.core.findings import Finding
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from answerkey.sql.query_rewrites import to_sql, unwrap
 
 _SHOWN_TEXT = 200

@@ -12,7 +12,7 @@ from answerkey.audit.comparisons import Reading, read_query
 from answerkey.audit.inspection import Inspection
 from answerkey.audit.joins import joins_of, merged_columns
 from answerkey.core.findings import Finding
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from answerkey.sql.query_rewrites import to_sql
 from answerkey.sql.resolutions import Scope, Source
 from answerkey.sqlite.schema import fold_name, quote_name

@@ -11,7 +11,7 @@ from sqlglot import exp
 from answerkey.audit.comparisons import RANGES, read_query
 from answerkey.audit.inspection import Inspection
 from answerkey.core.findings import Finding
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from answerkey.sql.query_rewrites import to_sql
 from answerkey.sqlite.schema import quote_name
 

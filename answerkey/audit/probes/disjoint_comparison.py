@@ -10,7 +10,7 @@ from sqlglot import exp
 from answerkey.audit.comparisons import read_query
 from answerkey.audit.inspection import Inspection
 from answerkey.core.findings import Finding
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 
 _INEQUALITIES = frozenset({"!=", "IS NOT"})
 

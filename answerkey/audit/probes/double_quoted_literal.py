@@ -20,7 +20,7 @@ from answerkey.audit.comparisons import EQUALITIES, Comparison, Reading, read_qu
 from answerkey.audit.inspection import Inspection
 from answerkey.audit.joins import column_names
 from answerkey.core.findings import Finding
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from answerkey.sql.resolutions import Scope
 from answerkey.sqlite.schema import quote_name
 

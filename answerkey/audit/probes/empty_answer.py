@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from answerkey.audit.inspection import Inspection
 from answerkey.core.findings import Finding
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 
 
 def find_empty_answer(inspection: Inspection) -> list[Finding]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from answerkey.audit.comparisons import read_query
 from answerkey.audit.inspection import Inspection
 from answerkey.core.findings import Finding
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 
 _TABLES_SHOWN = 5
 

@@ -9,7 +9,7 @@ from answerkey.audit.comparisons import read_query
 from answerkey.audit.guesses import list_guesses
 from answerkey.audit.inspection import Inspection
 from answerkey.core.findings import Finding
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from answerkey.sqlite.answers import answers_match
 
 _GUESSES_SHOWN = 5

@@ -11,7 +11,7 @@ from answerkey.audit.comparisons import EQUALITIES, Comparison, Reading, read_qu
 from answerkey.audit.inspection import Inspection
 from answerkey.audit.joins import merged_columns
 from answerkey.core.findings import Finding
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from answerkey.sqlite.schema import Column, Schema, Table, fold_name
 
 _JOINS_SHOWN = 3

@@ -20,7 +20,7 @@ from answerkey.audit.entities import (
 )
 from answerkey.audit.inspection import Inspection
 from answerkey.core.findings import Finding
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from answerkey.sql.query_parts import find_with
 from answerkey.sql.query_rewrites import unwrap
 from answerkey.sql.resolutions import Resolution, Source

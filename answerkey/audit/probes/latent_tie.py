@@ -15,7 +15,7 @@ from answerkey.audit.conditions import is_one_row
 from answerkey.audit.inspection import Inspection
 from answerkey.audit.ties import read_ties
 from answerkey.core.findings import Finding
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from answerkey.sql.query_rewrites import to_sql
 from answerkey.sqlite.schema import quote_name
 

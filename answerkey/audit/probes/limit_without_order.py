@@ -8,7 +8,7 @@ from __future__ import annotations
 from answerkey.audit.cuts import list_cuts
 from answerkey.audit.inspection import Inspection
 from answerkey.core.findings import Finding
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 
 
 def find_limit_without_order(inspection: Inspection) -> list[Finding]:

@@ -12,7 +12,7 @@ from answerkey.audit.inspection import Inspection
 from answerkey.audit.literals import ComparedLiteral, list_compared_literals
 from answerkey.audit.value_lookup import find_holder, list_text_values
 from answerkey.core.findings import Finding
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from answerkey.english.support import squeeze
 from answerkey.sqlite.schema import Column, Table, quote_name
 

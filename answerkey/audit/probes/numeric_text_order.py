@@ -14,7 +14,7 @@ from sqlglot import exp
 from answerkey.audit.inspection import Inspection
 from answerkey.audit.ties import show_rows
 from answerkey.core.findings import Finding
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from answerkey.sql.query_rewrites import copy_with, is_same_statement, to_sql, unwrap
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.answers import answers_match, shape_answer

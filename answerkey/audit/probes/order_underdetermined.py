@@ -8,7 +8,7 @@ from __future__ import annotations
 from answerkey.audit.inspection import Inspection
 from answerkey.audit.ties import read_ties, show_rows
 from answerkey.core.findings import Finding
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 
 _SHOWN_RUNS = 5
 

@@ -7,7 +7,7 @@ from sqlglot import exp
 from answerkey.audit.conditions import is_one_row
 from answerkey.audit.inspection import Inspection
 from answerkey.core.findings import Finding
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from answerkey.sql.query_rewrites import to_sql
 
 _SHOWN_TEXT = 200

@@ -16,7 +16,7 @@ from answerkey.audit.order import is_order_certain, is_order_settled
 from answerkey.audit.proofs.row_independence import has_fixed_rows
 from answerkey.audit.ties import show_rows, typed_row
 from answerkey.core.findings import Finding
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from answerkey.sql.operands import ROW_AGGREGATES
 from answerkey.sql.query_rewrites import unwrap
 from answerkey.sqlite.answers import answers_match, shape_answer

@@ -15,7 +15,7 @@ from answerkey.audit.comparisons import Reading, read_query
 from answerkey.audit.inspection import Inspection
 from answerkey.audit.operands import TEXT, count_numbers, is_number_sql
 from answerkey.core.findings import Finding
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from answerkey.sql.query_rewrites import to_sql
 from answerkey.sqlite.schema import quote_name
 

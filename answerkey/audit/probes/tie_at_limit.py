@@ -9,7 +9,7 @@ from __future__ import annotations
 from answerkey.audit.cuts import list_cuts
 from answerkey.audit.inspection import Inspection
 from answerkey.core.findings import Finding
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 
 
 def find_tie_at_limit(inspection: Inspection) -> list[Finding]:

@@ -23,7 +23,7 @@ from answerkey.audit.operands import (
     is_number_sql,
 )
 from answerkey.core.findings import Finding
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from answerkey.sqlite.schema import quote_name
 
 _CONDITIONS_SHOWN = 3

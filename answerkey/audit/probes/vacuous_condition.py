@@ -19,7 +19,7 @@ from answerkey.audit.comparisons import (
 )
 from answerkey.audit.inspection import Inspection
 from answerkey.core.findings import Finding
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from answerkey.sql.query_rewrites import to_sql
 from answerkey.sqlite.schema import quote_name
 

@@ -11,7 +11,7 @@ from answerkey.audit.inspection import Inspection
 from answerkey.audit.mentions import Mention, find_mentions
 from answerkey.audit.projections import Projection, Use, read_projection
 from answerkey.core.findings import Finding
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from answerkey.english.asked import MOST_WORDS
 from answerkey.english.column_words import is_named, list_own_words, may_mean, split_name
 from answerkey.english.question import Question

@@ -21,7 +21,7 @@ from answerkey.audit.extremes import read_expression
 from answerkey.audit.inspection import Inspection
 from answerkey.audit.siblings import find_named_sibling
 from answerkey.core.findings import Finding
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from answerkey.english import measures
 from answerkey.english.comparatives import (
     Comparative,

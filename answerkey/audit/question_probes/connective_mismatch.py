@@ -16,7 +16,7 @@ from sqlglot import exp
 from answerkey.audit.comparisons import read_query
 from answerkey.audit.inspection import Inspection
 from answerkey.core.findings import Finding
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from answerkey.english.comparatives import read_number
 from answerkey.english.question import Question
 from answerkey.sql.query_parts import selects_of

@@ -9,7 +9,7 @@ from __future__ import annotations
 from answerkey.audit.extremes import Extreme, list_extremes, list_sort_terms
 from answerkey.audit.inspection import Inspection
 from answerkey.core.findings import Finding
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from answerkey.english import measures
 from answerkey.english.measures import split_name
 from answerkey.english.question import Question

@@ -10,7 +10,7 @@ from answerkey.audit.inspection import Inspection
 from answerkey.audit.projections import Selected, list_entity_key, read_projection
 from answerkey.audit.question_probes.distinct_missing import find_different
 from answerkey.core.findings import Finding
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from answerkey.english.asked import MOST_WORDS
 from answerkey.english.column_words import split_name
 from answerkey.english.question import Question

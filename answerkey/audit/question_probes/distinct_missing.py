@@ -12,7 +12,7 @@ from answerkey.audit.inspection import Inspection
 from answerkey.audit.mentions import find_mentions
 from answerkey.audit.projections import Projection, list_entity_key, read_projection
 from answerkey.core.findings import Finding
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from answerkey.english.asked import MOST_WORDS
 from answerkey.english.question import Question
 from answerkey.english.word_sets import word_set

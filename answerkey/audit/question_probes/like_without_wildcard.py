@@ -7,7 +7,7 @@ from sqlglot import exp
 from answerkey.audit.comparisons import read_query
 from answerkey.audit.inspection import Inspection
 from answerkey.core.findings import Finding
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from answerkey.english.question import Question
 
 _PART_STEMS = frozenset(

@@ -14,7 +14,7 @@ from answerkey.audit.literals import (
 )
 from answerkey.audit.value_lookup import find_holder
 from answerkey.core.findings import Finding
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from answerkey.english.names import Name, list_names
 from answerkey.english.number_roles import COUNT_OF_FIRST, KNOWN, find_number_role
 from answerkey.english.numbers import ORDINAL, WORD, list_numbers

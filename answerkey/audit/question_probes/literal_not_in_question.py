@@ -14,7 +14,7 @@ from answerkey.audit.literals import (
 )
 from answerkey.audit.value_lookup import list_text_values
 from answerkey.core.findings import Finding
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from answerkey.english.lexicon import SYNONYMS
 from answerkey.english.question import Question
 from answerkey.english.support import Wording, list_value_words

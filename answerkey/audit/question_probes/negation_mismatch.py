@@ -9,7 +9,7 @@ from sqlglot import exp
 from answerkey.audit.comparisons import read_query
 from answerkey.audit.inspection import Inspection
 from answerkey.core.findings import Finding
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from answerkey.english.negations import CLAUSE, find_negations, may_deny
 from answerkey.english.question import Question
 from answerkey.sql.query_rewrites import to_sql

@@ -9,7 +9,7 @@ from sqlglot import exp
 from answerkey.audit.inspection import Inspection
 from answerkey.audit.siblings import find_named_sibling
 from answerkey.core.findings import Finding
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from answerkey.english.measures import split_name
 from answerkey.english.question import Question
 from answerkey.english.sort_requests import find_sort_request

@@ -5,7 +5,7 @@ from __future__ import annotations
 from answerkey.audit.inspection import Inspection
 from answerkey.audit.literals import ComparedLiteral, list_compared_literals
 from answerkey.core.findings import Finding
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from answerkey.english.question import Question
 from answerkey.english.text_places import ANYWHERE, END, START, find_asked_place
 

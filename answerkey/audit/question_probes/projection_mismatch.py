@@ -7,7 +7,7 @@ from answerkey.audit.asked_columns import find_column_mismatch
 from answerkey.audit.inspection import Inspection
 from answerkey.audit.projections import read_projection
 from answerkey.core.findings import Finding
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from answerkey.english.asked import MOST_WORDS
 from answerkey.english.question import Question
 

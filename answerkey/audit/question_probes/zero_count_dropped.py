@@ -24,7 +24,7 @@ from answerkey.audit.entities import (
 )
 from answerkey.audit.inspection import Inspection
 from answerkey.core.findings import Finding
-from answerkey.core.reasons import Flag
+from answerkey.core.flags import Flag
 from answerkey.english.counted_things import stem_name
 from answerkey.english.question import Question, Word
 from answerkey.sql.query_parts import find_with
