@@ -50,7 +50,9 @@ def ask_probes(inspection: Inspection) -> list[Finding]:
 
 
 def ask_question_probes(inspection: Inspection, question: Question) -> list[Finding]:
-    """What all probes of the query against its question find."""
+    """What all probes of the query against its question find; nothing where it has no word."""
+    if not question.words:
+        return []
     return [
         finding for probe in QUESTION_PROBES.values() for finding in probe(inspection, question)
     ]

@@ -1,7 +1,7 @@
 """Reasons: the closed vocabulary of why a question is set aside, whatever policies say.
 
-A code is a reason or a flag (`answerkey.core.flags`), never both. A reason is recorded with the stage
-that set the question aside; a flag only where a policy says so.
+A code is a reason or a flag (`answerkey.core.flags`), never both. A reason is recorded with the
+stage that set the question aside; a flag only where a policy says so.
 """
 
 from __future__ import annotations

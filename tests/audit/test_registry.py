@@ -5,7 +5,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from answerkey.audit.registry import PROBES
+from answerkey.audit.registry import PROBES, QUESTION_PROBES
 from answerkey.core.flags import Flag
 from answerkey.core.reasons import Reason
 from answerkey.sqlite.guard import GuardedDatabase, QueryError
@@ -33,8 +33,10 @@ OTHERS = {*list(Flag)[list(Flag).index(Flag.LATENT_AMBIGUITY) :], Flag.NOT_REPRO
 
 
 def test_every_flag_of_one_question_has_a_probe_of_its_name():
-    assert set(PROBES) == set(Flag) - OTHERS
-    assert {probe.__name__ for probe in PROBES.values()} == {f"find_{flag}" for flag in PROBES}
+    assert {*PROBES, *QUESTION_PROBES} == set(Flag) - OTHERS
+    assert not PROBES.keys() & QUESTION_PROBES.keys()
+    for flag, probe in (PROBES | QUESTION_PROBES).items():
+        assert probe.__name__ == f"find_{flag}"
 
 
 @pytest.mark.parametrize(
