@@ -13,37 +13,46 @@ from typing import Any
 from answerkey.report.questions import cut_text, show_answer
 
 _FATES = ("killed", "alive", "undecided")
-_ROW_CHARACTERS = 200  # of three rows, which stand beside three others
+_ROW_CHARACTERS = 100  # of three rows, which stand beside three others
 
 Record = dict[str, Any]
 
 
 def show_suite(suite: Record, *, max_characters: int) -> Record:
-    """What the page's script shows of the test suite of a question.
+    """What the page's script shows of the test suite of a question; all of it is in the sidecar.
 
     scores: of the database and of the suite, or None.
-    operators: of each its name, and how many of its neighbors are killed, alive and undecided.
-    databases: of each its file and, of a neighbor that it kills if there is one, the operator, the
-        SQL, the rows that gold SQL gives there, and those of the neighbor, None where it fails.
+    killed: how many neighbors are killed.
+    operators: of each that has neighbors that are not, its name, and how many of its neighbors are
+        killed, alive and undecided.
+    databases: how many there are.
+    kill: the neighbor with the shortest SQL that a database kills, or None: the file of the
+        database, the operator, the SQL, the rows that gold SQL gives there, and those of the
+        neighbor, None where it fails.
     alive: operator and SQL of neighbors that live.
     """
     score = suite["mutation_score"]
+    killing = [database for database in suite["databases"] if database["kill"] is not None]
+    shown = min(killing, key=lambda database: len(database["kill"]["sql"]), default=None)
 
     def cut_sql(neighbor: Record) -> list[str]:
         return [neighbor["operator"], cut_text(neighbor["sql"], max_characters)]
 
-    def show_kill(kill: Record | None) -> list[Any]:
-        if kill is None:
-            return []
-        return [*cut_sql(kill), _show_rows(kill["gold_rows"]), _show_rows(kill["neighbor_rows"])]
+    def show_kill(database: Record) -> list[Any]:
+        kill = database["kill"]
+        rows = (_show_rows(kill[name]) for name in ("gold_rows", "neighbor_rows"))
+        return [PurePosixPath(database["path"]).name, *cut_sql(kill), *rows]
 
     return {
         "scores": None if score is None else [score["database"], score["suite"]],
-        "operators": [[name, *fates.values()] for name, fates in suite["operators"].items()],
-        "databases": [
-            [PurePosixPath(database["path"]).name, *show_kill(database["kill"])]
-            for database in suite["databases"]
+        "killed": sum(fates["killed"] for fates in suite["operators"].values()),
+        "operators": [
+            [name, *fates.values()]
+            for name, fates in suite["operators"].items()
+            if fates["alive"] or fates["undecided"]
         ],
+        "databases": len(suite["databases"]),
+        "kill": None if shown is None else show_kill(shown),
         "alive": [cut_sql(neighbor) for neighbor in suite["alive"]],
     }
 

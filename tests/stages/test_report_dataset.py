@@ -192,30 +192,35 @@ def test_correction_names_a_question_as_its_corpus_does(change, found):
 
 def test_suite_shows_what_parts_its_neighbors_from_gold():
     kill = {"operator": "limit", "sql": "SELECT name FROM ship LIMIT 3"}
+    longer = {"operator": "column", "sql": "SELECT harbour_id FROM ship LIMIT 2"}
     path = "data/test_suites/ships/ships.02.sqlite"
     databases = [
+        {"path": path, "kill": {**longer, "gold_rows": [], "neighbor_rows": None}},
         {"path": path, "kill": {**kill, "gold_rows": [["Sun"]], "neighbor_rows": [[None], [1.5]]}},
-        {"path": path, "kill": {**kill, "gold_rows": [], "neighbor_rows": None}},
         {"path": path, "kill": None},
     ]
     suite = {
         "question_id": "ships_train_000",
         "mutation_score": {"database": 0.25, "suite": 0.75},
-        "operators": {"limit": {"killed": 3, "alive": 1, "undecided": 2}},
+        "operators": {
+            "limit": {"killed": 3, "alive": 1, "undecided": 2},
+            "column": {"killed": 4, "alive": 0, "undecided": 0},
+        },
         "alive": [kill],
         "databases": databases,
     }
     assert show_suite(suite, max_characters=11) == {
         "scores": [0.25, 0.75],
+        "killed": 7,
         "operators": [["limit", 3, 1, 2]],
-        "databases": [
-            ["ships.02.sqlite", "limit", CUT, [["Sun"]], [[None], [["1.5"]]]],
-            ["ships.02.sqlite", "limit", CUT, [], None],
-            ["ships.02.sqlite"],
-        ],
+        "databases": 3,
+        "kill": ["ships.02.sqlite", "limit", CUT, [["Sun"]], [[None], [["1.5"]]]],
         "alive": [["limit", CUT]],
     }
-    assert show_suite(suite | {"mutation_score": None}, max_characters=11)["scores"] is None
+    unscored = suite | {"mutation_score": None, "databases": databases[:1]}
+    shown = show_suite(unscored, max_characters=99)
+    assert (shown["scores"], shown["kill"][3:]) == (None, [[], None])
+    assert show_suite(suite | {"databases": []}, max_characters=99)["kill"] is None
 
 
 CUT = "SELECT name… (29 characters in all)"

@@ -23,13 +23,9 @@ function showRows(title, rows) {
   return box;
 }
 
-function showDatabase([file, operator, sql, goldRows, neighborRows]) {
-  const heading = make("p", { className: "finding" }, make("code", {}, file));
-  if (operator === undefined) {
-    heading.append(" kills no neighbor");
-    return [heading];
-  }
-  heading.append(" kills ", make("code", {}, operator));
+function showKill([file, operator, sql, goldRows, neighborRows]) {
+  const heading = make("p", { className: "finding" }, make("code", {}, file), " kills ");
+  heading.append(make("code", {}, operator));
   const pair = make("div", { className: "rows" });
   pair.append(showRows("Gold SQL gives", goldRows), showRows("The neighbor gives", neighborRows));
   return [heading, make("pre", {}, make("code", {}, sql)), pair];
@@ -40,13 +36,16 @@ function showNeighbor([operator, sql]) {
   return [heading, make("pre", {}, make("code", {}, sql))];
 }
 
-function showSuite({ scores, operators, databases, alive }) {
+function showSuite({ scores, killed, operators, databases, kill, alive }) {
   const words =
     scores === null
       ? "no neighbor counts"
       : `mutation score ${percent(scores[1])}, ${percent(scores[0])} on the database alone`;
   const box = make("details", { className: "suite" }, make("summary", {}, `Test suite: ${words}`));
+  const count = `${databases} ${databases === 1 ? "database" : "databases"}, killed neighbors: ${killed}.`;
+  box.append(make("p", { className: "facts" }, count));
   if (operators.length) box.append(showOperators(operators));
-  box.append(...databases.flatMap(showDatabase), ...alive.flatMap(showNeighbor));
+  if (kill !== null) box.append(...showKill(kill));
+  box.append(...alive.flatMap(showNeighbor));
   return box;
 }
