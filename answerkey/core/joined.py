@@ -82,6 +82,11 @@ class JoinedQuestion(NamedTuple):
         """The rule of comparison that its corpus names."""
         return self.source.get("grading_method")
 
+    @property
+    def suite_score(self) -> float | None:
+        """The mutation score of its test suite."""
+        return None if self.mutation_score is None else self.mutation_score["suite"]
+
 
 def read_joined(interim: Path = INTERIM) -> Iterator[JoinedQuestion]:
     """The questions in order, without their difficulty.

@@ -1,4 +1,7 @@
-"""Candidates: the usable questions as far as selection looks at them, and their shuffled order."""
+"""Candidates: the usable questions as far as selection looks at them, and their order.
+
+Questions whose answers prove more come first. Those that prove the same are shuffled.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,8 @@ from answerkey.core.cells import Group, Part
 from answerkey.core.errors import InputError
 from answerkey.core.records import digest_text
 
+MOST_UNPROVED = 100
+
 
 class Candidate(NamedTuple):
     """A usable question; `number` is its place among all questions."""
@@ -21,13 +26,16 @@ class Candidate(NamedTuple):
     question_id: str
     template: str
     canonical_sql: str
+    suite_score: float | None = None
 
 
 class Ranked(NamedTuple):
-    """A candidate in the order of its part: its place in the shuffled order, and its round."""
+    """A candidate in the order of its part: what its answer leaves unproved, its place in the
+    shuffled order, and its round."""
 
     number: int
     group: Group
+    unproved: int
     place: bytes
     turn: int
 
@@ -37,17 +45,32 @@ def hash_key(question_id: str, seed: int) -> bytes:
     return digest_text(f"{seed} {question_id}")
 
 
+def count_unproved(suite_score: float | None) -> int:
+    """Of a hundred wrong queries near gold SQL, those that the test suite takes for right; all
+    where the question has no score.
+
+    >>> count_unproved(0.98), count_unproved(None)
+    (2, 100)
+    """
+    return MOST_UNPROVED - round(MOST_UNPROVED * (suite_score or 0))
+
+
 class Candidates:
-    """All candidates of a selection, in the shuffled order that a seed gives them."""
+    """All candidates of a selection, those that prove most first, else in the shuffled order that a
+    seed gives them."""
 
     def __init__(self, candidates: Iterable[Candidate], *, seed: int) -> None:
         rows = [
-            (c.number, *c.group, c.question_id, hash_key(c.question_id, seed), *c[3:])
+            (
+                *(c.number, *c.group, c.question_id, c.template, c.canonical_sql),
+                *(count_unproved(c.suite_score), hash_key(c.question_id, seed)),
+            )
             for c in candidates
         ]
-        names = ["number", *Group._fields, "question_id", "place", "template", "canonical_sql"]
+        names = ["number", *Group._fields, "question_id", "template", "canonical_sql"]
+        names += ["unproved", "place"]
         table = pd.DataFrame(rows, columns=names, dtype=object)
-        self._table = table.sort_values(["place", "question_id"])
+        self._table = table.sort_values(["unproved", "place", "question_id"])
 
     def count(
         self, *, by_database: bool = False, by_answer_type: bool = False, by_corpus: bool = False
@@ -63,8 +86,8 @@ class Candidates:
         return Counter(map(Group._make, groups.itertuples(index=False, name=None)))
 
     def cap_paraphrases(self, most: int | None) -> list[int]:
-        """Keep at most so many that share a database and canonical SQL, the first in the shuffled
-        order; the numbers of the others, which are candidates no longer.
+        """Keep at most so many that share a database and canonical SQL, the first in order; the
+        numbers of the others, which are candidates no longer.
 
         Raises:
             InputError: where `most` is no whole number from 1.
@@ -89,13 +112,13 @@ class Candidates:
         """The candidates of a part, best first."""
         ranked = self._rank(part)
         groups = map(Group._make, ranked[list(Group._fields)].itertuples(index=False, name=None))
-        columns = (ranked[name].tolist() for name in ("number", "place", "turn"))
-        for number, place, turn, group in zip(*columns, groups, strict=True):
-            yield Ranked(number, group, place, turn)
+        columns = (ranked[name].tolist() for name in ("number", "unproved", "place", "turn"))
+        for number, unproved, place, turn, group in zip(*columns, groups, strict=True):
+            yield Ranked(number, group, unproved, place, turn)
 
     def _rank(self, part: Part) -> pd.DataFrame:
         """The candidates of a part in rounds: the first question of every template, the second
-        ones, and so on; each round in the shuffled order."""
+        ones, and so on; each round in the order of all candidates."""
         split, difficulty, corpus = part
         table = self._table
         is_member = (table["split"] == split) & (table["difficulty"] == difficulty)

@@ -27,6 +27,7 @@ _FIELDS = [
     *Group._fields,
     "template",
     "canonical_sql",
+    "suite_score",
     "tables_involved",
     "columns_involved",
     "hardness",
@@ -78,8 +79,9 @@ def choose(
     """
     usable = table[table["reason"].isna()]
     groups = map(Group._make, usable[list(Group._fields)].itertuples(index=False, name=None))
-    names = (usable[name] for name in ("question_id", "template", "canonical_sql"))
-    candidates = Candidates(map(Candidate, usable.index, groups, *names), seed=seed)
+    names = ("question_id", "template", "canonical_sql", "suite_score")
+    columns = (usable[name] for name in names)
+    candidates = Candidates(map(Candidate, usable.index, groups, *columns), seed=seed)
     capped = candidates.cap_paraphrases(max_per_canonical_sql)
     supply = candidates.count(
         by_database=targets.max_per_database is not None,

@@ -1,8 +1,9 @@
 """Selection inside the cells: which questions, once it is known how many of each cell.
 
 Inside a cell the order is: first questions of every SQL template, then second ones, and so on, each
-round by a keyed hash of the question. The order of two questions does not depend on what else
-there is beyond their templates, so that one exclusion moves little.
+round by mutation score, and where it is the same by a keyed hash of the question. The order of two
+questions does not depend on what else there is beyond their templates, so that one exclusion moves
+little.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from answerkey.core.cells import CELLS, Group, Solution, read_share
-from answerkey.selection.candidates import Candidates, Ranked
+from answerkey.selection.candidates import MOST_UNPROVED, Candidates, Ranked
 from answerkey.selection.integer_program import solve
 from answerkey.selection.spread import spread
 from answerkey.selection.targets import Targets
@@ -41,8 +42,8 @@ def pick(candidates: Candidates, solution: Solution, targets: Targets) -> Iterat
 
 
 def _pick_within_caps(ranked: list[Ranked], solution: Solution, targets: Targets) -> list[int]:
-    """The best candidates within the caps: the choice with the lowest sum of rounds and hashes,
-    which the solver finds.
+    """The best candidates within the caps: the choice with the lowest sum of rounds, of what is
+    unproved, and of hashes, which the solver finds.
 
     The hashes make it nearly impossible that two choices have the same sum. So the choice does not
     depend on the solver.
@@ -70,17 +71,18 @@ def _pick_within_caps(ranked: list[Ranked], solution: Solution, targets: Targets
         most = int(read_share(targets.max_answer_type_share) * solution.size)
         for _, count in count_by("answer_type"):
             model.add(count <= most)
-    costs = [
-        candidate.turn * 256**_PLACE_BYTES + int.from_bytes(candidate.place[:_PLACE_BYTES])
-        for candidate in ranked
-    ]
-    model.minimize(cp_model.LinearExpr.weighted_sum(is_picked, costs))
+    model.minimize(cp_model.LinearExpr.weighted_sum(is_picked, list(map(_find_cost, ranked))))
     solver = solve(model)
     return [
         candidate.number
         for candidate, variable in zip(ranked, is_picked, strict=True)
         if solver.value(variable)
     ]
+
+
+def _find_cost(candidate: Ranked) -> int:
+    unproved = candidate.turn * (MOST_UNPROVED + 1) + candidate.unproved
+    return unproved * 256**_PLACE_BYTES + int.from_bytes(candidate.place[:_PLACE_BYTES])
 
 
 def _drop_hopeless(ranked: list[Ranked], solution: Solution, targets: Targets) -> Iterator[Ranked]:

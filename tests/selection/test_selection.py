@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from answerkey.core.cells import CELLS, Cell, Group, Solution, count_cells
 from answerkey.core.question import DIFFICULTIES, EVAL, TRAIN
-from answerkey.selection.candidates import Candidate, hash_key
+from answerkey.selection.candidates import Candidate, count_unproved, hash_key
 from answerkey.selection.targets import Targets, find_largest
 from tests.shared.candidates import hold, pick_ids
 
@@ -29,6 +29,7 @@ def make_candidate(
     template: str = "",
     answer_type: str = "list",
     canonical_sql: str = "",
+    suite_score: float | None = None,
 ) -> Candidate:
     return Candidate(
         number,
@@ -36,6 +37,7 @@ def make_candidate(
         f"{database}_{split}_{number:03d}",
         template or f"template {number}",
         canonical_sql or f"sql {number}",
+        suite_score,
     )
 
 
@@ -104,6 +106,17 @@ def test_templates_come_in_rounds():
     assert {candidate.template for candidate in ordered[4:]} == {"t3"}
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_higher_mutation_score_comes_first_inside_a_round(seed):
+    scores = [None, 0.5, 0.97, 1.0, 0.98, 1.0]
+    cell = [
+        make_candidate(n, template=template, suite_score=score)
+        for n, (template, score) in enumerate(zip("abcdea", scores, strict=True))
+    ]
+    found = [candidate.suite_score for candidate in order_cell(cell, seed=seed)]
+    assert found == [1.0, 1.0, 0.98, 0.97, 0.5, None]
+
+
 @given(
     templates=st.lists(st.sampled_from("abcd"), max_size=15),
     count=st.integers(0, 15),
@@ -166,12 +179,14 @@ def test_added_database_leaves_the_order_of_the_others(seed, added):
 
 
 def rank(candidate: Candidate, crowd: list[Candidate], seed: int) -> float:
-    """The round of a candidate in its cell, and its hash as a fraction of a round."""
+    """The round of a candidate in its cell, what it leaves unproved as a fraction of a round, and
+    its hash as a fraction of that."""
     kind = (find_cell(candidate), candidate.template)
     peers = [c for c in crowd if (find_cell(c), c.template) == kind]
-    peers.sort(key=lambda c: hash_key(c.question_id, seed))
+    peers.sort(key=lambda c: (count_unproved(c.suite_score), hash_key(c.question_id, seed)))
     place = int.from_bytes(hash_key(candidate.question_id, seed)[:3])
-    return peers.index(candidate) + place / 256**3
+    unproved = count_unproved(candidate.suite_score)
+    return peers.index(candidate) + (unproved + place / 256**3) / 101
 
 
 @settings(max_examples=25)
@@ -183,6 +198,7 @@ def rank(candidate: Candidate, crowd: list[Candidate], seed: int) -> float:
             st.integers(0, 1),
             st.sampled_from(["integer", "list"]),
             st.sampled_from("tu"),
+            st.sampled_from([None, 0.5, 1.0]),
         ),
         min_size=1,
         max_size=9,
@@ -202,8 +218,9 @@ def test_picks_within_caps_are_the_best_ones_there_are(
             database=f"{split}{number}",
             answer_type=answer_type,
             template=template,
+            suite_score=score,
         )
-        for n, (split, level, number, answer_type, template) in enumerate(kinds)
+        for n, (split, level, number, answer_type, template, score) in enumerate(kinds)
     ]
     targets = Targets(
         max_per_database=max_per_database, max_answer_type_share=max_answer_type_share
