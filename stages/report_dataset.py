@@ -7,55 +7,30 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator
-from itertools import chain
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.core.command import make_parser, run_stage
-from answerkey.core.joined import read_classified
 from answerkey.core.log import format_size, start_log
 from answerkey.core.params import read_params
 from answerkey.core.question import SUITES
 from answerkey.core.records import read_json, read_jsonl, replace_file
+from answerkey.core.schema_file import SchemaFile
 from answerkey.report.comparison import compare_product
 from answerkey.report.facts import check_run, make_facts
 from answerkey.report.figures import draw_figures
 from answerkey.report.numbers import trace_steps
 from answerkey.report.page import embed_json, read_template, render_page
+from answerkey.report.product import read_rows, read_statements
 from answerkey.report.question_table import make_payload
-from answerkey.report.questions import choose_ids, find_verdict, make_rows
-from answerkey.report.suites import show_suite, tabulate_operators
+from answerkey.report.suites import tabulate_operators
 
 PRODUCT = Path("data/questions")
 COUNTS = Path("metrics/counts.json")
 PLOTS = Path("plots")
+SCHEMAS = Path("data/interim/schemas.jsonl")
 OUT = Path("reports/dataset.html")
-
-Record = dict[str, Any]
-
-
-def read_sidecars() -> Iterator[Record]:
-    """Each question once: with its flags if it is selected, with its reason if it is not."""
-    return chain(read_jsonl(PRODUCT / "audit.jsonl"), read_jsonl(PRODUCT / "excluded.jsonl"))
-
-
-def read_rows(max_rows: int, max_characters: int) -> list[Record]:
-    """The rows of the page's table, in the order of the corpus."""
-    ids = choose_ids(read_sidecars(), max_rows=max_rows)
-    verdicts = {
-        record["question_id"]: find_verdict(record)
-        for record in read_sidecars()
-        if record["question_id"] in ids
-    }
-    suites = {
-        suite["question_id"]: show_suite(suite, max_characters=max_characters)
-        for suite in read_jsonl(PRODUCT / SUITES)
-        if suite["question_id"] in ids
-    }
-    return list(make_rows(read_classified(), verdicts, suites, max_characters=max_characters))
 
 
 def main(*arguments: str) -> None:
@@ -80,11 +55,12 @@ def main(*arguments: str) -> None:
     counts = read_json(COUNTS)
     lost = Counter(record["stage"] for record in read_jsonl(PRODUCT / "excluded.jsonl"))
     steps = trace_steps(counts["loaded"], lost)
-    rows = read_rows(max_rows, max_answer_characters)
+    rows = read_rows(PRODUCT, max_rows=max_rows, max_characters=max_answer_characters)
     check_run(counts, steps, len(rows), max_rows)
+    statements = read_statements(rows, SchemaFile(SCHEMAS), max_characters=max_answer_characters)
     page = render_page(
         read_template(),
-        embed_json(make_payload(rows)),
+        embed_json(make_payload(rows, statements)),
         **make_facts(counts, targets, rows),
         operators=tabulate_operators(read_jsonl(PRODUCT / SUITES)),
         corpora=[corpus] if isinstance(corpus, str) else corpus,

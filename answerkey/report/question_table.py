@@ -7,6 +7,7 @@ from typing import Any
 
 from answerkey.core.explanations import EXPLANATIONS
 from answerkey.core.question import DIFFICULTIES, SPLITS
+from answerkey.core.records import hash_value
 from answerkey.sqlite.answers import ANSWER_TYPES
 
 Record = dict[str, Any]
@@ -45,12 +46,15 @@ def make_filters(
     ]
 
 
-def make_payload(rows: Sequence[Record]) -> Record:
-    """What the page's script reads: column names once, then the values of each row."""
+def make_payload(rows: Sequence[Record], schemas: Mapping[str, Mapping[str, str]]) -> Record:
+    """What the page's script reads: column names once, then the values of each row; and a name of
+    the dataset, by its databases, that stays the same when questions change."""
     columns = list(rows[0]) if rows else []
     codes = sorted({code for row in rows for code, _ in row["findings"]})
     return {
         "columns": columns,
         "rows": [list(row.values()) for row in rows],
         "meanings": {code: EXPLANATIONS[code] for code in codes},
+        "schemas": schemas,
+        "dataset": hash_value(sorted({(row["corpus"], row["database"]) for row in rows}))[:12],
     }

@@ -28,10 +28,11 @@ _EXACT_IN_SCRIPT = 2**53  # JavaScript's numbers hold no greater whole number ex
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """What was decided of a question: why it was left out (None if it was not), and each code
-    with its evidence as pairs of a name and a text, the reason first."""
+    with its evidence as pairs of a name and a text, the reason first. `risk` is its gold risk."""
 
     reason: str | None
     findings: list[tuple[str, list[tuple[str, str]]]]
+    risk: float | None
 
 
 def find_verdict(record: Record) -> Verdict:
@@ -42,7 +43,8 @@ def find_verdict(record: Record) -> Verdict:
         is_flag = record["stage"] == "audit_gold_answers"
         first = (reason, json.loads(record["detail"]) if is_flag else {"detail": record["detail"]})
         flags = [first, *(flag for flag in flags if flag != first)]
-    return Verdict(reason, [(code, spell_evidence(evidence)) for code, evidence in flags])
+    findings = [(code, spell_evidence(evidence)) for code, evidence in flags]
+    return Verdict(reason, findings, record.get("gold_risk"))
 
 
 def list_codes(record: Record) -> list[str]:
@@ -115,7 +117,8 @@ def _show_cell(value: Any, most: int) -> Any:
 
 
 def choose_ids(records: Iterable[Record], *, max_rows: int) -> set[str]:
-    """The ids of the questions to show: all, or `max_rows` of them with some of every code.
+    """The ids of the questions to show: all, or `max_rows` of them with some of every code, and a
+    tenth of them those with the highest gold risk.
 
     A question's place in line is a hash of its id, so that other questions hardly move it. Memory
     grows with `max_rows` and not with the corpus.
@@ -129,15 +132,18 @@ def choose_ids(records: Iterable[Record], *, max_rows: int) -> set[str]:
             f" and flag, found {max_rows}"
         )
     per_code = max(1, min(_MOST_PER_CODE, max_rows // (2 * len(EXPLANATIONS))))
-    nearest: list[tuple[int, str]] = []  # a heap whose top is the last in line
-    by_code: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
+    nearest: list[tuple[float, str]] = []  # a heap whose top is the last in line
+    riskiest: list[tuple[float, str]] = []
+    by_code: defaultdict[str, list[tuple[float, str]]] = defaultdict(list)
     for record in records:
         question_id = record["question_id"]
         entry = (-int(hash_value(question_id)[:16], 16), question_id)
         _push(nearest, entry, max_rows)
         for code in list_codes(record):
             _push(by_code[code], entry, per_code)
-    chosen = {question_id for heap in by_code.values() for _, question_id in heap}
+        if record.get("gold_risk") is not None:
+            _push(riskiest, (record["gold_risk"], question_id), max_rows // 10)
+    chosen = {question_id for heap in (riskiest, *by_code.values()) for _, question_id in heap}
     for _, question_id in sorted(nearest, reverse=True):
         if len(chosen) == max_rows:
             break
@@ -145,7 +151,7 @@ def choose_ids(records: Iterable[Record], *, max_rows: int) -> set[str]:
     return chosen
 
 
-def _push(heap: list[tuple[int, str]], entry: tuple[int, str], most: int) -> None:
+def _push(heap: list[tuple[float, str]], entry: tuple[float, str], most: int) -> None:
     if len(heap) < most:
         heapq.heappush(heap, entry)
     else:
@@ -163,12 +169,14 @@ def make_row(
     row = {
         "id": question.question_id,
         "question": cut_text(f"{text}\n{evidence}" if evidence else text, max_characters),
+        "text": cut_text(text, max_characters) if evidence else None,
         "database": question.database_name,
         "corpus": question.corpus,
         "split": question.split,
         "difficulty": question.difficulty,
         "answer_type": question.answer_type,
         "reason": verdict.reason,
+        "risk": verdict.risk,
         "findings": [
             [code, [[name, cut_text(text, max_characters)] for name, text in evidence]]
             for code, evidence in verdict.findings
@@ -190,13 +198,14 @@ def find_corpus_text(
     """The fields that a correction names a question by, as far as the row shows other text.
 
     They are database, question and SQL as the corpus has them: before any correction, and without a
-    prefix. None where a correction cannot name the question, or only by more text than the page
-    takes.
+    prefix. None where a correction cannot name the question, or where any of this is more text than
+    the page takes.
     """
     where = question.source
     now = {"question_text": question.question_text, "gold_sql": question.gold_sql}
     before = now | where.get("correction", {}).get("original", {})
-    if any(not text.strip() or len(text) > max_characters for text in before.values()):
+    every = (*now.values(), *before.values())
+    if any(not text.strip() or len(text) > max_characters for text in every):
         return None
     texts = {
         "database": where.get("db_id", question.database_name),

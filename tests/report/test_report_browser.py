@@ -15,70 +15,11 @@ from answerkey.core.errors import InputError
 from answerkey.core.records import read_jsonl
 from answerkey.corpus.corrections import read_corrections
 from tests.shared.report_world import EVAL, HOSTILE, TRAIN, build_report, run_stages
+from tests.shared.visits import Visit
 
 pytestmark = pytest.mark.browser
 
-CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
-ARGUMENTS = (
-    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
-    *("--disable-background-networking", "--disable-component-update"),
-)
 ALL = len(TRAIN) + len(EVAL)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Debian's chromium, without a window."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra `browser`")
-    if not Path(CHROMIUM).exists():
-        pytest.skip(f"needs chromium: no {CHROMIUM}")
-    with playwright.sync_playwright() as driver:
-        launched = driver.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
-        yield launched
-        launched.close()
-
-
-@pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_report(tmp_path_factory.mktemp("report"), max_answer_characters=400)
-
-
-class Visit:
-    """An open page, what it asked for and what it complained of."""
-
-    def __init__(self, browser: Any, report: Path, fragment: str = "", **options: Any) -> None:
-        self.address = report.as_uri() + fragment
-        self.context = browser.new_context(
-            **{"viewport": {"width": 1280, "height": 800}, **options}
-        )
-        self.page = self.context.new_page()
-        self.page.set_default_timeout(30_000)
-        self.complaints: list[str] = []
-        self.requests: list[str] = []
-        self.page.on("console", lambda message: self.complaints.append(message.text))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("dialog", lambda dialog: self.complaints.append(f"dialog {dialog.message}"))
-        self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.goto(self.address)
-
-    def count(self) -> int:
-        """How many questions the table says that it has found."""
-        info = self.page.locator(".dt-info").inner_text()
-        found = re.search(r"of ([\d,]+)", info)
-        return int(found[1].replace(",", "")) if found else 0
-
-    def expect_count(self, count: int) -> None:
-        """Wait until the table has found so many: a search starts a moment after the last key."""
-        end = f"of {count}" if count else "No question"
-        self.page.locator(".dt-info", has_text=re.compile(rf"{end}(?!\d)")).wait_for()
-
-    def question(self, text: str) -> Any:
-        """The button that opens a question."""
-        return self.page.locator(".open").filter(has_text=text)
-
-    @property
-    def details(self) -> Any:
-        return self.page.locator(".details")
 
 
 @pytest.fixture

@@ -1,0 +1,105 @@
+// Decisions of a review: kept in this browser, and written as files that `dvc repro` takes.
+
+const STORE = `answerkey review ${payload.dataset}`;
+const KEEP = "keep";
+const DROP = "drop";
+const FIX = "fix";
+
+const textOf = (row) => row.text ?? row.question;
+const isModels = (evidence) =>
+  evidence.some(([name, text]) => name === "source" && text.startsWith("model:"));
+
+// A question that a person has decided about in data/corrections or data/verdicts.
+const isSettled = (row) =>
+  row.reason === "excluded_by_curator" ||
+  row.findings.some(([code, evidence]) => code.startsWith("judged_") && !isModels(evidence));
+
+// Those that a decision can name, the riskiest first; those without an answer last.
+const queue = rows
+  .filter((row) => row.as_in_corpus !== null && !isSettled(row))
+  .sort((a, b) => (b.risk ?? -1) - (a.risk ?? -1));
+
+function readStore() {
+  try {
+    return JSON.parse(localStorage.getItem(STORE)) ?? {};
+  } catch {
+    return {};
+  }
+}
+
+const store = { reviewer: "", decisions: {}, ...readStore() };
+
+function isStored() {
+  try {
+    localStorage.setItem(STORE, JSON.stringify(store));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+// A decision is about one text and one query: where either has changed since, there is none.
+function decisionOf(row) {
+  const decision = store.decisions[row.id];
+  const isAboutIt = decision?.question === textOf(row) && decision.sql === row.sql;
+  return isAboutIt ? decision : null;
+}
+
+function decide(row, decision) {
+  if (decision === null) delete store.decisions[row.id];
+  else {
+    const date = new Date().toISOString().slice(0, 10);
+    store.decisions[row.id] = { question: textOf(row), sql: row.sql, date, ...decision };
+  }
+}
+
+const listDecided = () =>
+  queue.map((row) => [row, decisionOf(row)]).filter(([, decision]) => decision !== null);
+
+function writeCorrection(row, { kind, replacement, reason }) {
+  const values = Object.entries(replacement ?? {}).map(([name, text]) => `    ${name}: ${quote(text)}`);
+  return [
+    ...nameQuestion(row),
+    ...(kind === FIX ? ["  action: replace", "  replacement:", ...values] : ["  action: exclude"]),
+    `  reason: ${quote(reason)}`,
+    "",
+  ].join("\n");
+}
+
+// A file for each corpus that has corrections: its name, how many entries, and its text. Questions
+// of one text and query are one to a correction; the last that is decided counts.
+function writeCorrections() {
+  const files = new Map();
+  for (const [row, decision] of listDecided()) {
+    if (decision.kind === KEEP) continue;
+    if (!files.has(row.corpus)) files.set(row.corpus, new Map());
+    files.get(row.corpus).set(nameQuestion(row).join("\n"), writeCorrection(row, decision));
+  }
+  return [...files].map(([corpus, entries]) => ({
+    name: `corrections_${corpus}.yaml`,
+    count: entries.size,
+    text: [...entries.values()].join(""),
+  }));
+}
+
+function writeVerdicts() {
+  const judged = listDecided().filter(([, { kind }]) => kind !== FIX);
+  const lines = judged.map(([row, { kind, reason, date }]) => ({
+    corpus: row.corpus,
+    database_name: row.database,
+    question_text: textOf(row),
+    gold_sql: row.sql,
+    verdict: kind === KEEP ? "right" : "wrong",
+    reason,
+    source: store.reviewer ? `person:${store.reviewer}` : "person",
+    date,
+  }));
+  const text = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
+  return lines.length ? [{ name: "verdicts.jsonl", count: lines.length, text }] : [];
+}
+
+function download({ name, text }) {
+  const address = URL.createObjectURL(new Blob([text]));
+  make("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 60_000);
+}

@@ -1,0 +1,183 @@
+"""The review in a real browser: a queue by risk, decided by keys, kept, and written as files."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from answerkey.core.records import read_jsonl
+from answerkey.corpus.corrections import read_corrections
+from tests.shared.report_world import HOSTILE, TRAIN, run_stages
+from tests.shared.visits import Review, Visit
+
+pytestmark = pytest.mark.browser
+
+RISKS = {"ships_train_000": 0.9, "books_eval_001": 0.7, "ships_train_002": 0.5}
+FIRST, SECOND, THIRD = RISKS
+
+
+@pytest.fixture(scope="module")
+def risky(report: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page, where some questions have a gold risk."""
+    folder = tmp_path_factory.mktemp("risky")
+    shutil.copytree(report.parent.parent, folder, dirs_exist_ok=True)
+    for name in ("audit.jsonl", "excluded.jsonl"):
+        path = folder / "data/questions" / name
+        records = [
+            record | {"gold_risk": RISKS.get(record["question_id"], 0.1)}
+            for record in read_jsonl(path)
+        ]
+        path.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
+    run_stages(folder, "report_dataset")
+    return folder / "reports/dataset.html"
+
+
+@pytest.fixture
+def review(browser: Any, risky: Path) -> Iterator[Review]:
+    visit = Review(browser, risky)
+    yield visit
+    complaints, requests = visit.complaints, visit.requests
+    visit.context.close()
+    assert complaints == []
+    assert [request for request in requests if not request.startswith("blob:")] == [visit.address]
+
+
+def test_riskiest_question_comes_first_with_all_that_one_judges_it_by(review):
+    assert "Question 1 of " in review.shown
+    assert f"gold risk 0.9 · {FIRST}" in review.shown
+    assert HOSTILE.split("\u2028")[0].strip() in review.shown
+    assert TRAIN[0][1] in review.shown
+    assert "CREATE TABLE ship" in review.shown
+    assert "CREATE TABLE harbour" not in review.shown
+    assert "Test suite" in review.shown
+    review.press("n")
+    assert SECOND in review.shown
+    review.press("n", "p", "p", "p")
+    assert FIRST in review.shown
+
+
+def test_every_key_is_shown_as_a_button(review):
+    buttons = review.page.locator(".review-keys button")
+    names = ["keep", "drop", "fix SQL", "fix text", "next", "previous", "undo", "close"]
+    assert [text.split(" ", 1)[1] for text in buttons.all_inner_texts()] == names
+    buttons.filter(has_text="keep").click()
+    assert "1 of " in review.status
+    assert SECOND in review.shown
+    buttons.filter(has_text="close").click()
+    assert not review.page.locator("#review-dialog").is_visible()
+
+
+def test_decisions_are_kept_and_undone(review):
+    review.press("k", "d", "Enter", "u")
+    assert SECOND in review.shown
+    assert "1 of " in review.status
+    review.page.reload()
+    review.requests.pop()
+    review.open()
+    assert "1 of " in review.status
+    assert SECOND in review.shown, "the first that is not decided"
+    review.press("p")
+    assert "Decided: keep." in review.shown
+    review.press("d")
+    review.type("It asks for nothing.")
+    review.press("Enter", "p")
+    assert "Decided: drop. It asks for nothing." in review.shown
+    review.press("u")
+    assert "Decided: keep." in review.shown
+
+
+def test_keys_that_are_typed_into_a_field_are_text(review):
+    review.press("s")
+    review.type("k")
+    review.press("Escape")
+    assert not review.page.locator(".review-form").is_visible()
+    assert review.page.locator("#review-dialog").is_visible()
+    assert "0 of " in review.status
+
+
+def test_fix_needs_another_text_and_a_reason(review):
+    review.press("s", "Tab", "Enter")
+    assert "0 of " in review.status
+    review.page.locator(".review-form textarea").fill("SELECT 1")
+    review.page.get_by_role("button", name="Save").click()
+    assert "0 of " in review.status
+    review.page.get_by_label("Reason", exact=True).fill("Seen.")
+    review.press("Enter")
+    assert "1 of " in review.status
+
+
+def test_decision_about_a_query_that_has_changed_is_none(browser, risky, tmp_path):
+    shutil.copytree(risky.parent.parent, tmp_path, dirs_exist_ok=True)
+    page = tmp_path / "reports/dataset.html"
+    visit = Review(browser, page)
+    visit.press("k")
+    assert "1 of " in visit.status
+    changed = page.read_text("utf-8").replace(TRAIN[0][1].replace(">", "\\u003e"), "SELECT 1")
+    page.write_text(changed, "utf-8")
+    visit.page.reload()
+    visit.open()
+    assert "0 of " in visit.status
+    assert FIRST in visit.shown
+    visit.context.close()
+
+
+def test_files_say_what_was_decided(review, tmp_path):
+    review.page.get_by_label("Your name").fill("kim")
+    review.page.locator(".review-question").focus()
+    review.press("d")
+    review.type('Nobody asks "that": so.')
+    review.press("Enter", "k", "s")
+    review.type("SELECT name FROM ship\nORDER BY id")
+    review.press("Tab")
+    review.type("The year is not asked.")
+    review.press("Enter", "p")
+    review.press("t")
+    review.type("Name of every ship, please.")
+    review.press("Tab", "Enter")
+    assert review.list_files() == ["corrections_local.yaml (2)", "verdicts.jsonl (2)"]
+    corrections = read_corrections(review.download("corrections", tmp_path))
+    assert [(c.action, c.question, c.reason) for c in corrections] == [
+        ("exclude", HOSTILE, 'Nobody asks "that": so.'),
+        ("replace", TRAIN[2][0], "The year is not asked."),
+    ]
+    assert corrections[1].gold_sql == TRAIN[2][1]
+    assert corrections[1].replacement == {
+        "gold_sql": "SELECT name FROM ship\nORDER BY id",
+        "question_text": "Name of every ship, please.",
+    }
+    verdicts = list(read_jsonl(review.download("verdicts", tmp_path)))
+    assert [(v["question_text"], v["verdict"], v["reason"]) for v in verdicts] == [
+        (HOSTILE, "wrong", 'Nobody asks "that": so.'),
+        ("How many pages has Ice?", "right", ""),
+    ]
+    assert {v["source"] for v in verdicts} == {"person:kim"}
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\d", v["date"]) for v in verdicts)
+    assert list(verdicts[0]) == [
+        *("corpus", "database_name", "question_text", "gold_sql"),
+        *("verdict", "reason", "source", "date"),
+    ]
+
+
+def test_browser_that_keeps_nothing_says_so(browser, risky):
+    visit = Visit(browser, risky)
+    visit.page.evaluate("void (Storage.prototype.setItem = () => { throw new Error('full'); })")
+    visit.page.get_by_role("button", name="Start the review").click()
+    visit.page.keyboard.press("k")
+    assert "This browser keeps nothing" in visit.page.locator(".review-status").inner_text()
+    visit.context.close()
+
+
+def test_review_on_a_phone_scrolls_only_downwards(browser, risky):
+    visit = Review(browser, risky, viewport={"width": 320, "height": 800}, is_mobile=True)
+    visit.press("d")
+    widths = "[...document.querySelectorAll('#review-dialog, .review-question')]"
+    overflow = f"{widths}.filter(e => e.scrollWidth > e.clientWidth).length"
+    assert visit.page.evaluate(overflow) == 0
+    assert visit.complaints == []
+    visit.context.close()
