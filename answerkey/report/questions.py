@@ -117,8 +117,8 @@ def _show_cell(value: Any, most: int) -> Any:
 
 
 def choose_ids(records: Iterable[Record], *, max_rows: int) -> set[str]:
-    """The ids of the questions to show: all, or `max_rows` of them with some of every code, and a
-    tenth of them those with the highest gold risk.
+    """The ids of the questions to show: all, or `max_rows` of them, with some of every code and as
+    far as there is room those of the highest gold risk, a tenth.
 
     A question's place in line is a hash of its id, so that other questions hardly move it. Memory
     grows with `max_rows` and not with the corpus.
@@ -143,8 +143,8 @@ def choose_ids(records: Iterable[Record], *, max_rows: int) -> set[str]:
             _push(by_code[code], entry, per_code)
         if record.get("gold_risk") is not None:
             _push(riskiest, (record["gold_risk"], question_id), max_rows // 10)
-    chosen = {question_id for heap in (riskiest, *by_code.values()) for _, question_id in heap}
-    for _, question_id in sorted(nearest, reverse=True):
+    chosen = {question_id for heap in by_code.values() for _, question_id in heap}
+    for _, question_id in (*sorted(riskiest, reverse=True), *sorted(nearest, reverse=True)):
         if len(chosen) == max_rows:
             break
         chosen.add(question_id)

@@ -246,8 +246,8 @@ def test_small_corpus_is_shown_whole():
 
 def test_sample_has_its_size_and_some_of_every_code():
     records = make_sidecars({"": 5000, "not_selected": 900, "blob": 40, "sql_error": 1})
-    chosen = choose_ids(records, max_rows=200)
-    assert len(chosen) == 200
+    chosen = choose_ids(records, max_rows=400)
+    assert len(chosen) == 400
     assert "sql_error_0" in chosen
     assert sum(question_id.startswith("blob") for question_id in chosen) >= 2
 
@@ -268,10 +268,22 @@ def test_sample_smaller_than_the_vocabulary_is_refused():
 def test_sample_does_not_depend_on_order_and_hardly_on_other_questions(shuffler, gone):
     records = make_sidecars({"": 200, "not_selected": 100})
     shuffled = random.Random(shuffler.random()).sample(records, len(records))
-    chosen = choose_ids(records, max_rows=60)
-    assert choose_ids(shuffled, max_rows=60) == chosen
-    fewer = choose_ids(records[:gone] + records[gone + 1 :], max_rows=60)
+    most = len(EXPLANATIONS)
+    chosen = choose_ids(records, max_rows=most)
+    assert choose_ids(shuffled, max_rows=most) == chosen
+    fewer = choose_ids(records[:gone] + records[gone + 1 :], max_rows=most)
     assert len(fewer - chosen) <= 1
+
+
+def test_sample_has_a_tenth_for_the_highest_gold_risk():
+    records = make_sidecars({"": 5000})
+    for number, record in enumerate(records):
+        record["gold_risk"] = (number % 1000) / 1000 if number % 2 else None
+    risks = {record["question_id"]: record["gold_risk"] for record in records}
+    highest = sorted((risk for risk in risks.values() if risk), reverse=True)[:40]
+    chosen = choose_ids(records, max_rows=400)
+    assert len(chosen) == 400
+    assert sum((risks[question_id] or 0) >= highest[-1] for question_id in chosen) >= 40
 
 
 # --- numbers
@@ -417,7 +429,8 @@ def test_filters_offer_corpora_where_there_are_several():
 
 
 def test_payload_of_no_question_has_no_rows():
-    assert make_payload([]) == {"columns": [], "rows": [], "meanings": {}}
+    payload = make_payload([], {})
+    assert (payload["columns"], payload["rows"], payload["meanings"]) == ([], [], {})
 
 
 # --- charts
@@ -689,11 +702,11 @@ def test_sidecars_of_another_run_are_refused(report, tmp_path):
 
 def test_large_corpus_is_sampled_and_the_page_says_so(tmp_path):
     most = len(EXPLANATIONS)
-    report = build_report(tmp_path, repeat=5, max_rows=most)
+    report = build_report(tmp_path, repeat=8, max_rows=most)
     assert report == tmp_path / REPORT
     page = Page(report.read_text(encoding="utf-8"))
-    assert f"This table holds {most} of 58 questions" in page.text
-    assert "Of 58 questions over 2 databases" in page.text
+    assert f"This table holds {most} of 91 questions" in page.text
+    assert "Of 91 questions over 2 databases" in page.text
     assert len(page.rows) == most
     reasons = {row["reason"] for row in page.rows}
     assert reasons == {None, *REASONS}
