@@ -90,6 +90,19 @@ def test_decisions_are_kept_and_undone(review):
     assert "Decided: drop. It asks for nothing." in review.shown
     review.press("u")
     assert "Decided: keep." in review.shown
+    review.press("u")
+    assert "Decided" not in review.shown, "nothing else was decided since the reload"
+
+
+def test_decisions_of_two_tabs_come_together(review):
+    other = review.context.new_page()
+    other.goto(review.address)
+    other.get_by_role("button", name="Start the review").click()
+    other.keyboard.press("k")
+    review.page.locator(".review-status", has_text="1 of ").wait_for()
+    review.press("n", "k")
+    other.locator(".review-status", has_text="2 of ").wait_for()
+    assert review.list_files() == ["verdicts.jsonl (2)"]
 
 
 def test_keys_that_are_typed_into_a_field_are_text(review):

@@ -94,9 +94,9 @@ function settle(decision) {
   show(first === -1 ? place : first);
 }
 
+// After a reload there is no last decision: that of the question shown goes.
 function undo() {
-  if (undone.length === 0) return;
-  const [before, decision] = undone.pop();
+  const [before, decision] = undone.pop() ?? [place, null];
   decide(queue[before], decision);
   show(before);
 }
@@ -158,6 +158,12 @@ dialog.addEventListener("cancel", (event) => {
   if (part("form").hidden) return;
   event.preventDefault();
   show(place);
+});
+
+addEventListener("storage", ({ key }) => {
+  if (key !== STORE) return;
+  Object.assign(store, readStore()); // another tab has decided
+  tellProgress();
 });
 
 const reviewer = document.getElementById("reviewer");
