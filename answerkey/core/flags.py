@@ -127,7 +127,7 @@ class Flag(StrEnum):
     )
     LATENT_TIE = (
         "latent_tie",
-        "ORDER BY ... LIMIT sorts by a column that only happens to have no tie in these rows.",
+        "ORDER BY with LIMIT sorts by a column that only happens to have no tie in these rows.",
     )
     HAVING_WITHOUT_GROUP = (
         "having_without_group",
