@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 _FILLED = 3  # each database costs a prediction half of the time that the real one takes
+_HEAVY = 10  # times as much counts what must be told
 
 Kills = Mapping[int, frozenset[int]]  # by the number of a database, what it tells from gold
 
 
-def choose_databases(questions: Sequence[Kills], *, most: int) -> list[int]:
+def choose_databases(
+    questions: Sequence[Kills], *, most: int, heavy: Collection[tuple[int, int]] = ()
+) -> list[int]:
     """The numbers of databases, at most so many, each the one that adds most to those before it.
 
     >>> one, other = {1: frozenset({0}), 2: frozenset({0, 1})}, {1: frozenset({0}), 3: frozenset()}
     >>> choose_databases([one, other], most=8)
     [1, 2]
+
+    heavy: places of questions, each with a neighbor that counts as much as ten others.
 
     Source: the greedy algorithm for set cover (Chvatal, "A greedy heuristic for the set-covering
     problem", Mathematics of Operations Research 4, 1979).
@@ -24,9 +29,13 @@ def choose_databases(questions: Sequence[Kills], *, most: int) -> list[int]:
         for number, neighbors in kills.items():
             found = killed_by.setdefault(number, set())
             found.update((place, neighbor) for neighbor in neighbors)
+
+    def weigh(killed: set[tuple[int, int]]) -> int:
+        return sum(_HEAVY if pair in heavy else 1 for pair in killed)
+
     chosen: list[int] = []
     while killed_by and len(chosen) < most:
-        number = max(sorted(killed_by), key=lambda number: len(killed_by[number]))
+        number = max(sorted(killed_by), key=lambda number: weigh(killed_by[number]))
         killed = killed_by.pop(number)
         if not killed:
             break
@@ -36,7 +45,9 @@ def choose_databases(questions: Sequence[Kills], *, most: int) -> list[int]:
     return chosen
 
 
-def choose_suite(kills: Kills, databases: Sequence[int], *, most: int) -> list[int]:
+def choose_suite(
+    kills: Kills, databases: Sequence[int], *, most: int, heavy: Collection[int] = ()
+) -> list[int]:
     """Which of the databases a question is tested on: those that it needs, and others until it
     has three, since wrong queries are more than neighbors. The ones that tell most come first.
 
@@ -44,6 +55,7 @@ def choose_suite(kills: Kills, databases: Sequence[int], *, most: int) -> list[i
     [2, 1]
     """
     own = {number: kills[number] for number in databases if number in kills}
-    needed = choose_databases([own], most=most)
+    must = {(0, neighbor) for neighbor in heavy}
+    needed = choose_databases([own], most=most, heavy=must)
     others = sorted(own.keys() - set(needed), key=lambda number: (-len(own[number]), number))
     return [*needed, *others[: max(0, min(_FILLED, most) - len(needed))]]

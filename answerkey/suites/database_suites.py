@@ -19,7 +19,7 @@ from answerkey.core.records import hash_value
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.guard import GuardedDatabase, Limits
 from answerkey.sqlite.schema import Schema
-from answerkey.suites.constants import list_constants
+from answerkey.suites.constants import Conditions, list_conditions, list_constants
 from answerkey.suites.cover import choose_databases, choose_suite
 from answerkey.suites.database_rows import Rows, write_rows
 from answerkey.suites.executions import Execution, Executions, are_same
@@ -34,11 +34,11 @@ from answerkey.suites.suite_records import SuiteRecords, make_records
 # are changed in every way at once.
 _RECIPES = (
     *("everything", "plant", "everything", "permute", "reassign"),
-    *("everything", "collide", "childless", "copy", "nulls"),
+    *("everything", "collide", "skew", "everything", "childless", "copy", "skew", "nulls"),
 )
 # About how many rows a table has in plain samples, which are tried too: where there are few rows,
 # fewer tie, and readings differ less often.
-_SMALL = (3, 4, 5, 6, 8, 10)
+_SMALL = (2, 4, 1, 6, 3, 8)
 _STORAGES = 3
 # Of a query on a variant, which is small. Gold that takes more does not count on it.
 _MAX_STEPS = 200_000
@@ -56,7 +56,7 @@ class SuiteSettings:
     """
 
     seed: int = 20
-    max_rows: int = 30
+    max_rows: int = 20
     pool: int = 30
     max_databases: int = 8
     max_databases_per_question: int = 5
@@ -129,10 +129,29 @@ class _Pool:
             with Fuzzer(rows, constants=constants, max_rows=max_rows) as fuzzer:
                 for number, (recipe, its_rows) in enumerate(plan):
                     if its_rows == max_rows:
-                        seed = int(hash_value([settings.seed, number]), 16)
-                        self._try_variant(number, fuzzer.make_variant(recipe, seed=seed), asked)
+                        self._try_variant(number, fuzzer, recipe, asked)
+        conditions = self._list_conditions(rows, asked)
+        with Fuzzer(rows, conditions=conditions, max_rows=settings.max_rows) as fuzzer:
+            for number in range(len(plan), settings.pool if conditions else len(plan)):
+                self._try_variant(number, fuzzer, "conditions", asked)
 
-    def _try_variant(self, number: int, variant: Rows, asked: list[Asked]) -> None:
+    def _list_conditions(self, rows: Rows, asked: list[Asked]) -> list[Conditions]:
+        """Those of each query of which a neighbor is still alive."""
+        trees = {
+            id(one.query): one.query.tree
+            for one in asked
+            if one.list_alive().keys() - one.by_heart - frozenset().union(*one.kills.values())
+        }
+        found = [list_conditions(Scopes(tree, self._schema)) for tree in trees.values()]
+        return [
+            Conditions(tables, tuple(one for one in conditions if one.table in rows.tables))
+            for tables, conditions in dict.fromkeys(found)
+            if conditions
+        ]
+
+    def _try_variant(self, number: int, fuzzer: Fuzzer, recipe: str, asked: list[Asked]) -> None:
+        seed = int(hash_value([self._settings.seed, number]), 16)
+        variant = fuzzer.make_variant(recipe, seed=seed)
         with ExitStack() as stack:
             storages = []
             for storage, stored in enumerate(_store_otherwise(variant, number)):
@@ -171,10 +190,17 @@ class _Pool:
     ) -> DatabaseSuites:
         """The records of all questions, and the files that any of them needs."""
         settings = self._settings
-        chosen = choose_databases([one.kills for one in asked], most=settings.max_databases)
+        chosen = choose_databases(
+            [one.kills for one in asked],
+            most=settings.max_databases,
+            heavy={(place, heart) for place, one in enumerate(asked) for heart in one.by_heart},
+        )
         suites = {
             one.question.question_id: choose_suite(
-                one.kills, chosen, most=settings.max_databases_per_question
+                one.kills,
+                chosen,
+                most=settings.max_databases_per_question,
+                heavy=one.by_heart,
             )
             for one in asked
         }
@@ -188,12 +214,12 @@ class _Pool:
 
 def _plan_variants(settings: SuiteSettings) -> list[tuple[str, int]]:
     """The recipe of each variant of a pool, and about how many rows its tables have: every fifth is
-    a small sample."""
+    a small sample. The last sixth is made for the neighbors that are still alive then."""
     return [
         ("subsample", _SMALL[number // 5 % len(_SMALL)])
         if number % 5 == 4
         else (_RECIPES[(number - number // 5) % len(_RECIPES)], settings.max_rows)
-        for number in range(settings.pool)
+        for number in range(settings.pool - settings.pool // 6)
     ]
 
 

@@ -69,6 +69,11 @@ class Asked:
     kills: dict[int, frozenset[int]] = field(default_factory=dict)
     latent: tuple[int, Reading] | None = None
 
+    @property
+    def by_heart(self) -> frozenset[int]:
+        """The place of the neighbor that says the stored answer: each suite must tell it."""
+        return frozenset({len(self.query.alive) - 1})
+
     def list_alive(self) -> dict[int, Neighbor]:
         """The alive neighbors by their places, those left out that are readings of the question."""
         means = {reading.sql for reading in self.readings}

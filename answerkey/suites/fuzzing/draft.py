@@ -26,6 +26,14 @@ class Constant(NamedTuple):
     value: Any
 
 
+class PlantedConditions(NamedTuple):
+    """What a query compares columns with: the tables that it reads, and for each comparison a value
+    that meets it and one that misses it."""
+
+    tables: frozenset[str]
+    values: tuple[tuple[Constant, Constant], ...]
+
+
 class DraftRow:
     """The values of a row, the place in its table of the row of the database that it was (None for
     a new row), and whether it was made that row again."""
@@ -51,7 +59,7 @@ class Draft:
     """Rows by table, and what the steps of a recipe need to change them.
 
     source: the rows of the database, and `facts` what holds of them.
-    constants: what queries compare columns with.
+    constants: what queries compare columns with, and `conditions` the same query by query.
     max_rows: about how many rows a table should have.
     """
 
@@ -60,12 +68,14 @@ class Draft:
         source: Rows,
         facts: KeyFacts,
         constants: list[Constant],
+        conditions: list[PlantedConditions],
         random: Random,
         max_rows: int,
     ) -> None:
         self.source = source
         self.facts = facts
         self.constants = constants
+        self.conditions = conditions
         self.random = random
         self.max_rows = max_rows
         self.rows: dict[str, list[DraftRow]] = {name: [] for name in source.tables}

@@ -9,16 +9,19 @@ from typing import Any, Self
 
 from answerkey.core.records import hash_value
 from answerkey.sqlite.schema import fold_name
+from answerkey.suites.constants import Conditions
 from answerkey.suites.database_rows import Rows, open_empty
-from answerkey.suites.fuzzing.draft import Constant, Draft, mend
+from answerkey.suites.fuzzing.draft import Constant, Draft, PlantedConditions, mend
 from answerkey.suites.fuzzing.steps import (
     collide_values,
     copy_rows,
     fill_tables,
     permute_columns,
+    plant_conditions,
     plant_constants,
     reassign_children,
     set_nulls,
+    skew_values,
     take_children,
 )
 from answerkey.suites.fuzzing.subsample import choose_rows
@@ -32,6 +35,8 @@ RECIPES: dict[str, tuple[Callable[[Draft], None], ...]] = {
     "childless": (take_children,),
     "collide": (collide_values,),
     "plant": (plant_constants,),
+    "conditions": (plant_conditions,),
+    "skew": (skew_values,),
     "nulls": (set_nulls,),
     "copy": (copy_rows,),
     "fill": (fill_tables,),
@@ -50,6 +55,7 @@ class Fuzzer:
     ...     write_rows(fuzzer.make_variant("collide", seed=1), target)
 
     constants: tables, columns and values: what the queries of the database compare columns with.
+    conditions: what meets and misses the conditions of some queries, for the recipe of that name.
     max_rows: about how many rows a table of a variant has; at most twice as many from the database.
 
     Raises:
@@ -57,11 +63,17 @@ class Fuzzer:
     """
 
     def __init__(
-        self, rows: Rows, *, constants: Iterable[tuple[str, str, Any]] = (), max_rows: int = 30
+        self,
+        rows: Rows,
+        *,
+        constants: Iterable[tuple[str, str, Any]] = (),
+        conditions: Iterable[Conditions] = (),
+        max_rows: int = 30,
     ) -> None:
         self._rows = rows
         self._facts = find_key_facts(rows)
         self._constants = [_resolve(rows, *constant) for constant in constants]
+        self._conditions = [_resolve_all(rows, found) for found in conditions]
         self._wanted = _find_rows(rows, self._constants)
         self._max_rows = max_rows
         self._stack = ExitStack()
@@ -82,7 +94,9 @@ class Fuzzer:
         """
         steps = RECIPES[recipe]
         random = Random(int(hash_value([recipe, seed]), 16))
-        draft = Draft(self._rows, self._facts, self._constants, random, self._max_rows)
+        draft = Draft(
+            *(self._rows, self._facts, self._constants, self._conditions, random, self._max_rows)
+        )
         choose_rows(draft, self._wanted)
         for step in steps:
             step(draft)
@@ -101,6 +115,17 @@ def _resolve(rows: Rows, table: str, column: str, value: Any) -> Constant:
             if places is not None:
                 return Constant(name, places[0], value)
     raise ValueError(f"No column {table}.{column}: expected one of a table that was read")
+
+
+def _resolve_all(rows: Rows, found: Conditions) -> PlantedConditions:
+    names = {fold_name(name) for name in found.tables}
+    return PlantedConditions(
+        frozenset(name for name in rows.tables if fold_name(name) in names),
+        tuple(
+            (_resolve(rows, table, column, meets), _resolve(rows, table, column, misses))
+            for table, column, meets, misses in found.conditions
+        ),
+    )
 
 
 def _find_rows(rows: Rows, constants: Iterable[Constant]) -> list[tuple[str, int]]:

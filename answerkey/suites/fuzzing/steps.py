@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from answerkey.suites.fuzzing.draft import Draft, DraftRow
+from answerkey.suites.fuzzing.draft import Constant, Draft, DraftRow
 from answerkey.suites.fuzzing.new_rows import make_row
 from answerkey.suites.fuzzing.subsample import sort_children_first
 from answerkey.suites.fuzzing.values import fit_value, list_near
+
+_FEW = 4  # values of a skewed column: with half of the rows, a quarter, and so on, few tie
 
 
 def permute_columns(draft: Draft) -> None:
@@ -25,6 +27,30 @@ def reassign_children(draft: Draft) -> None:
         for row in draft.rows[reference.table] if parents else ():
             if draft.random.random() < 0.5:
                 row.put(reference.columns, draft.random.choice(parents))
+
+
+def skew_values(draft: Draft) -> None:
+    """Give half of the rows one value, half of the others another one, and so on: in half of the
+    columns whose values repeat in the database, and of the references. Then groups have sizes that
+    differ, and one of them the most rows."""
+    for name, rows in draft.rows.items():
+        references = [one for one in draft.list_references(name) if not draft.has_referred(one)]
+        table = draft.source.tables[name]
+        for places in (
+            *((place,) for place in draft.facts.free[name]),
+            *(reference.columns for reference in references),
+        ):
+            known = [tuple(row[place] for place in places) for row in table.rows]
+            if draft.random.random() < 0.5 or len(set(known)) == len(known):
+                continue
+            values = list(dict.fromkeys(row.take(places) for row in rows))
+            values = draft.random.sample(values, min(_FEW, len(values)))
+            waiting = draft.random.sample(rows, len(rows))
+            for number, value in enumerate(values, start=1):
+                count = len(waiting) if number == len(values) else -(-len(waiting) // 2)
+                for row in waiting[:count]:
+                    row.put(places, value)
+                waiting = waiting[count:]
 
 
 def take_children(draft: Draft) -> None:
@@ -116,3 +142,40 @@ def plant_constants(draft: Draft) -> None:
                 _add(draft, name, row)
             if row is not None:
                 row.values[place] = planted
+
+
+def plant_conditions(draft: Draft) -> None:
+    """Add rows that meet all conditions of a query, all but one, and one alone, until a table has
+    twice the rows that it should have."""
+    for tables, values in draft.random.sample(draft.conditions, len(draft.conditions)):
+        count = len(values)
+        wanted = [{*range(count)}]
+        wanted += [{*range(count)} - {place} for place in range(count)]
+        wanted += [{place} for place in range(count)] if count > 2 else []
+        for met in wanted:
+            if all(len(draft.rows[name]) < 2 * draft.max_rows for name in tables):
+                pairs = enumerate(values)
+                _plant_rows(draft, tables, [pair[place not in met] for place, pair in pairs])
+
+
+def _plant_rows(draft: Draft, tables: frozenset[str], constants: list[Constant]) -> None:
+    """Add a row to each table, with the constants of its columns; they refer to each other."""
+    added: dict[str, DraftRow] = {}
+    for name in reversed(sort_children_first(draft)):
+        rows = draft.rows[name]
+        pattern = draft.random.choice(rows).values if rows else None
+        row = make_row(draft, name, pattern) if name in tables else None
+        if row is None:
+            continue
+        for reference in draft.list_references(name):
+            if reference.parent in added:
+                parent = added[reference.parent]
+                row.put(reference.columns, parent.take(reference.referred))
+        table = draft.source.tables[name]
+        for _, place, constant in (one for one in constants if one.table == name):
+            kinds = {type(known[place]) for known in table.rows} - {type(None)}
+            value = fit_value(constant, table.table.columns[place], kinds)
+            if value is not None and place in table.stored and place not in draft.facts.lost[name]:
+                row.values[place] = value
+        added[name] = row
+        _add(draft, name, row)
