@@ -11,7 +11,11 @@ Kills = Mapping[int, frozenset[int]]  # by the number of a database, what it tel
 
 
 def choose_databases(
-    questions: Sequence[Kills], *, most: int, heavy: Collection[tuple[int, int]] = ()
+    questions: Sequence[Kills],
+    *,
+    most: int,
+    heavy: Collection[tuple[int, int]] = (),
+    spare: int = 0,
 ) -> list[int]:
     """The numbers of databases, at most so many, each the one that adds most to those before it.
 
@@ -20,6 +24,7 @@ def choose_databases(
     [1, 2]
 
     heavy: places of questions, each with a neighbor that counts as much as ten others.
+    spare: how many other neighbors may live, where that spares databases.
 
     Source: the greedy algorithm for set cover (Chvatal, "A greedy heuristic for the set-covering
     problem", Mathematics of Operations Research 4, 1979).
@@ -30,16 +35,17 @@ def choose_databases(
             found = killed_by.setdefault(number, set())
             found.update((place, neighbor) for neighbor in neighbors)
 
-    def weigh(killed: set[tuple[int, int]]) -> int:
-        return sum(_HEAVY if pair in heavy else 1 for pair in killed)
+    waiting = set().union(*killed_by.values())
+
+    def weigh(number: int) -> int:
+        return sum(_HEAVY if pair in heavy else 1 for pair in killed_by[number])
 
     chosen: list[int] = []
-    while killed_by and len(chosen) < most:
-        number = max(sorted(killed_by), key=lambda number: weigh(killed_by[number]))
+    while len(chosen) < most and (len(waiting) > spare or waiting & set(heavy)):
+        number = max(sorted(killed_by), key=weigh)
         killed = killed_by.pop(number)
-        if not killed:
-            break
         chosen.append(number)
+        waiting -= killed
         for others in killed_by.values():
             others -= killed
     return chosen

@@ -40,6 +40,7 @@ _RECIPES = (
 # fewer tie, and readings differ less often.
 _SMALL = (2, 4, 1, 6, 3, 8)
 _STORAGES = 3
+_SPARE = 0.007  # of the neighbors of a database may live, where that spares variants
 # Of a query on a variant, which is small. Gold that takes more does not count on it.
 _MAX_STEPS = 200_000
 
@@ -140,7 +141,7 @@ class _Pool:
         trees = {
             id(one.query): one.query.tree
             for one in asked
-            if one.list_alive().keys() - one.by_heart - frozenset().union(*one.kills.values())
+            if one.list_alive().keys() - one.list_told()
         }
         found = [list_conditions(Scopes(tree, self._schema)) for tree in trees.values()]
         return [
@@ -190,10 +191,12 @@ class _Pool:
     ) -> DatabaseSuites:
         """The records of all questions, and the files that any of them needs."""
         settings = self._settings
+        count = sum(len(one.query.killed) + len(one.list_told()) for one in asked)
         chosen = choose_databases(
             [one.kills for one in asked],
             most=settings.max_databases,
             heavy={(place, heart) for place, one in enumerate(asked) for heart in one.by_heart},
+            spare=int(count * _SPARE),
         )
         suites = {
             one.question.question_id: choose_suite(

@@ -74,6 +74,10 @@ class Asked:
         """The place of the neighbor that says the stored answer: each suite must tell it."""
         return frozenset({len(self.query.alive) - 1})
 
+    def list_told(self) -> frozenset[int]:
+        """The places of the alive neighbors that some variant tells from gold."""
+        return frozenset().union(*self.kills.values())
+
     def list_alive(self) -> dict[int, Neighbor]:
         """The alive neighbors by their places, those left out that are readings of the question."""
         means = {reading.sql for reading in self.readings}

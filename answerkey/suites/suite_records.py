@@ -85,7 +85,7 @@ def _count(one: Asked, suite: list[int]) -> Record:
     """The mutation score, the counts by operator, and some neighbors that live."""
     alive = one.list_alive()
     by_suite = frozenset().union(*(one.kills[number] for number in suite))
-    by_pool = frozenset().union(*one.kills.values())
+    by_pool = one.list_told()
     operators: dict[str, Counter[str]] = {}
     for neighbor in one.query.killed:
         operators.setdefault(neighbor.operator, Counter())["killed"] += 1

@@ -100,3 +100,19 @@ def test_cover_takes_few_databases_and_fills_up_to_three():
     assert choose_suite(same, range(9), most=5) == [0, 1, 2]
     assert choose_suite(same, range(9), most=2) == [0, 1]
     assert choose_suite({3: frozenset()}, [3], most=5) == [3]
+
+
+def test_cover_tells_what_is_heavy_first_and_spares_what_may_live():
+    kills = {1: frozenset({0, 1, 2}), 2: frozenset({9})}
+    assert choose_databases([kills], most=1) == [1]
+    assert choose_databases([kills], most=1, heavy={(0, 9)}) == [2]
+    assert choose_databases([kills], most=8, spare=1) == [1]
+    assert choose_databases([kills], most=8, spare=4, heavy={(0, 9)}) == [2]
+
+
+def test_answer_by_heart_is_told_from_the_most_common_of_two_values(tmp_path):
+    values = ", ".join(f"({key}, 'ship {key}', 10, {1 + key % 4 // 3})" for key in range(5, 21))
+    sql = f"{SHIPS} INSERT INTO ship VALUES {values};"
+    gold = "SELECT port_id FROM ship GROUP BY port_id ORDER BY count(*) DESC LIMIT 1"
+    (record,) = make(tmp_path, ("Which port id is the most common?", gold), sql=sql).records
+    assert record["operators"]["by_heart"]["killed"] == 1

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from answerkey.suites.constants import Condition, Conditions
 from answerkey.suites.database_rows import Rows
 from answerkey.suites.fuzzing.fuzzer import RECIPES
 from tests.suites.world import ask, make_variant, read_world
@@ -178,3 +179,27 @@ def test_a_table_of_1900_columns_has_variants(tmp_path: Path) -> None:
     INSERT INTO wide SELECT i, {values} FROM n"""
     variant = make_variant(read_world(tmp_path, sql), "everything", max_rows=10)
     assert ask(variant, "SELECT count(*) >= 9, count(DISTINCT id) = count(*) FROM wide") == [(1, 1)]
+
+
+def test_skew_gives_groups_sizes_that_differ(tmp_path: Path) -> None:
+    values = ", ".join(f"({key}, {key % 3})" for key in range(20))
+    world = read_world(
+        tmp_path, f"CREATE TABLE t (id INTEGER PRIMARY KEY, a INT);INSERT INTO t VALUES {values};"
+    )
+    sizes = [
+        sorted(Counter(column(make_variant(world, "skew", seed), "t", 1)).values())
+        for seed in range(6)
+    ]
+    assert [5, 5, 10] in sizes
+
+
+def test_conditions_add_rows_that_meet_all_and_all_but_one(ships: Rows) -> None:
+    flag, port = (
+        Condition("ship", "flag", "Togo", "x Togo"),
+        Condition("port", "name", "Riga", "Ra"),
+    )
+    variant = make_variant(
+        ships, "conditions", conditions=[Conditions(("ship", "port"), (flag, port))]
+    )
+    sql = "SELECT flag, port.name FROM ship JOIN port ON port.id = port_id"
+    assert {("Togo", "Riga"), ("x Togo", "Riga"), ("Togo", "Ra")} <= set(ask(variant, sql))
