@@ -132,7 +132,7 @@ class _Pool:
                     if its_rows == max_rows:
                         self._try_variant(number, fuzzer, recipe, asked)
         conditions = self._list_conditions(rows, asked)
-        with Fuzzer(rows, conditions=conditions, max_rows=settings.max_rows) as fuzzer:
+        with Fuzzer(rows, conditions=conditions, max_rows=settings.max_rows // 2) as fuzzer:
             for number in range(len(plan), settings.pool if conditions else len(plan)):
                 self._try_variant(number, fuzzer, "conditions", asked)
 

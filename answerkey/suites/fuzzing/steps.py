@@ -146,14 +146,15 @@ def plant_constants(draft: Draft) -> None:
 
 def plant_conditions(draft: Draft) -> None:
     """Add rows that meet all conditions of a query, all but one, and one alone, until a table has
-    twice the rows that it should have."""
+    twice as many new rows as it should have rows."""
+    most = {name: len(rows) + 2 * draft.max_rows for name, rows in draft.rows.items()}
     for tables, values in draft.random.sample(draft.conditions, len(draft.conditions)):
         count = len(values)
         wanted = [{*range(count)}]
         wanted += [{*range(count)} - {place} for place in range(count)]
         wanted += [{place} for place in range(count)] if count > 2 else []
         for met in wanted:
-            if all(len(draft.rows[name]) < 2 * draft.max_rows for name in tables):
+            if all(len(draft.rows[name]) < most[name] for name in tables):
                 pairs = enumerate(values)
                 _plant_rows(draft, tables, [pair[place not in met] for place, pair in pairs])
 
