@@ -24,9 +24,9 @@ _DENIALS = (exp.Not, exp.NEQ, exp.Except, exp.NullSafeNEQ)
 def find_negation_mismatch(inspection: Inspection, question: Question) -> list[Finding]:
     """A finding where only one of question and query denies.
 
-    The evidence has `kind`: not_denied (the question has a verb with not or never), without (it has
-    no, without or except), null_text (either, and the query compares with the text "null"),
-    denied (only the query denies).
+    The evidence has `kind`: not_denied (the question has a verb with not or never), null_text (it
+    denies in any way, and the query compares with the text "null"), denied (only the query denies).
+    Without, no and except alone say too little: "without changing" asks for one line.
     """
     asked = find_negations(question)
     if asked and question.evidence and find_negations(Question(question.evidence)):
@@ -35,7 +35,8 @@ def find_negation_mismatch(inspection: Inspection, question: Question) -> list[F
     denials = list(nodes.find_all(*_DENIALS))
     denials += [node for node in nodes.find_all(*_PATTERNS) if node.args.get("negate")]
     if asked and not denials and not _denies_otherwise(inspection):
-        return [Finding(Flag.NEGATION_MISMATCH, _describe(asked[0], inspection))]
+        evidence = _describe(asked[0], inspection)
+        return [] if evidence is None else [Finding(Flag.NEGATION_MISMATCH, evidence)]
     denials = [node for node in denials if not _is_guard(node)]
     if denials and not asked and not may_deny(question):
         evidence = {"kind": "denied", "sql": to_sql(denials[0])[:200]}
@@ -43,13 +44,13 @@ def find_negation_mismatch(inspection: Inspection, question: Question) -> list[F
     return []
 
 
-def _describe(asked: tuple[str, str], inspection: Inspection) -> dict[str, Any]:
+def _describe(asked: tuple[str, str], inspection: Inspection) -> dict[str, Any] | None:
     form, text = asked
     for comparison in read_query(inspection).comparisons:
         right = comparison.right
         if isinstance(right, exp.Literal | exp.Column) and right.name.lower() in _EMPTY:
             return {"kind": "null_text", "asked": text, "sql": comparison.text}
-    return {"kind": "not_denied" if form == CLAUSE else "without", "asked": text}
+    return {"kind": "not_denied", "asked": text} if form == CLAUSE else None
 
 
 def _is_guard(node: exp.Expression) -> bool:

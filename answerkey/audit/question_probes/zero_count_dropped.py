@@ -55,8 +55,7 @@ def find_zero_count_dropped(inspection: Inspection, question: Question) -> list[
 
     Kinds: `at_most`, only things of a count below a bound are asked for, and some have none;
     `fewest`, that of the least count; `each`, the counts of all, and some are left out; `possible`,
-    the same where none are yet; `conditional`, the same where the rows that are counted must meet a
-    condition; `all`, the same for "all THINGS" where only another table is read.
+    the same where none are yet; `all`, the same for "all THINGS" where only another table is read.
     "Singers who have a song" asks for no others: no finding.
     """
     select = unwrap(inspection.tree)
@@ -76,7 +75,7 @@ def find_zero_count_dropped(inspection: Inspection, question: Question) -> list[
         if len(scopes.scope_of(select).sources) == 1:
             kind = "all" if _says_all(question, things.table) else None
         elif _has_other_condition(select, things, scopes):
-            kind = "conditional"
+            kind = None  # the condition may say which things are meant
         elif not dropped:
             kind = "possible"
     elif form == "at_most" and not dropped:
