@@ -44,8 +44,7 @@ def find_aggregate_mismatch(projection: Projection, question: Question) -> dict[
     evidence: dict[str, Any] = {"selected": projection.shown}
     if not projection.selected:
         return None
-    is_count = [selected.aggregate for selected in projection.selected] == ["count"]
-    if is_count and not _COUNTING & set(words):
+    if _returns_a_count(projection) and not _COUNTING & set(words):
         return {"kind": "count_not_asked"} | evidence
     if projection.is_aggregate and projection.tree.find(exp.Group) is None:
         each = _find_each(projection, question)
@@ -62,6 +61,12 @@ def find_aggregate_mismatch(projection: Projection, question: Question) -> dict[
     if average is not None and not _has_average(projection):
         return {"kind": "no_average", "asked": average} | evidence
     return None
+
+
+def _returns_a_count(projection: Projection) -> bool:
+    """Whether a count is all that is returned, as it stands: a share is calculated from counts."""
+    outputs = projection.tree.selects
+    return len(outputs) == 1 and isinstance(outputs[0].unalias(), exp.Count)
 
 
 def _find_each(projection: Projection, question: Question) -> str | None:

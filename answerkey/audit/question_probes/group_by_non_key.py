@@ -86,7 +86,10 @@ def _find_names(
 
 
 def _is_of_things(label: Resolution, values: ColumnValues) -> bool:
-    """Whether most rows of a table have a name of their own, and are not classed by it."""
+    """Whether most rows of a table have a name of their own, and are not classed by it. A table of
+    a key and a name alone lists names, each once."""
+    if len(label.table.columns) < 3:
+        return False
     column = quote_name(label.column.name)
     table = quote_name(label.table.name)
     names = values.ask_number(f"SELECT count(DISTINCT {column}) FROM {table}")
