@@ -6,6 +6,10 @@ import json
 import re
 from pathlib import Path
 
+import yaml
+
+from answerkey.core.explanations import EXPLANATIONS
+from answerkey.core.flags import Flag
 from answerkey.risk.flag_precision import read_flag_precision
 from answerkey.risk.verdicts import read_verdict_file
 from tests.shared.paths import FLAG_PRECISION, ROOT
@@ -32,3 +36,13 @@ def test_counts_are_those_of_the_table() -> None:
     told = {code: (int(a) + int(c), int(b) + int(d)) for code, a, b, c, d in rows}
     table = read_flag_precision(FLAG_PRECISION)
     assert told == {str(code): (wrong, flagged) for code, (flagged, wrong) in table.flags.items()}
+
+
+def test_all_flags_and_reasons_are_listed_with_their_rule_and_policy() -> None:
+    params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    policies = params["select_questions"]["policies"]
+    listed = TEXT.split("## All flags")[1].split("## How often")[0]
+    rows = re.findall(r"^\| `(\w+)` \| (\w+) \| (.*?) \| ", listed, re.MULTILINE)
+    assert rows == [(str(flag), policies[flag], flag.explanation) for flag in Flag]
+    reasons = re.findall(r"^\| `(\w+)` \| [^|]+ \|$", listed, re.MULTILINE)
+    assert reasons == [code for code in EXPLANATIONS if code not in set(Flag)]
