@@ -21,8 +21,6 @@ _AGGREGATES: dict[type[exp.Expression], str] = {
     exp.Min: "min",
     exp.Max: "max",
 }
-_MEASURES = (exp.Ordered, exp.Sum, exp.Avg, exp.Min, exp.Max)
-_RANGES = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between)
 _SHOWN = 10
 _SHOWN_TEXT = 100
 
@@ -61,7 +59,7 @@ class Selected:
 
 class Projection:
     """What one query selects and uses. `selected` has its result columns, `used` all columns that
-    it names, `measured` those that it sorts by, adds up or compares as quantities."""
+    it names."""
 
     def __init__(self, inspection: Inspection) -> None:
         scopes = inspection.scopes
@@ -79,7 +77,6 @@ class Projection:
             for node in scopes.nodes.find_all(exp.Column)
             if (found := scopes.resolve(node)) is not None and found.column is not None
         ]
-        self.measured = [use for use in self.used if _is_measured(use.node)]
         self.selected = [] if self.has_star else self._read_selected(inspection)
 
     def _read_selected(self, inspection: Inspection) -> list[Selected]:
@@ -135,18 +132,3 @@ def list_entity_key(inspection: Inspection) -> list[exp.Column] | None:
         return None
     keys = [column for column in sources[0].table.columns if column.primary_key]
     return [exp.column(key.name, table=sources[0].name, quoted=True) for key in keys] or None
-
-
-def _is_measured(node: exp.Column) -> bool:
-    parent = node.parent
-    while isinstance(parent, exp.Paren | exp.Distinct):
-        parent = parent.parent
-    if isinstance(parent, _RANGES):
-        literals = list(parent.find_all(exp.Literal))
-        return bool(literals) and not any(_is_date(literal) for literal in literals)
-    return isinstance(parent, _MEASURES)
-
-
-def _is_date(literal: exp.Literal) -> bool:
-    """Whether a literal may be a date or a year, which a question says without naming a column."""
-    return literal.is_string or (len(literal.name) == 4 and literal.name[0] in "12")

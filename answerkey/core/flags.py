@@ -199,10 +199,6 @@ class Flag(StrEnum):
         "projection_mismatch",
         "The query returns other columns, or other aggregates, than its question asks for.",
     )
-    COLUMN_MISMATCH = (
-        "column_mismatch",
-        "The question names a column that the query does not use, and the query uses another.",
-    )
     DISTINCT_MISSING = (
         "distinct_missing",
         "The question asks for different values, and the answer has equal rows.",

@@ -48,6 +48,8 @@ def find_each_without_group(inspection: Inspection, question: Question) -> list[
 
 def _find_each(question: Question) -> str | None:
     """The first `each` that its sentence asks a number of, with the words around it."""
+    if _EACH.isdisjoint(word.text for word in question.words):
+        return None
     for sentence in _SENTENCE_END.split(question.text):
         words = list_words(sentence)
         if not _ASKED_STEMS & {word.stem for word in words}:
