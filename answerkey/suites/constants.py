@@ -53,7 +53,8 @@ def list_conditions(scopes: Scopes) -> Conditions:
     )
     found = {}
     for kind, table, column, value in _read_comparisons(scopes):
-        less, more = list_near(value) or (value, value)
+        near = list_near(value) or [value]  # one for the text 0, since -1 is none of its kind
+        less, more = near[0], near[-1]
         meets, misses = {
             exp.NEQ: (more, value),
             exp.GT: (more, value),
@@ -76,7 +77,7 @@ def _read_comparisons(
         kind = type(node)
         if column is not node.this:
             kind = _FLIPPED.get(kind, kind)
-        for value in map(_read_literal, values):
+        for value in (_read_value(side, scopes) for side in values):
             if isinstance(value, str) and isinstance(node, exp.Like):
                 value = value.replace("%", "").replace("_", "x")
             if value is not None:
@@ -92,6 +93,15 @@ def _read_sides(node: exp.Expression) -> tuple[exp.Expression, list[exp.Expressi
     if not isinstance(sides[0], exp.Column):
         sides.reverse()
     return sides[0], sides[1:]
+
+
+def _read_value(node: exp.Expression, scopes: Scopes) -> Any:
+    """A literal, or a text in double quotes: SQLite takes it for a text where no column has it for
+    a name. None for what is neither."""
+    if isinstance(node, exp.Column):
+        is_text = node.this.args.get("quoted") and not node.table and scopes.resolve(node) is None
+        return node.name if is_text else None
+    return _read_literal(node)
 
 
 def _read_literal(node: exp.Expression) -> Any:
