@@ -40,7 +40,7 @@ _RECIPES = (
 # fewer tie, and readings differ less often.
 _SMALL = (2, 4, 1, 6, 3, 8)
 _STORAGES = 3
-_SPARE = 0.007  # of the neighbors of a database may live, where that spares variants
+_SPARE = 0.009  # of the neighbors of a database may live, where that spares variants
 # Of a query on a variant, which is small. Gold that takes more does not count on it.
 _MAX_STEPS = 200_000
 
@@ -131,19 +131,24 @@ class _Pool:
                 for number, (recipe, its_rows) in enumerate(plan):
                     if its_rows == max_rows:
                         self._try_variant(number, fuzzer, recipe, asked)
-        conditions = self._list_conditions(rows, asked)
-        with Fuzzer(rows, conditions=conditions, max_rows=settings.max_rows // 2) as fuzzer:
-            for number in range(len(plan), settings.pool if conditions else len(plan)):
+        for number in range(len(plan), settings.pool):
+            conditions = self._list_conditions(rows, asked)
+            if not conditions:
+                break
+            with Fuzzer(rows, conditions=conditions, max_rows=settings.max_rows // 2) as fuzzer:
                 self._try_variant(number, fuzzer, "conditions", asked)
 
     def _list_conditions(self, rows: Rows, asked: list[Asked]) -> list[Conditions]:
-        """Those of each query of which a neighbor is still alive."""
-        trees = {
-            id(one.query): one.query.tree
+        """Those of each query of which a neighbor is still alive; while answers by heart are, of
+        their queries alone."""
+        alive = {
+            id(one.query): (one.query.tree, bool(lives & one.by_heart))
             for one in asked
-            if one.list_alive().keys() - one.list_told()
+            if (lives := one.list_alive().keys() - one.list_told())
         }
-        found = [list_conditions(Scopes(tree, self._schema)) for tree in trees.values()]
+        is_any = any(is_by_heart for _, is_by_heart in alive.values())
+        trees = [tree for tree, is_by_heart in alive.values() if is_by_heart or not is_any]
+        found = [list_conditions(Scopes(tree, self._schema)) for tree in trees]
         return [
             Conditions(tables, tuple(one for one in conditions if one.table in rows.tables))
             for tables, conditions in dict.fromkeys(found)
