@@ -136,7 +136,7 @@ class Flag(StrEnum):
     MIXED_CONNECTIVES = "mixed_connectives", "AND and OR stand side by side without parentheses."
     DATE_TEXT_ORDER = (
         "date_text_order",
-        "Dates such as '31.12.2019' are compared as text.",
+        "Dates that begin with the day or the month are compared as text.",
     )
     AGGREGATE_OF_OTHER_ROWS = "aggregate_of_other_rows", "A group meets an aggregate of others."
     COUNTS_OF_GROUPS = (

@@ -116,7 +116,7 @@ def test_log_counts_the_flags(world: World, capsys: pytest.CaptureFixture[str]) 
         "compare_questions: 8 questions share something with others (schema_in_both_splits 8,"
         " template_in_both_splits 4, conflicting_gold 2, near_duplicate_question 2,"
         " paraphrase_of 2, question_in_both_splits 2, duplicate_question 1)\n"
-        "compare_questions: 0 questions have a gold risk of 0.5 or more\n"
+        "compare_questions: 0 questions have a gold risk of 0.7 or more\n"
     )
 
 
@@ -167,7 +167,7 @@ def test_risk_and_verdicts_reach_the_product(
     assert read_risks(risky, "audit") == {"0": (0.0, ["vacuous_condition", "judged_right"])}
     assert read_risks(risky, "excluded") == {"1": (0.802, ["vacuous_condition", "gold_risk"])}
     said = capsys.readouterr().err
-    assert "compare_questions: 1 questions have a gold risk of 0.5 or more\n" in said
+    assert "compare_questions: 1 questions have a gold risk of 0.7 or more\n" in said
     assert "compare_questions: 1 verdicts, 0 verdicts of other databases\n" in said
     write_verdict(risky, "wrong")
     risky.run_from("compare_questions")
@@ -181,6 +181,7 @@ def test_risk_and_verdicts_reach_the_product(
 
 def test_at_risk_is_recorded_or_excludes_and_is_a_metric(risky: World) -> None:
     risky.change("select_questions.policies.vacuous_condition", "flag")
+    risky.change("select_questions.policies.gold_risk", "flag")
     risky.run_to("export_dataset")
     assert read_risks(risky, "audit").keys() == {"0", "1"}
     assert risky.json("metrics/dataset.json")["at_risk"] == 2

@@ -132,7 +132,8 @@ def test_excluded_question_has_every_flag_that_is_not_off(world):
     audits = world.lines("data/interim/audit/harbour.jsonl")
     world.change("select_questions.policies.latent_ambiguity", "off")
     world.run("select_questions")
-    assert read_flags("empty_answer") == ["empty_answer", "vacuous_condition"]
+    flags = ["empty_answer", "vacuous_condition", "literal_not_in_column"]
+    assert read_flags("empty_answer") == flags
     assert read_flags("boolean_answer") == ["boolean_answer", "guessable"]
     world.change("select_questions.policies.boolean_answer", "off")
     world.change("select_questions.policies.guessable", "exclude")
@@ -162,9 +163,9 @@ def test_policy_moves_questions_and_says_which_flags_are_told(world):
 
 
 TIED = {
-    "Which ship of Porto is first by port?": "SELECT name FROM ship WHERE port_id = 2"
+    "Which ship of port 2 is first by port?": "SELECT name FROM ship WHERE port_id = 2"
     " ORDER BY port_id LIMIT 1",
-    "Which two ships, by port?": "SELECT name, port_id FROM ship ORDER BY port_id DESC LIMIT 2,3",
+    "Which three ships, by port?": "SELECT name, port_id FROM ship ORDER BY port_id DESC LIMIT 2,3",
     "Any two voyages?": "SELECT ship_id, year FROM voyage LIMIT 2",
     "Who is some captain?": "SELECT name FROM captain WHERE id = (SELECT captain_id FROM ship)",
 }
