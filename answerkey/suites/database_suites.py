@@ -40,7 +40,7 @@ _RECIPES = (
 # fewer tie, and readings differ less often.
 _SMALL = (2, 4, 1, 6, 3, 8)
 _STORAGES = 3
-_SPARE = 0.009  # of the neighbors of a database may live, where that spares variants
+_SPARE = 0.005  # of the neighbors of a database may live, where that spares variants
 # Of a query on a variant, which is small. Gold that takes more does not count on it.
 _MAX_STEPS = 200_000
 
