@@ -157,7 +157,8 @@ def shorten(value: Any) -> str:
 @cache
 def describe(path: Path) -> str:
     """The schema of a database, with rows."""
-    return describe_database(path, example_rows=EXAMPLE_ROWS, max_characters=SCHEMA_CHARACTERS)
+    texts = describe_database(path, example_rows=EXAMPLE_ROWS, max_characters=SCHEMA_CHARACTERS)
+    return texts.schema
 
 
 def write_prompt(question: JoinedQuestion, databases: Path, template: Path) -> str:

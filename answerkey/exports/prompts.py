@@ -101,7 +101,7 @@ def make_prompt_examples(
         questions, key=lambda audited: audited.question["database_name"]
     ):
         database = find_database(databases, name, sha256=hashes[name], databases_url=None)
-        schema = describe_database(
+        texts = describe_database(
             local_path(database),
             example_rows=example_rows,
             max_characters=max_schema_characters,
@@ -109,7 +109,7 @@ def make_prompt_examples(
         for question, audit in of_database:
             facts = {
                 "database_name": name,
-                "schema": schema,
+                **texts._asdict(),
                 "question_text": question["question_text"],
                 "evidence": audit["evidence"],
             }

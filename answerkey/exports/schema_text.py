@@ -4,7 +4,10 @@
     -- (1, 'Tern')
     -- (2, 'Sun')
 
-The same database gives the same text: rows come in the order of rowids, or of the primary key.
+The same database gives the same text: rows come in the order of rowids, or of the primary key. The
+compact text has a line a table and no row, for models that read few tokens:
+
+    ship(id INTEGER primary key, name TEXT, port_id INTEGER -> port.id)
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import re
 import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from answerkey.sqlite.guard import GuardedDatabase, QueryError, Value
 from answerkey.sqlite.schema import Schema, Table, quote_name, read_schema
@@ -20,6 +24,7 @@ from answerkey.sqlite.uri import open_database
 
 _VALUE_CHARACTERS = 60
 _MOST_BYTES = 4 * (_VALUE_CHARACTERS + 1)  # of as many characters and one more, in any encoding
+_PLAIN_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _VIRTUAL = re.compile(r"\s*CREATE\s+VIRTUAL\b", re.IGNORECASE)
 # The guard refuses BLOBs, infinity and text that is not UTF-8, so that none of them reaches it.
 # Text is read as bytes: SQLite's functions end it at a NUL.
@@ -114,8 +119,59 @@ def write_schema(schema: Schema, rows: Mapping[str, Sequence[str]], *, max_chara
     return text
 
 
-def describe_database(path: Path, *, example_rows: int, max_characters: int) -> str:
-    """The text of a database file: its schema as `write_schema` writes it.
+def write_compact_schema(schema: Schema) -> str:
+    """A line a table or view, with its columns, their types, its primary key and what its foreign
+    keys refer to. Names are quoted where SQL needs it.
+
+    >>> write_compact_schema(schema)                                    # doctest: +SKIP
+    'ship(id INTEGER primary key, name TEXT, port_id INTEGER -> port.id)'
+    """
+    return "\n".join(
+        f"{_quote_where_needed(table.name)}({', '.join(_list_columns(table))})"
+        for table in schema.tables
+    )
+
+
+def _list_columns(table: Table) -> list[str]:
+    """Each column in words, then keys of several columns."""
+    in_key = sorted(table.columns, key=lambda column: column.primary_key)
+    keys = [column.name for column in in_key if column.primary_key]
+    referred = {
+        key.columns[0]: ".".join(map(_quote_where_needed, (key.table, *key.referred)))
+        for key in table.foreign_keys
+        if len(key.columns) == 1
+    }
+    found = []
+    for column in table.columns:
+        words = f"{_quote_where_needed(column.name)} {column.type}".rstrip()
+        is_key = " primary key" if keys == [column.name] else ""
+        refers = f" -> {referred[column.name]}" if column.name in referred else ""
+        found.append(f"{words}{is_key}{refers}")
+    if len(keys) > 1:
+        found.append(f"primary key ({', '.join(map(_quote_where_needed, keys))})")
+    for key in table.foreign_keys:
+        if len(key.columns) > 1:
+            own, others = (
+                ", ".join(map(_quote_where_needed, names)) for names in (key.columns, key.referred)
+            )
+            found.append(f"({own}) -> {_quote_where_needed(key.table)}({others})")
+    return found
+
+
+def _quote_where_needed(name: str) -> str:
+    return name if _PLAIN_NAME.fullmatch(name) else quote_name(name)
+
+
+class DatabaseTexts(NamedTuple):
+    """A database in words: `schema` as `write_schema`, `compact_schema` as `write_compact_schema`
+    writes it."""
+
+    schema: str
+    compact_schema: str
+
+
+def describe_database(path: Path, *, example_rows: int, max_characters: int) -> DatabaseTexts:
+    """The texts of a database file.
 
     Raises:
         FileNotFoundError: where there is no such file.
@@ -131,4 +187,5 @@ def describe_database(path: Path, *, example_rows: int, max_characters: int) -> 
             table.name: read_example_rows(database, table, example_rows, encoding=encoding)
             for table in schema.tables
         }
-    return write_schema(schema, rows, max_characters=max_characters)
+    full = write_schema(schema, rows, max_characters=max_characters)
+    return DatabaseTexts(full, write_compact_schema(schema))

@@ -18,7 +18,7 @@ def make_database(path: Path, sql: str) -> Path:
 
 
 def describe(path: Path, *, rows: int = 3, most: int = 10_000) -> str:
-    return describe_database(path, example_rows=rows, max_characters=most)
+    return describe_database(path, example_rows=rows, max_characters=most).schema
 
 
 def test_statements_come_with_first_rows(tmp_path):
@@ -159,3 +159,29 @@ def test_table_that_the_guard_does_not_read_has_no_rows(tmp_path):
     text = describe(path)
     assert text.startswith("CREATE VIRTUAL TABLE words USING fts5 (word);\n")
     assert text.endswith(f"CREATE TABLE wide ({columns});")
+
+
+@pytest.mark.parametrize(
+    ("sql", "text"),
+    [
+        (
+            "CREATE TABLE port (id INTEGER PRIMARY KEY, name TEXT);"
+            "CREATE TABLE ship (name, port_id INTEGER REFERENCES port);",
+            "port(id INTEGER primary key, name TEXT)\nship(name, port_id INTEGER -> port.id)",
+        ),
+        (
+            "CREATE TABLE leg (ship INT, day TEXT, PRIMARY KEY (day, ship));"
+            "CREATE TABLE stop (s INT, d TEXT, FOREIGN KEY (d, s) REFERENCES leg (day, ship));",
+            "leg(ship INT, day TEXT, primary key (day, ship))\n"
+            "stop(s INT, d TEXT, (d, s) -> leg(day, ship))",
+        ),
+        (
+            'CREATE TABLE "old ship" ("a ""b""" TEXT); CREATE VIEW v AS SELECT 1 AS one;',
+            '"old ship"("a ""b""" TEXT)\nv(one)',
+        ),
+    ],
+)
+def test_compact_schema_has_a_line_a_table(tmp_path, sql, text):
+    path = make_database(tmp_path / "a.sqlite", sql)
+    described = describe_database(path, example_rows=3, max_characters=99)
+    assert described.compact_schema == text
