@@ -14,10 +14,12 @@ from answerkey.core.command import run_stage
 from answerkey.core.errors import InputError
 from answerkey.core.joined import DIFFICULTY, INTERIM, read_joined
 from answerkey.core.log import list_counts, start_log
-from answerkey.core.param_types import SOURCE
+from answerkey.core.param_types import PASS_RATE, SOURCE
 from answerkey.core.params import read_params
 from answerkey.core.records import write_jsonl
 from answerkey.selection.difficulty_rule import DifficultyRule
+
+WITHOUT = {SOURCE: "their corpus says nothing of difficulty", PASS_RATE: "they have no rollouts"}
 
 
 def main() -> None:
@@ -26,26 +28,29 @@ def main() -> None:
     (values,) = read_params("classify_difficulty")
     rule = DifficultyRule(**values)
     counts: Counter[str] = Counter()
-    without_word = 0
+    by_tables = 0  # for want of what the method asks for
 
     def records() -> Iterator[dict[str, Any]]:
-        nonlocal without_word
+        nonlocal by_tables
         for question in read_joined():
             if question.hardness is None:
                 continue
             word = question.source_difficulty
             try:
-                difficulty = rule.classify(len(question.tables_involved), question.hardness, word)
+                difficulty = rule.classify(
+                    len(question.tables_involved), question.hardness, word, question.solved_share
+                )
             except ValueError as error:
                 raise InputError(f"{question.question_id}: {error}") from error
             counts[difficulty] += 1
-            without_word += word is None
+            if rule.method in WITHOUT:
+                by_tables += (word if rule.method == SOURCE else question.pass_rate) is None
             yield {"question_id": question.question_id, "difficulty": difficulty}
 
     write_jsonl(INTERIM / DIFFICULTY, records())
     log.info("%d questions by %s%s", counts.total(), rule.method, list_counts(counts))
-    if rule.method == SOURCE and without_word:
-        log.info("%d of them by tables: their corpus says nothing of difficulty", without_word)
+    if by_tables:
+        log.info("%d of them by tables: %s", by_tables, WITHOUT[rule.method])
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever i
 
 from answerkey.comparison.compare import compare, tabulate_questions
 from answerkey.comparison.join import join_questions
+from answerkey.comparison.rollout_flags import find_in_rollouts
 from answerkey.core.command import run_stage
 from answerkey.core.findings import encode_findings
 from answerkey.core.joined import INTERIM, JOINED
@@ -45,12 +46,16 @@ def main() -> None:
     questions = tabulate_questions(join_questions(min_mutation_score=min_mutation_score))
     findings = compare(questions, schemas, min_similarity=min_similarity)
     counts = Counter(found.code for of_question in findings.values() for found in of_question)
+    rollout_counts: Counter[str] = Counter()
 
     def records() -> Iterator[dict[str, Any]]:
         for question in join_questions(min_mutation_score=min_mutation_score):
             flags = encode_findings(findings.get(question.question_id, ()))
             question = question._replace(flags=question.flags + flags)
-            record = assessment.assess(question)._asdict()
+            question = assessment.assess(question)
+            solved = find_in_rollouts(question.pass_rate, gold_risk=question.gold_risk)
+            rollout_counts.update(found.code for found in solved)
+            record = question._replace(flags=question.flags + encode_findings(solved))._asdict()
             del record["difficulty"]  # which classify_difficulty knows
             yield record
 
@@ -58,6 +63,8 @@ def main() -> None:
     log.info("%d questions share something with others%s", len(findings), list_counts(counts))
     for line in assessment.describe():
         log.info("%s", line)
+    if rollout_counts:
+        log.info("by rollouts%s", list_counts(rollout_counts))
 
 
 if __name__ == "__main__":

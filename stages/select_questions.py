@@ -20,7 +20,8 @@ from answerkey.selection.choice import WHY, choose, count_usable, survey_questio
 from answerkey.selection.coverage import measure_coverage
 from answerkey.selection.difficulty_rule import DifficultyRule
 from answerkey.selection.policies import read_policies
-from answerkey.selection.product_records import read_reward, write_selection
+from answerkey.selection.product_records import write_selection
+from answerkey.selection.reward_terms import read_reward
 from answerkey.selection.risks import describe_risks
 from answerkey.selection.selected_suites import write_suites
 from answerkey.selection.supply import (

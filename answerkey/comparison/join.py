@@ -14,11 +14,12 @@ from answerkey.comparison.suite_flags import find_in_suite
 from answerkey.core.errors import InputError
 from answerkey.core.findings import encode_findings
 from answerkey.core.joined import INTERIM, NEXT_STEP, JoinedQuestion, Record
-from answerkey.core.question import read_curated_exclusion
+from answerkey.core.question import PASS_RATES, read_curated_exclusion
 from answerkey.core.reasons import Reason
 from answerkey.core.records import read_jsonl
 from answerkey.shards.shard_directory import read_shards
 
+_ID = "question_id"
 _PARSED_FIELDS = (
     "tables_involved",
     "columns_involved",
@@ -41,6 +42,7 @@ def join_questions(
         InputError: where a file misses a question or holds one too many, or a question comes twice.
     """
     parses = _Records(read_jsonl(interim / "parsed.jsonl"), "parsed")
+    rates = _Records(read_jsonl(interim / PASS_RATES), "pass_rates")
     sources = read_jsonl(interim / "splits.jsonl")
     for name, of_database in groupby(sources, key=itemgetter("database_name")):
         outcomes = _Records(read_shards(interim / "gold_answers", [name]), "gold_answers")
@@ -59,10 +61,14 @@ def join_questions(
             suite = suites.take(question_id) if has_suite else {}
             found = find_in_suite(suite, min_mutation_score=min_mutation_score)
             question = _join(source, outcome, parsed, audit, suite)
-            yield question._replace(flags=question.flags + encode_findings(found))
+            yield question._replace(
+                pass_rate=rates.take_if_there(question_id),
+                flags=question.flags + encode_findings(found),
+            )
         for records in (outcomes, audits, suites):
             records.finish()
-    parses.finish()
+    for records in (parses, rates):
+        records.finish()
 
 
 def _join(
@@ -86,6 +92,7 @@ def _join(
         order_matters=audit.get("order_matters"),
         accepted_rows=audit.get("accepted_rows"),
         mutation_score=suite.get("mutation_score"),
+        pass_rate=None,  # which few questions have
         flags=audit.get("flags", []),
         gold_risk=None,  # which needs the flags of the comparison, too
         **{field: parsed.get(field) for field in _PARSED_FIELDS},
@@ -125,6 +132,12 @@ class _Records:
             raise InputError(f"{self._name}: no record of question {question_id}: {NEXT_STEP}")
         record, self._next = self._next, next(self._records, None)
         return record
+
+    def take_if_there(self, question_id: str) -> Record | None:
+        """What is recorded of the next question, without its id; None where nothing is."""
+        if self._next is None or self._next["question_id"] != question_id:
+            return None
+        return {name: value for name, value in self.take(question_id).items() if name != _ID}
 
     def finish(self) -> None:
         """Make sure that no record is left."""

@@ -267,6 +267,9 @@ class Flag(StrEnum):
         "schema_in_both_splits",
         "A database of the other split has the same tables and columns, or nearly so.",
     )
+    # What models make of it
+    ALWAYS_SOLVED = "always_solved", "Every rollout is right, on the test suite as well."
+    NEVER_SOLVED = "never_solved", "No rollout is right on the test suite as well."
 
 
 # The order of the vocabulary.

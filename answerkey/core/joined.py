@@ -34,6 +34,9 @@ class JoinedQuestion(NamedTuple):
         known (answerkey.audit.accepted_rows); else None.
     mutation_score: {database, suite}, the shares of neighbors of gold SQL that the database tells
         from it, and that its test suite does; None where no neighbor counts.
+    pass_rate: {total, database, suite, models}: how many rollouts there are, how many of them are
+        right on the database, and on the test suite as well, and the same of each model; None
+        where there are none.
     flags: [{code, evidence}], those of the question and those that it has through others.
     gold_risk: the probability that its gold SQL is wrong, by its flags and by verdicts
         (answerkey.risk.gold_risk); None where it has no answer.
@@ -57,6 +60,7 @@ class JoinedQuestion(NamedTuple):
     order_matters: bool | None
     accepted_rows: list[Record] | None
     mutation_score: Record | None
+    pass_rate: Record | None
     flags: list[Record]
     gold_risk: float | None
     tables_involved: list[str] | None
@@ -76,6 +80,12 @@ class JoinedQuestion(NamedTuple):
     def source_difficulty(self) -> str | None:
         """What its corpus says of its difficulty."""
         return self.source.get("difficulty")
+
+    @property
+    def solved_share(self) -> float | None:
+        """The share of its rollouts that are right on its test suite, from 0 to 1."""
+        rate = self.pass_rate
+        return None if rate is None else rate["suite"] / rate["total"]
 
     @property
     def grading_method(self) -> str | None:

@@ -14,7 +14,7 @@ from answerkey.core.cells import read_share
 from answerkey.core.flags import Flag
 from answerkey.core.question import DIFFICULTIES, HARDNESS_LEVELS
 
-METHODS = TABLES, SPIDER, SOURCE = ("tables", "spider", "source")
+METHODS = TABLES, SPIDER, SOURCE, PASS_RATE = ("tables", "spider", "source", "pass_rate")
 SCOPES = DATASET, SPLIT = ("dataset", "split")
 
 

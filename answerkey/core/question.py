@@ -18,7 +18,12 @@ FIELDS = (
 )
 SPLITS = TRAIN, EVAL = ("train", "eval")
 # Beside the questions.
-SIDECARS = AUDIT, EXCLUDED, SUITES = ("audit.jsonl", "excluded.jsonl", "test_suites.jsonl")
+SIDECARS = AUDIT, EXCLUDED, SUITES, PASS_RATES = (
+    "audit.jsonl",
+    "excluded.jsonl",
+    "test_suites.jsonl",
+    "pass_rates.jsonl",
+)
 DIFFICULTIES = EASY, MEDIUM, HARD = ("easy", "medium", "hard")
 HARDNESS_LEVELS = ("easy", "medium", "hard", "extra")  # Spider's own; in the sidecar
 

@@ -83,6 +83,11 @@ class GenerateTestSuites:
 
 
 @_section
+class ScoreRollouts:
+    min_rollouts: From1
+
+
+@_section
 class CompareQuestions:
     min_similarity: Ratio
     min_gold_risk: Ratio
@@ -94,9 +99,11 @@ class ClassifyDifficulty:
     """How questions are classified.
 
     method: tables, by the thresholds; spider, by the official hardness; source, by what the corpus
-        itself says of a question, and by the thresholds where it says nothing.
+        itself says of a question; pass_rate, by the share of its rollouts that are right. Where
+        nothing is known of that, by the thresholds of tables.
     hardness_levels: a difficulty for each level of hardness.
     source_levels: a difficulty for each word of a corpus.
+    easy_min_pass_rate, medium_min_pass_rate: from which share on a question is easy, and medium.
     """
 
     method: Method
@@ -104,6 +111,8 @@ class ClassifyDifficulty:
     medium_max_tables: From0
     hardness_levels: HardnessLevels
     source_levels: SourceLevels
+    easy_min_pass_rate: Ratio = 0.75
+    medium_min_pass_rate: Ratio = 0.25
 
     @model_validator(mode="after")
     def _check_thresholds(self) -> ClassifyDifficulty:
@@ -111,6 +120,11 @@ class ClassifyDifficulty:
             raise ValueError(
                 "expected easy_max_tables <= medium_max_tables, found"
                 f" {self.easy_max_tables} and {self.medium_max_tables}"
+            )
+        if self.easy_min_pass_rate < self.medium_min_pass_rate:
+            raise ValueError(
+                "expected easy_min_pass_rate >= medium_min_pass_rate, found"
+                f" {self.easy_min_pass_rate} and {self.medium_min_pass_rate}"
             )
         return self
 
@@ -205,6 +219,7 @@ class Params:
     compute_gold_answers: ComputeGoldAnswers
     audit_gold_answers: AuditGoldAnswers
     generate_test_suites: GenerateTestSuites
+    score_rollouts: ScoreRollouts
     compare_questions: CompareQuestions
     classify_difficulty: ClassifyDifficulty
     select_questions: SelectQuestions

@@ -65,6 +65,23 @@ def read_predictions(
 
 
 def _read_lines(path: Path, dataset: Dataset) -> Iterator[tuple[str, str | None]]:
+    for where, record in read_records(path):
+        question_id = record.get("question_id")
+        if question_id not in dataset.questions and question_id not in dataset.excluded:
+            raise PredictionsError(
+                f"{where}: expected the question_id of a question of {dataset.folder}, found"
+                f" {question_id!r}"
+            )
+        for sql in read_samples(record, where):
+            yield question_id, sql
+
+
+def read_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The objects of JSON Lines, each with words that say where it stands.
+
+    Raises:
+        PredictionsError: on a line that is none.
+    """
     with path.open(encoding="utf-8") as file:
         for number, line in enumerate(file, start=1):
             if not line.strip():
@@ -74,17 +91,17 @@ def _read_lines(path: Path, dataset: Dataset) -> Iterator[tuple[str, str | None]
                 record = json.loads(line)
             except ValueError as error:
                 raise PredictionsError(f"{where}: expected a JSON object: {error}") from error
-            question_id = record.get("question_id") if isinstance(record, dict) else None
-            if question_id not in dataset.questions and question_id not in dataset.excluded:
-                raise PredictionsError(
-                    f"{where}: expected the question_id of a question of {dataset.folder}, found"
-                    f" {question_id!r}"
-                )
-            for sql in _read_samples(record, where):
-                yield question_id, sql
+            if not isinstance(record, dict):
+                raise PredictionsError(f"{where}: expected a JSON object, found {record!r:.80}")
+            yield where, record
 
 
-def _read_samples(record: dict[str, Any], where: str) -> list[str | None]:
+def read_samples(record: dict[str, Any], where: str) -> list[str | None]:
+    """The SQL of each sample in a line; None where a completion has none.
+
+    Raises:
+        PredictionsError: where the line has no samples, or some that are no SQL and no completion.
+    """
     names = [name for name in record if name.removesuffix("s") in (_SQL, _COMPLETION)]
     if len(names) != 1:
         raise PredictionsError(
@@ -96,7 +113,10 @@ def _read_samples(record: dict[str, Any], where: str) -> list[str | None]:
     if not isinstance(samples, list):
         raise PredictionsError(f"{where}: {name}: expected a list, found {samples!r:.80}")
     if name.removesuffix("s") == _COMPLETION:
-        return [extract_sql(read_completion(sample)) for sample in samples]
+        try:
+            return [extract_sql(read_completion(sample)) for sample in samples]
+        except TypeError as error:
+            raise PredictionsError(f"{where}: {error}") from error
     if not all(isinstance(sample, str | None) for sample in samples):
         raise PredictionsError(f"{where}: {name}: expected SQL as text, found {samples!r:.80}")
     return samples

@@ -20,7 +20,8 @@ from answerkey.core.flags import Flag
 from answerkey.core.records import read_json
 
 _EXPECTED = "expected what benchmarks/gold_flags.py writes"
-# What is said of gold itself, and what a question shares with others: no signs of wrong gold.
+# What is said of gold itself, what a question shares with others, and what models make of it, which
+# depends on the models: no signs of wrong gold.
 _NO_SIGNS = frozenset(
     {
         Flag.GOLD_RISK,
@@ -32,6 +33,8 @@ _NO_SIGNS = frozenset(
         Flag.QUESTION_IN_BOTH_SPLITS,
         Flag.TEMPLATE_IN_BOTH_SPLITS,
         Flag.SCHEMA_IN_BOTH_SPLITS,
+        Flag.ALWAYS_SOLVED,
+        Flag.NEVER_SOLVED,
     }
 )
 

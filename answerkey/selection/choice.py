@@ -32,6 +32,7 @@ _FIELDS = [
     "columns_involved",
     "hardness",
     "source_difficulty",
+    "solved_share",
     "gold_risk",
 ]
 

@@ -1,9 +1,10 @@
-"""The rule of difficulty: what params make of tables, of hardness, or of what a corpus says."""
+"""The rule of difficulty: what params make of tables, of hardness, of what a corpus says, or of
+rollouts."""
 
 from __future__ import annotations
 
 from answerkey.core.errors import InputError
-from answerkey.core.param_types import SOURCE, SPIDER, TABLES
+from answerkey.core.param_types import PASS_RATE, SOURCE, SPIDER, TABLES
 from answerkey.core.question import EASY, HARD, MEDIUM
 from answerkey.core.sections import ClassifyDifficulty
 
@@ -18,9 +19,15 @@ class DifficultyRule(ClassifyDifficulty):
             f"easy_max_tables: {self.easy_max_tables}, medium_max_tables: {self.medium_max_tables}"
         )
 
-    def classify(self, tables: int, hardness: str, source_difficulty: str | None) -> str:
-        """The difficulty of a question by the number of its tables, its hardness, and the word of
-        its corpus, which is None where it says nothing.
+    def classify(
+        self,
+        tables: int,
+        hardness: str,
+        source_difficulty: str | None,
+        solved_share: float | None = None,
+    ) -> str:
+        """The difficulty of a question by the number of its tables, its hardness, the word of its
+        corpus, and the share of its rollouts that are right; None where nothing is known of that.
 
         Raises:
             InputError: on a word that source_levels does not have.
@@ -34,6 +41,10 @@ class DifficultyRule(ClassifyDifficulty):
                     f" classify_difficulty.source_levels, {', '.join(self.source_levels)}"
                 )
             return self.source_levels[source_difficulty]
+        if self.method == PASS_RATE and solved_share is not None:
+            if solved_share >= self.easy_min_pass_rate:
+                return EASY
+            return MEDIUM if solved_share >= self.medium_min_pass_rate else HARD
         return classify_tables(tables, self.easy_max_tables, self.medium_max_tables)
 
 

@@ -6,32 +6,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from answerkey.core.errors import InputError
 from answerkey.core.flags import Flag
 from answerkey.core.joined import JoinedQuestion
-from answerkey.core.question import FIELDS
+from answerkey.core.question import AUDIT, EXCLUDED, FIELDS, PASS_RATES
 from answerkey.core.records import encode_json, replace_file
 from answerkey.core.sections import Reward
-from answerkey.scoring.rules import read_rule
 from answerkey.selection.policies import Policy, accepts_ties, keep_reported
-
-_STEPS_OF_GOLD = 20  # times those of gold SQL is what a prediction may take
+from answerkey.selection.reward_terms import bound_steps
 
 Why = tuple[str | None, str | None, str | None]  # stage, reason, detail; None: selected
-
-
-def read_reward(values: Mapping[str, Any]) -> Reward:
-    """What params say of the reward.
-
-    Raises:
-        InputError: where its rule is none.
-    """
-    reward = Reward(**values)
-    try:
-        read_rule(reward.rule)
-    except ValueError as error:
-        raise InputError(f"params.yaml: reward.rule: {error}") from error
-    return reward
 
 
 def write_selection(
@@ -47,14 +30,18 @@ def write_selection(
     """
     with (
         replace_file(folder / "questions.jsonl") as questions,
-        replace_file(folder / "audit.jsonl") as audits,
-        replace_file(folder / "excluded.jsonl") as excluded,
+        replace_file(folder / AUDIT) as audits,
+        replace_file(folder / EXCLUDED) as excluded,
+        replace_file(folder / PASS_RATES) as pass_rates,
     ):
         for question, why in decided:
             if why[1] is None:
                 audit = make_audit(question, policies, hashes[question.database_name], reward)
                 questions.write(encode_json(make_record(question)) + b"\n")
                 audits.write(encode_json(audit) + b"\n")
+                if question.pass_rate is not None:
+                    rate = {"question_id": question.question_id, **question.pass_rate}
+                    pass_rates.write(encode_json(rate) + b"\n")
             else:
                 exclusion = make_exclusion(question, policies, *why)
                 excluded.write(encode_json(exclusion) + b"\n")
@@ -78,7 +65,7 @@ def make_audit(
         "flags": keep_reported(question.flags, policies),
         "gold_risk": question.gold_risk,
         "order_matters": question.order_matters,
-        "max_steps": min(_STEPS_OF_GOLD * question.steps, reward.max_steps),
+        "max_steps": bound_steps(question.steps, reward),
         "rule": question.grading_method or reward.rule,
         "accepted_rows": question.accepted_rows if are_accepted else None,
         "hardness": question.hardness,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from answerkey.core.param_types import DATASET, METHODS, SOURCE, SPLIT, TABLES
+from answerkey.core.param_types import DATASET, METHODS, PASS_RATE, SOURCE, SPLIT, TABLES
 from answerkey.selection.difficulty_rule import DifficultyRule
 from answerkey.selection.supply import describe_binding, describe_supply, find_binding
 from answerkey.selection.targets import TARGET_NAMES, Group, Targets, find_largest, find_size
@@ -23,13 +23,14 @@ class Usable(NamedTuple):
     hardness: str
     corpus: str
     source_difficulty: str | None
+    solved_share: float | None = None
 
 
 def list_neighbours(
     rule: DifficultyRule, questions: Mapping[Usable, int]
 ) -> Iterator[DifficultyRule]:
     """The rules one step away: where tables decide, each threshold one less or one more; and the
-    other methods, that of the source where it says something of a question."""
+    other methods, those of source and rollouts where they say something of a question."""
     if rule.method == TABLES:
         easy, medium = rule.easy_max_tables, rule.medium_max_tables
         steps = [(easy - 1, medium), (easy + 1, medium), (easy, medium - 1), (easy, medium + 1)]
@@ -37,9 +38,8 @@ def list_neighbours(
             if 0 <= low <= high:
                 yield replace(rule, easy_max_tables=low, medium_max_tables=high)
     for method in METHODS:
-        is_known = method != SOURCE or any(
-            question.source_difficulty is not None for question in questions
-        )
+        field = {SOURCE: "source_difficulty", PASS_RATE: "solved_share"}.get(method)
+        is_known = not field or any(getattr(each, field) is not None for each in questions)
         if method != rule.method and is_known:
             yield replace(rule, method=method)
 
@@ -51,7 +51,12 @@ def count_supply(questions: Mapping[Usable, int], rule: DifficultyRule) -> Count
     for question, count in questions.items():
         group = Group(
             question.split,
-            rule.classify(question.tables, question.hardness, question.source_difficulty),
+            rule.classify(
+                question.tables,
+                question.hardness,
+                question.source_difficulty,
+                question.solved_share,
+            ),
             question.database_name,
             question.answer_type,
             question.corpus,

@@ -24,6 +24,7 @@ def validate_dataset(
     order_matters: Mapping[str, bool] | None = None,
     source_difficulties: Mapping[str, str] | None = None,
     corpora: Mapping[str, str] | None = None,
+    solved_shares: Mapping[str, float] | None = None,
     has_unique_texts: bool = True,
     rel_tol: float = 1e-6,
     limits: Limits | None = None,
@@ -41,7 +42,8 @@ def validate_dataset(
 
     A dataset that was made by other params needs their `targets` (None: no shares) and `rule`. What
     these ask for comes by question_id: what the corpus says of its difficulty
-    (`source_difficulties`), and its corpus (`corpora`). `order_matters` says whose answers are
+    (`source_difficulties`), its corpus (`corpora`), and the share of its rollouts that are right
+    (`solved_shares`). `order_matters` says whose answers are
     sequences. `has_unique_texts=False` lets texts come again.
 
     Raises:
@@ -51,6 +53,7 @@ def validate_dataset(
         "order_matters": order_matters,
         "source_difficulties": source_difficulties,
         "corpora": corpora,
+        "solved_shares": solved_shares,
     }
     with derive_facts(db_paths, rule=rule, limits=limits, **known) as look_up:
         return find_errors(questions, look_up, Terms(targets, has_unique_texts, rel_tol))

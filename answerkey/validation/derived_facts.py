@@ -42,12 +42,14 @@ def derive_facts(
     order_matters: Mapping[str, bool] | None = None,
     source_difficulties: Mapping[str, str] | None = None,
     corpora: Mapping[str, str] | None = None,
+    solved_shares: Mapping[str, float] | None = None,
     limits: Limits | None = None,
 ) -> Iterator[Callable[[Record], Facts]]:
     """Look the facts of a question up in its database, one of which is open at a time.
 
     By question_id, where it is known from elsewhere: `order_matters` (where it is not given, gold
-    SQL and its answer tell), `source_difficulties`, what the corpus says, and `corpora`.
+    SQL and its answer tell), `source_difficulties`, what the corpus says, `corpora`, and
+    `solved_shares`, the share of its rollouts that are right.
 
     Raises:
         MissingDatabaseError: by the function, where there is no file.
@@ -78,7 +80,10 @@ def derive_facts(
                 else:
                     is_ordered = order_matters.get(question_id, False)
                 difficulty = rule.classify(
-                    len(tables), hardness, (source_difficulties or {}).get(question_id)
+                    len(tables),
+                    hardness,
+                    (source_difficulties or {}).get(question_id),
+                    (solved_shares or {}).get(question_id),
                 )
             except QueryError as error:
                 raise UnknownFactsError(str(error), corpus=corpus) from error

@@ -10,12 +10,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from answerkey.core.question import AUDIT, EXCLUDED, SIDECARS, SPLITS, SUITES
+from answerkey.core.question import AUDIT, EXCLUDED, PASS_RATES, SIDECARS, SPLITS, SUITES
 from answerkey.core.records import hash_file, read_jsonl
 from answerkey.selection.difficulty_rule import DifficultyRule
 from answerkey.sqlite.guard import Limits
 from answerkey.validation.checks import Record, Terms, shorten
 from answerkey.validation.dataset import validate_dataset
+from answerkey.validation.pass_rate_checks import check_pass_rates
 from answerkey.validation.recorded_facts import read_reports
 from answerkey.validation.reward_terms import check_reward_terms
 from answerkey.validation.risk_checks import check_gold_risks
@@ -109,7 +110,8 @@ def check_product(
     errors += check_suite_answers(
         named, read_jsonl(PRODUCT / SUITES), limits=limits, rel_tol=terms.rel_tol
     )
-    reports = read_reports(PRODUCT / AUDIT)
+    errors += check_pass_rates(named, read_jsonl(PRODUCT / PASS_RATES))
+    reports = read_reports(PRODUCT / AUDIT, PRODUCT / PASS_RATES)
     try:
         return errors + validate_dataset(
             questions, db_paths, rule=rule, limits=limits, **terms._asdict(), **reports._asdict()

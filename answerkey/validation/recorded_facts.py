@@ -42,21 +42,23 @@ def recorded_facts(interim: Path) -> Callable[[Record], Facts]:
 
 
 class Reports(NamedTuple):
-    """What a sidecar says, by question_id.
+    """What sidecars say, by question_id.
 
     order_matters: True, for the questions whose answers have rows in an order.
     source_difficulties: what the corpus says of it, where it does.
     corpora: the corpus.
+    solved_shares: the share of its rollouts that are right, where it has some.
     """
 
     order_matters: dict[str, bool]
     source_difficulties: dict[str, str]
     corpora: dict[str, str]
+    solved_shares: dict[str, float]
 
 
-def read_reports(audit_path: Path) -> Reports:
-    """What audit.jsonl says."""
-    reports = Reports({}, {}, {})
+def read_reports(audit_path: Path, pass_rates_path: Path) -> Reports:
+    """What audit.jsonl and pass_rates.jsonl say."""
+    reports = Reports({}, {}, {}, {})
     for record in read_jsonl(audit_path):
         question_id, source = record["question_id"], record["source"]
         if record["order_matters"]:
@@ -64,4 +66,7 @@ def read_reports(audit_path: Path) -> Reports:
         if source.get("difficulty") is not None:
             reports.source_difficulties[question_id] = source["difficulty"]
         reports.corpora[question_id] = sys.intern(source["corpus"])
+    for rate in read_jsonl(pass_rates_path):
+        if rate["total"]:
+            reports.solved_shares[rate["question_id"]] = rate["suite"] / rate["total"]
     return reports

@@ -6,9 +6,10 @@ from pathlib import Path
 
 from answerkey.core.joined import DIFFICULTY, INTERIM, JOINED
 from answerkey.core.manifest_file import read_database_hashes
-from answerkey.core.question import SUITES
+from answerkey.core.question import PASS_RATES, SUITES
 from answerkey.core.records import read_jsonl
 from answerkey.validation.checks import Terms, find_errors
+from answerkey.validation.pass_rate_checks import check_pass_rates
 from answerkey.validation.recorded_facts import recorded_facts
 from answerkey.validation.reward_terms import check_reward_terms
 from answerkey.validation.risk_checks import check_gold_risks
@@ -42,6 +43,7 @@ def check_selection(terms: Terms) -> list[str]:
     errors += check_gold_risks({path.name: read_jsonl(path) for path in paths[1:3]})
     suites = read_jsonl(SELECTION / SUITES)
     errors += check_suites(read_jsonl(paths[0]), suites, read_suite_hashes())
+    errors += check_pass_rates(read_jsonl(paths[0]), read_jsonl(SELECTION / PASS_RATES))
     if are_in_step(*map(read_jsonl, paths), hashes):
         return errors
     questions, audit, excluded, _ = map(read_jsonl, paths)

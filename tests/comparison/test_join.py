@@ -12,6 +12,7 @@ from answerkey.core.errors import InputError
 from answerkey.core.joined import JoinedQuestion
 
 SEGMENTS = [{"rows": [[3], [4]], "take": 1}]
+RATE = {"total": 4, "database": 3, "suite": 1, "models": {}}
 IDS = ["a_train_000", "a_train_001", "b_eval_000"]
 
 
@@ -92,6 +93,7 @@ def interim(tmp_path: Path) -> Path:
         tmp_path / "audit/b.jsonl",
         [{"question_id": IDS[2], "flags": [], "order_matters": False}],
     )
+    write_lines(tmp_path / "pass_rates.jsonl", [{"question_id": IDS[0], **RATE}])
     write_lines(tmp_path / "test_suites/a.jsonl", [make_suite(IDS[0])])
     write_lines(tmp_path / "test_suites/b.jsonl", [])
     return tmp_path
@@ -103,6 +105,8 @@ def test_everything_that_is_known_of_a_question_is_joined(interim):
     assert (first.gold_answer, first.answer_type, first.order_matters) == (3, "integer", True)
     assert (first.steps, first.accepted_rows) == (50_000, SEGMENTS)
     assert first.mutation_score == {"database": 0.5, "suite": 0.9}
+    assert (first.pass_rate, first.solved_share) == (RATE, 0.25)
+    assert (second.pass_rate, second.solved_share) == (None, None)
     assert (first.tables_involved, first.hardness, first.corpus) == (["t"], "easy", "local")
     assert [flag["code"] for flag in first.flags] == ["boolean_answer"]
     assert (first.stage, first.reason, first.detail) == (None, None, None)
@@ -176,7 +180,14 @@ def test_missing_record_is_an_error_that_names_the_question(interim, name):
 
 
 @pytest.mark.parametrize(
-    "name", ["parsed.jsonl", "gold_answers/b.jsonl", "audit/b.jsonl", "test_suites/b.jsonl"]
+    "name",
+    [
+        "parsed.jsonl",
+        "gold_answers/b.jsonl",
+        "audit/b.jsonl",
+        "test_suites/b.jsonl",
+        "pass_rates.jsonl",
+    ],
 )
 def test_record_of_no_question_is_an_error_that_names_it(interim, name):
     with (interim / name).open("a", encoding="utf-8") as file:

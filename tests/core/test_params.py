@@ -149,7 +149,11 @@ def test_no_key_may_be_missing(tmp_path, key):
         ),
         ("reward.max_steps", 999_999, "expected a whole number from 1000000, found 999999"),
         ("reward.rule", 5, "expected a text, found 5"),
-        ("classify_difficulty.method", "guess", "expected tables, spider or source, found 'guess'"),
+        (
+            "classify_difficulty.method",
+            "guess",
+            "expected tables, spider, source or pass_rate, found 'guess'",
+        ),
         (
             "classify_difficulty",
             CLASSIFY | {"easy_max_tables": 4},

@@ -166,7 +166,7 @@ def test_files_in_the_order_of_the_source(questions: list[Any], tmp_path: Path) 
     ("line", "said"),
     [
         ("{", r"p.jsonl, line 1: expected a JSON object"),
-        ("[]", "line 1: expected the question_id of a question"),
+        ("[]", r"line 1: expected a JSON object, found \[\]"),
         ('{"question_id": "none"}', "found 'none'"),
         ('{"question_id": ID}', "expected one of prediction, predictions, .* found none"),
         ('{"question_id": ID, "prediction": 1}', "prediction: expected SQL as text"),

@@ -115,6 +115,21 @@ def test_method_source_maps_the_words_of_the_corpus_and_else_counts_tables(world
     assert "1 of them by tables: their corpus says nothing of difficulty" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("solved", "expected"),
+    [(4, "easy"), (3, "easy"), (2, "medium"), (1, "medium"), (0, "hard"), (None, "hard")],
+)
+def test_method_pass_rate_classifies_by_the_share_of_right_rollouts(solved, expected):
+    rule = DifficultyRule("pass_rate", 1, 3, LEVELS, {}, 0.75, 0.25)
+    share = None if solved is None else solved / 4
+    assert rule.classify(4, "easy", "simple", share) == expected
+
+
+def test_thresholds_of_pass_rates_must_be_in_their_order():
+    with pytest.raises(ValueError, match="easy_min_pass_rate >= medium_min_pass_rate"):
+        DifficultyRule("pass_rate", 1, 3, LEVELS, {}, 0.2, 0.5)
+
+
 def test_word_that_means_no_difficulty_stops_the_run_and_is_named(world):
     write_questions(world.folder, "simple", "simple", "simple", "insane")
     world.change("classify_difficulty.method", "source")

@@ -1,0 +1,1 @@
+"""Rollouts: what models answered to questions, scored to pass rates."""

@@ -1,0 +1,69 @@
+"""The answers of models in data/rollouts are executed, and each question gets its pass rate: how
+many of them are right. Without rollouts there are no pass rates."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
+
+from answerkey.core.command import run_stage
+from answerkey.core.joined import INTERIM
+from answerkey.core.log import start_log
+from answerkey.core.manifest_file import read_database_hashes
+from answerkey.core.params import read_params
+from answerkey.core.question import PASS_RATES
+from answerkey.core.records import write_jsonl
+from answerkey.evaluation.scoring import Folders
+from answerkey.rollouts.pass_rates import score_rollouts
+from answerkey.rollouts.questions import read_scored_questions
+from answerkey.rollouts.rollout_files import count_samples, read_rollouts
+from answerkey.selection.reward_terms import read_reward
+from answerkey.shards.shard_directory import JOURNAL_DIRECTORY
+
+ROLLOUTS = Path("data/rollouts")
+FOLDERS = Folders(Path("data/databases"), Path("data/test_suites"))
+JOURNALS = JOURNAL_DIRECTORY / "rollouts"
+
+
+def main() -> None:
+    """Write the pass rates."""
+    log = start_log("score_rollouts")
+    min_rollouts, workers, reward_values = read_params(
+        "score_rollouts.min_rollouts", "execution.workers", "reward"
+    )
+    reward = read_reward(reward_values)
+    rollouts = read_rollouts(ROLLOUTS)
+    wanted = {name for name in rollouts if count_samples(rollouts, name) >= min_rollouts}
+    scored = samples = 0
+
+    def records() -> Iterator[dict[str, Any]]:
+        nonlocal scored, samples
+        if not wanted:
+            return
+        hashes = read_database_hashes(FOLDERS.databases)
+        for name, questions in read_scored_questions(wanted, hashes, reward):
+            journal = JOURNALS / f"{name}.jsonl"
+            rates = score_rollouts(
+                rollouts, questions, FOLDERS, journal=journal, workers=workers or None
+            )
+            scored += len(rates)
+            samples += sum(rate["total"] for rate in rates)
+            yield from rates
+
+    write_jsonl(INTERIM / PASS_RATES, records())
+    if not rollouts:
+        log.info("no rollouts in %s", ROLLOUTS)
+        return
+    log.info("%d rollouts of %d questions", samples, scored)
+    if few := len(rollouts) - len(wanted):
+        log.info("%d questions have fewer than %d rollouts", few, min_rollouts)
+    if others := len(wanted) - scored:
+        log.info("%d question_ids are of no question here that has an answer", others)
+
+
+if __name__ == "__main__":
+    run_stage(main)

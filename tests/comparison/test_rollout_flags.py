@@ -1,0 +1,28 @@
+"""Flags by rollouts: a question that models always solve, or never."""
+
+from __future__ import annotations
+
+import pytest
+
+from answerkey.comparison.rollout_flags import find_in_rollouts
+from answerkey.core.findings import Finding
+from answerkey.core.flags import Flag
+
+
+@pytest.mark.parametrize(
+    ("counts", "flag", "more"),
+    [
+        ((4, 4, 4), Flag.ALWAYS_SOLVED, {}),
+        ((4, 4, 3), None, {}),
+        ((4, 1, 1), None, {}),
+        ((4, 4, 0), Flag.NEVER_SOLVED, {"gold_risk": 0.6}),
+    ],
+)
+def test_all_rollouts_or_none_raise_a_flag(counts, flag, more):
+    evidence = dict(zip(("total", "database", "suite"), counts, strict=True))
+    found = find_in_rollouts({**evidence, "models": {}}, gold_risk=0.6)
+    assert found == ([] if flag is None else [Finding(flag, evidence | more)])
+
+
+def test_question_without_rollouts_has_no_flag():
+    assert find_in_rollouts(None, gold_risk=0.6) == []

@@ -1,0 +1,165 @@
+"""score_rollouts: answers of models become pass rates, flags, difficulties and a sidecar."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from answerkey.core.errors import InputError
+from tests.shared.project_world import World, build_world
+
+RATES = "data/interim/pass_rates.jsonl"
+FIRST, SECOND, THIRD = (f"harbour_train_00{place}" for place in range(3))
+FAILED = "harbour_train_025"  # its gold SQL has an error
+
+
+@pytest.fixture(scope="module")
+def with_suites(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a world with test suites: to copy, not to change."""
+    return build_world(tmp_path_factory.mktemp("suites"), "generate_test_suites")
+
+
+@pytest.fixture
+def world(with_suites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    shutil.copytree(with_suites, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    world = World(tmp_path)
+    world.change("score_rollouts.min_rollouts", 2)
+    return world
+
+
+def write_rollouts(world: World, name: str, *records: dict) -> None:
+    path = world.folder / "data/rollouts" / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("".join(f"{json.dumps(record)}\n" for record in records), encoding="utf-8")
+
+
+def write_mixed(world: World) -> None:
+    """Of the first question one rollout of four is right, of the second all, of the third none."""
+    gold = {r["question_id"]: r["gold_sql"] for r in world.lines("data/interim/splits.jsonl")}
+    fenced = f"So:\n```sql\n{gold[FIRST]}\n```"
+    write_rollouts(
+        world,
+        "small.jsonl",
+        {"question_id": FIRST, "completions": [fenced, "I do not know.", "I do not know."]},
+        {"question_id": SECOND, "prediction": gold[SECOND], "model": "other"},
+        {"question_id": THIRD, "predictions": ["SELECT 77", "SELECT nothing FROM nowhere"]},
+    )
+    write_rollouts(
+        world,
+        "two.jsonl",
+        {"question_id": FIRST, "model": "other", "prediction": "SELECT 'Tern'"},
+        {"question_id": SECOND, "completion": [{"content": f"```\n{gold[SECOND]}\n```"}]},
+        {"question_id": "library_eval_000", "prediction": "SELECT 1"},
+        {"question_id": FAILED, "predictions": ["SELECT 1", "SELECT 2"]},
+        {"question_id": "elsewhere_train_000", "predictions": ["SELECT 1", "SELECT 2"]},
+    )
+
+
+def count(total: int, right: int) -> dict[str, int]:
+    return {"total": total, "database": right, "suite": right}
+
+
+def test_without_rollouts_there_are_no_pass_rates(world, capsys):
+    world.run("score_rollouts")
+    assert world.lines(RATES) == []
+    assert capsys.readouterr().err == "score_rollouts: no rollouts in data/rollouts\n"
+
+
+def test_rollouts_become_counts_by_question_and_model(world, capsys):
+    write_mixed(world)
+    world.run("score_rollouts")
+    assert world.lines(RATES) == [
+        {
+            "question_id": FIRST,
+            **count(4, 1),
+            "models": {"other": count(1, 0), "small": count(3, 1)},
+        },
+        {
+            "question_id": SECOND,
+            **count(2, 2),
+            "models": {"other": count(1, 1), "two": count(1, 1)},
+        },
+        {"question_id": THIRD, **count(2, 0), "models": {"small": count(2, 0)}},
+    ]
+    assert capsys.readouterr().err.splitlines() == [
+        "score_rollouts: 8 rollouts of 3 questions",
+        "score_rollouts: 1 questions have fewer than 2 rollouts",
+        "score_rollouts: 2 question_ids are of no question here that has an answer",
+    ]
+
+
+def test_rollout_that_the_database_accepts_and_the_suite_does_not_is_told(world):
+    shards = world.lines("data/interim/gold_answers/harbour.jsonl")
+    answer = {r["question_id"]: r for r in shards}[FIRST]["gold_answer"]
+    by_heart = "VALUES " + ", ".join(f"('{name}')" for name in answer)
+    write_rollouts(world, "m.jsonl", {"question_id": FIRST, "predictions": [by_heart] * 2})
+    world.run("score_rollouts")
+    (rate,) = world.lines(RATES)
+    assert (rate["total"], rate["database"], rate["suite"]) == (2, 2, 0)
+
+
+def test_what_was_scored_is_not_executed_again(world):
+    write_mixed(world)
+    world.run("score_rollouts")
+    rates = world.lines(RATES)
+    journal = world.folder / ".answerkey/rollouts/harbour.jsonl"
+    before = journal.read_bytes()
+    world.run("score_rollouts")
+    assert (world.lines(RATES), journal.read_bytes()) == (rates, before)
+    write_rollouts(world, "more.jsonl", {"question_id": FIRST, "prediction": "SELECT 5"})
+    world.run("score_rollouts")
+    assert journal.read_bytes().startswith(before)
+    assert world.lines(RATES)[0]["total"] == 5
+
+
+@pytest.mark.parametrize(
+    ("record", "error"),
+    [
+        ({"prediction": "SELECT 1"}, "question_id: expected a text, found None"),
+        ({"question_id": FIRST}, "expected one of prediction"),
+        ({"question_id": FIRST, "prediction": "SELECT 1", "model": 3}, "model: expected a text"),
+        ({"question_id": FIRST, "completion": 7}, "completion: expected a text, a message"),
+        ([], "expected a JSON object, found"),
+    ],
+)
+def test_line_that_is_no_rollout_is_named(world, record, error):
+    write_rollouts(world, "m.jsonl", {"question_id": FIRST, "prediction": "SELECT 1"}, record)
+    with pytest.raises(InputError, match=rf"data/rollouts/m\.jsonl, line 2: .*{error}"):
+        world.run("score_rollouts")
+
+
+def test_pass_rates_make_flags_difficulties_and_a_sidecar(world, capsys):
+    write_mixed(world)
+    world.drop_targets()
+    world.change("classify_difficulty.method", "pass_rate")
+    world.run_from("score_rollouts")
+    told = capsys.readouterr().err
+    assert "by rollouts (always_solved 1, never_solved 1)" in told
+    assert "of them by tables: they have no rollouts" in told
+    joined = {r["question_id"]: r for r in world.lines("data/interim/joined.jsonl")}
+    flags = {name: joined[name]["flags"][-1:] for name in (SECOND, THIRD)}
+    assert flags[SECOND] == [{"code": "always_solved", "evidence": count(2, 2)}]
+    risk = joined[THIRD]["gold_risk"]
+    evidence = {**count(2, 0), "gold_risk": risk}
+    assert flags[THIRD] == [{"code": "never_solved", "evidence": evidence}]
+    levels = {
+        r["question_id"]: r["difficulty"] for r in world.lines("data/interim/difficulty.jsonl")
+    }
+    assert [levels[name] for name in (FIRST, SECOND, THIRD)] == ["medium", "easy", "hard"]
+    assert world.lines("data/questions/pass_rates.jsonl") == world.lines(RATES)
+
+
+def test_policy_leaves_out_what_is_always_and_what_is_never_solved(world):
+    write_mixed(world)
+    world.drop_targets()
+    for flag in ("always_solved", "never_solved"):
+        world.change(f"select_questions.policies.{flag}", "exclude")
+    world.run_from("score_rollouts")
+    excluded = {r["question_id"]: r["reason"] for r in world.lines("data/questions/excluded.jsonl")}
+    assert (excluded[SECOND], excluded[THIRD]) == ("always_solved", "never_solved")
+    (rate,) = world.lines("data/questions/pass_rates.jsonl")
+    assert rate["question_id"] == FIRST
