@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from answerkey.core.findings import Finding
-from answerkey.core.joined import Record
 from answerkey.core.flags import Flag
+from answerkey.core.joined import Record
 
 
 def find_in_rollouts(pass_rate: Record | None, *, gold_risk: float | None) -> list[Finding]:
