@@ -34,6 +34,9 @@ class RewardPool:
 
     Workers start as they are needed. Threads may share a pool; in a fork it has workers of its own.
     Options and methods are those of `answerkey.reward`.
+
+    Raises:
+        FileNotFoundError: where the folder of the databases is missing.
     """
 
     def __init__(
@@ -53,6 +56,13 @@ class RewardPool:
         self._rule = rule
         self._rel_tol = rel_tol
         self._pool = self._find_processes(workers, limits)
+        folder = self.find_folder()
+        if not os.path.isdir(folder):
+            raise FileNotFoundError(
+                f"No databases at {folder}: expected the folder of the dataset; fetch it by `dvc"
+                f" pull data/databases`, or say where it is by the option `databases` or the"
+                f" environment variable {DATABASES_VARIABLE}"
+            )
 
     @staticmethod
     def _find_processes(workers: int | None, limits: Limits | None) -> Pool:
@@ -69,7 +79,7 @@ class RewardPool:
         self._pool.close()
 
     def execute(self, predicted_sql: str, database_name: str) -> list[Row] | None:
-        path = _find_path(self._find_folder(), database_name)
+        path = _find_path(self.find_folder(), database_name)
         return self._pool.run([Job(Kind.EXECUTE, path, str(predicted_sql))])[0]
 
     def score_sql(
@@ -97,7 +107,7 @@ class RewardPool:
     ) -> Any:
         job = Job(
             kind,
-            _find_path(self._find_folder(), database_name),
+            _find_path(self.find_folder(), database_name),
             predicted_sql if predicted_sql is None else str(predicted_sql),
             max_steps=max_steps,
             gold_answer=json.dumps(gold_answer),
@@ -143,7 +153,7 @@ class RewardPool:
         test_suite: Iterable[str | None] | None = None,
         **_: Any,
     ) -> list[float]:
-        count, folder = len(completions), self._find_folder()
+        count, folder = len(completions), self.find_folder()
         suites_folder = self._find_suites_folder()
         if rule is None or isinstance(rule, str | Rule):
             rule = repeat(rule, count)
@@ -186,7 +196,8 @@ class RewardPool:
     ) -> list[float]:
         return await asyncio.to_thread(self.score_completions, completions, **columns)
 
-    def _find_folder(self) -> str:
+    def find_folder(self) -> str:
+        """The folder of the databases, as an absolute path."""
         return os.path.abspath(self._folder or os.environ.get(DATABASES_VARIABLE) or DATABASES)
 
     def _find_suites_folder(self) -> str:
