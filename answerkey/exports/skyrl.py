@@ -1,4 +1,4 @@
-"""SkyRL: a Parquet file a split, for the environment `answerkey` (examples/skyrl_environment.py).
+"""SkyRL: a Parquet file a split, for the environment `answerkey` (environments/skyrl.py).
 
 Its own environment `text2sql` would execute gold SQL at every reward.
 

@@ -15,8 +15,10 @@ DOCS = ("docs/exports.md", "docs/browsing.md")
 # What a snippet imports and not every machine has: the package, and where it comes from.
 OPTIONAL = {
     "mlcroissant": ("mlcroissant", "needs the extra `croissant`"),
-    "skyrl_gym": ("skyrl_gym", "needs the extra `trainers`"),
-    "examples.openenv_environment": ("openenv", "OpenEnv has an environment of its own"),
+    "skyrl_gym": ("skyrl_gym", "needs the extra `skyrl`"),
+    "answerkey.environments.openenv": ("openenv", "OpenEnv has an environment of its own"),
+    "answerkey.environments.inspect_ai": ("inspect_ai", "inspect_ai has an environment of its own"),
+    "answerkey.environments.verifiers": ("verifiers", "verifiers has an environment of its own"),
     "sqlite_utils": ("sqlite_utils", "needs the extra `browse`"),
 }
 

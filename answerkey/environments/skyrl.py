@@ -12,7 +12,7 @@ from typing import Any
 from skyrl_gym.envs.base_text_env import BaseTextEnv, BaseTextEnvStepOutput
 from skyrl_gym.envs.registration import register, registry
 
-from answerkey.reward import compute_score
+from answerkey.scoring.reward_pool import SharedPool
 
 NAME = "answerkey"
 
@@ -24,16 +24,14 @@ class AnswerkeyEnvironment(BaseTextEnv):
     def __init__(self, env_config: Any = None, extras: dict[str, Any] | None = None) -> None:
         super().__init__()
         extras = extras or {}
-        self.options = dict(env_config or {})
+        self.pool = SharedPool(**dict(env_config or {}))
         self.source = extras["data_source"]
         self.ground_truth = extras["reward_spec"]["ground_truth"]
         self.extra_info = extras["extra_info"]
 
     def step(self, action: str) -> BaseTextEnvStepOutput:
         """Score the completion and end."""
-        reward = compute_score(
-            self.source, action, self.ground_truth, self.extra_info, **self.options
-        )
+        reward = self.pool.compute_score(self.source, action, self.ground_truth, self.extra_info)
         return BaseTextEnvStepOutput(observations=[], reward=reward, done=True, metadata={})
 
 

@@ -1,0 +1,104 @@
+"""inspect_ai: the task `text_to_sql`, whose scorer compares with stored gold answers.
+
+    inspect eval answerkey/text_to_sql --model openai/gpt-5 -T split=eval -T tools=true
+
+Without tools a model replies once. With them it may look around in the database of its question:
+run_sql shows the first rows of a query. Its last reply is scored.
+
+Source: "Tasks", "Scorers", "Tools" and "Extensions" in the documentation of inspect_ai.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from inspect_ai import Task, task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
+from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
+from inspect_ai.tool import Tool, tool
+
+from answerkey.environments.questions import (
+    EXPORTS,
+    explain_reply,
+    read_prompted_questions,
+    show_rows,
+)
+from answerkey.reward import RewardPool
+
+
+@task
+def text_to_sql(
+    exports: str = EXPORTS,
+    split: str = "eval",
+    tools: bool = False,
+    message_limit: int | None = 20,
+    **reward: Any,
+) -> Task:
+    """The questions of a split; reward: options of `answerkey.reward.RewardPool`.
+
+    Raises:
+        FileNotFoundError: where exports or databases are missing.
+    """
+    pool = RewardPool(**reward)
+    samples = [
+        Sample(
+            input=found.prompt,
+            target=found.terms["gold_answer"],
+            id=found.question_id,
+            metadata=found.terms,
+        )
+        for found in read_prompted_questions(exports, split)
+    ]
+    return Task(
+        dataset=MemoryDataset(samples, name=f"answerkey_{split}"),
+        solver=[look_around(pool), generate()] if tools else generate(),
+        scorer=execution_match(pool),
+        message_limit=message_limit,
+        cleanup=None,
+    )
+
+
+@solver
+def look_around(pool: RewardPool) -> Solver:
+    """Gives the model run_sql, for the database of its question."""
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        state.tools = [run_sql(pool, state.metadata["database_name"])]
+        return state
+
+    return solve
+
+
+@tool
+def run_sql(pool: RewardPool, database_name: str) -> Tool:
+    """Runs a query on a database, which it cannot change."""
+
+    async def execute(sql: str) -> str:
+        """Run a query on the database of the question, which it cannot change. Gives the first rows
+        as JSON, or the error of SQLite.
+
+        Args:
+            sql: A query of SQLite.
+        """
+        return await asyncio.to_thread(show_rows, pool, sql, database_name)
+
+    return execute
+
+
+@scorer(metrics=[mean(), stderr()])
+def execution_match(pool: RewardPool) -> Scorer:
+    """1.0 where the query of the last reply gives the gold answer, else 0.0 and why."""
+
+    async def score(state: TaskState, target: Target) -> Score:
+        reply = state.output.completion
+        found = await asyncio.to_thread(explain_reply, pool, reply, state.metadata)
+        return Score(
+            value=found.reward,
+            answer=reply,
+            explanation=found.detail,
+            metadata={"reason": found.reason, "database": found.database},
+        )
+
+    return score

@@ -1,0 +1,137 @@
+"""The environment for OpenEnv: played over HTTP, and by several clients at once."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import pytest
+
+from answerkey.reward import RewardPool, extract_sql
+from tests.shared.expected_scores import score_fifty
+from tests.shared.question_world import COUNT, QuestionWorld
+
+openenv = pytest.importorskip("openenv", reason="OpenEnv has an environment of its own")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # of its dependencies
+
+
+@pytest.fixture
+def lines(fifty: QuestionWorld) -> list[dict[str, Any]]:
+    path = fifty.folder / "data/exports/openenv/train.jsonl"
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.fixture
+def client(fifty: QuestionWorld) -> Any:
+    """What asks the server over HTTP."""
+    from fastapi.testclient import TestClient
+
+    from answerkey.environments.openenv import make_app
+
+    return TestClient(make_app(workers=1))
+
+
+@contextmanager
+def serve() -> Iterator[str]:
+    """The address of a server that takes WebSockets."""
+    import uvicorn
+
+    from answerkey.environments.openenv import make_app
+
+    config = uvicorn.Config(make_app(workers=1), port=0, log_level="critical")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        while not server.started:
+            assert thread.is_alive()
+            thread.join(0.05)
+        (socket,) = server.servers[0].sockets
+        yield f"http://127.0.0.1:{socket.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+def make_answer(reply: str) -> dict[str, Any]:
+    return {"sql": extract_sql(reply) or "", "is_answer": True}
+
+
+def test_answers_over_http_have_the_scores_of_the_reward(
+    fifty: QuestionWorld, lines: list[dict[str, Any]], client: Any
+) -> None:
+    rewards = []
+    for line, reply in zip(lines, fifty.replies, strict=True):
+        reset = client.post("/reset", json=line)
+        assert reset.status_code == 200, reset.text
+        assert set(reset.json()["observation"]) == {"text", "episode_id", "metadata"}
+        step = client.post("/step", json={"action": make_answer(reply)})
+        assert step.status_code == 200, step.text
+        assert step.json()["done"]
+        rewards.append(step.json()["reward"])
+    assert rewards == score_fifty(fifty)
+
+
+def test_episodes_over_http_are_told_apart_by_their_names(
+    fifty: QuestionWorld, lines: list[dict[str, Any]], client: Any
+) -> None:
+    first = client.post("/reset", json=lines[0] | {"episode_id": "first"}).json()["observation"]
+    second = client.post("/reset", json=lines[1]).json()["observation"]
+    gold = [example.question["gold_sql"] for example in fifty.examples]
+    assert (first["episode_id"], first["text"]) == ("first", "Question 0?")
+    unnamed = client.post("/step", json={"action": {"sql": gold[0]}})
+    assert unnamed.status_code == 409
+    assert "2 episodes are open" in unnamed.json()["detail"]
+    for episode, sql in ((second, gold[1]), (first, gold[0])):
+        name = {"episode_id": episode["episode_id"]}
+        look = client.post("/step", json={"action": {"sql": "SELECT wage FROM ship"}, **name})
+        assert look.json()["observation"]["text"] == "sql_error: no such column: wage"
+        assert not look.json()["done"]
+        end = client.post("/step", json={"action": {"sql": sql, "is_answer": True}, **name})
+        assert (end.json()["done"], end.json()["reward"]) == (True, 1.0)
+        again = client.post("/step", json={"action": {"sql": sql}, **name})
+        assert again.status_code == 409
+
+
+def test_several_clients_play_at_once(fifty: QuestionWorld, lines: list[dict[str, Any]]) -> None:
+    from openenv import GenericEnvClient
+
+    with serve() as url, ExitStack() as stack:
+        clients = [
+            stack.enter_context(GenericEnvClient(base_url=url).sync()) for _ in range(COUNT // 5)
+        ]
+        rewards = [0.0] * COUNT
+        for start in range(0, COUNT, len(clients)):
+            turn = [*enumerate(clients, start)]
+            for index, played in turn:
+                played.reset(**lines[index])
+            for _, played in turn:
+                look = played.step({"sql": "SELECT name FROM ship ORDER BY name LIMIT 1"})
+                assert look.observation["text"] == '[["Alda"]]'
+            for index, played in turn:
+                rewards[index] = played.step(make_answer(fifty.replies[index])).reward
+    assert rewards == score_fifty(fifty)
+
+
+def test_an_environment_plays_without_a_server(
+    fifty: QuestionWorld, lines: list[dict[str, Any]]
+) -> None:
+    from answerkey.environments.openenv import Query, TextToSql
+
+    with RewardPool(workers=1) as pool:
+        environment = TextToSql(pool)
+        environment.reset(seed=1, episode_id="first", **lines[0])
+        assert environment.step(Query(sql="SELECT count(*) FROM ship")).text == "[[6]]"
+        assert (environment.state.episode_id, environment.state.step_count) == ("first", 1)
+        end = environment.step(Query(sql="DELETE FROM ship", is_answer=True))
+        assert (end.done, end.reward) == (True, 0.0)
+
+
+def test_missing_databases_are_said_at_once() -> None:
+    from answerkey.environments.openenv import make_app
+
+    with pytest.raises(FileNotFoundError, match="No databases at"):
+        make_app(databases="nowhere")

@@ -1,0 +1,43 @@
+"""What environments share: questions are read, replies scored, and rows shown in few words."""
+
+from __future__ import annotations
+
+import pytest
+
+from answerkey.environments.questions import explain_reply, read_prompted_questions, show_rows
+from answerkey.reward import RewardPool, score_completions
+from tests.shared.question_world import COUNT, HOSTILE, QuestionWorld
+
+
+def test_questions_are_read_in_their_order(fifty: QuestionWorld) -> None:
+    found = read_prompted_questions("data/exports", "train")
+    assert len(found) == COUNT
+    assert [question.prompt for question in found] == [made.prompt for made in fifty.examples]
+    with pytest.raises(FileNotFoundError, match=r"eval\.parquet: run `dvc repro export_trainers`"):
+        read_prompted_questions("data/exports", "eval")
+
+
+def test_explained_rewards_are_those_of_the_reward_function(fifty: QuestionWorld) -> None:
+    questions = read_prompted_questions("data/exports", "train")
+    columns = {name: [found.terms[name] for found in questions] for name in questions[0].terms}
+    rewards = score_completions(fifty.replies, workers=1, **columns)
+    assert {0.0, 1.0} == set(rewards)
+    with RewardPool(workers=1) as pool:
+        explained = [
+            explain_reply(pool, reply, found.terms)
+            for reply, found in zip(fifty.replies, questions, strict=True)
+        ]
+    assert [found.reward for found in explained] == rewards
+    assert {"no_query", "sql_error"} < {found.reason for found in explained}
+    assert {found.database for found in explained} == {None, "harbour/harbour.00.sqlite"}
+
+
+def test_rows_are_shown_in_few_words(fifty: QuestionWorld) -> None:
+    with RewardPool(workers=1) as pool:
+        shown = {sql: show_rows(pool, sql, "harbour") for sql in HOSTILE}
+        assert show_rows(pool, "SELECT name FROM ship LIMIT 2", "harbour") == '[["Tern"], ["Sun"]]'
+        many = show_rows(pool, "SELECT 1 FROM ship, ship AS s", "harbour")
+    assert shown["SELECT wage FROM ship"] == "sql_error: no such column: wage"
+    assert shown["SELECT x'00', 9e999, NULL"].startswith("blob: ")
+    assert many.endswith("(the first of 36 rows)")
+    assert all(len(text) < 5000 for text in shown.values())

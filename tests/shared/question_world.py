@@ -1,0 +1,127 @@
+"""Fifty questions of a small database as environments read them, and replies of a scripted policy:
+gold, wrong and hostile ones, and one that only a test suite finds wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from answerkey.core.records import write_jsonl
+from answerkey.exports import skyrl, trl
+from answerkey.exports.openenv import make_reset
+from answerkey.exports.parquet_files import write_tables
+from answerkey.exports.product import AuditedQuestion
+from answerkey.exports.prompts import PromptExample
+from answerkey.sqlite.gold_answers import compute_gold_answer
+from tests.shared.databases import make_database
+from tests.shared.project_world import HARBOUR
+
+COUNT = 50
+OTHER_ROWS = HARBOUR.replace("'Sun', 55", "'Sun', 56").replace("'Kite', 12", "'Kite', 99")
+QUERIES = (
+    "SELECT name FROM ship WHERE weight > {least}",
+    "SELECT count(*) FROM ship WHERE weight > {least}",
+    "SELECT name, length FROM ship WHERE weight > {least} ORDER BY length",
+    "SELECT port.name, sum(weight) FROM ship JOIN port ON port.id = port_id"
+    " WHERE weight > {least} GROUP BY port.name",
+    "SELECT max(length) FROM ship WHERE weight > {least}",
+)
+HOSTILE = (
+    "DROP TABLE ship",
+    "ATTACH DATABASE '/etc/passwd' AS other",
+    "SELECT load_extension('other')",
+    "SELECT name FROM ship; DROP TABLE ship",
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n",
+    "SELECT zeroblob(1000000000)",
+    "SELECT hex(zeroblob(400000)) FROM ship, ship AS s, ship AS t",
+    "SELECT x'00', 9e999, NULL",
+    "SELECT wage FROM ship",
+    "SELECT '" + "x" * 100_000,
+)
+
+
+class QuestionWorld:
+    """A folder with databases, test suites and exports of one split, `train`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.database = make_database(folder / "data/databases/harbour/harbour.sqlite", HARBOUR)
+        suite = make_database(folder / "data/test_suites/harbour/harbour.00.sqlite", OTHER_ROWS)
+        examples = [self._make_example(index, suite) for index in range(COUNT)]
+        exports = folder / "data/exports"
+        tables = {
+            exports / "trl/prompt_completion/train.parquet": trl.PROMPT_COMPLETION,
+            exports / "skyrl/train.parquet": skyrl.TABLE,
+        }
+        for path in [*tables, exports / "openenv/train.jsonl"]:
+            path.parent.mkdir(parents=True)
+        write_tables(examples, tables)
+        resets = (make_reset(AuditedQuestion(found.question, found.audit)) for found in examples)
+        write_jsonl(exports / "openenv/train.jsonl", resets)
+        self.examples = examples
+        self.replies = [self._make_reply(index) for index in range(COUNT)]
+
+    def _make_example(self, index: int, suite: Path) -> PromptExample:
+        least = 10 * (index // len(QUERIES)) % 80
+        sql = QUERIES[index % len(QUERIES)].format(least=least)
+        question = {
+            "question_id": f"harbour_train_{index:03d}",
+            "question_text": f"Question {index}?",
+            "database_name": "harbour",
+            "gold_sql": sql,
+            "gold_answer": compute_gold_answer(sql, self.database),
+            "answer_type": "table",
+            "difficulty": "easy",
+            "tables_involved": ["ship"],
+            "split": "train",
+        }
+        in_suite = {
+            "path": "harbour/harbour.00.sqlite",
+            "gold_answer": compute_gold_answer(sql, suite),
+            "order_matters": "ORDER BY" in sql,
+        }
+        audit = {
+            "evidence": None,
+            "order_matters": "ORDER BY" in sql,
+            "max_steps": 1_000_000 if index % 2 else None,
+            "rule": "spider" if index % 7 == 0 else "strict",
+            "accepted_rows": None,
+            "test_suite": [in_suite] if index % 2 else None,
+            "source": {"corpus": "world"},
+        }
+        # A word that stands in no other prompt: the policy knows the question by it.
+        prompt = f"Question number {index:03d}. Answer with SQL."
+        return PromptExample(question, audit, prompt, index, "answerkey/world")
+
+    def _make_reply(self, index: int) -> str:
+        question = self.examples[index].question
+        sql = question["gold_sql"]
+        hostile = HOSTILE[index // 5]
+        replies = (
+            f"```sql\n{sql}\n```",
+            "```sql\nSELECT 'no such answer'\n```",
+            f"```sql\n{hostile}\n```",
+            f"<think>```sql\n{sql}\n```</think> I do not know.",
+            f"```sql\n{make_constant(question['gold_answer'])}\n```",
+        )
+        return replies[(index + index // 5) % 5]
+
+    def find_reply(self, prompt: str) -> str:
+        """The reply to a prompt that holds that of a question."""
+        return self.replies[self.find_index(prompt)]
+
+    def find_index(self, prompt: str) -> int:
+        return int(prompt.split("Question number ")[1][:3])
+
+
+def make_constant(gold_answer: Any) -> str:
+    """A query that reads no table and gives that answer."""
+    rows = gold_answer if isinstance(gold_answer, list) else [gold_answer]
+    lists = [row if isinstance(row, list) else [row] for row in rows]
+    if not lists:
+        return "SELECT 1 WHERE 0"
+    return "VALUES " + ", ".join(
+        "(" + ", ".join(json.dumps(cell).replace("'", "''").replace('"', "'") for cell in row) + ")"
+        for row in lists
+    )
