@@ -8,10 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 SPIDER = "spider"  # where an entry names no layout
+DIFFICULTY = "difficulty"  # how the record of where a question comes from names it
 GRADING_METHOD = "grading_method"  # a rule of comparison, as in ReViSQL's BIRD-Verified
 
 # What the pipeline itself writes of where a question comes from.
-SOURCE_FIELDS = ("corpus", "repo_id", "revision", "file", "index", "db_id", "correction")
+SOURCE_FIELDS = (
+    *("corpus", "repo_id", "revision", "file", "index", "db_id", "correction"),
+    DIFFICULTY,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +26,10 @@ class Layout:
         one of them, and its train and validation may have one each.
     evidence: the field with what a question presupposes and its text does not say, if there is one.
         A row may lack it, or have null or blank text there.
+    difficulty: the field with the corpus's own word for how difficult a question is, if there is
+        one.
     kept: further fields that go into the record of where a question comes from, where a row has
-        them: a difficulty, the corpus's own id, a grading_method.
+        them: the corpus's own id, a grading_method.
 
     Raises:
         ValueError: where a kept field has the name of one that the pipeline writes.
@@ -34,6 +40,7 @@ class Layout:
     databases: tuple[str, ...]
     db_id: str = "db_id"
     evidence: str | None = None
+    difficulty: str | None = None
     kept: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -48,7 +55,7 @@ class Layout:
     @property
     def optional(self) -> tuple[str, ...]:
         """The fields that a row may lack."""
-        return (*filter(None, [self.evidence]), *self.kept)
+        return (*filter(None, [self.evidence, self.difficulty]), *self.kept)
 
 
 LAYOUTS = {
@@ -69,6 +76,16 @@ LAYOUTS = {
         gold_sql="SQL",
         databases=("train_databases", "dev_databases"),
         evidence="evidence",
-        kept=("question_id", "difficulty", GRADING_METHOD),
+        difficulty="difficulty",
+        kept=("question_id", GRADING_METHOD),
+    ),
+    # The release of SynSQL-2.5M (Li et al., 2025: OmniSQL). Its chains of thought are not kept.
+    "synsql": Layout(
+        question="question",
+        gold_sql="sql",
+        databases=("databases",),
+        evidence="external_knowledge",
+        difficulty="sql_complexity",
+        kept=("question_style", GRADING_METHOD),
     ),
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -20,7 +19,8 @@ from answerkey.corpus.corpora import (
     suggest_names,
 )
 from answerkey.corpus.hub import HubError, Limits, fetch_file, resolve_revision
-from answerkey.corpus.layouts import GRADING_METHOD, Layout
+from answerkey.corpus.json_arrays import read_array
+from answerkey.corpus.layouts import DIFFICULTY, GRADING_METHOD, Layout
 from answerkey.corpus.roots import describe_root
 from answerkey.scoring.rules import read_rule
 
@@ -109,32 +109,9 @@ def _read_directory(corpus: Corpus, questions: DirectoryQuestions) -> Iterator[S
                 raise FileNotFoundError(_describe_missing(corpus, questions, name))
             if not path.stat().st_size:
                 raise InputError(f"{path}: the file is empty, expected questions")
-            rows = read_jsonl(path) if path.suffix == ".jsonl" else _read_array(path)
+            rows = read_jsonl(path) if path.suffix == ".jsonl" else read_array(path)
             place = {"corpus": corpus.name, "file": name}
             yield from _check_rows(rows, corpus.layout, split, place, str(path))
-
-
-def _read_array(path: Path) -> list[Any]:
-    """The elements of the JSON array in a file, in whichever encoding `json.loads` knows.
-
-    Raises:
-        InputError: with the path, where the file is no JSON, or holds something else.
-    """
-    try:
-        value = json.loads(path.read_bytes())
-    except RecursionError as error:
-        raise InputError(
-            f"{path}: not JSON of questions: brackets in brackets, deeper than Python reads"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not JSON in UTF-8: {error}") from error
-    except ValueError as error:
-        is_jsonl = isinstance(error, json.JSONDecodeError) and error.msg == "Extra data"
-        hint = "; JSON Lines are read from a file whose name ends in .jsonl" if is_jsonl else ""
-        raise InputError(f"{path}: not JSON: {error}{hint}") from error
-    if not isinstance(value, list):
-        raise InputError(f"{path}: expected a JSON array, found {type(value).__name__}")
-    return value
 
 
 def _describe_missing(corpus: Corpus, questions: DirectoryQuestions, name: str) -> str:
@@ -219,6 +196,8 @@ def _check_rows(
             check_db_id(values[0])
             evidence = _read_evidence(row, layout)
             kept = {name: row[name] for name in layout.kept if row.get(name) is not None}
+            if row.get(layout.difficulty) is not None:
+                kept[DIFFICULTY] = row[layout.difficulty]
             _check_rule(kept.get(GRADING_METHOD))
         except ValueError as error:
             raise InputError(f"{where}: row {index}: {error}") from error

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from answerkey.corpus.corpora import parse_corpus
 from answerkey.corpus.database_sources import locate_databases
@@ -16,6 +18,8 @@ from answerkey.corpus.loaded_questions import load_spider_questions
 from answerkey.corpus.source_questions import list_db_ids
 from tests.shared.bird_world import MEALS, RESORTS, TRAIN, write_bird, write_json
 from tests.shared.databases import make_database
+from tests.shared.paths import ROOT
+from tests.shared.synsql_world import ROWS, synsql_entry, write_rows, write_synsql
 
 LIMITS = Limits(attempts=1, backoff_s=0, deadline_s=1)
 
@@ -157,8 +161,43 @@ def test_spider_syn_asks_its_own_questions_of_another_corpus(tmp_path):
     assert locate(entry, spider=spider) == {"shop": "database/shop/shop.sqlite"}
 
 
+def test_synsql_keeps_its_word_for_difficulty_and_no_chain_of_thought(tmp_path):
+    write_synsql(tmp_path)
+    records = load(synsql_entry(tmp_path))
+    assert [record["gold_sql"] for record in records] == [row["sql"] for row in ROWS]
+    assert [record.get("evidence") for record in records] == [
+        row["external_knowledge"] or None for row in ROWS
+    ]
+    assert records[3]["source"] == {
+        **{"corpus": "tried", "file": "data.json", "index": 3},
+        **{"question_style": "Imperative", "difficulty": "Highly Complex"},
+    }
+    assert locate(synsql_entry(tmp_path)) == {
+        "clinic_staffing": "databases/clinic_staffing/clinic_staffing.sqlite"
+    }
+    params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    levels = params["classify_difficulty"]["source_levels"]
+    found = [levels[record["source"]["difficulty"]] for record in records]
+    assert found == ["easy", "medium", "hard", "hard"]
+
+
+def test_large_array_is_not_in_memory(tmp_path):
+    """What is held of a row is less than its chain of thought alone."""
+    write_synsql(tmp_path)
+    write_rows(tmp_path, [row | {"cot": row["cot"] * 1000} for row in ROWS * 100])
+    corpus = parse_corpus("tried", synsql_entry(tmp_path))
+    tracemalloc.start()
+    records = load_spider_questions(corpus.db_list, corpus=corpus, limits=LIMITS)
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(records) == 400
+    assert peak_bytes < (tmp_path / "data.json").stat().st_size / 2
+
+
 def test_unknown_layout_is_named(tmp_path):
-    words = r"corpora\.tried\.layout: expected one of spider, spider_syn, bird, found 'brid'"
+    words = (
+        r"corpora\.tried\.layout: expected one of spider, spider_syn, bird, synsql, found 'brid'"
+    )
     with pytest.raises(ValueError, match=words):
         parse_corpus("tried", bird_entry(tmp_path, layout="brid"))
 
