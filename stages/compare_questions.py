@@ -1,6 +1,6 @@
-"""Questions are compared with each other (repeats, contradictions, leaks between splits), and all
-that is known of each, with the risk that its gold is wrong, is joined in one table, which later
-stages read."""
+"""Questions are compared with each other (repeats, contradictions, leaks between splits) and with
+held-out sets, and all that is known of each, with the risk that its gold is wrong, is joined in one
+table, which later stages read."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.comparison.compare import compare, tabulate_questions
+from answerkey.comparison.held_out import HeldOut
 from answerkey.comparison.join import join_questions
 from answerkey.comparison.rollout_flags import find_in_rollouts
 from answerkey.core.command import run_stage
@@ -27,6 +28,7 @@ from answerkey.risk.verdicts import read_verdicts
 from answerkey.sqlite.schema import decode_schema
 
 SCHEMAS = Path("data/interim/schemas.jsonl")
+HELD_OUT = Path("data/interim/held_out.jsonl")
 
 
 def main() -> None:
@@ -48,9 +50,18 @@ def main() -> None:
     counts = Counter(found.code for of_question in findings.values() for found in of_question)
     rollout_counts: Counter[str] = Counter()
 
+    held_out = HeldOut(read_jsonl(HELD_OUT), min_similarity=min_similarity)
+    overlaps: Counter[str] = Counter()
+
     def records() -> Iterator[dict[str, Any]]:
         for question in join_questions(min_mutation_score=min_mutation_score):
-            flags = encode_findings(findings.get(question.question_id, ()))
+            found = findings.get(question.question_id, [])
+            if question.answer_type is not None:
+                names = question.corpus, question.question_text, question.gold_sql
+                if (overlap := held_out.find_overlap(*names)) is not None:
+                    found = [*found, overlap]
+                    overlaps[overlap.evidence["corpus"]] += 1
+            flags = encode_findings(found)
             question = question._replace(flags=question.flags + flags)
             question = assessment.assess(question)
             solved = find_in_rollouts(question.pass_rate, gold_risk=question.gold_risk)
@@ -61,6 +72,8 @@ def main() -> None:
 
     write_jsonl(INTERIM / JOINED, records())
     log.info("%d questions share something with others%s", len(findings), list_counts(counts))
+    if overlaps:
+        log.info("%d overlap with held-out sets%s", overlaps.total(), list_counts(overlaps))
     for line in assessment.describe():
         log.info("%s", line)
     if rollout_counts:

@@ -1,5 +1,6 @@
 """Every question of the chosen databases, once, exactly as its corpus has it or a curator says.
 
+Questions of held-out sets, which compare_questions looks for in these, go to a file of their own.
 Text is not stripped or repaired here: what is wrong with a question is for later stages to say, or
 for a person, whose corrections are applied on the record. None of them takes a question away.
 """
@@ -19,29 +20,35 @@ from answerkey.core.param_corpora import SOURCE_SPLITS
 from answerkey.core.params import read_params
 from answerkey.core.records import tally, write_json, write_jsonl
 from answerkey.corpus.corpora import parse_corpora, parse_limits
+from answerkey.corpus.held_out import read_held_out
 from answerkey.corpus.loaded_questions import describe_corpora, load_corpora
 from answerkey.corpus.pin_revisions import list_unpinned_questions
 from answerkey.corpus.roots import check_roots
 
 QUESTIONS_PATH = Path("data/interim/questions.jsonl")
 CORPORA_PATH = Path("data/interim/corpora.json")
+HELD_OUT_PATH = Path("data/interim/held_out.jsonl")
 
 
 def main() -> None:
     """Load the questions of the chosen corpora, corrected."""
     log = start_log("load_questions")
-    chosen, entries, download = read_params("corpus", "corpora", "download")
-    corpora = parse_corpora(chosen, entries)
-    check_roots(corpora, entries, stage="load_questions")
+    chosen, entries, download, held_out = read_params(
+        "corpus", "corpora", "download", "compare_questions.held_out"
+    )
+    corpora, others = parse_corpora(chosen, entries), parse_corpora(held_out or [], entries)
+    limits = parse_limits(download)
+    check_roots([*corpora, *others], entries, stage="load_questions")
     for warning in list_unpinned_questions(corpora):
         log.warning(warning)
 
     actions: Counter[str] = Counter()
     counts: Counter[tuple[str, str]] = Counter()
-    questions = load_corpora(corpora, limits=parse_limits(download), counts=actions)
+    questions = load_corpora(corpora, limits=limits, counts=actions)
     key = itemgetter("database_name", "spider_split")
     total = write_jsonl(QUESTIONS_PATH, tally(questions, counts, key))
     write_json(CORPORA_PATH, describe_corpora(corpora, entries))
+    write_jsonl(HELD_OUT_PATH, read_held_out(others, limits=limits))
 
     databases = {name for name, _ in counts}
     train, validation = (

@@ -33,6 +33,15 @@ def find_similar(text: str, texts: list[str], min_similarity: float) -> list[tup
     return [(place, round(score / 100, 3)) for other, score, place in found if other != text]
 
 
+def measure_similarity(text: str, other: str) -> float:
+    """How similar two texts are, from 0 to 1; 1 where they are equal, and only there.
+
+    >>> measure_similarity("list all ships", "list all shops")
+    0.929
+    """
+    return 1.0 if text == other else min(round(fuzz.ratio(text, other) / 100, 3), 0.999)
+
+
 def choose_nearest(current: Near | None, found: Near) -> Near:
     """The more similar one; the first question of two that are equally so."""
     if current is None:

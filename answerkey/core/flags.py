@@ -267,6 +267,10 @@ class Flag(StrEnum):
         "schema_in_both_splits",
         "A database of the other split has the same tables and columns, or nearly so.",
     )
+    OVERLAP = (
+        "overlap",
+        "The question or its SQL stands in a dev or test set that params name, or nearly so.",
+    )
     # What models make of it
     ALWAYS_SOLVED = "always_solved", "Every rollout is right, on the test suite as well."
     NEVER_SOLVED = "never_solved", "No rollout is right on the test suite as well."

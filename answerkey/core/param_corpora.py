@@ -13,7 +13,7 @@ from answerkey.core.database_ids import check_db_ids
 from answerkey.core.param_types import OptionalText, Text, check_names, expect
 
 ALL = "all"  # db_list: every database that has questions
-SOURCE_SPLITS = ("train", "validation")
+SOURCE_SPLITS = TRAIN, VALIDATION = ("train", "validation")
 ORIGINS = DIRECTORY, HUB = ("directory", "hub")
 KINDS = ARCHIVE, FILES = ("archive", "files")  # of databases on the hub
 

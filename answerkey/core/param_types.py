@@ -124,6 +124,10 @@ Ratio = Annotated[float, Field(strict=True, ge=0, le=1), expect("a number from 0
 Share = Annotated[float, Field(strict=True, ge=0, le=1), expect("a share from 0 to 1")]
 Text = Annotated[str, Field(strict=True, min_length=1), expect("a text")]
 OptionalText = Annotated[str | None, Field(strict=True, min_length=1), expect("a text, or null")]
+Names = Annotated[
+    list[Annotated[str, Field(strict=True, min_length=1)]] | None,
+    expect("a list of corpora, or null"),
+]
 Policies = Annotated[
     dict[
         Flag,

@@ -22,6 +22,7 @@ from answerkey.core.param_types import (
     FromMillion,
     HardnessLevels,
     Method,
+    Names,
     NumberFrom0,
     OptionalText,
     Policies,
@@ -90,6 +91,7 @@ class ScoreRollouts:
 @_section
 class CompareQuestions:
     min_similarity: Ratio
+    held_out: Names
     min_gold_risk: Ratio
     flag_precision: Text
 
@@ -231,4 +233,14 @@ class Params:
     @model_validator(mode="after")
     def _check_corpus_shares(self) -> Params:
         self.select_questions.targets.check_corpora(self.corpus)
+        return self
+
+    @model_validator(mode="after")
+    def _check_held_out(self) -> Params:
+        for name in self.compare_questions.held_out or ():
+            if name not in self.corpora:
+                raise ValueError(
+                    f"compare_questions.held_out: expected some of {', '.join(self.corpora)},"
+                    f" found {name!r}"
+                )
         return self

@@ -33,6 +33,7 @@ _NO_SIGNS = frozenset(
         Flag.QUESTION_IN_BOTH_SPLITS,
         Flag.TEMPLATE_IN_BOTH_SPLITS,
         Flag.SCHEMA_IN_BOTH_SPLITS,
+        Flag.OVERLAP,
         Flag.ALWAYS_SOLVED,
         Flag.NEVER_SOLVED,
     }

@@ -119,6 +119,8 @@ def test_no_key_may_be_missing(tmp_path, key):
         ("compare_questions.min_similarity", 90, "expected a number from 0 to 1, found 90"),
         ("compare_questions.min_similarity", "much", "expected a number from 0 to 1, found 'much'"),
         ("compare_questions.min_similarity", None, "expected a number from 0 to 1, found None"),
+        ("compare_questions.held_out", "bird", "expected a list of corpora, or null, found 'bird'"),
+        ("compare_questions.held_out", ["bard"], "expected some of .*bird, .*, found 'bard'"),
         ("validate_dataset.rel_tol", -1, "expected a number from 0, found -1"),
         ("validate_dataset.rel_tol", float("nan"), "expected a number from 0, found nan"),
         ("validate_dataset.rel_tol", float("inf"), "expected a number from 0, found inf"),
@@ -227,7 +229,7 @@ def test_key_that_is_no_text_is_unknown(tmp_path):
 @pytest.mark.parametrize("value", [[0.9], None, "much"])
 def test_section_that_is_none_says_its_keys(tmp_path, value):
     path = write(tmp_path, change("compare_questions", value))
-    keys = "min_similarity, min_gold_risk, flag_precision"
+    keys = "min_similarity, held_out, min_gold_risk, flag_precision"
     words = rf"compare_questions: expected {keys}, found {re.escape(repr(value))}$"
     with pytest.raises(InputError, match=words):
         load_params(path)

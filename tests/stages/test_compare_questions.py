@@ -120,6 +120,53 @@ def test_log_counts_the_flags(world: World, capsys: pytest.CaptureFixture[str]) 
     )
 
 
+def test_questions_of_held_out_sets_are_flagged(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The set has no database; its train questions are not held out, nor are its own in it."""
+    held_out = [
+        ("Who sails?", "SELECT name FROM captain"),
+        ("how many ships are there", "SELECT count(id) FROM ship"),
+        ("What is the name of every ship heavier than 60?", HEAVY.format(60)),
+        ("Name the ships that are called Sun.", "select id\nfrom ship where name = 'Sun';"),
+    ]
+    world.write_questions("public.json", "elsewhere", held_out)
+    world.write_questions("public_train.json", "elsewhere", [TRAIN[5]])
+    questions = {"train": ["public_train.json"], "validation": ["public.json"]}
+    entry = {"origin": "directory", "root": "corpus", "db_list": "all"}
+    world.params["corpora"]["public"] = {**entry, "questions": questions}
+    world.change("compare_questions.held_out", ["public", "local"])
+    world.run_to("compare_questions")
+    found = {
+        record["question_id"]: flag["evidence"]
+        for record in world.lines("data/interim/joined.jsonl")
+        for flag in record["flags"]
+        if flag["code"] == "overlap"
+    }
+    assert {(one["corpus"], one["file"]) for one in found.values()} == {("public", "public.json")}
+    assert {
+        question_id: (one["index"], one["text_similarity"], one["sql_similarity"])
+        for question_id, one in found.items()
+    } == {
+        "harbour_train_000": (1, 1.0, 0.947),
+        "harbour_train_001": (2, 0.978, 0.974),
+        "harbour_train_004": (3, 0.733, 1.0),
+        "harbour_train_006": (3, 0.746, 1.0),
+        "harbour_train_007": (3, 0.746, 1.0),
+        "marina_eval_000": (1, 1.0, 0.947),
+        "marina_eval_001": (2, 0.978, 0.974),
+    }
+    assert "7 overlap with held-out sets (public 7)\n" in capsys.readouterr().err
+
+
+def test_held_out_set_without_validation_questions_is_named(world: World) -> None:
+    questions = {"train": ["dev.json"], "validation": []}
+    world.params["corpora"]["public"] = world.params["corpora"]["local"] | {"questions": questions}
+    world.change("compare_questions.held_out", ["public"])
+    with pytest.raises(InputError, match=r"public has no validation question: .*held_out"):
+        world.run("load_questions")
+
+
 VACUOUS = ("Which ships are heavier than -1?", "SELECT name FROM ship WHERE weight > -1")
 BOOK = "SELECT pages FROM book WHERE title = 'Ice'"
 OTHER = ("Which ships are longer than -1?", "SELECT name FROM ship WHERE length > -1")
