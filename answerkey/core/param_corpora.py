@@ -65,6 +65,9 @@ _Prefix = Annotated[
 _Corrections = Annotated[
     str | None, _pattern(r"^[\w-]+$"), expect("a name in data/corrections, or null")
 ]
+_FillEmpty = Annotated[
+    int | None, Field(strict=True, ge=1, le=250), expect("a whole number from 1 to 250, or null")
+]
 _Template = Annotated[str, _pattern(r"\{db_id\}"), expect("a text with {db_id}")]
 _Checksums = Annotated[
     dict[str, _Quoted],
@@ -146,6 +149,7 @@ class _Entry:
         before its question ids.
     license: the hub's identifier, for the dataset card.
     corrections: the name of a file in data/corrections.
+    fill_empty: about how many rows each table of its databases must have; null: those that it has.
     """
 
     db_list: _DbList
@@ -154,8 +158,11 @@ class _Entry:
     prefix: _Prefix = None
     license: OptionalText = None
     corrections: _Corrections = None
+    fill_empty: _FillEmpty = None
 
     def _check_owner(self, databases: Any) -> None:
+        if self.fill_empty is not None and self.databases_of is not None:
+            raise ValueError(f"has fill_empty and databases_of: set it for {self.databases_of}")
         if databases is not None and self.databases_of is not None:
             raise ValueError("has databases and databases_of: expected one of them")
 

@@ -66,6 +66,7 @@ class Corpus:
     database_prefix: what stands before a db_id in the name of a database; the owner's prefix.
     id_prefix: what stands before the name of a database in question ids, where the databases are
         another's.
+    fill_empty: about how many rows a table must have, where the owner's databases are to be filled.
     """
 
     name: str
@@ -77,6 +78,7 @@ class Corpus:
     database_prefix: str = ""
     id_prefix: str = ""
     corrections: str | None = None
+    fill_empty: int | None = None
 
     def name_database(self, db_id: str) -> str:
         """The name of a database in the dataset."""
@@ -130,6 +132,7 @@ def _make_corpus(name: str, entries: Mapping[str, Entry]) -> Corpus:
         database_prefix=entries[owner].prefix or "",
         id_prefix="" if owner == name else prefix,
         corrections=entry.corrections,
+        fill_empty=entries[owner].fill_empty,
     )
 
 

@@ -18,6 +18,7 @@ from answerkey.core.progress import track_progress
 from answerkey.core.records import hash_file
 from answerkey.corpus.corpora import Corpus, DirectoryDatabases, suggest_names
 from answerkey.corpus.databases import check_database, copy_database, replace_database
+from answerkey.corpus.filling import Filling, fill_file
 from answerkey.corpus.hub import HubError, Limits, fetch_file, resolve_revision
 from answerkey.corpus.roots import describe_root
 from answerkey.corpus.text_databases import build_in_process
@@ -28,10 +29,11 @@ FILE, SQL = "file", "sql"  # kinds of databases in a directory
 @dataclass(frozen=True, slots=True)
 class DatabaseSource:
     """What a database file must be made from. `origin` goes to the manifest and names no machine;
-    `path` is the source on this one, where there is one."""
+    `path` is the source on this one, where there is one; `filling` what is added to it."""
 
     origin: dict[str, str]
     path: Path | None = None
+    filling: Filling | None = None
 
 
 def locate_databases(
@@ -189,6 +191,8 @@ def make_databases(
                     copy_database(fetched, path)
                 else:
                     _extract_member(archives[_name_place(source)], name, source.origin, path)
+                if source.filling is not None:
+                    fill_file(path, source.filling)
                 on_made(name)
     failures.raise_all()
 

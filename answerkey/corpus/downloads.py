@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,6 +26,7 @@ from answerkey.corpus.database_sources import (
     name_failure,
 )
 from answerkey.corpus.databases import check_database, locate_database, open_database
+from answerkey.corpus.filling import plan_fillings
 from answerkey.corpus.hub import Limits
 from answerkey.corpus.source_questions import list_db_ids
 from answerkey.sqlite.schema import encode_schema, read_schema
@@ -127,6 +129,10 @@ def locate_all(corpora: Iterable[Corpus], *, limits: Limits) -> dict[str, Databa
         if names:
             with name_failure(min(names)):
                 located = locate_databases(corpus, names, limits=limits)
+                for db_id, filling in plan_fillings(corpus, names, limits).items():
+                    source = located[db_id]
+                    origin = source.origin | filling.describe()
+                    located[db_id] = replace(source, origin=origin, filling=filling)
             sources |= {names[db_id]: source for db_id, source in located.items()}
     return dict(sorted(sources.items()))
 
@@ -137,7 +143,8 @@ def _describe_databases(
     """The manifest's entries by name; what is current, or was copied, is not read again."""
     for name, path in paths.items():
         origin = sources[name].origin
-        copied = origin["sha256"] if origin["kind"] == FILE else None
+        is_copied = origin["kind"] == FILE and sources[name].filling is None
+        copied = origin["sha256"] if is_copied else None
         yield name, _describe_database(path, origin, sha256=current.get(name, copied))
 
 

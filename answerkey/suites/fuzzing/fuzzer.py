@@ -12,6 +12,7 @@ from answerkey.sqlite.schema import fold_name
 from answerkey.suites.constants import Conditions
 from answerkey.suites.database_rows import Rows, open_empty
 from answerkey.suites.fuzzing.draft import Constant, Draft, PlantedConditions, mend
+from answerkey.suites.fuzzing.filling import fill_tables_whole
 from answerkey.suites.fuzzing.steps import (
     collide_values,
     copy_rows,
@@ -93,13 +94,26 @@ class Fuzzer:
             KeyError: where there is no such recipe.
         """
         steps = RECIPES[recipe]
-        random = Random(int(hash_value([recipe, seed]), 16))
-        draft = Draft(
-            *(self._rows, self._facts, self._constants, self._conditions, random, self._max_rows)
-        )
+        draft = self._draft(recipe, seed)
         choose_rows(draft, self._wanted)
         for step in steps:
             step(draft)
+        return self._finish(draft)
+
+    def fill(self) -> Rows:
+        """The database with all of its rows, and new ones where a table has less than `max_rows`;
+        and rows that meet the conditions."""
+        draft = self._draft("fill_tables_whole", 0)
+        fill_tables_whole(draft)
+        return self._finish(draft)
+
+    def _draft(self, name: str, seed: int) -> Draft:
+        random = Random(int(hash_value([name, seed]), 16))
+        return Draft(
+            *(self._rows, self._facts, self._constants, self._conditions, random, self._max_rows)
+        )
+
+    def _finish(self, draft: Draft) -> Rows:
         self._connection.execute("BEGIN")
         mend(draft, self._connection)
         self._connection.execute("ROLLBACK")

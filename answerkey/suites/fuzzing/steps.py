@@ -105,17 +105,18 @@ def copy_rows(draft: Draft) -> None:
     for name in reversed(sort_children_first(draft)):
         rows = draft.rows[name]
         for row in draft.random.sample(rows, -(-len(rows) // 3)):
-            _add(draft, name, make_row(draft, name, row.values))
+            add_row(draft, name, make_row(draft, name, row.values))
 
 
 def fill_tables(draft: Draft) -> None:
     """Add rows to each table that has less than half of what it should have."""
     for name in reversed(sort_children_first(draft)):
         for _ in range(draft.max_rows // 2 - len(draft.rows[name])):
-            _add(draft, name, make_row(draft, name, None))
+            add_row(draft, name, make_row(draft, name, None))
 
 
-def _add(draft: Draft, name: str, row: DraftRow | None) -> None:
+def add_row(draft: Draft, name: str, row: DraftRow | None) -> None:
+    """Add a row to a table; None is none."""
     if row is not None:
         draft.rows[name].append(row)
 
@@ -139,7 +140,7 @@ def plant_constants(draft: Draft) -> None:
             row = draft.random.choice(rows)
             if place not in draft.facts.free[name]:
                 row = make_row(draft, name, row.values)
-                _add(draft, name, row)
+                add_row(draft, name, row)
             if row is not None:
                 row.values[place] = planted
 
@@ -168,15 +169,26 @@ def _plant_rows(draft: Draft, tables: frozenset[str], constants: list[Constant])
         row = make_row(draft, name, pattern) if name in tables else None
         if row is None:
             continue
-        for reference in draft.list_references(name):
-            if reference.parent in added:
-                parent = added[reference.parent]
-                row.put(reference.columns, parent.take(reference.referred))
-        table = draft.source.tables[name]
-        for _, place, constant in (one for one in constants if one.table == name):
-            kinds = {type(known[place]) for known in table.rows} - {type(None)}
-            value = fit_value(constant, table.table.columns[place], kinds)
-            if value is not None and place in table.stored and place not in draft.facts.lost[name]:
-                row.values[place] = value
-        added[name] = row
-        _add(draft, name, row)
+        place_row(draft, name, row, added, constants)
+
+
+def place_row(
+    draft: Draft,
+    name: str,
+    row: DraftRow,
+    added: dict[str, DraftRow],
+    constants: list[Constant],
+) -> None:
+    """Add a row with the constants of its columns, which refers to the rows that are `added`."""
+    for reference in draft.list_references(name):
+        if reference.parent in added:
+            parent = added[reference.parent]
+            row.put(reference.columns, parent.take(reference.referred))
+    table = draft.source.tables[name]
+    for _, place, constant in (one for one in constants if one.table == name):
+        kinds = {type(known[place]) for known in table.rows} - {type(None)}
+        value = fit_value(constant, table.table.columns[place], kinds)
+        if value is not None and place in table.stored and place not in draft.facts.lost[name]:
+            row.values[place] = value
+    added[name] = row
+    add_row(draft, name, row)

@@ -1,0 +1,108 @@
+"""Filled databases: more rows under the same rules, and answers where there were none."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from answerkey.suites.filled_database import fill_database
+from tests.shared.databases import make_database
+from tests.shared.project_world import HARBOUR
+from tests.shared.synsql_world import CLINICS, ROWS
+
+QUERIES = [row["sql"] for row in ROWS]
+TABLES = ("clinics", "doctors", "visits")
+
+
+def fill(folder: Path, sql: str, queries: list[str], rows: int = 20) -> Path | None:
+    content = fill_database(make_database(folder / "few.sqlite", sql), queries, rows=rows)
+    if content is None:
+        return None
+    path = folder / "filled.sqlite"
+    path.write_bytes(content)
+    return path
+
+
+def ask(path: Path, sql: str) -> list[tuple[Any, ...]]:
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute(sql).fetchall()
+
+
+def test_rows_are_added_and_rules_hold(tmp_path: Path) -> None:
+    path = fill(tmp_path, CLINICS, QUERIES)
+    source = tmp_path / "few.sqlite"
+    schema = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL"
+    assert ask(path, schema) == ask(source, schema)
+    for table in TABLES:
+        rows = ask(source, f"SELECT * FROM {table}")
+        assert ask(path, f"SELECT * FROM {table}")[: len(rows)] == rows
+    counts = [ask(path, f"SELECT count(*) FROM {table}")[0][0] for table in TABLES]
+    assert min(counts[:2]) >= 20
+    assert counts[2] >= 5  # a CHECK refuses what nobody knows to be a status
+    assert ask(path, "PRAGMA foreign_key_check") == []
+    assert ask(path, "PRAGMA integrity_check") == [("ok",)]
+    (distinct,) = ask(
+        path, "SELECT count(DISTINCT salary), count(DISTINCT doctor_name) FROM doctors"
+    )
+    assert min(distinct) >= 19
+
+
+def test_queries_have_answers(tmp_path: Path) -> None:
+    path = fill(tmp_path, CLINICS, QUERIES)
+    empty = [ask(tmp_path / "few.sqlite", sql) in ([], [(0,)]) for sql in QUERIES]
+    assert empty == [False, True, True, True]
+    assert [ask(path, sql) in ([], [(0,)]) for sql in QUERIES] == [False] * 4
+
+
+def test_same_bytes_every_time_and_others_for_other_queries(tmp_path: Path) -> None:
+    first = fill(tmp_path, CLINICS, QUERIES).read_bytes()
+    assert fill(tmp_path, CLINICS, QUERIES).read_bytes() == first
+    assert fill(tmp_path, CLINICS, QUERIES[:1]).read_bytes() != first
+    broken = [*QUERIES, "SELECT", "DROP TABLE visits", "SELECT x FROM y WHERE z = 1"]
+    assert fill(tmp_path, CLINICS, broken).read_bytes() == first
+
+
+@pytest.mark.parametrize(
+    ("sql", "rows"),
+    [
+        (HARBOUR, 3),  # all tables have so many
+        ("CREATE TABLE t (a); CREATE VIRTUAL TABLE v USING fts5(b);", 20),
+        (
+            "CREATE TABLE e (a); CREATE TABLE t (a); INSERT INTO t SELECT value FROM"
+            " json_each('[' || substr(replace(hex(zeroblob(1001)), '00', ',1'), 2) || ']');",
+            20,
+        ),
+    ],
+    ids=["enough rows", "virtual table", "large table"],
+)
+def test_database_that_needs_none_or_cannot_be_copied_stays(
+    tmp_path: Path, sql: str, rows: int
+) -> None:
+    assert fill(tmp_path, sql, [], rows) is None
+
+
+def test_row_that_breaks_its_own_check_is_not_lost(tmp_path: Path) -> None:
+    sql = "PRAGMA ignore_check_constraints = 1; CREATE TABLE t (a INTEGER CHECK (a > 5));"
+    assert fill(tmp_path, f"{sql} INSERT INTO t VALUES (1);", []) is None
+    assert fill(tmp_path, f"{sql} INSERT INTO t VALUES (7);", []) is not None
+
+
+def test_empty_tables_get_rows_of_every_kind(tmp_path: Path) -> None:
+    sql = """
+    CREATE TABLE league (league_id INTEGER PRIMARY KEY, title TEXT UNIQUE, founded_year INTEGER,
+        is_open BOOLEAN, started DATE, budget REAL NOT NULL, twice REAL AS (2 * budget));
+    CREATE TABLE member (league_id INTEGER REFERENCES league, player_id INTEGER,
+        PRIMARY KEY (league_id, player_id)) WITHOUT ROWID;
+    CREATE VIEW rich AS SELECT title FROM league WHERE budget > 50;
+    """
+    path = fill(tmp_path, sql, ["SELECT title FROM league WHERE founded_year < 1950"])
+    assert ask(path, "SELECT count(*) > 3 FROM rich") == [(1,)]
+    assert ask(path, "SELECT count(*) FROM league WHERE founded_year < 1950") == [(1,)]
+    assert ask(
+        path, "SELECT count(*) >= 20, max(is_open), count(DISTINCT title) = count(*) FROM league"
+    ) == [(1, 1, 1)]
+    assert ask(path, "SELECT count(*) >= 15, count(DISTINCT league_id) > 5 FROM member") == [(1, 1)]
