@@ -1,13 +1,10 @@
-"""What was selected and found good is written: the product, sidecars, exports, metrics, plots."""
+"""What was selected and found good is written: the product, sidecars, metrics and plots."""
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
@@ -18,11 +15,6 @@ from answerkey.core.joined import INTERIM, read_classified
 from answerkey.core.log import start_log
 from answerkey.core.question import SUITES
 from answerkey.core.records import read_json, read_jsonl, replace_file, write_json
-from answerkey.exports.card import make_card
-from answerkey.exports.card_facts import CardFacts, describe_origin
-from answerkey.exports.croissant import make_croissant
-from answerkey.exports.huggingface import write_splits
-from answerkey.exports.parquet_files import WrittenFile
 from answerkey.exports.product import write_product
 from answerkey.exports.statistics import (
     make_counts,
@@ -34,20 +26,14 @@ from answerkey.exports.suite_statistics import average_scores
 
 SELECTION = INTERIM / "selection"
 VALIDATION = INTERIM / "validation.json"
-CORPORA = INTERIM / "corpora.json"
 PRODUCT = Path("data/questions")
-HUGGINGFACE = Path("data/exports/huggingface")
-MANIFEST = Path("data/databases/manifest.json")
 METRICS = Path("metrics/dataset.json")
 COUNTS = Path("metrics/counts.json")
 PLOTS = Path("plots")
 
-Record = dict[str, Any]
 
-
-def write_statistics() -> Record:
-    """Write all counts, which are what comes back, the metrics among them, and the tables of the
-    plots."""
+def write_statistics() -> None:
+    """Write all counts, the metrics among them, and the tables of the plots."""
     excluded = read_jsonl(SELECTION / "excluded.jsonl")
     reasons = {record["question_id"]: record["reason"] for record in excluded}
     found = Counter(
@@ -62,18 +48,6 @@ def write_statistics() -> Record:
     for name, plot in make_plots(table).items():
         with replace_file(PLOTS / f"{name}.csv") as file:
             file.write(plot.to_csv(index=False, lineterminator="\n").encode())
-    return counts
-
-
-def write_card(counts: Record, tables: Mapping[str, WrittenFile]) -> None:
-    """Write what describes the tables."""
-    manifest = read_json(MANIFEST)["databases"]
-    corpora = read_json(CORPORA)
-    licenses = {name: corpus["license"] for name, corpus in corpora.items()}
-    facts = CardFacts(licenses, tuple(describe_origin(corpora, manifest)), tables, counts)
-    write_json(HUGGINGFACE / "croissant.json", make_croissant(facts))
-    with replace_file(HUGGINGFACE / "README.md") as file:
-        file.write(make_card(facts).encode())
 
 
 def main() -> None:
@@ -85,9 +59,8 @@ def main() -> None:
             f"{VALIDATION} lists {len(errors)} errors, expected none: run"
             " `dvc repro validate_dataset`"
         )
-    shutil.rmtree(HUGGINGFACE, ignore_errors=True)
     sizes = write_product(SELECTION, PRODUCT)
-    write_card(write_statistics(), write_splits(PRODUCT, HUGGINGFACE))
+    write_statistics()
     log.info(
         "%d questions: %s",
         sum(sizes.values()),

@@ -148,6 +148,8 @@ class _Entry:
     prefix: what stands before the names of its databases, or, where they are another entry's,
         before its question ids.
     license: the hub's identifier, for the dataset card.
+    language: of its questions, as the hub names it.
+    citation: BibTeX, for the dataset card.
     corrections: the name of a file in data/corrections.
     fill_empty: about how many rows each table of its databases must have; null: those that it has.
     """
@@ -157,6 +159,8 @@ class _Entry:
     databases_of: OptionalText = None
     prefix: _Prefix = None
     license: OptionalText = None
+    language: Text = "en"
+    citation: OptionalText = None
     corrections: _Corrections = None
     fill_empty: _FillEmpty = None
 

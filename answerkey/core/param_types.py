@@ -128,6 +128,19 @@ Names = Annotated[
     list[Annotated[str, Field(strict=True, min_length=1)]] | None,
     expect("a list of corpora, or null"),
 ]
+RepoId = Annotated[
+    str,
+    Field(strict=True, pattern=r"^[\w.-]+/[\w.-]+$"),
+    expect("a repository of the hub, such as org/name"),
+]
+Version = Annotated[
+    str, Field(strict=True, pattern=r"^\d+\.\d+\.\d+$"), expect("a version, such as 1.0.0")
+]
+Date = Annotated[
+    str,
+    Field(strict=True, pattern=r"^\d{4}-\d{2}-\d{2}$"),
+    expect('a date in quotes, such as "2026-11-23"'),
+]
 Policies = Annotated[
     dict[
         Flag,

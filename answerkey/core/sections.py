@@ -15,6 +15,7 @@ from answerkey.core.param_types import (
     Corpora,
     Corpus,
     CorpusShares,
+    Date,
     DifficultyShares,
     Engine,
     From0,
@@ -27,10 +28,12 @@ from answerkey.core.param_types import (
     OptionalText,
     Policies,
     Ratio,
+    RepoId,
     Scope,
     Share,
     SourceLevels,
     Text,
+    Version,
     Whole,
 )
 
@@ -205,6 +208,21 @@ class ExportTrainers:
 
 
 @_section
+class ExportHuggingface:
+    """What the dataset card says beside what the run found.
+
+    repo_id: the repository on the hub that the card's snippets name.
+    version, date_published: of this dataset, for Croissant.
+    max_packed_bytes: databases, or those of test suites, that together are larger stay out.
+    """
+
+    repo_id: RepoId
+    version: Version
+    date_published: Date
+    max_packed_bytes: From0
+
+
+@_section
 class ReportDataset:
     max_rows: From0
     max_answer_characters: From1
@@ -228,6 +246,7 @@ class Params:
     reward: Reward
     validate_dataset: ValidateDataset
     export_trainers: ExportTrainers
+    export_huggingface: ExportHuggingface
     report_dataset: ReportDataset
 
     @model_validator(mode="after")

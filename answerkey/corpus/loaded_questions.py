@@ -65,6 +65,8 @@ def describe_corpora(
     return {
         corpus.name: {
             "license": entries[corpus.name].get("license"),
+            "language": entries[corpus.name].get("language", "en"),
+            "citation": entries[corpus.name].get("citation"),
             "origin": entries[corpus.name]["origin"],
             "questions": entries[corpus.name]["questions"],
         }

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import yaml
-from datasets import DatasetInfo, List, SplitDict, SplitInfo, Value
-from datasets.info import DatasetInfosDict
-from huggingface_hub import DatasetCardData
+from datasets import List
 
 from answerkey.core.explanations import EXPLANATIONS
 from answerkey.core.question import SPLITS
-from answerkey.exports.card_facts import NAME, CardFacts, name_licenses
-from answerkey.exports.huggingface import COLUMNS, FEATURES
+from answerkey.exports.card_facts import NAME, CardFacts
+from answerkey.exports.card_front import make_front_matter
+from answerkey.exports.card_loading import tell_files, tell_loading
+from answerkey.exports.huggingface import CHAT, COLUMNS
 
 Record = dict[str, Any]
 
-TAGS = ("text-to-sql", "sql", "sqlite", "reinforcement-learning")
-
-_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 _PURPOSE = (
     "Reinforcement learning and evaluation on text-to-SQL: the rows that a predicted query returns"
     " are compared with `gold_answer`. It is no source of facts: what its databases hold need not"
@@ -28,66 +25,20 @@ _PURPOSE = (
 _LIMITS = (
     "Gold SQL that runs and passes the audit may still not be what its question asks for.",
     "Another query than the gold one may be right and have another answer where the question leaves"
-    " open what to return; the audit looks for ties, not for every ambiguity.",
+    " open what to return: the audit finds many such questions, and not all.",
     "The last digits of sums over floats may differ between versions of SQLite: compare floats"
     " within a tolerance, as `answerkey.reward` does.",
     "A form of SQL may stand in both splits (flag `template_in_both_splits`); no database does.",
-    "Questions are in English, and the SQL is in SQLite's dialect.",
+    "SQL is in SQLite's dialect.",
 )
-
-
-def make_front_matter(facts: CardFacts) -> Record:
-    """The YAML of a card, as the hub and `datasets` read it. A split without questions is left out:
-    load_dataset fails where one has no rows.
-
-    Source: "Dataset cards" and "Manual configuration" in the Hub's documentation.
-    """
-    front = {
-        "pretty_name": NAME,
-        "license": name_licenses(facts.licenses.values()),
-        "language": ["en"],
-        "task_categories": ["table-question-answering", "text-generation"],
-        "tags": list(TAGS),
-        "size_categories": [next((name for most, name in _SIZES if facts.size < most), "n>1M")],
-    }
-    if not facts.files:
-        return front
-    return {
-        **front,
-        "configs": [
-            {
-                "config_name": "default",
-                "data_files": [
-                    {"split": split, "path": f"{split}.parquet"} for split in facts.files
-                ],
-            }
-        ],
-        "dataset_info": {"config_name": "default", **_make_info(facts)},
-    }
-
-
-def _make_info(facts: CardFacts) -> Record:
-    """The columns and the sizes, as `datasets` writes them into a card."""
-    splits = {
-        split: SplitInfo(split, num_bytes=file.size_bytes, num_examples=file.rows)
-        for split, file in facts.files.items()
-    }
-    info = DatasetInfo(
-        features=FEATURES,
-        splits=SplitDict(splits),
-        download_size=sum(file.file_bytes for file in facts.files.values()),
-        dataset_size=sum(file.size_bytes for file in facts.files.values()),
-    )
-    card = DatasetCardData()
-    DatasetInfosDict(default=info).to_dataset_card_data(card)
-    return card["dataset_info"]
 
 
 def make_card(facts: CardFacts) -> str:
     """README.md of the dataset: YAML, then a datasheet."""
-    front = yaml.safe_dump(make_front_matter(facts), sort_keys=False, allow_unicode=True, width=99)
     sections = {
         "What it is for": _PURPOSE,
+        "How to load it": tell_loading(facts) if facts.files else "It has no question.",
+        "Files": tell_files(facts),
         "Origin": _tell_origin(facts),
         "How it was made": _tell_steps(facts),
         "Splits": _tell_splits(facts),
@@ -97,12 +48,15 @@ def make_card(facts: CardFacts) -> str:
         ),
         "What was left out": _tell_exclusions(facts.metrics),
         "Known limits": _make_list(_LIMITS),
+        "Citation": f"```bibtex\n{facts.bibtex}\n```",
     }
     body = "".join(f"\n## {title}\n\n{text}\n" for title, text in sections.items())
-    return f"---\n{front}---\n\n# {NAME}\n\n{_summarize(facts)}\n{body}"
+    return f"---\n{make_front_matter(facts)}---\n\n# {NAME}\n\n{_summarize(facts)}\n{body}"
 
 
-def _name_type(kind: List | Value) -> str:
+def _name_type(kind: Any) -> str:
+    if kind == CHAT:
+        return "chat"
     return f"list of {kind.feature.dtype}" if isinstance(kind, List) else kind.dtype
 
 
@@ -136,13 +90,20 @@ def _tell_steps(facts: CardFacts) -> str:
         f"{_tell_loaded(facts.metrics)}; each has the split of its source.",
         "Every gold query was executed, read-only and within fixed bounds, and its answer kept as"
         " JSON.",
-        "Every query was audited for ties, answers that depend on the order of rows, unsound SQL"
-        " and answers that a policy can guess.",
-        f"{facts.metrics['usable']} were usable, and {facts.size} selected for the targets of"
-        " difficulty and split.",
-        "The result was validated: fields, answers, splits and shares.",
+        "Every query with an answer was audited: for ties, answers that depend on the order of"
+        " rows, unsound SQL, answers that a policy can guess, and SQL that does not say what its"
+        " question asks.",
+        f"{facts.metrics['usable']} were usable, {_tell_selection(facts)}",
+        f"The result was validated: fields, answers, splits{' and targets' * bool(facts.targets)}.",
     )
     return "\n".join(f"{number}. {step}" for number, step in enumerate(steps, start=1))
+
+
+def _tell_selection(facts: CardFacts) -> str:
+    if facts.size == facts.metrics["usable"]:
+        return "and all of them are in it."
+    targets = ", ".join(f"`{name}` {json.dumps(value)}" for name, value in facts.targets.items())
+    return f"and {facts.size} of them, as many as these targets allow, are in it: {targets}."
 
 
 def _tell_loaded(metrics: Record) -> str:
@@ -153,8 +114,7 @@ def _tell_loaded(metrics: Record) -> str:
 
 def _tell_splits(facts: CardFacts) -> str:
     table = _make_table(
-        ("split", "questions", "in memory, bytes", "file, bytes"),
-        ((split, *file[:3]) for split, file in facts.files.items()),
+        ("split", "questions"), ((split, file.rows) for split, file in facts.files.items())
     )
     return (
         f"{table}\n\nBy difficulty: {_list_counts(facts.metrics['difficulty'])}. By type of the"

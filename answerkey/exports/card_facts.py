@@ -7,10 +7,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from answerkey.exports.packed_files import PackedFiles
 from answerkey.exports.parquet_files import WrittenFile
 
 NAME = "Text-to-SQL questions with executed gold answers"
 UNKNOWN_LICENSE = "other"  # the hub's word
+# Keys of the targets by which no question is left out.
+_NO_LIMITS = ("difficulty_shares_of", "tolerance", "min_questions")
+_PIPELINE = """@software{answerkey,
+  title = {Answerkey},
+  author = {{The Answerkey developers}},
+}"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,18 +27,39 @@ class CardFacts:
     licenses: of the corpora by their names in params; None: unknown.
     origin: sentences that say where questions and databases come from.
     files: those that exist, by split.
-    metrics: those of the run.
+    packed: the databases, and those of test suites, where there are any.
+    metrics: all counts of the run.
+    targets: those that the selection had, by their names in params.
+    languages, citations: of the corpora, each once.
+    repo_id, version, date_published: as params have them.
     """
 
     licenses: Mapping[str, str | None]
     origin: tuple[str, ...]
     files: Mapping[str, WrittenFile]
+    packed: Mapping[str, PackedFiles]
     metrics: Mapping[str, Any]
+    targets: Mapping[str, Any]
+    languages: tuple[str, ...]
+    citations: tuple[str, ...]
+    repo_id: str
+    version: str
+    date_published: str
 
     @property
     def size(self) -> int:
         """How many questions there are."""
         return sum(file.rows for file in self.files.values())
+
+    @property
+    def tables(self) -> dict[str, WrittenFile]:
+        """All files, by their names without ending."""
+        return {**self.files, **{kind: files.written for kind, files in self.packed.items()}}
+
+    @property
+    def bibtex(self) -> str:
+        """What to cite: the pipeline, and the corpora that say how."""
+        return "\n\n".join([_PIPELINE, *(citation.strip() for citation in self.citations)])
 
     @property
     def corpora(self) -> str:
@@ -79,6 +107,21 @@ def _describe_place(origin: Mapping[str, str]) -> str:
     if kind in ("archive", "files"):
         return f"from the Hugging Face repository `{origin['repo_id']}` at `{origin['revision']}`"
     raise ValueError(f"manifest: unknown kind of origin {kind!r}")
+
+
+def list_targets(
+    targets: Mapping[str, Any], *, max_per_canonical_sql: int | None
+) -> dict[str, Any]:
+    """What limits how many questions are selected, of the keys of `select_questions` in params.
+
+    >>> targets = {"eval_share": 0.3, "max_questions": None, "tolerance": 0.02}
+    >>> list_targets(targets, max_per_canonical_sql=2)
+    {'eval_share': 0.3, 'max_per_canonical_sql': 2}
+    """
+    known = {**targets, "max_per_canonical_sql": max_per_canonical_sql}
+    return {
+        name: value for name, value in known.items() if value is not None and name not in _NO_LIMITS
+    }
 
 
 def name_licenses(licenses: Iterable[str | None]) -> str | list[str]:

@@ -1,16 +1,20 @@
 """Croissant: the dataset's files and fields as JSON-LD that search engines and loaders read.
 
+Chats and the content of databases are no fields of it: it has no type for either.
+
 Source: the Croissant format specification 1.0 of MLCommons.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from datasets import List, Value
+from datasets import Value
 
 from answerkey.exports.card_facts import NAME, CardFacts, name_licenses
 from answerkey.exports.huggingface import COLUMNS
+from answerkey.exports.packed_files import COLUMNS as PACKED_COLUMNS
 from answerkey.exports.parquet_files import WrittenFile
 
 Record = dict[str, Any]
@@ -62,7 +66,8 @@ _TYPES = {
 
 
 def make_croissant(facts: CardFacts) -> Record:
-    """The metadata: a file object and a record set for each split."""
+    """The metadata: a file object and a record set for each Parquet file."""
+    columns = {**dict.fromkeys(facts.files, COLUMNS), **PACKED_COLUMNS}
     return {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
@@ -70,44 +75,51 @@ def make_croissant(facts: CardFacts) -> Record:
         "name": "-".join(["answerkey", *facts.licenses]),
         "description": f"{NAME}: {facts.size} questions of {facts.corpora.replace('`', '')}.",
         "license": name_licenses(facts.licenses.values()),
-        "distribution": [_make_file(split, file) for split, file in facts.files.items()],
-        "recordSet": [_make_record_set(split) for split in facts.files],
+        "citeAs": facts.bibtex,
+        "version": facts.version,
+        "datePublished": facts.date_published,
+        "distribution": [_make_file(name, file) for name, file in facts.tables.items()],
+        "recordSet": [_make_record_set(name, columns[name]) for name in facts.tables],
     }
 
 
-def _make_file(split: str, file: WrittenFile) -> Record:
+def _make_file(name: str, file: WrittenFile) -> Record:
     return {
         "@type": "cr:FileObject",
-        "@id": f"{split}.parquet",
-        "name": f"{split}.parquet",
-        "contentUrl": f"{split}.parquet",
+        "@id": f"{name}.parquet",
+        "name": f"{name}.parquet",
+        "contentUrl": f"{name}.parquet",
         "contentSize": f"{file.file_bytes} B",
         "encodingFormat": "application/x-parquet",
         "sha256": file.sha256,
     }
 
 
-def _make_record_set(split: str) -> Record:
+def _make_record_set(table: str, columns: Mapping[str, tuple[Any, str]]) -> Record:
+    key = "question_id" if "question_id" in columns else "path"
+    fields = (_make_field(table, name, *column) for name, column in columns.items())
     return {
         "@type": "cr:RecordSet",
-        "@id": split,
-        "name": split,
-        "key": {"@id": f"{split}/question_id"},
-        "field": [_make_field(split, name, *column) for name, column in COLUMNS.items()],
+        "@id": table,
+        "name": table,
+        "key": {"@id": f"{table}/{key}"},
+        "field": [field for field in fields if field],
     }
 
 
-def _make_field(split: str, name: str, kind: List | Value, meaning: str) -> Record:
-    is_list = isinstance(kind, List)
+def _make_field(table: str, name: str, kind: Any, meaning: str) -> Record | None:
+    value = getattr(kind, "feature", kind)
+    if not isinstance(value, Value) or value.dtype not in _TYPES:
+        return None
     return {
         "@type": "cr:Field",
-        "@id": f"{split}/{name}",
+        "@id": f"{table}/{name}",
         "name": name,
         "description": meaning,
-        "dataType": _TYPES[kind.feature.dtype if is_list else kind.dtype],
-        **({"repeated": True} if is_list else {}),
+        "dataType": _TYPES[value.dtype],
+        **({} if value is kind else {"repeated": True}),
         "source": {
-            "fileObject": {"@id": f"{split}.parquet"},
+            "fileObject": {"@id": f"{table}.parquet"},
             "extract": {"column": name},
         },
     }

@@ -1,5 +1,7 @@
 """The product as the Parquet files of a Hugging Face dataset, one a split, with typed columns.
 
+A row trains by itself: it has a prompt and a completion, as chats, and all that a reward needs.
+
 A column has one type, so gold_answer is JSON text, which holds every answer exactly. Beside it
 stand a typed column for each of the three kinds of a single value, and the answer's number of rows.
 Lists and tables have no typed column: the values of one may be of several types.
@@ -7,18 +9,20 @@ Lists and tables have no typed column: the values of one may be of several types
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from datasets import Features, List, Value
 
-from answerkey.core.question import SPLITS
-from answerkey.core.records import encode_json
 from answerkey.exports.parquet_files import Table, WrittenFile, write_tables
-from answerkey.exports.product import AuditedQuestion, list_reward_terms, read_product
+from answerkey.exports.product import list_reward_terms
+from answerkey.exports.prompts import PromptExample
+from answerkey.exports.trl import make_completion
 from answerkey.sqlite.answers import FLOAT, INTEGER, STRING
 
 TEXT, WHOLE, REAL, BOOLEAN = map(Value, ("string", "int64", "float64", "bool"))
+CHAT = List({"role": TEXT, "content": TEXT})
 
 # Each column: its type, and what it holds.
 COLUMNS = {
@@ -49,25 +53,29 @@ COLUMNS = {
     "gold_float": (REAL, "the answer, where its type is float; else null"),
     "gold_string": (TEXT, "the answer, where its type is string; else null"),
     "answer_rows": (WHOLE, "how many rows the query returns"),
+    "prompt": (CHAT, "what a policy is asked: a chat of one message, schema and all"),
+    "completion": (CHAT, "the gold query as an answer to it"),
 }
 FEATURES = Features({name: kind for name, (kind, _) in COLUMNS.items()})
 
 
-def make_row(audited: AuditedQuestion) -> dict[str, Any]:
-    """A row of the table: the nine fields, what the sidecar knows, and the typed answer.
+def make_row(example: PromptExample) -> dict[str, Any]:
+    """A row of the table: the nine fields, what the sidecar knows, the typed answer, the chats.
 
-    >>> question = {"gold_answer": [["x", 1]], "answer_type": "table"}
+    >>> question = {"gold_sql": "SELECT 'x', 1", "gold_answer": [["x", 1]], "answer_type": "table"}
     >>> audit = {"hardness": "easy", "flags": [{"code": "guessable"}], "evidence": None}
     >>> terms = dict.fromkeys(("order_matters", "max_steps", "rule", "accepted_rows", "test_suite"))
-    >>> row = make_row(AuditedQuestion(question, audit | terms))
+    >>> row = make_row(PromptExample(question, audit | terms, "x and 1?", 0, "answerkey/sample"))
     >>> row["gold_answer"], row["flags"], row["gold_integer"], row["answer_rows"]
     ('[["x", 1]]', ['guessable'], None, 1)
+    >>> row["prompt"]
+    [{'role': 'user', 'content': 'x and 1?'}]
     """
-    question, audit = audited
+    question, audit = example.question, example.audit
     answer, answer_type = question["gold_answer"], question["answer_type"]
     return {
         **question,
-        "gold_answer": encode_json(answer).decode(),
+        "gold_answer": example.ground_truth,
         "hardness": audit["hardness"],
         **list_reward_terms(audit),
         "flags": [flag["code"] for flag in audit["flags"]],
@@ -76,6 +84,8 @@ def make_row(audited: AuditedQuestion) -> dict[str, Any]:
         "gold_float": answer if answer_type == FLOAT else None,
         "gold_string": answer if answer_type == STRING else None,
         "answer_rows": len(answer) if isinstance(answer, list) else 1,
+        "prompt": example.messages,
+        "completion": make_completion(question["gold_sql"]),
     }
 
 
@@ -83,14 +93,6 @@ def make_row(audited: AuditedQuestion) -> dict[str, Any]:
 TABLE = Table(FEATURES.arrow_schema, make_row)
 
 
-def write_splits(product: Path, folder: Path) -> dict[str, WrittenFile]:
-    """Write the table of each split of the product; by split, what was written.
-
-    Raises:
-        InputError: as `read_product`.
-    """
-    paths = {split: folder / f"{split}.parquet" for split in SPLITS}
-    written: dict[Path, WrittenFile] = {}
-    for split, path in paths.items():
-        written |= write_tables(read_product(product, split), {path: TABLE})
-    return {split: written[path] for split, path in paths.items() if path in written}
+def write_split(examples: Iterable[PromptExample], path: Path) -> WrittenFile | None:
+    """Write the table of a split; what was written, or None where the split has no question."""
+    return write_tables(examples, {path: TABLE}).get(path)

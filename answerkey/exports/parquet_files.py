@@ -52,8 +52,10 @@ class WrittenFile(NamedTuple):
     sha256: str
 
 
-def write_tables(questions: Iterable[Any], tables: Mapping[Path, Table]) -> dict[Path, WrittenFile]:
-    """Write the tables of the same questions, of which a few thousand are held at a time.
+def write_tables(
+    questions: Iterable[Any], tables: Mapping[Path, Table], *, group_rows: int = _GROUP_ROWS
+) -> dict[Path, WrittenFile]:
+    """Write the tables of the same questions, of which `group_rows` are held at a time.
 
     Without a question there is no file, since readers fail on one without rows.
 
@@ -61,7 +63,7 @@ def write_tables(questions: Iterable[Any], tables: Mapping[Path, Table]) -> dict
         ValueError, pyarrow.ArrowException: as `Table.make_group`.
     """
     remaining = iter(questions)
-    group = list(islice(remaining, _GROUP_ROWS))
+    group = list(islice(remaining, group_rows))
     if not group:
         return {}
     rows, sizes = 0, dict.fromkeys(tables, 0)
@@ -77,7 +79,7 @@ def write_tables(questions: Iterable[Any], tables: Mapping[Path, Table]) -> dict
                 made = table.make_group(group)
                 writers[path].write_table(made)
                 sizes[path] += made.nbytes
-            group = list(islice(remaining, _GROUP_ROWS))
+            group = list(islice(remaining, group_rows))
     return {
         path: WrittenFile(rows, size, path.stat().st_size, hash_file(path))
         for path, size in sizes.items()

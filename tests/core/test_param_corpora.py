@@ -63,6 +63,8 @@ def change(entry, key, value):
         (OWN, "db_list", "most", "{}: expected a list of databases, or all, found 'most'"),
         (OWN, "db_list", None, "{}: expected a list of databases, or all, found None"),
         (OWN, "license", 4, "{}: expected a text, or null, found 4"),
+        (OWN, "language", None, "{}: expected a text, found None"),
+        (OWN, "citation", 4, "{}: expected a text, or null, found 4"),
         (OWN, "questions", ["a"], "{}: expected a list of files for train, and one for val.*'a'"),
         (
             OWN,
@@ -149,6 +151,6 @@ def test_entry_of_a_corpus_that_is_not_chosen_is_checked_too(tmp_path):
         load_params(path)
     assert [line.removeprefix(f"{path}: ") for line in str(caught.value).splitlines()] == [
         "corpora.bird.origin: expected directory or hub, found 'web'",
-        "no key corpora.local.root: expected 'root' among: corrections, db_list, layout, license,"
-        " origin, prefix, questions",
+        "no key corpora.local.root: expected 'root' among: citation, corrections, db_list,"
+        " language, layout, license, origin, prefix, questions",
     ]

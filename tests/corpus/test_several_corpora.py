@@ -225,7 +225,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> World:
         patch.chdir(folder)
         world = SeveralWorld(folder)
         world.run_to("export_dataset")
-        world.run("export_trainers", "report_dataset")
+        world.run("export_huggingface", "export_trainers", "report_dataset")
     return world
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import datasets
 import pytest
 import yaml
 from huggingface_hub import DatasetCard
 
-from answerkey.exports.card import make_card, make_front_matter
+from answerkey.exports.card import make_card
 from answerkey.exports.card_facts import CardFacts, describe_origin
+from answerkey.exports.card_front import make_front_matter
 from answerkey.exports.huggingface import COLUMNS, FEATURES
+from answerkey.exports.packed_files import DATABASES, TEST_SUITES, PackedFiles
 from answerkey.exports.parquet_files import WrittenFile
 
 METRICS = {
@@ -28,9 +32,28 @@ def make_file(rows: int) -> WrittenFile:
     return WrittenFile(rows, size_bytes=rows * 100, file_bytes=rows * 10, sha256="0" * 64)
 
 
-def make_facts(*, license: str | None = "cc-by-4.0", **rows: int) -> CardFacts:
-    files = {split: make_file(count) for split, count in rows.items()}
-    return CardFacts({"spider": license}, ("Questions: written by hand.",), files, METRICS)
+def make_facts(
+    *,
+    license: str | None = "cc-by-4.0",
+    targets: dict[str, object] | None = None,
+    has_content: bool = True,
+    metrics: dict[str, object] = METRICS,
+    **rows: int,
+) -> CardFacts:
+    packed = {DATABASES: PackedFiles(make_file(2), 5000, has_content)}
+    return CardFacts(
+        licenses={"spider": license},
+        origin=("Questions: written by hand.",),
+        files={split: make_file(count) for split, count in rows.items()},
+        packed=packed | {TEST_SUITES: PackedFiles(make_file(9), 700, True)},
+        metrics=metrics,
+        targets=targets or {},
+        languages=("en", "zh"),
+        citations=("@inproceedings{first,\n}\n",),
+        repo_id="org/name",
+        version="1.2.3",
+        date_published="2026-01-02",
+    )
 
 
 def read_card(card: str) -> tuple[dict, str]:
@@ -43,21 +66,32 @@ def test_yaml_says_where_the_splits_are_and_how_large():
     assert front["configs"] == [
         {
             "config_name": "default",
+            "default": True,
             "data_files": [
                 {"split": "train", "path": "train.parquet"},
                 {"split": "eval", "path": "eval.parquet"},
             ],
-        }
+        },
+        {
+            "config_name": "databases",
+            "data_files": [{"split": "files", "path": "databases.parquet"}],
+        },
+        {
+            "config_name": "test_suites",
+            "data_files": [{"split": "files", "path": "test_suites.parquet"}],
+        },
     ]
-    assert front["dataset_info"]["splits"] == [
+    infos = {info["config_name"]: info for info in front["dataset_info"]}
+    assert set(infos) == {"default", "databases", "test_suites"}
+    assert infos["default"]["splits"] == [
         {"name": "train", "num_bytes": 120_000, "num_examples": 1200},
         {"name": "eval", "num_bytes": 3400, "num_examples": 34},
     ]
-    assert front["dataset_info"]["download_size"] == 12_340
-    assert front["dataset_info"]["dataset_size"] == 123_400
-    assert datasets.Features._from_yaml_list(front["dataset_info"]["features"]) == FEATURES
+    assert infos["default"]["download_size"] == 12_340
+    assert infos["default"]["dataset_size"] == 123_400
+    assert datasets.Features._from_yaml_list(infos["default"]["features"]) == FEATURES
     assert front["license"] == "cc-by-4.0"
-    assert front["language"] == ["en"]
+    assert front["language"] == ["en", "zh"]
     assert "text-to-sql" in front["tags"]
 
 
@@ -68,14 +102,35 @@ def test_text_holds_the_numbers_of_the_run():
     )
     assert "1. 1500 questions were loaded; each has the split of its source." in text
     assert "127 of 1500 questions, each for one reason" in text
-    assert "| train | 1200 | 120000 | 12000 |\n" in text
+    assert "| train | 1200 |\n" in text
+    assert "- `train.parquet` (12,000 bytes): 1200 questions.\n" in text
     assert "| null_answer | 7 | The answer is a single NULL" in text
     assert "| not_selected | 120 |" in text
     assert "| guessable | 3 |" in text
     assert "sql_error" not in text
+    assert "```bibtex\n@software{answerkey," in text
+    assert "}\n\n@inproceedings{first,\n}\n```" in text
     assert "- Questions: written by hand.\n- Licence: cc-by-4.0.\n" in text
     for name in COLUMNS:
         assert f"| {name} |" in text
+
+
+def test_selection_is_told_as_it_was():
+    _, text = read_card(make_card(make_facts(train=1200, eval=34, targets={"eval_share": 0.3})))
+    assert "1354 were usable, and 1234 of them, as many as these targets allow, are in it:" in text
+    assert ": `eval_share` 0.3.\n5. The result was validated: fields, answers, splits and" in text
+    _, text = read_card(make_card(make_facts(train=1300, eval=54)))
+    assert "4. 1354 were usable, and all of them are in it.\n" in text
+    assert "target" not in text.partition("## Splits")[0]
+
+
+def test_databases_that_stay_out_are_told_and_asked_for():
+    _, text = read_card(make_card(make_facts(train=3)))
+    assert "the SQLite file itself (5,000 bytes in all, unpacked)" in text
+    assert 'answerkey.load("org/name", split="train")' in text
+    _, text = read_card(make_card(make_facts(train=3, has_content=False)))
+    assert "of 5,000 bytes in all, are not in this dataset: take them" in text
+    assert 'answerkey.load("org/name", split="train", databases="data/databases")' in text
 
 
 def test_licence_that_nobody_knows_is_other():
@@ -102,9 +157,10 @@ def test_licence_cannot_break_the_yaml():
 )
 def test_card_names_the_size(total, size):
     facts = make_facts(train=total) if total else make_facts()
-    front = make_front_matter(facts)
+    front = yaml.safe_load(make_front_matter(facts))
     assert front["size_categories"] == [size]
-    assert ("configs" in front) == ("dataset_info" in front) == (total > 0)
+    names = [config["config_name"] for config in front["configs"]]
+    assert ("default" in names) == (total > 0)
 
 
 @pytest.mark.parametrize(
@@ -141,3 +197,17 @@ def test_hub_reads_the_card_which_names_no_path_of_this_machine(exported):
     assert card.data.configs[0]["data_files"][1] == {"split": "eval", "path": "eval.parquet"}
     assert "35 questions of the corpus `local`" in card.text
     assert str(exported.folder) not in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.filterwarnings("ignore")  # of libraries
+def test_configurations_of_the_card_load_the_files(exported, tmp_path):
+    folder, cache = str(exported.exports / "huggingface"), str(tmp_path)
+    for name in (DATABASES, TEST_SUITES):
+        rows = datasets.load_dataset(folder, name, split="files", cache_dir=cache)
+        assert len(rows) > 0
+        for row in rows:
+            content = (exported.folder / "data" / name / row["path"]).read_bytes()
+            assert row["content"] == content
+            assert row["sha256"] == hashlib.sha256(content).hexdigest()
+            if name == DATABASES:
+                assert row["schema"].startswith("CREATE TABLE ")

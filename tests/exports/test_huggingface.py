@@ -12,7 +12,8 @@ from pyarrow import parquet
 
 from answerkey.core.question import FIELDS
 from answerkey.exports.huggingface import FEATURES, make_row
-from answerkey.exports.product import AuditedQuestion, list_reward_terms, read_product
+from answerkey.exports.product import list_reward_terms, read_product
+from answerkey.exports.prompts import PromptExample
 from tests.shared.export_world import SPLITS
 
 TYPES = {int: "integer", float: "float", str: "string"}
@@ -34,7 +35,7 @@ VALUES = (
 )
 
 
-def audit_question(answer: object) -> AuditedQuestion:
+def make_example(answer: object) -> PromptExample:
     question = {
         "question_id": "a_train_000",
         "question_text": "Où est «Åsa»?\n",
@@ -46,7 +47,7 @@ def audit_question(answer: object) -> AuditedQuestion:
         "tables_involved": ["Ship", "two words"],
         "split": "train",
     }
-    return AuditedQuestion(question, AUDIT)
+    return PromptExample(question, AUDIT, "Where?", 0, "answerkey/a")
 
 
 def test_loaded_dataset_is_the_product(exported, tmp_path):
@@ -77,6 +78,8 @@ def test_loaded_dataset_is_the_product(exported, tmp_path):
             assert row["hardness"] == audit["hardness"]
             assert row.items() >= list_reward_terms(audit).items()
             assert row["evidence"] == audit["evidence"]
+            assert f"Question: {row['question_text']}" in row["prompt"][0]["content"]
+            assert f"\n{row['gold_sql']}\n" in row["completion"][0]["content"]
             assert row["flags"] == [flag["code"] for flag in audit["flags"]]
             answer, kind = question["gold_answer"], question["answer_type"]
             for typed in TYPES.values():
@@ -91,18 +94,18 @@ def test_file_carries_its_features_and_nothing_of_this_machine(exported):
 
 @given(answer=VALUES | st.lists(VALUES, max_size=5))
 def test_every_answer_comes_back_as_the_same_value_and_type(answer):
-    audited = audit_question(answer)
-    row = make_row(audited)
+    example = make_example(answer)
+    row = make_row(example)
     assert list(row) == list(FEATURES)
     assert repr(json.loads(row["gold_answer"])) == repr(answer)
-    kind = audited.question["answer_type"]
+    kind = example.question["answer_type"]
     typed = {name: row[f"gold_{name}"] for name in TYPES.values()}
     assert repr(typed) == repr({name: answer if name == kind else None for name in typed})
     assert row["answer_rows"] == (len(answer) if isinstance(answer, list) else 1)
     for field in set(FIELDS) - {"gold_answer"}:
-        assert row[field] == audited.question[field]
+        assert row[field] == example.question[field]
 
 
 def test_answer_that_json_does_not_have_is_an_error():
     with pytest.raises(ValueError, match="JSON"):
-        make_row(audit_question([float("nan")]))
+        make_row(make_example([float("nan")]))

@@ -25,6 +25,7 @@ AFTER_DIFFICULTY = [
     "select_questions",
     "validate_dataset",
     "export_dataset",
+    "export_huggingface",
     "export_trainers",
     "report_dataset",
 ]

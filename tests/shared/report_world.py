@@ -16,7 +16,7 @@ from tests.shared.paths import FLAG_PRECISION, ROOT
 
 REPORT = Path("reports/dataset.html")
 PIPELINE = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
-_NOT_READ = ("export_trainers", "report_dataset")
+_NOT_READ = ("export_huggingface", "export_trainers", "report_dataset")
 STAGES = (*(name for name in PIPELINE if name not in _NOT_READ), "report_dataset")
 _RUN_STAGES = """
 import sys

@@ -19,7 +19,7 @@ from tests.shared.export_world import ExportWorld
 from tests.shared.paths import ROOT
 from tests.shared.project_world import World
 
-OUTS = ("data/questions", "data/exports/huggingface", "metrics", "plots")
+OUTS = ("data/questions", "metrics", "plots")
 
 
 @pytest.fixture
@@ -73,10 +73,6 @@ def test_product_and_sidecars_hold_every_loaded_question_as_it_was_selected(worl
 def test_product_holds_these_files_and_a_second_export_the_same_bytes(world):
     first = read_outs(world)
     assert sorted(name for name in first if name.startswith("data/")) == [
-        "data/exports/huggingface/README.md",
-        "data/exports/huggingface/croissant.json",
-        "data/exports/huggingface/eval.parquet",
-        "data/exports/huggingface/train.parquet",
         "data/questions/audit.jsonl",
         "data/questions/excluded.jsonl",
         "data/questions/questions_eval.json",
@@ -168,15 +164,15 @@ def test_dataset_without_a_question_is_written_too(world):
     assert world.json("data/questions/questions_train.json") == []
     assert world.json("data/questions/questions_eval.json") == []
     assert len(world.lines("data/questions/excluded.jsonl")) == 2
-    assert "data/exports/huggingface/train.parquet" not in read_outs(world)
 
 
 def test_selection_and_audit_out_of_step_stop_the_export(world):
     path = world.folder / "data/interim/selection/audit.jsonl"
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     path.write_text("".join([lines[1], lines[0], *lines[2:]]), encoding="utf-8")
+    world.run("export_dataset")
     with pytest.raises(InputError, match="harbour_train_001 is missing, or out of step"):
-        world.run("export_dataset")
+        world.run("export_huggingface")
 
 
 def test_dataset_with_errors_is_not_exported(world):

@@ -29,7 +29,9 @@ FACTS = (
 FILES = [
     "huggingface/README.md",
     "huggingface/croissant.json",
+    "huggingface/databases.parquet",
     "huggingface/eval.parquet",
+    "huggingface/test_suites.parquet",
     "huggingface/train.parquet",
     "openenv/eval.jsonl",
     "openenv/train.jsonl",
@@ -46,7 +48,7 @@ FILES = [
 
 
 def list_files(exports: Path) -> dict[str, str]:
-    """sha256 of each file, those of export_dataset among them."""
+    """sha256 of each file, those of export_huggingface among them."""
     return {
         path.relative_to(exports).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(exports.rglob("*"))
@@ -178,7 +180,7 @@ def test_split_without_questions_has_no_file_and_none_of_before(world, tmp_path)
     world.drop_targets()
     world.write_questions("dev.json", "library", [("Pay?", "SELECT wage FROM book")])
     world.run_to("export_dataset")
-    world.run("export_trainers")
+    world.run("export_huggingface", "export_trainers")
     assert list(list_files(world.folder / "data/exports")) == [
         file for file in FILES if "eval" not in file
     ]

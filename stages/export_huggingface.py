@@ -1,0 +1,96 @@
+"""The product as a dataset of the Hugging Face hub, which trains by itself: questions with prompts,
+the databases and those of test suites, a card, and Croissant metadata.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
+
+from answerkey.core.command import run_stage
+from answerkey.core.log import format_size, start_log
+from answerkey.core.params import read_params
+from answerkey.core.question import SPLITS
+from answerkey.core.records import read_json, replace_file, write_json
+from answerkey.exports.card import make_card
+from answerkey.exports.card_facts import CardFacts, describe_origin, list_targets
+from answerkey.exports.croissant import make_croissant
+from answerkey.exports.huggingface import write_split
+from answerkey.exports.packed_files import DATABASES, TEST_SUITES, write_packed_files
+from answerkey.exports.parquet_files import WrittenFile
+from answerkey.exports.product import read_product
+from answerkey.exports.prompts import make_prompt_examples, read_template
+
+PRODUCT = Path("data/questions")
+FOLDERS = {DATABASES: Path("data/databases"), TEST_SUITES: Path("data/test_suites")}
+CORPORA = Path("data/interim/corpora.json")
+COUNTS = Path("metrics/counts.json")
+OUT = Path("data/exports/huggingface")
+
+
+def write_questions() -> dict[str, WrittenFile]:
+    """Write a table for each split that has questions; what was written."""
+    example_rows, max_schema_characters, template = read_params(
+        "export_trainers.example_rows",
+        "export_trainers.max_schema_characters",
+        "export_trainers.prompt_template",
+    )
+    written = {}
+    for split in SPLITS:
+        examples = make_prompt_examples(
+            read_product(PRODUCT, split),
+            read_template(Path(template)),
+            FOLDERS[DATABASES],
+            example_rows=example_rows,
+            max_schema_characters=max_schema_characters,
+        )
+        written[split] = write_split(examples, OUT / f"{split}.parquet")
+    return {split: file for split, file in written.items() if file}
+
+
+def list_values(corpora: Mapping[str, Mapping[str, Any]], key: str) -> tuple[str, ...]:
+    """What the corpora say under a key, each once, where they say it."""
+    return tuple(dict.fromkeys(corpus[key] for corpus in corpora.values() if corpus[key]))
+
+
+def main() -> None:
+    """Write the tables, and what describes them."""
+    log = start_log("export_huggingface")
+    repo_id, version, date_published, max_packed_bytes, targets, max_per_sql = read_params(
+        "export_huggingface.repo_id",
+        "export_huggingface.version",
+        "export_huggingface.date_published",
+        "export_huggingface.max_packed_bytes",
+        "select_questions.targets",
+        "select_questions.max_per_canonical_sql",
+    )
+    shutil.rmtree(OUT, ignore_errors=True)
+    manifest = read_json(FOLDERS[DATABASES] / "manifest.json")["databases"]
+    corpora = read_json(CORPORA)
+    facts = CardFacts(
+        licenses={name: corpus["license"] for name, corpus in corpora.items()},
+        origin=tuple(describe_origin(corpora, manifest)),
+        files=write_questions(),
+        packed=write_packed_files(PRODUCT, FOLDERS, OUT, max_bytes=max_packed_bytes),
+        metrics=read_json(COUNTS),
+        targets=list_targets(targets, max_per_canonical_sql=max_per_sql),
+        languages=list_values(corpora, "language"),
+        citations=list_values(corpora, "citation"),
+        repo_id=repo_id,
+        version=version,
+        date_published=date_published,
+    )
+    write_json(OUT / "croissant.json", make_croissant(facts))
+    with replace_file(OUT / "README.md") as file:
+        file.write(make_card(facts).encode())
+    size = sum(path.stat().st_size for path in OUT.iterdir())
+    log.info("%d questions in %d tables, %s", facts.size, len(facts.tables), format_size(size))
+
+
+if __name__ == "__main__":
+    run_stage(main)
