@@ -13,11 +13,12 @@ What can be imported from here, in the order of the pipeline:
 - classify_answer_type: integer, float, string, list or table.
 - extract_tables_involved: the tables and views that SQL reads.
 - classify_difficulty: easy, medium or hard by the number of tables.
+- load: the questions of a dataset that was made, and folders of its databases, for a reward.
 - validate_dataset: every error of a dataset, in words; and ValidationError, which holds them all.
 
 `answerkey.reward` scores predictions. It needs the standard library alone, and so do assign_splits,
-compute_gold_answer and classify_answer_type; the others need the extra `pipeline`. Nothing is
-imported before it is asked for.
+compute_gold_answer and classify_answer_type; `load` needs the extra `load`, and the others need the
+extra `pipeline`. Nothing is imported before it is asked for.
 """
 
 TYPE_CHECKING = False
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from answerkey.corpus.downloads import download_spider_databases
     from answerkey.corpus.loaded_questions import load_spider_questions
     from answerkey.corpus.splits import assign_splits
+    from answerkey.loading.loaded import load
     from answerkey.selection.difficulty_rule import classify_difficulty
     from answerkey.sql.tables import extract_tables_involved
     from answerkey.sqlite.answers import classify_answer_type
@@ -40,6 +42,7 @@ _MODULES = {
     "compute_gold_answer": "answerkey.sqlite.gold_answers",
     "download_spider_databases": "answerkey.corpus.downloads",
     "extract_tables_involved": "answerkey.sql.tables",
+    "load": "answerkey.loading.loaded",
     "load_spider_questions": "answerkey.corpus.loaded_questions",
     "validate_dataset": "answerkey.validation.dataset",
 }
@@ -52,6 +55,7 @@ __all__ = [
     "compute_gold_answer",
     "download_spider_databases",
     "extract_tables_involved",
+    "load",
     "load_spider_questions",
     "validate_dataset",
 ]

@@ -19,6 +19,7 @@ PARAMETERS = {  # those without a default
     "compute_gold_answer": ["gold_sql", "db_path"],
     "download_spider_databases": ["db_ids", "output_dir"],
     "extract_tables_involved": ["gold_sql"],
+    "load": ["source"],
     "load_spider_questions": ["db_ids"],
     "validate_dataset": ["questions", "db_paths"],
 }

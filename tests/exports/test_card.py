@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import re
+import shutil
 
 import datasets
 import pytest
@@ -197,6 +199,20 @@ def test_hub_reads_the_card_which_names_no_path_of_this_machine(exported):
     assert card.data.configs[0]["data_files"][1] == {"split": "eval", "path": "eval.parquet"}
     assert "35 questions of the corpus `local`" in card.text
     assert str(exported.folder) not in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.filterwarnings("ignore")  # of libraries
+def test_snippets_of_the_card_run(exported, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ANSWERKEY_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", str(tmp_path / "datasets"))
+    folder = shutil.copytree(exported.exports / "huggingface", tmp_path / "your-name/your-dataset")
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    snippets = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    assert len(snippets) == 2
+    for code in snippets:
+        exec(compile(code, "README.md", "exec"), {"__name__": "__main__"})
+    assert capsys.readouterr().out.endswith(f"\n{[1.0] * 8}\n")
 
 
 @pytest.mark.filterwarnings("ignore")  # of libraries

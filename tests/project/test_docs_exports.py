@@ -54,6 +54,7 @@ def test_snippet_runs(inside, tmp_path, monkeypatch, name, code):
     for module, (package, reason) in OPTIONAL.items():
         if f"import {module}" in code or f"from {module} import" in code:
             pytest.importorskip(package, reason=reason)
+    monkeypatch.setenv("ANSWERKEY_CACHE", str(tmp_path / "cache"))
     if "datasets" in code:
         monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", str(tmp_path))
     exec(compile(code, name, "exec"), {"__name__": "__main__"})

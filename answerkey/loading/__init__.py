@@ -1,0 +1,1 @@
+"""Loading: a dataset from wherever it lies, with all that a reward needs."""

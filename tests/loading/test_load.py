@@ -1,0 +1,163 @@
+"""answerkey.load: the same questions from every source, and folders on which gold SQL is right."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import answerkey
+from answerkey.loading.loaded import LoadedSplit
+from answerkey.reward import RewardPool
+from tests.shared.checkout import commit, hash_tree, run
+from tests.shared.export_world import ExportWorld
+from tests.shared.hub_server import run_hubs
+
+COMMIT = "c" * 40
+EXPORT = "data/exports/huggingface"
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder for what is fetched and unpacked; no other folder is said to a reward."""
+    for name in ("ANSWERKEY_DATABASES", "ANSWERKEY_TEST_SUITES"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("ANSWERKEY_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "cache"
+
+
+@pytest.fixture(scope="module")
+def large(exported: ExportWorld, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project whose databases are too large for its export."""
+    folder = tmp_path_factory.mktemp("large")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        world = exported.copy(folder)
+        world.change("export_huggingface.max_packed_bytes", 0)
+        world.run("export_huggingface")
+    return folder
+
+
+def check_loaded(loaded: LoadedSplit, exported: ExportWorld) -> None:
+    """The questions are all there, and gold SQL is right on their databases and suites."""
+    ids = [question["question_id"] for question in loaded.questions]
+    assert ids == [question["question_id"] for question in exported.questions("eval")]
+    assert any(question["test_suite"] for question in loaded.questions)
+    batch = {name: [row[name] for row in loaded.questions] for name in loaded.questions[0]}
+    with RewardPool(workers=1, **loaded.folders) as pool:
+        assert pool.score_completions(batch.pop("completion"), **batch) == [1.0] * len(ids)
+
+
+def test_checkout_is_used_as_it_lies(exported: ExportWorld, cache: Path) -> None:
+    loaded = answerkey.load(exported.folder, split="eval")
+    check_loaded(loaded, exported)
+    assert loaded.databases == exported.folder / "data/databases"
+    assert loaded.test_suites == exported.folder / "data/test_suites"
+    assert not cache.exists()
+
+
+def test_export_by_itself_is_unpacked_once(exported: ExportWorld, cache: Path) -> None:
+    folder = shutil.copytree(exported.exports / "huggingface", cache.parent / "anywhere")
+    loaded = answerkey.load(folder, split="eval")
+    check_loaded(loaded, exported)
+    assert loaded.databases.parent == loaded.test_suites.parent == cache / "files"
+    assert {
+        path: sha256
+        for path, sha256 in hash_tree(exported.folder / "data/databases", ".").items()
+        if path != "manifest.json"
+    } == hash_tree(loaded.databases, ".")
+    before = {path: path.stat().st_mtime_ns for path in cache.rglob("*")}
+    answerkey.load(folder, split="train")
+    assert {path: path.stat().st_mtime_ns for path in cache.rglob("*")} == before
+
+
+def test_hub_repository_is_fetched(
+    exported: ExportWorld, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from huggingface_hub import constants
+
+    folder = exported.exports / "huggingface"
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    with run_hubs(monkeypatch, cache / "hub") as start:
+        hub = start({"org/questions": {COMMIT: files}}, {"org/questions": {"main": COMMIT}})
+        monkeypatch.setattr(constants, "ENDPOINT", hub.endpoint)
+        monkeypatch.setattr(constants, "HF_HUB_CACHE", str(cache / "hub"))
+        template = f"{hub.endpoint}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
+        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+        loaded = answerkey.load("org/questions", split="eval", revision="main")
+        with pytest.raises(FileNotFoundError, match="no dataset of this name on the hub"):
+            answerkey.load("org/nothing")
+    check_loaded(loaded, exported)
+    assert hub.count_fetched("README.md") == 0
+
+
+@pytest.mark.filterwarnings("ignore")  # of DVC's dependencies
+def test_dvc_repository_is_fetched_from_its_remote(
+    exported: ExportWorld, large: Path, cache: Path
+) -> None:
+    repository = cache.parent / "repository"
+    shutil.copytree(large / "data", repository / "data")
+    run(repository, "git", "init", "-q", "-b", "main")
+    run(repository, "dvc", "init", "-q")
+    run(repository, "dvc", "remote", "add", "-q", "-d", "team", str(cache.parent / "remote"))
+    run(repository, "dvc", "add", "-q", EXPORT, "data/databases", "data/test_suites")
+    run(repository, "dvc", "push", "-q")
+    commit(repository, "A dataset")
+    shutil.rmtree(repository / ".dvc/cache")
+    shutil.rmtree(repository / "data/exports/huggingface")
+    loaded = answerkey.load(f"file://{repository}", split="eval", revision="main")
+    check_loaded(loaded, exported)
+    head = run(repository, "git", "rev-parse", "HEAD").stdout.strip()
+    fetched = sorted(path.name for path in (cache / "dvc" / head / "data").iterdir())
+    assert fetched == ["databases", "exports", "test_suites"]
+    shutil.rmtree(cache.parent / "remote")
+    assert answerkey.load(repository, split="eval", revision=head) == loaded
+
+
+def test_databases_that_are_not_packed_are_asked_for(exported: ExportWorld, large: Path) -> None:
+    export = large / EXPORT
+    with pytest.raises(FileNotFoundError, match=r"databases\.parquet has no files.*databases=FOLD"):
+        answerkey.load(export, split="eval")
+    folders = {kind: exported.folder / "data" / kind for kind in ("databases", "test_suites")}
+    check_loaded(answerkey.load(export, split="eval", **folders), exported)
+    check_loaded(answerkey.load(large, split="eval"), exported)
+
+
+def change_rows(path: Path, change: Callable[[dict], dict]) -> None:
+    """Write a table again with other rows."""
+    table = parquet.read_table(path)
+    rows = [change(row) for row in table.to_pylist()]
+    parquet.write_table(pa.Table.from_pylist(rows, schema=table.schema), path)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"content": b"SQLite format 3"}, "harbour.sqlite: expected sha256 .*, found "),
+        ({"path": "../harbour.sqlite"}, "expected paths such as NAME/NAME.sqlite, found '../"),
+        ({"path": "/tmp/harbour.sqlite"}, "expected paths such as NAME/NAME.sqlite, found '/tmp"),
+    ],
+)
+def test_file_that_is_another_or_leaves_the_folder_is_refused(
+    exported: ExportWorld, cache: Path, change: dict, words: str
+) -> None:
+    folder = shutil.copytree(exported.exports / "huggingface", cache.parent / "anywhere")
+    change_rows(folder / "databases.parquet", lambda row: row | change)
+    with pytest.raises(ValueError, match=words):
+        answerkey.load(folder, split="eval")
+    assert not list((cache / "files").iterdir())
+
+
+def test_what_is_not_there_is_named(exported: ExportWorld, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="No folder nowhere: expected a checkout"):
+        answerkey.load("nowhere")
+    with pytest.raises(FileNotFoundError, match=r"dev\.parquet: expected a split .*eval\.parquet"):
+        answerkey.load(exported.folder, split="dev")
+    (tmp_path / "dvc.yaml").touch()
+    with pytest.raises(FileNotFoundError, match="run `dvc pull`"):
+        answerkey.load(tmp_path)
