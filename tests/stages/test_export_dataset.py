@@ -64,7 +64,7 @@ def test_product_and_sidecars_hold_every_loaded_question_as_it_was_selected(worl
     excluded = [record["question_id"] for record in world.lines("data/questions/excluded.jsonl")]
     assert Counter(product + excluded) == Counter(loaded)
     assert len(loaded) == 42
-    for name in ("audit.jsonl", "excluded.jsonl", "test_suites.jsonl"):
+    for name in ("audit.jsonl", "excluded.jsonl", "test_suites.jsonl", "pass_rates.jsonl"):
         assert world.lines(f"data/questions/{name}") == world.lines(
             f"data/interim/selection/{name}"
         )
@@ -75,6 +75,7 @@ def test_product_holds_these_files_and_a_second_export_the_same_bytes(world):
     assert sorted(name for name in first if name.startswith("data/")) == [
         "data/questions/audit.jsonl",
         "data/questions/excluded.jsonl",
+        "data/questions/pass_rates.jsonl",
         "data/questions/questions_eval.json",
         "data/questions/questions_train.json",
         "data/questions/test_suites.jsonl",
