@@ -82,7 +82,10 @@ def describe_origin(
     sentences = [
         f"Questions: {_describe_questions(name, entry)}." for name, entry in corpora.items()
     ]
-    counts = Counter(_describe_place(database["origin"]) for database in manifest.values())
+    counts = Counter(
+        _describe_place(database["origin"]) + _describe_filling(database["origin"])
+        for database in manifest.values()
+    )
     parts = [f"{count} {place}" for place, count in sorted(counts.items())]
     return [*sentences, f"Databases: {', '.join(parts) or 'none'}."]
 
@@ -107,6 +110,11 @@ def _describe_place(origin: Mapping[str, str]) -> str:
     if kind in ("archive", "files"):
         return f"from the Hugging Face repository `{origin['repo_id']}` at `{origin['revision']}`"
     raise ValueError(f"manifest: unknown kind of origin {kind!r}")
+
+
+def _describe_filling(origin: Mapping[str, str]) -> str:
+    rows = origin.get("fill_empty")
+    return f", with invented rows where a table had less than {rows}" if rows else ""
 
 
 def list_targets(

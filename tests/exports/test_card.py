@@ -191,6 +191,13 @@ def test_unknown_kind_of_origin_is_an_error():
         describe_origin({"zoo": entry}, {"pets": {"origin": {"kind": "carrier pigeon"}}})
 
 
+def test_filled_databases_are_told() -> None:
+    origin = {"corpus": "zoo", "kind": "file", "fill_empty": "40"}
+    assert describe_origin({}, {"pets": {"origin": origin}}) == [
+        "Databases: 1 copied from `zoo`, with invented rows where a table had less than 40."
+    ]
+
+
 def test_hub_reads_the_card_which_names_no_path_of_this_machine(exported):
     path = exported.exports / "huggingface/README.md"
     card = DatasetCard.load(path)

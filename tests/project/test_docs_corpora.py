@@ -25,6 +25,7 @@ from tests.shared.checkout import make_checkout, run
 from tests.shared.databases import make_database
 from tests.shared.hub_server import run_hubs
 from tests.shared.paths import ROOT
+from tests.shared.synsql_world import ROWS, write_synsql
 
 DOCUMENT = (ROOT / "docs/corpora.md").read_text(encoding="utf-8")
 LIMITS = Limits(attempts=1, backoff_s=0, deadline_s=1)
@@ -168,6 +169,16 @@ def test_archives_of_bird_unpack_to_its_entry(here: Path) -> None:
     entries = read_entries()
     entries["bird_unpacked"]["root"] = str(unpacked / "data/bird")
     check_bird("bird_unpacked", entries, TRAIN + DEV)
+
+
+def test_release_of_synsql_is_loaded_by_its_entry(here: Path) -> None:
+    entries = read_entries()
+    write_synsql(here / entries["synsql"]["root"])
+    corpora = parse_corpora("synsql", entries)
+    records = load_corpora(corpora, limits=LIMITS, counts=Counter())
+    assert [record["gold_sql"] for record in records] == [row["sql"] for row in ROWS]
+    (source,) = locate_all(corpora, limits=LIMITS).values()
+    assert source.filling.rows == int(source.origin["fill_empty"]) == 40
 
 
 def check_bird(name: str, entries: dict[str, Any], rows: list[dict[str, Any]]) -> None:
