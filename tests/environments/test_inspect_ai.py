@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.shared.expected_scores import score_fifty
+from tests.shared.paths import ROOT
 from tests.shared.question_world import QuestionWorld
 
 inspect_ai = pytest.importorskip("inspect_ai", reason="inspect_ai has an environment of its own")
@@ -66,6 +68,13 @@ def test_the_tool_reads_the_database_of_the_question(
     for sample in samples:
         (answer,) = (message.text for message in sample.messages if message.role == "tool")
         assert shown in answer
+
+
+def test_the_command_finds_the_task_by_the_name_of_the_package() -> None:
+    from answerkey.environments.inspect_ai import text_to_sql
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["entry-points"]["inspect_ai"] == {project["name"]: text_to_sql.__module__}
 
 
 def test_missing_databases_are_said_at_once(fifty: QuestionWorld, tmp_path: Path) -> None:

@@ -39,10 +39,8 @@ def serve() -> Iterator[str]:
     """The address of a server that takes WebSockets."""
     import uvicorn
 
-    from answerkey.environments.openenv import make_app
-
-    config = uvicorn.Config(make_app(workers=1), port=0, log_level="critical")
-    server = uvicorn.Server(config)
+    app = "answerkey.environments.openenv:make_app"  # as docs/exports.md starts it
+    server = uvicorn.Server(uvicorn.Config(app, factory=True, port=0, log_level="critical"))
     thread = threading.Thread(target=server.run)
     thread.start()
     try:

@@ -86,6 +86,18 @@ def test_the_tool_reads_the_database_of_the_question(
     assert all(shown in str(answer["content"]) for answer in answers), answers
 
 
+def test_commands_find_the_taskset_by_a_module_at_the_top_level(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from answerkey.environments.verifiers import TASKSET_ID, TextToSqlTaskset
+
+    monkeypatch.delitem(sys.modules, TASKSET_ID, raising=False)
+    monkeypatch.syspath_prepend(ROOT / "examples")
+    module = vf.import_taskset(TASKSET_ID)
+    assert Path(module.__file__).parent == ROOT / "examples"
+    assert module.TextToSqlTaskset is TextToSqlTaskset
+
+
 def test_missing_databases_are_said_at_once(fifty: QuestionWorld) -> None:
     with pytest.raises(FileNotFoundError, match="No databases at"):
         load(databases="nowhere")
