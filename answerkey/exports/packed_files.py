@@ -122,5 +122,6 @@ def _read_files(
             "content": content,
         }
         if kind == DATABASES:
-            row["schema"] = describe_database(folder / path, example_rows=0, max_characters=0)
+            texts = describe_database(folder / path, example_rows=0, max_characters=0)
+            row["schema"] = texts.schema
         yield row
