@@ -13,9 +13,10 @@ questions = load_dataset("{repo_id}", split="{split}")
 print(questions[0]["question_text"], questions[0]["gold_sql"])
 ```
 
-`prompt` and `completion` are chats: TRL's `SFTTrainer` and `GRPOTrainer` read them as they are. A
-reward executes predictions, and so needs the databases. `answerkey.load`
-(`pip install 'answerkey[load]'`) gives the questions, and folders with {folders}:
+`prompt` and `completion` are chats, which TRL's `SFTTrainer` and `GRPOTrainer` read. `SFTTrainer`
+cuts them at 1,024 tokens, where its `max_length` does not say more. A reward executes predictions,
+and so needs the databases: `answerkey.load` (`pip install 'answerkey[load]'`) gives the questions
+and the folders that a reward asks for.
 
 ```python
 import answerkey
@@ -28,10 +29,9 @@ with RewardPool(workers=2, **loaded.folders) as pool:
 ```
 
 It prints 1.0 for each gold query. `pool.score_completions` is a reward function of `GRPOTrainer`
-({trainer}).
+(`reward_funcs=pool.score_completions`, `train_dataset=questions`).
 """
-_TRAINER = "`reward_funcs=pool.score_completions`, `train_dataset=questions`"
-_MISSING = {
+_MEANINGS = {
     DATABASES: "the databases of the questions",
     TEST_SUITES: "the small databases of their test suites",
 }
@@ -45,9 +45,7 @@ def tell_loading(facts: CardFacts) -> str:
     return _LOADING.format(
         repo_id=facts.repo_id,
         split=next(iter(facts.files)),
-        folders=" and ".join(_MISSING[kind] for kind in facts.packed),
         options=options,
-        trainer=_TRAINER,
     ).strip()
 
 
@@ -64,7 +62,7 @@ def tell_files(facts: CardFacts) -> str:
 
 def _tell_packed(kind: str, files: PackedFiles) -> str:
     rows, total = files.written.rows, files.total_bytes
-    words = f"{rows} rows, one for each of {_MISSING[kind]}"
+    words = f"{rows} rows, one for each of {_MEANINGS[kind]}"
     words += ", with its CREATE statements" if kind == DATABASES else ""
     if files.has_content:
         return f"{words}, and the SQLite file itself ({total:,} bytes in all, unpacked)"

@@ -32,7 +32,10 @@ _FILE = {
     "content": (Value("binary"), "the SQLite file; null where it is not in this dataset"),
 }
 _NAME = {"database_name": (_TEXT, "the database of the questions")}
-_SCHEMA = {"schema": (_TEXT, "its CREATE statements")}
+_SCHEMA = {
+    "schema": (_TEXT, "its CREATE statements"),
+    "compact_schema": (_TEXT, "its tables, a line each"),
+}
 # Each table: its columns, with their types and what they hold.
 COLUMNS = {DATABASES: {**_NAME, **_SCHEMA, **_FILE}, TEST_SUITES: {**_NAME, **_FILE}}
 FEATURES = {
@@ -123,5 +126,5 @@ def _read_files(
         }
         if kind == DATABASES:
             texts = describe_database(folder / path, example_rows=0, max_characters=0)
-            row["schema"] = texts.schema
+            row |= texts._asdict()
         yield row

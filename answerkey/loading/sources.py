@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import shutil
@@ -99,7 +100,9 @@ def _fetch_from_dvc(url: str, revision: str | None, cache: Path) -> Export:
     """What a commit of a git repository names, from the DVC remote of that repository. Each commit
     is fetched once."""
     from dvc.api import DVCFileSystem
+    from dvc.repo.open_repo import clean_repos
 
+    atexit.register(clean_repos)  # its clones, which DVC's own commands remove, too
     files = DVCFileSystem(url, rev=revision or "HEAD")
     checkout = cache / "dvc" / files.repo.get_rev()
 

@@ -39,8 +39,8 @@ def test_split_has_a_file_and_a_record_set_with_every_column():
     ]
     *questions, databases = metadata["recordSet"]
     assert [record_set["@id"] for record_set in questions] == ["train", "eval"]
-    assert [field["name"] for field in databases["field"]][:3] == [
-        *("database_name", "schema", "path")
+    assert [field["name"] for field in databases["field"]] == [
+        *("database_name", "schema", "compact_schema", "path", "size_bytes", "sha256")
     ]
     for record_set in questions:
         names = [field["name"] for field in record_set["field"]]
