@@ -28,6 +28,7 @@ STAGES = (
     "parse_gold_sql",
     "audit_gold_answers",
     "generate_test_suites",
+    "score_rollouts",
     "compare_questions",
     "classify_difficulty",
     "select_questions",

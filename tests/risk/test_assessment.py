@@ -47,7 +47,7 @@ def test_risk_from_the_threshold_on_is_a_flag_in_its_place():
         "risk": 0.802,
         "flags": [{"code": "cross_join", "precision": 0.802}],
     }
-    assert lines == ["1 questions have a gold risk of 0.7 or more"]
+    assert lines == ["1 questions have a gold risk of 0.5 or more"]
 
 
 def test_threshold_is_a_parameter_and_is_met_where_it_is_reached():
