@@ -126,8 +126,10 @@ def test_pull_request_is_checked_and_told_what_it_changes(finished: Path, tmp_pa
 
         params = maintainer / "params.yaml"
         text = params.read_text(encoding="utf-8")
-        seed = "select_questions:\n  seed: "  # other stages have one, too
-        params.write_text(text.replace(f"{seed}20", f"{seed}21"), encoding="utf-8")
+        seed = r"^(select_questions:\n(?:  #.*\n)*  seed: )20$"  # other stages have one, too
+        text, changes = re.subn(seed, r"\g<1>21", text, flags=re.MULTILINE)
+        assert changes == 1
+        params.write_text(text, encoding="utf-8")
         commit(maintainer, "Forgotten: dvc repro")
         runner = clone_head(maintainer, tmp_path / "runner-1" / "answerkey")
         status, said = run_step(runner, RUN, base)
