@@ -16,8 +16,9 @@ from answerkey.core.command import run_stage
 from answerkey.core.log import start_log
 from answerkey.core.params import read_params
 from answerkey.core.question import SPLITS
-from answerkey.core.records import read_jsonl
+from answerkey.core.records import read_jsonl, write_json
 from answerkey.exports.product import read_product
+from answerkey.exports.prompt_lengths import PromptLengths, read_tokenizer
 from answerkey.exports.prompts import read_template
 from answerkey.exports.questions_db import write_questions_db
 from answerkey.exports.trainers import OPENENV, TABLES, clear_folders, write_formats
@@ -26,25 +27,30 @@ PRODUCT = Path("data/questions")
 DATABASES = Path("data/databases")
 EXPORTS = Path("data/exports")
 BROWSABLE = EXPORTS / "questions.db"
+TOKENIZER = Path("data/tokenizer")
+LENGTHS = EXPORTS / "prompt_lengths.json"
 
 
 def main() -> None:
-    """Write all formats of all splits, and the database."""
+    """Write all formats of all splits, the database, and how long prompts are."""
     log = start_log("export_trainers")
     example_rows, max_schema_characters, template_path = read_params(
         "export_trainers.example_rows",
         "export_trainers.max_schema_characters",
         "export_trainers.prompt_template",
     )
+    lengths = PromptLengths(read_tokenizer(TOKENIZER))
     clear_folders(EXPORTS)
     counts = write_formats(
         PRODUCT,
         DATABASES,
         EXPORTS,
         read_template(Path(template_path)),
+        lengths,
         example_rows=example_rows,
         max_schema_characters=max_schema_characters,
     )
+    write_json(LENGTHS, lengths.summarize())
     questions = chain.from_iterable(read_product(PRODUCT, split) for split in SPLITS)
     write_questions_db(BROWSABLE, questions, read_jsonl(PRODUCT / "excluded.jsonl"))
     log.info(

@@ -28,6 +28,7 @@ from answerkey.report.suites import tabulate_operators
 
 PRODUCT = Path("data/questions")
 COUNTS = Path("metrics/counts.json")
+LENGTHS = Path("data/exports/prompt_lengths.json")
 PLOTS = Path("plots")
 SCHEMAS = Path("data/interim/schemas.jsonl")
 OUT = Path("reports/dataset.html")
@@ -61,7 +62,7 @@ def main(*arguments: str) -> None:
     page = render_page(
         read_template(),
         embed_json(make_payload(rows, statements)),
-        **make_facts(counts, targets, rows),
+        **make_facts(counts, read_json(LENGTHS), targets, rows),
         operators=tabulate_operators(read_jsonl(PRODUCT / SUITES)),
         corpora=[corpus] if isinstance(corpus, str) else corpus,
         steps=steps,

@@ -12,6 +12,7 @@ from answerkey.exports import skyrl, trl, verl
 from answerkey.exports.openenv import write_resets
 from answerkey.exports.parquet_files import Table, write_tables
 from answerkey.exports.product import read_product
+from answerkey.exports.prompt_lengths import PromptLengths
 from answerkey.exports.prompts import make_prompt_examples
 
 # Formats that are a Parquet file a split, by their folders.
@@ -36,11 +37,13 @@ def write_formats(
     databases: Path,
     exports: Path,
     template: Template,
+    lengths: PromptLengths,
     *,
     example_rows: int,
     max_schema_characters: int,
 ) -> dict[str, int]:
-    """Write every format of every split that has questions; by split, how many those are.
+    """Write every format of every split that has questions, and measure their prompts; by split,
+    how many those are.
 
     Raises:
         FileNotFoundError, InputError: as `read_product` and `make_prompt_examples`.
@@ -55,7 +58,7 @@ def write_formats(
             max_schema_characters=max_schema_characters,
         )
         paths = {exports / name / f"{split}.parquet": table for name, table in TABLES.items()}
-        write_tables(examples, paths)
+        write_tables(lengths.watch(examples), paths)
         lines = exports / OPENENV / f"{split}.jsonl"
         counts[split] = write_resets(lines, read_product(product, split))
     return counts

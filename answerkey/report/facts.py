@@ -24,7 +24,7 @@ _EXAMPLES = 3
 Record = dict[str, Any]
 
 
-def make_facts(counts: Record, targets: Record, rows: Sequence[Record]) -> Record:
+def make_facts(counts: Record, lengths: Record, targets: Record, rows: Sequence[Record]) -> Record:
     """What the page says in words and tables, by the names that its template has for it."""
     reasons, flags = counts["excluded"], counts["flags"]
     selected = [row for row in rows if row["reason"] is None]
@@ -35,13 +35,14 @@ def make_facts(counts: Record, targets: Record, rows: Sequence[Record]) -> Recor
         ("Selected", counts["selected"]),
         *((split.capitalize(), counts["split"][split]) for split in SPLITS),
         ("SQL templates", counts["templates"]),
+        measure_longest_chat(lengths["chat"]),
     ]
     return {
         "counts": counts,
         "databases": len(counts["database"]),
         "unusable": counts["loaded"] - counts["usable"],
         "not_selected": reasons.get(Reason.NOT_SELECTED, 0),
-        "key_figures": [{"name": name, "value": value} for name, value in key_figures],
+        "key_figures": [{"name": name, "value": value or 0} for name, value in key_figures],
         "columns": [*DIFFICULTIES, "all", *(f"corpus {name}" for name in list_corpora(targets))],
         "has_corpora": bool(list_corpora(targets)),
         "supply": tabulate_supply(counts["selection"], targets),
@@ -57,6 +58,12 @@ def make_facts(counts: Record, targets: Record, rows: Sequence[Record]) -> Recor
         "filters": make_filters(rows, reasons, flags),
         "shown": len(rows),
     }
+
+
+def measure_longest_chat(lengths: Record) -> tuple[str, int | None]:
+    """The length of the longest prompt with its completion, in tokens where they were counted."""
+    unit = "characters" if lengths["tokens"]["longest"] is None else "tokens"
+    return f"Longest chat, {unit}", lengths[unit]["longest"]
 
 
 def check_run(counts: Record, steps: Sequence[Record], shown: int, max_rows: int) -> None:

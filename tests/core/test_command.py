@@ -4,6 +4,7 @@ a user can mend with a message: what, where, what was expected, what to do next.
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 import resource
@@ -18,6 +19,7 @@ from typing import Any
 import pytest
 import yaml
 
+from answerkey.exports.prompt_lengths import PromptLengths
 from tests.shared.paths import ROOT
 
 PARAMS = Path("params.yaml")
@@ -127,6 +129,17 @@ def remove(path: str) -> Callable[[], None]:
 def write(path: str, text: str) -> Callable[[], None]:
     def act() -> None:
         Path(path).write_text(text, encoding="utf-8")
+
+    return act
+
+
+def remove_after_exports(path: str) -> Callable[[], None]:
+    """A file of a run that has measured its prompts."""
+
+    def act() -> None:
+        Path("data/exports").mkdir(exist_ok=True)
+        write("data/exports/prompt_lengths.json", json.dumps(PromptLengths(None).summarize()))()
+        Path(path).unlink()
 
     return act
 
@@ -292,8 +305,13 @@ MISTAKES = {
     ),
     "missing plots": (
         "report_dataset",
-        remove("plots/databases.csv"),
+        remove_after_exports("plots/databases.csv"),
         "plots/databases.csv: No such file or directory: run `dvc repro`",
+    ),
+    "exports that did not run": (
+        "report_dataset",
+        lambda: None,
+        "No data/exports/prompt_lengths.json: run `dvc repro`, which makes it",
     ),
     "metrics of another run": (
         "report_dataset",

@@ -118,7 +118,11 @@ def test_only_the_stages_and_the_corpora_read_params() -> None:
 
 @pytest.mark.parametrize("name", STAGES)
 def test_every_dep_is_in_git_or_an_out_of_a_stage(name: str) -> None:
-    outs = [out for stage in PIPELINE.values() for out in paths(stage.get("outs", []))]
+    outs = [
+        out
+        for stage in PIPELINE.values()
+        for out in paths([*stage.get("outs", []), *stage.get("metrics", [])])
+    ]
     for dep in PIPELINE[name]["deps"]:
         if dep.startswith("${"):
             continue

@@ -16,7 +16,7 @@ from tests.shared.paths import FLAG_PRECISION, ROOT
 
 REPORT = Path("reports/dataset.html")
 PIPELINE = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
-_NOT_READ = ("export_huggingface", "export_trainers", "report_dataset")
+_NOT_READ = ("export_huggingface", "report_dataset")
 STAGES = (*(name for name in PIPELINE if name not in _NOT_READ), "report_dataset")
 _RUN_STAGES = """
 import sys
@@ -110,6 +110,7 @@ def write_params(folder: Path, report: Mapping[str, Any]) -> None:
         "tolerance": 0.02,
     }
     select["policies"] = {flag: find_policy(flag) for flag in select["policies"]}
+    params["export_trainers"]["prompt_template"] = str(ROOT / "templates/prompt.j2")
     params["report_dataset"].update(report)
     text = yaml.safe_dump(params, sort_keys=False, allow_unicode=True)
     (folder / "params.yaml").write_text(text, encoding="utf-8")

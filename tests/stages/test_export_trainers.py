@@ -35,6 +35,7 @@ FILES = [
     "huggingface/train.parquet",
     "openenv/eval.jsonl",
     "openenv/train.jsonl",
+    "prompt_lengths.json",
     "questions.db",
     "skyrl/eval.parquet",
     "skyrl/train.parquet",
