@@ -35,14 +35,14 @@ def make_facts(counts: Record, lengths: Record, targets: Record, rows: Sequence[
         ("Selected", counts["selected"]),
         *((split.capitalize(), counts["split"][split]) for split in SPLITS),
         ("SQL templates", counts["templates"]),
-        measure_longest_chat(lengths["chat"]),
     ]
     return {
         "counts": counts,
         "databases": len(counts["database"]),
         "unusable": counts["loaded"] - counts["usable"],
         "not_selected": reasons.get(Reason.NOT_SELECTED, 0),
-        "key_figures": [{"name": name, "value": value or 0} for name, value in key_figures],
+        "key_figures": [{"name": name, "value": value} for name, value in key_figures],
+        "chats": describe_chats(lengths["chat"]),
         "columns": [*DIFFICULTIES, "all", *(f"corpus {name}" for name in list_corpora(targets))],
         "has_corpora": bool(list_corpora(targets)),
         "supply": tabulate_supply(counts["selection"], targets),
@@ -60,10 +60,22 @@ def make_facts(counts: Record, lengths: Record, targets: Record, rows: Sequence[
     }
 
 
-def measure_longest_chat(lengths: Record) -> tuple[str, int | None]:
-    """The length of the longest prompt with its completion, in tokens where they were counted."""
+def describe_chats(lengths: Record) -> str:
+    """How long a prompt with its completion is, in tokens where they were counted.
+
+    >>> characters = {"median": 5105, "p95": 5842, "longest": 6221}
+    >>> unknown = dict.fromkeys(characters)
+    >>> describe_chats({"characters": characters, "tokens": unknown, "more_tokens_than": {}})
+    'A prompt with its completion has 5,105 characters (median), the longest 6,221.'
+    """
     unit = "characters" if lengths["tokens"]["longest"] is None else "tokens"
-    return f"Longest chat, {unit}", lengths[unit]["longest"]
+    counts = lengths[unit]
+    if counts["longest"] is None:
+        return ""
+    said = f"has {counts['median']:,} {unit} (median), the longest {counts['longest']:,}"
+    if unit == "tokens":
+        said += f"; {lengths['more_tokens_than']['1024']:,} have more than 1,024"
+    return f"A prompt with its completion {said}."
 
 
 def check_run(counts: Record, steps: Sequence[Record], shown: int, max_rows: int) -> None:
