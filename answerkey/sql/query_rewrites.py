@@ -15,6 +15,7 @@ from sqlglot.tokens import TokenType
 from answerkey.sql.parser import sqlite_dialect, tokenize_sql
 from answerkey.sql.scopes import Scopes
 
+SHOWN_CHARACTERS = 200  # of SQL that stands as evidence
 _EXACT = {TokenType.STRING, TokenType.IDENTIFIER}
 
 
@@ -25,6 +26,11 @@ def to_sql(tree: exp.Expression) -> str:
     have (QUALIFY, DISTINCT ON) would need a copy.
     """
     return tree.sql(dialect=sqlite_dialect(), copy=False)
+
+
+def show_sql(tree: exp.Expression) -> str:
+    """The text of a tree as evidence: its first 200 characters."""
+    return to_sql(tree)[:SHOWN_CHARACTERS]
 
 
 def is_same_statement(left: str, right: str) -> bool:

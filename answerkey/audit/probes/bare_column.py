@@ -20,11 +20,10 @@ from answerkey.audit.inspection import Inspection
 from answerkey.core.findings import Finding
 from answerkey.core.flags import Flag
 from answerkey.sql.query_parts import find_with
-from answerkey.sql.query_rewrites import to_sql
+from answerkey.sql.query_rewrites import SHOWN_CHARACTERS, show_sql, to_sql
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.guard import QueryError, Row
 
-_SHOWN_TEXT = 200
 _FACTS = "count(DISTINCT {0}), count({0}), min({0}), max({0})"
 _MOST_GROUPS = 1000
 
@@ -143,8 +142,8 @@ def _describe(
         has_null = count < row[width]
         if distinct + has_null > 1:
             return {
-                "column": name[:_SHOWN_TEXT],
-                "group_by": [to_sql(key)[:_SHOWN_TEXT] for key in grouping.keys],
+                "column": name[:SHOWN_CHARACTERS],
+                "group_by": [show_sql(key) for key in grouping.keys],
                 "group": [_cut(value) for value in row[:width]],
                 "distinct_values": distinct + has_null,
                 "values": [
@@ -156,4 +155,4 @@ def _describe(
 
 
 def _cut(value: Any) -> Any:
-    return value[:_SHOWN_TEXT] if isinstance(value, str) else value
+    return value[:SHOWN_CHARACTERS] if isinstance(value, str) else value

@@ -9,9 +9,7 @@ from answerkey.audit.conditions import list_chains
 from answerkey.audit.inspection import Inspection
 from answerkey.core.findings import Finding
 from answerkey.core.flags import Flag
-from answerkey.sql.query_rewrites import to_sql
-
-_SHOWN_TEXT = 200
+from answerkey.sql.query_rewrites import show_sql
 
 
 def find_contradictory_conditions(inspection: Inspection) -> list[Finding]:
@@ -22,7 +20,7 @@ def find_contradictory_conditions(inspection: Inspection) -> list[Finding]:
         for parts in list_chains(reading.scopes, connective):
             pair = _find_pair(parts, equality, reading)
             if pair is not None:
-                evidence = {"kind": kind, "conditions": [to_sql(p)[:_SHOWN_TEXT] for p in pair]}
+                evidence = {"kind": kind, "conditions": [show_sql(p) for p in pair]}
                 return [Finding(Flag.CONTRADICTORY_CONDITIONS, evidence)]
     return []
 

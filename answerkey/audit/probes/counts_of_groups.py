@@ -7,9 +7,7 @@ from sqlglot import exp
 from answerkey.audit.inspection import Inspection
 from answerkey.core.findings import Finding
 from answerkey.core.flags import Flag
-from answerkey.sql.query_rewrites import to_sql, unwrap
-
-_SHOWN_TEXT = 200
+from answerkey.sql.query_rewrites import SHOWN_CHARACTERS, to_sql, unwrap
 
 
 def find_counts_of_groups(inspection: Inspection) -> list[Finding]:
@@ -22,5 +20,5 @@ def find_counts_of_groups(inspection: Inspection) -> list[Finding]:
     outputs = [expression.unalias() for expression in query.expressions]
     if group is None or having is None or not all(isinstance(o, exp.Count) for o in outputs):
         return []
-    sql = f"{to_sql(group)} {to_sql(having)}"[:_SHOWN_TEXT]
+    sql = f"{to_sql(group)} {to_sql(having)}"[:SHOWN_CHARACTERS]
     return [Finding(Flag.COUNTS_OF_GROUPS, {"sql": sql, "rows": len(inspection.rows)})]

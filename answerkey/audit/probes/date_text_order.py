@@ -12,7 +12,7 @@ from answerkey.audit.comparisons import RANGES, read_query
 from answerkey.audit.inspection import Inspection
 from answerkey.core.findings import Finding
 from answerkey.core.flags import Flag
-from answerkey.sql.query_rewrites import to_sql
+from answerkey.sql.query_rewrites import show_sql
 from answerkey.sqlite.schema import quote_name
 
 _MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
@@ -23,7 +23,6 @@ _DATE = re.compile(
 )
 _VALUES_READ = 20
 _VALUES_SHOWN = 3
-_SHOWN_TEXT = 200
 
 
 def is_unsortable_date(value: object) -> bool:
@@ -56,7 +55,7 @@ def find_date_text_order(inspection: Inspection) -> list[Finding]:
         if len(values) > 1 and all(map(is_unsortable_date, values)):
             evidence = {
                 "kind": kind,
-                "sql": to_sql(expression)[:_SHOWN_TEXT],
+                "sql": show_sql(expression),
                 "values": sorted(values)[:_VALUES_SHOWN],
             }
             return [Finding(Flag.DATE_TEXT_ORDER, evidence)]

@@ -7,9 +7,7 @@ from sqlglot import exp
 from answerkey.audit.inspection import Inspection
 from answerkey.core.findings import Finding
 from answerkey.core.flags import Flag
-from answerkey.sql.query_rewrites import to_sql
-
-_SHOWN_TEXT = 200
+from answerkey.sql.query_rewrites import show_sql
 
 
 def find_having_without_group(inspection: Inspection) -> list[Finding]:
@@ -17,5 +15,5 @@ def find_having_without_group(inspection: Inspection) -> list[Finding]:
     for select in inspection.scopes.nodes.find_all(exp.Select):
         having = select.args.get("having")
         if having is not None and select.args.get("group") is None:
-            return [Finding(Flag.HAVING_WITHOUT_GROUP, {"having": to_sql(having)[:_SHOWN_TEXT]})]
+            return [Finding(Flag.HAVING_WITHOUT_GROUP, {"having": show_sql(having)})]
     return []

@@ -16,10 +16,8 @@ from answerkey.audit.inspection import Inspection
 from answerkey.audit.ties import read_ties
 from answerkey.core.findings import Finding
 from answerkey.core.flags import Flag
-from answerkey.sql.query_rewrites import to_sql
+from answerkey.sql.query_rewrites import show_sql
 from answerkey.sqlite.schema import quote_name
-
-_SHOWN_TEXT = 200
 
 
 def find_latent_tie(inspection: Inspection) -> list[Finding]:
@@ -52,4 +50,4 @@ def _judge_sort(select: exp.Select, reading: Reading) -> dict[str, Any] | None:
     if not counts or counts[0][0] == counts[0][1]:
         return None
     rows, values = counts[0]
-    return {"sorted_by": to_sql(key)[:_SHOWN_TEXT], "rows": rows, "different_values": values}
+    return {"sorted_by": show_sql(key), "rows": rows, "different_values": values}

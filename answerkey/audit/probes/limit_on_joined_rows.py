@@ -13,11 +13,9 @@ from answerkey.audit.conditions import is_one_row
 from answerkey.audit.inspection import Inspection
 from answerkey.core.findings import Finding
 from answerkey.core.flags import Flag
-from answerkey.sql.query_rewrites import to_sql
+from answerkey.sql.query_rewrites import show_sql
 from answerkey.sql.resolutions import Resolution, Source
 from answerkey.sqlite.schema import fold_name, quote_name
-
-_SHOWN_TEXT = 200
 
 
 def find_limit_on_joined_rows(inspection: Inspection) -> list[Finding]:
@@ -38,7 +36,7 @@ def find_limit_on_joined_rows(inspection: Inspection) -> list[Finding]:
         if repeated_in is not None:
             evidence = {
                 "kind": "one" if is_one else "several",
-                "sql": to_sql(select.args["order"])[:_SHOWN_TEXT],
+                "sql": show_sql(select.args["order"]),
                 "repeated_in": repeated_in,
             }
             return [Finding(Flag.LIMIT_ON_JOINED_ROWS, evidence)]

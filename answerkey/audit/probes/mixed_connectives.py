@@ -7,9 +7,7 @@ from sqlglot import exp
 from answerkey.audit.inspection import Inspection
 from answerkey.core.findings import Finding
 from answerkey.core.flags import Flag
-from answerkey.sql.query_rewrites import to_sql
-
-_SHOWN_TEXT = 200
+from answerkey.sql.query_rewrites import show_sql
 
 
 def find_mixed_connectives(inspection: Inspection) -> list[Finding]:
@@ -17,5 +15,5 @@ def find_mixed_connectives(inspection: Inspection) -> list[Finding]:
     is enough. BETWEEN ... AND is no such AND."""
     for node in inspection.scopes.nodes.find_all(exp.Or):
         if isinstance(node.this, exp.And) or isinstance(node.expression, exp.And):
-            return [Finding(Flag.MIXED_CONNECTIVES, {"condition": to_sql(node)[:_SHOWN_TEXT]})]
+            return [Finding(Flag.MIXED_CONNECTIVES, {"condition": show_sql(node)})]
     return []

@@ -11,10 +11,8 @@ from answerkey.audit.comparisons import Reading, read_query
 from answerkey.audit.inspection import Inspection
 from answerkey.core.findings import Finding
 from answerkey.core.flags import Flag
-from answerkey.sql.query_rewrites import to_sql
+from answerkey.sql.query_rewrites import show_sql, to_sql
 from answerkey.sqlite.guard import QueryError
-
-_SHOWN_TEXT = 200
 
 
 def find_null_sorted_first(inspection: Inspection) -> list[Finding]:
@@ -29,7 +27,7 @@ def find_null_sorted_first(inspection: Inspection) -> list[Finding]:
         if term.args.get("desc") or not _may_be_null(term.this.unnest(), reading):
             continue
         if _is_first_null(select, term.this, inspection):
-            evidence = {"sorted_by": to_sql(term)[:_SHOWN_TEXT]}
+            evidence = {"sorted_by": show_sql(term)}
             return [Finding(Flag.NULL_SORTED_FIRST, evidence)]
     return []
 

@@ -8,9 +8,7 @@ from answerkey.audit.conditions import is_one_row
 from answerkey.audit.inspection import Inspection
 from answerkey.core.findings import Finding
 from answerkey.core.flags import Flag
-from answerkey.sql.query_rewrites import to_sql
-
-_SHOWN_TEXT = 200
+from answerkey.sql.query_rewrites import show_sql
 
 
 def find_order_without_effect(inspection: Inspection) -> list[Finding]:
@@ -26,7 +24,7 @@ def find_order_without_effect(inspection: Inspection) -> list[Finding]:
         if order is None and (limit is None or limit.expression.name == "1"):
             continue
         if is_one_row(select, scopes):
-            parts = [to_sql(part)[:_SHOWN_TEXT] for part in (order, limit) if part is not None]
+            parts = [show_sql(part) for part in (order, limit) if part is not None]
             kind = "order" if order is not None else "limit"
             return [Finding(Flag.ORDER_WITHOUT_EFFECT, {"kind": kind, "without_effect": parts})]
     return []

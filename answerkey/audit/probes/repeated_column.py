@@ -12,10 +12,9 @@ from answerkey.audit.inspection import Inspection
 from answerkey.core.findings import Finding
 from answerkey.core.flags import Flag
 from answerkey.sql.query_parts import selects_of
-from answerkey.sql.query_rewrites import to_sql
+from answerkey.sql.query_rewrites import show_sql, to_sql
 from answerkey.sqlite.schema import fold_name
 
-_TEXT_SHOWN = 200
 _VARYING = (exp.Column, exp.AggFunc, exp.Anonymous, exp.Query)  # what no constant has
 
 
@@ -38,7 +37,7 @@ def find_repeated_column(inspection: Inspection) -> list[Finding]:
         return []
     expressions = selects[0].expressions
     places = sorted({first for first, _ in repeated})
-    texts = [to_sql(expressions[place].unalias())[:_TEXT_SHOWN] for place in places]
+    texts = [show_sql(expressions[place].unalias()) for place in places]
     return [Finding(Flag.REPEATED_COLUMN, {"expressions": list(dict.fromkeys(texts))})]
 
 

@@ -16,11 +16,10 @@ from answerkey.audit.inspection import Inspection
 from answerkey.audit.operands import TEXT, count_numbers, is_number_sql
 from answerkey.core.findings import Finding
 from answerkey.core.flags import Flag
-from answerkey.sql.query_rewrites import to_sql
+from answerkey.sql.query_rewrites import show_sql
 from answerkey.sqlite.schema import quote_name
 
 _CALCULATIONS = (exp.Sum, exp.Avg, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Neg)
-_SHOWN_TEXT = 200
 
 
 def find_text_arithmetic(inspection: Inspection) -> list[Finding]:
@@ -39,7 +38,7 @@ def find_text_arithmetic(inspection: Inspection) -> list[Finding]:
                 found.append(
                     {
                         "kind": "some_text" if is_number else "no_number",
-                        "sql": to_sql(node)[:_SHOWN_TEXT],
+                        "sql": show_sql(node),
                         "column": [base[0].name, base[1].name],
                         "values": text,
                     }

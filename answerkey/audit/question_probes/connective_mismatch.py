@@ -20,7 +20,7 @@ from answerkey.core.flags import Flag
 from answerkey.english.comparatives import read_number
 from answerkey.english.question import Question
 from answerkey.sql.query_parts import selects_of
-from answerkey.sql.query_rewrites import to_sql
+from answerkey.sql.query_rewrites import show_sql, to_sql
 
 _SHARED = re.compile(r"\b(?:both|shared?|common)\b")
 _OR_MORE = re.compile(
@@ -28,7 +28,6 @@ _OR_MORE = re.compile(
     r"(?!\s*$)"  # 3 or more, not: or more than 3
 )
 _COMPARED = (exp.EQ, exp.Like, exp.GT, exp.GTE, exp.LT, exp.LTE)
-_SHOWN = 200
 _MOST_OPERANDS = 20  # of one AND or OR, whose pairs are looked at
 _MOST_WORDS = 8  # between two values that one word joins
 
@@ -50,15 +49,15 @@ def _find_mismatches(inspection: Inspection, question: Question) -> Iterator[dic
             continue  # the outermost of a chain has them all
         kind = _judge_alone(node, inspection)
         if kind is not None:
-            yield {"kind": kind, "sql": to_sql(node)[:_SHOWN]}
+            yield {"kind": kind, "sql": show_sql(node)}
         elif _is_precedence(node):
-            yield {"kind": "precedence", "sql": to_sql(node)[:_SHOWN]}
+            yield {"kind": "precedence", "sql": show_sql(node)}
     text = question.text.lower()
     for values, node, kind in _list_pairs(inspection, is_shared=_SHARED.search(text) is not None):
         asked = _find_joined(text, *values)
         said = set(re.findall(r"[a-z]+", asked or "")) & {"and", "or"}
         if said == ({"or"} if kind == "and_for_or" else {"and"}):
-            yield {"kind": kind, "asked": asked.strip(), "sql": to_sql(node)[:_SHOWN]}
+            yield {"kind": kind, "asked": asked.strip(), "sql": show_sql(node)}
 
 
 def _judge_alone(node: exp.Expression, inspection: Inspection) -> str | None:

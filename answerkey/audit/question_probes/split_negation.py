@@ -12,9 +12,7 @@ from answerkey.audit.inspection import Inspection
 from answerkey.core.findings import Finding
 from answerkey.core.flags import Flag
 from answerkey.english.question import Question, list_words
-from answerkey.sql.query_rewrites import to_sql
-
-_SHOWN_TEXT = 200
+from answerkey.sql.query_rewrites import SHOWN_CHARACTERS, show_sql
 
 
 def find_split_negation(inspection: Inspection, question: Question) -> list[Finding]:
@@ -31,8 +29,8 @@ def find_split_negation(inspection: Inspection, question: Question) -> list[Find
             names = " ".join(values), " ".join(reversed(values))
             name = next((name for name in names if name in asked), None)
             if name is not None:
-                conditions = [to_sql(part)[:_SHOWN_TEXT] for part in (left, right)]
-                evidence = {"asked": name[:_SHOWN_TEXT], "conditions": conditions}
+                conditions = [show_sql(part) for part in (left, right)]
+                evidence = {"asked": name[:SHOWN_CHARACTERS], "conditions": conditions}
                 return [Finding(Flag.SPLIT_NEGATION, evidence)]
     return []
 
