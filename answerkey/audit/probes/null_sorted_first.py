@@ -12,7 +12,6 @@ from answerkey.audit.inspection import Inspection
 from answerkey.core.findings import Finding
 from answerkey.core.flags import Flag
 from answerkey.sql.query_rewrites import show_sql, to_sql
-from answerkey.sqlite.guard import QueryError
 
 
 def find_null_sorted_first(inspection: Inspection) -> list[Finding]:
@@ -26,7 +25,7 @@ def find_null_sorted_first(inspection: Inspection) -> list[Finding]:
         term = order.expressions[0]
         if term.args.get("desc") or not _may_be_null(term.this.unnest(), reading):
             continue
-        if _is_first_null(select, term.this, inspection):
+        if _is_first_null(select, term.this, reading):
             evidence = {"sorted_by": show_sql(term)}
             return [Finding(Flag.NULL_SORTED_FIRST, evidence)]
     return []
@@ -37,12 +36,9 @@ def _may_be_null(key: exp.Expression, reading: Reading) -> bool:
     return base is not None and not reading.values.has_no_null(base[0].name, base[1].name)
 
 
-def _is_first_null(select: exp.Select, key: exp.Expression, inspection: Inspection) -> bool:
+def _is_first_null(select: exp.Select, key: exp.Expression, reading: Reading) -> bool:
     query = select.copy()
     query.set("expressions", [key.copy()])
     query.set("distinct", None)
-    try:
-        rows = inspection.database.execute(to_sql(query))
-    except QueryError:  # a subquery that looks at the row around it
-        return False
+    rows = reading.values.ask(to_sql(query))  # None of a subquery that looks at the row around it
     return bool(rows) and rows[0][0] is None

@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from answerkey.audit.comparisons import read_query
 from answerkey.audit.inspection import Inspection
 from answerkey.audit.projections import Selected, list_entity_key, read_projection
 from answerkey.audit.question_probes.distinct_missing import find_different
@@ -16,7 +17,6 @@ from answerkey.english.column_words import split_name
 from answerkey.english.question import Question
 from answerkey.english.word_sets import word_set
 from answerkey.sql.query_rewrites import to_sql
-from answerkey.sqlite.guard import QueryError, Row
 
 _NAMES = word_set("titl name")  # stems
 
@@ -57,7 +57,7 @@ def _find_merged(inspection: Inspection) -> dict[str, Any] | None:
     changed = inspection.tree.copy()
     changed.set("expressions", keys)
     changed.set("order", None)
-    rows = _execute(inspection, changed)
+    rows = read_query(inspection).values.ask(to_sql(changed))
     if rows is None or len(rows) <= len(inspection.rows):
         return None
     return {"kind": "merged_names", "rows": len(inspection.rows), "things": len(rows)}
@@ -76,14 +76,7 @@ def _find_counted(inspection: Inspection) -> dict[str, Any] | None:
     ):
         return None
     distinct.expressions[0].set("this", exp.to_identifier(key.name, quoted=True))
-    rows = _execute(inspection, changed)
+    rows = read_query(inspection).values.ask(to_sql(changed))
     if rows is None or rows == inspection.rows:
         return None
     return {"kind": "counted_names", "names": inspection.rows[0][0], "things": rows[0][0]}
-
-
-def _execute(inspection: Inspection, changed: exp.Expression) -> list[Row] | None:
-    try:
-        return inspection.database.execute(to_sql(changed))
-    except QueryError:
-        return None

@@ -8,6 +8,7 @@ from typing import Any
 from sqlglot import exp
 
 from answerkey.audit.column_values import shorten
+from answerkey.audit.comparisons import read_query
 from answerkey.audit.inspection import Inspection
 from answerkey.audit.mentions import find_mentions
 from answerkey.audit.projections import Projection, list_entity_key, read_projection
@@ -17,7 +18,6 @@ from answerkey.english.asked import MOST_WORDS
 from answerkey.english.question import Question
 from answerkey.english.word_sets import word_set
 from answerkey.sql.query_rewrites import to_sql
-from answerkey.sqlite.guard import QueryError
 
 _DIFFERENT = word_set("different distinct unique distinctive distinctly")
 _COUNTED = ("number of", "number of all", "number of the", "count of", "how many", "the most",
@@ -65,11 +65,8 @@ def _find_count(inspection: Inspection, asked: str) -> dict[str, Any] | None:
     if not isinstance(count.this, exp.Column):
         return None
     count.set("this", exp.Distinct(expressions=[count.this.copy()]))
-    try:
-        rows = inspection.database.execute(to_sql(changed))
-    except QueryError:
-        return None
-    if rows == inspection.rows:
+    rows = read_query(inspection).values.ask(to_sql(changed))
+    if rows is None or rows == inspection.rows:
         return None
     counted = [row[0] for row in inspection.rows[:_SHOWN]]
     distinct = [row[0] for row in rows[:_SHOWN]]
@@ -133,8 +130,5 @@ def _find_repeated_key(inspection: Inspection) -> object | None:
     changed.set("order", None)
     places = ", ".join(str(place) for place in range(1, len(keys) + 1))
     repeated = f"SELECT * FROM ({to_sql(changed)}) GROUP BY {places} HAVING count(*) > 1 LIMIT 1"
-    try:
-        rows = inspection.database.execute(repeated)
-    except QueryError:
-        return None
+    rows = read_query(inspection).values.ask(repeated)
     return shorten(rows[0][0]) if rows else None

@@ -11,18 +11,14 @@ from answerkey.audit.inspection import Inspection
 from answerkey.core.findings import Finding
 from answerkey.core.flags import Flag
 from answerkey.english.question import Question, list_words
+from answerkey.english.word_sets import word_set
 from answerkey.sql.query_rewrites import unwrap
 
 _SENTENCE_END = re.compile("[.?!]")
-_EACH = frozenset({"each", "every"})
-_PREPOSITIONS = frozenset({"for", "of", "in", "by", "to", "at", "from", "with"})
-_VERBS = frozenset({"do", "does", "did", "has", "have", "had"})
-_ASKED_STEMS = frozenset(
-    {
-        *("mani", "much", "number", "count", "total", "sum", "amount"),
-        *("averag", "mean", "maximum", "minimum"),
-    }
-)
+_EACH = word_set("each every")
+_PREPOSITIONS = word_set("for of in by to at from with")
+_VERBS = word_set("do does did has have had")
+_ASKED_STEMS = word_set("mani much number count total sum amount averag mean maximum minimum")
 _ADDED = (exp.Count, exp.Sum)
 
 

@@ -9,12 +9,10 @@ from answerkey.audit.inspection import Inspection
 from answerkey.core.findings import Finding
 from answerkey.core.flags import Flag
 from answerkey.english.question import Question
+from answerkey.english.word_sets import word_set
 
-_PART_STEMS = frozenset(
-    {
-        *("contain", "includ", "substr", "start", "begin", "end", "prefix", "suffix"),
-        *("word", "letter", "phrase", "charact"),
-    }
+_PART_STEMS = word_set(
+    "contain includ substr start begin end prefix suffix word letter phrase charact"
 )
 _WILDCARDS = frozenset("%_")
 
