@@ -5,7 +5,7 @@ A trainer that cuts or filters by a length does so in silence, so that the lengt
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,7 +42,7 @@ def read_tokenizer(folder: Path) -> Tokenizer | None:
 
 
 class PromptLengths:
-    """The lengths of the prompts that pass, and of each with its completion.
+    """The lengths of the prompts that pass, and of the chats, which are each with its completion.
 
     >>> lengths = PromptLengths(None)
     >>> lengths.add("Which ships?", "SELECT name")
@@ -52,8 +52,9 @@ class PromptLengths:
 
     def __init__(self, tokenizer: Tokenizer | None) -> None:
         self._tokenizer = tokenizer
-        self._characters: dict[str, list[int]] = {"prompt": [], "chat": []}
-        self._tokens: dict[str, list[int]] = {"prompt": [], "chat": []}
+        # of each prompt, and of its chat
+        self._characters: list[tuple[int, int]] = []
+        self._tokens: list[tuple[int, int]] = []
 
     def watch(self, examples: Iterable[PromptExample]) -> Iterator[PromptExample]:
         """The same examples, each measured."""
@@ -64,35 +65,31 @@ class PromptLengths:
 
     def add(self, prompt: str, completion: str) -> None:
         """Measure a prompt and its completion."""
-        parts = [prompt, completion]
-        _append(self._characters, [len(part) for part in parts])
+        self._characters.append((len(prompt), len(prompt) + len(completion)))
         if self._tokenizer is not None:
             # Half a surrogate pair, which a text of JSON may have, is no text to a tokenizer.
-            texts = [part.encode(errors="replace").decode() for part in parts]
-            encodings = self._tokenizer.encode_batch(texts, add_special_tokens=False)
-            _append(self._tokens, [len(encoding.ids) for encoding in encodings])
+            texts = [part.encode(errors="replace").decode() for part in (prompt, completion)]
+            own, more = self._tokenizer.encode_batch(texts, add_special_tokens=False)
+            self._tokens.append((len(own.ids), len(own.ids) + len(more.ids)))
 
     def summarize(self) -> dict[str, Any]:
-        """Median, 95th percentile and longest, of prompts and of chats, which are a prompt with its
-        completion; and how many have more tokens than the LIMITS. What was not counted is None."""
+        """Median, 95th percentile and longest, of prompts and of chats; and how many have more
+        tokens than the LIMITS. What was not counted is None."""
         return {
-            name: {
-                "characters": _summarize(self._characters[name]),
-                "tokens": _summarize(self._tokens[name]),
-                "more_tokens_than": {
-                    str(limit): sum(count > limit for count in self._tokens[name])
-                    if self._tokens[name]
-                    else None
-                    for limit in LIMITS
-                },
-            }
-            for name in ("prompt", "chat")
+            "prompt": self._summarize_column(0),
+            "chat": self._summarize_column(1),
         }
 
-
-def _append(lengths: dict[str, list[int]], parts: Sequence[int]) -> None:
-    lengths["prompt"].append(parts[0])
-    lengths["chat"].append(sum(parts))
+    def _summarize_column(self, column: int) -> dict[str, Any]:
+        tokens = [lengths[column] for lengths in self._tokens]
+        return {
+            "characters": _summarize([lengths[column] for lengths in self._characters]),
+            "tokens": _summarize(tokens),
+            "more_tokens_than": {
+                str(limit): sum(count > limit for count in tokens) if tokens else None
+                for limit in LIMITS
+            },
+        }
 
 
 def _summarize(counts: list[int]) -> dict[str, int | None]:
