@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.shared.expected_scores import score_fifty
+from tests.shared.expected_scores import LOOKS, score_fifty
 from tests.shared.paths import ROOT
 from tests.shared.question_world import QuestionWorld
 
@@ -51,14 +51,7 @@ def test_replies_have_the_scores_of_the_reward(fifty: QuestionWorld, tmp_path: P
     assert "no such column: wage" in {score.explanation for score in scores}
 
 
-@pytest.mark.parametrize(
-    ("look", "shown"),
-    [
-        ("SELECT name FROM ship ORDER BY name LIMIT 1", '[["Alda"]]'),
-        ("SELECT wage FROM ship", "sql_error: no such column: wage"),
-        ("DELETE FROM ship", "not_a_select"),
-    ],
-)
+@pytest.mark.parametrize(("look", "shown"), LOOKS)
 def test_the_tool_reads_the_database_of_the_question(
     fifty: QuestionWorld, tmp_path: Path, look: str, shown: str
 ) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.shared.expected_scores import score_fifty
+from tests.shared.expected_scores import LOOKS, score_fifty
 from tests.shared.paths import ROOT
 from tests.shared.question_world import COUNT, QuestionWorld
 from tests.shared.scripted_model import serve_model
@@ -67,14 +67,7 @@ def test_single_turns_have_the_scores_of_the_reward(fifty: QuestionWorld) -> Non
     assert "sql_error" in {trace.info["reason"] for trace in traces}
 
 
-@pytest.mark.parametrize(
-    ("look", "shown"),
-    [
-        ("SELECT name FROM ship ORDER BY name LIMIT 1", '[["Alda"]]'),
-        ("SELECT wage FROM ship", "sql_error: no such column: wage"),
-        ("DELETE FROM ship", "not_a_select"),
-    ],
-)
+@pytest.mark.parametrize(("look", "shown"), LOOKS)
 def test_the_tool_reads_the_database_of_the_question(
     fifty: QuestionWorld, look: str, shown: str
 ) -> None:

@@ -1,9 +1,17 @@
-"""The scores of the fifty replies by `answerkey.reward`, which every environment must give."""
+"""What every environment must give: the scores of the fifty replies by `answerkey.reward`, and what
+its tool shows."""
 
 from __future__ import annotations
 
 from answerkey.reward import score_completions
 from tests.shared.question_world import QuestionWorld
+
+# Queries of the tool run_sql, and what each shows.
+LOOKS = [
+    ("SELECT name FROM ship ORDER BY name LIMIT 1", '[["Alda"]]'),
+    ("SELECT wage FROM ship", "sql_error: no such column: wage"),
+    ("DELETE FROM ship", "not_a_select"),
+]
 
 
 def score_fifty(world: QuestionWorld) -> list[float]:
