@@ -257,8 +257,11 @@ def test_interrupt_leaves_finished_shards_to_the_next_run(project, undisturbed, 
     stage = start_halfway(project, engine)
     os.killpg(stage.process.pid, signal.SIGINT)
     output = stage.wait()
-    assert output.rstrip().endswith("KeyboardInterrupt")
-    assert output.count("Traceback") == 1
+    lines = output.splitlines()
+    assert lines[-1] == "KeyboardInterrupt"
+    # Of the run alone, and not of its workers. It may come while another exception is handled, as
+    # within `mkdir`, and that one is told, too.
+    assert lines.count("KeyboardInterrupt") == 1
     assert stage.process.returncode != 0
     finish_rest(project, engine)
     assert project.bytes() == undisturbed
