@@ -110,6 +110,23 @@ def test_cover_tells_what_is_heavy_first_and_spares_what_may_live():
     assert choose_databases([kills], most=8, spare=4, heavy={(0, 9)}) == [2]
 
 
+def test_answer_by_heart_is_told_where_nearly_all_rows_share_a_value(tmp_path):
+    values = ", ".join(
+        f"({key}, 'ship {key}', {15 if key else 8}, 1, 'in use')" for key in range(9)
+    )
+    sql = f"""CREATE TABLE ship (
+        id INTEGER PRIMARY KEY, name TEXT, tons INT, decks INT, state TEXT);
+    INSERT INTO ship VALUES {values};"""
+    queries = [
+        "SELECT tons FROM ship GROUP BY tons ORDER BY count(*) DESC LIMIT 1",
+        "SELECT state FROM ship GROUP BY state ORDER BY count(*) DESC LIMIT 1",
+        "SELECT min(decks), max(decks) FROM ship",
+        "SELECT count(DISTINCT state) FROM ship",
+    ]
+    made = make(tmp_path, *(("Which is the most common?", gold) for gold in queries), sql=sql)
+    assert [record["operators"]["by_heart"]["killed"] for record in made.records] == [1] * 4
+
+
 def test_answer_by_heart_is_told_from_the_most_common_of_two_values(tmp_path):
     values = ", ".join(f"({key}, 'ship {key}', 10, {1 + key % 4 // 3})" for key in range(5, 21))
     sql = f"{SHIPS} INSERT INTO ship VALUES {values};"

@@ -16,6 +16,7 @@ from answerkey.suites.fuzzing.filling import fill_tables_whole
 from answerkey.suites.fuzzing.steps import (
     collide_values,
     copy_rows,
+    exchange_values,
     fill_tables,
     permute_columns,
     plant_conditions,
@@ -37,7 +38,7 @@ RECIPES: dict[str, tuple[Callable[[Draft], None], ...]] = {
     "collide": (collide_values,),
     "plant": (plant_constants,),
     "conditions": (plant_conditions,),
-    "skew": (skew_values,),
+    "skew": (exchange_values, skew_values),
     "nulls": (set_nulls,),
     "copy": (copy_rows,),
     "fill": (fill_tables,),

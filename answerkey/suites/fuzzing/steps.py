@@ -53,6 +53,27 @@ def skew_values(draft: Draft) -> None:
                 waiting = waiting[count:]
 
 
+def exchange_values(draft: Draft) -> None:
+    """Put another value of its column in the place of each, in all rows: in the columns whose
+    values repeat in the database. Then another value is the most common. A value that is alone in
+    its column is changed in most rows, to one near it."""
+    for name, rows in draft.rows.items():
+        for place in draft.facts.free[name]:
+            known = list(draft.source.tables[name].values(place))
+            values = list(dict.fromkeys(known))
+            if len(values) == len(known):
+                continue
+            if len(values) == 1:
+                others = dict(zip(values, list_near(values[0])[-1:], strict=False))
+                changed = draft.random.sample(rows, len(rows) - len(rows) // 3)
+            else:
+                start = draft.random.randrange(1, len(values))
+                others = dict(zip(values, [*values[start:], *values[:start]], strict=True))
+                changed = rows
+            for row in changed:
+                row.values[place] = others.get(row.values[place], row.values[place])
+
+
 def take_children(draft: Draft) -> None:
     """Leave some rows that others refer to without any: a quarter of those which have some, or one.
 
