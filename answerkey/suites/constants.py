@@ -3,16 +3,21 @@ variants, and values that meet each comparison and miss it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from sqlglot import exp
 
+from answerkey.sql.query_parts import first_select, selects_of
 from answerkey.sql.scopes import Scopes
 from answerkey.suites.fuzzing.values import list_near
 
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Like)
+_PREDICATES = (*_COMPARISONS, exp.Between, exp.In)
 _FLIPPED = {exp.GT: exp.LT, exp.GTE: exp.LTE, exp.LT: exp.GT, exp.LTE: exp.GTE}
+
+
+Place = tuple[str, str]  # a table and a column
 
 
 class Condition(NamedTuple):
@@ -25,7 +30,7 @@ class Condition(NamedTuple):
 
 
 class Conditions(NamedTuple):
-    """The comparisons of a query, and the tables that it reads."""
+    """The comparisons of a SELECT, and the tables that it reads."""
 
     tables: tuple[str, ...]
     conditions: tuple[Condition, ...]
@@ -37,22 +42,64 @@ def list_constants(scopes: Scopes) -> list[tuple[str, str, Any]]:
     `SELECT name FROM ship WHERE tons > 9 AND flag LIKE '%Peru%'` -> ('ship', 'tons', 9),
     ('ship', 'flag', 'Peru')
     """
-    return [(table, column, value) for _, table, column, value in _read_comparisons(scopes)]
+    predicates = scopes.nodes.find_all(*_PREDICATES)
+    found = _read_comparisons(scopes, predicates)
+    return [(table, column, value) for _, table, column, value in found]
 
 
-def list_conditions(scopes: Scopes) -> Conditions:
-    """The tables of a query, and what meets and misses each of its comparisons.
+def list_shared_columns(scopes: Scopes) -> list[tuple[Place, Place]]:
+    """The columns that INTERSECT, EXCEPT or IN with a subquery looks up in each other, in pairs.
+    Keys and references are left out: they share values already.
 
-    `SELECT name FROM ship WHERE tons > 9` -> ('ship',), [('ship', 'tons', 10, 9)]
+    `SELECT master FROM ship EXCEPT SELECT mayor FROM port` -> (('ship', 'master'), ('port',
+    'mayor'))
     """
+    pairs = []
+    for node in scopes.nodes.find_all(exp.Intersect, exp.Except, exp.In):
+        if isinstance(node, exp.In):
+            sides = [[node.this], _list_outputs(node.args.get("query"))]
+        else:
+            sides = [_list_outputs(node.this), _list_outputs(node.expression)]
+        for columns in zip(*sides, strict=False):
+            left, right = (_find_place(column, scopes) for column in columns)
+            if left is not None and right is not None and left != right:
+                pairs.append((left, right))
+    return pairs
+
+
+def _list_outputs(query: exp.Expression | None) -> list[exp.Expression]:
+    select = first_select(query) if query is not None else None
+    return [output.unalias() for output in select.expressions] if select is not None else []
+
+
+def _find_place(node: exp.Expression, scopes: Scopes) -> Place | None:
+    found = scopes.resolve(node) if isinstance(node, exp.Column) else None
+    if found is None or found.table is None or found.column is None:
+        return None
+    name = found.column.name
+    is_reference = any(name in key.columns for key in found.table.foreign_keys)
+    return None if found.column.primary_key or is_reference else (found.table.name, name)
+
+
+def list_conditions(scopes: Scopes) -> list[Conditions]:
+    """For each SELECT of the query, or of those that set operations join: its tables, and what
+    meets and misses each of its comparisons. One without a comparison is left out.
+
+    `SELECT name FROM ship WHERE tons > 9` -> [(('ship',), [('ship', 'tons', 10, 9)])]
+    """
+    selects = selects_of(scopes.tree)
+    return [found for select in selects if (found := _read_conditions(select, scopes)).conditions]
+
+
+def _read_conditions(select: exp.Select, scopes: Scopes) -> Conditions:
     tables = dict.fromkeys(
         source.table.name
-        for scope in scopes.select_scopes()
-        for source in scope.sources.values()
+        for inner in select.find_all(exp.Select)
+        for source in scopes.scope_of(inner).sources.values()
         if source.table is not None
     )
     found = {}
-    for kind, table, column, value in _read_comparisons(scopes):
+    for kind, table, column, value in _read_comparisons(scopes, select.find_all(*_PREDICATES)):
         near = list_near(value) or [value]  # one for the text 0, since -1 is none of its kind
         less, more = near[0], near[-1]
         meets, misses = {
@@ -66,10 +113,10 @@ def list_conditions(scopes: Scopes) -> Conditions:
 
 
 def _read_comparisons(
-    scopes: Scopes,
+    scopes: Scopes, predicates: Iterable[exp.Expression]
 ) -> Iterator[tuple[type[exp.Expression], str, str, Any]]:
     """The kind of each comparison, as if its column stood to the left, with what is compared."""
-    for node in scopes.nodes.find_all(*_COMPARISONS, exp.Between, exp.In):
+    for node in predicates:
         column, values = _read_sides(node)
         resolution = scopes.resolve(column) if isinstance(column, exp.Column) else None
         if resolution is None or resolution.table is None or resolution.column is None:

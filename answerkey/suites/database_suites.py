@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import sqlite3
 import tempfile
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -19,7 +21,12 @@ from answerkey.core.records import hash_value
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.guard import GuardedDatabase, Limits
 from answerkey.sqlite.schema import Schema
-from answerkey.suites.constants import Conditions, list_conditions, list_constants
+from answerkey.suites.constants import (
+    Conditions,
+    list_conditions,
+    list_constants,
+    list_shared_columns,
+)
 from answerkey.suites.cover import choose_databases, choose_suite
 from answerkey.suites.database_rows import Rows, write_rows
 from answerkey.suites.executions import Execution, Executions, are_same
@@ -27,6 +34,7 @@ from answerkey.suites.fuzzing.fuzzer import Fuzzer
 from answerkey.suites.gate import find_other_reading, is_stable
 from answerkey.suites.neighbors.registry import Neighbor
 from answerkey.suites.questions import BY_HEART, Asked, Query, SuiteQuestion, read_questions
+from answerkey.suites.references import find_positions
 from answerkey.suites.row_reading import read_rows
 from answerkey.suites.suite_records import SuiteRecords, make_records
 
@@ -40,6 +48,7 @@ _RECIPES = (
 # fewer tie, and readings differ less often.
 _SMALL = (2, 4, 1, 6, 3, 8)
 _STORAGES = 3
+_SHARED = 2  # values of a column that are planted where it is looked up
 _SPARE = 0.005  # of the neighbors of a database may live, where that spares variants
 # Of a query on a variant, which is small. Gold that takes more does not count on it.
 _MAX_STEPS = 200_000
@@ -57,7 +66,7 @@ class SuiteSettings:
     """
 
     seed: int = 20
-    max_rows: int = 20
+    max_rows: int = 8
     pool: int = 30
     max_databases: int = 8
     max_databases_per_question: int = 5
@@ -118,12 +127,7 @@ class _Pool:
     def try_variants(self, rows: Rows, asked: list[Asked]) -> None:
         """Note in every question which of its neighbors each variant tells from gold."""
         trees = {id(one.query): one.query.tree for one in asked}.values()
-        constants = dict.fromkeys(
-            constant
-            for tree in trees
-            for constant in list_constants(Scopes(tree, self._schema))
-            if constant[0] in rows.tables
-        )
+        constants = _list_planted(rows, [Scopes(tree, self._schema) for tree in trees])
         settings = self._settings
         plan = _plan_variants(settings)
         for max_rows in sorted({max_rows for _, max_rows in plan}):
@@ -148,11 +152,11 @@ class _Pool:
         }
         is_any = any(is_by_heart for _, is_by_heart in alive.values())
         trees = [tree for tree, is_by_heart in alive.values() if is_by_heart or not is_any]
-        found = [list_conditions(Scopes(tree, self._schema)) for tree in trees]
+        found = (one for tree in trees for one in list_conditions(Scopes(tree, self._schema)))
         return [
-            Conditions(tables, tuple(one for one in conditions if one.table in rows.tables))
+            Conditions(tables, known)
             for tables, conditions in dict.fromkeys(found)
-            if conditions
+            if (known := tuple(one for one in conditions if one.table in rows.tables))
         ]
 
     def _try_variant(self, number: int, fuzzer: Fuzzer, recipe: str, asked: list[Asked]) -> None:
@@ -229,6 +233,25 @@ def _plan_variants(settings: SuiteSettings) -> list[tuple[str, int]]:
         else (_RECIPES[(number - number // 5) % len(_RECIPES)], settings.max_rows)
         for number in range(settings.pool - settings.pool // 6)
     ]
+
+
+def _list_planted(rows: Rows, queries: list[Scopes]) -> list[tuple[str, str, Any]]:
+    """What is planted, by table and column: the literals with which the queries compare it, and of
+    columns that are looked up in each other a few values of both."""
+    found: dict[tuple[str, str, Any], None] = {}
+    for scopes in queries:
+        found.update(dict.fromkeys(list_constants(scopes)))
+        for pair in list_shared_columns(scopes):
+            if all(table in rows.tables for table, _ in pair):
+                values = [value for place in pair for value in _take_values(rows, *place)]
+                found.update({(*place, value): None for place in pair for value in values})
+    return [constant for constant in found if constant[0] in rows.tables]
+
+
+def _take_values(rows: Rows, table: str, column: str) -> Iterator[Any]:
+    known = rows.tables[table]
+    [place] = find_positions(known.table, [column])
+    return islice(dict.fromkeys(known.values(place)), _SHARED)
 
 
 def _tells_apart(variant: Executions, query: Query, neighbor: Neighbor) -> bool:

@@ -61,8 +61,8 @@ def _read_conditions(queries: Iterable[str], schema: Schema, rows: Rows) -> list
     found = {}
     for sql in queries:
         with contextlib.suppress(*NO_FORM):
-            tables, conditions = list_conditions(Scopes(parse_sql(sql), schema))
-            known = tuple(one for one in conditions if one.table in rows.tables)
-            if known:
-                found[Conditions(tables, known)] = None
+            for tables, conditions in list_conditions(Scopes(parse_sql(sql), schema)):
+                known = tuple(one for one in conditions if one.table in rows.tables)
+                if known:
+                    found[Conditions(tables, known)] = None
     return list(found)
