@@ -47,7 +47,8 @@ class Question:
     @cached_property
     def plain_words(self) -> list[Word]:
         """The words of the question that stand in no quotation marks, in order."""
-        return list_words(self.plain_text)
+        text = self.plain_text
+        return [word for word in self.words if text[word.start] != " "]
 
     @cached_property
     def evidence_words(self) -> list[Word]:

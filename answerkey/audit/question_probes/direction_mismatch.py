@@ -38,10 +38,8 @@ def find_direction_mismatch(inspection: Inspection, question: Question) -> list[
 
 
 def _compare_extremes(inspection: Inspection, question: Question) -> dict[str, str] | None:
-    superlatives = find_superlatives(question)
-    if not superlatives:
-        return None
-    extremes = list_extremes(inspection)
+    extremes = inspection.once(list_extremes)
+    superlatives = find_superlatives(question) if extremes else []
     spelt = {word for extreme in extremes for name in extreme.names for word in split_name(name)}
     pairs = [
         (asked, taken)
@@ -75,7 +73,7 @@ def _says_pole(evidence: str, pole: str) -> bool:
 
 
 def _compare_sorts(inspection: Inspection, question: Question) -> dict[str, str] | None:
-    terms = list_sort_terms(inspection)
+    terms = inspection.once(list_sort_terms)
     request = find_sort_request(question) if terms else None
     if request is None or terms[0].has_limit:
         return None

@@ -45,18 +45,30 @@ def find_group_by_non_key(inspection: Inspection, question: Question) -> list[Fi
     Kinds: `in_data` where some of the things that are grouped have one name; `possible` where none
     have; `name_asked` where the question says "for each NAME" itself.
     """
+    found = inspection.once(_find_first)
+    if found is None:
+        return []
+    label, evidence = found
+    if _is_asked(question, label):
+        evidence = evidence | {"kind": "name_asked"}
+    return [Finding(Flag.GROUP_BY_NON_KEY, evidence)]
+
+
+def _find_first(inspection: Inspection) -> tuple[Resolution, dict[str, Any]] | None:
     for select in inspection.scopes.nodes.find_all(exp.Select):
         is_grouped = select.args.get("group") is not None and select.find(exp.AggFunc) is not None
+        found = None
         if is_grouped and find_with(select) is None:
-            evidence = _find_names(inspection, question, select)
-            if evidence is not None:
-                return [Finding(Flag.GROUP_BY_NON_KEY, evidence)]
-    return []
+            found = _find_names(inspection, select)
+        if found is not None:
+            return found
+    return None
 
 
 def _find_names(
-    inspection: Inspection, question: Question, select: exp.Select
-) -> dict[str, Any] | None:
+    inspection: Inspection, select: exp.Select
+) -> tuple[Resolution, dict[str, Any]] | None:
+    """The first name by which a SELECT groups, and the evidence."""
     scopes, values = inspection.scopes, ColumnValues(inspection.database)
     grouping = read_grouping(select, scopes)
     if grouping is None:
@@ -75,9 +87,8 @@ def _find_names(
             continue
         names = [what for what in columns if what.source is label.source]
         groups = _find_shared(select, names, key, values)
-        kind = "in_data" if groups else "possible"
-        return {
-            "kind": "name_asked" if _is_asked(question, label) else kind,
+        return label, {
+            "kind": "in_data" if groups else "possible",
             "grouped_by": [f"{what.table.name}.{what.column.name}" for what in names],
             "key": f"{label.table.name}.{key}",
             "groups": groups,

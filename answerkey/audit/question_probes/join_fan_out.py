@@ -7,6 +7,7 @@ songs is counted twice.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 from sqlglot import exp
@@ -46,15 +47,23 @@ def find_join_fan_out(inspection: Inspection, question: Question) -> list[Findin
     Kinds: `counted`, the thing stands in FROM; `referred`, a table in FROM refers to it;
     `possible`, the same where nothing is repeated yet; `added`, of SUM and AVG.
     """
-    select = unwrap(inspection.tree)
-    if not isinstance(select, exp.Select) or not select.args.get("from_") or find_with(select):
+    fan_out = inspection.once(_read_fan_out)
+    if fan_out is None:
         return []
-    fan_out = _FanOut(inspection, select)
     evidence = next(fan_out.find_counted(question), None) or fan_out.find_added(question)
     return [Finding(Flag.JOIN_FAN_OUT, evidence)] if evidence is not None else []
 
 
+def _read_fan_out(inspection: Inspection) -> _FanOut | None:
+    select = unwrap(inspection.tree)
+    if not isinstance(select, exp.Select) or not select.args.get("from_") or find_with(select):
+        return None
+    return _FanOut(inspection, select)
+
+
 class _FanOut:
+    """What a SELECT aggregates, and what its joins repeat, for all questions that it answers."""
+
     def __init__(self, inspection: Inspection, select: exp.Select) -> None:
         self.select = select
         self.schema = inspection.schema
@@ -71,6 +80,7 @@ class _FanOut:
             and not isinstance(call.parent, exp.Window)
         ]
         self.group = select.args.get("group")
+        self.equalities = list(list_equalities(select, self.scopes))
 
     def find_counted(self, question: Question) -> Iterator[dict[str, Any]]:
         """The evidence of each thing that the question counts, and the query more than once."""
@@ -97,11 +107,12 @@ class _FanOut:
             if key is None or len(self.sources) < 2:
                 continue
             own = found.source, fold_name(key)
-            many = self._list_many()
-            is_named = any(stems.issuperset(stem_name(s.table.name)) for s in many.get(own, ()))
-            has_sibling = any(found.source in ends and len(ends) > 1 for ends in many.values())
+            is_named = any(
+                stems.issuperset(stem_name(source.table.name)) for source in self.many.get(own, ())
+            )
+            has_sibling = any(found.source in ends and len(ends) > 1 for ends in self.many.values())
             rows = [] if is_named and not has_sibling else self._find_repeated(found.source, key)
-            if rows and (own in many or has_sibling):
+            if rows and (own in self.many or has_sibling):
                 return {
                     "kind": "added",
                     "sql": to_sql(call),
@@ -119,12 +130,11 @@ class _FanOut:
     def _describe(
         self, asked: Counted, source: Source, column: str, kind: str
     ) -> Iterator[dict[str, Any]]:
-        known = self._list_known()
         place = source, fold_name(column)
-        if place in known:
+        if place in self.known:
             return
         rows = self._find_repeated(source, column)
-        if rows or self._may_repeat(place, known, is_thing=kind == "counted"):
+        if rows or self._may_repeat(place, is_thing=kind == "counted"):
             yield {
                 "kind": kind if rows else "possible",
                 "asked": asked.phrase,
@@ -132,19 +142,19 @@ class _FanOut:
                 "groups": rows,
             }
 
-    def _may_repeat(self, place: Place, known: set[Place], *, is_thing: bool) -> bool:
+    def _may_repeat(self, place: Place, *, is_thing: bool) -> bool:
         """Whether the schema allows that a group has a value twice: no key of the table that has
         many rows for one is among what the value and the group determine."""
-        pairs = list_equalities(self.select, self.scopes)
-        determined = list_known([*known, place], pairs, self.values)
-        tables = self._list_many().get(place, []) if is_thing else [place[0]]
+        determined = list_known([*self.known, place], self.equalities, self.values)
+        tables = self.many.get(place, []) if is_thing else [place[0]]
         for source in tables:
             names = {name for other, name in determined if other is source}
             if not any(names.issuperset(map(fold_name, key)) for key in source.table.unique_keys):
                 return True
         return False
 
-    def _list_known(self) -> set[Place]:
+    @cached_property
+    def known(self) -> set[Place]:
         """The columns that have one value in each group."""
         nodes = list(self.group.expressions) if self.group is not None else []
         where = self.select.args.get("where")
@@ -158,7 +168,7 @@ class _FanOut:
             key = find_key(what.table, self.values)
             if key is not None and is_label(what, self.schema):
                 places.append((what.source, fold_name(key)))
-        return list_known(places, list_equalities(self.select, self.scopes), self.values)
+        return list_known(places, self.equalities, self.values)
 
     def _find_repeated(self, source: Source, column: str) -> list[list[object]]:
         """Groups in which a value is repeated: their keys, how many values differ, how many rows
@@ -177,10 +187,11 @@ class _FanOut:
         )
         return [[shorten(value) for value in row] for row in self.values.ask(sql) or ()]
 
-    def _list_many(self) -> dict[Place, list[Source]]:
+    @cached_property
+    def many(self) -> dict[Place, list[Source]]:
         """For each column that is joined: the tables that have many rows for one value of it."""
         ends: dict[Place, list[Source]] = {}
-        for pair in list_equalities(self.select, self.scopes):
+        for pair in self.equalities:
             for end, (source, name) in (pair, pair[::-1]):
                 key = find_key(source.table, self.values)
                 if source.table is not None and (key is None or fold_name(key) != name):

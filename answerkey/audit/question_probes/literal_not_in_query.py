@@ -43,9 +43,10 @@ def find_literal_not_in_query(inspection: Inspection, question: Question) -> lis
 
 
 def _list_names(inspection: Inspection, question: Question) -> list[dict[str, Any]]:
-    evidence = Wording(Question(question.evidence or ""))
+    names = list_names(question.text)[:_MOST_NAMES]
+    evidence = Wording(Question(question.evidence or "")) if names else None
     found = []
-    for name in list_names(question.text)[:_MOST_NAMES]:
+    for name in names:
         if evidence.says(name.text) or _is_name_used(name, inspection):
             continue
         values = read_query(inspection).values
