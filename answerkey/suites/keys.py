@@ -6,6 +6,8 @@ Declared keys and foreign keys hold in every variant of a database, and so do th
   a declared key, and either its name is that of an id, or another table refers to it.
 - Where such a column refers to another table itself, it is a key only if all rows of its table were
   read, and if parents drawn by chance would all differ less than once in twenty times.
+- A table of a key and a column of texts alone lists these texts, each once: where they all differ,
+  they are a key, too.
 - The columns of a table without a key that refer to two tables or more are a key together where
   their values differ in each row.
 - A reference that no row lacks is not lacked by any: joins that leave out its table mean the same.
@@ -50,6 +52,7 @@ class KeyFacts:
     links: the rows that a row refers to.
     lost: by table, the columns that refer to tables which are missing: new rows have none there.
     free: by table, the columns that are in no key and no reference, and are not generated.
+    alone: by table, the columns that are a key each, and in no reference.
     nullable: by table, the columns that may be NULL: in no key, and where they refer to another
         table, with a NULL in the database.
     """
@@ -60,6 +63,7 @@ class KeyFacts:
     links: dict[Link, list[Link]]
     lost: dict[str, tuple[int, ...]]
     free: dict[str, tuple[int, ...]]
+    alone: dict[str, tuple[int, ...]]
     nullable: dict[str, tuple[int, ...]]
 
 
@@ -83,6 +87,7 @@ def find_key_facts(rows: Rows) -> KeyFacts:
             is_named = has_id_name(table.table.columns[place].name)
             if (place,) in referred or (is_named and _is_no_chance(rows, name, place, found)):
                 keys[name].append((place,))
+        keys[name] += [(place,) for place in columns[name] if _is_list(table, place, keys[name])]
         keys[name] += [key for key in sorted(referred) if len(key) > 1 and _tells_apart(table, key)]
         keys[name] = list(dict.fromkeys(keys[name])) or _find_link_key(table, found)
     lost = {table.name: list_lost(table, tables) for table in tables}
@@ -115,6 +120,12 @@ def _read_unique_columns(table: TableRows) -> dict[int, set[Any]]:
 def _tells_apart(table: TableRows, key: Key) -> bool:
     values = [tuple(row[place] for place in key) for row in table.rows]
     return len(values) >= FEWEST and len(set(values)) == len(values)
+
+
+def _is_list(table: TableRows, place: int, keys: Sequence[Key]) -> bool:
+    """Whether a table has a column of texts, and beside it a key and nothing else."""
+    has_key = len(table.table.columns) == 2 and (1 - place,) in keys
+    return has_key and all(isinstance(value, str) for value in table.values(place))
 
 
 def _is_no_chance(rows: Rows, name: str, place: int, references: Sequence[Reference]) -> bool:
@@ -196,18 +207,25 @@ def _list_changeable(
     keys: dict[str, list[Key]],
     references: Sequence[Reference],
     lost: dict[str, tuple[int, ...]],
-) -> tuple[dict[str, tuple[int, ...]], dict[str, tuple[int, ...]]]:
-    """The free and the nullable columns of each table."""
-    free, nullable = {}, {}
+) -> tuple[dict[str, Key], dict[str, Key], dict[str, Key]]:
+    """The free columns of each table, those that are alone, and the nullable ones."""
+    free, alone, nullable = {}, {}, {}
     for name, table in rows.tables.items():
         fixed = {place for key in keys[name] for place in key}
+        referred: set[int] = set()
         for reference in references:
-            fixed |= set(reference.referred) if reference.parent == name else set()
+            referred |= set(reference.referred) if reference.parent == name else set()
+        fixed |= referred
         columns = table.table.columns
         referring = set(lost[name])
         for reference in references:
             referring |= set(reference.columns) if reference.table == name else set()
         free[name] = tuple(place for place in table.stored if place not in fixed | referring)
+        alone[name] = tuple(
+            place
+            for place in table.stored
+            if (place,) in keys[name] and place not in referred | referring
+        )
         referring = {
             place for place in referring if all(row[place] is not None for row in table.rows)
         }
@@ -216,4 +234,4 @@ def _list_changeable(
             for place in table.stored
             if place not in fixed | referring and not columns[place].is_not_null
         )
-    return free, nullable
+    return free, alone, nullable

@@ -74,6 +74,9 @@ def test_reading_that_the_database_does_not_tell_holds_databases_back(tmp_path):
         ("SELECT port.name FROM ship JOIN port ON port.id = ship.port_id GROUP BY port.name"),
     )
     (record,) = make(tmp_path, (text, gold), pool=20).records
+    assert record["latent_ambiguity"] is None  # a table of ids and names lists each name once
+    sql = f"{SHIPS} ALTER TABLE port ADD COLUMN berths INT;"
+    (record,) = make(tmp_path, (text, gold), sql=sql, pool=20).records
     assert record["latent_ambiguity"] is not None
     assert record["latent_ambiguity"]["gold_rows"] != record["latent_ambiguity"]["reading_rows"]
 

@@ -181,6 +181,34 @@ def test_a_table_of_1900_columns_has_variants(tmp_path: Path) -> None:
     assert ask(variant, "SELECT count(*) >= 9, count(DISTINCT id) = count(*) FROM wide") == [(1, 1)]
 
 
+def test_permute_puts_keys_on_other_rows_where_nothing_refers_to_them(tmp_path: Path) -> None:
+    world = read_world(
+        tmp_path,
+        """CREATE TABLE port (id INTEGER PRIMARY KEY, name TEXT);
+        CREATE TABLE ship (id INTEGER PRIMARY KEY, port_id INT REFERENCES port, mail TEXT UNIQUE);
+        INSERT INTO port VALUES (1, 'Lima'), (2, 'Oslo'), (3, 'Perth'), (4, 'Turku');
+        INSERT INTO ship VALUES (1, 1, 'a@b'), (2, 1, 'b@b'), (3, 2, 'c@b'), (4, 3, 'd@b');""",
+    )
+    variants = [make_variant(world, "permute", seed) for seed in range(5)]
+    for variant in variants:
+        for name, place in (("port", 1), ("ship", 2)):
+            assert sorted(column(variant, name, place)) == sorted(column(world, name, place))
+    assert len({tuple(column(variant, "port", 1)) for variant in variants}) > 1
+    assert len({tuple(column(variant, "ship", 2)) for variant in variants}) > 1
+    assert {tuple(column(variant, "port", 0)) for variant in variants} == {(1, 2, 3, 4)}
+
+
+def test_conditions_add_a_key_once_for_all_rows_that_refer_to_it(ships: Rows) -> None:
+    conditions = Conditions(
+        ("ship", "port"),
+        (Condition("ship", "flag", "Togo", "x"), Condition("port", "name", "Riga", "Ra")),
+    )
+    variant = make_variant(ships, "conditions", conditions=[conditions])
+    assert ask(variant, "SELECT count(*) FROM port WHERE name = 'Riga'") == [(1,)]
+    sql = "SELECT count(*) FROM ship JOIN port ON port.id = port_id WHERE name = 'Riga'"
+    assert ask(variant, sql) == [(2,)]
+
+
 def test_skew_gives_groups_sizes_that_differ(tmp_path: Path) -> None:
     values = ", ".join(f"({key}, {key % 3})" for key in range(20))
     world = read_world(

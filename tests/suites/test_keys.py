@@ -92,6 +92,20 @@ DE_FACTO = {
             ["has_pet(petid)>pet(PetID)", "has_pet(stuid)>student(StuID)"],
         ),
     ),
+    "a list of texts": (
+        "CREATE TABLE colour (name TEXT, colour_id INT);"
+        + fill("colour", "'red', 1", "'blue', 2", "'grey', 3"),
+        (["colour(colour_id)", "colour(name)"], []),
+    ),
+    "a list of numbers may be chance": (
+        "CREATE TABLE pay (id INT PRIMARY KEY, sum INT);" + fill("pay", "1, 7", "2, 8", "3, 9"),
+        (["pay(id)"], []),
+    ),
+    "a name beside more may be that of two": (
+        "CREATE TABLE port (id INT PRIMARY KEY, name TEXT, berths INT);"
+        + fill("port", "1, 'Lima', 7", "2, 'Oslo', 8", "3, 'Perth', 9"),
+        (["port(id)"], []),
+    ),
     "a reference that differs by chance is no key": (
         STUDENTS + "CREATE TABLE loan (StuID INT, sum INT);" + fill("loan", "1, 5", "3, 5", "4, 9"),
         (["student(StuID)"], ["loan(StuID)>student(StuID)"]),

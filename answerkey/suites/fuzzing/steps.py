@@ -11,9 +11,9 @@ _FEW = 4  # values of a skewed column: with half of the rows, a quarter, and so 
 
 
 def permute_columns(draft: Draft) -> None:
-    """Put the values of each free column on other rows."""
+    """Put the values of each free column on other rows, and of each that is a key alone."""
     for name, rows in draft.rows.items():
-        for place in draft.facts.free[name]:
+        for place in (*draft.facts.free[name], *draft.facts.alone[name]):
             values = [row.values[place] for row in rows]
             draft.random.shuffle(values)
             for row, value in zip(rows, values, strict=True):
@@ -200,7 +200,8 @@ def place_row(
     added: dict[str, DraftRow],
     constants: list[Constant],
 ) -> None:
-    """Add a row with the constants of its columns, which refers to the rows that are `added`."""
+    """Add a row with the constants of its columns, which refers to the rows that are `added`; where
+    another one has its key by then, that one is as good."""
     for reference in draft.list_references(name):
         if reference.parent in added:
             parent = added[reference.parent]
@@ -211,5 +212,10 @@ def place_row(
         value = fit_value(constant, table.table.columns[place], kinds)
         if value is not None and place in table.stored and place not in draft.facts.lost[name]:
             row.values[place] = value
-    added[name] = row
-    add_row(draft, name, row)
+    keys = [key for key in draft.facts.keys[name] if None not in row.take(key)]
+    same = (
+        other for other in draft.rows[name] if any(other.take(key) == row.take(key) for key in keys)
+    )
+    added[name] = next(same, row)
+    if added[name] is row:
+        add_row(draft, name, row)
