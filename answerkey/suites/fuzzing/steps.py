@@ -7,7 +7,7 @@ from answerkey.suites.fuzzing.new_rows import make_row
 from answerkey.suites.fuzzing.subsample import sort_children_first
 from answerkey.suites.fuzzing.values import fit_value, list_near
 
-_FEW = 4  # values of a skewed column: with half of the rows, a quarter, and so on, few tie
+_FEW = 4  # values of a skewed column
 
 
 def permute_columns(draft: Draft) -> None:
@@ -30,9 +30,9 @@ def reassign_children(draft: Draft) -> None:
 
 
 def skew_values(draft: Draft) -> None:
-    """Give half of the rows one value, half of the others another one, and so on: in half of the
-    columns whose values repeat in the database, and of the references. Then groups have sizes that
-    differ, and one of them the most rows."""
+    """Give more than half of the rows one value, more than half of the others another one, and so
+    on: in half of the columns whose values repeat in the database, and of the references. Then
+    groups have sizes that differ, and one of them the most rows."""
     for name, rows in draft.rows.items():
         references = [one for one in draft.list_references(name) if not draft.has_referred(one)]
         table = draft.source.tables[name]
@@ -47,7 +47,7 @@ def skew_values(draft: Draft) -> None:
             values = draft.random.sample(values, min(_FEW, len(values)))
             waiting = draft.random.sample(rows, len(rows))
             for number, value in enumerate(values, start=1):
-                count = len(waiting) if number == len(values) else -(-len(waiting) // 2)
+                count = len(waiting) if number == len(values) else len(waiting) // 2 + 1
                 for row in waiting[:count]:
                     row.put(places, value)
                 waiting = waiting[count:]
