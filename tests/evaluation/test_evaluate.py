@@ -6,6 +6,7 @@ import json
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ def by_heart(question: dict[str, Any]) -> str:
     answer = question["gold_answer"]
     rows = answer if isinstance(answer, list) else [answer]
     rows = [row if isinstance(row, list) else [row] for row in rows]
-    with sqlite3.connect(":memory:") as connection:
+    with closing(sqlite3.connect(":memory:")) as connection:
         return "VALUES " + ", ".join(
             "("
             + ", ".join(connection.execute("SELECT quote(?)", [v]).fetchone()[0] for v in row)

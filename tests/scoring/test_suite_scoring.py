@@ -178,7 +178,10 @@ def test_databases_are_kept_open_by_number_and_by_size(tmp_path, monkeypatch):
         databases = OpenDatabases(Limits())
         for path in paths:
             databases.find(path)
-        return len(databases._open)
+        count = len(databases._open)
+        for path in paths:
+            databases.close(path)
+        return count
 
     assert count_open() == 5
     monkeypatch.setattr("answerkey.scoring.open_databases._KEPT_DATABASES", 3)
