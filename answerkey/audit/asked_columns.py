@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlglot import exp
-
 from answerkey.audit.mentions import Mention, find_mentions
 from answerkey.audit.projections import Projection, Selected
 from answerkey.english.asked import count_asked_items
@@ -42,9 +40,8 @@ def find_column_mismatch(projection: Projection, question: Question) -> dict[str
         return _find_star(projection, question)
     evidence = {"selected": projection.shown}
     unnamed = [selected for selected in projection.selected if _is_unnamed(selected, question)]
-    joined = {use.key for use in projection.used if use.node.find_ancestor(exp.Join) is not None}
     for mention in find_mentions(question, projection.tables):
-        is_followed = (mention.table.name, mention.column.name) in joined  # to what it refers to
+        is_followed = (mention.table.name, mention.column.name) in projection.joined
         if (
             mention.is_asked
             and not is_followed

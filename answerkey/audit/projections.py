@@ -59,7 +59,8 @@ class Selected:
 
 class Projection:
     """What one query selects and uses. `selected` has its result columns, `used` all columns that
-    it names."""
+    it names, and `joined` the names of tables and columns that it joins: in a JOIN, or where two
+    columns are equal."""
 
     def __init__(self, inspection: Inspection) -> None:
         scopes = inspection.scopes
@@ -77,6 +78,16 @@ class Projection:
             for node in scopes.nodes.find_all(exp.Column)
             if (found := scopes.resolve(node)) is not None and found.column is not None
         ]
+        columns = {id(use.node) for use in self.used}
+        self.joined = {
+            use.key
+            for use in self.used
+            if use.node.find_ancestor(exp.Join) is not None
+            or (
+                isinstance(use.node.parent, exp.EQ)
+                and columns.issuperset(map(id, use.node.parent.iter_expressions()))
+            )
+        }
         self.selected = [] if self.has_star else self._read_selected(inspection)
 
     def _read_selected(self, inspection: Inspection) -> list[Selected]:

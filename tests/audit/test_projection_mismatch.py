@@ -92,6 +92,11 @@ FIRE = [
         "What are the first name and job of every keeper?",
         "SELECT fname, other_details FROM keeper",
     ),
+    (
+        "other_column",
+        "Show the gender of all keepers.",
+        'SELECT birth_town FROM keeper WHERE gender = "F"',
+    ),
     ("star", "Find the ids of keepers from Rye.", "SELECT * FROM keeper WHERE birth_town = 'Rye'"),
 ]
 
@@ -99,6 +104,15 @@ HOLD = [
     (
         "Who is the boss of Alda? Give the first name.",
         "SELECT k.fname FROM keeper k JOIN lighthouse l ON l.boss = k.keeper_id",
+    ),
+    (
+        "Who is the boss? Give their boss.",
+        "SELECT fname FROM keeper, lighthouse WHERE keeper.keeper_id = lighthouse.boss",
+    ),
+    (
+        "Which is the oldest boss?",
+        "SELECT fname FROM keeper WHERE xyz = (SELECT max(k.xyz) FROM keeper k, lighthouse l"
+        " WHERE l.boss = k.keeper_id)",
     ),
     ("Show the closed pier's lit date.", "SELECT lit_date FROM lighthouse"),
     ("How high is the lowest of each?", "SELECT name, min(height) FROM lighthouse GROUP BY 1"),
