@@ -256,7 +256,7 @@ def test_word_of_the_question_is_a_value_that_gold_does_not_name(
     path = make_database(tmp_path / "harbour.sqlite", HARBOUR)
     with (
         GuardedDatabase(path, Limits(100_000, 10, 10)) as database,
-        open_database(path) as connection,
+        contextlib.closing(open_database(path)) as connection,
     ):
         find_texts = Executions(database).find_texts
         readings = list_readings(
