@@ -259,9 +259,11 @@ def test_interrupt_leaves_finished_shards_to_the_next_run(project, undisturbed, 
     output = stage.wait()
     lines = output.splitlines()
     assert lines[-1] == "KeyboardInterrupt"
-    # Of the run alone, and not of its workers. It may come while another exception is handled, as
-    # within `mkdir`, and that one is told, too.
     assert lines.count("KeyboardInterrupt") == 1
+    # Of the run alone, and not of its workers. It may come while another exception is handled, as
+    # within `mkdir`, and that one is told before it.
+    handled = output.count("During handling of the above exception, another exception occurred")
+    assert output.count("Traceback") == 1 + handled
     assert stage.process.returncode != 0
     finish_rest(project, engine)
     assert project.bytes() == undisturbed
