@@ -3,7 +3,7 @@ variants, and values that meet each comparison and miss it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from sqlglot import exp
@@ -81,18 +81,18 @@ def _find_place(node: exp.Expression, scopes: Scopes) -> Place | None:
     return None if found.column.primary_key or is_reference else (found.table.name, name)
 
 
-def list_conditions(scopes: Scopes) -> list[Conditions]:
+def list_conditions(scopes: Scopes, tables: Container[str]) -> list[Conditions]:
     """For each SELECT of the query, or of those that set operations join: its tables, and what
-    meets and misses each of its comparisons. One without a comparison is left out.
+    meets and misses each of its comparisons of columns of `tables`. One without any is left out.
 
     `SELECT name FROM ship WHERE tons > 9` -> [(('ship',), [('ship', 'tons', 10, 9)])]
     """
-    selects = selects_of(scopes.tree)
-    return [found for select in selects if (found := _read_conditions(select, scopes)).conditions]
+    found = [_read_conditions(select, scopes, tables) for select in selects_of(scopes.tree)]
+    return [one for one in found if one.conditions]
 
 
-def _read_conditions(select: exp.Select, scopes: Scopes) -> Conditions:
-    tables = dict.fromkeys(
+def _read_conditions(select: exp.Select, scopes: Scopes, tables: Container[str]) -> Conditions:
+    named = dict.fromkeys(
         source.table.name
         for inner in select.find_all(exp.Select)
         for source in scopes.scope_of(inner).sources.values()
@@ -108,8 +108,9 @@ def _read_conditions(select: exp.Select, scopes: Scopes) -> Conditions:
             exp.LT: (less, value),
             exp.LTE: (value, more),
         }.get(kind, (value, less))
-        found.setdefault((table, column), Condition(table, column, meets, misses))
-    return Conditions(tuple(tables), tuple(found.values()))
+        if table in tables:
+            found.setdefault((table, column), Condition(table, column, meets, misses))
+    return Conditions(tuple(named), tuple(found.values()))
 
 
 def _read_comparisons(

@@ -152,12 +152,9 @@ class _Pool:
         }
         is_any = any(is_by_heart for _, is_by_heart in alive.values())
         trees = [tree for tree, is_by_heart in alive.values() if is_by_heart or not is_any]
-        found = (one for tree in trees for one in list_conditions(Scopes(tree, self._schema)))
-        return [
-            Conditions(tables, known)
-            for tables, conditions in dict.fromkeys(found)
-            if (known := tuple(one for one in conditions if one.table in rows.tables))
-        ]
+        queries = (Scopes(tree, self._schema) for tree in trees)
+        found = (one for scopes in queries for one in list_conditions(scopes, rows.tables))
+        return list(dict.fromkeys(found))
 
     def _try_variant(self, number: int, fuzzer: Fuzzer, recipe: str, asked: list[Asked]) -> None:
         seed = int(hash_value([self._settings.seed, number]), 16)

@@ -61,8 +61,6 @@ def _read_conditions(queries: Iterable[str], schema: Schema, rows: Rows) -> list
     found = {}
     for sql in queries:
         with contextlib.suppress(*NO_FORM):
-            for tables, conditions in list_conditions(Scopes(parse_sql(sql), schema)):
-                known = tuple(one for one in conditions if one.table in rows.tables)
-                if known:
-                    found[Conditions(tables, known)] = None
+            scopes = Scopes(parse_sql(sql), schema)
+            found.update(dict.fromkeys(list_conditions(scopes, rows.tables)))
     return list(found)

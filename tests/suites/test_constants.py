@@ -17,6 +17,8 @@ CREATE TABLE port (name TEXT PRIMARY KEY, mayor TEXT);
 CREATE TABLE ship (name TEXT, flag TEXT, tons INT, port TEXT REFERENCES port);
 """
 
+TABLES = {"port", "ship"}
+
 
 def read_query(sql: str) -> Scopes:
     with closing(sqlite3.connect(":memory:")) as connection:
@@ -48,16 +50,21 @@ def test_text_in_double_quotes_is_a_constant_where_no_column_has_its_name() -> N
     ],
 )
 def test_conditions_have_what_meets_and_what_misses(condition, meets, misses) -> None:
-    [(tables, conditions)] = list_conditions(read_scopes(condition))
+    [(tables, conditions)] = list_conditions(read_scopes(condition), TABLES)
     assert tables == ("ship",)
     assert conditions == (("ship", "tons", meets, misses),)
 
 
 def test_conditions_of_each_select_that_a_set_operation_joins() -> None:
     sql = "SELECT name FROM ship WHERE {} INTERSECT SELECT name FROM ship WHERE {}"
-    found = list_conditions(read_query(sql.format("tons = 4", "tons = 7 AND flag = 'Peru'")))
+    query = read_query(sql.format("tons = 4", "tons = 7 AND flag = 'Peru'"))
+    found = list_conditions(query, TABLES)
     assert [[one.meets for one in conditions] for _, conditions in found] == [[4], [7, "Peru"]]
-    assert list_conditions(read_query("SELECT name FROM ship UNION SELECT name FROM port")) == []
+    assert list_conditions(query, {"port"}) == []
+    assert (
+        list_conditions(read_query("SELECT name FROM ship UNION SELECT name FROM port"), TABLES)
+        == []
+    )
 
 
 @pytest.mark.parametrize(

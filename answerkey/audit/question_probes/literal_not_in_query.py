@@ -44,7 +44,9 @@ def find_literal_not_in_query(inspection: Inspection, question: Question) -> lis
 
 def _list_names(inspection: Inspection, question: Question) -> list[dict[str, Any]]:
     names = list_names(question.text)[:_MOST_NAMES]
-    evidence = Wording(Question(question.evidence or "")) if names else None
+    if not names:
+        return []
+    evidence = Wording(Question(question.evidence or ""))
     found = []
     for name in names:
         if evidence.says(name.text) or _is_name_used(name, inspection):
