@@ -16,13 +16,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from answerkey.core.database_ids import find_inside
 from answerkey.evaluation.predictions import Prediction
 from answerkey.evaluation.questions import EvaluatedQuestion
 from answerkey.scoring.jobs import RIGHT, Explanation, Job, Kind
 from answerkey.scoring.pool import Pool
 from answerkey.scoring.reward_pool import find_rule
 
-SHOWN_ROWS = 20
 _AT_ONCE = 256  # predictions, until their scores are kept
 _CODE = ("scoring", "sqlite", "evaluation")
 
@@ -34,7 +34,7 @@ class Score(NamedTuple):
     on_suite: whether it is right there and on its test suite.
     reason, detail, database: as in `answerkey.reward.Explanation`; reason is None where on_suite.
     missing, unexpected: some rows that part it from the gold answer on that database.
-    rows: its first rows on the real database; None where it has none, or is right.
+    rows: its first rows on the real database, long texts cut; None where it has none, or is right.
     row_count: how many there are.
     answer: a hash of all its rows, the same for the same rows in any order; None as rows.
     """
@@ -77,7 +77,7 @@ def score_predictions(
 
     Raises:
         FileNotFoundError: where a database is missing.
-        ValueError: on a rule that there is not.
+        ValueError: on a rule that there is not, or a database that is another file.
     """
     code = _hash_code()
     jobs = [
@@ -116,7 +116,7 @@ def _make_job(
     has_suite = folders.test_suites is not None and question.suite
     return Job(
         Kind.EXPLAIN,
-        str(folders.databases.absolute() / name / f"{name}.sqlite"),
+        str(find_inside(folders.databases.absolute(), f"{name}/{name}.sqlite")),
         prediction.sql,
         max_steps=terms["max_steps"],
         gold_answer=json.dumps(question.gold_answer),
@@ -125,6 +125,7 @@ def _make_job(
         accepted_rows=None if accepted is None else json.dumps(accepted),
         test_suite=json.dumps(question.suite) if has_suite else None,
         suites_folder=str(folders.test_suites.absolute()) if folders.test_suites else "",
+        database_sha256=terms["database_sha256"],
     )
 
 
@@ -141,14 +142,13 @@ def _explain(pool: Pool, jobs: list[Job]) -> list[dict[str, Any]]:
         for one in found
     ]
     rejected = [place for place, outcome in enumerate(outcomes) if not outcome["on_database"]]
-    answers = pool.run([jobs[place]._replace(kind=Kind.EXECUTE) for place in rejected])
-    for place, rows in zip(rejected, answers, strict=True):
-        if rows is not None:
-            outcomes[place] |= {
-                "rows": [list(row) for row in rows[:SHOWN_ROWS]],
-                "row_count": len(rows),
-                "answer": _hash(sorted(map(repr, rows))),
-            }
+    executed = [
+        Job(Kind.SUMMARIZE, job.path, job.text, max_steps=job.max_steps)
+        for job in (jobs[place] for place in rejected)
+    ]
+    for place, summary in zip(rejected, pool.run(executed), strict=True):
+        if summary is not None:
+            outcomes[place] |= summary._asdict()
     return json.loads(json.dumps(outcomes, default=_spell_bytes))
 
 
@@ -175,17 +175,30 @@ def _hash_code() -> str:
 
 
 def _read_journal(path: Path) -> dict[str, dict[str, Any]]:
-    """The scores that are kept; a line that a killed run did not finish is none."""
-    known = {}
+    """The scores that are kept. A last line that a killed run did not finish is cut off; a line of
+    another shape is passed over."""
+    known: dict[str, dict[str, Any]] = {}
     if path.is_file():
-        text = path.read_text(encoding="utf-8")
-        complete = text[: text.rfind("\n") + 1]
-        for line in complete.splitlines():
-            record = json.loads(line)
-            known[record.pop("key")] = record
-        if complete != text:
-            path.write_text(complete, encoding="utf-8")
+        with path.open("rb+") as file:
+            whole_bytes = 0
+            for line in file:
+                if line.endswith(b"\n"):
+                    whole_bytes += len(line)
+                    known |= _read_entry(line)
+            file.truncate(whole_bytes)
     return known
+
+
+def _read_entry(line: bytes) -> dict[str, dict[str, Any]]:
+    """A score by its key; nothing where the line has none."""
+    try:
+        record = json.loads(line)
+        key = record.pop("key")
+        score = Score("", 0, None, **record)
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        return {}
+    is_score = all(isinstance(each, bool) for each in (score.on_database, score.on_suite))
+    return {key: record} if is_score and isinstance(key, str) else {}
 
 
 def _show_progress(done: int, total: int) -> None:

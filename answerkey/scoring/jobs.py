@@ -15,14 +15,17 @@ RIGHT, WRONG = 1.0, 0.0
 NO_QUERY = "no_query"
 WORKER_DIED = "worker_died"
 
+SUMMARY_ROWS = 20
+
 
 class Kind(StrEnum):
-    """What a worker gives for a job: a reward, an Explanation, or the rows of the query, or None
-    where it has none."""
+    """What a worker gives for a job: a reward, an Explanation, the rows of the query, or a
+    RowSummary of them; None where it has no rows."""
 
     SCORE = "score"
     EXPLAIN = "explain"
     EXECUTE = "execute"
+    SUMMARIZE = "summarize"
 
 
 class Job(NamedTuple):
@@ -32,6 +35,7 @@ class Job(NamedTuple):
     max_steps: the budget of the query; None: by the size of the database.
     gold_answer, accepted_rows, test_suite: JSON text, as exports have them.
     suites_folder: where the databases of test suites are.
+    database_sha256: of the file at path; None: nobody says.
     """
 
     kind: Kind
@@ -45,6 +49,13 @@ class Job(NamedTuple):
     accepted_rows: str | None = None
     test_suite: str | None = None
     suites_folder: str = ""
+    database_sha256: str | None = None
+
+    @property
+    def size(self) -> int:
+        """The characters of it that may be many."""
+        texts = (self.text, self.gold_answer, self.accepted_rows, self.test_suite)
+        return sum(map(len, filter(None, texts)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +79,21 @@ class Explanation:
     database: str | None = None
 
 
+class RowSummary(NamedTuple):
+    """Some of the rows of a query, long texts cut; how many there are; and a hash of all of them,
+    the same for the same rows in any order."""
+
+    rows: list[Row]
+    row_count: int
+    answer: str
+
+
 def answer_without_rows(
     kind: Kind, reason: str, detail: str, *, database: str | None = None
 ) -> Any:
     """What a job gives whose prediction has no rows."""
     if kind is Kind.SCORE:
         return WRONG
-    if kind is Kind.EXECUTE:
+    if kind in (Kind.EXECUTE, Kind.SUMMARIZE):
         return None
     return Explanation(WRONG, reason, detail, database=database)

@@ -62,7 +62,7 @@ def _list_needed_rows(expected: Expected, rule: Rule) -> set[int]:
     """The numbers of the gold rows that are in every right answer."""
     if rule.rows == "subset":
         return set()
-    if expected.takes is None:
+    if expected.places is None:
         return set(range(len(expected.rows)))
     sizes = Counter(expected.places)
     return {

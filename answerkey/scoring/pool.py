@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any, Self
 
 from answerkey.scoring.jobs import WORKER_DIED, Job, answer_without_rows
-from answerkey.scoring.polling import wait_for_events
+from answerkey.scoring.messages import wait_for_events
 from answerkey.scoring.worker_process import WorkerProcess
 from answerkey.scoring.workers import Workers
 from answerkey.sqlite.guard import Limits
@@ -30,7 +30,9 @@ WORKERS_VARIABLE = "ANSWERKEY_WORKERS"
 
 _LOG = logging.getLogger("answerkey.scoring")
 _MOST_WORKERS = 8  # by default: several trainers may share a machine
-_JOBS_AT_ONCE = 16  # of a message; a worker has up to two of them
+# Of a message, but for the last job; a worker has up to two of them.
+_JOBS_AT_ONCE = 16
+_CHARACTERS_AT_ONCE = 1_000_000
 _TRIES = 2  # of a job whose worker is ended otherwise than by its seconds
 _FAILED_STARTS = 3
 _MS_TO_NEXT_WORKER = 20  # until it is asked whether another thread gave one back
@@ -102,9 +104,10 @@ def _count_cores() -> int:
 
 
 def _end_own_workers(by_process: dict[int, Workers]) -> None:
-    workers = by_process.pop(os.getpid(), None)
-    if workers is not None:
-        workers.end_all()
+    process = os.getpid()
+    if process in by_process:
+        by_process[process].end_all()
+        by_process.pop(process, None)
 
 
 _SHARED: dict[tuple[int | None, Limits | None], Pool] = {}
@@ -141,8 +144,7 @@ class _Run:
                 for worker in self._wait_for_any():
                     self._take(worker)
         except BaseException:
-            for worker in self._held:
-                self._workers.end(worker)
+            self._workers.end_those_of(self)
             raise
         if self._error is not None:
             raise self._error
@@ -155,21 +157,26 @@ class _Run:
             if len(places) <= _JOBS_AT_ONCE and not self._workers.are_wanted:
                 self._give_some(worker, places)
         while self._waiting:
-            worker = self._workers.take(is_waiting=not self._held)
+            worker = self._workers.take(self, is_waiting=not self._held)
             if worker is None:
                 return
-            self._poll.register(worker, select.POLLIN)
             self._give_some(worker, self._held.setdefault(worker, deque()))
 
     def _give_some(self, worker: WorkerProcess, places: deque[int]) -> None:
         share = math.ceil(len(self._waiting) / (4 * self._workers.count))
-        given = [self._waiting.popleft() for _ in range(min(share, _JOBS_AT_ONCE))]
+        count, given, size = min(share, _JOBS_AT_ONCE), [], 0
+        while len(given) < count and size < _CHARACTERS_AT_ONCE:
+            place = self._waiting.popleft()
+            given.append(self._jobs[place])
+            places.append(place)
+            size += given[-1].size
         if given:
-            places.extend(given)
-            worker.give([self._jobs[place] for place in given])
+            worker.give(given)
+            self._poll.register(worker, worker.events)
 
     def _wait_for_any(self) -> list[WorkerProcess]:
-        """Those that have answers or are dead; none where it is time to look for workers again."""
+        """Those that have or take a message, or are dead; none where it is time to look for workers
+        again."""
         timeout_ms = _MS_TO_NEXT_WORKER if self._waiting else _MS_BETWEEN_LOOKS
         ready = wait_for_events(self._poll, timeout_ms, is_soon=len(self._jobs) == 1)
         if ready:
@@ -178,7 +185,7 @@ class _Run:
         return [worker for worker in self._held if worker.is_dead()]
 
     def _take(self, worker: WorkerProcess) -> None:
-        answers = worker.take()
+        answers = worker.exchange()
         if answers is None:
             self._bury(worker)
             return
@@ -192,6 +199,8 @@ class _Run:
             del self._held[worker]
             self._poll.unregister(worker)
             self._workers.give_back(worker)
+        else:
+            self._poll.register(worker, worker.events)
 
     def _bury(self, worker: WorkerProcess) -> None:
         """Decide on the job with which a worker died, and let others do the rest."""

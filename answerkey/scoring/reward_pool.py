@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -11,12 +12,15 @@ from functools import lru_cache
 from itertools import repeat
 from typing import Any, Self
 
+from answerkey.core.database_ids import find_inside
 from answerkey.scoring.completions import read_completion
 from answerkey.scoring.jobs import Explanation, Job, Kind
 from answerkey.scoring.open_databases import DATABASES_VARIABLE, SUITES_VARIABLE
 from answerkey.scoring.pool import DEFAULT_LIMITS, Pool, find_shared_pool
 from answerkey.scoring.rules import Rule, read_rule
 from answerkey.sqlite.guard import Limits, Row
+
+_LOG = logging.getLogger("answerkey.scoring")
 
 DATABASES = "data/databases"
 TEST_SUITES = "data/test_suites"
@@ -55,6 +59,8 @@ class RewardPool:
         self._suites_folder = test_suites
         self._rule = rule
         self._rel_tol = rel_tol
+        if rule is not None:
+            _warn_if_loose(read_rule(rule))
         self._pool = self._find_processes(workers, limits)
         folder = self.find_folder()
         if not os.path.isdir(folder):
@@ -102,8 +108,9 @@ class RewardPool:
         order_matters: bool,
         max_steps: int | None = None,
         rule: str | Rule | None = None,
-        accepted_rows: list[dict[str, Any]] | None = None,
+        accepted_rows: Sequence[Any] | None = None,
         test_suite: list[dict[str, Any]] | None = None,
+        database_sha256: str | None = None,
     ) -> Any:
         job = Job(
             kind,
@@ -116,6 +123,7 @@ class RewardPool:
             accepted_rows=None if accepted_rows is None else json.dumps(accepted_rows),
             test_suite=None if test_suite is None else json.dumps(test_suite),
             suites_folder=self._find_suites_folder(),
+            database_sha256=database_sha256,
         )
         return self._pool.run([job])[0]
 
@@ -137,6 +145,7 @@ class RewardPool:
             rule=[extra_info.get("rule")],
             accepted_rows=[extra_info.get("accepted_rows")],
             test_suite=[extra_info.get("test_suite")],
+            database_sha256=[extra_info.get("database_sha256")],
         )
         return reward
 
@@ -151,11 +160,14 @@ class RewardPool:
         rule: Iterable[str | None] | str | Rule | None = None,
         accepted_rows: Iterable[str | None] | None = None,
         test_suite: Iterable[str | None] | None = None,
+        database_sha256: Iterable[str | None] | None = None,
         **_: Any,
     ) -> list[float]:
         count, folder = len(completions), self.find_folder()
         suites_folder = self._find_suites_folder()
         if rule is None or isinstance(rule, str | Rule):
+            if rule is not None:
+                _warn_if_loose(read_rule(rule))
             rule = repeat(rule, count)
         columns = zip(
             completions,
@@ -166,6 +178,7 @@ class RewardPool:
             rule,
             repeat(None, count) if accepted_rows is None else accepted_rows,
             repeat(None, count) if test_suite is None else test_suite,
+            repeat(None, count) if database_sha256 is None else database_sha256,
             strict=True,
         )
         # A worker has none of the packages of its user: it is sent Python's own types alone.
@@ -178,13 +191,14 @@ class RewardPool:
                     is_completion=True,
                     max_steps=None if steps is None else int(steps),
                     gold_answer=_read_json("gold_answer", answer),
-                    order_matters=bool(is_ordered),
+                    order_matters=bool(ordered),
                     rule=self._choose_rule(by),
                     accepted_rows=accepted and _read_json("accepted_rows", accepted),
                     test_suite=suite and _read_json("test_suite", suite),
                     suites_folder=suites_folder,
+                    database_sha256=sha256 and str(sha256),
                 )
-                for completion, name, answer, is_ordered, steps, by, accepted, suite in columns
+                for completion, name, answer, ordered, steps, by, accepted, suite, sha256 in columns
             ]
         )
 
@@ -217,14 +231,26 @@ class SharedPool(RewardPool):
 
 
 @lru_cache
+def _warn_if_loose(rule: Rule) -> None:
+    """Say once that a rule which is set for all questions lets guesses through."""
+    if rule.is_loose:
+        _LOG.warning(
+            "rule %r is set for all questions: by it, guesses that were not asked for are right"
+            " (docs/exports.md, Rules of comparison)",
+            rule.name,
+        )
+
+
+@lru_cache
 def find_rule(rule: str | Rule | None, rel_tol: float | None = None) -> Rule:
     """The rule of a name, strict without one; with another tolerance, if one is given."""
     found = read_rule(rule or "strict")
     return found if rel_tol is None else replace(found, rel_tol=rel_tol)
 
 
+@lru_cache(4096)
 def _find_path(folder: str, database_name: str) -> str:
-    return f"{folder}{os.sep}{database_name}{os.sep}{database_name}.sqlite"
+    return str(find_inside(folder, f"{database_name}/{database_name}.sqlite"))
 
 
 def _read_json(name: str, text: Any) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -11,15 +10,18 @@ from answerkey.scoring.worker_process import WorkerProcess
 
 
 class Workers:
-    """The workers of one process, at most so many at a time."""
+    """The workers of one process, at most so many at a time.
 
-    def __init__(self, count: int, start: Callable[[], WorkerProcess]) -> None:
+    Each is known, with who holds it, before its process starts and until somebody has waited for
+    that. So an exception that comes at any moment, such as that of a handler of SIGALRM, leaves
+    nothing behind: `end_those_of` ends what the holder has.
+    """
+
+    def __init__(self, count: int, make: Callable[[], WorkerProcess]) -> None:
         self.count = count
-        self._start = start
+        self._make = make
         self._lock = threading.Lock()
-        self._idle: list[WorkerProcess] = []
-        self._all: set[WorkerProcess] = set()
-        self._places = count  # for workers that are not started
+        self._all: dict[WorkerProcess, object] = {}  # each with its holder, None without one
         self._waiting: deque[_Waiting] = deque()
 
     @property
@@ -27,72 +29,61 @@ class Workers:
         """Whether somebody waits for one."""
         return bool(self._waiting)
 
-    def take(self, *, is_waiting: bool) -> WorkerProcess | None:
-        """A worker for the caller alone; who waits gets it in turn. None where there is none, and
-        the caller does not wait."""
+    def take(self, holder: object, *, is_waiting: bool) -> WorkerProcess | None:
+        """A worker for the holder alone; who waits gets it in turn. None where there is none, and
+        the holder does not wait."""
         with self._lock:
-            if self._idle:
-                return self._idle.pop()
-            if self._places:
-                self._places -= 1
-                is_new = True
+            worker = next((one for one, other in self._all.items() if other is None), None)
+            if worker is None and len(self._all) < self.count:
+                worker = self._make()
+            if worker is not None:
+                self._all[worker] = holder
             elif not is_waiting:
                 return None
             else:
-                is_new = False
-                waiting = _Waiting()
+                waiting = _Waiting(holder)
                 self._waiting.append(waiting)
-        return self._start_one() if is_new else self._wait(waiting)
-
-    def _start_one(self) -> WorkerProcess:
-        try:
-            worker = self._start()
-        except BaseException:
-            self._hand_on(None)
-            raise
-        self._all.add(worker)
+        if worker is None:
+            waiting.is_served.wait()
+            worker = waiting.worker
+        worker.start()
         return worker
 
-    def _wait(self, waiting: _Waiting) -> WorkerProcess:
-        try:
-            waiting.is_served.wait()
-        except BaseException:  # such as TimeoutError of a handler of SIGALRM
-            with self._lock, contextlib.suppress(ValueError):
-                self._waiting.remove(waiting)
-            if waiting.is_served.is_set():
-                self._hand_on(waiting.worker)
-            raise
-        return waiting.worker if waiting.worker is not None else self._start_one()
-
     def give_back(self, worker: WorkerProcess) -> None:
-        """A worker that has no jobs, for the next one who asks."""
-        self._hand_on(worker)
-
-    def end(self, worker: WorkerProcess) -> tuple[int, int | None]:
-        """End a worker; what its process says of it (`WorkerProcess.end`)."""
-        self._all.discard(worker)
-        try:
-            return worker.end()
-        finally:
-            self._hand_on(None)
-
-    def _hand_on(self, worker: WorkerProcess | None) -> None:
-        """A worker, or the place of one that is to be started, to who waits longest."""
+        """Let the next one who asks have a worker that has no jobs."""
         with self._lock:
-            if self._waiting:
-                waiting = self._waiting.popleft()
-                waiting.worker = worker
-                waiting.is_served.set()
-            elif worker is not None:
-                self._idle.append(worker)
-            else:
-                self._places += 1
+            self._hand_on(worker)
+
+    def end(self, worker: WorkerProcess) -> tuple[int | None, int | None]:
+        """End a worker; what its process says of it (`WorkerProcess.end`)."""
+        ended = worker.end()
+        with self._lock:
+            self._all.pop(worker, None)
+            if self._waiting and len(self._all) < self.count:
+                self._hand_on(self._make())
+        return ended
+
+    def end_those_of(self, holder: object) -> None:
+        """End the workers of a holder that goes, and let it wait for none."""
+        with self._lock:
+            for waiting in [one for one in self._waiting if one.holder is holder]:
+                self._waiting.remove(waiting)
+            own = [worker for worker, other in self._all.items() if other is holder]
+        for worker in own:
+            self.end(worker)
+
+    def _hand_on(self, worker: WorkerProcess) -> None:
+        """Give it to who waits longest."""
+        waiting = self._waiting.popleft() if self._waiting else None
+        self._all[worker] = waiting and waiting.holder
+        if waiting is not None:
+            waiting.worker = worker
+            waiting.is_served.set()
 
     def end_all(self) -> None:
         """End all of them."""
         for worker in list(self._all):
-            self._all.discard(worker)
-            worker.end()
+            self.end(worker)
 
     def forget_all(self) -> None:
         """Leave them to the process that has started them."""
@@ -101,6 +92,7 @@ class Workers:
 
 
 class _Waiting:
-    def __init__(self) -> None:
+    def __init__(self, holder: object) -> None:
+        self.holder = holder
         self.is_served = threading.Event()
         self.worker: WorkerProcess | None = None
