@@ -1,7 +1,7 @@
-"""Accepted rows: what every right answer has where LIMIT or OFFSET cuts through rows that tie.
+"""Accepted rows: what every right answer has where rows tie.
 
-`SELECT name FROM ship ORDER BY weight LIMIT 2` over Sun 4, Tern 5 and Kite 5: a right answer has
-Sun, and then one of Kite and Tern.
+`SELECT name FROM ship ORDER BY weight` over Sun 4, Tern 5 and Kite 5: a right answer has Sun, and
+then Kite and Tern in any order. With LIMIT 2 it has Sun, and then one of Kite and Tern.
 """
 
 from __future__ import annotations
@@ -11,26 +11,46 @@ from typing import Any
 
 from sqlglot import exp
 
+from answerkey.audit.column_values import ColumnValues
 from answerkey.audit.cuts import list_cuts
 from answerkey.audit.inspection import Inspection
+from answerkey.audit.order import read_row_order
+from answerkey.audit.proofs.row_independence import has_fixed_rows
 from answerkey.audit.ties import complete_cut, read_ties, rows_of_run
 from answerkey.core.records import encode_json
 from answerkey.sql.query_rewrites import to_sql, unwrap
-from answerkey.sqlite.answers import answers_match, shape_answer
+from answerkey.sqlite.answers import Order, answers_match, shape_answer
 from answerkey.sqlite.guard import QueryError
 
-Segment = dict[str, Any]
+Segment = int | dict[str, Any]
 
 
-def find_accepted_rows(inspection: Inspection) -> list[Segment] | None:
-    """The segments of every right answer, one after the other: each has `take` of its `rows`, and
-    their order is open.
+def find_row_order(inspection: Inspection) -> tuple[bool, list[Segment] | None]:
+    """Whether a correct answer must keep the sequence of the rows, and the segments of every right
+    answer where rows tie, one after the other; the rows of a segment may come in any order.
 
-    `[{"rows": [["Sun"]], "take": 1}, {"rows": [["Kite"], ["Tern"]], "take": 1}]`
+    `[1, 2]`: the first row of the gold answer, and then the two behind it.
+    `[1, {"rows": [["Kite"], ["Tern"]], "take": 1}]`: the first one, and then `take` of `rows`.
 
-    None where no bound of the query itself cuts through a tie, and where its right answers are not
-    all known: a subquery cuts, too; DISTINCT rows are sorted by what is not selected; the segments
-    are larger than an answer may be; a copy of the database has others.
+    No segments where none is needed, and where they are not known: see `_find_choice`; or a copy
+    of the database has rows in another sequence.
+    """
+    order = read_row_order(inspection)
+    choice = _find_choice(inspection)
+    if choice is not None:
+        segments = [part["take"] if len(part["rows"]) == part["take"] else part for part in choice]
+        return order is True or len(segments) > 1, segments
+    if isinstance(order, bool):
+        return order, None
+    return (True, order) if _holds_on_copies(inspection, order) else (False, None)
+
+
+def _find_choice(inspection: Inspection) -> list[dict[str, Any]] | None:
+    """The segments where a bound of the query itself cuts through a tie.
+
+    None where none does, and where its right answers are not all known: a subquery cuts, too;
+    DISTINCT rows are sorted by what is not selected; the segments are larger than an answer may be;
+    a copy of the database has others.
     """
     ties = read_ties(inspection)
     if ties is None or not ties.cut_runs():
@@ -41,13 +61,13 @@ def find_accepted_rows(inspection: Inspection) -> list[Segment] | None:
     return segments if _is_same_on_copies(inspection, segments) else None
 
 
-def _read_segments(inspection: Inspection) -> list[Segment] | None:
+def _read_segments(inspection: Inspection) -> list[dict[str, Any]] | None:
     """A segment for each run of the answer; None where they are not known, or too large."""
     ties, thresholds = read_ties(inspection), inspection.thresholds
     whole = ties and complete_cut(ties, inspection, max_rows=thresholds.max_rows)
     if whole is None:
         return None
-    segments: list[Segment] = []
+    segments: list[dict[str, Any]] = []
     for run in whole.runs:
         taken = rows_of_run(run, whole, inspection.rows)
         is_open = len(taken) < len(run.rows) and run.is_mixed
@@ -77,7 +97,7 @@ def _may_cut_in_subquery(inspection: Inspection) -> bool:
     return bool(list_cuts(replace(inspection, sql=sql, tree=tree, rows=rows)))
 
 
-def _is_same_on_copies(inspection: Inspection, segments: list[Segment]) -> bool:
+def _is_same_on_copies(inspection: Inspection, segments: list[dict[str, Any]]) -> bool:
     """Whether all copies of the database have these segments, so that nothing but the tie depends
     on the order in which rows are stored. A copy on which the query fails says nothing."""
     if inspection.copies is None:
@@ -96,4 +116,24 @@ def _is_same_on_copies(inspection: Inspection, segments: list[Segment]) -> bool:
             is_same = answers_match(here, there, ordered=False, rel_tol=rel_tol)
             if segment["take"] != other["take"] or not is_same:
                 return False
+    return True
+
+
+def _holds_on_copies(inspection: Inspection, order: Order) -> bool:
+    """Whether rows that do not tie come in one sequence however the tables are stored: sums of
+    floats, whose last digits are open, may sort them otherwise. A copy on which the query fails
+    says nothing."""
+    ties, values = read_ties(inspection), ColumnValues(inspection.database)
+    if inspection.copies is None or has_fixed_rows(
+        inspection.scopes, values, is_cut_settled=not ties.cut_runs()
+    ):
+        return True
+    answer, rel_tol = shape_answer(inspection.rows), inspection.thresholds.rel_tol
+    for _, database in inspection.copies.storages_for(inspection.sql):
+        try:
+            other = shape_answer(database.execute(inspection.sql))
+        except QueryError:
+            continue
+        if not answers_match(answer, other, ordered=order, rel_tol=rel_tol):
+            return False
     return True

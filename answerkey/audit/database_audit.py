@@ -6,7 +6,6 @@ change.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from dataclasses import asdict
 from functools import lru_cache
@@ -105,7 +104,7 @@ def _plan_works(
 ) -> Iterator[DatabaseWork]:
     """Each database with those of its questions that have an answer."""
     hashes, schemas = read_database_hashes(inputs.databases), SchemaFile(inputs.schemas)
-    made_by = [hash_code("audit_gold_answers"), sqlite3.sqlite_version, sqlglot.__version__]
+    made_by = [hash_code("audit_gold_answers"), sqlglot.__version__]
     for name, records in groupby(read_jsonl(inputs.splits), key=itemgetter("database_name")):
         answers = {
             outcome["question_id"]: encode_compactly(outcome["gold_answer"])

@@ -6,15 +6,15 @@ from typing import Any, NamedTuple
 
 from sqlglot.errors import SqlglotError
 
-from answerkey.audit.accepted_rows import find_accepted_rows
+from answerkey.audit.accepted_rows import find_row_order
 from answerkey.audit.inspection import Inspection, Thresholds
-from answerkey.audit.order import is_order_certain
 from answerkey.audit.registry import ask_probes, ask_question_probes
 from answerkey.audit.reordered_copies import ReorderedCopies
 from answerkey.core.findings import Finding, encode_findings
 from answerkey.core.flags import Flag
 from answerkey.english.question import Question
-from answerkey.sql.parser import parse_sql
+from answerkey.sql.columns import list_columns
+from answerkey.sql.parser import TooComplexError, parse_sql
 from answerkey.sqlite.answers import answer_rows
 from answerkey.sqlite.guard import GuardedDatabase
 from answerkey.sqlite.schema import Schema
@@ -25,15 +25,15 @@ class QueryAudit(NamedTuple):
 
     inspection: what probes of its questions look at; None where there is nothing to look at.
     findings: of the probes of the query.
-    order_matters: whether the rows of the answer come in an order that a correct answer must keep.
-    accepted_rows: the segments of every right answer, where LIMIT cuts through a tie and they are
-        known; else None.
+    order_matters: whether the rows of the answer come in an order that a correct answer must keep,
+        but for rows that tie.
+    accepted_rows: the segments of every right answer, where rows tie and they are known; else None.
     """
 
     inspection: Inspection | None
     findings: list[Finding]
     order_matters: bool = False
-    accepted_rows: list[dict[str, Any]] | None = None
+    accepted_rows: list[Any] | None = None
 
 
 def audit_query(
@@ -46,19 +46,17 @@ def audit_query(
     thresholds: Thresholds,
 ) -> QueryAudit:
     """The audit of a query that has an answer."""
+    rows = answer_rows(gold_answer)
     try:
         tree = parse_sql(gold_sql)
     except (SqlglotError, RecursionError):
         return QueryAudit(None, [])  # parse_gold_sql has set the question aside
-    rows = answer_rows(gold_answer)
     try:
         inspection = Inspection(gold_sql, tree, schema, rows, database, copies, thresholds)
-        return QueryAudit(
-            inspection,
-            ask_probes(inspection),
-            is_order_certain(inspection),
-            find_accepted_rows(inspection),
-        )
+        list_columns(inspection.scopes)  # which asks for the columns of every SELECT
+        return QueryAudit(inspection, ask_probes(inspection), *find_row_order(inspection))
+    except TooComplexError as error:
+        return give_up(str(error))
     except RecursionError:
         return give_up("nested too deeply to be audited")
 

@@ -118,7 +118,7 @@ def _read_ties(inspection: Inspection) -> Ties | None:
         _fill(ties, inspection, query, keys, scopes)
     except QueryError:
         return None
-    return ties if ties.has_open_keys or _is_confirmed(ties, inspection.rows) else None
+    return ties if ties.has_open_keys or is_confirmed(ties, inspection.rows) else None
 
 
 def _read_bounds(query: exp.Expression, inspection: Inspection) -> tuple[int, int | None] | None:
@@ -207,7 +207,7 @@ def complete_cut(ties: Ties, inspection: Inspection, *, max_rows: int) -> Ties |
         last = whole.runs.pop()
         if ties.stop is None or last.first < ties.stop:
             return None
-    return whole if _is_confirmed(whole, inspection.rows) else None
+    return whole if is_confirmed(whole, inspection.rows) else None
 
 
 def _execute_wide(
@@ -264,7 +264,7 @@ def _divide_open(ties: Ties, rows: list[Row], keys: list[SortKey], scopes: Scope
         ties.runs[-1] = Run(run.first, run.end + 1, [*run.rows, row])
 
 
-def _is_confirmed(ties: Ties, answer: list[Row]) -> bool:
+def is_confirmed(ties: Ties, answer: list[Row]) -> bool:
     """Whether every run holds the rows that the answer has at its positions."""
     for run in ties.runs:
         returned = rows_of_run(run, ties, answer)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import Any
 
 from answerkey.scoring.columns import ColumnSearch
@@ -20,11 +21,14 @@ from answerkey.scoring.ties import rows_are_a_choice
 from answerkey.scoring.values import Column, has_float, read_as_floats, read_columns
 from answerkey.sqlite.answers import (
     Floats,
+    Order,
     Row,
     answer_rows,
     are_same_rows,
     group_floats,
+    has_choice,
     list_neighbours,
+    list_takes,
     match_rows,
     sort_floats,
 )
@@ -33,7 +37,8 @@ from answerkey.sqlite.answers import (
 @dataclass(frozen=True, slots=True)
 class Expected:
     """The rows that may be in a right answer. `takes` says how many rows of each segment are in
-    one, and `places` in which segment each row is; without a tie, all rows are in it."""
+    one, where rows tie. `places` says in which segment each row is, where LIMIT cuts through a tie;
+    else all rows are in a right answer."""
 
     rows: list[Row]
     takes: list[int] | None = None
@@ -42,7 +47,7 @@ class Expected:
     @property
     def row_count(self) -> int:
         """How many rows a right answer has."""
-        return len(self.rows) if self.takes is None else sum(self.takes)
+        return len(self.rows) if self.places is None else sum(self.takes)
 
 
 def rows_match(
@@ -51,38 +56,62 @@ def rows_match(
     *,
     rule: Rule,
     order_matters: bool,
-    accepted_rows: list[dict[str, Any]] | None = None,
+    accepted_rows: Sequence[Any] | None = None,
 ) -> bool:
     """Whether the rows are a right answer by the rule.
 
     >>> from answerkey.scoring.rules import read_rule
-    >>> strict = read_rule("strict")
-    >>> rows_match([("b",), ("a",)], ["a", "b"], rule=strict, order_matters=False)
+    >>> options = {"rule": read_rule("strict"), "order_matters": True}
+    >>> rows_match([("a",), ("c",), ("b",)], ["a", "b", "c"], accepted_rows=[1, 2], **options)
     True
-    >>> tie = [{"rows": [["a"]], "take": 1}, {"rows": [["b"], ["c"]], "take": 1}]
-    >>> rows_match([("a",), ("c",)], ["a", "b"], rule=strict, order_matters=True, accepted_rows=tie)
+    >>> tie = [1, {"rows": [["b"], ["c"]], "take": 1}]
+    >>> rows_match([("a",), ("c",)], ["a", "b"], accepted_rows=tie, **options)
     True
 
-    accepted_rows: for a question whose LIMIT cuts through a tie, segments of rows. A right answer
-        has `take` rows of each segment: its segments in their order where the order of rows
-        counts, the rows of one segment in any order.
+    accepted_rows: for a question whose rows tie, the segments of a right answer, in their order
+        where the order of rows counts. A number stands for so many rows of the gold answer, the
+        next ones, in any order. Where LIMIT cuts through a tie, {rows, take} stands for so many of
+        these rows, in any order.
+
+    Raises:
+        ValueError: where the segments have another number of rows than the gold answer.
     """
-    if accepted_rows is None and rule.is_strict:
-        ordered = rule.has_order(order_matters)
-        return match_rows(answer_rows(gold_answer), rows, ordered=ordered, rel_tol=rule.rel_tol)
     expected = read_expected(gold_answer, accepted_rows)
+    if expected.places is None and rule.is_strict:
+        ordered = choose_order(rule, order_matters, expected)
+        return match_rows(expected.rows, rows, ordered=ordered, rel_tol=rule.rel_tol)
     return find_column_order(rows, expected, rule=rule, order_matters=order_matters) is not None
 
 
-def read_expected(gold_answer: Any, accepted_rows: list[dict[str, Any]] | None) -> Expected:
-    """The rows of a gold answer, or of the segments that are accepted instead."""
+def read_expected(gold_answer: Any, accepted_rows: Sequence[Any] | None) -> Expected:
+    """The rows of a gold answer, and those that are accepted instead where LIMIT cuts a tie."""
+    gold = answer_rows(gold_answer)
     if accepted_rows is None:
-        return Expected(answer_rows(gold_answer))
-    return Expected(
-        [tuple(row) for segment in accepted_rows for row in segment["rows"]],
-        [segment["take"] for segment in accepted_rows],
-        [place for place, segment in enumerate(accepted_rows) for _ in segment["rows"]],
-    )
+        return Expected(gold)
+    takes = list_takes(accepted_rows)
+    if sum(takes) != len(gold) and int in map(type, accepted_rows):
+        raise ValueError(
+            f"accepted_rows: expected segments of {len(gold)} rows, as gold_answer has, found"
+            f" {sum(takes)}"
+        )
+    if not has_choice(accepted_rows):
+        return Expected(gold, takes)
+    parts = [
+        [tuple(row) for row in segment["rows"]] if isinstance(segment, dict) else gold[start:end]
+        for segment, (start, end) in zip(
+            accepted_rows, pairwise(accumulate(takes, initial=0)), strict=True
+        )
+    ]
+    places = [place for place, part in enumerate(parts) for _ in part]
+    return Expected([row for part in parts for row in part], takes, places)
+
+
+def choose_order(rule: Rule, order_matters: bool, expected: Expected) -> Order:
+    """How far the order of rows counts by the rule: rows that tie may come in any order, but where
+    it always counts."""
+    if rule.order == "gold" and order_matters and expected.takes:
+        return expected.takes
+    return rule.has_order(bool(order_matters))
 
 
 def find_column_order(
@@ -101,13 +130,13 @@ def find_column_order(
         return None
     if not rows:
         return ()
-    gold_width, width = len(expected.rows[0]), len(rows[0])
-    if width < gold_width or (width > gold_width and rule.columns != "superset"):
+    gold_width = len(expected.rows[0])
+    if not rule.allows_width(len(rows[0]), gold_width):
         return None
     identity = tuple(range(gold_width))
-    if expected.takes is None and rule.rows == "multiset" and are_same_rows(expected.rows, rows):
+    if expected.places is None and rule.rows == "multiset" and are_same_rows(expected.rows, rows):
         return identity
-    comparison = _Comparison(rows, expected, rule, rule.has_order(order_matters))
+    comparison = _Comparison(rows, expected, rule, choose_order(rule, order_matters, expected))
     if comparison.is_right(identity):
         return identity
     if rule.columns == "same":
@@ -131,7 +160,7 @@ def has_row_count(rows: list[Row], expected: Expected, rule: Rule) -> bool:
 class _Comparison:
     """Predicted and expected rows as the columns that a rule reads."""
 
-    def __init__(self, rows: list[Row], expected: Expected, rule: Rule, ordered: bool) -> None:
+    def __init__(self, rows: list[Row], expected: Expected, rule: Rule, ordered: Order) -> None:
         self._gold = read_columns(expected.rows, rule)
         self._predicted = read_columns(rows, rule)
         self._expected = expected
@@ -141,21 +170,21 @@ class _Comparison:
 
     def list_orders(self) -> Iterable[tuple[int, ...]]:
         """Orders of columns that may be right."""
-        takes = self._expected.takes
-        gold_places: Sequence[int] = [0] * len(self._expected.rows)
+        expected = self._expected
+        gold_places: Sequence[int] = [0] * len(expected.rows)
         predicted_places: Sequence[int] = [0] * self._row_count
-        if self._ordered and takes is None:
+        if self._ordered is True and expected.places is None:
             gold_places = predicted_places = range(self._row_count)
         elif self._ordered:
-            gold_places = self._expected.places
-            predicted_places = [place for place, take in enumerate(takes) for _ in range(take)]
+            predicted_places = [n for n, take in enumerate(expected.takes) for _ in range(take)]
+            gold_places = expected.places or predicted_places
         search = ColumnSearch(
             self._gold,
             self._predicted,
             rule=self._rule,
             gold_places=gold_places,
             predicted_places=predicted_places,
-            is_choice=takes is not None or self._rule.rows == "subset",
+            is_choice=expected.places is not None or self._rule.rows == "subset",
         )
         return search.list_orders()
 
@@ -168,14 +197,14 @@ class _Comparison:
         ]
         gold, predicted = (list(zip(*side, strict=True)) for side in zip(*pairs, strict=True))
         tolerances = {"rel_tol": rule.rel_tol, "abs_tol": rule.abs_tol}
-        if self._expected.takes is not None:
+        if self._expected.places is not None:
             return rows_are_a_choice(
                 predicted,
                 gold,
                 self._expected.places,
                 self._expected.takes,
                 rows=rule.rows,
-                ordered=self._ordered,
+                ordered=bool(self._ordered),
                 **tolerances,
             )
         if rule.rows == "multiset":

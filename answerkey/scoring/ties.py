@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
 
-from answerkey.sqlite.answers import Row, list_neighbours, take_apart
+from answerkey.sqlite.answers import Row, list_neighbours, match_rows, take_apart
 
 _SINK = "sink"
 
@@ -59,7 +59,11 @@ def rows_are_a_choice(
     for segment, take in enumerate(takes):
         part = predicted[start : start + take]
         start += take
-        if not _fill(part, {segment: parts[segment]}, {segment: take}, rows=rows, **tolerances):
+        whole = parts[segment]
+        if rows == "multiset" and take == len(whole):
+            if not match_rows(whole, part, ordered=False, **tolerances):
+                return False
+        elif not _fill(part, {segment: whole}, {segment: take}, rows=rows, **tolerances):
             return False
     return True
 

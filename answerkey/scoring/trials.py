@@ -7,16 +7,17 @@ where it is right on all of them.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from answerkey.core.database_ids import find_inside
 from answerkey.scoring.jobs import Job
 
 LEAST_STEPS = 1_000_000  # of a budget
 
 _KEPT_SUITES = 32  # predictions for one question come together
+_KEPT_PATHS = 4096
 _DECODE = json.JSONDecoder().decode
 
 
@@ -25,14 +26,16 @@ class Trial(NamedTuple):
 
     max_steps: None, where the size of the database says it.
     name: of a database of a test suite, the path that the suite names; else None.
+    sha256: of the database file; None: nobody says.
     """
 
     path: str
     gold_answer: Any
     order_matters: bool
     max_steps: int | None
-    accepted_rows: list[dict[str, Any]] | None = None
+    accepted_rows: list[Any] | None = None
     name: str | None = None
+    sha256: str | None = None
 
 
 def list_trials(job: Job) -> Iterator[Trial]:
@@ -47,6 +50,7 @@ def list_trials(job: Job) -> Iterator[Trial]:
         job.order_matters,
         job.max_steps,
         job.accepted_rows and _read_json("accepted_rows", job.accepted_rows),
+        sha256=job.database_sha256,
     )
     if job.test_suite:
         yield from _read_suite(job.test_suite, job.suites_folder)
@@ -57,11 +61,13 @@ def _read_suite(text: str, folder: str) -> list[Trial]:
     try:
         return [
             Trial(
-                os.path.join(folder, *database["path"].split("/")[-2:]),
+                _locate(folder, "/".join(database["path"].split("/")[-2:])),
                 database["gold_answer"],
                 database["order_matters"],
                 LEAST_STEPS,
+                database.get("accepted_rows"),
                 name=database["path"],
+                sha256=database.get("sha256"),
             )
             for database in _read_json("test_suite", text)
         ]
@@ -70,6 +76,11 @@ def _read_suite(text: str, folder: str) -> list[Trial]:
             "test_suite: expected a list of databases with path, gold_answer and order_matters,"
             f" found {text!r:.80}"
         ) from error
+
+
+@lru_cache(_KEPT_PATHS)
+def _locate(folder: str, path: str) -> str:
+    return str(find_inside(folder, path))
 
 
 def _read_json(name: str, text: str) -> Any:

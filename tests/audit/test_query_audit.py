@@ -101,10 +101,19 @@ def test_report_has_what_each_probe_finds(world, sql, flags):
 
 
 def test_query_too_deep_for_the_probes_is_not_taken_for_a_clean_one(world):
-    steps = "".join(f", a{n + 1} AS (SELECT name FROM a{n})" for n in range(600))
-    sql = f"WITH a0 AS (SELECT name FROM ship){steps} SELECT name FROM a600 ORDER BY name"
+    steps = "".join(f", a{n + 1} AS (SELECT name FROM a{n})" for n in range(200))
+    sql = f"WITH a0 AS (SELECT name FROM ship){steps} SELECT name FROM a200 ORDER BY name"
     answer = shape_answer(world.database.execute(sql))
     assert answer == ["Sun", "Tern"]
     [flag] = audit(world, sql, answer)["flags"]
     assert flag["code"] == "not_reproducible"
     assert "too deeply" in flag["evidence"]["second_run"]
+
+
+def test_stars_that_the_query_does_not_use_are_not_counted_out(world):
+    steps = "".join(f", a{n + 1} AS (SELECT * FROM a{n}, a{n} AS b)" for n in range(11))
+    sql = f"WITH a0 AS (SELECT * FROM ship){steps} SELECT name FROM ship ORDER BY name"
+    answer = shape_answer(world.database.execute(sql))
+    assert answer == ["Sun", "Tern"]
+    [flag] = audit(world, sql, answer)["flags"]
+    assert flag["evidence"]["second_run"] == "more than 1000 columns of one SELECT"

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
+import os
+import signal
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -26,7 +29,7 @@ from tests.shared.databases import make_database
 GOLD = "SELECT name FROM ship ORDER BY weight DESC LIMIT 1"
 NAMES = [f"data/test_suites/ships/ships.0{number}.sqlite" for number in range(3)]
 SUITE = [
-    {"path": NAMES[0], "gold_answer": "Kite", "order_matters": True, "sha256": "more is passed by"},
+    {"path": NAMES[0], "gold_answer": "Kite", "order_matters": True, "kill": "more is passed by"},
     {"path": NAMES[1], "gold_answer": [], "order_matters": False},
     {"path": NAMES[2], "gold_answer": "Åsa", "order_matters": True},
 ]
@@ -122,6 +125,30 @@ def test_rule_of_the_question_holds_on_the_suite(suites):
     assert score_sql(sql, "Sun", **known, rule="spider2") == 1.0
 
 
+def test_row_of_all_that_can_be_counted_is_no_answer(suites):
+    known = {"database_name": "ships", "order_matters": False, "rule": "spider2"}
+    numbers = ("count(*)", "min(weight)", "max(weight)", "sum(weight)")
+    for width, reward in ((1, 1.0), (2, 1.0), (3, 0.0), (4, 0.0)):
+        sql = f"SELECT {', '.join(numbers[:width])} FROM ship"
+        assert score_sql(sql, 2, **known) == reward
+        assert score_sql(sql, 2, **known | {"rule": "spider2,extra_columns=2"}) == (width < 4)
+    found = explain_score("SELECT 2, 2, 2", 2, **known)
+    assert found.detail == "3 columns, expected 1 to 2."
+
+
+def test_loose_rule_for_all_questions_is_warned_of_once(suites, caplog):
+    from answerkey.scoring import reward_pool
+
+    reward_pool._warn_if_loose.cache_clear()
+    known = {"gold_answer": ["2"], "database_name": ["ships"], "order_matters": [False]}
+    for rule in ("spider2", "spider2", "subset,=,1", "spider", "bird"):
+        assert score_completions([fence("SELECT count(*) FROM ship")], **known, rule=rule) == [1.0]
+        score_completions([fence("SELECT 2")], **known, rule=[rule])
+        score_sql("SELECT 2", 2, database_name="ships", order_matters=False, rule=rule)
+    assert [record.args[0] for record in caplog.records] == ["spider2", "subset,=,1"]
+    assert "is set for all questions" in caplog.text
+
+
 def test_order_of_rows_counts_where_the_suite_says_so(suites):
     sql = "SELECT name FROM ship ORDER BY weight DESC"
     answers = [["Kite", "Sun"], [], ["Tern", "Zoë", "Åsa"]]
@@ -188,3 +215,76 @@ def test_databases_are_kept_open_by_number_and_by_size(tmp_path, monkeypatch):
     assert count_open() == 3
     monkeypatch.setattr("answerkey.scoring.open_databases._KEPT_BYTES", 60_000)
     assert count_open() == 2
+
+
+@pytest.mark.parametrize("name", ["..", "../elsewhere", "//elsewhere", "link/elsewhere"])
+def test_database_outside_of_the_folder_is_never_opened(suites, tmp_path, name):
+    make_database(tmp_path / "elsewhere" / "elsewhere.sqlite", "CREATE TABLE ship (name TEXT)")
+    for folder in (suites, suites.parent / "databases"):
+        (folder / "link").symlink_to(tmp_path)
+    with pytest.raises(ValueError, match=r"Not a path in .*databases: "):
+        score_sql(GOLD, "Sun", **{**KNOWN, "database_name": name})
+    if name.count("/") < 2:
+        path = f"{'link' if 'link' in name else '..'}/elsewhere.sqlite"
+        with pytest.raises(ValueError, match=r"Not a path in .*test_suites: "):
+            explain(GOLD, test_suite=[{**SUITE[0], "path": path}])
+
+
+def hash_file(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_another_file_than_that_of_the_question_is_an_error_and_no_score(suites, tmp_path):
+    real = suites.parent / "databases" / "ships" / "ships.sqlite"
+    first, second = (suites / "ships" / Path(name).name for name in (NAMES[0], NAMES[2]))
+    suite = [{**one, "sha256": hash_file(tmp_path / one["path"])} for one in SUITE]
+    known = {**KNOWN, "test_suite": suite, "database_sha256": hash_file(real)}
+    as_text = {**known, "test_suite": json.dumps(suite)}
+    columns = {"gold_answer": ['"Sun"'], **{name: [term] for name, term in as_text.items()}}
+    ways = (
+        lambda: score_sql(GOLD, "Sun", **known),
+        lambda: explain(GOLD, **known).reward,
+        lambda: compute_score("x", fence(GOLD), '"Sun"', as_text),
+        lambda: score_completions([fence(GOLD)], **columns)[0],
+    )
+    assert [way() for way in ways] == [1.0] * 4
+    for path, changed in (
+        (first, second.read_bytes()),
+        (real, real.read_bytes().replace(b"Tern", b"Torn")),
+    ):
+        content, status = path.read_bytes(), path.stat()
+        path.write_bytes(changed)
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+        expected, found = (hashlib.sha256(text).hexdigest() for text in (content, changed))
+        for way in ways:
+            with pytest.raises(ValueError, match=rf"{path}: expected sha256 {expected}, .*{found}"):
+                way()
+        path.write_bytes(content)
+        assert [way() for way in ways] == [1.0] * 4
+
+
+def test_file_is_hashed_once_and_in_no_time_of_a_prediction(ships, monkeypatch):
+    path = ships / "ships" / "ships.sqlite"
+    sha256 = hash_file(path)
+    timers = []
+
+    def digest(file, name):
+        timers.append(signal.getitimer(signal.ITIMER_PROF))
+        return hashlib.new(name, file.read())
+
+    monkeypatch.setattr("hashlib.file_digest", digest)
+    first, second = OpenDatabases(Limits()), OpenDatabases(Limits())
+    signal.setitimer(signal.ITIMER_PROF, 1000)
+    try:
+        for databases in (first, first, second):
+            databases.find(str(path), sha256=sha256)
+        left, _ = signal.getitimer(signal.ITIMER_PROF)
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+    assert timers == [(0.0, 0.0)]
+    assert 0 < left < 1001
+    os.utime(path)
+    first.find(str(path), sha256=sha256)
+    assert len(timers) == 2
+    for databases in (first, second):
+        databases.close(str(path))

@@ -63,7 +63,7 @@ def is_answer(answer, rows, rule, ordered):
 @given(choices(), st.sampled_from(list(RULES)), st.booleans())
 def test_each_right_choice_is_accepted_and_no_other(drawn, name, order_matters):
     accepted, rows = drawn
-    rule = read_rule(name)
+    rule = RULES.get(name) or read_rule(name)
     width = len(accepted[0]["rows"][0])
     orders = itertools.permutations(range(width)) if rule.columns != "same" else [range(width)]
     expected = any(
@@ -75,7 +75,7 @@ def test_each_right_choice_is_accepted_and_no_other(drawn, name, order_matters):
 
 
 def choose(rows, accepted, rule="strict", order_matters=False):
-    options = {"rule": read_rule(rule), "order_matters": order_matters}
+    options = {"rule": RULES.get(rule) or read_rule(rule), "order_matters": order_matters}
     return rows_match(rows, [], accepted_rows=accepted, **options)
 
 
@@ -96,11 +96,20 @@ def choose(rows, accepted, rule="strict", order_matters=False):
         ([1.0, 1.0000005], [([1.0000014, 1.0, 5.0], 2)], True),
         ([1.0000005, 1.0], [([1.0000014, 1.0], 1), ([1.0, 2.0], 1)], True),
         ([1.0, 1.0], [([1.0000014, 1.0], 1), ([2.0, 3.0], 1)], False),
+        ([1.0000007, 1.0000022, 1.0000008], [([1.0, 1.0000015, 1.000003, 5.0], 3)], True),
     ],
 )
 def test_choices_of_one_column(rows, segments, is_right):
     accepted = [{"rows": [[value] for value in values], "take": n} for values, n in segments]
     assert choose([(value,) for value in rows], accepted) is is_right
+
+
+@pytest.mark.parametrize("rule", ["bird", "set"])
+def test_set_has_all_different_rows_of_a_choice(rule):
+    for rows, is_right in (("ab", True), ("ac", True), ("a", False), ("abc", False)):
+        accepted = [{"rows": [["a"], ["b"], ["c"]], "take": 2}]
+        assert choose([(value,) for value in rows], accepted, rule) is is_right
+    assert choose([("a",)], [{"rows": [["a"], ["a"], ["b"]], "take": 2}], rule)
 
 
 def test_order_counts_between_segments_only():

@@ -62,12 +62,12 @@ def _read(found: Resolution, scopes: Scopes) -> str:
         return list_collations(table.sql).get(fold_name(column.name), BINARY)
     try:
         query = parse_sql(table.sql).args.get("expression")
+        if not isinstance(query, exp.Query):
+            return BINARY
+        inside = Scopes(query, scopes.schema)
+        outputs = inside.outputs(query)
     except SqlglotError:
         return BINARY
-    if not isinstance(query, exp.Query):
-        return BINARY
-    inside = Scopes(query, scopes.schema)
-    outputs = inside.outputs(query)
     place = table.columns.index(column)
     return collation_of_output(outputs[place], inside) if place < len(outputs) else BINARY
 
