@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from answerkey.core.records import read_jsonl
-from answerkey.sqlite.answers import answer_rows
+from answerkey.sqlite.answers import Order, answer_rows, read_order
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +22,13 @@ class Question:
     gold_sql: str
     gold_answer: Any
     order_matters: bool
-    accepted_rows: list[dict[str, Any]] | None
+    accepted_rows: list[Any] | None
     record: dict[str, Any]
+
+    @property
+    def order(self) -> Order:
+        """How far the order of the rows of the gold answer counts."""
+        return read_order(self.order_matters, self.accepted_rows)
 
     @property
     def suite(self) -> list[dict[str, Any]]:

@@ -81,7 +81,7 @@ def _read(question: Question, real: Executions, schema: Schema) -> list[Reading]
     return [
         reading
         for reading in list_readings(tree, schema, question.text, find_texts=real.find_texts)
-        if are_same(gold, real.find_rows(reading.sql), ordered=question.order_matters)
+        if are_same(gold, real.find_rows(reading.sql), ordered=question.order)
     ]
 
 
@@ -93,7 +93,7 @@ def _compare(
 ) -> None:
     for place, prediction in predictions.items():
         question = prediction.question
-        gold, ordered = variant.find_rows(question.gold_sql), question.order_matters
+        gold, ordered = variant.find_rows(question.gold_sql), question.order is True
         rows = variant.find_rows(prediction.sql)
         if gold is None or are_same(gold, rows, ordered=ordered):
             continue

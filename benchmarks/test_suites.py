@@ -32,10 +32,14 @@ from suite_variants import find_why_held
 from worlds import ROOT, World
 
 from answerkey.reward import explain_score, score_completions
+from answerkey.sqlite.answers import has_choice
+from answerkey.sqlite.schema import quote_name, read_schema
+from answerkey.sqlite.uri import open_database
 from answerkey.suites.questions import write_by_heart
 
 SAMPLE = ROOT / "data" / "sample"
 STAGE = "generate_test_suites"
+_MOST_GUARDED = 200  # rows of an answer that a guarded query says
 _SHORT = 30  # rows of an answer that a CASE or a UNION ALL of literals says
 
 Line = tuple[str, ...]
@@ -162,7 +166,7 @@ def list_operators(run: Run) -> Iterator[Line]:
 
 def show_constants(run: Run) -> Iterator[Line]:
     """Queries that read no table and return the stored answer."""
-    asked = [question for question in run.questions if question.accepted_rows is None]
+    asked = [question for question in run.questions if not has_choice(question.accepted_rows)]
     predictions = [
         Prediction(question, sql) for question in asked for sql in list_constant_queries(question)
     ]
@@ -197,6 +201,53 @@ def list_constant_queries(question: Question) -> Iterator[str]:
     if len(rows) == 1:
         parts = [write_by_heart([(value,)]).removeprefix("VALUES (")[:-1] for value in rows[0]]
         yield f"SELECT {', '.join(f'CASE WHEN 1 THEN {part} END' for part in parts)}"
+
+
+def show_guarded(run: Run) -> Iterator[Line]:
+    """Queries that return the stored answer where a table has as many rows as in the real database,
+    and else nothing, NULL or 0."""
+    asked = [question for question in run.questions if question.suite]
+    counts = {path.stem: count_rows(path) for path in run.databases.glob("*/*.sqlite")}
+    predictions = [
+        Prediction(question, sql)
+        for question in asked
+        for sql in list_guarded_queries(question, counts[question.database_name])
+    ]
+    accepted = run.score(predictions, with_suites=True)
+    pairs = zip(predictions, accepted, strict=True)
+    fooled = {one.question.question_id: one.question for one, is_right in pairs if is_right}
+    told = sum(bool(one.operators["by_heart"]["killed"]) for one in fooled.values())
+    yield (
+        "the stored answer behind a guard",
+        f"{sum(accepted):,} of {len(predictions):,} accepted, of {len(fooled)} questions of"
+        f" {len(asked):,} with a suite; {told} of them said to be told",
+        "0.5 % of questions, none said to be told",
+    )
+
+
+def count_rows(path: Path) -> dict[str, int]:
+    """The number of rows of each table, by its quoted name."""
+    with open_database(path) as connection:
+        names = [quote_name(table.name) for table in read_schema(connection).tables]
+        return {
+            name: connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in names
+        }
+
+
+def list_guarded_queries(question: Question, counts: dict[str, int]) -> Iterator[str]:
+    """The stored answer where each table has its number of rows, and else each answer that says
+    nothing."""
+    rows = question.list_rows()
+    if not 0 < len(rows) <= _MOST_GUARDED:
+        return
+    width = len(rows[0])
+    known = f"SELECT * FROM ({write_by_heart(rows)})"
+    others = {("NULL",) * width, ("0",) * width, ("''",) * width, ("0", *["NULL"] * (width - 1))}
+    for name, count in counts.items():
+        guard = f"(SELECT count(*) FROM {name}) = {count}"
+        yield f"{known} WHERE {guard}"
+        for other in sorted(others):
+            yield f"{known} WHERE {guard} UNION ALL SELECT {', '.join(other)} WHERE NOT {guard}"
 
 
 class Judged(NamedTuple):
@@ -325,7 +376,7 @@ def measure(arguments: argparse.Namespace, folder: Path) -> None:
         corpus = make_large_corpus(folder / "large", arguments.large_mb)
         name = f"a database of {arguments.large_mb} MB"
         lines += show_cost(name, make_run(corpus, folder / "of-large"), "2 min; 1 GB")
-    lines += [*show_sizes(run), *show_neighbors(run), *show_constants(run)]
+    lines += [*show_sizes(run), *show_neighbors(run), *show_constants(run), *show_guarded(run)]
     judged: list[Judged] = []
     if arguments.predictions is not None:
         known = read_predictions(arguments.predictions, run.questions, arguments.wrong_gold)

@@ -18,7 +18,6 @@ ROOT = Path(__file__).resolve().parent.parent
 _MADE = (
     *(f"data/{name}" for name in ("databases", "interim", "questions", "exports")),
     "reports",
-    ".answerkey",
 )
 
 
@@ -62,9 +61,9 @@ class World:
             shutil.rmtree(self.folder / name, ignore_errors=True)
 
     def forget(self, name: str) -> None:
-        """Remove the shards of a stage, and the journal that knows them."""
+        """Remove the shards of a stage, and their keys."""
         shutil.rmtree(self.folder / "data" / "interim" / name)
-        (self.folder / ".answerkey" / f"{name}.jsonl").unlink()
+        (self.folder / "data" / "interim" / f"{name}.keys").unlink()
 
     def run_stage(self, name: str) -> Cost:
         """The cost of one stage as a process, without DVC."""

@@ -21,14 +21,14 @@ from answerkey.core.findings import encode_findings
 from answerkey.core.joined import INTERIM, JOINED
 from answerkey.core.log import list_counts, start_log
 from answerkey.core.params import read_params
-from answerkey.core.records import read_jsonl, write_jsonl
+from answerkey.core.records import read_json, read_jsonl, write_jsonl
 from answerkey.risk.assessment import Assessment
 from answerkey.risk.flag_precision import read_flag_precision
 from answerkey.risk.verdicts import read_verdicts
 from answerkey.sqlite.schema import decode_schema
 
 SCHEMAS = Path("data/interim/schemas.jsonl")
-HELD_OUT = Path("data/interim/held_out.jsonl")
+HELD_OUT = Path("data/interim/held_out.json")
 
 
 def main() -> None:
@@ -50,7 +50,7 @@ def main() -> None:
     counts = Counter(found.code for of_question in findings.values() for found in of_question)
     rollout_counts: Counter[str] = Counter()
 
-    held_out = HeldOut(read_jsonl(HELD_OUT), min_similarity=min_similarity)
+    held_out = HeldOut(read_json(HELD_OUT), min_similarity=min_similarity)
     overlaps: Counter[str] = Counter()
 
     def records() -> Iterator[dict[str, Any]]:

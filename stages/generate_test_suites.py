@@ -19,39 +19,28 @@ from answerkey.core.params import read_params
 from answerkey.core.records import read_jsonl
 from answerkey.core.schema_file import SchemaFile
 from answerkey.shards.database_files import find_database
-from answerkey.shards.shard_directory import JOURNAL_DIRECTORY, ShardDirectory, read_shards
+from answerkey.shards.shard_directory import ShardDirectory, read_shards
 from answerkey.sqlite.guard import Limits
 from answerkey.suites.database_suites import SuiteSettings
-from answerkey.suites.questions import SuiteQuestion
+from answerkey.suites.questions import make_question
 from answerkey.suites.suite_run import SuiteOuts, SuiteTask, run_suites
 
 INTERIM = Path("data/interim")
 DATABASES = Path("data/databases")
 OUT = INTERIM / "test_suites"
 SUITES = Path("data/test_suites")
-JOURNAL = JOURNAL_DIRECTORY / "test_suites.jsonl"
 NO_SCORE = {"database": 0.0, "suite": 0.0}
 
 
 def plan_tasks(*, databases_url: str | None) -> Iterator[SuiteTask]:
     """Each database with those of its questions that have an answer and were parsed."""
     hashes, schemas = read_database_hashes(DATABASES), SchemaFile(INTERIM / "schemas.jsonl")
-    parsed = {
-        record["question_id"]
-        for record in read_jsonl(INTERIM / "parsed.jsonl")
-        if "reason" not in record
-    }
     for name, records in groupby(read_jsonl(INTERIM / "splits.jsonl"), itemgetter("database_name")):
         audits = {audit["question_id"]: audit for audit in read_shards(INTERIM / "audit", [name])}
+        parses = read_shards(INTERIM / "parsed", [name])
+        parsed = {record["question_id"] for record in parses if "reason" not in record}
         questions = [
-            SuiteQuestion(
-                record["question_id"],
-                record["question_text"],
-                record["gold_sql"],
-                audits[record["question_id"]]["order_matters"],
-                audits[record["question_id"]]["accepted_rows"] is not None
-                or record["source"].get("grading_method", "").startswith("subset"),
-            )
+            make_question(record, audits[record["question_id"]])
             for record in records
             if record["question_id"] in audits and record["question_id"] in parsed
         ]
@@ -79,7 +68,7 @@ def main() -> None:
     )
     names, made = run_suites(
         plan_tasks(databases_url=databases_url),
-        SuiteOuts(ShardDirectory(OUT, JOURNAL), SUITES),
+        SuiteOuts(ShardDirectory(OUT), SUITES),
         settings=SuiteSettings(*values),
         limits=Limits(**limit_values),
         engine=engine,

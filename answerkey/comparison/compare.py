@@ -18,22 +18,22 @@ from answerkey.comparison.split_probes import find_across_splits
 from answerkey.core.findings import Finding
 from answerkey.core.joined import JoinedQuestion
 from answerkey.core.question import EVAL
-from answerkey.core.reasons import Reason
+from answerkey.sqlite.answers import read_order
 from answerkey.sqlite.schema import Schema
 
 
 def tabulate_questions(questions: Iterable[JoinedQuestion]) -> pd.DataFrame:
     """A row with the fields of SetRecord for each question.
 
-    A question that has no answer, or that a curator excluded, has '' in all columns but its names,
-    and '' equals nothing. So a good question is not left out because it repeats a wrong one.
+    A question that has no answer, as one that a curator excluded, has '' in all columns but its
+    names, and '' equals nothing. So a good question is not left out because it repeats a wrong one.
     """
     return pd.DataFrame(map(_make_row, questions), columns=SetRecord._fields, dtype=object)
 
 
 def _make_row(question: JoinedQuestion) -> SetRecord:
     names = question.question_id, question.database_name, question.split
-    if question.answer_type is None or question.reason == Reason.EXCLUDED_BY_CURATOR:
+    if question.answer_type is None:
         return SetRecord(*names, text="", canonical_sql="", template="", answer="", sequence="")
     return make_set_record(
         *names,
@@ -41,7 +41,7 @@ def _make_row(question: JoinedQuestion) -> SetRecord:
         canonical_sql=question.canonical_sql or "",
         template=question.template or "",
         gold_answer=question.gold_answer,
-        order_matters=question.order_matters,
+        order_matters=read_order(question.order_matters, question.accepted_rows) is True,
     )
 
 

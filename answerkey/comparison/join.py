@@ -14,9 +14,9 @@ from answerkey.comparison.suite_flags import find_in_suite
 from answerkey.core.errors import InputError
 from answerkey.core.findings import encode_findings
 from answerkey.core.joined import INTERIM, NEXT_STEP, JoinedQuestion, Record
-from answerkey.core.question import PASS_RATES, read_curated_exclusion
+from answerkey.core.question import read_curated_exclusion
 from answerkey.core.reasons import Reason
-from answerkey.core.records import read_jsonl
+from answerkey.core.records import read_json, read_jsonl
 from answerkey.shards.shard_directory import read_shards
 
 _ID = "question_id"
@@ -41,11 +41,11 @@ def join_questions(
         FileNotFoundError: where a file is missing.
         InputError: where a file misses a question or holds one too many, or a question comes twice.
     """
-    parses = _Records(read_jsonl(interim / "parsed.jsonl"), "parsed")
-    rates = _Records(read_jsonl(interim / PASS_RATES), "pass_rates")
+    rates = _Records(read_json(interim / "pass_rates.json"), "pass_rates")
     sources = read_jsonl(interim / "splits.jsonl")
     for name, of_database in groupby(sources, key=itemgetter("database_name")):
         outcomes = _Records(read_shards(interim / "gold_answers", [name]), "gold_answers")
+        parses = _Records(read_shards(interim / "parsed", [name]), "parsed")
         audits = _Records(read_shards(interim / "audit", [name]), "audit")
         suites = _Records(read_shards(interim / "test_suites", [name]), "test_suites")
         seen: set[str] = set()
@@ -65,10 +65,9 @@ def join_questions(
                 pass_rate=rates.take_if_there(question_id),
                 flags=question.flags + encode_findings(found),
             )
-        for records in (outcomes, audits, suites):
+        for records in (outcomes, parses, audits, suites):
             records.finish()
-    for records in (parses, rates):
-        records.finish()
+    rates.finish()
 
 
 def _join(

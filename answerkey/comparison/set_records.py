@@ -20,7 +20,7 @@ class SetRecord(NamedTuple):
     canonical_sql: a hash; '' where the query has no canonical form.
     template: as it was given, text or hash; '' for none.
     answer: a hash of the rows whatever their order.
-    sequence: a hash of the rows in their order, or '' where their order does not matter.
+    sequence: a hash of the rows in their order, or '' where some may change places.
     """
 
     question_id: str

@@ -3,37 +3,50 @@ variants, and values that meet each comparison and miss it."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from sqlglot import exp
 
-from answerkey.sql.query_parts import first_select, selects_of
+from answerkey.sql.query_parts import first_select, list_merged, selects_of
+from answerkey.sql.resolutions import Resolution
 from answerkey.sql.scopes import Scopes
+from answerkey.sqlite.schema import Table, fold_name
 from answerkey.suites.fuzzing.values import list_near
 
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Like)
 _PREDICATES = (*_COMPARISONS, exp.Between, exp.In)
+_MOST_ROWS = 25  # of a group are planted
 _FLIPPED = {exp.GT: exp.LT, exp.GTE: exp.LTE, exp.LT: exp.GT, exp.LTE: exp.GTE}
 
-
 Place = tuple[str, str]  # a table and a column
+Slot = tuple[int, str]  # the place of a row among those of a query, and a column of it
 
 
 class Condition(NamedTuple):
     """A value that meets a comparison of a column with a literal, and one that misses it."""
 
-    table: str
+    row: int
     column: str
     meets: Any
     misses: Any
 
 
 class Conditions(NamedTuple):
-    """The comparisons of a SELECT, and the tables that it reads."""
+    """The rows behind a row that a query gives, and what they must be like.
+
+    tables: the table of each row, one for each member of a FROM.
+    conditions: the comparisons of their columns with literals.
+    equal: the columns that must be equal: those that joins, IN and INTERSECT hold together.
+    shared: the columns by which the query groups, and how many rows a group must have.
+    """
 
     tables: tuple[str, ...]
     conditions: tuple[Condition, ...]
+    equal: tuple[tuple[Slot, Slot], ...] = ()
+    shared: tuple[Slot, ...] = ()
+    count: int = 1
 
 
 def list_constants(scopes: Scopes) -> list[tuple[str, str, Any]]:
@@ -43,8 +56,12 @@ def list_constants(scopes: Scopes) -> list[tuple[str, str, Any]]:
     ('ship', 'flag', 'Peru')
     """
     predicates = scopes.nodes.find_all(*_PREDICATES)
-    found = _read_comparisons(scopes, predicates)
-    return [(table, column, value) for _, table, column, value in found]
+    found = ((scopes.resolve(of), value) for _, of, value in _read_comparisons(scopes, predicates))
+    return [(of.table.name, of.column.name, value) for of, value in found if _is_of_table(of)]
+
+
+def _is_of_table(found: Resolution | None) -> bool:
+    return found is not None and found.table is not None and found.column is not None
 
 
 def list_shared_columns(scopes: Scopes) -> list[tuple[Place, Place]]:
@@ -74,7 +91,7 @@ def _list_outputs(query: exp.Expression | None) -> list[exp.Expression]:
 
 def _find_place(node: exp.Expression, scopes: Scopes) -> Place | None:
     found = scopes.resolve(node) if isinstance(node, exp.Column) else None
-    if found is None or found.table is None or found.column is None:
+    if not _is_of_table(found):
         return None
     name = found.column.name
     is_reference = any(name in key.columns for key in found.table.foreign_keys)
@@ -82,45 +99,162 @@ def _find_place(node: exp.Expression, scopes: Scopes) -> Place | None:
 
 
 def list_conditions(scopes: Scopes, tables: Container[str]) -> list[Conditions]:
-    """For each SELECT of the query, or of those that set operations join: its tables, and what
-    meets and misses each of its comparisons of columns of `tables`. One without any is left out.
+    """The rows of `tables` behind a row of each SELECT of the query, or of those that set
+    operations join, and of the sides of an INTERSECT together. One that asks nothing of its rows is
+    left out.
 
-    `SELECT name FROM ship WHERE tons > 9` -> [(('ship',), [('ship', 'tons', 10, 9)])]
+    `SELECT name FROM ship WHERE tons > 9` -> [(('ship',), [(0, 'tons', 10, 9)])]
     """
-    found = [_read_conditions(select, scopes, tables) for select in selects_of(scopes.tree)]
-    return [one for one in found if one.conditions]
+    found = [_Reader(scopes, tables, [select]).read() for select in selects_of(scopes.tree)]
+    for node in scopes.nodes.find_all(exp.Intersect):
+        found.append(_Reader(scopes, tables, selects_of(node)).read())
+    return [one for one in found if one.conditions or one.equal or one.count > 1]
 
 
-def _read_conditions(select: exp.Select, scopes: Scopes, tables: Container[str]) -> Conditions:
-    named = dict.fromkeys(
-        source.table.name
-        for inner in select.find_all(exp.Select)
-        for source in scopes.scope_of(inner).sources.values()
-        if source.table is not None
-    )
-    found = {}
-    for kind, table, column, value in _read_comparisons(scopes, select.find_all(*_PREDICATES)):
-        near = list_near(value) or [value]  # one for the text 0, since -1 is none of its kind
-        less, more = near[0], near[-1]
-        meets, misses = {
-            exp.NEQ: (more, value),
-            exp.GT: (more, value),
-            exp.LT: (less, value),
-            exp.LTE: (value, more),
-        }.get(kind, (value, less))
-        if table in tables:
-            found.setdefault((table, column), Condition(table, column, meets, misses))
-    return Conditions(tuple(named), tuple(found.values()))
+class _Reader:
+    """Reads what some SELECTs, which INTERSECT holds together, ask of the rows behind them."""
+
+    def __init__(self, scopes: Scopes, tables: Container[str], selects: list[exp.Select]) -> None:
+        self._scopes = scopes
+        self._selects = selects
+        self._inner = [inner for select in selects for inner in select.find_all(exp.Select)]
+        self._tables: list[Table] = []
+        self._rows: dict[int, int] = {}
+        for inner in self._inner:
+            for source in scopes.scope_of(inner).sources.values():
+                if source.table is not None and source.table.name in tables:
+                    self._rows[id(source)] = len(self._tables)
+                    self._tables.append(source.table)
+
+    def read(self) -> Conditions:
+        conditions: dict[Slot, Condition] = {}
+        for kind, column, value in _read_comparisons(self._scopes, self._find_all(*_PREDICATES)):
+            slot = self._find_slot(column)
+            if slot is not None:
+                near = list_near(value) or [value]  # one for the text 0: -1 is none of its kind
+                less, more = near[0], near[-1]
+                meets, misses = {
+                    exp.NEQ: (more, value),
+                    exp.GT: (more, value),
+                    exp.LT: (less, value),
+                    exp.LTE: (value, more),
+                }.get(kind, (value, less))
+                if kind is exp.Like and isinstance(value, str):
+                    misses = value[:-1]
+                if self._is_negated(column, column):
+                    meets, misses = misses, meets
+                conditions.setdefault(slot, Condition(*slot, meets, misses))
+        equal = [*self._list_joined(), *self._list_looked_up()]
+        for outputs in zip(*(_list_outputs(select) for select in self._selects), strict=False):
+            equal += self._intersect(outputs, conditions)
+        groups = [inner for inner in self._inner if inner.args.get("having") is not None]
+        keys = [group for inner in groups if (group := inner.args.get("group")) is not None]
+        shared = {slot: None for key in keys for slot in self._list_slots(key)}
+        return Conditions(
+            tuple(table.name for table in self._tables),
+            tuple(conditions.values()),
+            tuple((left, right) for left, right in equal if left is not None and right is not None),
+            tuple(shared),
+            max((_count_rows(inner) for inner in groups), default=1),
+        )
+
+    def _find_all(self, *types: type[exp.Expression]) -> Iterator[exp.Expression]:
+        for select in self._selects:
+            yield from select.find_all(*types)
+
+    def _find_slot(self, node: exp.Expression | None) -> Slot | None:
+        """The row and the column that an expression passes on; None where it does not."""
+        found = self._scopes.resolve(node) if isinstance(node, exp.Column) else None
+        if found is None:
+            return None
+        if found.is_direct:
+            row = self._rows.get(id(found.source))
+            return (row, found.column.name) if row is not None and found.column else None
+        return self._find_slot(found.expression)
+
+    def _list_slots(self, node: exp.Expression) -> Iterator[Slot]:
+        """The rows and columns that an expression is computed from."""
+        for column in node.find_all(exp.Column):
+            slot, found = self._find_slot(column), self._scopes.resolve(column)
+            if slot is not None:
+                yield slot
+            elif found is not None and found.expression is not None:
+                yield from self._list_slots(found.expression)
+
+    def _is_negated(self, node: exp.Expression, *columns: exp.Expression) -> bool:
+        """Whether NOT stands between a comparison and the SELECT whose rows it is about."""
+        found = (self._scopes.resolve(one) for one in columns if isinstance(one, exp.Column))
+        waiting = {id(one.scope.select) for one in found if one is not None}
+        while waiting and node is not None:
+            if isinstance(node, exp.Not) or node.args.get("negate"):  # NOT LIKE is a LIKE
+                return True
+            waiting.discard(id(node))
+            node = node.parent
+        return False
+
+    def _list_joined(self) -> Iterator[tuple[Slot | None, Slot | None]]:
+        """The columns that are compared with each other, or merged by USING or NATURAL."""
+        for node in self._find_all(exp.EQ):
+            if not self._is_negated(node, node.this, node.expression):
+                yield self._find_slot(node.this), self._find_slot(node.expression)
+        for inner in self._inner:
+            left: dict[str, Slot] = {}
+            for source in self._scopes.scope_of(inner).sources.values():
+                if id(source) in self._rows:
+                    names = {fold_name(column.name): column.name for column in source.table.columns}
+                    own = {name: (self._rows[id(source)], names[name]) for name in names}
+                    for name in sorted(list_merged(source.node, {*own}, {*left})):
+                        yield left.get(name), own.get(name)
+                    left = {**own, **left}
+
+    def _list_looked_up(self) -> Iterator[tuple[Slot | None, Slot | None]]:
+        """The columns that are looked up in a subquery, with what it shows."""
+        for node in self._find_all(exp.In, exp.EQ):
+            sides = (node.this, node.args.get("query") or node.args.get("expression"))
+            for column, query in (sides, sides[::-1]):
+                if isinstance(query, exp.Subquery) and not self._is_negated(node, column):
+                    for output in _list_outputs(query.this)[:1]:
+                        yield self._find_slot(column), self._find_slot(output)
+
+    def _intersect(
+        self, outputs: Sequence[exp.Expression], conditions: dict[Slot, Condition]
+    ) -> Iterator[tuple[Slot, Slot]]:
+        """The columns that the sides of an INTERSECT show in one place; and the keys of their
+        tables, where one row may be behind both sides."""
+        slots = [slot for output in outputs if (slot := self._find_slot(output)) is not None]
+        for left, right in pairwise(slots):
+            yield left, right
+            table = self._tables[left[0]]
+            meets = [
+                {slot[1]: one.meets for slot, one in conditions.items() if slot[0] == row}
+                for row in (left[0], right[0])
+            ]
+            is_one = all(meets[1].get(name, value) == value for name, value in meets[0].items())
+            if is_one and table is self._tables[right[0]] and left[1] == right[1]:
+                for name in next(iter(table.unique_keys), ()):
+                    yield (left[0], name), (right[0], name)
+
+
+def _count_rows(select: exp.Select) -> int:
+    """How many rows HAVING asks for in a group: 1 where it does not say, or too many.
+
+    `HAVING COUNT(*) > 3` -> 4
+    """
+    counts = [1]
+    for node in select.args["having"].find_all(*_COMPARISONS):
+        number, kind = _read_literal(node.expression), type(node)
+        if isinstance(node.this, exp.Count) and isinstance(number, int):
+            counts.append({exp.EQ: number, exp.GTE: number, exp.GT: number + 1}.get(kind, 1))
+    return max(counts) if max(counts) <= _MOST_ROWS else 1
 
 
 def _read_comparisons(
     scopes: Scopes, predicates: Iterable[exp.Expression]
-) -> Iterator[tuple[type[exp.Expression], str, str, Any]]:
+) -> Iterator[tuple[type[exp.Expression], exp.Column, Any]]:
     """The kind of each comparison, as if its column stood to the left, with what is compared."""
     for node in predicates:
         column, values = _read_sides(node)
-        resolution = scopes.resolve(column) if isinstance(column, exp.Column) else None
-        if resolution is None or resolution.table is None or resolution.column is None:
+        if not isinstance(column, exp.Column):
             continue
         kind = type(node)
         if column is not node.this:
@@ -129,7 +263,7 @@ def _read_comparisons(
             if isinstance(value, str) and isinstance(node, exp.Like):
                 value = value.replace("%", "").replace("_", "x")
             if value is not None:
-                yield kind, resolution.table.name, resolution.column.name, value
+                yield kind, column, value
 
 
 def _read_sides(node: exp.Expression) -> tuple[exp.Expression, list[exp.Expression]]:

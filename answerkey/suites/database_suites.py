@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from answerkey.core.errors import InputError
 from answerkey.core.records import hash_value
 from answerkey.sql.scopes import Scopes
+from answerkey.sqlite.answers import Order
 from answerkey.sqlite.guard import GuardedDatabase, Limits
 from answerkey.sqlite.schema import Schema
 from answerkey.suites.constants import (
@@ -29,9 +30,9 @@ from answerkey.suites.constants import (
 )
 from answerkey.suites.cover import choose_databases, choose_suite
 from answerkey.suites.database_rows import Rows, write_rows
-from answerkey.suites.executions import Execution, Executions, are_same
+from answerkey.suites.executions import Executions, are_same, is_void
 from answerkey.suites.fuzzing.fuzzer import Fuzzer
-from answerkey.suites.gate import find_other_reading, is_stable
+from answerkey.suites.gate import find_other_reading, find_stable_order
 from answerkey.suites.neighbors.registry import Neighbor
 from answerkey.suites.questions import BY_HEART, Asked, Query, SuiteQuestion, read_questions
 from answerkey.suites.references import find_positions
@@ -136,21 +137,23 @@ class _Pool:
                     if its_rows == max_rows:
                         self._try_variant(number, fuzzer, recipe, asked)
         for number in range(len(plan), settings.pool):
-            conditions = self._list_conditions(rows, asked)
+            conditions = self._list_conditions(rows, asked, is_for_all=number % 2 == 0)
             if not conditions:
                 break
             with Fuzzer(rows, conditions=conditions, max_rows=settings.max_rows // 2) as fuzzer:
                 self._try_variant(number, fuzzer, "conditions", asked)
 
-    def _list_conditions(self, rows: Rows, asked: list[Asked]) -> list[Conditions]:
+    def _list_conditions(
+        self, rows: Rows, asked: list[Asked], *, is_for_all: bool
+    ) -> list[Conditions]:
         """Those of each query of which a neighbor is still alive; while answers by heart are, of
-        their queries alone."""
+        their queries alone, unless it is for all."""
         alive = {
             id(one.query): (one.query.tree, bool(lives & one.by_heart))
             for one in asked
             if (lives := one.list_alive().keys() - one.list_told())
         }
-        is_any = any(is_by_heart for _, is_by_heart in alive.values())
+        is_any = not is_for_all and any(is_by_heart for _, is_by_heart in alive.values())
         trees = [tree for tree, is_by_heart in alive.values() if is_by_heart or not is_any]
         queries = (Scopes(tree, self._schema) for tree in trees)
         found = (one for scopes in queries for one in list_conditions(scopes, rows.tables))
@@ -172,15 +175,17 @@ class _Pool:
 
     def _ask(self, number: int, storages: list[Executions], asked: list[Asked]) -> None:
         variant = storages[0]
-        stable: dict[int, bool] = {}
         kills: dict[int, frozenset[int]] = {}
+        for query in {id(one.query): one.query for one in asked}.values():
+            order = find_stable_order(query, storages, self._schema)
+            if order is not None:
+                query.orders[number] = order
         for one in asked:
             query = one.query
-            if id(query) not in stable:
-                stable[id(query)] = is_stable(query, storages, self._schema)
-            if not stable[id(query)]:
+            if number not in query.orders:
                 continue
-            other = find_other_reading(query, one.readings, variant)
+            order = query.orders[number]
+            other = find_other_reading(query, one.readings, variant, order)
             if other is not None:
                 one.latent = one.latent or (number, other)
                 continue
@@ -188,7 +193,7 @@ class _Pool:
                 kills[id(query)] = frozenset(
                     place
                     for place, neighbor in enumerate(query.alive)
-                    if _tells_apart(variant, query, neighbor)
+                    if _tells_apart(variant, query, neighbor, order)
                 )
             one.kills[number] = kills[id(query)] & one.list_alive().keys()
 
@@ -223,12 +228,12 @@ class _Pool:
 
 def _plan_variants(settings: SuiteSettings) -> list[tuple[str, int]]:
     """The recipe of each variant of a pool, and about how many rows its tables have: every fifth is
-    a small sample. The last sixth is made for the neighbors that are still alive then."""
+    a small sample. The last quarter is made for the neighbors that are still alive then."""
     return [
         ("subsample", _SMALL[number // 5 % len(_SMALL)])
         if number % 5 == 4
         else (_RECIPES[(number - number // 5) % len(_RECIPES)], settings.max_rows)
-        for number in range(settings.pool - settings.pool // 6)
+        for number in range(settings.pool - settings.pool // 4)
     ]
 
 
@@ -251,12 +256,13 @@ def _take_values(rows: Rows, table: str, column: str) -> Iterator[Any]:
     return islice(dict.fromkeys(known.values(place)), _SHARED)
 
 
-def _tells_apart(variant: Executions, query: Query, neighbor: Neighbor) -> bool:
+def _tells_apart(variant: Executions, query: Query, neighbor: Neighbor, order: Order) -> bool:
     """Whether a neighbor gives another answer than gold; not where it takes too much to say."""
-    found = Execution(query.rows) if neighbor.operator == BY_HEART else variant.run(neighbor.sql)
-    return not found.is_unknown and not are_same(
-        variant.find_rows(query.sql), found.rows, ordered=query.order_matters
-    )
+    rows = variant.find_rows(query.sql)
+    if neighbor.operator == BY_HEART:
+        return not is_void(rows) and not are_same(rows, query.rows, ordered=order)
+    found = variant.run(neighbor.sql)
+    return not found.is_unknown and not are_same(rows, found.rows, ordered=order)
 
 
 def _store_otherwise(variant: Rows, number: int) -> list[Rows]:

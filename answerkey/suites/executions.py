@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from answerkey.sqlite.answers import match_rows
+from answerkey.sqlite.answers import Order, match_rows
 from answerkey.sqlite.guard import GuardedDatabase, QueryError, Row
 from answerkey.sqlite.reasons import QueryReason
 from answerkey.sqlite.schema import quote_name
@@ -59,8 +59,17 @@ class Executions:
         return [value for (value,) in self.find_rows(sql, max_steps=_MAX_STEPS_OF_TEXTS) or []]
 
 
-def are_same(left: list[Row] | None, right: list[Row] | None, *, ordered: bool) -> bool:
+def are_same(left: list[Row] | None, right: list[Row] | None, *, ordered: Order) -> bool:
     """Whether two lists of rows are the same answer; None, where a query failed, is none."""
     if left is None or right is None:
         return False
     return match_rows(left, right, ordered=ordered, rel_tol=REL_TOL)
+
+
+def is_void(rows: list[Row]) -> bool:
+    """Whether an answer says nothing: it has no row, or only NULL and 0.
+
+    >>> is_void([]), is_void([(0, None)]), is_void([("none",)])
+    (True, True, False)
+    """
+    return all(value is None or value == 0 for row in rows for value in row)

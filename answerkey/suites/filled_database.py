@@ -60,7 +60,7 @@ def _read_conditions(queries: Iterable[str], schema: Schema, rows: Rows) -> list
     """The conditions of each query that has some and can be read."""
     found = {}
     for sql in queries:
-        with contextlib.suppress(*NO_FORM):
+        with contextlib.suppress(*NO_FORM, RecursionError):
             scopes = Scopes(parse_sql(sql), schema)
             found.update(dict.fromkeys(list_conditions(scopes, rows.tables)))
     return list(found)

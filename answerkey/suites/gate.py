@@ -11,6 +11,9 @@ from sqlglot import exp
 
 from answerkey.audit.cuts import list_cuts
 from answerkey.audit.inspection import Inspection
+from answerkey.audit.order import read_row_order
+from answerkey.sql.query_rewrites import unwrap
+from answerkey.sqlite.answers import Order
 from answerkey.sqlite.guard import QueryError
 from answerkey.sqlite.schema import Schema
 from answerkey.suites.executions import Executions, are_same
@@ -21,30 +24,35 @@ from answerkey.suites.readings import Reading
 _MAX_STEPS = 50_000
 
 
-def is_stable(query: Query, storages: list[Executions], schema: Schema) -> bool:
-    """Whether gold gives one answer on all storages of a variant, the first of which counts."""
+def find_stable_order(query: Query, storages: list[Executions], schema: Schema) -> Order | None:
+    """How far the order of rows counts on a variant, if gold gives one answer on all its storages,
+    the first of which counts; else None. It may count where all rows tie on the real database."""
     first, *others = storages
     rows = first.find_rows(query.sql, max_steps=_MAX_STEPS)
     if rows is None:
-        return False
-    for other in others:
-        if not are_same(rows, other.find_rows(query.sql), ordered=query.order_matters):
-            return False
-    if not rows or query.tree.find(exp.Limit) is None:
-        return True
-    try:
-        inspection = Inspection(query.sql, query.tree, schema, rows, first.database)
-        return not list_cuts(inspection)
-    except (QueryError, RecursionError):
-        return False
+        return None
+    answers = [other.find_rows(query.sql) for other in others]
+    if not all(are_same(rows, answer, ordered=False) for answer in answers):
+        return None
+    order: Order = unwrap(query.tree).args.get("order") is not None
+    has_limit = query.tree.find(exp.Limit) is not None
+    if (rows and has_limit) or (order and len(rows) > 1):
+        try:
+            inspection = Inspection(query.sql, query.tree, schema, rows, first.database)
+            if has_limit and list_cuts(inspection):
+                return None
+            order = order and read_row_order(inspection)
+        except (QueryError, RecursionError):
+            return None
+    return order if all(are_same(rows, answer, ordered=order) for answer in answers) else None
 
 
 def find_other_reading(
-    query: Query, readings: list[Reading], variant: Executions
+    query: Query, readings: list[Reading], variant: Executions, order: Order
 ) -> Reading | None:
     """The first reading that gives another answer than gold."""
     rows = variant.find_rows(query.sql)
     for reading in readings:
-        if not are_same(rows, variant.find_rows(reading.sql), ordered=query.order_matters):
+        if not are_same(rows, variant.find_rows(reading.sql), ordered=order):
             return reading
     return None

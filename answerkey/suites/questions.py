@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from sqlglot import exp
 
 from answerkey.sql.parser import parse_sql
+from answerkey.sqlite.answers import Order, has_choice, read_order
 from answerkey.sqlite.guard import Row
 from answerkey.sqlite.schema import Schema
 from answerkey.suites.executions import Executions, are_same
@@ -26,6 +27,7 @@ _MAX_STEPS = 2_000_000
 class SuiteQuestion(NamedTuple):
     """What a suite is made from.
 
+    order: how far the order of rows counts on the real database.
     has_choice: whether other answers are right, too, because of a tie or by the rule of comparison:
         then there is no suite.
     """
@@ -33,8 +35,20 @@ class SuiteQuestion(NamedTuple):
     question_id: str
     question_text: str
     gold_sql: str
-    order_matters: bool
+    order: Order
     has_choice: bool
+
+
+def make_question(record: dict[str, Any], audit: dict[str, Any]) -> SuiteQuestion:
+    """The question of a record, with what the audit says of its answer."""
+    is_subset = record["source"].get("grading_method", "").startswith("subset")
+    return SuiteQuestion(
+        record["question_id"],
+        record["question_text"],
+        record["gold_sql"],
+        read_order(audit["order_matters"], audit["accepted_rows"]),
+        has_choice(audit["accepted_rows"]) or is_subset,
+    )
 
 
 @dataclass(slots=True)
@@ -42,14 +56,17 @@ class Query:
     """A gold query, which several questions may share.
 
     rows: its answer on the real database.
+    order: how far the order of rows counts there.
+    orders: the same on each variant on which it counts, by its number.
     killed: the neighbors that the real database tells from gold.
     alive: those that it does not tell from gold.
     """
 
     sql: str
-    order_matters: bool
     tree: exp.Expression
     rows: list[Row]
+    order: Order
+    orders: dict[int, Order] = field(default_factory=dict)
     killed: list[Neighbor] = field(default_factory=list)
     alive: list[Neighbor] = field(default_factory=list)
 
@@ -92,18 +109,17 @@ def read_questions(
     questions: list[SuiteQuestion], real: Executions, schema: Schema, *, max_neighbors: int
 ) -> list[Asked]:
     """The questions whose gold runs, each with what the real database says of its neighbors."""
-    queries: dict[tuple[str, bool], Query] = {}
+    queries: dict[str, Query] = {}
     found = []
     for question in questions:
         rows = real.find_rows(question.gold_sql)
         if rows is None or question.has_choice:
             continue
-        key = question.gold_sql, question.order_matters
-        if key not in queries:
-            query = Query(*key, parse_sql(question.gold_sql), rows)
-            _sort_neighbors(query, real, schema, max_neighbors)
-            queries[key] = query
-        query = queries[key]
+        sql = question.gold_sql
+        if sql not in queries:
+            queries[sql] = Query(sql, parse_sql(sql), rows, question.order)
+            _sort_neighbors(queries[sql], real, schema, max_neighbors)
+        query = queries[sql]
         readings = [
             reading
             for reading in list_readings(
@@ -112,7 +128,7 @@ def read_questions(
             if are_same(
                 rows,
                 real.find_rows(reading.sql, max_steps=_MAX_STEPS),
-                ordered=question.order_matters,
+                ordered=question.order,
             )
         ]
         found.append(Asked(question, query, readings))
@@ -122,7 +138,7 @@ def read_questions(
 def _sort_neighbors(query: Query, real: Executions, schema: Schema, max_neighbors: int) -> None:
     for neighbor in list_neighbors(query.tree, schema, max_neighbors=max_neighbors):
         found = real.run(neighbor.sql, max_steps=_MAX_STEPS)
-        if found.is_unknown or are_same(query.rows, found.rows, ordered=query.order_matters):
+        if found.is_unknown or are_same(query.rows, found.rows, ordered=query.order):
             query.alive.append(neighbor)
         else:
             query.killed.append(neighbor)

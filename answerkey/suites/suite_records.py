@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from answerkey.sqlite.answers import shape_answer
+from answerkey.sqlite.answers import shape_answer, write_order
 from answerkey.sqlite.guard import GuardedDatabase, Limits, Row
 from answerkey.suites.executions import Executions
 from answerkey.suites.neighbors.registry import Neighbor
@@ -123,7 +123,7 @@ def _list_databases(
             {
                 **records.describe(number),
                 "gold_answer": shape_answer(rows),
-                "order_matters": one.question.order_matters,
+                **write_order(one.query.orders[number]),
                 "kill": _show_kill(one, min(new), rows, variant) if new else None,
             }
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import logging
 import shutil
-import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import asdict
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple
 
 import sqlglot
 
+from answerkey.core.database_ids import find_inside
 from answerkey.core.errors import InputError
 from answerkey.core.progress import track_progress
 from answerkey.core.records import hash_file, hash_value, replace_file, write_json
@@ -69,8 +69,7 @@ def run_suites(
     Raises:
         InputError: naming the databases whose process ended, also where it had nothing else to do.
     """
-    made_by = [hash_code(STAGE), sqlite3.sqlite_version, sqlglot.__version__]
-    made_by += [asdict(settings), asdict(limits)]
+    made_by = [hash_code(STAGE), sqlglot.__version__, asdict(settings), asdict(limits)]
     names: list[str] = []
     keys: dict[str, str] = {}
 
@@ -140,7 +139,7 @@ def _is_fresh(outs: SuiteOuts, name: str, key: str) -> bool:
 def _write(outs: SuiteOuts, name: str, key: str, made: DatabaseSuites) -> None:
     if made.problem is not None:
         _LOG.warning("the questions of %s have no suites: %s", name, made.problem)
-    folder = outs.databases / name
+    folder = find_inside(outs.databases, name)
     if folder.exists():
         shutil.rmtree(folder)
     for number, content in enumerate(made.files, start=1):

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.comparison.join import join_questions
+from answerkey.comparison.join import find_failure, join_questions
 from answerkey.core.errors import InputError
 from answerkey.core.joined import JoinedQuestion
+from answerkey.core.records import write_json
 
 SEGMENTS = [{"rows": [[3], [4]], "take": 1}]
 RATE = {"total": 4, "database": 3, "suite": 1, "models": {}}
@@ -54,12 +55,15 @@ def interim(tmp_path: Path) -> Path:
     }
     write_lines(tmp_path / "splits.jsonl", [make_source(question_id) for question_id in IDS])
     write_lines(
-        tmp_path / "parsed.jsonl",
+        tmp_path / "parsed/a.jsonl",
         [
             {"question_id": IDS[0], "tables_involved": ["t"], **parsed},
             {"question_id": IDS[1], "tables_involved": ["u"], **parsed},
-            {"question_id": IDS[2], "reason": "unparsable_sql", "detail": "no"},
         ],
+    )
+    write_lines(
+        tmp_path / "parsed/b.jsonl",
+        [{"question_id": IDS[2], "reason": "unparsable_sql", "detail": "no"}],
     )
     write_lines(
         tmp_path / "gold_answers/a.jsonl",
@@ -93,7 +97,7 @@ def interim(tmp_path: Path) -> Path:
         tmp_path / "audit/b.jsonl",
         [{"question_id": IDS[2], "flags": [], "order_matters": False}],
     )
-    write_lines(tmp_path / "pass_rates.jsonl", [{"question_id": IDS[0], **RATE}])
+    write_json(tmp_path / "pass_rates.json", [{"question_id": IDS[0], **RATE}])
     write_lines(tmp_path / "test_suites/a.jsonl", [make_suite(IDS[0])])
     write_lines(tmp_path / "test_suites/b.jsonl", [])
     return tmp_path
@@ -116,6 +120,14 @@ def test_everything_that_is_known_of_a_question_is_joined(interim):
     assert (third.gold_answer, third.order_matters, third.tables_involved) == ([], False, None)
 
 
+def test_failed_answer_goes_before_a_failed_parse():
+    outcome, parsed = ({"reason": name, "detail": "no"} for name in ("sql_error", "unparsable_sql"))
+    found = find_failure(make_source(IDS[0]), outcome, parsed)
+    assert found == ("compute_gold_answers", "sql_error", "no")
+
+
+KILLED = {"killed": 1, "alive": 0, "undecided": 0}
+UNDECIDED = {"killed": 0, "alive": 0, "undecided": 1}
 AMBIGUITY = {"reading": "distinct", "sql": "SELECT 4", "gold_rows": [[3]], "reading_rows": [[4]]}
 
 
@@ -131,13 +143,16 @@ AMBIGUITY = {"reading": "distinct", "sql": "SELECT 4", "gold_rows": [[3]], "read
             {"latent_ambiguity": AMBIGUITY, "mutation_score": {"database": 0, "suite": 0}},
             ["latent_ambiguity", "weak_answer"],
         ),
+        ({"operators": {"by_heart": KILLED}}, []),
+        ({"operators": {"by_heart": UNDECIDED}, "mutation_score": None}, ["weak_answer"]),
     ],
 )
 def test_suite_raises_flags_after_those_of_the_audit(interim, suite, flags):
     write_lines(interim / "test_suites/a.jsonl", [make_suite(IDS[0]) | suite])
     found = join(interim)[0].flags
     assert [flag["code"] for flag in found] == ["boolean_answer", *flags]
-    evidence = {"latent_ambiguity": AMBIGUITY, "weak_answer": suite.get("mutation_score")}
+    weak = suite.get("operators") or suite.get("mutation_score")
+    evidence = {"latent_ambiguity": AMBIGUITY, "weak_answer": weak}
     assert [flag["evidence"] for flag in found[1:]] == [evidence[flag] for flag in flags]
 
 
@@ -170,7 +185,7 @@ def test_first_stage_that_set_a_question_aside_says_why(interim, source, reason,
 
 
 @pytest.mark.parametrize(
-    "name", ["parsed.jsonl", "gold_answers/a.jsonl", "audit/a.jsonl", "test_suites/a.jsonl"]
+    "name", ["parsed/a.jsonl", "gold_answers/a.jsonl", "audit/a.jsonl", "test_suites/a.jsonl"]
 )
 def test_missing_record_is_an_error_that_names_the_question(interim, name):
     lines = (interim / name).read_text(encoding="utf-8").splitlines(keepends=True)
@@ -182,11 +197,10 @@ def test_missing_record_is_an_error_that_names_the_question(interim, name):
 @pytest.mark.parametrize(
     "name",
     [
-        "parsed.jsonl",
+        "parsed/b.jsonl",
         "gold_answers/b.jsonl",
         "audit/b.jsonl",
         "test_suites/b.jsonl",
-        "pass_rates.jsonl",
     ],
 )
 def test_record_of_no_question_is_an_error_that_names_it(interim, name):
@@ -196,7 +210,13 @@ def test_record_of_no_question_is_an_error_that_names_it(interim, name):
         join(interim)
 
 
-@pytest.mark.parametrize("name", ["gold_answers/a.jsonl", "parsed.jsonl"])
+def test_pass_rate_of_no_question_is_an_error_that_names_it(interim):
+    write_json(interim / "pass_rates.json", [{"question_id": "c_eval_000", **RATE}])
+    with pytest.raises(InputError, match="c_eval_000 is no question, or out of order"):
+        join(interim)
+
+
+@pytest.mark.parametrize("name", ["gold_answers/a.jsonl", "parsed/a.jsonl"])
 def test_records_out_of_order_are_an_error(interim, name):
     lines = (interim / name).read_text(encoding="utf-8").splitlines(keepends=True)
     (interim / name).write_text("".join(reversed(lines)), encoding="utf-8")
@@ -206,14 +226,14 @@ def test_records_out_of_order_are_an_error(interim, name):
 
 def test_question_that_comes_twice_is_an_error(interim):
     write_lines(interim / "splits.jsonl", [make_source(IDS[0]), make_source(IDS[0])])
-    for name in ("parsed.jsonl", "gold_answers/a.jsonl"):
+    for name in ("parsed/a.jsonl", "gold_answers/a.jsonl"):
         lines = (interim / name).read_text(encoding="utf-8").splitlines(keepends=True)
         (interim / name).write_text("".join([lines[0], *lines]), encoding="utf-8")
     with pytest.raises(InputError, match="a_train_000 comes twice"):
         join(interim)
 
 
-@pytest.mark.parametrize("name", ["gold_answers/b.jsonl", "parsed.jsonl", "audit/a.jsonl"])
+@pytest.mark.parametrize("name", ["gold_answers/b.jsonl", "parsed/b.jsonl", "audit/a.jsonl"])
 def test_missing_file_is_an_error_with_its_path(interim, name):
     (interim / name).unlink()
     with pytest.raises(FileNotFoundError, match=Path(name).name):

@@ -50,7 +50,10 @@ def test_every_answered_question_has_a_record_whose_gold_answers_are_those_of_it
     }
     records = read_records(world)
     parsed = {
-        r["question_id"] for r in world.lines("data/interim/parsed.jsonl") if "reason" not in r
+        record["question_id"]
+        for name in ("harbour", "library")
+        for record in world.lines(f"data/interim/parsed/{name}.jsonl")
+        if "reason" not in record
     }
     assert [r["question_id"] for r in records] == [name for name in answered if name in parsed]
     gold = {r["question_id"]: r["gold_sql"] for r in world.lines("data/interim/splits.jsonl")}

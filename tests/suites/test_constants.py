@@ -10,7 +10,12 @@ import pytest
 from answerkey.sql.parser import parse_sql
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.schema import read_schema
-from answerkey.suites.constants import list_conditions, list_constants, list_shared_columns
+from answerkey.suites.constants import (
+    Conditions,
+    list_conditions,
+    list_constants,
+    list_shared_columns,
+)
 
 SHIPS = """
 CREATE TABLE port (name TEXT PRIMARY KEY, mayor TEXT);
@@ -47,24 +52,101 @@ def test_text_in_double_quotes_is_a_constant_where_no_column_has_its_name() -> N
         ("tons <> 9", 10, 9),
         ("tons = '0'", "0", "1"),
         ("tons BETWEEN 9 AND 20", 9, 8),
+        ("NOT tons = 9", 8, 9),
+        ("tons NOT IN (9, 10)", 8, 9),
+        ("tons LIKE '%10%'", "10", "1"),
+        ("tons NOT LIKE '%10%'", "1", "10"),
+        ("tons LIKE 10", 10, 9),
     ],
 )
 def test_conditions_have_what_meets_and_what_misses(condition, meets, misses) -> None:
-    [(tables, conditions)] = list_conditions(read_scopes(condition), TABLES)
-    assert tables == ("ship",)
-    assert conditions == (("ship", "tons", meets, misses),)
+    [found] = list_conditions(read_scopes(condition), TABLES)
+    assert found == Conditions(("ship",), ((0, "tons", meets, misses),))
 
 
 def test_conditions_of_each_select_that_a_set_operation_joins() -> None:
-    sql = "SELECT name FROM ship WHERE {} INTERSECT SELECT name FROM ship WHERE {}"
+    sql = "SELECT name FROM ship WHERE {} EXCEPT SELECT name FROM ship WHERE {}"
     query = read_query(sql.format("tons = 4", "tons = 7 AND flag = 'Peru'"))
     found = list_conditions(query, TABLES)
-    assert [[one.meets for one in conditions] for _, conditions in found] == [[4], [7, "Peru"]]
+    assert [[one.meets for one in each.conditions] for each in found] == [[4], [7, "Peru"]]
     assert list_conditions(query, {"port"}) == []
     assert (
         list_conditions(read_query("SELECT name FROM ship UNION SELECT name FROM port"), TABLES)
         == []
     )
+
+
+def ask_for_rows(sql: str) -> Conditions:
+    """What the last SELECTs of a query that are read together ask for."""
+    return list_conditions(read_query(sql), TABLES)[-1]
+
+
+@pytest.mark.parametrize(
+    ("sql", "tables", "equal"),
+    [
+        ("SELECT 1 FROM port AS p JOIN ship AS s ON p.name = s.port", "port ship",
+         [((0, "name"), (1, "port"))]),
+        ("SELECT 1 FROM port, ship WHERE mayor = port.name AND port = mayor", "port ship",
+         [((0, "mayor"), (0, "name")), ((1, "port"), (0, "mayor"))]),
+        ("SELECT 1 FROM port JOIN ship USING (name)", "port ship", [((0, "name"), (1, "name"))]),
+        ("SELECT 1 FROM port NATURAL JOIN ship", "port ship", [((0, "name"), (1, "name"))]),
+        ("SELECT 1 FROM port WHERE name IN (SELECT port FROM ship)", "port ship",
+         [((0, "name"), (1, "port"))]),
+        ("SELECT 1 FROM port WHERE name = (SELECT port FROM ship)", "port ship",
+         [((0, "name"), (1, "port"))]),
+        ("SELECT 1 FROM port WHERE EXISTS (SELECT 1 FROM ship WHERE port = port.name)",
+         "port ship", [((1, "port"), (0, "name"))]),
+        ("WITH a AS (SELECT port AS p FROM ship) SELECT 1 FROM port JOIN a ON name = p",
+         "port ship", [((0, "name"), (1, "port"))]),
+    ],
+)  # fmt: skip
+def test_columns_that_must_be_equal(sql, tables, equal) -> None:
+    found = ask_for_rows(sql)
+    assert (found.tables, list(found.equal)) == (tuple(tables.split()), equal)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "name NOT IN (SELECT port FROM ship WHERE tons = 1)",
+        "NOT EXISTS (SELECT 1 FROM ship WHERE port = port.name AND tons = 1)",
+        "1 IN (SELECT 1 FROM ship WHERE tons = 1 UNION SELECT 2 ORDER BY 1 = 2)",
+    ],
+)
+def test_what_a_query_denies_is_not_made_equal(condition) -> None:
+    found = ask_for_rows(f"SELECT 1 FROM port WHERE {condition}")
+    assert found == Conditions(("port", "ship"), ((1, "tons", 1, 0),))
+
+
+def test_sides_of_an_intersection_show_one_row_where_it_can_meet_both() -> None:
+    sql = (
+        "SELECT port.name FROM port JOIN ship ON port = port.name WHERE tons = 1 INTERSECT"
+        " SELECT port.name FROM port JOIN ship ON port = port.name WHERE tons = 2"
+    )
+    found = ask_for_rows(sql)
+    assert found.tables == ("port", "ship") * 2
+    assert ((0, "name"), (2, "name")) in found.equal
+    sql = "SELECT mayor FROM port WHERE name = {} INTERSECT SELECT mayor FROM port WHERE name = {}"
+    mayors = ((0, "mayor"), (1, "mayor"))
+    assert ask_for_rows(sql.format("'a'", "'b'")).equal == (mayors,)
+    assert ask_for_rows(sql.format("'a'", "'a'")).equal == (mayors, ((0, "name"), (1, "name")))
+
+
+@pytest.mark.parametrize(
+    ("having", "count"),
+    [
+        ("count(*) >= 4", 4),
+        ("count(name) > 4", 5),
+        ("count(*) = 2 AND sum(tons) > 9", 2),
+        ("count(*) < 4", 1),
+        ("count(*) > 1000", 1),
+        ("sum(tons) > 9", 1),
+    ],
+)
+def test_groups_have_as_many_rows_as_having_asks_for(having, count) -> None:
+    sql = f"SELECT lower(flag) AS f FROM ship WHERE tons > 9 GROUP BY f HAVING {having}"
+    found = ask_for_rows(sql)
+    assert (found.shared, found.count) == (((0, "flag"),), count)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,10 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
+from answerkey.reward import score
+from answerkey.sqlite.answers import Order, shape_answer
 from answerkey.sqlite.guard import Limits
 from answerkey.sqlite.schema import read_schema
 from answerkey.sqlite.uri import open_database
@@ -25,18 +29,28 @@ INSERT INTO ship VALUES
 
 
 def make(
-    tmp_path: Path, *questions: tuple[str, str], sql: str = SHIPS, **settings
+    tmp_path: Path,
+    *questions: tuple[str, str],
+    sql: str = SHIPS,
+    order: Order | None = None,
+    **settings: int,
 ) -> DatabaseSuites:
     path = make_database(tmp_path / "ships.sqlite", sql)
     with closing(open_database(path)) as connection:
         schema = read_schema(connection)
     asked = [
-        SuiteQuestion(f"q{place}", text, gold, "ORDER BY" in gold, False)
+        SuiteQuestion(
+            f"q{place}", text, gold, "ORDER BY" in gold if order is None else order, False
+        )
         for place, (text, gold) in enumerate(questions)
     ]
-    return make_suites(
+    made = make_suites(
         path, schema, asked, settings=SuiteSettings(**settings), limits=Limits(max_steps=10**6)
     )
+    (tmp_path / "variants").mkdir(exist_ok=True)
+    for number, file in enumerate(made.files, start=1):
+        (tmp_path / "variants" / f"ships.{number:02}.sqlite").write_bytes(file)
+    return made
 
 
 def test_suite_tells_neighbors_from_gold(tmp_path):
@@ -66,6 +80,38 @@ def test_gold_that_has_any_row_first_does_not_count(tmp_path):
         with closing(sqlite3.connect(":memory:")) as connection:
             connection.deserialize(file)
             assert len(connection.execute("SELECT * FROM ship").fetchall()) <= 2
+
+
+@pytest.mark.parametrize(
+    ("sql", "order"),
+    [
+        (SHIPS, [2, 1, 1]),
+        (f"{SHIPS} UPDATE ship SET port_id = 1 WHERE id < 9;", False),  # all of them tie
+    ],
+)
+def test_rows_that_tie_may_come_in_any_order_and_no_others(tmp_path, sql, order):
+    question = "Which ships, by port?", "SELECT name FROM ship ORDER BY port_id"
+    (record,) = make(tmp_path, question, sql=sql, order=order, pool=12).records
+    assert any(database["accepted_rows"] for database in record["databases"])
+    for database in record["databases"]:
+        path = tmp_path / "variants" / database["path"].rpartition("/")[2]
+        with closing(open_database(path)) as connection:
+            answers = {
+                sort: connection.execute(f"SELECT name FROM ship ORDER BY {sort}").fetchall()
+                for sort in ("port_id", "port_id, name", "port_id, name DESC", "port_id DESC")
+            }
+        rewards = {
+            sort: score(
+                rows,
+                database["gold_answer"],
+                order_matters=database["order_matters"],
+                accepted_rows=database["accepted_rows"],
+            )
+            for sort, rows in answers.items()
+        }
+        is_one_way = answers["port_id"] == answers["port_id DESC"] or not database["order_matters"]
+        assert rewards.pop("port_id DESC") == is_one_way
+        assert set(rewards.values()) == {1.0}
 
 
 def test_reading_that_the_database_does_not_tell_holds_databases_back(tmp_path):
@@ -149,3 +195,60 @@ def test_answer_by_heart_is_told_from_the_most_common_of_two_values(tmp_path):
     gold = "SELECT port_id FROM ship GROUP BY port_id ORDER BY count(*) DESC LIMIT 1"
     (record,) = make(tmp_path, ("Which port id is the most common?", gold), sql=sql).records
     assert record["operators"]["by_heart"]["killed"] == 1
+
+
+FLEET = """
+CREATE TABLE port (id INTEGER PRIMARY KEY, name TEXT, town TEXT);
+CREATE TABLE ship (id INTEGER PRIMARY KEY, name TEXT, flag TEXT, port_id INT REFERENCES port);
+CREATE TABLE crew (ship_id INT REFERENCES ship, sailor TEXT, role TEXT, since TEXT);
+"""
+
+
+def make_fleet() -> str:
+    """Many rows of each table, of which few meet any condition."""
+    ports = [f"({key}, 'port {key}', 'town {key % 90}')" for key in range(100)]
+    ships = [f"({key}, 'ship {key}', 'flag {key % 50}', {key % 100})" for key in range(300)]
+    crew = [
+        f"({key % 300}, 'sailor {key % 400}', 'role {key % 30}', '2020-01-{key % 28 + 1:02}')"
+        for key in range(900)
+    ]
+    rows = {"port": ports, "ship": ships, "crew": crew}
+    inserts = [f"INSERT INTO {name} VALUES {', '.join(of)};" for name, of in rows.items()]
+    return FLEET + "".join(inserts)
+
+
+RARE = [
+    "SELECT sailor FROM crew JOIN ship ON id = ship_id WHERE flag = 'flag 7' AND role = 'role 7'",
+    "SELECT count(*) FROM crew c JOIN ship s ON s.id = c.ship_id JOIN port p"
+    " ON p.id = s.port_id WHERE p.town = 'town 5' AND c.role = 'role 5'",
+    "SELECT a.name FROM ship a JOIN ship b ON a.port_id = b.port_id WHERE a.flag = 'flag 3' AND"
+    " b.name = 'ship 103'",
+    "SELECT name FROM port WHERE id IN (SELECT port_id FROM ship WHERE name = 'ship 9')",
+    "SELECT p.town FROM port p JOIN ship s ON p.id = s.port_id WHERE s.flag = 'flag 4'"
+    " INTERSECT SELECT p.town FROM port p JOIN ship s ON p.id = s.port_id WHERE"
+    " s.name = 'ship 104'",
+    "SELECT sailor FROM crew WHERE role = 'role 3' INTERSECT"
+    " SELECT sailor FROM crew WHERE role = 'role 13'",
+    "SELECT ship_id FROM crew GROUP BY ship_id HAVING count(*) >= 3",
+    "SELECT role, count(*) FROM crew GROUP BY role HAVING count(*) >= 20",
+    "SELECT p.name FROM port p JOIN ship s ON p.id = s.port_id GROUP BY p.name HAVING count(*) > 2",
+    "SELECT sum(id) FROM ship WHERE name = 'ship 5' AND flag = 'flag 5'",
+]
+
+
+def test_stored_answer_behind_a_guard_is_told(tmp_path):
+    """A query that says the stored answer where a count is that of the real database, and else
+    nothing, NULL or 0, is right on databases where gold says no more."""
+    records = make(tmp_path, *(("Which?", gold) for gold in RARE), sql=make_fleet()).records
+    with closing(sqlite3.connect(tmp_path / "ships.sqlite")) as connection:
+        for gold, record in zip(RARE, records, strict=True):
+            real = shape_answer(connection.execute(gold).fetchall())
+            answers = [database["gold_answer"] for database in record["databases"]]
+            assert [answer for answer in answers if answer not in ([], None, 0, real)], gold
+            assert record["operators"]["by_heart"]["killed"] == 1
+
+
+def test_stored_answer_that_no_small_database_tells_is_undecided(tmp_path):
+    gold = "SELECT count(*) FROM ship GROUP BY flag = 'flag 1' HAVING count(*) > 100"
+    (record,) = make(tmp_path, ("Which?", gold), sql=make_fleet(), pool=10).records
+    assert record["operators"]["by_heart"] == {"killed": 0, "alive": 0, "undecided": 1}

@@ -201,7 +201,8 @@ def test_permute_puts_keys_on_other_rows_where_nothing_refers_to_them(tmp_path: 
 def test_conditions_add_a_key_once_for_all_rows_that_refer_to_it(ships: Rows) -> None:
     conditions = Conditions(
         ("ship", "port"),
-        (Condition("ship", "flag", "Togo", "x"), Condition("port", "name", "Riga", "Ra")),
+        (Condition(0, "flag", "Togo", "x"), Condition(1, "name", "Riga", "Ra")),
+        equal=(((0, "port_id"), (1, "id")),),
     )
     variant = make_variant(ships, "conditions", conditions=[conditions])
     assert ask(variant, "SELECT count(*) FROM port WHERE name = 'Riga'") == [(1,)]
@@ -223,11 +224,35 @@ def test_skew_gives_groups_sizes_that_differ(tmp_path: Path) -> None:
 
 def test_conditions_add_rows_that_meet_all_and_all_but_one(ships: Rows) -> None:
     flag, port = (
-        Condition("ship", "flag", "Togo", "x Togo"),
-        Condition("port", "name", "Riga", "Ra"),
+        Condition(0, "flag", "Togo", "x Togo"),
+        Condition(1, "name", "Riga", "Ra"),
     )
-    variant = make_variant(
-        ships, "conditions", conditions=[Conditions(("ship", "port"), (flag, port))]
-    )
+    joined = (((0, "port_id"), (1, "id")),)
+    conditions = Conditions(("ship", "port"), (flag, port), joined)
+    variant = make_variant(ships, "conditions", conditions=[conditions])
     sql = "SELECT flag, port.name FROM ship JOIN port ON port.id = port_id"
     assert {("Togo", "Riga"), ("x Togo", "Riga"), ("Togo", "Ra")} <= set(ask(variant, sql))
+
+
+def test_conditions_add_as_many_rows_of_a_group_as_are_asked_for(ships: Rows) -> None:
+    of_port = Conditions(
+        ("port", "ship"),
+        (Condition(1, "flag", "Togo", "x"),),
+        equal=(((0, "id"), (1, "port_id")),),
+        shared=((0, "name"),),
+        count=6,
+    )
+    variant = make_variant(ships, "conditions", conditions=[of_port])
+    sql = "SELECT count(*) FROM ship WHERE flag = 'Togo' GROUP BY port_id"
+    assert ask(variant, sql) == [(6,)]  # of one port, not of six of one name
+
+
+def test_conditions_add_a_row_for_each_time_that_a_query_reads_a_table(ships: Rows) -> None:
+    twins = Conditions(
+        ("ship", "ship"),
+        (Condition(0, "flag", "Togo", "x"), Condition(1, "flag", "Benin", "y")),
+        equal=(((0, "port_id"), (1, "port_id")), ((0, "tons"), (1, "tons"))),
+    )
+    variant = make_variant(ships, "conditions", conditions=[twins])
+    sql = "SELECT count(*) FROM ship a JOIN ship b USING (port_id, tons)"
+    assert ask(variant, f"{sql} WHERE a.flag = 'Togo' AND b.flag = 'Benin'") == [(1,)]

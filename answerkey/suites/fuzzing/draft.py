@@ -26,12 +26,25 @@ class Constant(NamedTuple):
     value: Any
 
 
-class PlantedConditions(NamedTuple):
-    """What a query compares columns with: the tables that it reads, and for each comparison a value
-    that meets it and one that misses it."""
+Slot = tuple[int, int]  # the place of a row among those of a query, and that of a column
 
-    tables: frozenset[str]
-    values: tuple[tuple[Constant, Constant], ...]
+
+class PlantedConditions(NamedTuple):
+    """The rows behind a row that a query gives, and what they must be like.
+
+    tables: the table of each row.
+    values: for each comparison of a column with a literal, a value that meets it, and one that
+        misses it.
+    classes: the columns that must be equal.
+    shared: the places of the classes that all rows of a group share, and `count` how many rows
+        a group must have.
+    """
+
+    tables: tuple[str, ...]
+    values: tuple[tuple[Slot, Any, Any], ...]
+    classes: tuple[frozenset[Slot], ...] = ()
+    shared: frozenset[int] = frozenset()
+    count: int = 1
 
 
 class DraftRow:

@@ -15,7 +15,7 @@ from typing import Any
 from answerkey.sqlite.schema import Column
 from answerkey.suites.fuzzing.draft import Draft, DraftRow
 from answerkey.suites.fuzzing.new_rows import make_row
-from answerkey.suites.fuzzing.steps import add_row, place_row
+from answerkey.suites.fuzzing.steps import add_row, plant_rows
 from answerkey.suites.fuzzing.subsample import sort_children_first
 from answerkey.suites.fuzzing.values import make_new
 
@@ -35,21 +35,20 @@ def fill_tables_whole(draft: Draft) -> None:
         draft.rows[name] = [DraftRow(row, place) for place, row in enumerate(table.rows)]
     names = sort_children_first(draft)[::-1]
     texts: dict[tuple[str, int], list[str]] = {}
-    for _, values in draft.conditions:
-        for (name, place, value), _ in values:
+    for planted in draft.conditions:
+        for (row, place), value, _ in planted.values:
+            name = planted.tables[row]
             if isinstance(value, str) and value not in texts.setdefault((name, place), []):
                 texts[name, place].append(value)
     for name in names:
         for _ in range(draft.max_rows - len(draft.rows[name])):
             add_row(draft, name, _make_row(draft, name, texts))
-    for tables, values in draft.conditions:
-        added: dict[str, DraftRow] = {}
-        constants = [meets for meets, _ in values]
-        if all(len(draft.rows[name]) < _MOST * draft.max_rows for name in tables):
-            for name in names:
-                row = _make_row(draft, name, texts) if name in tables else None
-                if row is not None:
-                    place_row(draft, name, row, added, constants)
+    for planted in draft.conditions:
+        if all(len(draft.rows[name]) < _MOST * draft.max_rows for name in planted.tables):
+            everything = range(len(planted.values))
+            plant_rows(
+                draft, planted, everything, lambda draft, name, _: _make_row(draft, name, texts)
+            )
 
 
 def _make_row(draft: Draft, name: str, texts: dict[tuple[str, int], list[str]]) -> DraftRow | None:

@@ -11,7 +11,7 @@ from answerkey.core.records import hash_value
 from answerkey.sqlite.schema import fold_name
 from answerkey.suites.constants import Conditions
 from answerkey.suites.database_rows import Rows, open_empty
-from answerkey.suites.fuzzing.draft import Constant, Draft, PlantedConditions, mend
+from answerkey.suites.fuzzing.draft import Constant, Draft, PlantedConditions, Slot, mend
 from answerkey.suites.fuzzing.filling import fill_tables_whole
 from answerkey.suites.fuzzing.steps import (
     collide_values,
@@ -27,7 +27,7 @@ from answerkey.suites.fuzzing.steps import (
     take_children,
 )
 from answerkey.suites.fuzzing.subsample import choose_rows
-from answerkey.suites.keys import find_key_facts
+from answerkey.suites.keys import KeyFacts, find_key_facts
 from answerkey.suites.references import find_positions
 
 RECIPES: dict[str, tuple[Callable[[Draft], None], ...]] = {
@@ -75,7 +75,7 @@ class Fuzzer:
         self._rows = rows
         self._facts = find_key_facts(rows)
         self._constants = [_resolve(rows, *constant) for constant in constants]
-        self._conditions = [_resolve_all(rows, found) for found in conditions]
+        self._conditions = [_resolve_all(rows, self._facts, found) for found in conditions]
         self._wanted = _find_rows(rows, self._constants)
         self._max_rows = max_rows
         self._stack = ExitStack()
@@ -132,14 +132,34 @@ def _resolve(rows: Rows, table: str, column: str, value: Any) -> Constant:
     raise ValueError(f"No column {table}.{column}: expected one of a table that was read")
 
 
-def _resolve_all(rows: Rows, found: Conditions) -> PlantedConditions:
-    names = {fold_name(name) for name in found.tables}
+def _resolve_all(rows: Rows, facts: KeyFacts, found: Conditions) -> PlantedConditions:
+    by_name = {fold_name(name): name for name in rows.tables}
+    tables = tuple(by_name[fold_name(name)] for name in found.tables)
+
+    def find(row: int, column: str) -> Slot:
+        return row, _resolve(rows, tables[row], column, None).column
+
+    classes: list[frozenset[Slot]] = []
+    alone = [(find(*slot),) * 2 for slot in found.shared]
+    for pair in [tuple(find(*slot) for slot in pair) for pair in found.equal] + alone:
+        same = [one for one in classes if one & {*pair}]
+        classes = [one for one in classes if one not in same] + [frozenset(pair).union(*same)]
+    shared = {slot for slot, _ in alone}
+    grouped = {row for row, _ in shared}
+    shared |= {  # the group is of the rows that others refer to by a key, as well
+        (row, place)
+        for one in classes
+        for row, place in one
+        if len(one) > 1 and row in grouped and (place,) in facts.keys[tables[row]]
+    }
     return PlantedConditions(
-        frozenset(name for name in rows.tables if fold_name(name) in names),
+        tables,
         tuple(
-            (_resolve(rows, table, column, meets), _resolve(rows, table, column, misses))
-            for table, column, meets, misses in found.conditions
+            (find(row, column), meets, misses) for row, column, meets, misses in found.conditions
         ),
+        tuple(classes),
+        frozenset(number for number, one in enumerate(classes) if one & shared),
+        found.count,
     )
 
 

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from answerkey.suites.fuzzing.draft import Constant, Draft, DraftRow
+from collections.abc import Callable, Collection
+from functools import partial
+from typing import Any
+
+from answerkey.suites.fuzzing.draft import Draft, DraftRow, PlantedConditions
 from answerkey.suites.fuzzing.new_rows import make_row
 from answerkey.suites.fuzzing.subsample import sort_children_first
 from answerkey.suites.fuzzing.values import fit_value, list_near
 
 _FEW = 4  # values of a skewed column
+
+# A new row of a table, given those that were made for the same place among the rows of a query.
+RowMaker = Callable[[Draft, str, list[DraftRow]], DraftRow | None]
 
 
 def permute_columns(draft: Draft) -> None:
@@ -167,47 +174,64 @@ def plant_constants(draft: Draft) -> None:
 
 
 def plant_conditions(draft: Draft) -> None:
-    """Add rows that meet all conditions of a query, all but one, and one alone, until a table has
-    twice as many new rows as it should have rows."""
-    most = {name: len(rows) + 2 * draft.max_rows for name, rows in draft.rows.items()}
-    for tables, values in draft.random.sample(draft.conditions, len(draft.conditions)):
-        count = len(values)
-        wanted = [{*range(count)}]
-        wanted += [{*range(count)} - {place} for place in range(count)]
-        wanted += [{place} for place in range(count)] if count > 2 else []
-        for met in wanted:
-            if all(len(draft.rows[name]) < most[name] for name in tables):
-                pairs = enumerate(values)
-                _plant_rows(draft, tables, [pair[place not in met] for place, pair in pairs])
+    """Add rows that meet all conditions of each query, until a table has three times as many new
+    rows as it should have rows; and then rows that meet all but one, and one alone, until it has
+    as many more as it should have."""
+    for is_whole, times in ((True, 3), (False, 1)):
+        most = {name: len(rows) + times * draft.max_rows for name, rows in draft.rows.items()}
+        for planted in draft.random.sample(draft.conditions, len(draft.conditions)):
+            count = len(planted.values)
+            wanted = [{*range(count)} - {place} for place in range(count)]
+            wanted += [{place} for place in range(count)] if count > 2 else []
+            for met in [{*range(count)}] if is_whole else wanted:
+                if all(len(draft.rows[name]) < most[name] for name in planted.tables):
+                    is_alike = draft.random.random() < 0.5
+                    plant_rows(draft, planted, met, partial(_copy_row, is_alike=is_alike))
 
 
-def _plant_rows(draft: Draft, tables: frozenset[str], constants: list[Constant]) -> None:
-    """Add a row to each table, with the constants of its columns; they refer to each other."""
-    added: dict[str, DraftRow] = {}
-    for name in reversed(sort_children_first(draft)):
-        rows = draft.rows[name]
-        pattern = draft.random.choice(rows).values if rows else None
-        row = make_row(draft, name, pattern) if name in tables else None
-        if row is None:
-            continue
-        place_row(draft, name, row, added, constants)
+def _copy_row(draft: Draft, name: str, known: list[DraftRow], *, is_alike: bool) -> DraftRow | None:
+    rows = known if known and is_alike else draft.rows[name]
+    pattern = draft.random.choice(rows).values if rows else None
+    row = make_row(draft, name, pattern)
+    return DraftRow(pattern) if row is None and pattern is not None else row
 
 
-def place_row(
-    draft: Draft,
-    name: str,
-    row: DraftRow,
-    added: dict[str, DraftRow],
-    constants: list[Constant],
+def plant_rows(
+    draft: Draft, planted: PlantedConditions, met: Collection[int], make: RowMaker
 ) -> None:
-    """Add a row with the constants of its columns, which refers to the rows that are `added`; where
-    another one has its key by then, that one is as good."""
-    for reference in draft.list_references(name):
-        if reference.parent in added:
-            parent = added[reference.parent]
-            row.put(reference.columns, parent.take(reference.referred))
+    """Add the rows behind a row that a query gives, where only the conditions at some places are
+    `met`; as often as the query asks for rows of a group, if all are."""
+    class_of = {slot: number for number, one in enumerate(planted.classes) for slot in one}
+    constants = {
+        slot: meets if place in met else misses
+        for place, (slot, meets, misses) in enumerate(planted.values)
+    }
+    ranks = {name: rank for rank, name in enumerate(sort_children_first(draft))}
+    order = sorted(range(len(planted.tables)), key=lambda row: -ranks[planted.tables[row]])
+    made: dict[int, list[DraftRow]] = {row: [] for row in order}
+    shared: dict[int, Any] = {}
+    for _ in range(planted.count if len(met) == len(planted.values) else 1):
+        values = {class_of[slot]: value for slot, value in constants.items() if slot in class_of}
+        values |= shared
+        for number in order:
+            row = make(draft, planted.tables[number], made[number])
+            if row is None:
+                continue
+            slots = [slot for slot in class_of if slot[0] == number]
+            own = {slot[1]: values[class_of[slot]] for slot in slots if class_of[slot] in values}
+            own |= {place: value for (of, place), value in constants.items() if of == number}
+            row = _place_row(draft, planted.tables[number], row, own)
+            made[number].append(row)
+            for slot in slots:
+                if row.values[slot[1]] is not None:
+                    values.setdefault(class_of[slot], row.values[slot[1]])
+        shared = {number: values[number] for number in planted.shared if number in values}
+
+
+def _place_row(draft: Draft, name: str, row: DraftRow, values: dict[int, Any]) -> DraftRow:
+    """The row with these values, added to its table, or another one that has its key by then."""
     table = draft.source.tables[name]
-    for _, place, constant in (one for one in constants if one.table == name):
+    for place, constant in values.items():
         kinds = {type(known[place]) for known in table.rows} - {type(None)}
         value = fit_value(constant, table.table.columns[place], kinds)
         if value is not None and place in table.stored and place not in draft.facts.lost[name]:
@@ -216,6 +240,7 @@ def place_row(
     same = (
         other for other in draft.rows[name] if any(other.take(key) == row.take(key) for key in keys)
     )
-    added[name] = next(same, row)
-    if added[name] is row:
+    found = next(same, row)
+    if found is row:
         add_row(draft, name, row)
+    return found
