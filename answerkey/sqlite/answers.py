@@ -6,13 +6,17 @@ import math
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 INTEGER, FLOAT, STRING, LIST, TABLE = ANSWER_TYPES = ("integer", "float", "string", "list", "table")
 
 Row = tuple[Any, ...]
 Floats = tuple[float, ...]
+
+# How far the order of rows counts: False, not at all; True, from the first row to the last; or the
+# lengths of segments, which stand one after the other, each with its rows in any order.
+Order = bool | Sequence[int]
 
 
 def shape_answer(rows: Sequence[Sequence[Any]]) -> Any:
@@ -52,6 +56,8 @@ def classify_answer_type(gold_answer: Any) -> str:
 
     >>> [classify_answer_type(answer) for answer in (3, 2.5, "x", ["x", None], [], [["x", 1]])]
     ['integer', 'float', 'string', 'list', 'list', 'table']
+    >>> classify_answer_type([(1, 2), (3, 4)])  # as SQLite gives rows
+    'table'
 
     Raises:
         ValueError: on NULL, which alone has no type, and on what SQLite never gives.
@@ -64,19 +70,64 @@ def classify_answer_type(gold_answer: Any) -> str:
     if kind is str:
         return STRING
     if kind is list:
-        return TABLE if gold_answer and isinstance(gold_answer[0], list) else LIST
+        return TABLE if gold_answer and isinstance(gold_answer[0], list | tuple) else LIST
     raise ValueError(
         f"No answer type for {gold_answer!r}: expected an integer, float, string, list or table"
     )
 
 
-def answers_match(expected: Any, actual: Any, *, ordered: bool, rel_tol: float = 1e-6) -> bool:
-    """Whether two answers are the same: as sequences of rows if ordered, else as multisets.
+def has_choice(accepted_rows: Sequence[Any] | None) -> bool:
+    """Whether right answers have other rows than the gold answer, since LIMIT cuts through a tie.
+
+    >>> has_choice([1, 2]), has_choice([1, {"rows": [["b"], ["c"]], "take": 1}])
+    (False, True)
+    """
+    return any(isinstance(segment, dict) for segment in accepted_rows or ())
+
+
+def list_takes(accepted_rows: Sequence[Any]) -> list[int]:
+    """How many rows of each segment are in a right answer.
+
+    >>> list_takes([1, {"rows": [["b"], ["c"], ["d"]], "take": 2}])
+    [1, 2]
+    """
+    return [part["take"] if isinstance(part, dict) else part for part in accepted_rows]
+
+
+def read_order(order_matters: bool, accepted_rows: Sequence[Any] | None) -> Order:
+    """How far the order of the gold answer's own rows counts, as sidecars say it.
+
+    >>> read_order(True, None), read_order(True, [1, 1]), read_order(True, [1, 2])
+    (True, True, [1, 2])
+    """
+    if not order_matters or accepted_rows is None:
+        return order_matters
+    takes = list_takes(accepted_rows)
+    return True if max(takes) == 1 else takes
+
+
+def write_order(order: Order) -> dict[str, Any]:
+    """The same as fields of a sidecar.
+
+    >>> write_order(True), write_order([1, 2])["accepted_rows"]
+    ({'order_matters': True, 'accepted_rows': None}, [1, 2])
+    """
+    return {
+        "order_matters": bool(order),
+        "accepted_rows": None if isinstance(order, bool) else order,
+    }
+
+
+def answers_match(expected: Any, actual: Any, *, ordered: Order, rel_tol: float = 1e-6) -> bool:
+    """Whether two answers are the same: as sequences of rows if ordered, else as multisets; or as
+    sequences of multisets of these lengths.
 
     >>> answers_match(["b", "a"], ["a", "b"], ordered=False)
     True
     >>> answers_match(["b", "a"], ["a", "b"], ordered=True)
     False
+    >>> answers_match(["c", "b", "a"], ["c", "a", "b"], ordered=[1, 2])
+    True
     >>> answers_match(1, "1", ordered=False), answers_match(1, 1.0, ordered=False)
     (False, False)
     >>> answers_match(0.1 + 0.2, 0.3, ordered=False)
@@ -90,7 +141,7 @@ def answers_match(expected: Any, actual: Any, *, ordered: bool, rel_tol: float =
 
 
 def match_rows(
-    left: list[Row], right: list[Row], *, ordered: bool, rel_tol: float, abs_tol: float = 0.0
+    left: list[Row], right: list[Row], *, ordered: Order, rel_tol: float, abs_tol: float = 0.0
 ) -> bool:
     """What `answers_match` says of rows; floats may differ by an absolute tolerance, too.
 
@@ -101,8 +152,14 @@ def match_rows(
         return False
     if are_same_rows(left, right):
         return True  # nearly always, and much faster
-    if ordered:
+    tolerances = {"rel_tol": rel_tol, "abs_tol": abs_tol}
+    if ordered is True:
         return all(_rows_match(*pair, rel_tol, abs_tol) for pair in zip(left, right, strict=True))
+    if ordered:
+        return all(
+            match_rows(left[start:end], right[start:end], ordered=False, **tolerances)
+            for start, end in pairwise(accumulate(ordered, initial=0))
+        )
     groups = group_floats(left, right)
     return all(_floats_match(*group, rel_tol, abs_tol) for group in groups.values())
 

@@ -16,6 +16,10 @@ from typing import Protocol, Self
 from answerkey.sqlite.reasons import QueryReason
 from answerkey.sqlite.watchdog import Watchdog
 
+# What a query may be before it runs: nothing interrupts what compiles or parses it.
+MAX_SQL_BYTES = 100_000
+MAX_COLUMNS = 1000  # of each SELECT, once every `*` is what it stands for
+
 _STEPS_BETWEEN_CHECKS = 1000
 WATCHDOG = Watchdog()
 

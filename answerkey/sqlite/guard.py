@@ -14,8 +14,14 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from answerkey.sqlite.bounds import WATCHDOG, BoundedExecution, bound_memory
-from answerkey.sqlite.clock_words import CLOCK_FUNCTIONS, names_clock
+from answerkey.sqlite.bounds import (
+    MAX_COLUMNS,
+    MAX_SQL_BYTES,
+    WATCHDOG,
+    BoundedExecution,
+    bound_memory,
+)
+from answerkey.sqlite.clock import Clock
 from answerkey.sqlite.reasons import QueryReason
 from answerkey.sqlite.refused_functions import (
     CONNECTION_FUNCTIONS,
@@ -26,7 +32,6 @@ from answerkey.sqlite.refused_functions import (
 )
 from answerkey.sqlite.tokens import find_first_keyword
 from answerkey.sqlite.uri import immutable_uri
-from answerkey.sqlite.view_texts import ViewTexts
 from answerkey.sqlite.watchdog import Watchdog
 
 Value = int | float | str | None
@@ -42,9 +47,6 @@ _REFUSED_FUNCTIONS = {
     *(FORBIDDEN_FUNCTIONS | RANDOM_FUNCTIONS | NOW_KEYWORDS),
     *(LIBRARY_FUNCTIONS | CONNECTION_FUNCTIONS),
 }
-# Nothing interrupts the compilation of a query, whose time grows with these two.
-_SQL_BYTES = 100_000
-_COLUMNS = 1000
 _LIKE_PATTERN_BYTES = 1000
 _FAULTS_OF_THE_FILE = {
     sqlite3.SQLITE_CORRUPT,
@@ -128,19 +130,18 @@ class GuardedDatabase:
         self.limits = limits or Limits()
         self._watchdog = watchdog
         self.steps = 0
-        self._sql = ""
         self._denied: list[tuple[int, str | None, str | None]] = []
-        self._clocks: dict[str, bool] = {}  # whether a text names one, by the text
         self._connection = sqlite3.connect(
             immutable_uri(path), uri=True, cached_statements=kept_statements
         )
+        self._clock = Clock(self._connection, self._deny_function)
         try:
             self._set_bounds()
         except sqlite3.DatabaseError as error:
-            self._connection.close()
+            self.close()
             raise sqlite3.DatabaseError(f"Corrupt database: {path}: {error}") from error
         except BaseException:
-            self._connection.close()
+            self.close()
             raise
 
     def _set_bounds(self) -> None:
@@ -151,14 +152,16 @@ class GuardedDatabase:
         """
         connection, limits = self._connection, self.limits
         bound_memory(connection, limits)
-        connection.execute("PRAGMA trusted_schema = OFF;")
-        self._views = ViewTexts(connection)  # the first to read the file
+        # Views may call the clock's functions, which are ours. Any other function that one may not
+        # trust, and any virtual table, is refused by name.
+        connection.execute("PRAGMA trusted_schema = ON;")
+        connection.execute("SELECT 1 FROM sqlite_master;").fetchone()  # the first to read the file
         for function in ("json_each", "json_tree"):  # connect before the right to do so is gone
             with contextlib.suppress(sqlite3.OperationalError):  # a table may have the name
                 connection.execute(f"SELECT 1 FROM {function}('[]');").fetchall()
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, limits.max_value_bytes)
-        connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, _SQL_BYTES)
-        connection.setlimit(sqlite3.SQLITE_LIMIT_COLUMN, _COLUMNS)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, MAX_SQL_BYTES)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_COLUMN, MAX_COLUMNS)
         connection.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, _LIKE_PATTERN_BYTES)
         connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
         connection.set_authorizer(self._authorize)
@@ -172,6 +175,7 @@ class GuardedDatabase:
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()
+        self._clock.close()
 
     def execute(self, sql: str, *, max_steps: int | None = None) -> list[Row]:
         """All rows of one SELECT; max_steps takes the place of that of the limits.
@@ -185,8 +189,6 @@ class GuardedDatabase:
         if "EXPLAIN" in sql.upper() and find_first_keyword(sql) == "EXPLAIN":
             raise self._refuse(QueryReason.NOT_A_SELECT, "statement begins with EXPLAIN")
         self._denied.clear()
-        self._clocks.pop(self._sql, None)
-        self._sql = sql
         bounded = BoundedExecution(
             self._connection, self.limits, max_steps=max_steps, watchdog=self._watchdog
         )
@@ -230,14 +232,9 @@ class GuardedDatabase:
             rows.append(row)
         return rows
 
-    def _authorize(
-        self, action: int, first: str | None, second: str | None, _: str | None, inside: str | None
-    ) -> int:
+    def _authorize(self, action: int, first: str | None, second: str | None, *_: str | None) -> int:
         if action == sqlite3.SQLITE_FUNCTION:
-            name = (second or "").lower()
-            is_allowed = name not in _REFUSED_FUNCTIONS and not (
-                name in CLOCK_FUNCTIONS and self._reads_clock(inside)
-            )
+            is_allowed = (second or "").lower() not in _REFUSED_FUNCTIONS
         else:
             is_allowed = action in _ALLOWED_ACTIONS
         if is_allowed:
@@ -245,13 +242,8 @@ class GuardedDatabase:
         self._denied.append((action, first, second))
         return sqlite3.SQLITE_DENY
 
-    def _reads_clock(self, inside: str | None) -> bool:
-        """Whether the query, or a view that a call may stand inside, spells out how."""
-        texts = (self._sql, *self._views.find(inside))
-        for text in texts:
-            if text not in self._clocks:  # once, for a query may hold thousands of calls
-                self._clocks[text] = names_clock(text)
-        return any(self._clocks[text] for text in texts)
+    def _deny_function(self, name: str) -> None:
+        self._denied.append((sqlite3.SQLITE_FUNCTION, None, name))
 
     def _explain(self, error: Exception, execution: BoundedExecution) -> Exception:
         """The QueryError that an exception means, or another error where the database file is at
@@ -274,6 +266,9 @@ class GuardedDatabase:
             return self._refuse(QueryReason.NOT_A_SELECT, f"{name} refused")
         if (bound := execution.explain(error)) is not None:
             return self._refuse(*bound)
+        if words == "user-defined function raised exception":  # none but the clock's are ours
+            detail = "text that is not UTF-8 in a call of a function of date and time"
+            return self._refuse(QueryReason.UNDECODABLE_TEXT, detail)
         if isinstance(error, UnicodeDecodeError):
             detail = "a name or message that is not UTF-8"
             return self._refuse(QueryReason.UNDECODABLE_TEXT, detail)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 # Set in processes whose run goes on without them. What others call a worker, such as the process of
@@ -62,6 +64,20 @@ class Watchdog:
                     connection.interrupt()
                 if overdue_s > self.patience_s and _is_expendable():
                     os._exit(OVERDUE_STATUS)
+
+
+@contextlib.contextmanager
+def end_overdue(seconds: float) -> Iterator[None]:
+    """End this process where the block takes more than so many seconds, if it is one whose run goes
+    on without it: nothing interrupts Python code that is no query."""
+    timer = threading.Timer(seconds, os._exit, [OVERDUE_STATUS])
+    timer.daemon = True
+    if _is_expendable():
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _is_expendable() -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import shutil
 import signal
 import sqlite3
@@ -25,8 +26,10 @@ from answerkey.reward import (
     score_completions,
     score_sql,
 )
+from answerkey.scoring.worker_process import WorkerProcess
 from tests.shared.databases import make_database
 from tests.shared.paths import ROOT
+from tests.shared.processes import wait_until
 
 COUNTING = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 ONE_STEP = "SELECT printf(replace(hex(zeroblob(30000)), '0', '%.2000000000c'), 'x')"
@@ -61,7 +64,7 @@ def run_python(text: str, *arguments: object) -> subprocess.CompletedProcess[str
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
 
 
@@ -121,22 +124,37 @@ def test_killed_worker_is_replaced(ships):
     with RewardPool(workers=1) as pool:
         assert pool.score_sql("SELECT name FROM ship", ["Sun", "Tern"], **KNOWN) == 1.0
         (worker,) = pool._pool._find_workers()._all
-        os.kill(worker._process, signal.SIGKILL)
+        os.kill(worker._processes[0], signal.SIGKILL)
         assert pool.score_sql("SELECT name FROM ship", ["Sun", "Tern"], **KNOWN) == 1.0
-        run = ThreadPoolExecutor(1).submit(pool.explain_score, ONE_STEP, 1, **KNOWN)
+        assert wait_for_another(pool, worker)
+
+
+def test_job_whose_workers_are_killed_scores_nothing(ships):
+    with (
+        RewardPool(workers=1, limits={"max_seconds": 60}) as pool,
+        ThreadPoolExecutor(1) as thread,
+    ):
+        run = thread.submit(pool.explain_score, ONE_STEP, 1, **KNOWN)
+        worker = None
         for _ in range(2):  # killed twice, by somebody who ends processes that are too large
-            (worker,) = wait_for_other(pool, worker)
-            time.sleep(0.2)
-            os.kill(worker._process, signal.SIGKILL)
-        explanation = run.result(timeout=30)
+            worker = wait_for_another(pool, worker)
+            assert select.select([worker._files[1]], [], [], 300)[0]  # it has begun a job
+            os.kill(worker._processes[0], signal.SIGKILL)
+        explanation = run.result(timeout=300)
         assert explanation.reason == "worker_died"
         assert explanation.detail == "its process ended 2 times, the last time with status -9"
 
 
-def wait_for_other(pool: RewardPool, worker: object) -> list[object]:
-    while not (others := [found for found in pool._pool._find_workers()._all if found != worker]):
-        time.sleep(0.01)
-    return others
+def wait_for_another(pool: RewardPool, worker: object) -> WorkerProcess:
+    """Another worker than this one, which is started."""
+    others: list[WorkerProcess] = []
+
+    def look() -> bool:
+        others[:] = [one for one in pool._pool._find_workers()._all if one is not worker]
+        return bool(others and others[0]._processes)
+
+    wait_until(look, seconds=300)
+    return others[0]
 
 
 def test_worker_that_cannot_start_is_an_error(ships, monkeypatch):
@@ -191,6 +209,33 @@ def test_alarm_of_the_caller_surfaces_as_what_its_handler_raises(ships):
         signal.signal(signal.SIGALRM, before)
 
 
+def test_alarm_while_a_worker_starts_leaves_no_process(ships):
+    text = """
+        import os, signal
+        from answerkey.reward import RewardPool
+        def fail(*_):
+            raise TimeoutError("alarm")
+        signal.signal(signal.SIGALRM, fail)
+        known = {"database_name": "ships", "order_matters": False}
+        fired = 0
+        with RewardPool(workers=1) as pool:
+            for number in range(100):
+                signal.setitimer(signal.ITIMER_REAL, 0.0001 * (number % 50 + 1))
+                try:
+                    pool.score_sql("SELECT 1", 1, **known)
+                except TimeoutError:
+                    fired += 1
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            print(fired > 50, pool.score_sql("SELECT 1", 1, **known))
+        try:
+            print(os.waitpid(-1, os.WNOHANG))
+        except ChildProcessError:
+            print("none left")
+    """
+    done = run_python(text)
+    assert done.stdout.splitlines() == ["True 1.0", "none left"], done.stderr
+
+
 def test_interrupt_of_the_caller_ends_what_it_waits_for(ships):
     text = """
         import os, signal, sys, threading
@@ -228,7 +273,7 @@ def test_child_process_scores_and_survives(ships, method):
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
     assert done.stdout.splitlines() == ["1.0", "[(0.0, 1.0), (1.0, 1.0)]", "1.0"], done.stderr
 
@@ -259,29 +304,43 @@ def test_fork_while_threads_score_does_not_lock_the_child(ships):
     assert done.stdout.split() == ["0"] * 10, done.stderr
 
 
-def test_workers_end_with_the_process_that_asks(ships):
+@pytest.mark.parametrize(
+    ("sql", "seconds"),
+    [
+        pytest.param("SELECT 1", 0, id="starts"),
+        pytest.param("SELECT 1", 1, id="waits"),
+        pytest.param(ONE_STEP, 1, id="executes"),
+        pytest.param("SELECT hex(zeroblob(400000)) FROM ship", 1, id="sends"),
+    ],
+)
+def test_workers_end_with_the_process_that_asks(ships, sql, seconds):
     text = """
-        import os, signal, sys, threading, time
+        import os, signal, sys, time
         from answerkey.reward import RewardPool
+        from answerkey.scoring.jobs import Job, Kind
         pool = RewardPool(workers=2, limits={"max_seconds": 2})
-        known = {"database_name": "ships", "order_matters": False}
-        pool.score_sql("SELECT 1", 1, **known)
-        threading.Thread(target=pool.score_sql, args=(sys.argv[1], 1), kwargs=known).start()
-        if not os.fork():  # which holds the pipes open
+        workers = pool._pool._find_workers()
+        held = [workers.take(pool, is_waiting=True) for _ in range(2)]
+        for worker in held:
+            worker.give([Job(Kind.EXECUTE, "data/databases/ships/ships.sqlite", sys.argv[1])])
+        fork = os.fork()
+        if not fork:  # which holds the pipes open
             os.close(1)
             os.close(2)
-            time.sleep(20)
-        time.sleep(0.5)
-        print(*[worker._process for worker in pool._pool._find_workers()._all], flush=True)
+            time.sleep(600)
+            os._exit(0)
+        time.sleep(float(sys.argv[2]))
+        print(fork, *[worker._processes[0] for worker in held], flush=True)
         os.kill(os.getpid(), signal.SIGKILL)
     """
-    done = run_python(text, ONE_STEP)
-    numbers = done.stdout.split()
-    assert numbers
-    deadline = time.monotonic() + 30
-    while any(Path(f"/proc/{number}").exists() for number in numbers):
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    fork, *numbers = run_python(text, sql, seconds).stdout.split()
+    try:
+        assert len(numbers) == 2
+        wait_until(
+            lambda: not any(Path(f"/proc/{number}").exists() for number in numbers), seconds=300
+        )
+    finally:
+        os.kill(int(fork), signal.SIGKILL)
 
 
 def test_innocent_ones_do_not_wait_for_hostile_ones(ships):
@@ -318,7 +377,7 @@ def test_many_scores_leak_nothing(ships):
 def measure(pool: RewardPool) -> tuple[list[int], list[int]]:
     """Open files, and KB of memory, of this process and of the worker."""
     (worker,) = pool._pool._find_workers()._all
-    processes = [Path(f"/proc/{number}") for number in (os.getpid(), worker._process)]
+    processes = [Path(f"/proc/{number}") for number in (os.getpid(), worker._processes[0])]
     files = [len(list((process / "fd").iterdir())) for process in processes]
     lines = [(process / "status").read_text().split("VmRSS:")[1] for process in processes]
     return files, [int(line.split()[0]) for line in lines]
@@ -351,7 +410,7 @@ def test_many_databases_are_not_all_kept_open(ships):
 @pytest.mark.parametrize(
     "sql",
     [
-        "PRAGMA trusted_schema = OFF",
+        "PRAGMA trusted_schema = ON",
         "PRAGMA temp_store = MEMORY",
         f"PRAGMA hard_heap_limit = {Limits().max_heap_bytes}",
         f"PRAGMA hard_heap_limit = {Limits().max_heap_bytes};",

@@ -243,6 +243,14 @@ NONDETERMINISTIC = [
     "(SELECT d FROM (SELECT 1 AS [--], date('now') AS d))",
     "(SELECT d FROM (SELECT 1 AS `/*`, date('now') AS d))",
     *("strftime(lower('%f'), 'subsec')", "date(coalesce(NULL, 'subsec'))", "date(('subsecond'))"),
+    *("julianday('n' || 'ow')", "date(name)", "date(char(110, 111, 119))", "time(' NoW ')"),
+    *(
+        "date(CAST('now' AS BLOB))",
+        "date('now' || char(0) || 'x')",
+        "date(replace('nxow', 'x', ''))",
+    ),
+    *("datetime(built, 'local' || 'time')", "strftime('%f', lower('SUBSEC'))"),
+    *("(SELECT min(date(name)) FROM ship)", "iif(1, date(name), 0)"),
 ]
 
 
@@ -280,6 +288,51 @@ def test_view_that_reads_the_clock_is_refused(database, view):
 )
 def test_near_miss_of_the_clock_and_of_chance_is_let_through(database, sql, rows):
     assert database.execute(sql) == rows
+
+
+DATES = [
+    *("NULL", "''", "'no'", "0", "2460000.5", "-1", "1e300", "9223372036854775807", "'12:30'"),
+    *("'2024-02-29'", "'2024-02-30'", "'2024-02-29T23:59:59.999Z'", "x'323032302d30312d3031'"),
+    *("'1700000000'", "1700000000", "'2024-02-29' || char(0) || 'x'", "x'ff'", "'9999-12-31'"),
+]
+MODIFIERS = ["'+1 month'", "'start of year'", "'unixepoch'", "'auto'", "'weekday 0'", "'x'", "NULL"]
+FORMATS = ["'%Y-%m-%d %H:%M:%f'", "'%J %j %s %W %w'", "'%%'", "'%Q'", "''", "NULL", "7"]
+
+
+def test_function_of_date_and_time_gives_what_it_gives_in_sqlite(database):
+    calls = [
+        f"{name}({', '.join(arguments)})"
+        for name in ("date", "time", "datetime", "julianday", "unixepoch")
+        for arguments in (*itertools.product(DATES), *itertools.product(DATES, MODIFIERS))
+    ]
+    calls += [f"strftime({', '.join(pair)})" for pair in itertools.product(FORMATS, DATES)]
+    calls += [f"typeof({call})" for call in calls]
+    with contextlib.closing(sqlite3.connect(":memory:")) as plain:
+        for start in range(0, len(calls), 100):
+            sql = f"SELECT {', '.join(calls[start : start + 100])}"
+            assert database.execute(sql) == plain.execute(sql).fetchall()
+
+
+def test_function_of_date_and_time_may_stand_wherever_a_schema_has_one(tmp_path):
+    sql = """
+    CREATE TABLE ship (built TEXT, day AS (date(built)) STORED, year AS (strftime('%Y', built)));
+    CREATE INDEX by_day ON ship (date(built)) WHERE time(built) >= '00:00:00';
+    CREATE VIEW fleet AS SELECT julianday(built) AS number FROM ship;
+    INSERT INTO ship VALUES ('1912-04-10');
+    """
+    with GuardedDatabase(make_database(tmp_path / "a.sqlite", sql)) as database:
+        assert database.execute("SELECT * FROM ship, fleet") == [
+            ("1912-04-10", "1912-04-10", "1912", 2419502.5)
+        ]
+        day = (
+            "SELECT built FROM ship WHERE date(built) = '1912-04-10' AND time(built) >= '00:00:00'"
+        )
+        assert database.execute(day) == [("1912-04-10",)]
+
+
+def test_text_that_is_no_date_and_not_utf8_has_a_reason(database):
+    sql = "SELECT date(CAST(x'ff' AS TEXT))"
+    assert reason_of(database, sql) is Reason.UNDECODABLE_TEXT
 
 
 def test_statement_is_refused_every_time(database):

@@ -59,15 +59,9 @@ for name, (code, texts) in json.load(sys.stdin).items():
         scope["read"](text)
 """
 CASES = {
-    "names_clock": ("from answerkey.sqlite.clock_words import names_clock as read", OF_SQL),
-    "list_ctes": (
-        "from answerkey.sqlite.view_texts import _list_ctes\n"
-        "def read(text): list(_list_ctes(text))",
-        OF_SQL,
-    ),
     "first_keyword": (
         "from answerkey.sqlite.tokens import find_first_keyword as read",
-        [*map(repeat, (" ", ";", "/*", "--\n", "\ufeff", "/**/", "-", "x"))],
+        [*OF_SQL, *map(repeat, (" ", ";", "/*", "--\n", "\ufeff", "/**/", "-", "x"))],
     ),
     "extract_sql": ("from answerkey.reward import extract_sql as read", OF_FENCES),
     "make_completion": ("from answerkey.exports.trl import make_completion as read", OF_FENCES),

@@ -141,6 +141,6 @@ def test_process_that_is_marked_as_expendable_is_ended(monkeypatch, connection):
     child = os.fork()
     if not child:
         Watchdog(interval_s=0.02, patience_s=0.01).watch(connection, 0.01)
-        time.sleep(5)
+        time.sleep(60)
         os._exit(3)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == OVERDUE_STATUS
