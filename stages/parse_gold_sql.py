@@ -1,8 +1,4 @@
-"""Every gold query is parsed once: its tables, its features, its hardness, its canonical form.
-
-What was parsed is remembered in shards, a file a database, which lie beside the pipeline's outs:
-the next stages read all of it, and the out is one file.
-"""
+"""Every gold query is parsed once: its tables, its features, its hardness, its canonical form."""
 
 from __future__ import annotations
 
@@ -20,25 +16,33 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever i
 from answerkey.core.command import run_stage
 from answerkey.core.log import list_counts, start_log
 from answerkey.core.params import read_params
-from answerkey.core.records import hash_value, read_jsonl, replace_file
+from answerkey.core.reasons import Reason
+from answerkey.core.records import hash_value, read_jsonl
 from answerkey.core.schema_file import SchemaFile
 from answerkey.shards.code_hash import hash_code
 from answerkey.shards.query_run import DatabaseWork, Outcome, QueryRun, Task
-from answerkey.shards.shard_directory import JOURNAL_DIRECTORY, ShardDirectory
+from answerkey.shards.shard_directory import ShardDirectory, read_shards
 from answerkey.sql.parsed_query import parse_query
 from answerkey.sqlite.schema import decode_schema
+from answerkey.sqlite.watchdog import end_overdue
 
 SPLITS_PATH = Path("data/interim/splits.jsonl")
 SCHEMAS_PATH = Path("data/interim/schemas.jsonl")
-OUT = Path("data/interim/parsed.jsonl")
+OUT = Path("data/interim/parsed")
 
-SHARDS = JOURNAL_DIRECTORY / "parsed"
-JOURNAL = JOURNAL_DIRECTORY / "parsed.jsonl"
+
+MAX_SECONDS = 60  # the last resort: bounds that are the same on every machine come first
+OVERDUE = {"reason": Reason.TOO_COMPLEX, "detail": f"more than {MAX_SECONDS} seconds"}
 
 
 def parse_task(task: Task) -> list[Outcome]:
     """What is known of each query, in their order; the task's context is the schema."""
-    return task.map_queries(lambda query: parse_query(query, task.context))
+
+    def parse(query: str) -> Outcome:
+        with end_overdue(MAX_SECONDS):
+            return parse_query(query, task.context)
+
+    return task.map_queries(parse)
 
 
 def plan_works(schemas: SchemaFile) -> Iterator[DatabaseWork]:
@@ -52,16 +56,12 @@ def plan_works(schemas: SchemaFile) -> Iterator[DatabaseWork]:
 
 
 def main() -> None:
-    """Parse the gold SQL of the databases of which something has changed; write that of all."""
+    """Bring the shards of all databases up to date."""
     log = start_log("parse_gold_sql")
     engine, workers = read_params("execution.engine", "execution.workers")
-    shards = ShardDirectory(SHARDS, JOURNAL)
-    run = QueryRun(shards, parse_task)
+    run = QueryRun(ShardDirectory(OUT), parse_task, OVERDUE)
     run.run(plan_works(SchemaFile(SCHEMAS_PATH)), engine=engine, workers=workers)
-    with replace_file(OUT) as file:
-        for name in run.names:
-            file.write(shards.shard_path(name).read_bytes())
-    outcomes = Counter(record.get("reason", "") for record in read_jsonl(OUT))
+    outcomes = Counter(record.get("reason", "") for record in read_shards(OUT, run.names))
     parsed = outcomes.pop("", 0)
     log.info(
         "%d questions, %d queries parsed now: %d parsed%s",

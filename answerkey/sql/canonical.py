@@ -34,7 +34,7 @@ from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.schema import fold_name, has_collation
 
 # An unknown name is a ValueError; the others are where a tree of an unforeseen shape may end.
-NO_FORM = (ValueError, LookupError, AttributeError, TypeError, RecursionError, SqlglotError)
+NO_FORM = (ValueError, LookupError, AttributeError, TypeError, SqlglotError)
 
 _MIRRORED = {
     exp.EQ: exp.EQ,

@@ -14,7 +14,12 @@ from sqlglot.errors import ParseError
 from sqlglot.parser import Parser
 from sqlglot.tokens import Token, Tokenizer, TokenType
 
+from answerkey.sqlite.bounds import MAX_SQL_BYTES
 from answerkey.sqlite.schema import affinity
+
+# Of 17,731 queries that people and models wrote for Spider and BIRD, the longest has 147. The time
+# that it takes to read a tree may grow with the square of them.
+MAX_TOKENS = 2000
 
 # Functions of which sqlglot makes operators, or log(2, x), which takes a BLOB otherwise.
 _CALLED = {"LIKE", "GLOB", "MOD", "LOG2", "LOG10"}
@@ -39,6 +44,10 @@ _WITHOUT_AFFINITY = {
 }
 
 
+class TooComplexError(ParseError):
+    """A query that is larger than what is read: in bytes, in tokens, or in columns."""
+
+
 def parse_sql(sql: str) -> exp.Expression:
     """The tree of `sqlglot.parse_one(sql, read="sqlite")`, in less time and with more care.
 
@@ -50,12 +59,17 @@ def parse_sql(sql: str) -> exp.Expression:
     function; sqlglot takes it for `b LIKE a`, whatever stands around it.
 
     Raises:
+        TooComplexError: a SqlglotError, where the text has more than 100,000 bytes or 2,000 tokens.
         sqlglot.errors.SqlglotError: where the text does not parse, or the tree would not show
             what it says: +a, which has neither the affinity nor the collation of a; and NOT after
             an operator (1 = NOT a IS NULL), whose tree is that of `1 = a IS NOT NULL`.
     """
     tokenizer, parser = _set_up()
+    if len(sql.encode(errors="replace")) > MAX_SQL_BYTES:
+        raise TooComplexError(f"more than {MAX_SQL_BYTES} bytes")
     tokens = tokenizer.tokenize(sql)
+    if len(tokens) > MAX_TOKENS:
+        raise TooComplexError(f"more than {MAX_TOKENS} tokens")
     has_casts, has_calls = _check_tokens(tokens)
     has_numeric = False
     if has_casts:

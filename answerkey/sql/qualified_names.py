@@ -15,6 +15,7 @@ import re
 from sqlglot import exp
 
 from answerkey.sql.operands import is_star, read_integer
+from answerkey.sql.parser import MAX_TOKENS
 from answerkey.sql.query_parts import first_select, name_output
 from answerkey.sql.resolutions import Scope, Source
 from answerkey.sql.scopes import Scopes
@@ -42,6 +43,7 @@ class _Copy:
         self.tree = self._twins[id(scopes.tree)]
         self._names = _name_sources(scopes)
         self._needed: set[int] = set()  # the AS that other names refer to
+        self._nodes_left = MAX_TOKENS  # of those that stand in the place of names
         self._refuse_unknown_forms()
         for scope in scopes.select_scopes():
             for source in scope.sources.values():
@@ -167,6 +169,9 @@ class _Copy:
                 return False
         if not has_column and expression.find(exp.AggFunc) is None:
             return False
+        self._nodes_left -= sum(1 for _ in expression.walk())
+        if self._nodes_left < 0:
+            raise ValueError("names of expressions that would make the query much longer")
         self._twins[id(node)].replace(exp.Paren(this=self._twins[id(expression)].copy()))
         return True
 

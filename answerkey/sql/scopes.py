@@ -11,9 +11,12 @@ column that USING or NATURAL merges stands for the leftmost table's.
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlglot import exp
 
 from answerkey.sql.node_index import NodeIndex
+from answerkey.sql.parser import TooComplexError
 from answerkey.sql.query_parts import (
     alias_columns,
     alias_in,
@@ -28,6 +31,7 @@ from answerkey.sql.query_parts import (
     selects_of,
 )
 from answerkey.sql.resolutions import Output, Resolution, Scope, Source
+from answerkey.sqlite.bounds import MAX_COLUMNS
 from answerkey.sqlite.schema import ROWID_NAMES, Schema, fold_name
 
 _QUERY_TYPES = (exp.Select, exp.SetOperation, exp.Values)
@@ -43,6 +47,7 @@ class Scopes:
         self._scopes: dict[int, Scope] = {}
         self._outputs: dict[int, list[Output]] = {}
         self._resolutions: dict[int, Resolution | None] = {}
+        self._indexes: dict[int, dict[str, Any]] = {}
 
     def select_scopes(self) -> list[Scope]:
         """The scope of every SELECT of the query, the outermost first."""
@@ -86,7 +91,11 @@ class Scopes:
         )
 
     def outputs(self, query: exp.Expression) -> list[Output]:
-        """The result columns of a SELECT, a compound select (its first SELECT's) or VALUES."""
+        """The result columns of a SELECT, a compound select (its first SELECT's) or VALUES.
+
+        Raises:
+            TooComplexError: where they are more than a query that runs may have.
+        """
         query = query.unnest() if isinstance(query, exp.Subquery) else query
         found = self._outputs.get(id(query))
         if found is None:
@@ -154,10 +163,18 @@ class Scopes:
                 outputs += self.expand_star(expression, self.scope_of(select))
             else:
                 outputs.append(Output(name_output(expression), expression.unalias()))
+            if len(outputs) > MAX_COLUMNS:
+                raise TooComplexError(f"more than {MAX_COLUMNS} columns of one SELECT")
         return outputs
 
     def expand_star(self, star: exp.Expression, scope: Scope) -> list[Output]:
         """The columns that `*` or `t.*` stands for in a SELECT; each has its resolution."""
+        found = self._outputs.get(id(star))
+        if found is None:
+            found = self._outputs[id(star)] = self._expand_star(star, scope)
+        return found
+
+    def _expand_star(self, star: exp.Expression, scope: Scope) -> list[Output]:
         table = star.args.get("table") if isinstance(star, exp.Column) else None
         sources = scope.sources.values() if table is None else scope.find_sources(table.name)
         outputs = []
@@ -263,13 +280,26 @@ class Scopes:
 
     def _look_in(self, source: Source, name: str, scope: Scope) -> Resolution | None:
         """What a name means as a column of one member of FROM, the rowid aside."""
+        found = self._index_names(source).get(name)
+        if found is None or not name:
+            return None
         if source.table is not None:
-            column = source.table.find_column(name)
-            return Resolution(source, source.table, column, None, scope) if column else None
-        for output_name, output in self._named_outputs(source) if source.query is not None else ():
-            if name and fold_name(output_name) == name:
-                return self._pass_on(source, output, scope)
-        return None
+            return Resolution(source, source.table, found, None, scope)
+        return self._pass_on(source, found, scope)
+
+    def _index_names(self, source: Source) -> dict[str, Any]:
+        """The columns of a table or outputs of a query, by their names in lower case: of a name
+        that stands twice, the first. A search from name to name would be quadratic."""
+        index = self._indexes.get(id(source))
+        if index is None:
+            if source.table is not None:
+                named = [(column.name, column) for column in source.table.columns]
+            else:
+                named = self._named_outputs(source) if source.query is not None else []
+            index = {fold_name(name): found for name, found in reversed(named)}
+            if index:  # a CTE that refers to itself has no outputs yet
+                self._indexes[id(source)] = index
+        return index
 
     def _find_alias(self, column: exp.Column) -> exp.Alias | None:
         """The first result column whose AS is this name, in the SELECT that the name stands in

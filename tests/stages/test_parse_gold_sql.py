@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from answerkey.core.records import read_jsonl, write_jsonl
+from answerkey.core.records import write_jsonl
 from answerkey.core.schema_file import SchemaFile
 from answerkey.shards.query_run import QueryRun
 from answerkey.shards.shard_directory import ShardDirectory, read_shards
@@ -15,10 +16,8 @@ from answerkey.sql.parsed_query import parse_query
 from answerkey.sqlite.schema import Schema, Table, encode_schema
 from stages import parse_gold_sql
 from stages.parse_gold_sql import (
-    JOURNAL,
     OUT,
     SCHEMAS_PATH,
-    SHARDS,
     SPLITS_PATH,
     parse_task,
     plan_works,
@@ -60,11 +59,15 @@ def questions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str,
     return records
 
 
+def read_files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
 def parse_all(*, workers: int = 1) -> tuple[list[dict[str, Any]], int]:
     """The records of all questions, and how many queries were parsed for that."""
-    run = QueryRun(ShardDirectory(SHARDS, JOURNAL), parse_task)
+    run = QueryRun(ShardDirectory(OUT), parse_task, parse_gold_sql.OVERDUE)
     run.run(plan_works(SchemaFile(SCHEMAS_PATH)), workers=workers)
-    return list(read_shards(SHARDS, run.names)), run.executed
+    return list(read_shards(OUT, run.names)), run.executed
 
 
 @pytest.mark.parametrize("workers", [1, 3])
@@ -82,7 +85,31 @@ def test_every_question_gets_what_its_query_gives_in_order(
     assert parse_all(workers=workers) == (expected, len(DATABASES) * len(QUERIES))
 
 
-def test_out_holds_all_questions_and_only_what_changed_is_parsed_again(
+def test_query_that_takes_too_long_ends_with_its_process_and_no_other(
+    questions: list[dict[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_schemas()
+
+    def parse_slowly(sql: str, schema: Schema) -> dict[str, Any]:
+        deadline = time.monotonic() + 30 * ("count" in sql)
+        while time.monotonic() < deadline:
+            pass
+        return parse_query(sql, schema)
+
+    monkeypatch.setattr(parse_gold_sql, "parse_query", parse_slowly)
+    monkeypatch.setattr(parse_gold_sql, "MAX_SECONDS", 0.5)
+    write_jsonl(SPLITS_PATH, questions[: len(QUERIES)])
+    records, _ = parse_all()
+    reasons = {record["question_id"][-3:]: record.get("reason") for record in records}
+    assert reasons == {
+        "000": None,
+        "001": "too_complex",
+        "002": "unparsable_sql",
+        "003": None,
+    }
+
+
+def test_out_holds_all_databases_and_only_what_changed_is_parsed_again(
     questions: list[dict[str, str]],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -90,7 +117,7 @@ def test_out_holds_all_questions_and_only_what_changed_is_parsed_again(
     monkeypatch.setattr(parse_gold_sql, "read_params", lambda *keys: ("local", 1))
     write_schemas()
     parse_gold_sql.main()
-    first = OUT.read_bytes()
+    first = read_files(OUT)
     write_schemas(views=("mill",))
     write_jsonl(
         SPLITS_PATH, [question for question in questions if question["database_name"] != "school"]
@@ -99,10 +126,8 @@ def test_out_holds_all_questions_and_only_what_changed_is_parsed_again(
     first_line, second_line = capsys.readouterr().err.splitlines()
     assert "56 questions, 28 queries parsed now" in first_line
     assert "48 questions, 4 queries parsed now" in second_line
-    assert [record["question_id"] for record in read_jsonl(OUT)] == [
-        question["question_id"] for question in questions if "school" not in question["question_id"]
-    ]
+    assert read_files(OUT).keys() == first.keys() - {"school.jsonl"}
     write_schemas()
     write_jsonl(SPLITS_PATH, questions)
     parse_gold_sql.main()
-    assert OUT.read_bytes() == first
+    assert read_files(OUT) == first
