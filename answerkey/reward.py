@@ -19,9 +19,13 @@ What the dataset says of a question, under the names of the columns of exports:
 - max_steps: how many virtual machine steps of SQLite a prediction may take. Where nothing is said:
   1 million, and 10 for each byte of the database.
 - rule: how rows are compared, such as "spider" or "subset,=,3" (`answerkey.scoring.rules`).
-- accepted_rows: where LIMIT cuts a tie, the rows that may stand in a right answer.
-- test_suite: small databases on which a prediction must be right, too, each with path, gold_answer
-  and order_matters. They are tried in their order once the real database says right.
+- accepted_rows: where rows tie, the segments of a right answer: how many rows may stand in any
+  order, and where LIMIT cuts a tie, which. (`answerkey.scoring.comparison.rows_match`.)
+- test_suite: small databases on which a prediction must be right, too, each with path, sha256,
+  gold_answer, order_matters and accepted_rows. They are tried in their order once the real database
+  says right.
+- database_sha256: of the database file. It and those of the suite are read once, and again where
+  they have changed: another file than the one of the question is an error, and never a score.
 
 Options, by keyword, of RewardPool and of functions:
 
@@ -73,7 +77,7 @@ def score(
     *,
     order_matters: bool,
     rule: str | Rule | None = None,
-    accepted_rows: list[dict[str, Any]] | None = None,
+    accepted_rows: Sequence[Any] | None = None,
     rel_tol: float | None = None,
 ) -> float:
     """1.0 where the rows are those of the gold answer, else 0.0.
@@ -109,6 +113,7 @@ def execute(predicted_sql: str, database_name: str, **options: Any) -> list[Row]
 
     Raises:
         FileNotFoundError: where the database is missing, which is no fault of the prediction.
+        ValueError: where the question says that it was made with another file.
         sqlite3.DatabaseError: where it is corrupt.
     """
     return SharedPool(**options).execute(predicted_sql, database_name)
@@ -121,8 +126,9 @@ def score_sql(
     database_name: str,
     order_matters: bool,
     max_steps: int | None = None,
-    accepted_rows: list[dict[str, Any]] | None = None,
+    accepted_rows: Sequence[Any] | None = None,
     test_suite: list[dict[str, Any]] | None = None,
+    database_sha256: str | None = None,
     **options: Any,
 ) -> float:
     """`score` of the rows of a predicted query; 0.0 where it has none. Raises as `execute`.
@@ -138,6 +144,7 @@ def score_sql(
         max_steps=max_steps,
         accepted_rows=accepted_rows,
         test_suite=test_suite,
+        database_sha256=database_sha256,
     )
 
 
@@ -148,8 +155,9 @@ def explain_score(
     database_name: str,
     order_matters: bool,
     max_steps: int | None = None,
-    accepted_rows: list[dict[str, Any]] | None = None,
+    accepted_rows: Sequence[Any] | None = None,
     test_suite: list[dict[str, Any]] | None = None,
+    database_sha256: str | None = None,
     **options: Any,
 ) -> Explanation:
     """What `score_sql` gives, and why: SQLite's words, or how the rows differ. Raises as `execute`.
@@ -169,6 +177,7 @@ def explain_score(
         max_steps=max_steps,
         accepted_rows=accepted_rows,
         test_suite=test_suite,
+        database_sha256=database_sha256,
     )
 
 
@@ -210,8 +219,8 @@ def score_completions(
     which is a text, or a chat whose last message counts.
 
     columns: those of the dataset, a value for each completion: database_name, gold_answer (JSON
-    text), order_matters, max_steps, rule, accepted_rows and test_suite (JSON text). `rule` may be
-    one for all. Others are passed over.
+    text), order_matters, max_steps, rule, accepted_rows and test_suite (JSON text), and
+    database_sha256. `rule` may be one for all. Others are passed over.
 
     Source: "Using a custom reward function" in the documentation of TRL's GRPOTrainer.
 

@@ -15,7 +15,7 @@ from answerkey.core.joined import INTERIM, read_classified
 from answerkey.core.log import start_log
 from answerkey.core.question import SUITES
 from answerkey.core.records import read_json, read_jsonl, replace_file, write_json
-from answerkey.exports.product import write_product
+from answerkey.exports.product import check_suite_files, write_product
 from answerkey.exports.statistics import (
     make_counts,
     make_metrics,
@@ -25,6 +25,7 @@ from answerkey.exports.statistics import (
 from answerkey.exports.suite_statistics import average_scores
 
 SELECTION = INTERIM / "selection"
+CORPORA = INTERIM / "corpora.json"
 VALIDATION = INTERIM / "validation.json"
 PRODUCT = Path("data/questions")
 METRICS = Path("metrics/dataset.json")
@@ -59,7 +60,8 @@ def main() -> None:
             f"{VALIDATION} lists {len(errors)} errors, expected none: run"
             " `dvc repro validate_dataset`"
         )
-    sizes = write_product(SELECTION, PRODUCT)
+    check_suite_files(SELECTION / SUITES)
+    sizes = write_product(SELECTION, CORPORA, PRODUCT)
     write_statistics()
     log.info(
         "%d questions: %s",

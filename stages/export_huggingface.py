@@ -28,7 +28,7 @@ from answerkey.exports.prompts import make_prompt_examples, read_template
 
 PRODUCT = Path("data/questions")
 FOLDERS = {DATABASES: Path("data/databases"), TEST_SUITES: Path("data/test_suites")}
-CORPORA = Path("data/interim/corpora.json")
+CORPORA = PRODUCT / "corpora.json"
 COUNTS = Path("metrics/counts.json")
 OUT = Path("data/exports/huggingface")
 

@@ -16,11 +16,13 @@ from hypothesis import strategies as st
 from answerkey.reward import (
     compute_score,
     execute,
+    explain_score,
     score,
     score_completions,
     score_sql,
 )
 from answerkey.sqlite.answers import answer_rows, answers_match, shape_answer
+from tests.shared.databases import make_database
 from tests.shared.paths import ROOT
 
 ROWS = st.integers(1, 3).flatmap(
@@ -194,7 +196,7 @@ def test_threads_may_score_at_the_same_time(ships):
     assert rewards == [1.0] * 80
 
 
-def test_import_loads_the_standard_library_and_the_room_of_sqlite_alone():
+def test_import_loads_the_standard_library_and_few_modules_alone():
     done = subprocess.run(
         [sys.executable, "-S", "-c", "import sys, answerkey.reward; print(*sys.modules)"],
         cwd=ROOT,
@@ -209,7 +211,8 @@ def test_import_loads_the_standard_library_and_the_room_of_sqlite_alone():
     }
     assert {"answerkey", "answerkey.reward", "answerkey.sqlite.guard"} <= loaded
     others = {name for name in loaded if name.split(".")[1:2] not in (["scoring"], ["sqlite"])}
-    assert others == {"answerkey", "answerkey.reward"}
+    core = {f"answerkey.{name}" for name in ("core", "core.database_ids", "core.errors")}
+    assert others == {"answerkey", "answerkey.reward", *core}
 
 
 def test_values_of_numpy_are_sent_to_workers_as_those_of_python(ships):
@@ -249,10 +252,53 @@ def test_every_shape_of_completion_is_scored(ships):
         [{"role": "assistant", "content": None}],
         f"<think>{text}</think>",
         f"<think>{text}",
+        [{"role": "assistant", "content": [None]}],
+        3,
     ]
-    known = {"database_name": ["ships"] * 9, "order_matters": [False] * 9}
-    rewards = score_completions(shapes, gold_answer=["2"] * 9, **known)
-    assert rewards == [1.0] * 4 + [0.0] * 5
+    known = {"database_name": ["ships"] * 11, "order_matters": [False] * 11}
+    rewards = score_completions(shapes, gold_answer=["2"] * 11, **known)
+    assert rewards == [1.0] * 4 + [0.0] * 7
+    assert compute_score("ships", 3, "2", {"database_name": "ships", "order_matters": False}) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("sort", "reward"),
+    [
+        ("class", 1.0),
+        ("class, name", 1.0),
+        ("class, name DESC", 1.0),
+        ("class DESC", 0.0),
+        ("name", 0.0),
+    ],
+)
+def test_rows_that_tie_may_come_in_any_order_and_no_others(ships, sort, reward):
+    """Of five ships, two of the class 1 and two of the class 3, on the database and its suite."""
+    values = "('Sun', 1), ('Alda', 3), ('Tern', 1), ('Kite', 3), ('Wren', 2)"
+    sql = f"CREATE TABLE ship (name TEXT, class INT); INSERT INTO ship VALUES {values};"
+    gold, known = ["Sun", "Tern", "Wren", "Alda", "Kite"], {"database_name": "ties"}
+    ordered = {"order_matters": True, "accepted_rows": [2, 1, 2]}
+    make_database(ships / "ties" / "ties.sqlite", sql)
+    make_database(ships / "suites" / "ties" / "ties.01.sqlite", sql)
+    suite = [{"path": "ties/ties.01.sqlite", "gold_answer": gold, **ordered}]
+    sql = f"SELECT name FROM ship ORDER BY {sort}"
+    for rule in ("strict", "spider", "spider2"):
+        terms = {**known, "rule": rule, "test_suites": ships / "suites"}
+        assert score_sql(sql, gold, **terms, **ordered) == reward
+        on_suite = explain_score(sql, gold, **terms, order_matters=False, test_suite=suite)
+        assert on_suite.reward == reward
+        assert reward or on_suite.reason == "row_order"
+    for rule in ("bird", "multiset", "set", "subset"):
+        assert score_sql(sql, gold, **known, rule=rule, **ordered) == 1.0
+    rows = execute(sql, "ties")
+    assert score(rows, gold, rule="list", **ordered) == (rows == [(name,) for name in gold])
+    texts = {name: json.dumps(value) for name, value in ordered.items() if value is not True}
+    extra_info = {**known, "order_matters": True, **texts}
+    assert compute_score("x", fence(sql), json.dumps(gold), extra_info) == reward
+
+
+def test_segments_of_another_answer_are_an_error():
+    with pytest.raises(ValueError, match="expected segments of 3 rows, as gold_answer has, found"):
+        score([("a",)], ["a", "b", "c"], order_matters=True, accepted_rows=[1, 1])
 
 
 def test_answers_that_a_tie_allows_are_right(ships):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from answerkey.reward import Explanation, RewardPool, extract_sql
+from answerkey.scoring.completions import read_completion
 
 EXPORTS = "data/exports"
 # The columns by which a reply is scored, as exports have them.
@@ -19,6 +20,7 @@ TERMS = (
     "rule",
     "accepted_rows",
     "test_suite",
+    "database_sha256",
 )
 _JSON = ("gold_answer", "accepted_rows", "test_suite")
 _SHOWN_ROWS = 20
@@ -64,9 +66,9 @@ def read_terms(columns: dict[str, Any]) -> dict[str, Any]:
     return {name: json.loads(term) if name in _JSON else term for name, term in terms.items()}
 
 
-def explain_reply(pool: RewardPool, reply: str, columns: dict[str, Any]) -> Explanation:
+def explain_reply(pool: RewardPool, reply: Any, columns: dict[str, Any]) -> Explanation:
     """The reward of a model's reply, and why. Raises as `answerkey.reward.explain_score`."""
-    return pool.explain_score(extract_sql(reply), **read_terms(columns))
+    return pool.explain_score(extract_sql(read_completion(reply)), **read_terms(columns))
 
 
 def show_rows(pool: RewardPool, sql: str, database_name: str) -> str:

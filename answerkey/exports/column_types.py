@@ -18,5 +18,6 @@ FACTS = {
     "rule": TEXT,
     "accepted_rows": TEXT,  # JSON, or null
     "test_suite": TEXT,  # JSON, or null
+    "database_sha256": TEXT,
 }
 EXTRA_INFO = pa.struct({"split": TEXT, "index": WHOLE, **FACTS})

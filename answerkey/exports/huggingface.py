@@ -36,17 +36,18 @@ COLUMNS = {
     "tables_involved": (List(TEXT), "the tables that the query reads, sorted"),
     "split": (TEXT, "train or eval; no database is in both"),
     "hardness": (TEXT, "Spider's official hardness: easy, medium, hard or extra"),
-    "order_matters": (BOOLEAN, "whether the rows of the answer come in a fixed order"),
+    "order_matters": (BOOLEAN, "whether the order of rows counts, but for rows that tie"),
     "max_steps": (WHOLE, "SQLite virtual machine steps that a prediction may take"),
     "rule": (TEXT, "the rule by which the reward compares answers"),
     "accepted_rows": (
         TEXT,
-        "where LIMIT cuts through a tie: all right answers, as JSON; else null",
+        "where rows tie: the segments of every right answer, as JSON; else null",
     ),
     "test_suite": (
         TEXT,
         "small databases on which a right query gives these answers, too, as JSON; or null",
     ),
+    "database_sha256": (TEXT, "checksum of the database file that gold SQL was executed on"),
     "flags": (List(TEXT), "what the audit noticed, as codes"),
     "evidence": (TEXT, "what the question presupposes, as its corpus says; else null"),
     "gold_integer": (WHOLE, "the answer, where its type is integer; else null"),
@@ -64,7 +65,8 @@ def make_row(example: PromptExample) -> dict[str, Any]:
 
     >>> question = {"gold_sql": "SELECT 'x', 1", "gold_answer": [["x", 1]], "answer_type": "table"}
     >>> audit = {"hardness": "easy", "flags": [{"code": "guessable"}], "evidence": None}
-    >>> terms = dict.fromkeys(("order_matters", "max_steps", "rule", "accepted_rows", "test_suite"))
+    >>> names = ("order_matters", "max_steps", "rule", "accepted_rows", "test_suite")
+    >>> terms = dict.fromkeys((*names, "database_sha256"))
     >>> row = make_row(PromptExample(question, audit | terms, "x and 1?", 0, "answerkey/sample"))
     >>> row["gold_answer"], row["flags"], row["gold_integer"], row["answer_rows"]
     ('[["x", 1]]', ['guessable'], None, 1)

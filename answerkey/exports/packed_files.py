@@ -7,12 +7,13 @@ Where the files of a kind together are larger than params allow, their rows have
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from datasets import Features, Value
 
+from answerkey.core.database_ids import find_inside
 from answerkey.core.errors import InputError
 from answerkey.core.manifest_file import read_database_hashes
 from answerkey.core.question import SPLITS
@@ -91,10 +92,11 @@ def write_packed_files(
     }
     packed = {}
     for kind, paths in list_paths(product).items():
-        total = sum((folders[kind] / path).stat().st_size for path in paths)
+        files = {path: find_inside(folders[kind], path) for path in paths}
+        total = sum(file.stat().st_size for file in files.values())
         has_content = total <= max_bytes
         table = Table(FEATURES[kind].arrow_schema, lambda row: row)
-        rows = _read_files(kind, paths, folders[kind], hashes[kind], has_content=has_content)
+        rows = _read_files(kind, files, hashes[kind], has_content=has_content)
         path = out / f"{kind}.parquet"
         written = write_tables(rows, {path: table}, group_rows=1)
         if written:
@@ -104,27 +106,26 @@ def write_packed_files(
 
 def _read_files(
     kind: str,
-    paths: Iterable[str],
-    folder: Path,
+    files: Mapping[str, Path],
     hashes: Mapping[str, str],
     *,
     has_content: bool,
 ) -> Iterator[Record]:
-    for path in paths:
-        content = (folder / path).read_bytes() if has_content else None
+    for path, file in files.items():
+        content = file.read_bytes() if has_content else None
         if content is not None and hashlib.sha256(content).hexdigest() != hashes[path]:
             raise InputError(
-                f"{folder / path}: expected sha256 {hashes[path]} (the manifest), found another:"
+                f"{file}: expected sha256 {hashes[path]} (the manifest), found another:"
                 " run `dvc repro`, or `dvc pull`"
             )
         row = {
             "database_name": path.partition("/")[0],
             "path": path,
-            "size_bytes": (folder / path).stat().st_size,
+            "size_bytes": file.stat().st_size,
             "sha256": hashes[path],
             "content": content,
         }
         if kind == DATABASES:
-            texts = describe_database(folder / path, example_rows=0, max_characters=0)
+            texts = describe_database(file, example_rows=0, max_characters=0)
             row |= texts._asdict()
         yield row

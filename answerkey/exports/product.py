@@ -7,13 +7,15 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from answerkey.core.database_ids import find_inside
 from answerkey.core.errors import InputError
 from answerkey.core.question import AUDIT, SIDECARS, SPLITS, SUITES
-from answerkey.core.records import decode_json, encode_json, read_jsonl, replace_file
+from answerkey.core.records import decode_json, encode_json, hash_file, read_jsonl, replace_file
 
 Record = dict[str, Any]
 
-_OF_DATABASE = ("path", "gold_answer", "order_matters")  # what a reward must know of one in a suite
+# What a reward must know of a database of a suite.
+_OF_DATABASE = ("path", "sha256", "gold_answer", "order_matters", "accepted_rows")
 
 
 class AuditedQuestion(NamedTuple):
@@ -28,7 +30,8 @@ def list_reward_terms(audit: Record) -> Record:
     """What a reward must know of a question beside its gold answer, as columns hold it.
 
     >>> list_reward_terms({"order_matters": True, "max_steps": 1000000, "rule": "strict",
-    ...                    "accepted_rows": None, "test_suite": None})["rule"]
+    ...                    "accepted_rows": None, "test_suite": None,
+    ...                    "database_sha256": "e3b0"})["rule"]
     'strict'
 
     `accepted_rows` and `test_suite` are JSON text, or None.
@@ -39,6 +42,7 @@ def list_reward_terms(audit: Record) -> Record:
         **{name: audit[name] for name in ("order_matters", "max_steps", "rule")},
         "accepted_rows": _write_json(audit["accepted_rows"]),
         "test_suite": _write_json(kept or None),
+        "database_sha256": audit["database_sha256"],
     }
 
 
@@ -92,16 +96,32 @@ def _find_record(path: Path, records: Iterator[Record], question_id: str) -> Rec
     return record
 
 
-def write_product(selection: Path, folder: Path) -> dict[str, int]:
-    """Write the selected questions of each split and the sidecars; how many questions each split
-    has."""
+def check_suite_files(suites: Path) -> None:
+    """Nothing, where each database of the suites in a sidecar is the file that it was made as.
+
+    Raises:
+        FileNotFoundError, InputError: with the first that is missing, or another file.
+    """
+    databases = (database for suite in read_jsonl(suites) for database in suite["databases"])
+    for path, sha256 in {database["path"]: database["sha256"] for database in databases}.items():
+        found = hash_file(find_inside(".", path))
+        if found != sha256:
+            raise InputError(
+                f"{path}: expected sha256 {sha256}, as {suites} has it, found {found}: run"
+                " `dvc repro`, which makes it again"
+            )
+
+
+def write_product(selection: Path, corpora: Path, folder: Path) -> dict[str, int]:
+    """Write the selected questions of each split, the sidecars, and what is known of the corpora;
+    how many questions each split has."""
     counts = {}
     for split in SPLITS:
         selected = read_jsonl(selection / "questions.jsonl")
         questions = (question for question in selected if question["split"] == split)
         counts[split] = write_questions(folder / f"questions_{split}.json", questions)
-    for name in SIDECARS:
-        with (selection / name).open("rb") as source, replace_file(folder / name) as file:
+    for path in (*(selection / name for name in SIDECARS), corpora):
+        with path.open("rb") as source, replace_file(folder / path.name) as file:
             shutil.copyfileobj(source, file)
     return counts
 

@@ -41,6 +41,7 @@ CREATE TABLE questions (
     rule TEXT NOT NULL,
     accepted_rows TEXT, -- JSON
     test_suite TEXT, -- JSON
+    database_sha256 TEXT NOT NULL,
     tables_involved TEXT NOT NULL, -- JSON array
     flags TEXT NOT NULL -- JSON array
 );
@@ -55,7 +56,7 @@ CREATE TABLE excluded (
     flags TEXT NOT NULL -- JSON array
 );
 """
-_INSERT_QUESTION = f"INSERT INTO questions VALUES ({', '.join('?' * 17)})"
+_INSERT_QUESTION = f"INSERT INTO questions VALUES ({', '.join('?' * 18)})"
 _INSERT_EXCLUDED = f"INSERT INTO excluded VALUES ({', '.join('?' * 8)})"
 _INDEXES = """
 CREATE INDEX questions_database_name ON questions (database_name);
@@ -120,6 +121,7 @@ def write_questions_db(
     """Write the file, which takes the place of `path` when it is whole."""
     with replace_file(path) as file:
         with contextlib.closing(sqlite3.connect(file.name)) as connection:
+            connection.execute("PRAGMA journal_mode = OFF")  # what is cut short is thrown away
             connection.executescript(_LAYOUT)
             with connection:
                 connection.executemany(_INSERT_QUESTION, map(make_question_row, questions))

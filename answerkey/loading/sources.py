@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import atexit
+import json
 import os
 import re
-import shutil
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+
+from answerkey.loading.unpacking import hash_file
 
 EXPORT = "data/exports/huggingface"
 _HUB = re.compile(r"[\w.-]+/[\w.-]+")
@@ -98,7 +100,7 @@ def _fetch_from_hub(repo_id: str, revision: str | None) -> Export:
 
 def _fetch_from_dvc(url: str, revision: str | None, cache: Path) -> Export:
     """What a commit of a git repository names, from the DVC remote of that repository. Each commit
-    is fetched once."""
+    is fetched once, and a folder of it again where a file in it was changed."""
     from dvc.api import DVCFileSystem
     from dvc.repo.open_repo import clean_repos
 
@@ -107,14 +109,23 @@ def _fetch_from_dvc(url: str, revision: str | None, cache: Path) -> Export:
     checkout = cache / "dvc" / files.repo.get_rev()
 
     def fetch(path: str) -> Path:
-        if not (checkout / path).is_dir():
-            (checkout / path).parent.mkdir(parents=True, exist_ok=True)
-            partial = Path(tempfile.mkdtemp(dir=checkout))
-            try:
-                files.get(path, str(partial / "got"), recursive=True)
-                (partial / "got").rename(checkout / path)
-            finally:
-                shutil.rmtree(partial, ignore_errors=True)
-        return checkout / path
+        target, hashes = checkout / path, checkout / f"{path.replace('/', '.')}.json"
+        if hashes.is_file() and json.loads(hashes.read_text()) == _hash_files(target):
+            return target
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=checkout) as partial:
+            got, written = Path(partial, "got"), Path(partial, "hashes")
+            files.get(path, str(got), recursive=True)
+            written.write_text(json.dumps(_hash_files(got)))
+            if target.is_dir():
+                target.rename(Path(partial, "changed"))
+            got.rename(target)
+            written.rename(hashes)
+        return target
 
-    return Export(fetch(EXPORT), checkout=checkout, fetch=fetch)
+    return Export(fetch(EXPORT), fetch=fetch)
+
+
+def _hash_files(folder: Path) -> dict[str, str]:
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): hash_file(path) for path in files}

@@ -3,62 +3,58 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
 import tempfile
-from pathlib import Path, PurePosixPath
+from pathlib import Path
+
+from answerkey.core.database_ids import find_inside
 
 
 def unpack_files(packed: Path, cache: Path) -> Path | None:
     """The folder with the files of a table, NAME/FILE.sqlite, which is named by the table's own
-    checksum and made once; None where the table has no content. A missing table has no file.
+    checksum; None where the table has no content. A missing table has no file.
+
+    A file that lies there is read, and written again only where it is not the one of its checksum.
 
     Raises:
-        ValueError: on a file that is not the one of its checksum, or whose path leaves the folder.
+        ValueError: on content that is not that of its checksum, or a path that leaves the folder.
     """
     import pyarrow.parquet as pq
 
+    folder = cache / "files" / (hash_file(packed) if packed.is_file() else "none")
+    folder.mkdir(parents=True, exist_ok=True)
     if not packed.is_file():
-        sha256 = "none"
-    else:
-        with packed.open("rb") as file:
-            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-    folder = cache / "files" / sha256
-    if folder.is_dir():
         return folder
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    partial = Path(tempfile.mkdtemp(dir=folder.parent))
-    try:
-        if packed.is_file():
-            table = pq.ParquetFile(packed)
-            for group in range(table.num_row_groups):
-                rows = table.read_row_group(group, columns=["path", "sha256", "content"])
-                for row in rows.to_pylist():
-                    if row["content"] is None:
-                        return None
-                    _write_file(partial, packed, **row)
-        _move_folder(partial, folder)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
+    table = pq.ParquetFile(packed)
+    for group in range(table.num_row_groups):
+        files = table.read_row_group(group, columns=["path", "sha256"]).to_pylist()
+        targets = [find_inside(folder, file["path"]) for file in files]
+        if all(
+            target.is_file() and hash_file(target) == file["sha256"]
+            for target, file in zip(targets, files, strict=True)
+        ):
+            continue
+        contents = table.read_row_group(group, columns=["content"]).to_pylist()
+        for target, file, row in zip(targets, files, contents, strict=True):
+            if row["content"] is None:
+                return None
+            found = hashlib.sha256(row["content"]).hexdigest()
+            if found != file["sha256"]:
+                expected = f"expected sha256 {file['sha256']}, found {found}"
+                raise ValueError(f"{packed}: {file['path']}: {expected}")
+            _replace(target, row["content"])
     return folder
 
 
-def _write_file(folder: Path, packed: Path, *, path: str, sha256: str, content: bytes) -> None:
-    parts = PurePosixPath(path).parts
-    if len(parts) != 2 or not {"/", ".", ".."}.isdisjoint(parts):
-        raise ValueError(f"{packed}: expected paths such as NAME/NAME.sqlite, found {path!r}")
-    found = hashlib.sha256(content).hexdigest()
-    if found != sha256:
-        raise ValueError(f"{packed}: {path}: expected sha256 {sha256}, found {found}")
-    target = folder.joinpath(*parts)
-    target.parent.mkdir(exist_ok=True)
-    target.write_bytes(content)
+def hash_file(path: Path) -> str:
+    """sha256 of a file's bytes, as 64 hex digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _move_folder(partial: Path, folder: Path) -> None:
-    """Give a folder that is complete its name, unless another process was faster."""
-    partial.chmod(0o755)
-    try:
-        partial.rename(folder)
-    except OSError:
-        if not folder.is_dir():
-            raise
+def _replace(target: Path, content: bytes) -> None:
+    """Write a file, which is never seen half written."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent) as folder:
+        partial = Path(folder) / target.name
+        partial.write_bytes(content)
+        partial.replace(target)

@@ -37,30 +37,23 @@ def read_completion(completion: Any) -> str:
     >>> read_completion(None), read_completion([])
     ('', '')
 
-    The content of a message is a text, None, or a list of parts, of which those of text count.
+    The content of a message is a text, or a list of parts, of which those of text count. Whatever
+    else stands there is no text: a model or a trainer may leave anything.
 
-    Raises:
-        TypeError: where it is none of these.
+    >>> read_completion([{"role": "assistant", "content": [None, 3]}]), read_completion(3)
+    ('', '')
     """
     if isinstance(completion, (list, tuple)):
-        return read_completion(completion[-1]) if completion else ""
+        completion = completion[-1] if completion else None
     content = completion.get("content") if isinstance(completion, Mapping) else completion
-    if content is None:
-        return ""
-    if isinstance(content, str):
-        return content
-    if isinstance(content, (list, tuple)):
-        return "".join(map(_read_part, content))
-    raise TypeError(
-        "completion: expected a text, a message with content, a chat or None,"
-        f" found {type(content).__name__}: {content!r:.80}"
-    )
+    parts = content if isinstance(content, (list, tuple)) else [content]
+    return "".join(map(_read_part, parts))
 
 
 def _read_part(part: Any) -> str:
-    if isinstance(part, str):
-        return part
-    return part.get("text") or "" if part.get("type") == "text" else ""
+    if isinstance(part, Mapping) and part.get("type") == "text":
+        part = part.get("text")
+    return part if isinstance(part, str) else ""
 
 
 def extract_sql(text: str) -> str | None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import signal
 from collections import OrderedDict
+from functools import lru_cache
 from pathlib import Path
 
+from answerkey.core.errors import InputError
 from answerkey.sqlite.guard import GuardedDatabase, Limits
 
 # Environment variables that say where databases are: those of questions, those of test suites.
@@ -23,21 +27,30 @@ _KEPT_BYTES = 32 * _CACHE_BYTES
 # come again at once, for the same question, or not at all.
 _KEPT_STATEMENTS = 128
 _KEPT_STATEMENTS_OF_SUITES = 16
+_KEPT_HASHES = 1 << 16
+
+Version = tuple[int, ...]  # of a file: another one where it was changed or replaced
 
 
 class OpenDatabases:
-    """Databases by path, each opened once, and again where the file has become another one."""
+    """Databases by path, each read and opened once, and again where the file has become another."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._open: OrderedDict[str, tuple[tuple[int, ...], GuardedDatabase]] = OrderedDict()
+        self._open: OrderedDict[str, tuple[Version, GuardedDatabase]] = OrderedDict()
         self._cached_bytes = 0
 
-    def find(self, path: str, *, is_of_suite: bool = False) -> tuple[GuardedDatabase, int]:
-        """The open database, and the bytes of its file; whether it is one of a test suite.
+    def find(
+        self, path: str, *, sha256: str | None = None, is_of_suite: bool = False
+    ) -> tuple[GuardedDatabase, int]:
+        """The open database, and the bytes of its file.
+
+        sha256: that of the file that the question was made with; None: nobody says.
+        is_of_suite: whether it is one of a test suite.
 
         Raises:
             FileNotFoundError: where there is no such file.
+            InputError: where it is another file than that of sha256.
             sqlite3.DatabaseError: where it is no database, or a corrupt one.
         """
         try:
@@ -50,7 +63,13 @@ class OpenDatabases:
                 f" {Path(path).parents[1]}; elsewhere, say so by the environment variable"
                 f" {variable}"
             ) from None
-        version = (status.st_size, status.st_dev, status.st_ino, status.st_mtime_ns)
+        # Bytes that change without a new mtime change the ctime.
+        version = (status.st_size, status.st_dev, status.st_ino, status.st_ctime_ns)
+        if sha256 is not None and (found := _hash_file(path, version)) != sha256:
+            raise InputError(
+                f"{path}: expected sha256 {sha256}, with which its questions were made, found"
+                f" {found}: fetch the databases of this version of the dataset"
+            )
         known = self._open.get(path)
         if known is not None and known[0] == version:
             self._open.move_to_end(path)
@@ -77,3 +96,14 @@ class OpenDatabases:
         for other in others:
             self.close(other)
         return bool(others)
+
+
+@lru_cache(_KEPT_HASHES)
+def _hash_file(path: str, version: Version) -> str:
+    """sha256 of a version of a file; the seconds of the prediction that is tried stand still."""
+    left, _ = signal.setitimer(signal.ITIMER_PROF, 0)
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, left)

@@ -13,6 +13,7 @@ from answerkey.core.records import encode_json, replace_file
 from answerkey.core.sections import Reward
 from answerkey.selection.policies import Policy, accepts_ties, keep_reported
 from answerkey.selection.reward_terms import bound_steps
+from answerkey.sqlite.answers import has_choice, read_order, write_order
 
 Why = tuple[str | None, str | None, str | None]  # stage, reason, detail; None: selected
 
@@ -59,7 +60,10 @@ def make_audit(
     reward: Reward,
 ) -> dict[str, Any]:
     """What the nine fields do not hold."""
-    are_accepted = accepts_ties(question.flags, policies)
+    accepted_rows = question.accepted_rows
+    if has_choice(accepted_rows) and not accepts_ties(question.flags, policies):
+        own_rows = write_order(read_order(question.order_matters, accepted_rows))
+        accepted_rows = own_rows["accepted_rows"]
     return {
         "question_id": question.question_id,
         "flags": keep_reported(question.flags, policies),
@@ -67,7 +71,7 @@ def make_audit(
         "order_matters": question.order_matters,
         "max_steps": bound_steps(question.steps, reward),
         "rule": question.grading_method or reward.rule,
-        "accepted_rows": question.accepted_rows if are_accepted else None,
+        "accepted_rows": accepted_rows,
         "hardness": question.hardness,
         "features": question.features,
         "evidence": question.evidence,

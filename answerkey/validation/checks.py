@@ -196,6 +196,8 @@ def find_errors(
             found = check_facts(question, facts, rel_tol=terms.rel_tol)
             of_facts += [f"{question['question_id']}: {error}" for error in found]
             tally.add(question, facts.corpus)
+    if not tally.size and not errors:
+        errors.append("dataset: expected questions, found none")
     errors += [*check_ids(tally), *check_splits(tally)]
     errors += check_texts(tally) if terms.has_unique_texts else []
     errors += [

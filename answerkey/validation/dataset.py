@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 
 from answerkey.core.question import EASY, HARD, MEDIUM
 from answerkey.selection.difficulty_rule import DifficultyRule
 from answerkey.selection.targets import Targets
+from answerkey.sqlite.answers import Order
 from answerkey.sqlite.guard import Limits
 from answerkey.validation.checks import Record, Terms, find_errors
 from answerkey.validation.derived_facts import RULE_OF_TABLES, derive_facts
@@ -17,11 +18,11 @@ SHARES = Targets(difficulty_shares={EASY: 0.4, MEDIUM: 0.4, HARD: 0.2}, toleranc
 
 def validate_dataset(
     questions: Iterable[Record],
-    db_paths: Mapping[str, Path],
+    db_paths: Mapping[str, str | os.PathLike[str]],
     *,
     targets: Targets | None = SHARES,
     rule: DifficultyRule = RULE_OF_TABLES,
-    order_matters: Mapping[str, bool] | None = None,
+    order_matters: Mapping[str, Order] | None = None,
     source_difficulties: Mapping[str, str] | None = None,
     corpora: Mapping[str, str] | None = None,
     solved_shares: Mapping[str, float] | None = None,
@@ -33,6 +34,8 @@ def validate_dataset(
 
     >>> validate_dataset([{"question_id": "a_train_000"}], {})  # doctest: +ELLIPSIS
     ['a_train_000: fields: expected question_id, question_text, ..., found question_id']
+    >>> validate_dataset([], {})
+    ['dataset: expected questions, found none']
 
     Fields and their order, types, vocabularies, ids and splits are checked. Gold SQL is executed on
     `db_paths`: its answer must be gold_answer, as a sequence where its order is certain, and its
@@ -43,8 +46,8 @@ def validate_dataset(
     A dataset that was made by other params needs their `targets` (None: no shares) and `rule`. What
     these ask for comes by question_id: what the corpus says of its difficulty
     (`source_difficulties`), its corpus (`corpora`), and the share of its rollouts that are right
-    (`solved_shares`). `order_matters` says whose answers are
-    sequences. `has_unique_texts=False` lets texts come again.
+    (`solved_shares`). `order_matters` says whose answers are sequences, or the lengths of segments
+    of which each may come in any order. `has_unique_texts=False` lets texts come again.
 
     Raises:
         sqlite3.Error: where a file is no database, or a corrupt one.

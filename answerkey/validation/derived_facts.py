@@ -6,19 +6,20 @@ Validation compares questions with them where it has nothing but databases.
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from sqlglot.errors import SqlglotError
 
 from answerkey.audit.inspection import Inspection
-from answerkey.audit.order import is_order_certain
+from answerkey.audit.order import read_row_order
 from answerkey.core.question import EASY, HARD, MEDIUM
 from answerkey.selection.difficulty_rule import TABLES, DifficultyRule
 from answerkey.sql.hardness import classify_hardness
 from answerkey.sql.parser import parse_sql
 from answerkey.sql.tables import TABLE_NODES, list_tables
-from answerkey.sqlite.answers import shape_answer
+from answerkey.sqlite.answers import Order, shape_answer
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
 from answerkey.sqlite.schema import Schema, read_schema
 from answerkey.sqlite.uri import open_database
@@ -36,10 +37,10 @@ RULE_OF_TABLES = DifficultyRule(
 
 @contextlib.contextmanager
 def derive_facts(
-    db_paths: Mapping[str, Path],
+    db_paths: Mapping[str, str | os.PathLike[str]],
     *,
     rule: DifficultyRule = RULE_OF_TABLES,
-    order_matters: Mapping[str, bool] | None = None,
+    order_matters: Mapping[str, Order] | None = None,
     source_difficulties: Mapping[str, str] | None = None,
     corpora: Mapping[str, str] | None = None,
     solved_shares: Mapping[str, float] | None = None,
@@ -47,9 +48,9 @@ def derive_facts(
 ) -> Iterator[Callable[[Record], Facts]]:
     """Look the facts of a question up in its database, one of which is open at a time.
 
-    By question_id, where it is known from elsewhere: `order_matters` (where it is not given, gold
-    SQL and its answer tell), `source_difficulties`, what the corpus says, `corpora`, and
-    `solved_shares`, the share of its rollouts that are right.
+    By question_id, where it is known from elsewhere: `order_matters`, how far (where it is not
+    given, gold SQL and its answer tell), `source_difficulties`, what the corpus says, `corpora`,
+    and `solved_shares`, the share of its rollouts that are right.
 
     Raises:
         MissingDatabaseError: by the function, where there is no file.
@@ -76,9 +77,9 @@ def derive_facts(
                 tables = list_tables(tree.find_all(*TABLE_NODES), schema)
                 if order_matters is None:
                     inspection = Inspection(question["gold_sql"], tree, schema, rows, database)
-                    is_ordered = is_order_certain(inspection)
+                    order = read_row_order(inspection)
                 else:
-                    is_ordered = order_matters.get(question_id, False)
+                    order = order_matters.get(question_id, False)
                 difficulty = rule.classify(
                     len(tables),
                     hardness,
@@ -92,16 +93,16 @@ def derive_facts(
                 raise UnknownFactsError(words, corpus=corpus) from error
             except RecursionError:
                 raise UnknownFactsError("nested too deeply to be parsed", corpus=corpus) from None
-            return Facts(shape_answer(rows), is_ordered, tables, difficulty, corpus)
+            return Facts(shape_answer(rows), order, tables, difficulty, corpus)
 
         yield look_up
 
 
-def _find_path(db_paths: Mapping[str, Path], name: str, *, corpus: str) -> Path:
-    path = db_paths.get(name)
-    if path is None:
+def _find_path(db_paths: Mapping[str, str | os.PathLike[str]], name: str, *, corpus: str) -> Path:
+    if name not in db_paths:
         words = f"{name}: expected its path, found none among {len(db_paths)} paths"
         raise MissingDatabaseError(words, corpus=corpus)
+    path = Path(db_paths[name])
     if not path.is_file():
         raise MissingDatabaseError(
             f"{name}: expected a database at {path}: run `dvc pull`", corpus=corpus

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from answerkey.sqlite.answers import answers_match, classify_answer_type
+from answerkey.sqlite.answers import (
+    Order,
+    answer_rows,
+    answers_match,
+    classify_answer_type,
+    list_takes,
+)
 
 Record = dict[str, Any]
 
@@ -15,13 +21,13 @@ class Facts(NamedTuple):
     """What a record is held against.
 
     answer: what its gold SQL returns, None where that is a single NULL.
-    order_matters: whether the rows of the answer come in an order that belongs to it.
+    order_matters: how far the order of the rows of the answer belongs to it.
     tables_involved, difficulty: what follows from gold SQL and the schema.
     corpus: that of the question, '' where none is known.
     """
 
     answer: Any
-    order_matters: bool
+    order_matters: Order
     tables_involved: list[str]
     difficulty: str
     corpus: str
@@ -71,3 +77,25 @@ def shorten(value: Any) -> str:
     """What a message shows of a value."""
     text = repr(value)
     return text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "..."
+
+
+def are_segments(value: Any, gold_answer: Any) -> bool:
+    """Whether a value is a list of segments of a gold answer, which `rows_match` explains: numbers
+    of rows, and {rows, take} with as many rows as it takes, or more."""
+    return (
+        isinstance(value, list)
+        and all(map(_is_segment, value))
+        and sum(list_takes(value)) == len(answer_rows(gold_answer))
+    )
+
+
+def _is_segment(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return type(value) is int and value >= 1
+    return (
+        value.keys() == {"rows", "take"}
+        and isinstance(value["rows"], list)
+        and all(isinstance(row, list) for row in value["rows"])
+        and type(value["take"]) is int
+        and 1 <= value["take"] <= len(value["rows"])
+    )

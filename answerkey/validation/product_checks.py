@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from answerkey.core.database_ids import find_inside
 from answerkey.core.question import AUDIT, EXCLUDED, PASS_RATES, SIDECARS, SPLITS, SUITES
 from answerkey.core.records import hash_file, read_jsonl
 from answerkey.selection.difficulty_rule import DifficultyRule
@@ -22,7 +23,7 @@ from answerkey.validation.reward_terms import check_reward_terms
 from answerkey.validation.risk_checks import check_gold_risks
 from answerkey.validation.selection_checks import SELECTION, check_selection, has_records
 from answerkey.validation.sidecars import check_sidecars
-from answerkey.validation.suite_checks import TEST_SUITES, check_suite_answers, check_suites
+from answerkey.validation.suite_checks import check_suite_answers, check_suites, hash_suites
 
 PRODUCT = Path("data/questions")
 DATABASES = Path("data/databases")
@@ -92,7 +93,7 @@ def check_product(
     """
     named = [question for question in questions if _has_names(question)]
     db_paths = {
-        name: DATABASES / name / f"{name}.sqlite"
+        name: find_inside(DATABASES, f"{name}/{name}.sqlite")
         for name in sorted({question["database_name"] for question in named})
     }
     hashes = {name: hash_file(path) for name, path in db_paths.items() if path.is_file()}
@@ -105,8 +106,7 @@ def check_product(
     errors = check_sidecars(named, audit, excluded, {**dict.fromkeys(db_paths), **hashes})
     errors += check_reward_terms(named, read_jsonl(PRODUCT / AUDIT))
     errors += check_gold_risks({name: read_jsonl(PRODUCT / name) for name in (AUDIT, EXCLUDED)})
-    suite_hashes = {path.as_posix(): hash_file(path) for path in TEST_SUITES.glob("*/*.sqlite")}
-    errors += check_suites(named, read_jsonl(PRODUCT / SUITES), suite_hashes)
+    errors += check_suites(named, read_jsonl(PRODUCT / SUITES), hash_suites())
     errors += check_suite_answers(
         named, read_jsonl(PRODUCT / SUITES), limits=limits, rel_tol=terms.rel_tol
     )

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from answerkey.core.joined import read_classified
 from answerkey.core.records import read_jsonl
+from answerkey.sqlite.answers import Order, read_order
 from answerkey.validation.facts import Facts, Record, UnknownFactsError
 
 
@@ -31,7 +32,7 @@ def recorded_facts(interim: Path) -> Callable[[Record], Facts]:
                 raise UnknownFactsError("no answer or no parse of it was recorded")
             return Facts(
                 known.gold_answer,
-                known.order_matters,
+                read_order(known.order_matters, known.accepted_rows),
                 known.tables_involved,
                 known.difficulty,
                 known.corpus,
@@ -44,13 +45,13 @@ def recorded_facts(interim: Path) -> Callable[[Record], Facts]:
 class Reports(NamedTuple):
     """What sidecars say, by question_id.
 
-    order_matters: True, for the questions whose answers have rows in an order.
+    order_matters: how far, for the questions whose answers have rows in an order.
     source_difficulties: what the corpus says of it, where it does.
     corpora: the corpus.
     solved_shares: the share of its rollouts that are right, where it has some.
     """
 
-    order_matters: dict[str, bool]
+    order_matters: dict[str, Order]
     source_difficulties: dict[str, str]
     corpora: dict[str, str]
     solved_shares: dict[str, float]
@@ -62,7 +63,7 @@ def read_reports(audit_path: Path, pass_rates_path: Path) -> Reports:
     for record in read_jsonl(audit_path):
         question_id, source = record["question_id"], record["source"]
         if record["order_matters"]:
-            reports.order_matters[question_id] = True
+            reports.order_matters[question_id] = read_order(True, record["accepted_rows"])
         if source.get("difficulty") is not None:
             reports.source_difficulties[question_id] = source["difficulty"]
         reports.corpora[question_id] = sys.intern(source["corpus"])

@@ -9,7 +9,7 @@ from answerkey.core.question import AUDIT
 from answerkey.scoring.comparison import rows_match
 from answerkey.scoring.rules import read_rule
 from answerkey.sqlite.answers import answer_rows
-from answerkey.validation.facts import Record, shorten
+from answerkey.validation.facts import Record, are_segments, shorten
 
 _LEAST_STEPS = 1_000_000
 
@@ -50,23 +50,10 @@ def _check_terms(record: Record) -> list[str]:
 
 def _accepts_gold(gold_answer: Any, record: Record) -> bool:
     segments = record["accepted_rows"]
-    return _are_segments(segments) and rows_match(
+    return are_segments(segments, gold_answer) and rows_match(
         answer_rows(gold_answer),
         gold_answer,
         rule=read_rule("strict"),
         order_matters=record["order_matters"],
         accepted_rows=segments,
-    )
-
-
-def _are_segments(value: Any) -> bool:
-    """Whether a value is a list of {rows, take}, each with as many rows as it takes, or more."""
-    return isinstance(value, list) and all(
-        isinstance(segment, dict)
-        and segment.keys() == {"rows", "take"}
-        and isinstance(segment["rows"], list)
-        and all(isinstance(row, list) for row in segment["rows"])
-        and type(segment["take"]) is int
-        and 1 <= segment["take"] <= len(segment["rows"])
-        for segment in value
     )

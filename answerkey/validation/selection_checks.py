@@ -14,14 +14,14 @@ from answerkey.validation.recorded_facts import recorded_facts
 from answerkey.validation.reward_terms import check_reward_terms
 from answerkey.validation.risk_checks import check_gold_risks
 from answerkey.validation.sidecars import are_in_step, check_conservation, check_sidecars
-from answerkey.validation.suite_checks import TEST_SUITES, check_suites, read_suite_hashes
+from answerkey.validation.suite_checks import TEST_SUITES, check_suites, hash_suites
 
 SELECTION = INTERIM / "selection"
 DATABASES = Path("data/databases")
 # What the selection is held against.
 RECORDS = (
     DATABASES / "manifest.json",
-    TEST_SUITES / "manifest.json",
+    TEST_SUITES,
     SELECTION,
     INTERIM / JOINED,
     INTERIM / DIFFICULTY,
@@ -42,7 +42,7 @@ def check_selection(terms: Terms) -> list[str]:
     errors += check_reward_terms(*map(read_jsonl, paths[:2]))
     errors += check_gold_risks({path.name: read_jsonl(path) for path in paths[1:3]})
     suites = read_jsonl(SELECTION / SUITES)
-    errors += check_suites(read_jsonl(paths[0]), suites, read_suite_hashes())
+    errors += check_suites(read_jsonl(paths[0]), suites, hash_suites())
     errors += check_pass_rates(read_jsonl(paths[0]), read_jsonl(SELECTION / PASS_RATES))
     if are_in_step(*map(read_jsonl, paths), hashes):
         return errors

@@ -12,11 +12,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from answerkey.core.database_ids import find_inside
 from answerkey.core.question import SUITES
-from answerkey.core.records import read_json
-from answerkey.sqlite.answers import answers_match, shape_answer
+from answerkey.core.records import hash_file
+from answerkey.sqlite.answers import answers_match, read_order, shape_answer
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
-from answerkey.validation.facts import Record, shorten
+from answerkey.validation.facts import Record, are_segments, shorten
 
 TEST_SUITES = Path("data/test_suites")
 
@@ -25,14 +26,9 @@ _FATES = ("killed", "alive", "undecided")
 _ROUNDING = 1e-4
 
 
-def read_suite_hashes() -> dict[str, str]:
-    """sha256 of each database of a suite, by its path, as the manifest has it.
-
-    Raises:
-        FileNotFoundError: where there is no manifest.
-    """
-    manifest = read_json(TEST_SUITES / "manifest.json")
-    return {f"{TEST_SUITES}/{path}": sha256 for path, sha256 in manifest.items()}
+def hash_suites() -> dict[str, str]:
+    """sha256 of each database of a suite that lies here, by its path."""
+    return {path.as_posix(): hash_file(path) for path in TEST_SUITES.glob("*/*.sqlite")}
 
 
 def check_suites(
@@ -74,6 +70,9 @@ def _check(suite: Record, name: str, hashes: Mapping[str, str]) -> Iterator[str]
             yield f"{path}: expected sha256 {database['sha256']}, found {hashes[path]}"
         if type(database["order_matters"]) is not bool:
             yield f"order_matters: expected true or false, found {database['order_matters']!r}"
+        segments = database.get("accepted_rows")
+        if segments is not None and not are_segments(segments, database["gold_answer"]):
+            yield f"accepted_rows: expected segments of gold_answer, found {shorten(segments)}"
 
 
 def _check_score(score: Any, operators: Any) -> Iterator[str]:
@@ -105,7 +104,7 @@ def check_suite_answers(
         folder, opened = None, dict[Path, GuardedDatabase]()
         for suite in suites:
             for database in suite["databases"]:
-                path = Path(database["path"])
+                path = find_inside(".", database["path"])
                 if suite["question_id"] not in asked or not path.is_file():
                     continue
                 if path.parent != folder:  # the suites come by database
@@ -126,7 +125,10 @@ def _compare(
         answer = shape_answer(opened.execute(gold_sql))
     except (QueryError, sqlite3.Error) as error:
         return f"gold_answer: gold SQL fails here: {error}"
-    ordered, stored = database["order_matters"], database["gold_answer"]
+    stored, segments = database["gold_answer"], database.get("accepted_rows")
+    if segments is not None and not are_segments(segments, stored):
+        return None  # which check_suites says
+    ordered = read_order(database["order_matters"], segments)
     if answers_match(stored, answer, ordered=ordered, rel_tol=rel_tol):
         return None
     return f"gold_answer: expected {shorten(answer)}, by gold SQL, found {shorten(stored)}"

@@ -27,6 +27,7 @@ def test_explained_rewards_are_those_of_the_reward_function(fifty: QuestionWorld
             explain_reply(pool, reply, found.terms)
             for reply, found in zip(fifty.replies, questions, strict=True)
         ]
+        assert explain_reply(pool, None, questions[0].terms).reason == "no_query"
     assert [found.reward for found in explained] == rewards
     assert {"no_query", "sql_error"} < {found.reason for found in explained}
     assert {found.database for found in explained} == {None, "harbour/harbour.00.sqlite"}

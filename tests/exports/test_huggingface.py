@@ -23,7 +23,16 @@ AUDIT = {
     "max_steps": 2_000_000,
     "rule": "subset,=,3",
     "accepted_rows": [{"rows": [["Åsa"], [2.0]], "take": 1}],
-    "test_suite": [{"path": "a/a.00.sqlite", "gold_answer": None, "order_matters": True}],
+    "test_suite": [
+        {
+            "path": "a/a.00.sqlite",
+            "sha256": "e3",
+            "gold_answer": None,
+            "order_matters": True,
+            "accepted_rows": None,
+        }
+    ],
+    "database_sha256": "b0",
     "flags": [{"code": "guessable"}],
     "evidence": "heavy means weight > 70",
 }

@@ -45,6 +45,7 @@ def make_audited(number: int, text: str, **fields: Any) -> AuditedQuestion:
     }
     flags = [{"code": "guessable"}, {"code": "cross_join"}]
     terms = {"order_matters": True, "max_steps": 10**6, "rule": "strict", "accepted_rows": None}
+    terms |= {"database_sha256": "e3b0"}
     audit = {"hardness": "hard", "flags": flags, "evidence": None, "test_suite": None} | terms
     return AuditedQuestion(question, audit)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from pyarrow import parquet
 
 import answerkey
+from answerkey.core.errors import InputError
 from answerkey.loading.loaded import LoadedSplit
 from answerkey.reward import RewardPool
 from tests.shared.checkout import commit, hash_tree, run
@@ -75,6 +77,12 @@ def test_export_by_itself_is_unpacked_once(exported: ExportWorld, cache: Path) -
     before = {path: path.stat().st_mtime_ns for path in cache.rglob("*")}
     answerkey.load(folder, split="train")
     assert {path: path.stat().st_mtime_ns for path in cache.rglob("*")} == before
+    first, second, *_ = sorted(loaded.test_suites.rglob("*.sqlite"))
+    first.write_bytes(second.read_bytes())
+    second.unlink()
+    check_loaded(answerkey.load(folder, split="eval"), exported)
+    after = {path: path.stat().st_mtime_ns for path in cache.rglob("*")}
+    assert {path for path in before if after[path] != before[path]} == {first, second, first.parent}
 
 
 def test_hub_repository_is_fetched(
@@ -117,6 +125,9 @@ def test_dvc_repository_is_fetched_from_its_remote(
     head = run(repository, "git", "rev-parse", "HEAD").stdout.strip()
     fetched = sorted(path.name for path in (cache / "dvc" / head / "data").iterdir())
     assert fetched == ["databases", "exports", "test_suites"]
+    for path in (cache / "dvc" / head / "data").rglob("*.sqlite"):
+        path.write_bytes(b"another")
+    check_loaded(answerkey.load(repository, split="eval", revision=head), exported)
     shutil.rmtree(cache.parent / "remote")
     assert answerkey.load(repository, split="eval", revision=head) == loaded
     gc.collect()  # what DVC leaves open goes here, and in no other test
@@ -142,18 +153,25 @@ def change_rows(path: Path, change: Callable[[dict], dict]) -> None:
     ("change", "words"),
     [
         ({"content": b"SQLite format 3"}, "harbour.sqlite: expected sha256 .*, found "),
-        ({"path": "../harbour.sqlite"}, "expected paths such as NAME/NAME.sqlite, found '../"),
-        ({"path": "/tmp/harbour.sqlite"}, "expected paths such as NAME/NAME.sqlite, found '/tmp"),
+        ({"path": "../harbour.sqlite"}, "Not a path in .*: '../harbour.sqlite'"),
+        ({"path": "harbour/../../harbour.sqlite"}, "Not a path in .*: 'harbour/../../harbour"),
+        ({"path": "//{}/harbour.sqlite"}, "Not a path in .*: '//"),
+        ({"path": "{}/harbour.sqlite"}, "Not a path in .*: '/"),
     ],
 )
 def test_file_that_is_another_or_leaves_the_folder_is_refused(
     exported: ExportWorld, cache: Path, change: dict, words: str
 ) -> None:
     folder = shutil.copytree(exported.exports / "huggingface", cache.parent / "anywhere")
+    if "path" in change:
+        change["path"] = change["path"].format(cache.parent)
+    before = hash_tree(cache.parent, "anywhere")
     change_rows(folder / "databases.parquet", lambda row: row | change)
     with pytest.raises(ValueError, match=words):
         answerkey.load(folder, split="eval")
-    assert not list((cache / "files").iterdir())
+    written = [path for path in cache.parent.rglob("*") if path.name.endswith(".sqlite")]
+    assert not written
+    assert hash_tree(cache.parent, "anywhere").keys() == before.keys()
 
 
 def test_what_is_not_there_is_named(exported: ExportWorld, tmp_path: Path) -> None:
@@ -164,3 +182,15 @@ def test_what_is_not_there_is_named(exported: ExportWorld, tmp_path: Path) -> No
     (tmp_path / "dvc.yaml").touch()
     with pytest.raises(FileNotFoundError, match="run `dvc pull`"):
         answerkey.load(tmp_path)
+
+
+def test_file_outside_of_its_folder_is_not_packed(
+    exported: ExportWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    world = exported.copy(tmp_path)
+    suites = tmp_path / "data/questions/test_suites.jsonl"
+    (tmp_path / "data/secret.sqlite").write_bytes(b"secret")
+    suites.write_text(re.sub(r"data/test_suites/[^\"]*", "../secret.sqlite", suites.read_text()))
+    with pytest.raises(InputError, match=r"Not a path in data/test_suites: '\.\./secret.sqlite'"):
+        world.run("export_huggingface")

@@ -14,10 +14,11 @@ from answerkey.core.errors import InputError
 from answerkey.core.flags import Flag
 from answerkey.core.question import FIELDS
 from answerkey.core.reasons import Reason
+from answerkey.core.records import hash_file
 from answerkey.exports.product import write_questions
 from tests.shared.export_world import ExportWorld
 from tests.shared.paths import ROOT
-from tests.shared.project_world import World
+from tests.shared.project_world import World, list_stages
 
 OUTS = ("data/questions", "metrics", "plots")
 
@@ -74,6 +75,7 @@ def test_product_holds_these_files_and_a_second_export_the_same_bytes(world):
     first = read_outs(world)
     assert sorted(name for name in first if name.startswith("data/")) == [
         "data/questions/audit.jsonl",
+        "data/questions/corpora.json",
         "data/questions/excluded.jsonl",
         "data/questions/pass_rates.jsonl",
         "data/questions/questions_eval.json",
@@ -82,6 +84,15 @@ def test_product_holds_these_files_and_a_second_export_the_same_bytes(world):
     ]
     world.run("export_dataset")
     assert read_outs(world) == first
+
+
+def test_no_out_is_empty_where_what_is_optional_is_off(world):
+    """DVC warns of each in every run."""
+    stages = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
+    outs = [out for name in list_stages() for out in stages[name].get("outs", ())]
+    paths = [world.folder / (out if isinstance(out, str) else next(iter(out))) for out in outs]
+    for path in paths:
+        assert path.stat().st_size if path.is_file() else any(path.iterdir()), path
 
 
 def test_second_run_of_every_stage_gives_the_same_bytes(world):
@@ -174,6 +185,14 @@ def test_selection_and_audit_out_of_step_stop_the_export(world):
     world.run("export_dataset")
     with pytest.raises(InputError, match="harbour_train_001 is missing, or out of step"):
         world.run("export_huggingface")
+
+
+def test_dataset_whose_suites_were_swapped_is_not_exported(world):
+    first, second, *_ = sorted(Path("data/test_suites/library").glob("*.sqlite"))
+    expected, found = hash_file(first), hash_file(second)
+    first.write_bytes(second.read_bytes())
+    with pytest.raises(InputError, match=f"{first}: expected sha256 {expected}, .*found {found}"):
+        world.run("export_dataset")
 
 
 def test_dataset_with_errors_is_not_exported(world):

@@ -17,14 +17,16 @@ import pytest
 from pyarrow import parquet
 
 from answerkey.core.errors import InputError
+from answerkey.core.records import hash_file
+from answerkey.environments.questions import read_terms
 from answerkey.exports.trainers import TABLES
-from answerkey.reward import compute_score
+from answerkey.reward import RewardPool, compute_score
 from tests.shared.export_world import SPLITS, ExportWorld, describe, parse
 from tests.shared.project_world import ROOT, World
 
 FACTS = (
     *("question_id", "database_name", "gold_sql", "answer_type", "difficulty"),
-    *("order_matters", "max_steps", "rule", "accepted_rows", "test_suite"),
+    *("order_matters", "max_steps", "rule", "accepted_rows", "test_suite", "database_sha256"),
 )
 FILES = [
     "huggingface/README.md",
@@ -130,7 +132,7 @@ def test_openenv_lines_hold_what_a_reset_takes(exported, split):
     text = (exported.exports / f"openenv/{split}.jsonl").read_text(encoding="utf-8")
     lines = [json.loads(line) for line in text.splitlines()]
     questions = exported.questions(split)
-    names = ("question_id", "question_text", "database_name", "answer_type", *FACTS[-5:])
+    names = ("question_id", "question_text", "database_name", "answer_type", *FACTS[5:])
     for line, question in zip(lines, questions, strict=True):
         assert parse(line.pop("gold_answer")) == describe(question["gold_answer"])
         known = {name: question[name] for name in (*names, "difficulty", "split")}
@@ -199,8 +201,9 @@ def write_suites(world: World) -> dict[str, str | None]:
         for question in world.json(f"data/questions/questions_{split}.json"):
             name = question["database_name"]
             path = f"data/test_suites/{name}/{name}.99.sqlite"
-            known = {"path": path, "gold_answer": [], "order_matters": False}
-            databases = [{**known, "sha256": "1f", "kill": None}]
+            known = {"path": path, "sha256": "1f", "gold_answer": [], "order_matters": False}
+            known |= {"accepted_rows": None}
+            databases = [{**known, "kill": None}]
             if question["answer_type"] != "list":
                 databases = [None, []][len(lines) % 2]
             record = {"question_id": question["question_id"], "databases": databases}
@@ -248,12 +251,55 @@ def test_exported_suite_reaches_the_reward(world, tmp_path):
         for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'"):
             connection.execute(f"DELETE FROM {table}")
         connection.commit()
+    with pytest.raises(ValueError, match=rf"{name}.99.sqlite: expected sha256 1f, "):
+        compute_score("", f"```sql\n{info['gold_sql']}\n```", truth, info)
+    info["test_suite"] = info["test_suite"].replace("1f", hash_file(copy))
     text = truth.replace("'", "''")
     constant = f"SELECT value FROM json_each('{text}')"
     for sql, reward in ((info["gold_sql"], 1.0), (constant, 0.0)):
         completion = f"```sql\n{sql}\n```"
         assert compute_score("", completion, truth, {**info, "test_suite": None}) == 1.0
         assert compute_score("", completion, truth, info) == reward
+
+
+@pytest.mark.parametrize("kind", ["databases", "test_suites"])
+def test_row_of_every_format_knows_the_files_that_it_was_made_with(world, tmp_path, kind):
+    exports = tmp_path / "data/exports"
+    tables = {
+        name: parquet.read_table(exports / name / "train.parquet").to_pylist()
+        for name in ("verl", "skyrl", "trl/prompt_completion", "huggingface")
+    }
+    lines = (exports / "openenv/train.jsonl").read_text(encoding="utf-8").splitlines()
+    place = next(
+        place for place, row in enumerate(tables["huggingface"]) if row["test_suite"] is not None
+    )
+    rows = {name: table[place] for name, table in tables.items()}
+    gold = rows["huggingface"]["gold_sql"]
+    completion = f"```sql\n{gold}\n```"
+    with RewardPool(workers=1) as pool:
+        ways = {
+            "verl": lambda row: pool.compute_score(
+                "", completion, row["reward_model"]["ground_truth"], row["extra_info"]
+            ),
+            "skyrl": lambda row: pool.compute_score(
+                "", completion, row["reward_spec"]["ground_truth"], row["extra_info"]
+            ),
+            **dict.fromkeys(
+                ("trl/prompt_completion", "huggingface"),
+                lambda row: pool.score_completions(
+                    [completion],
+                    **{name: [value] for name, value in row.items() if name != "completion"},
+                )[0],
+            ),
+            "openenv": lambda row: pool.score_sql(gold, **read_terms(row)),
+        }
+        rows["openenv"] = json.loads(lines[place])
+        assert [way(rows[name]) for name, way in ways.items()] == [1.0] * 5
+        for path in (tmp_path / "data" / kind).glob("*/*.sqlite"):
+            path.write_bytes(path.read_bytes() + bytes(4096))
+        for name, way in ways.items():
+            with pytest.raises(ValueError, match=rf"/{kind}/.*: expected sha256 .*, found "):
+                way(rows[name])
 
 
 def test_suites_out_of_step_stop_the_run(world):

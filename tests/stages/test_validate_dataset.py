@@ -94,6 +94,14 @@ def test_changed_test_suite_fails_in_the_pipeline(world, capsys):
     assert line.startswith("harbour_train_000: test_suites.jsonl: mutation_score: expected a suite")
 
 
+def test_swapped_database_of_a_suite_fails_in_the_pipeline(world, capsys):
+    first, second, *_ = sorted(Path("data/test_suites/library").glob("*.sqlite"))
+    first.write_bytes(second.read_bytes())
+    lines = fail(capsys)[1:]
+    assert lines
+    assert all(f"test_suites.jsonl: {first}: expected sha256 " in line for line in lines)
+
+
 def test_changed_database_of_a_suite_fails_where_the_product_is_validated(world, capsys):
     path = Path("data/test_suites/library/library.01.sqlite")
     with contextlib.closing(sqlite3.connect(path)) as connection:

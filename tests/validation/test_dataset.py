@@ -97,6 +97,16 @@ def use_missing_database(dataset: Dataset) -> None:
         dataset[5 + number] |= {"database_name": "club", "question_id": f"club_eval_00{number}"}
 
 
+def test_empty_dataset_is_named_whatever_its_targets() -> None:
+    for targets in ({}, {"targets": None}):
+        assert validate_dataset([], {}, **targets) == ["dataset: expected questions, found none"]
+
+
+def test_paths_may_be_text(db_paths: dict[str, Path]) -> None:
+    paths = {name: str(path) for name, path in db_paths.items()}
+    assert validate_dataset(make_dataset(), paths) == []
+
+
 BROKEN = [
     (
         drop_field,
@@ -168,7 +178,6 @@ BROKEN = [
 
 def test_good_dataset_has_no_errors(db_paths):
     assert validate_dataset(make_dataset(), db_paths) == []
-    assert validate_dataset([], {}) == []
 
 
 @pytest.mark.parametrize(("change", "message"), BROKEN)

@@ -7,6 +7,7 @@ import pytest
 from answerkey.validation.reward_terms import check_reward_terms
 
 QUESTION = {"question_id": "a_train_000", "gold_answer": ["Sun", "Tern"]}
+NOTHING = {"rows": [["Heron"]], "take": 0}
 SEGMENTS = [{"rows": [["Sun"]], "take": 1}, {"rows": [["Kite"], ["Tern"]], "take": 1}]
 AUDIT = {
     "question_id": "a_train_000",
@@ -22,6 +23,14 @@ AUDIT = {
     [
         ({}, None),
         ({"accepted_rows": None}, None),
+        ({"accepted_rows": [1, 1]}, None),
+        ({"accepted_rows": [2]}, None),
+        ({"accepted_rows": [1, SEGMENTS[1]]}, None),
+        ({"accepted_rows": [1]}, "accepted_rows: expected segments that accept"),
+        ({"accepted_rows": [1, 2]}, "accepted_rows: expected segments that accept"),
+        ({"accepted_rows": [2, 0]}, "accepted_rows: expected segments that accept"),
+        ({"accepted_rows": [SEGMENTS[1], 1]}, "accepted_rows: expected segments that accept"),
+        ({"accepted_rows": "2"}, "accepted_rows: expected segments that accept"),
         ({"rule": "subset,=,3"}, None),
         ({"max_steps": 999_999}, "max_steps: expected a whole number from 1000000, found 999999"),
         ({"max_steps": None}, "max_steps: expected a whole number from 1000000, found None"),
@@ -32,6 +41,7 @@ AUDIT = {
         ({"accepted_rows": SEGMENTS[::-1]}, "accepted_rows: expected segments that accept"),
         ({"accepted_rows": [["Sun"]]}, "accepted_rows: expected segments that accept"),
         ({"accepted_rows": [{"rows": [["Sun"]], "take": 2}]}, "accepted_rows: expected segments"),
+        ({"accepted_rows": [*SEGMENTS, NOTHING]}, "accepted_rows: expected segments that accept"),
     ],
 )
 def test_terms_must_be_readable_and_accept_gold(change, expected):

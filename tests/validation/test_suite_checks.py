@@ -21,7 +21,7 @@ SCORE = {"database": 0.5, "suite": 0.75}
 
 def make_database_of_suite(**changes: Any) -> dict[str, Any]:
     known = {"path": PATH, "sha256": "11", "gold_answer": [1, 2], "order_matters": False}
-    return known | {"kill": {}} | changes
+    return known | {"accepted_rows": None, "kill": {}} | changes
 
 
 def make_suite(**changes: Any) -> dict[str, Any]:
@@ -79,6 +79,11 @@ NOTHING = {"killed": 0, "alive": 0, "undecided": 2}
         (
             [make_suite(databases=[make_database_of_suite(order_matters=None)])],
             ["order_matters: expected true or false, found None"],
+        ),
+        ([make_suite(databases=[make_database_of_suite(accepted_rows=[2])])], []),
+        (
+            [make_suite(databases=[make_database_of_suite(accepted_rows=[1, 2])])],
+            ["accepted_rows: expected segments of gold_answer, found [1, 2]"],
         ),
         (
             [{"question_id": "a_train_000"}],
