@@ -19,6 +19,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from answerkey.core.errors import let_reader_leave
 from answerkey.evaluation.predictions import PredictionsError, read_predictions
 from answerkey.evaluation.questions import SPLITS, Dataset
 from answerkey.evaluation.scoring import Folders, score_predictions
@@ -166,7 +167,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """The command; 0, or 1 where something that was named cannot be read."""
+    """The command; 0, or 1 where something that was named cannot be read, or nothing be written."""
     try:
         summary = evaluate(
             arguments.predictions,
@@ -180,8 +181,11 @@ def run(arguments: argparse.Namespace) -> int:
             against=arguments.against,
             workers=arguments.workers,
         )
-    except (FileNotFoundError, ValueError) as error:
-        print(f"answerkey evaluate: {error}", file=sys.stderr)
+    except (OSError, ValueError) as error:
+        said = str(error)
+        if isinstance(error, OSError) and error.errno is not None:
+            said = f"{error.filename or arguments.out}: {error.strerror}"
+        print(f"answerkey evaluate: {said}", file=sys.stderr)
         return 1
     print(describe(summary))
     return 0
@@ -191,7 +195,8 @@ def main() -> int:
     """`python -m answerkey.evaluate`."""
     parser = argparse.ArgumentParser(prog="answerkey evaluate", description=__doc__)
     add_arguments(parser)
-    return run(parser.parse_args())
+    with let_reader_leave():
+        return run(parser.parse_args())
 
 
 if __name__ == "__main__":

@@ -24,6 +24,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from answerkey.core.errors import let_reader_leave
+from answerkey.evaluation.predictions import read_records
 from answerkey.reward import RIGHT, score
 from answerkey.sqlite.answers import shape_answer
 from answerkey.sqlite.guard import GuardedDatabase, QueryError
@@ -153,9 +155,8 @@ def main() -> None:
     arguments = parser.parse_args()
     questions, terms = read_dataset(arguments.product)
     if arguments.predictions:
-        lines = arguments.predictions.read_text(encoding="utf-8").splitlines()
-        records = [json.loads(line) for line in lines]
-        pairs = [(record["question_id"], record["sql"]) for record in records]
+        records = read_records(arguments.predictions)
+        pairs = [(record["question_id"], record["sql"]) for _, record in records]
     else:
         pairs = make_up(list(questions.values()), arguments.count, random.Random(arguments.seed))
     predictions = [
@@ -169,4 +170,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with let_reader_leave():
+        main()

@@ -6,9 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from answerkey.evaluation.scoring import SHOWN_ROWS, Score
+from answerkey.evaluation.scoring import Score
 from answerkey.evaluation.summary import Result
 from answerkey.report.page import TEMPLATES, read_template
+from answerkey.scoring.jobs import SUMMARY_ROWS
 
 _MOST_SHOWN = 500  # wrong predictions
 _MOST_CHARACTERS = 2000
@@ -42,7 +43,7 @@ def _show(result: Result, score: Score) -> Record:
         "reason": score.reason,
         "detail": _cut(score.detail),
         "database": score.database,
-        "gold_rows": [_spell(row) for row in rows[:SHOWN_ROWS]],
+        "gold_rows": [_spell(row) for row in rows[:SUMMARY_ROWS]],
         "gold_count": len(rows),
         "rows": None if score.rows is None else [_spell(row) for row in score.rows],
         "count": score.row_count,

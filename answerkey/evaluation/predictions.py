@@ -2,8 +2,10 @@
 
 JSON Lines: `question_id`, and one of `prediction` (SQL), `completion` (what a model wrote: text or
 a chat) or a list of samples, `predictions` or `completions`. Lines with the same question_id are
-samples, too. A text file in Spider's order has the SQL of one question a line; a JSON object in
-BIRD's order has it by the place of the question, `{"0": "SELECT ...\\t----- bird -----\\tschool"}`.
+samples, too. A text file in Spider's order has the SQL of one question a line, for every question
+of its source file; a JSON object in BIRD's order has it by the place of the question,
+`{"0": "SELECT ...\\t----- bird -----\\tschool"}`. Lines end with a line feed: any other mark that
+ends a line somewhere, such as U+2028, may stand in SQL.
 """
 
 from __future__ import annotations
@@ -44,8 +46,12 @@ def read_predictions(
         dev.json. None: the only one of the eval split.
 
     Raises:
-        PredictionsError: on a line that is none, and a question_id that the corpus does not have.
+        FileNotFoundError: where there is no such file.
+        PredictionsError: on a line that is none, a question_id that the corpus does not have, and
+            a text file with more or fewer lines than the source file has questions.
     """
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: expected a file of predictions, found none")
     if path.suffix == ".jsonl":
         pairs = _read_lines(path, dataset)
     else:
@@ -67,10 +73,10 @@ def read_predictions(
 def _read_lines(path: Path, dataset: Dataset) -> Iterator[tuple[str, str | None]]:
     for where, record in read_records(path):
         question_id = record.get("question_id")
-        if question_id not in dataset.questions and question_id not in dataset.excluded:
+        if not isinstance(question_id, str) or not dataset.has_id(question_id):
             raise PredictionsError(
                 f"{where}: expected the question_id of a question of {dataset.folder}, found"
-                f" {question_id!r}"
+                f" {question_id!r:.80}"
             )
         for sql in read_samples(record, where):
             yield question_id, sql
@@ -82,14 +88,14 @@ def read_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     Raises:
         PredictionsError: on a line that is none.
     """
-    with path.open(encoding="utf-8") as file:
+    with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             if not line.strip():
                 continue
             where = f"{path}, line {number}"
             try:
                 record = json.loads(line)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise PredictionsError(f"{where}: expected a JSON object: {error}") from error
             if not isinstance(record, dict):
                 raise PredictionsError(f"{where}: expected a JSON object, found {record!r:.80}")
@@ -100,7 +106,7 @@ def read_samples(record: dict[str, Any], where: str) -> list[str | None]:
     """The SQL of each sample in a line; None where a completion has none.
 
     Raises:
-        PredictionsError: where the line has no samples, or some that are no SQL and no completion.
+        PredictionsError: where the line has no samples, or predictions that are no SQL.
     """
     names = [name for name in record if name.removesuffix("s") in (_SQL, _COMPLETION)]
     if len(names) != 1:
@@ -113,10 +119,7 @@ def read_samples(record: dict[str, Any], where: str) -> list[str | None]:
     if not isinstance(samples, list):
         raise PredictionsError(f"{where}: {name}: expected a list, found {samples!r:.80}")
     if name.removesuffix("s") == _COMPLETION:
-        try:
-            return [extract_sql(read_completion(sample)) for sample in samples]
-        except TypeError as error:
-            raise PredictionsError(f"{where}: {error}") from error
+        return [extract_sql(read_completion(sample)) for sample in samples]
     if not all(isinstance(sample, str | None) for sample in samples):
         raise PredictionsError(f"{where}: {name}: expected SQL as text, found {samples!r:.80}")
     return samples
@@ -125,37 +128,53 @@ def read_samples(record: dict[str, Any], where: str) -> list[str | None]:
 def _read_in_order(
     path: Path, dataset: Dataset, source_file: str | None
 ) -> Iterator[tuple[str, str | None]]:
-    ids = _list_ids(dataset, source_file)
-    text = path.read_text(encoding="utf-8")
+    corpus, file = _find_source(dataset, source_file)
+    ids, count = dataset.list_ids(corpus, file), dataset.count_rows(corpus, file)
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise PredictionsError(f"{path}: expected text as UTF-8: {error}") from error
     if path.suffix == ".json":
-        try:
-            lines = {int(place): sql for place, sql in json.loads(text).items()}
-        except (ValueError, AttributeError) as error:
+        found = _read_by_place(path, text, count)
+    else:
+        lines = text.removesuffix("\n").split("\n")
+        if len(lines) != count:
             raise PredictionsError(
-                f'{path}: expected an object of SQL by place, as {{"0": "SELECT ..."}}: {error}'
-            ) from error
-    else:
-        lines = dict(enumerate(text.splitlines()))
-    for place, line in sorted(lines.items()):
-        sql = line.partition(_BIRD_MARK)[0].partition("\t")[0].strip()
-        yield ids.get(place, ""), sql or None
+                f"{path}: expected {count:,} lines, one for each question of {file} of corpus"
+                f" {corpus}, found {len(lines):,}"
+            )
+        found = {place: line.partition("\t")[0] for place, line in enumerate(lines)}
+    for place, sql in sorted(found.items()):
+        yield ids.get(place, ""), sql.strip() or None
 
 
-def _list_ids(dataset: Dataset, source_file: str | None) -> dict[int, str]:
-    """The ids of the questions of a source file by their place in it."""
-    files = {question.source[:2] for question in dataset.questions.values()}
+def _read_by_place(path: Path, text: str, count: int) -> dict[int, str]:
+    """The SQL of a JSON object by its place, which is one of `count`."""
+    found = {}
+    try:
+        for place, marked in json.loads(text).items():
+            if int(place) not in range(count) or int(place) in found:
+                raise ValueError(f"expected places from 0 to {count - 1:,}, each once: {place}")
+            found[int(place)] = marked.partition(_BIRD_MARK)[0]
+    except (ValueError, AttributeError, RecursionError) as error:
+        raise PredictionsError(
+            f'{path}: expected an object of SQL by place, as {{"0": "SELECT ..."}}: {error}'
+        ) from error
+    return found
+
+
+def _find_source(dataset: Dataset, source_file: str | None) -> tuple[str, str]:
+    """The corpus and the source file of questions whose order predictions follow."""
+    asked = dataset.questions.values()
+    files = {question.source[:2] for question in asked}
     if source_file is None:
-        held_out = {q.source[:2] for q in dataset.questions.values() if q.split == "eval"}
+        chosen = {question.source[:2] for question in asked if question.split == "eval"}
     else:
-        held_out = {file for file in files if file[1] == source_file}
-    if len(held_out) != 1:
+        chosen = {file for file in files if file[1] == source_file}
+    if len(chosen) != 1:
         named = ", ".join(sorted(file for _, file in files))
         raise PredictionsError(
             f"source_file: expected the file whose order the predictions follow, one of {named};"
             f" found {source_file or 'none'}"
         )
-    return {
-        question.source[2]: question_id
-        for question_id, question in dataset.questions.items()
-        if question.source[:2] in held_out
-    }
+    return chosen.pop()

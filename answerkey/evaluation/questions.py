@@ -66,6 +66,23 @@ class Dataset:
             record["question_id"]: record["reason"] for record in self._read_lines("excluded.jsonl")
         }
 
+    def has_id(self, question_id: str) -> bool:
+        """Whether it is the id of a question that was loaded, be it left out or not."""
+        return question_id in self.questions or question_id in self.excluded
+
+    def list_ids(self, corpus: str, file: str) -> dict[int, str]:
+        """The ids of the questions of a source file, by their place in it."""
+        return {
+            question.source[2]: question_id
+            for question_id, question in self.questions.items()
+            if question.source[:2] == (corpus, file)
+        }
+
+    def count_rows(self, corpus: str, file: str) -> int:
+        """How many questions a source file has, those of databases that were not chosen too."""
+        corpora = json.loads(self._find("corpora.json").read_text("utf-8"))
+        return corpora[corpus]["rows"][file]
+
     def _find(self, name: str) -> Path:
         path = self.folder / name
         if not path.is_file():

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import resource
 import sqlite3
 import subprocess
 import sys
+from collections import Counter
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,8 +15,9 @@ from typing import Any
 import pytest
 
 from answerkey.evaluate import describe, evaluate
-from answerkey.evaluation.predictions import PredictionsError
+from answerkey.evaluation.predictions import PredictionsError, read_samples
 from tests.shared.export_world import ExportWorld
+from tests.shared.visits import Visit, launch_browser
 
 
 def write_lines(path: Path, records: list[dict[str, Any]]) -> Path:
@@ -114,6 +117,15 @@ def test_samples_give_pass_at_k_and_a_majority(questions: list[Any], tmp_path: P
     assert samples["majority"] == {"database": 0, "suite": 0}
 
 
+def test_sample_without_sql_is_wrong(questions: list[Any], tmp_path: Path) -> None:
+    lines = [
+        {"question_id": q["question_id"], "predictions": [q["gold_sql"], None]} for q in questions
+    ]
+    summary = evaluate(write_lines(tmp_path / "p.jsonl", lines), out=tmp_path / "out")
+    assert summary["accuracy"]["suite"] == 1 / 2
+    assert summary["errors"]["no_query"] == len(questions)
+
+
 def test_two_runs_are_compared_question_by_question(
     gold: Path, questions: list[Any], tmp_path: Path
 ) -> None:
@@ -126,6 +138,30 @@ def test_two_runs_are_compared_question_by_question(
     assert (against["better"], against["worse"]) == ([], [questions[0]["question_id"]])
     assert against["difference"] == pytest.approx(-1 / len(questions))
     assert against["p_value"] == 1
+
+
+BAD_LINES = rb"""{
+[]
+7
+{}
+{"key": ["a"], "on_database": true, "on_suite": true}
+{"key": "KEY"}
+{"key": "KEY", "on_database": 1, "on_suite": 1}
+{"key": "KEY", "on_database": true, "on_suite": true, "more": 1}
+"""
+
+
+def test_a_line_of_the_journal_that_is_no_score_is_passed_over(gold: Path, tmp_path: Path) -> None:
+    evaluate(gold, out=tmp_path / "out")
+    journal, scores = tmp_path / "out/journal.jsonl", tmp_path / "out/scores.jsonl"
+    first, second, *others = journal.read_bytes().splitlines(keepends=True)
+    wanted = scores.read_bytes()
+    bad = BAD_LINES.replace(b"KEY", json.loads(second)["key"].encode())
+    whole = b"".join([first, bad, b"\x00\xff\n", b"[" * 100_000, b"\n", *others])
+    journal.write_bytes(whole + second[:-1])
+    evaluate(gold, out=tmp_path / "out")
+    assert scores.read_bytes() == wanted
+    assert journal.read_bytes() == whole + second
 
 
 def test_a_second_run_scores_what_is_new(gold: Path, tmp_path: Path) -> None:
@@ -142,25 +178,79 @@ def test_a_second_run_scores_what_is_new(gold: Path, tmp_path: Path) -> None:
     assert len(read_lines(journal)) > len(lines)
 
 
-def test_files_in_the_order_of_the_source(questions: list[Any], tmp_path: Path) -> None:
+@pytest.fixture
+def ordered(questions: list[Any]) -> list[str]:
+    """Right SQL in the order of the source file of the eval split."""
+    source = json.loads(Path("data/questions/corpora.json").read_text(encoding="utf-8"))
+    sql = ["SELECT 77"] * source["local"]["rows"]["dev.json"]
     places = {
-        line["question_id"]: line["source"]
+        line["question_id"]: line["source"]["index"]
         for line in read_lines(Path("data/questions/audit.jsonl"))
     }
-    size = 1 + max(places[q["question_id"]]["index"] for q in questions)
-    sql = ["SELECT 77"] * size
     for q in questions:
-        sql[places[q["question_id"]]["index"]] = q["gold_sql"]
+        sql[places[q["question_id"]]] = q["gold_sql"]
+    return sql
+
+
+def test_files_in_the_order_of_the_source(
+    ordered: list[str], questions: list[Any], tmp_path: Path
+) -> None:
     spider, bird = tmp_path / "p.sql", tmp_path / "p.json"
-    spider.write_text("".join(f"{one}\tdatabase\n" for one in sql), encoding="utf-8")
-    marked = {str(place): f"{one}\t----- bird -----\tx" for place, one in enumerate(sql)}
+    spider.write_text("".join(f"{one}\tdatabase\n" for one in ordered), encoding="utf-8")
+    marked = {
+        str(place): one.replace(" ", "\t", 1) + "\t----- bird -----\tx"
+        for place, one in enumerate(ordered)
+    }
     bird.write_text(json.dumps(marked), encoding="utf-8")
     for path in (spider, bird):
         summary = evaluate(path, out=tmp_path / path.suffix)
         assert summary["accuracy"]["suite"] == 1
-        assert sum(summary["left_out"].values()) == size - len(questions)
+        assert sum(summary["left_out"].values()) == len(ordered) - len(questions)
     with pytest.raises(PredictionsError, match=r"source_file: expected the file .* found no\.json"):
         evaluate(spider, out=tmp_path / "x", source_file="no.json")
+
+
+def test_completion_that_is_no_text_has_no_query() -> None:
+    samples = {"completions": [7, [{"content": [None]}], "```\nSELECT 1\n```"]}
+    assert read_samples(samples, "line 1") == [None, None, "SELECT 1"]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_line_ends_with_a_line_feed_alone(end: str, ordered: list[str], tmp_path: Path) -> None:
+    for place, mark in enumerate(("\u2028", "\x0b", "\x0c", "\x1c", "\x85", "\r")):
+        ordered[place] += f" -- a{mark}b"
+    path = tmp_path / "p.sql"
+    path.write_bytes(("\ufeff" + end.join([*ordered, ""])).encode())
+    assert evaluate(path, out=tmp_path / "out")["accuracy"]["suite"] == 1
+
+
+@pytest.mark.parametrize("more", [-1, 1])
+def test_another_number_of_lines_than_the_source_file_has_is_refused(
+    more: int, ordered: list[str], tmp_path: Path
+) -> None:
+    count = len(ordered)
+    path = tmp_path / "p.sql"
+    lines = [*ordered, "SELECT 1"][: count + more]
+    path.write_text("".join(f"{one}\n" for one in lines), encoding="utf-8")
+    said = f"p.sql: expected {count} lines, one for each question of dev.json .* {count + more}$"
+    with pytest.raises(PredictionsError, match=said):
+        evaluate(path, out=tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"99": "SELECT 1"}', r"expected places from 0 to \d+, each once: 99"),
+        ('{"1": "SELECT 1", "01": "SELECT 1"}', "each once: 01"),
+        ('{"1": ["SELECT 1"]}', "expected an object of SQL by place"),
+        ("[" * 100_000, "expected an object of SQL by place"),
+    ],
+)
+def test_bad_objects_by_place_are_told(text: str, said: str, inside: Any, tmp_path: Path) -> None:
+    path = tmp_path / "p.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(PredictionsError, match=said):
+        evaluate(path, out=tmp_path / "out")
 
 
 @pytest.mark.parametrize(
@@ -168,9 +258,13 @@ def test_files_in_the_order_of_the_source(questions: list[Any], tmp_path: Path) 
     [
         ("{", r"p.jsonl, line 1: expected a JSON object"),
         ("[]", r"line 1: expected a JSON object, found \[\]"),
+        ("[" * 100_000, r"line 1: expected a JSON object: maximum recursion"),
+        ('{"question_id": ["a"]}', r"line 1: expected the question_id of .* found \['a'\]"),
+        ('{"question_id": {}}', "expected the question_id of .* found {}"),
         ('{"question_id": "none"}', "found 'none'"),
         ('{"question_id": ID}', "expected one of prediction, predictions, .* found none"),
         ('{"question_id": ID, "prediction": 1}', "prediction: expected SQL as text"),
+        ('{"question_id": ID, "predictions": ["SELECT 1", 2]}', "expected SQL as text, found"),
         ('{"question_id": ID, "predictions": "x"}', "predictions: expected a list"),
         ("", "no prediction for a question of"),
     ],
@@ -202,9 +296,57 @@ def test_the_page_shows_what_is_wrong_and_escapes_it(questions: list[Any], tmp_p
     ]
     evaluate(write_lines(tmp_path / "p.jsonl", lines), out=tmp_path / "out")
     page = (tmp_path / "out/evaluation.html").read_text(encoding="utf-8")
-    assert page.count('<details class="code" id=') == len(questions)
+    assert page.count('<details class="code wrong" id=') == len(questions)
     assert "&lt;script&gt;" in page
     assert "<script" not in page
+
+
+def test_predictions_for_questions_left_out_are_a_table(gold: Path, tmp_path: Path) -> None:
+    excluded = read_lines(Path("data/questions/excluded.jsonl"))
+    path = tmp_path / "p.jsonl"
+    others = [{"question_id": one["question_id"], "prediction": "SELECT 1"} for one in excluded]
+    write_lines(path, [*read_lines(gold), *others])
+    evaluate(path, out=tmp_path / "out", split="eval")
+    page = (tmp_path / "out/evaluation.html").read_text(encoding="utf-8")
+    table = page.split('<h3 id="left-out">')[1].split("</table>")[0]
+    reasons = Counter(one["reason"] for one in excluded)
+    assert len(reasons) > 1
+    for reason, count in reasons.items():
+        assert f'<code>{reason}</code></th><td class="numeric">{count}</td>' in table
+    assert f"{len(excluded)} predictions are for questions left out" in page
+
+
+# The elements whose words stand over those of a neighbor.
+OVERLAPS = """() => [...document.querySelectorAll("summary, tr")].filter(line => {
+    const boxes = [...line.children].map(child => {
+        const words = document.createRange();
+        words.selectNodeContents(child);
+        return words.getBoundingClientRect();
+    }).filter(box => box.width);
+    return boxes.some((a, place) => boxes.slice(place + 1).some(b =>
+        a.left < b.right - 1 && b.left < a.right - 1
+        && a.top < b.bottom - 2 && b.top < a.bottom - 2));
+}).map(line => line.innerText)"""
+
+
+@pytest.mark.browser
+def test_nothing_on_the_page_is_printed_over_something(
+    questions: list[Any], tmp_path: Path
+) -> None:
+    lines = [
+        {"question_id": q["question_id"], "predictions": ["SELECT 77", "SELECT nothing"]}
+        for q in questions
+    ]
+    evaluate(write_lines(tmp_path / "p.jsonl", lines), out=tmp_path / "out")
+    with launch_browser() as browser:
+        for width in (390, 800, 1400):
+            size = {"width": width, "height": 900}
+            visit = Visit(browser, tmp_path / "out/evaluation.html", viewport=size)
+            assert visit.page.locator("#wrong summary").count() == 2 * len(questions)
+            assert visit.page.evaluate(OVERLAPS) == []
+            assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
+            assert visit.complaints == []
+            visit.context.close()
 
 
 def test_the_command_prints_a_table_and_says_what_is_wrong(gold: Path, tmp_path: Path) -> None:
@@ -214,7 +356,28 @@ def test_the_command_prints_a_table_and_says_what_is_wrong(gold: Path, tmp_path:
     )
     assert done.returncode == 0, done.stderr
     assert "100.0%" in done.stdout.splitlines()[1]
-    done = subprocess.run([*command, "none.jsonl"], capture_output=True, text=True)
-    assert done.returncode == 1
-    assert done.stderr.startswith("answerkey evaluate: ")
-    assert "Traceback" not in done.stderr
+    for arguments, said in (
+        (["none.jsonl"], "none.jsonl: expected a file of predictions, found none"),
+        ([gold, "--out", gold], f"{gold}: File exists"),
+    ):
+        done = subprocess.run([*command, *arguments], capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (1, f"answerkey evaluate: {said}\n")
+
+
+def test_a_full_disk_is_told_and_what_was_scored_is_kept(gold: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    evaluate(gold, out=tmp_path / "whole")
+    wanted = (tmp_path / "whole/scores.jsonl").read_bytes()
+    most_bytes = (tmp_path / "whole/journal.jsonl").stat().st_size - 10
+    done = subprocess.run(
+        [sys.executable, "-m", "answerkey.evaluate", gold, "--out", out],
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes)),
+    )
+    assert (done.returncode, done.stderr) == (1, f"answerkey evaluate: {out}: File too large\n")
+    kept = (out / "journal.jsonl").read_bytes()
+    assert kept.count(b"\n") > 1
+    evaluate(gold, out=out)
+    assert (out / "journal.jsonl").read_bytes().startswith(kept[: kept.rindex(b"\n")])
+    assert (out / "scores.jsonl").read_bytes() == wanted

@@ -226,6 +226,13 @@ def test_phone_scrolls_only_downwards(browser, report):
     visit.context.close()
 
 
+@pytest.mark.parametrize("width", [390, 800, 1100, 1400])
+def test_question_has_room_in_the_table(browser, report, width):
+    visit = Visit(browser, report, viewport={"width": width, "height": 800})
+    assert visit.page.locator(".open").first.bounding_box()["width"] > 240
+    visit.context.close()
+
+
 @pytest.mark.parametrize(("scheme", "is_dark"), [("light", False), ("dark", True)])
 def test_page_follows_the_colour_scheme(browser, report, scheme, is_dark):
     visit = Visit(browser, report, color_scheme=scheme)
