@@ -17,7 +17,7 @@ from answerkey.audit.inspection import Thresholds
 from answerkey.core.command import run_stage
 from answerkey.core.log import list_counts, start_log
 from answerkey.core.params import read_params
-from answerkey.shards.shard_directory import JOURNAL_DIRECTORY, ShardDirectory, read_shards
+from answerkey.shards.shard_directory import ShardDirectory, read_shards
 from answerkey.sqlite.guard import Limits
 
 INPUTS = AuditInputs(
@@ -27,7 +27,6 @@ INPUTS = AuditInputs(
     gold_answers=Path("data/interim/gold_answers"),
 )
 OUT = Path("data/interim/audit")
-JOURNAL = JOURNAL_DIRECTORY / "audit.jsonl"
 
 
 def main() -> None:
@@ -42,7 +41,7 @@ def main() -> None:
     )
     run = audit_databases(
         INPUTS,
-        ShardDirectory(OUT, JOURNAL),
+        ShardDirectory(OUT),
         thresholds=Thresholds(**thresholds),
         limits=Limits(**limits),
         databases_url=databases_url,

@@ -6,7 +6,6 @@ limits or the code change. The bytes are the same whatever the engine and the nu
 
 from __future__ import annotations
 
-import sqlite3
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -28,14 +27,13 @@ from answerkey.shards.code_hash import hash_code
 from answerkey.shards.database_files import find_database, local_path
 from answerkey.shards.failures import FailureLog
 from answerkey.shards.query_run import DatabaseWork, Outcome, QueryRun, Task
-from answerkey.shards.shard_directory import JOURNAL_DIRECTORY, ShardDirectory, read_shards
+from answerkey.shards.shard_directory import ShardDirectory, read_shards
 from answerkey.sqlite.gold_answers import answer_query
 from answerkey.sqlite.guard import GuardedDatabase, Limits
 
 SPLITS_PATH = Path("data/interim/splits.jsonl")
 DATABASES = Path("data/databases")
 OUT = Path("data/interim/gold_answers")
-JOURNAL = JOURNAL_DIRECTORY / "gold_answers.jsonl"
 
 
 def execute_task(task: Task) -> list[Outcome]:
@@ -48,7 +46,7 @@ def plan_works(
     hashes: dict[str, str], limits: Limits, *, databases_url: str | None
 ) -> Iterator[DatabaseWork]:
     """Each database with its questions, in their order; what a curator excluded is not executed."""
-    made_by = [hash_code("compute_gold_answers"), sqlite3.sqlite_version]
+    code = hash_code("compute_gold_answers")
     for name, records in groupby(read_jsonl(SPLITS_PATH), key=itemgetter("database_name")):
         questions, excluded = [], {}
         for record in records:
@@ -59,7 +57,7 @@ def plan_works(
                     "reason": Reason.EXCLUDED_BY_CURATOR,
                     "detail": f"not executed: {decision}",
                 }
-        key = hash_value([*made_by, hashes[name], questions, excluded, asdict(limits)])
+        key = hash_value([code, hashes[name], questions, excluded, asdict(limits)])
         database = find_database(DATABASES, name, sha256=hashes[name], databases_url=databases_url)
         yield DatabaseWork(name, database, key, questions, limits, excluded)
 
@@ -78,7 +76,7 @@ def main() -> None:
     works = plan_works(read_database_hashes(DATABASES), limits, databases_url=databases_url)
     overdue = {"reason": Reason.TIME_EXCEEDED, "detail": f"more than {limits.max_seconds} seconds"}
     failures = FailureLog(log, max_warnings=max_warnings)
-    run = QueryRun(ShardDirectory(OUT, JOURNAL), execute_task, overdue, watch=failures.note)
+    run = QueryRun(ShardDirectory(OUT), execute_task, overdue, watch=failures.note)
     run.run(works, engine=engine, workers=workers)
     failures.finish()
     reasons = Counter(record.get("reason", "") for record in read_shards(OUT, run.names))

@@ -1,8 +1,8 @@
 """The hash of a stage's code, which is part of what its shards are made from.
 
 The code of a stage is what dvc.yaml lists among its deps: modules, and packages with all of their
-files. So a shard is made again exactly where DVC runs the stage again for its code. The hash stays
-in the journal of the shards, and never gets into the data.
+files. So a shard is made again exactly where DVC runs the stage again for its code. The hash goes
+into the keys of the shards, and never into their records.
 """
 
 from __future__ import annotations

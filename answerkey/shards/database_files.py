@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from answerkey.core.database_ids import find_inside
 from answerkey.core.errors import InputError
 from answerkey.core.records import hash_file
 
@@ -52,7 +53,7 @@ def find_database(
     RemoteDatabase(url='s3://bucket/spider/car_1/car_1.sqlite', sha256='e3b0')
     """
     if databases_url is None:
-        return LocalDatabase((databases_dir / name / f"{name}.sqlite").absolute(), sha256)
+        return LocalDatabase(find_inside(databases_dir.absolute(), f"{name}/{name}.sqlite"), sha256)
     return RemoteDatabase(f"{databases_url.rstrip('/')}/{name}/{name}.sqlite", sha256)
 
 
@@ -69,7 +70,7 @@ def local_path(database: Database) -> Path:
         _check_file(database)
         return database.path
     fetched = Path(tempfile.gettempdir()) / f"answerkey-{os.getuid()}"
-    folder = fetched / database.sha256
+    folder = find_inside(fetched, database.sha256)
     path = folder / database.url.rpartition("/")[2]
     if path.is_file() and _hash_once(path) == database.sha256:
         return path

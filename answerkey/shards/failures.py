@@ -1,4 +1,5 @@
-"""Gold queries that fail are told while a stage runs, and the first of them one by one."""
+"""Gold queries that fail are told while a stage runs, and the first of them one by one, in the
+words of the exception that `compute_gold_answer` raises."""
 
 from __future__ import annotations
 
@@ -37,10 +38,10 @@ class FailureLog:
             if self._count <= self._max_warnings:
                 with hide_progress():
                     self._log.warning(
-                        "warning: %s of database %s: %s (%s)",
-                        question_id,
+                        "warning: SQL execution failed for %s: %s (%s, %s)",
                         work.database_name,
                         show_line(outcome["detail"]),
+                        question_id,
                         reason,
                     )
 

@@ -1,7 +1,10 @@
 """Shards: one file a database, each made again only when what it is made from has changed.
 
-The journal that knows what each shard was made from lies beside the pipeline's outs, not among
-them: it names this machine's SQLite, and the data must not. Losing it costs time, nothing else.
+What each was made from stands in a file of keys beside the directory, which is an out of the same
+stage: it travels with the shards, so that a clone that has pulled them makes only those again that
+a change concerns. No stage has it among its deps, since a key changes with the code, and the
+records may stay. It has facts alone, which are the same on every machine: not the version of
+SQLite, which comes with Python.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from answerkey.core.database_ids import find_inside
 from answerkey.core.records import (
     encode_json,
     hash_file,
@@ -21,44 +25,41 @@ from answerkey.core.records import (
     write_jsonl,
 )
 
-JOURNAL_DIRECTORY = Path(".answerkey")
-
 
 class ShardDirectory:
-    """The shards of one stage.
+    """The shards of one stage, with their keys in `NAME.keys` beside the directory.
 
-    A shard is fresh when the journal has its key and its bytes are those that the journal saw: an
-    edited or torn shard is not. The journal is appended to as shards are written, so that a run
-    that was killed leaves what it finished.
+    A shard is fresh when it was written under the same key and has the bytes that it had then: an
+    edited or torn shard is not. The keys are appended to as shards are written, so that a run that
+    was killed leaves what it finished.
     """
 
-    def __init__(self, directory: Path, journal_path: Path) -> None:
+    def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self.journal_path = journal_path
-        self._journal = _read_journal(journal_path)
-        journal_path.parent.mkdir(parents=True, exist_ok=True)
+        self.keys_path = directory.with_name(f"{directory.name}.keys")
+        self._identities = _read_identities(self.keys_path)
         directory.mkdir(parents=True, exist_ok=True)
-        self._write_journal()  # a torn last line would spoil the next one
+        self._write_identities()  # a torn last line would spoil the next; a link is not added to
 
     def shard_path(self, name: str) -> Path:
         """Where the shard of a database lies."""
-        return self.directory / f"{name}.jsonl"
+        return find_inside(self.directory, f"{name}.jsonl")
 
     def is_fresh(self, name: str, key: str) -> bool:
         """Whether the shard was made from what `key` stands for, and is as it was made."""
-        known, path = self._journal.get(name), self.shard_path(name)
+        known, path = self._identities.get(name), self.shard_path(name)
         return known is not None and path.is_file() and known == _identify(path, key)
 
     def write_shard(self, name: str, key: str, records: Iterable[dict[str, Any]]) -> None:
-        """Write a shard and note in the journal what it was made from."""
+        """Write a shard and note what it was made from."""
         path = self.shard_path(name)
         write_jsonl(path, records)
-        self._journal[name] = _identify(path, key)
-        with self.journal_path.open("ab") as file:
+        self._identities[name] = _identify(path, key)
+        with self.keys_path.open("ab") as file:
             file.write(self._encode_entry(name))
 
     def keep_only(self, names: Iterable[str]) -> int:
-        """Remove every other file of the directory; how many there were. Compacts the journal."""
+        """Remove every other file of the directory; how many there were. Sorts the keys."""
         kept = set(names)
         strangers = [
             path
@@ -70,20 +71,21 @@ class ShardDirectory:
                 shutil.rmtree(path)
             else:
                 path.unlink()
-        self._journal = {name: self._journal[name] for name in sorted(kept & set(self._journal))}
-        self._write_journal()
+        left = sorted(kept & self._identities.keys())
+        self._identities = {name: self._identities[name] for name in left}
+        self._write_identities()
         return len(strangers)
 
-    def _write_journal(self) -> None:
-        with replace_file(self.journal_path) as file:
-            file.writelines(map(self._encode_entry, self._journal))
+    def _write_identities(self) -> None:
+        with replace_file(self.keys_path) as file:
+            file.writelines(map(self._encode_entry, self._identities))
 
     def _encode_entry(self, name: str) -> bytes:
-        return encode_json({"name": name, "identity": self._journal[name]}) + b"\n"
+        return encode_json({"name": name, "identity": self._identities[name]}) + b"\n"
 
 
 def _identify(path: Path, key: str) -> str:
-    """What the journal knows of a shard: a hash of its bytes and of what it was made from."""
+    """A hash of the bytes of a shard and of what it was made from."""
     return hash_value([hash_file(path), key])
 
 
@@ -97,16 +99,16 @@ def read_shards(directory: Path, names: Iterable[str]) -> Iterator[dict[str, Any
         yield from read_jsonl(directory / f"{name}.jsonl")
 
 
-def _read_journal(path: Path) -> dict[str, str]:
+def _read_identities(path: Path) -> dict[str, str]:
     """The last entry of each shard; what is no entry, as a line torn by a kill, is passed over."""
-    journal: dict[str, str] = {}
+    identities: dict[str, str] = {}
     if not path.is_file():
-        return journal
+        return identities
     with path.open("rb") as file:
         for line in file:
             try:
                 entry = json.loads(line)
-                journal[entry["name"]] = str(entry["identity"])
+                identities[entry["name"]] = str(entry["identity"])
             except (ValueError, TypeError, KeyError):
                 continue
-    return journal
+    return identities

@@ -65,7 +65,7 @@ def test_changed_code_makes_the_shards_of_its_stage_again(tmp_path: Path, monkey
     World(world).run_to("audit_gold_answers")
     answers, parsed, audit = (
         world / path
-        for path in ("data/interim/gold_answers", ".answerkey/parsed", "data/interim/audit")
+        for path in ("data/interim/gold_answers", "data/interim/parsed", "data/interim/audit")
     )
     made = read_files(answers)
     assert execute(world, code, "compute_gold_answers") == 0

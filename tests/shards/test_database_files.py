@@ -2,7 +2,6 @@ import contextlib
 import hashlib
 import multiprocessing
 import os
-import shutil
 import socketserver
 import tempfile
 import threading
@@ -274,7 +273,7 @@ def test_url_changes_no_shard(tmp_path, monkeypatch, capfd):
     project = Project(tmp_path).add("fleet", ["SELECT name FROM ship", "SELECT absent"])
     assert " 2 queries executed" in project.run(capfd)
     shards = project.bytes()
-    (tmp_path / ".answerkey" / "gold_answers.jsonl").unlink()
+    (tmp_path / "data/interim/gold_answers.keys").unlink()
     (tmp_path / "data" / "databases").rename(tmp_path / "store")
     (tmp_path / "data" / "databases").mkdir()
     (tmp_path / "store" / "manifest.json").rename(tmp_path / "data" / "databases" / "manifest.json")
@@ -316,7 +315,8 @@ def test_replaced_database_ends_every_stage_that_would_open_it(tmp_path, monkeyp
     path = make_database(
         tmp_path / "data/databases/library/library.sqlite", "CREATE TABLE book (id INTEGER)"
     )
-    shutil.rmtree(".answerkey")  # so that nothing is fresh
+    for keys in (tmp_path / "data/interim").glob("*.keys"):
+        keys.unlink()  # so that nothing is fresh
     stages = ("compute_gold_answers", "audit_gold_answers", "export_trainers")
     for name in stages:
         with pytest.raises(InputError, match="Database library is not the one of the") as caught:

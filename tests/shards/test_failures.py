@@ -1,4 +1,4 @@
-"""A gold query that fails is told when it happens: question, database, SQLite's words."""
+"""A gold query that fails is told when it happens: database, SQLite's words, question."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threade
 FAILING = [  # gold SQL, and the warning; None: it does not fail
     ("SELECT 1", None),
     ("SELECT NULL", None),
-    ("SELECT absent FROM ship", "no such column: absent (sql_error)"),
-    ("DROP TABLE ship", "DELETE sqlite_master refused (not_a_select)"),
-    ("SELECT photo FROM ship", "a BLOB of 1 bytes in the answer (blob)"),
-    ('SELECT [a\n\x1b[2J"b] FROM ship', 'no such column: a  [2J"b (sql_error)'),
+    ("SELECT absent FROM ship", "no such column: absent (fleet_train_002, sql_error)"),
+    ("DROP TABLE ship", "DELETE sqlite_master refused (fleet_train_003, not_a_select)"),
+    ("SELECT photo FROM ship", "a BLOB of 1 bytes in the answer (fleet_train_004, blob)"),
+    ('SELECT [a\n\x1b[2J"b] FROM ship', 'no such column: a  [2J"b (fleet_train_005, sql_error)'),
 ]
 
 
@@ -42,9 +42,7 @@ def test_each_question_that_fails_is_one_line_of_its_run(project, capfd):
     project.add("fleet", [sql for sql, _ in FAILING])
     output = project.run(capfd, max_warnings=20)
     assert find_warnings(output) == [
-        f"fleet_train_{place:03d} of database fleet: {words}"
-        for place, (_, words) in enumerate(FAILING)
-        if words is not None
+        f"SQL execution failed for fleet: {words}" for _, words in FAILING if words is not None
     ]
     assert len(output.splitlines()) == 4 + 1
     assert find_warnings(project.run(capfd, max_warnings=20)) == []  # nothing was executed
@@ -54,11 +52,10 @@ def test_questions_with_the_same_query_are_each_named(project, capfd):
     sql = "SELECT absent FROM ship"
     project.add("a", [sql, "SELECT 1", sql]).add("b", [sql])
     found = find_warnings(project.run(capfd, max_warnings=3))
-    names = [line.partition(":")[0] for line in found]
-    assert sorted(names) == [
-        "a_train_000 of database a",
-        "a_train_002 of database a",
-        "b_train_000 of database b",
+    assert sorted(found) == [
+        "SQL execution failed for a: no such column: absent (a_train_000, sql_error)",
+        "SQL execution failed for a: no such column: absent (a_train_002, sql_error)",
+        "SQL execution failed for b: no such column: absent (b_train_000, sql_error)",
     ]
 
 
@@ -113,8 +110,8 @@ def test_warning_stands_on_a_line_of_its_own_beside_a_progress_bar(project):
     shown = [line.rpartition("\r")[2] for line in text.replace("\r\n", "\n").split("\n")]
     lines = sorted(line for line in shown if "warning" in line)
     assert lines == [
-        f"compute_gold_answers: warning: {name}_train_000 of database {name}:"
-        " no such column: absent (sql_error)"
+        f"compute_gold_answers: warning: SQL execution failed for {name}:"
+        f" no such column: absent ({name}_train_000, sql_error)"
         for name in "abcd"
     ]
     assert re.search(r"^compute_gold_answers: 404 questions", shown[-2])

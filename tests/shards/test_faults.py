@@ -151,14 +151,11 @@ def test_shards_depend_neither_on_the_engine_nor_on_workers(project, undisturbed
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("ray") is None, reason="needs the extra `ray`")
 @pytest.mark.parametrize(
-    ("name", "out", "journal"),
-    [
-        ("parse_gold_sql", ".answerkey/parsed", "parsed"),
-        ("audit_gold_answers", "data/interim/audit", "audit"),
-    ],
+    ("name", "out"),
+    [("parse_gold_sql", "data/interim/parsed"), ("audit_gold_answers", "data/interim/audit")],
 )
 def test_other_stages_on_ray_write_what_processes_of_this_machine_write(
-    tmp_path, monkeypatch, name, out, journal
+    tmp_path, monkeypatch, name, out
 ):
     monkeypatch.chdir(tmp_path)
     world = World(tmp_path)
@@ -167,7 +164,7 @@ def test_other_stages_on_ray_write_what_processes_of_this_machine_write(
     assert len(expected) == 2
     world.change("execution.engine", "ray")
     assert Stage(tmp_path, name).finish() == 0
-    (tmp_path / ".answerkey" / f"{journal}.jsonl").unlink()
+    (tmp_path / f"{out}.keys").unlink()
     assert Stage(tmp_path, name).finish() > 30
     assert {path.name: path.read_bytes() for path in (tmp_path / out).iterdir()} == expected
 

@@ -57,7 +57,7 @@ class World:
         self.notes = folder / "executed"
 
     def run(self, databases, *, workers=1, key="key", function=answer, finish=None):
-        shards = ShardDirectory(self.folder / "out", self.folder / "journal.jsonl")
+        shards = ShardDirectory(self.folder / "out")
         self.notes.write_text("")
         run = QueryRun(shards, function, OVERDUE, finish)
         run.run(self.works(databases, key), workers=workers)
@@ -154,7 +154,7 @@ def test_no_database_at_all_is_an_empty_folder(world):
 
 
 def test_database_in_two_places_stops_the_run(world):
-    shards = ShardDirectory(world.folder / "out", world.folder / "journal.jsonl")
+    shards = ShardDirectory(world.folder / "out")
     works = [*world.works({"car": ["a"], "pet": ["b"]}, "k"), *world.works({"car": ["c"]}, "k")]
     with pytest.raises(ValueError, match="The questions of car come in two places"):
         QueryRun(shards, answer).run(works, workers=1)
@@ -221,7 +221,7 @@ def test_message_names_some_queries_of_many(world):
 
 
 def test_question_whose_outcome_is_known_executes_nothing(world):
-    shards = ShardDirectory(world.folder / "out", world.folder / "journal.jsonl")
+    shards = ShardDirectory(world.folder / "out")
     world.notes.write_text("")
     [work] = world.works({"car": ["a", "kill", "b"]}, "key")
     run = QueryRun(shards, answer)

@@ -193,7 +193,7 @@ def test_nodes_fetch_each_database_once(project, nodes, tmp_path):
     project.write()
     assert Stage(project.folder).finish() == 603
     expected = project.bytes()
-    (project.folder / ".answerkey" / "gold_answers.jsonl").unlink()
+    (project.folder / "data/interim/gold_answers.keys").unlink()
     store = tmp_path / "store"
     (project.folder / "data" / "databases").rename(store)
     with serve(store, refuse) as (url, asked):

@@ -1,4 +1,4 @@
-"""Shards: what is fresh, what is made again, and what a torn journal costs."""
+"""Shards: what is fresh, what is made again, and what torn keys cost."""
 
 import json
 import os
@@ -15,7 +15,7 @@ RECORDS = [{"question_id": "ship_train_000", "gold_answer": "é\0"}, {"question_
 @pytest.fixture
 def reopen(tmp_path):
     """The shards as the next run finds them."""
-    return lambda: ShardDirectory(tmp_path / "out", tmp_path / "state" / "journal.jsonl")
+    return lambda: ShardDirectory(tmp_path / "out")
 
 
 def write_three(shards):
@@ -90,18 +90,18 @@ def test_removed_shard_is_stale_and_missed(reopen):
         list(read_shards(shards.directory, ["ship"]))
 
 
-def test_removed_journal_costs_all_shards_and_nothing_else(reopen):
+def test_removed_keys_cost_all_shards_and_nothing_else(reopen):
     shards = write_three(reopen())
-    shards.journal_path.unlink()
+    shards.keys_path.unlink()
     shards = reopen()
     assert list_fresh(shards) == []
     assert list_fresh(write_three(shards)) == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("cut", [1, 5, 40])
-def test_torn_journal_line_costs_its_shard_only(reopen, cut):
-    journal = write_three(reopen()).journal_path
-    journal.write_bytes(journal.read_bytes()[:-cut])
+def test_torn_line_of_keys_costs_its_shard_only(reopen, cut):
+    keys = write_three(reopen()).keys_path
+    keys.write_bytes(keys.read_bytes()[:-cut])
     shards = reopen()
     # Without its newline alone the last line is whole.
     assert list_fresh(shards) == (["a", "b", "c"] if cut == 1 else ["a", "b"])
@@ -112,12 +112,12 @@ def test_torn_journal_line_costs_its_shard_only(reopen, cut):
 @pytest.mark.parametrize(
     "line", [b"[]", b"1", b'"a"', b"null", b"{}", b'{"name": "a"}', b"\xff\xfe", b"\0\0", b"{", b""]
 )
-def test_journal_line_that_is_no_entry_is_passed_over(reopen, line):
-    journal = write_three(reopen()).journal_path
-    journal.write_bytes(line + b"\n" + journal.read_bytes() + line)
+def test_line_of_keys_that_is_no_entry_is_passed_over(reopen, line):
+    keys = write_three(reopen()).keys_path
+    keys.write_bytes(line + b"\n" + keys.read_bytes() + line)
     shards = reopen()
     assert list_fresh(shards) == ["a", "b", "c"]
-    assert len(journal.read_bytes().splitlines()) == 3
+    assert len(keys.read_bytes().splitlines()) == 3
 
 
 def test_strangers_are_removed_and_forgotten(reopen, tmp_path):
@@ -135,16 +135,16 @@ def test_strangers_are_removed_and_forgotten(reopen, tmp_path):
     assert sorted(path.name for path in shards.directory.iterdir()) == ["a.jsonl", "c.jsonl"]
     assert (elsewhere / "precious").exists()
     assert list_fresh(reopen()) == ["a", "c"]
-    names = [json.loads(line)["name"] for line in shards.journal_path.read_text().splitlines()]
+    names = [json.loads(line)["name"] for line in shards.keys_path.read_text().splitlines()]
     assert names == ["a", "c"]
 
 
-def test_journal_does_not_grow_with_the_runs(reopen):
+def test_keys_do_not_grow_with_the_runs(reopen):
     for run in range(5):
         shards = write_three(reopen())
         shards.write_shard("a", f"key of run {run}", [])
         shards.keep_only(["a", "b", "c"])
-        assert len(shards.journal_path.read_bytes().splitlines()) == 3
+        assert len(shards.keys_path.read_bytes().splitlines()) == 3
 
 
 @pytest.mark.parametrize("link", [os.link, os.symlink])
@@ -189,12 +189,11 @@ def test_records_come_in_the_order_of_the_names(reopen):
     assert [record["question_id"] for record in records] == ["c", "a", "b"]
 
 
-@pytest.mark.parametrize("out", ["out", "state/parsed"])
-def test_file_in_the_place_of_the_journals_folder_is_named(tmp_path, out):
-    (tmp_path / "state").touch()
+def test_file_in_the_place_of_the_folder_is_named(tmp_path):
+    (tmp_path / "out").touch()
     with pytest.raises(FileExistsError) as caught:
-        ShardDirectory(tmp_path / out, tmp_path / "state" / "journal.jsonl")
+        ShardDirectory(tmp_path / "out")
     assert explain_error(caught.value) == (
-        f"{tmp_path / 'state'}: File exists: expected a directory, or nothing: move away the file"
+        f"{tmp_path / 'out'}: File exists: expected a directory, or nothing: move away the file"
         " that is in its place"
     )

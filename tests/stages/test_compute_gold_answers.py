@@ -80,7 +80,7 @@ def test_same_bytes_with_any_number_of_workers_and_any_hash_seed(project):
     found = []
     for workers, seed in ((1, "0"), (3, "1")):
         project.write(workers=workers)
-        (project.folder / ".answerkey/gold_answers.jsonl").unlink(missing_ok=True)
+        (project.folder / "data/interim/gold_answers.keys").unlink(missing_ok=True)
         finished = subprocess.run(
             [sys.executable, "-m", "stages.compute_gold_answers"],
             env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)},
