@@ -21,6 +21,8 @@ from dvc_data.hashfile.db import HashFileDB
 from dvc_data.hashfile.hash import hash_file
 from dvc_data.hashfile.tree import Tree
 
+from answerkey.core.errors import let_reader_leave
+
 FOLDER = ".dir"  # ends the name of a folder's list of files
 
 # Errors by which libraries say that nobody may enter. They are known by their names, since a
@@ -137,4 +139,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    with let_reader_leave():
+        sys.exit(main())

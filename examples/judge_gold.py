@@ -13,13 +13,11 @@ that a run that was cut short goes on where it was. examples/judge_gold.j2 is wh
 from __future__ import annotations
 
 import argparse
-import http.client
+import asyncio
 import json
 import os
 import sys
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
@@ -27,9 +25,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import aiohttp  # which fsspec[http] brings
+
+from answerkey.core.errors import let_reader_leave
 from answerkey.core.flags import Flag
 from answerkey.core.joined import INTERIM, JoinedQuestion, read_joined
-from answerkey.core.records import encode_json
+from answerkey.core.records import decode_json, encode_json
 from answerkey.exports.prompts import read_template
 from answerkey.exports.schema_text import describe_database
 from answerkey.risk.flag_precision import list_signs
@@ -40,6 +41,10 @@ ANSWER_CHARACTERS = 2000
 SCHEMA_CHARACTERS = 12_000
 EXAMPLE_ROWS = 3
 TRY_AGAIN = (408, 409, 429, 500, 502, 503, 504)
+# What a server may send, and ask for, whatever it is: a verdict ends a text of any length.
+MAX_BYTES = 4_000_000
+VERDICT_CHARACTERS = 10_000
+MAX_WAIT_S = 60
 
 
 class NoAnswerError(Exception):
@@ -48,7 +53,7 @@ class NoAnswerError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A model behind a server, and how patiently it is asked."""
+    """A model behind a server, and how patiently it is asked: timeout_s is for all of an answer."""
 
     base_url: str
     model: str
@@ -61,46 +66,57 @@ class Endpoint:
         """What the model answers.
 
         Raises:
-            NoAnswerError: where the answer is no chat completion.
-            OSError, http.client.HTTPException: where the server cannot be reached or refuses.
+            NoAnswerError: where the answer is no chat completion, or larger than one.
+            OSError, aiohttp.ClientError: where the server cannot be reached, refuses, or has not
+                said all in time.
         """
         body = {
             "model": self.model,
             "messages": [{"role": "user", "content": prompt}],
             "temperature": 0,
         }
-        headers = {"Content-Type": "application/json"}
+        headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
         if self.api_key:
             headers["Authorization"] = f"Bearer {self.api_key}"
         url = f"{self.base_url.rstrip('/')}/chat/completions"
-        request = urllib.request.Request(url, encode_json(body), headers)
-        with urllib.request.urlopen(request, timeout=self.timeout_s) as response:
-            text = response.read()
+        text = asyncio.run(self._post(url, encode_json(body), headers))
         try:
-            content = json.loads(text)["choices"][0]["message"]["content"]
+            content = decode_json(text)["choices"][0]["message"]["content"]
         except (ValueError, LookupError, TypeError):
             raise NoAnswerError(f"expected a chat completion, found {text[:200]!r}") from None
         if not isinstance(content, str):
             raise NoAnswerError(f"expected text, found {content!r:.200}")
         return content
 
+    async def _post(self, url: str, body: bytes, headers: dict[str, str]) -> bytes:
+        timeout = aiohttp.ClientTimeout(total=self.timeout_s)
+        session = aiohttp.ClientSession(timeout=timeout, auto_decompress=False, trust_env=True)
+        async with session, session.post(url, data=body, headers=headers) as response:
+            response.raise_for_status()
+            text = bytearray()
+            async for chunk in response.content.iter_any():
+                text += chunk
+                if len(text) > MAX_BYTES:
+                    raise NoAnswerError(f"expected a chat completion, found over {MAX_BYTES} bytes")
+            return bytes(text)
+
     def judge(self, prompt: str) -> tuple[str, str]:
         """The verdict of the model and its reason, at the last of so many attempts.
 
         Raises:
             NoAnswerError: where no answer has one.
-            OSError, http.client.HTTPException: as `ask`.
+            OSError, aiohttp.ClientError: as `ask`.
         """
         for attempt in range(1, self.attempts + 1):
             wait_s = self.backoff_s * attempt
             try:
                 return parse_verdict(self.ask(prompt))
-            except urllib.error.HTTPError as error:
-                if error.code not in TRY_AGAIN or attempt == self.attempts:
+            except aiohttp.ClientResponseError as error:
+                if error.status not in TRY_AGAIN or attempt == self.attempts:
                     raise
-                asked = error.headers.get("Retry-After", "")
-                wait_s = float(asked) if asked.isdecimal() else wait_s
-            except (NoAnswerError, OSError, http.client.HTTPException):
+                asked = (error.headers or {}).get("Retry-After", "")
+                wait_s = min(float(asked), MAX_WAIT_S) if asked.isdecimal() else wait_s
+            except (NoAnswerError, OSError, aiohttp.ClientError):
                 if attempt == self.attempts:
                     raise
             time.sleep(wait_s)
@@ -113,6 +129,7 @@ def parse_verdict(answer: str) -> tuple[str, str]:
     >>> parse_verdict('Each ship is counted. {"verdict": "right", "reason": "It counts."}')
     ('right', 'It counts.')
     """
+    answer = answer[-VERDICT_CHARACTERS:]
     start = answer.rfind("{")
     while start >= 0:
         try:
@@ -185,7 +202,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--interim", type=Path, default=INTERIM)
     parser.add_argument("--databases", type=Path, default=Path("data/databases"))
     parser.add_argument("--template", type=Path, default=TEMPLATE)
-    parser.add_argument("--timeout-s", type=float, default=120)
+    parser.add_argument("--timeout-s", type=float, default=120, help="of one answer")
     parser.add_argument("--attempts", type=int, choices=range(1, 101), default=4, metavar="N")
     parser.add_argument("--backoff-s", type=float, default=2, help="times the number of attempts")
     options = parser.parse_args()
@@ -222,8 +239,9 @@ def main() -> None:
                 counts["no verdict"] += 1
                 print(f"{question.question_id}: {error}", file=sys.stderr)
                 continue
-            except (OSError, http.client.HTTPException) as error:
-                sys.exit(f"{endpoint.base_url}: {error}: what was judged is in {options.out}")
+            except (OSError, aiohttp.ClientError) as error:
+                why = str(error) or f"no whole answer in {endpoint.timeout_s} seconds"
+                sys.exit(f"{endpoint.base_url}: {why}: what was judged is in {options.out}")
             record = {
                 "corpus": question.corpus,
                 "database_name": question.database_name,
@@ -241,4 +259,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with let_reader_leave():
+        main()

@@ -87,6 +87,35 @@ def test_every_declared_package_has_its_version_in_the_lock() -> None:
     assert read_lock(ROOT / "requirements.lock") >= set().union(*together)
 
 
+def read_versions(path: Path) -> dict[str, str]:
+    text = path.read_text(encoding="utf-8")
+    return {
+        normalize(name): version for name, version in re.findall(r"(?m)^([\w.-]+)==(\S+)", text)
+    }
+
+
+def test_lock_of_the_pipeline_has_what_its_extras_need_at_the_same_versions() -> None:
+    versions = read_versions(ROOT / "pipeline.lock")
+    assert versions.keys() >= EXTRAS["pipeline"] | EXTRAS["test"] | {"setuptools"}
+    known = read_versions(ROOT / "requirements.lock")
+    assert {name: version for name, version in versions.items() if name in known} == {
+        name: known[name] for name in versions.keys() & known.keys()
+    }
+
+
+@pytest.mark.parametrize("name", ["pipeline", *(f"examples/{name}" for name in APART.values())])
+def test_every_package_of_a_lock_has_hashes_and_no_address(name: str) -> None:
+    text = (ROOT / f"{name}.lock").read_text(encoding="utf-8")
+    requirements = [part for part in re.split(r"(?m)^(?=\S)", text) if part and part[0] != "#"]
+    assert len(requirements) > 50
+    for requirement in requirements:
+        first, *hashes = requirement.rstrip().split(" \\\n")
+        assert "==" in first, requirement
+        assert hashes, requirement
+        assert all(re.fullmatch(r"    --hash=sha256:[0-9a-f]{64}", line) for line in hashes)
+    assert "://" not in text
+
+
 @pytest.mark.parametrize(("extra", "module"), APART.items())
 def test_an_extra_apart_has_a_lock_with_what_its_module_imports(extra: str, module: str) -> None:
     assert read_lock(ROOT / f"examples/{module}.lock") >= EXTRAS[extra]

@@ -42,10 +42,16 @@ def test_thousand_predictions_are_scored_both_ways_and_measured(exported):
 
 def test_predictions_are_read_from_a_file(exported, tmp_path):
     question = exported.questions("train")[0]
-    queries = [question["gold_sql"], "SELECT 1", "SELECT wage FROM ship", "DROP TABLE ship"]
+    queries = [
+        question["gold_sql"],
+        "SELECT 1",
+        "SELECT wage -- \u2028\nFROM ship",
+        "DROP TABLE ship",
+    ]
     path = tmp_path / "predictions.jsonl"
-    lines = [json.dumps({"question_id": question["question_id"], "sql": sql}) for sql in queries]
-    path.write_text("\n".join(lines))
+    records = [{"question_id": question["question_id"], "sql": sql} for sql in queries]
+    lines = (json.dumps(record, ensure_ascii=False) for record in records)
+    path.write_text("\n".join(lines), encoding="utf-8")
     done = score_predictions(exported, "--predictions", str(path))
     assert done.stdout.startswith("4 predictions scored, 1 of them right\n"), done.stderr
 

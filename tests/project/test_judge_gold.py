@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import runpy
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -26,17 +30,22 @@ QUESTIONS = [
 ]
 
 
+Answer = str | int | bytes | tuple[bytes, float]
+
+
 class ModelServer(ThreadingHTTPServer):
     """A model on 127.0.0.1 that gives its answers in turn, the last one for ever.
 
-    An answer is the text of the model, a status, or bytes to send as they are.
+    An answer is the text of the model, a status, or bytes to send as they are; or bytes that are
+    sent for ever, with a pause after each time.
     """
 
     daemon_threads = True
 
-    def __init__(self, *answers: str | int | bytes) -> None:
+    def __init__(self, *answers: Answer) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.answers = list(answers)
+        self.retry_after = "0"
         self.asked: list[dict[str, Any]] = []
 
     @property
@@ -53,13 +62,24 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.asked.append({"path": self.path, "key": key, **json.loads(body)})
         answers = self.server.answers
         answer = answers.pop(0) if len(answers) > 1 else answers[0]
+        if isinstance(answer, tuple):
+            self.send_for_ever(*answer)
+            return
         text = {"choices": [{"message": {"role": "assistant", "content": answer}}]}
         sent = answer if isinstance(answer, bytes) else json.dumps(text).encode()
         self.send_response(answer if isinstance(answer, int) else 200)
         self.send_header("Content-Length", str(len(sent)))
-        self.send_header("Retry-After", "0")
+        self.send_header("Retry-After", self.server.retry_after)
         self.end_headers()
         self.wfile.write(sent)
+
+    def send_for_ever(self, sent: bytes, pause_s: float) -> None:
+        self.send_response(200)
+        self.end_headers()
+        with contextlib.suppress(ConnectionError):  # until nobody reads
+            while True:
+                self.wfile.write(sent)
+                time.sleep(pause_s)
 
     def log_message(self, *_: Any) -> None:
         """Tests say nothing on stderr."""
@@ -95,7 +115,10 @@ def out(world: World) -> Iterator[Path]:
 
 
 def judge(
-    world: World, *answers: str | int | bytes, options: tuple[str, ...] = (), key: str = ""
+    world: World,
+    *answers: Answer,
+    options: tuple[str, ...] = (),
+    key: str = "",
 ) -> tuple[ModelServer, subprocess.CompletedProcess[str]]:
     """Run the example against a model with these answers."""
     with ModelServer(*answers) as server:
@@ -158,7 +181,8 @@ def test_riskiest_questions_are_asked_and_what_is_said_becomes_flags(
 def test_run_that_was_cut_short_goes_on_where_it_was(world: World, out: Path) -> None:
     _, done = judge(world, say("wrong"), 401)
     assert done.returncode == 1
-    assert f"HTTP Error 401: Unauthorized: what was judged is in {OUT}" in done.stderr
+    assert "401, message='Unauthorized'" in done.stderr
+    assert f"what was judged is in {OUT}" in done.stderr
     assert len(read_verdicts(out.parent)) == 1
     server, done = judge(world, say("right"))
     assert done.stdout == "right: 2, wrong: 0, asked before: 1, no verdict: 0\n", done.stderr
@@ -168,7 +192,9 @@ def test_run_that_was_cut_short_goes_on_where_it_was(world: World, out: Path) ->
     assert server.asked == []
 
 
-@pytest.mark.parametrize("answer", [429, 503, b"no JSON", b"[]", "I cannot say.", say("perhaps")])
+@pytest.mark.parametrize(
+    "answer", [429, 503, b"no JSON", b"[]", b"[" * 99_999, "I cannot say.", say("perhaps")]
+)
 def test_answer_that_is_none_is_asked_for_again(
     world: World, out: Path, answer: str | int | bytes
 ) -> None:
@@ -183,6 +209,38 @@ def test_question_without_a_verdict_is_named_and_passed_over(world: World, out: 
     assert done.stdout == "right: 1, wrong: 0, asked before: 0, no verdict: 1\n"
     assert "harbour_train_000: expected a verdict, right or wrong, found 'Hm.'" in done.stderr
     assert len(server.asked) == 3
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [((b" ", 0.1), "no whole answer in 1.0 seconds"), ((b" " * 65_536, 0), "over 4000000 bytes")],
+    ids=["slow", "endless"],
+)
+def test_answer_without_an_end_is_given_up(
+    world: World, out: Path, answer: Answer, words: str
+) -> None:
+    options = ("--count", "1", "--timeout-s", "1.0" if "seconds" in words else "60")
+    server, done = judge(world, answer, options=options)
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(server.asked) == 2
+    assert not out.read_bytes()
+
+
+def test_server_does_not_say_for_how_long_it_is_waited(monkeypatch: pytest.MonkeyPatch) -> None:
+    judge_gold = runpy.run_path(str(ROOT / "examples/judge_gold.py"))
+    waits: list[float] = []
+    ask = judge_gold["Endpoint"].judge
+    monkeypatch.setitem(ask.__globals__, "time", SimpleNamespace(sleep=waits.append))
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    with ModelServer(429, 429, say("right")) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        server.retry_after = "100000"
+        url = f"http://127.0.0.1:{server.server_port}"
+        endpoint = judge_gold["Endpoint"](url, "tiny", None, 60, attempts=3, backoff_s=1)
+        assert endpoint.judge("Is it right?") == ("right", "So.")
+        server.shutdown()
+    assert waits == [60, 60]
 
 
 def test_server_that_is_not_there_is_named(world: World, out: Path) -> None:

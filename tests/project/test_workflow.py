@@ -51,6 +51,25 @@ def test_every_step_runs_a_command_or_an_action_of_a_commit() -> None:
             assert re.fullmatch(r"[a-z-]+/[a-z-]+@[0-9a-f]{40}", step.get("uses", NO_ACTION)), step
 
 
+def test_no_checkout_leaves_its_token_behind_and_no_tool_comes_in_any_version() -> None:
+    steps = [step for one in ALL.values() for job in one["jobs"].values() for step in job["steps"]]
+    checkouts = [step for step in steps if step.get("uses", "").startswith("actions/checkout@")]
+    assert [step["with"].get("persist-credentials") for step in checkouts] == [False] * len(ALL)
+    installs = [
+        line
+        for step in steps
+        for command in step.get("run", "").splitlines()
+        for line in re.findall(r"pip install [^&]*", command)
+    ]
+    assert len(installs) == 4
+    for line in installs:
+        assert re.match(r"pip install (-c requirements.lock|--require-hashes|--no-deps) ", line)
+    builds = [step["run"] for step in steps if "python -m build" in step.get("run", "")]
+    assert [re.findall("python -m build.*", run) for run in builds] == [
+        ["python -m build --no-isolation"]
+    ]
+
+
 def test_only_what_publishes_may_prove_who_it_is() -> None:
     assert ALL["test"]["permissions"] == {"contents": "read"}
     assert ALL["release"]["permissions"] == {}
