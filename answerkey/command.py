@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from answerkey import evaluate
+from answerkey.core.errors import let_reader_leave
 
 
 def main() -> int:
@@ -14,8 +15,9 @@ def main() -> int:
     command = commands.add_parser("evaluate", help="how many predictions are right")
     evaluate.add_arguments(command)
     command.set_defaults(run=evaluate.run)
-    arguments = parser.parse_args()
-    return arguments.run(arguments)
+    with let_reader_leave():
+        arguments = parser.parse_args()
+        return arguments.run(arguments)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from answerkey.corpus.roots import check_roots
 
 QUESTIONS_PATH = Path("data/interim/questions.jsonl")
 CORPORA_PATH = Path("data/interim/corpora.json")
-HELD_OUT_PATH = Path("data/interim/held_out.jsonl")
+HELD_OUT_PATH = Path("data/interim/held_out.json")  # not JSON Lines: DVC warns of empty files
 
 
 def main() -> None:
@@ -44,11 +44,11 @@ def main() -> None:
 
     actions: Counter[str] = Counter()
     counts: Counter[tuple[str, str]] = Counter()
-    questions = load_corpora(corpora, limits=limits, counts=actions)
+    questions, rows = load_corpora(corpora, limits=limits, counts=actions)
     key = itemgetter("database_name", "spider_split")
     total = write_jsonl(QUESTIONS_PATH, tally(questions, counts, key))
-    write_json(CORPORA_PATH, describe_corpora(corpora, entries))
-    write_jsonl(HELD_OUT_PATH, read_held_out(others, limits=limits))
+    write_json(CORPORA_PATH, describe_corpora(corpora, entries, rows))
+    write_json(HELD_OUT_PATH, list(read_held_out(others, limits=limits)))
 
     databases = {name for name, _ in counts}
     train, validation = (

@@ -15,18 +15,17 @@ from answerkey.core.joined import INTERIM
 from answerkey.core.log import start_log
 from answerkey.core.manifest_file import read_database_hashes
 from answerkey.core.params import read_params
-from answerkey.core.question import PASS_RATES
-from answerkey.core.records import write_jsonl
+from answerkey.core.records import write_json
 from answerkey.evaluation.scoring import Folders
 from answerkey.rollouts.pass_rates import score_rollouts
 from answerkey.rollouts.questions import read_scored_questions
 from answerkey.rollouts.rollout_files import count_samples, read_rollouts
 from answerkey.selection.reward_terms import read_reward
-from answerkey.shards.shard_directory import JOURNAL_DIRECTORY
 
 ROLLOUTS = Path("data/rollouts")
+OUT = INTERIM / "pass_rates.json"  # not JSON Lines: DVC warns of each file that is empty
 FOLDERS = Folders(Path("data/databases"), Path("data/test_suites"))
-JOURNALS = JOURNAL_DIRECTORY / "rollouts"
+JOURNALS = Path(".answerkey/rollouts")
 
 
 def main() -> None:
@@ -54,7 +53,7 @@ def main() -> None:
             samples += sum(rate["total"] for rate in rates)
             yield from rates
 
-    write_jsonl(INTERIM / PASS_RATES, records())
+    write_json(OUT, list(records()))
     if not rollouts:
         log.info("no rollouts in %s", ROLLOUTS)
         return

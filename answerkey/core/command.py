@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from answerkey.core.errors import InputError, explain_error
+from answerkey.core.errors import InputError, explain_error, let_reader_leave
 from answerkey.core.params import load_params
 
 
@@ -41,12 +41,13 @@ def run_stage(main: Callable[..., None], *, has_options: bool = False) -> None:
     module = sys.modules[main.__module__]
     name = Path(module.__file__).stem
     try:
-        if has_options:
-            main(*sys.argv[1:])
-        else:
-            make_parser(f"stages.{name}", module.__doc__).parse_args()
-            load_params()
-            main()
+        with let_reader_leave():
+            if has_options:
+                main(*sys.argv[1:])
+            else:
+                make_parser(f"stages.{name}", module.__doc__).parse_args()
+                load_params()
+                main()
     except (InputError, OSError, MemoryError, sqlite3.Error) as error:
         message = explain_error(error)
         if message is None:

@@ -9,8 +9,12 @@ code broke a promise.
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import io
 import sqlite3
+import sys
+from collections.abc import Iterator
 
 _NEXT_STEPS = {
     errno.ENOSPC: "make room on the disk, then run `dvc repro`: what is done is kept",
@@ -33,6 +37,38 @@ _OF_MACHINE = {
     sqlite3.SQLITE_PERM,
     sqlite3.SQLITE_READONLY,
 }
+
+
+class _Leavable(io.FileIO):
+    """A file whose reader may have left."""
+
+    def write(self, text: bytes) -> int:
+        try:
+            return super().write(text)
+        except BrokenPipeError:
+            return len(text)
+
+
+@contextlib.contextmanager
+def let_reader_leave() -> Iterator[None]:
+    """Let whoever reads standard output stop, as `head` does: what is left to say is dropped, the
+    work goes on, and its exit status is what it would have been."""
+    said = sys.stdout
+    try:
+        number = said.fileno()
+    except (AttributeError, OSError):  # there is no standard output, or it is no file
+        yield
+        return
+    said.flush()
+    file = io.BufferedWriter(_Leavable(number, "w", closefd=False))
+    with io.TextIOWrapper(
+        file, said.encoding, said.errors, line_buffering=said.line_buffering
+    ) as sys.stdout:
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+            sys.stdout = said
 
 
 class InputError(ValueError):

@@ -24,6 +24,7 @@ EXPLANATIONS: dict[str, str] = {
     Reason.NOT_FINITE: "The answer holds a number that is not finite, which JSON cannot hold.",
     Reason.NULL_ANSWER: "The answer is a single NULL.",
     Reason.UNPARSABLE_SQL: "SQLite runs the query, but it cannot be parsed.",
+    Reason.TOO_COMPLEX: "The query is larger than any that a person would write.",
     Reason.EMPTY_QUESTION: "The question has no text: the corpus asks nothing.",
     Reason.EXCLUDED_BY_CURATOR: "A person looked at the question and decided against it.",
     Reason.NOT_SELECTED: "The question is usable, but the targets take no more of its kind.",

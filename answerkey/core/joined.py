@@ -30,8 +30,8 @@ class JoinedQuestion(NamedTuple):
     stage, reason, detail: which stage set it aside and why, whatever policies say; None where none.
     gold_answer, answer_type, steps, order_matters: None where it has no answer; steps are those of
         SQLite's virtual machine.
-    accepted_rows: the segments of every right answer, where LIMIT cuts through a tie and they are
-        known (answerkey.audit.accepted_rows); else None.
+    accepted_rows: the segments of every right answer, where rows tie and they are known
+        (answerkey.audit.accepted_rows); else None.
     mutation_score: {database, suite}, the shares of neighbors of gold SQL that the database tells
         from it, and that its test suite does; None where no neighbor counts.
     pass_rate: {total, database, suite, models}: how many rollouts there are, how many of them are
@@ -58,7 +58,7 @@ class JoinedQuestion(NamedTuple):
     answer_type: str | None
     steps: int | None
     order_matters: bool | None
-    accepted_rows: list[Record] | None
+    accepted_rows: list[Any] | None
     mutation_score: Record | None
     pass_rate: Record | None
     flags: list[Record]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.dataclasses import dataclass
 
-from answerkey.core.database_ids import check_db_ids
-from answerkey.core.param_types import OptionalText, Text, check_names, expect
+from answerkey.core.database_ids import check_db_ids, find_inside
+from answerkey.core.param_types import OptionalText, Text, expect
 
 ALL = "all"  # db_list: every database that has questions
 SOURCE_SPLITS = TRAIN, VALIDATION = ("train", "validation")
@@ -25,18 +26,15 @@ def _check_db_list(db_list: Any) -> str | list[str]:
         return ALL
     if not isinstance(db_list, list):
         raise ValueError(f"expected a list of databases, or {ALL}, found {db_list!r}")
+    if not db_list:
+        raise ValueError(f"No database is listed: expected at least one id, or {ALL}")
     return check_db_ids(db_list)
 
 
-def _check_folders(folders: list[str]) -> list[str]:
-    for folder in map(PurePosixPath, folders):
-        if folder.is_absolute() or ".." in folder.parts:
-            raise ValueError
-    return folders
-
-
 def _order_splits(files: Mapping[str, list[str]]) -> dict[str, list[str]]:
-    return {split: files[split] for split in SOURCE_SPLITS}
+    if not files:
+        raise ValueError
+    return {split: files.get(split, []) for split in SOURCE_SPLITS}
 
 
 def _pattern(pattern: str) -> Any:
@@ -47,14 +45,12 @@ _DbList = Annotated[Any, BeforeValidator(_check_db_list)]
 _Quoted = Annotated[str, Field(strict=True, min_length=1), expect("a text, in quotes")]
 _SplitFiles = Annotated[
     dict[Literal[*SOURCE_SPLITS], Annotated[list[Text], expect("a list of files, or []")]],
-    check_names(SOURCE_SPLITS),
     AfterValidator(_order_splits),
-    expect("a list of files for train, and one for validation"),
+    expect("a list of files for train, one for validation, or both"),
 ]
 _Folders = Annotated[
     list[Text],
     Field(min_length=1),
-    AfterValidator(_check_folders),
     expect("a list of folders below root"),
 ]
 _Prefix = Annotated[
@@ -184,6 +180,9 @@ class DirectoryEntry(_Entry):
     @model_validator(mode="after")
     def _check_databases(self) -> DirectoryEntry:
         self._check_owner(self.databases)
+        for path in chain(self.databases or (), *self.questions.values()):
+            if PurePosixPath(path).parts:  # "." is the root
+                find_inside(self.root, path)
         return self
 
 

@@ -63,7 +63,7 @@ def _expect_word(words: Iterable[str]) -> WrapValidator:
     return expect(f"{', '.join(first)} or {last}")
 
 
-def check_names(names: Iterable[str]) -> AfterValidator:
+def _check_names(names: Iterable[str]) -> AfterValidator:
     """All of these keys, of which a mapping has some."""
 
     def check(values: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -160,13 +160,13 @@ Corpora = Annotated[dict[str, Any], expect("an entry for each corpus")]
 _Level = Annotated[Literal[*DIFFICULTIES], _expect_word(DIFFICULTIES)]
 HardnessLevels = Annotated[
     dict[Literal[*HARDNESS_LEVELS], _Level],
-    check_names(HARDNESS_LEVELS),
+    _check_names(HARDNESS_LEVELS),
     expect(f"a difficulty for each of {', '.join(HARDNESS_LEVELS)}"),
 ]
 SourceLevels = Annotated[dict[Text, _Level], expect(f"a mapping to {', '.join(DIFFICULTIES)}")]
 DifficultyShares = Annotated[
     dict[Literal[*DIFFICULTIES], Share],
-    check_names(DIFFICULTIES),
+    _check_names(DIFFICULTIES),
     expect(f"{', '.join(DIFFICULTIES)}, or null"),
     AfterValidator(_check_sum),
 ]

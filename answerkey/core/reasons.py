@@ -30,6 +30,7 @@ class Reason(StrEnum):
     NOT_FINITE = QueryReason.NOT_FINITE
     NULL_ANSWER = QueryReason.NULL_ANSWER
     UNPARSABLE_SQL = "unparsable_sql"
+    TOO_COMPLEX = "too_complex"
     EMPTY_QUESTION = "empty_question"
     EXCLUDED_BY_CURATOR = "excluded_by_curator"
     NOT_SELECTED = "not_selected"

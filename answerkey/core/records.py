@@ -7,6 +7,7 @@ DVC's cache, which must never be written through.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import json
 import os
@@ -48,6 +49,7 @@ def encode_json(value: Any, *, indent: int | None = None) -> bytes:
 def replace_file(path: Path) -> Iterator[BinaryIO]:
     """A binary file that takes the place of `path` when the block ends well, and only then."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    _remove_leftovers(path.parent)
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         with partial.open("wb", buffering=_BUFFER_BYTES) as file:
@@ -55,6 +57,26 @@ def replace_file(path: Path) -> Iterator[BinaryIO]:
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+@functools.cache
+def _remove_leftovers(folder: Path) -> None:
+    """Remove the partial files in a folder whose processes were killed: once for each folder, since
+    a folder may have a file for each of many thousand databases."""
+    for partial in folder.glob(".*.partial"):
+        process = partial.name.split(".")[-2]
+        if process.isdecimal() and not _is_running(int(process)):
+            partial.unlink(missing_ok=True)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        pass
+    return True
 
 
 def write_json(path: Path, value: Any) -> None:

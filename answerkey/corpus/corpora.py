@@ -6,7 +6,7 @@ A database has one name, whichever corpora ask questions of it, and a question o
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from answerkey.core.errors import InputError
 from answerkey.core.param_corpora import ARCHIVE, Entry, HubEntry, HubQuestions
 from answerkey.core.params import check_corpora, read_params
+from answerkey.corpus.corrections import CORRECTIONS_DIR
 from answerkey.corpus.hub import Limits
 from answerkey.corpus.layouts import LAYOUTS, Layout
 
@@ -89,7 +90,8 @@ def parse_corpora(chosen: str | list[str], entries: Mapping[str, Any]) -> list[C
     """The corpora that `corpus` in params.yaml names, one or a list of several, in its order.
 
     Raises:
-        InputError: where it names one twice, or one that is no entry; as `parse_corpus`.
+        InputError: where it names one twice, or one that is no entry; as `check_corpora`; where
+            any entry names a layout or a file of corrections that there is not.
     """
     names = [chosen] if isinstance(chosen, str) else chosen
     if len(set(names)) < len(names):
@@ -101,7 +103,24 @@ def parse_corpora(chosen: str | list[str], entries: Mapping[str, Any]) -> list[C
                 f" {suggest_names(name, entries)}"
             )
     checked = check_corpora(entries)
+    if mistakes := [*_list_unknown_names(checked)]:
+        raise InputError("\n".join(mistakes))
     return [_make_corpus(name, checked) for name in names]
+
+
+def _list_unknown_names(entries: Mapping[str, Entry]) -> Iterator[str]:
+    """What is wrong with the layouts and corrections that entries name, chosen or not."""
+    corrections = [path.stem for path in CORRECTIONS_DIR.glob("*.yaml")]
+    for name, entry in entries.items():
+        if entry.layout not in LAYOUTS:
+            yield _describe_layout(name, entry)
+        # A project without the folder has no use for corrections, until it chooses the corpus.
+        if CORRECTIONS_DIR.is_dir() and entry.corrections not in (None, *corrections):
+            yield (
+                f"params.yaml: corpora.{name}.corrections: expected a file in {CORRECTIONS_DIR},"
+                f" without its ending, or null, found {entry.corrections!r}:"
+                f" {suggest_names(entry.corrections, corrections)}"
+            )
 
 
 def parse_corpus(
@@ -138,11 +157,15 @@ def _make_corpus(name: str, entries: Mapping[str, Entry]) -> Corpus:
 
 def _find_layout(name: str, entry: Entry) -> Layout:
     if entry.layout not in LAYOUTS:
-        raise InputError(
-            f"params.yaml: corpora.{name}.layout: expected one of {', '.join(LAYOUTS)}, found"
-            f" {entry.layout!r}"
-        )
+        raise InputError(_describe_layout(name, entry))
     return LAYOUTS[entry.layout]
+
+
+def _describe_layout(name: str, entry: Entry) -> str:
+    return (
+        f"params.yaml: corpora.{name}.layout: expected one of {', '.join(LAYOUTS)}, found"
+        f" {entry.layout!r}"
+    )
 
 
 def _place_databases(name: str, entry: Entry) -> DirectoryDatabases | HubDatabases:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from answerkey.core.errors import InputError
+from answerkey.core.params import load_yaml
 
 CORRECTIONS_DIR = Path("data/corrections")
 
@@ -78,10 +79,7 @@ def read_corrections(path: Path) -> list[Correction]:
         raise FileNotFoundError(
             f"No {path}: expected a list of corrections, or `corrections: null` for the corpus"
         )
-    try:
-        entries = yaml.load(path.read_bytes(), _StrictLoader)
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(f"{path}: not YAML: {error}") from error
+    entries = load_yaml(path, _StrictLoader)
     if not isinstance(entries, list):
         raise InputError(f"{path}: expected a list (empty: []), found {type(entries).__name__}")
     return [_parse_entry(entry, f"{path}: entry {n}") for n, entry in enumerate(entries, start=1)]

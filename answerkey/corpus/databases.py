@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from answerkey.core.database_ids import check_db_id
+from answerkey.core.database_ids import check_db_id, find_inside
 from answerkey.core.errors import InputError
 from answerkey.core.records import replace_file
 from answerkey.sqlite.schema import quote_name
@@ -25,7 +25,7 @@ _CHUNK_BYTES = 1 << 20
 
 def locate_database(databases_dir: Path, db_id: str) -> Path:
     """`databases_dir/ID/ID.sqlite`, the layout of a Spider release."""
-    return databases_dir / check_db_id(db_id) / f"{db_id}.sqlite"
+    return find_inside(databases_dir, f"{check_db_id(db_id)}/{db_id}.sqlite")
 
 
 def check_database(path: Path) -> None:

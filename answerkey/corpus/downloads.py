@@ -7,6 +7,7 @@ and whatever does not belong there is removed.
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -45,7 +46,7 @@ class Downloads(NamedTuple):
 
 def download_spider_databases(
     db_ids: Iterable[str],
-    output_dir: Path,
+    output_dir: str | os.PathLike[str],
     *,
     sources: dict[str, DatabaseSource] | None = None,
     current: Collection[str] | None = None,
@@ -64,7 +65,7 @@ def download_spider_databases(
             all of them.
     """
     checked = sorted(check_db_ids(db_ids))
-    paths = {db_id: locate_database(output_dir, db_id) for db_id in checked}
+    paths = {db_id: locate_database(Path(output_dir), db_id) for db_id in checked}
     if current is None:
         current = {db_id for db_id, path in paths.items() if _is_whole(path)}
     missing = [db_id for db_id in checked if db_id not in current]
@@ -181,7 +182,7 @@ def _find_current(
     """sha256 of the databases that are, byte for byte, what manifest and sources want, by id."""
     current = {}
     for db_id, source in sources.items():
-        entry, path = manifest.get(db_id, {}), locate_database(output_dir, db_id)
+        entry, path = manifest.get(db_id, {}), locate_database(Path(output_dir), db_id)
         is_wanted = entry.get("origin") == source.origin and path.is_file()
         if is_wanted and (sha256 := hash_file(path)) == entry.get("sha256"):
             current[db_id] = sha256

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from answerkey.core.database_ids import find_inside
 from answerkey.core.records import hash_file
 from answerkey.corpus import transfer
 
@@ -77,11 +78,14 @@ def fetch_file(
     it is fetched again, once, whatever the cache has; with `is_forced` the cache is never asked.
 
     Raises:
-        ValueError: where `revision` is no full commit: it could mean another one tomorrow.
+        ValueError: where `revision` is no full commit: it could mean another one tomorrow; where
+            `path` leads out of the directory.
         HubError: where the file does not come, or comes damaged both times.
     """
     if not COMMIT.fullmatch(revision):
         raise ValueError(f"{repo_id}: expected a commit of 40 hex digits, found {revision!r}")
+    if directory is not None:
+        find_inside(directory, path)
     request = {
         "act": "fetch",
         "repo_id": repo_id,

@@ -8,8 +8,9 @@ from itertools import chain
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+from answerkey.core.database_ids import check_db_ids
 from answerkey.core.errors import InputError
-from answerkey.core.param_corpora import SOURCE_SPLITS
+from answerkey.core.param_corpora import ALL, SOURCE_SPLITS
 from answerkey.corpus.corpora import Corpus, name_databases, read_spider
 from answerkey.corpus.corrections import CORRECTIONS_DIR, apply_corrections, read_corrections
 from answerkey.corpus.hub import Limits
@@ -22,32 +23,43 @@ def load_spider_questions(
     db_ids: Iterable[str] | str, *, corpus: Corpus | None = None, limits: Limits | None = None
 ) -> list[Record]:
     """One record a source question of these databases (`all`: of every one with questions), sorted
-    by database, then train before validation, then as the files have them. Spider from the hub,
-    where no corpus is given.
+    by database, then train before validation, then as the files have them; none of none. Spider
+    from the hub, where no corpus is given.
 
     Raises:
         ConnectionError: "Failed to download Spider dataset: ...".
         ValueError: on a database without questions, or with questions in both source splits.
     """
+    chosen = db_ids if db_ids == ALL else check_db_ids(db_ids)
+    if not chosen:
+        return []
     if corpus is None or limits is None:
         spider, spider_limits = read_spider()
         corpus, limits = corpus or spider, limits or spider_limits
-    return check_splits(sort_questions(db_ids, corpus=corpus, limits=limits).records)
+    return check_splits(sort_questions(chosen, corpus=corpus, limits=limits).records)
 
 
-def load_corpora(
-    corpora: Iterable[Corpus], *, limits: Limits, counts: Counter[str]
-) -> list[Record]:
-    """The questions of some corpora, corrected and named, by database. `counts` gets how many were
-    corrected, by action, and as `not_chosen` how many decisions are about other databases.
+class Loaded(NamedTuple):
+    """The questions of some corpora, by database, and how many rows each of their files has."""
+
+    records: list[Record]
+    rows: dict[str, dict[str, int]]
+
+
+def load_corpora(corpora: Iterable[Corpus], *, limits: Limits, counts: Counter[str]) -> Loaded:
+    """The questions of some corpora, corrected and named. `counts` gets how many were corrected, by
+    action, and as `not_chosen` how many decisions are about other databases.
 
     Raises:
         as `load_spider_questions`, `apply_corrections`, `name_databases` and `merge_corpora`.
     """
     chosen: list[tuple[Corpus, list[str]]] = []
     named: list[Iterator[Record]] = []
+    rows: dict[str, dict[str, int]] = {}
     for corpus in corpora:
-        db_ids, questions = sort_questions(corpus.db_list, corpus=corpus, limits=limits)
+        db_ids, questions, rows[corpus.name] = sort_questions(
+            corpus.db_list, corpus=corpus, limits=limits
+        )
         if corpus.corrections is not None:
             corrections = read_corrections(CORRECTIONS_DIR / f"{corpus.corrections}.yaml")
             questions, actions, not_chosen = apply_corrections(questions, corrections)
@@ -55,13 +67,16 @@ def load_corpora(
         chosen.append((corpus, db_ids))
         named.append(name_for_dataset(questions, corpus))
     name_databases(chosen)
-    return merge_corpora(named)
+    return Loaded(merge_corpora(named), rows)
 
 
 def describe_corpora(
-    corpora: Iterable[Corpus], entries: Mapping[str, Mapping[str, Any]]
+    corpora: Iterable[Corpus],
+    entries: Mapping[str, Mapping[str, Any]],
+    rows: Mapping[str, Mapping[str, int]],
 ) -> dict[str, Record]:
-    """What a dataset card says of each corpus: a part of its entry that names no machine."""
+    """What a dataset says of each corpus: a part of its entry that names no machine, and how many
+    rows each of its files of questions has."""
     return {
         corpus.name: {
             "license": entries[corpus.name].get("license"),
@@ -69,16 +84,19 @@ def describe_corpora(
             "citation": entries[corpus.name].get("citation"),
             "origin": entries[corpus.name]["origin"],
             "questions": entries[corpus.name]["questions"],
+            "rows": rows[corpus.name],
         }
         for corpus in corpora
     }
 
 
 class Sorted(NamedTuple):
-    """The questions of a corpus, by database and split, and the ids of the databases."""
+    """The questions of a corpus, by database and split, the ids of the databases, and how many rows
+    each of its files has, those of other databases too."""
 
     db_ids: list[str]
     records: list[Record]
+    rows: dict[str, int]
 
 
 def sort_questions(db_ids: Iterable[str] | str, *, corpus: Corpus, limits: Limits) -> Sorted:
@@ -100,13 +118,14 @@ def sort_questions(db_ids: Iterable[str] | str, *, corpus: Corpus, limits: Limit
         }
         for question in read_source_questions(corpus, limits=limits)
     ]
+    rows = dict(Counter(record["source"]["file"] for record in records))
     chosen = choose_db_ids(corpus, db_ids, set(names))
     kept = set(chosen)
     records = [record for record in records if record["database_name"] in kept]
     records.sort(
         key=lambda record: (record["database_name"], SOURCE_SPLITS.index(record["spider_split"]))
     )
-    return Sorted(chosen, records)
+    return Sorted(chosen, records, rows)
 
 
 def name_for_dataset(questions: Iterable[Record], corpus: Corpus) -> Iterator[Record]:

@@ -120,7 +120,12 @@ def _describe_missing(corpus: Corpus, questions: DirectoryQuestions, name: str) 
     databases = corpus.databases
     if isinstance(databases, DirectoryDatabases) and corpus.owner == corpus.name:
         expected.append(" or ".join(f"{folder}/ID/ID.sqlite" for folder in databases.folders))
-    return describe_root(corpus.name, questions.root, name, expected, section="questions")
+    words = describe_root(corpus.name, questions.root, name, expected, section="questions")
+    for split, files in questions.files.items():
+        if files and all((questions.root / file).is_file() for file in files):
+            few = f"{{{split}: [{', '.join(files)}]}}"
+            words += f"; for {split} alone set corpora.{corpus.name}.questions: {few}"
+    return words
 
 
 def _read_hub(corpus: Corpus, questions: HubQuestions, limits: Limits) -> Iterator[SourceQuestion]:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, Self
 
 from answerkey.sqlite.bounds import BoundedExecution, bound_memory
-from answerkey.sqlite.clock_words import CLOCK_FUNCTIONS, reads_clock
+from answerkey.sqlite.clock import Clock
 from answerkey.sqlite.refused_functions import (
     FORBIDDEN_FUNCTIONS,
     LIBRARY_FUNCTIONS,
@@ -149,20 +149,10 @@ class TextExecution:
     def _replace_functions(self) -> None:
         """Refuse a function where it is called: the authorizer does not hear of those in a DEFAULT,
         and a clock function has honest uses too."""
-        clock = self._stack.enter_context(contextlib.closing(sqlite3.connect(":memory:")))
-        known = {name for (name,) in clock.execute("SELECT name FROM pragma_function_list")}
         for name in sorted(_CHANGING_FUNCTIONS):
             self._connection.create_function(name, -1, partial(self._refuse, name))
-        for name in sorted(CLOCK_FUNCTIONS & known):
-            call = partial(self._call_clock, clock, name)
-            self._connection.create_function(name, -1, call, deterministic=True)
+        self._stack.enter_context(contextlib.closing(Clock(self._connection, self._refuse)))
 
     def _refuse(self, name: str, *_: Any) -> None:
         self._refused = _CHANGING.format(name)
         raise ValueError(self._refused)
-
-    def _call_clock(self, clock: sqlite3.Connection, name: str, *arguments: Any) -> Any:
-        if reads_clock(name, arguments):
-            self._refuse(name)
-        places = ", ".join("?" * len(arguments))
-        return clock.execute(f"SELECT {name}({places})", arguments).fetchone()[0]

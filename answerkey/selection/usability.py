@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from answerkey.core.flags import Flag
 from answerkey.core.joined import JoinedQuestion
 from answerkey.selection.policies import Policy, find_exclusion
+from answerkey.sqlite.answers import has_choice
 
 
 def find_reason(
@@ -15,6 +16,7 @@ def find_reason(
     """Why a question is not usable: stage, reason and detail; None if it is usable."""
     if question.stage is not None:
         return question.stage, question.reason, question.detail
-    has_accepted_rows = question.accepted_rows is not None
-    exclusion = find_exclusion(question.flags, policies, has_accepted_rows=has_accepted_rows)
+    exclusion = find_exclusion(
+        question.flags, policies, has_accepted_rows=has_choice(question.accepted_rows)
+    )
     return ("audit_gold_answers", *exclusion) if exclusion else None

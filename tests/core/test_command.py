@@ -245,8 +245,8 @@ MISTAKES = {
     ),
     "file in the place of a folder": (
         "compute_gold_answers",
-        put_file(".answerkey"),
-        r"\.answerkey.*: expected a directory",
+        put_file(f"{INTERIM}/gold_answers"),
+        f"{INTERIM}/gold_answers: .*: expected a directory",
     ),
     "records of two runs": (
         "select_questions",
@@ -345,6 +345,57 @@ def test_disk_that_takes_no_more_is_said(folder: Path) -> None:
     assert (done.returncode, done.stderr) == (1, words)
     assert Path(f"{INTERIM}/splits.jsonl").read_bytes() == before
     assert not list(Path(INTERIM).glob("*.partial"))
+
+
+CROWD = """
+from answerkey.core.errors import let_reader_leave
+with let_reader_leave():
+    for number in range(100_000):
+        print(number)
+raise SystemExit(3)
+"""
+FAULT = """
+from answerkey.core.errors import let_reader_leave
+with let_reader_leave():
+    print("said")
+    raise BrokenPipeError("a worker is gone")
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "status"),
+    [
+        (("-m", "stages.select_questions", "--help"), 0),
+        (("-m", "stages.select_questions", "--explain"), 0),
+        (("-m", "answerkey.command", "evaluate", "--help"), 0),
+        (("-m", "answerkey.evaluate", "--help"), 0),
+        (("-c", CROWD), 3),
+        (("-m", "stages.load_questions", "--no-such-option"), 2),
+    ],
+)
+def test_reader_that_leaves_is_no_error(
+    command: tuple[str, ...], status: int, folder: Path
+) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [sys.executable, *command],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=120,
+    )
+    os.close(writing)
+    assert done.returncode == status, done.stderr
+    assert "BrokenPipeError" not in done.stderr
+
+
+def test_another_broken_pipe_is_an_error(folder: Path) -> None:
+    done = start("-c", FAULT, folder=folder)
+    assert (done.returncode, done.stdout) == (1, "said\n")
+    assert done.stderr.endswith("BrokenPipeError: a worker is gone\n")
 
 
 def test_fault_of_ours_keeps_its_traceback(folder: Path) -> None:

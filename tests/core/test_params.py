@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from answerkey.core.errors import InputError
-from answerkey.core.params import load_params, look_up, read_params
+from answerkey.core.params import load_params, load_yaml, look_up, read_params
 from tests.shared.paths import ROOT
 
 PROJECT = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
@@ -263,3 +263,26 @@ def test_shares_of_other_corpora_than_are_chosen_are_refused(tmp_path):
     path = write(tmp_path, change("select_questions.targets.corpus_shares", {"spider": 1}))
     with pytest.raises(InputError, match=r"corpus_shares: .*each of the corpora sample, found sp"):
         load_params(path)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "a0: &a0 [x, x, x, x, x, x, x, x, x]\n"
+        + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 6))
+        + "corpus: *a5\n",
+        "corpus: &a [*a]\n",
+        "corpus: &a {b: *a}\n",
+    ],
+)
+def test_file_that_aliases_make_large_is_refused_before_it_is_told_what_it_holds(tmp_path, content):
+    path = tmp_path / "params.yaml"
+    path.write_text(content)
+    with pytest.raises(InputError, match=r"params.yaml: expected fewer aliases"):
+        load_params(path)
+
+
+def test_alias_may_repeat_what_a_person_repeats(tmp_path):
+    path = tmp_path / "any.yaml"
+    path.write_text("a: &a [1, 2]\nb: [*a, *a]\n")
+    assert load_yaml(path) == {"a": [1, 2], "b": [[1, 2], [1, 2]]}

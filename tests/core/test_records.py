@@ -1,6 +1,9 @@
 import json
 import math
 import os
+import signal
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given, settings
@@ -100,6 +103,27 @@ def test_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
         write_jsonl(path, make_records())
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["a.jsonl"]
+
+
+KILLED = """
+import os, pathlib, signal
+from answerkey.core.records import replace_file
+with replace_file(pathlib.Path("b.json")) as file:
+    file.write(b"new")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path):
+    killed = subprocess.run([sys.executable, "-c", KILLED], cwd=tmp_path)
+    assert killed.returncode == -signal.SIGKILL
+    (left,) = tmp_path.iterdir()
+    assert left.name.endswith(".partial")
+    kept = [f".c.json.{os.getppid()}.partial", ".d.partial"]  # of a process that runs; not ours
+    for name in kept:
+        (tmp_path / name).touch()
+    write_json(tmp_path / "a.json", 1)
+    assert sorted(os.listdir(tmp_path)) == sorted(["a.json", *kept])
 
 
 @pytest.mark.parametrize("link", [os.symlink, os.link], ids=["symbolic", "hard"])

@@ -4,10 +4,13 @@ the sidecar."""
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import sqlite3
 from contextlib import closing
 
 import pytest
+import yaml
 
 from stages import select_questions
 from tests.shared.bird_world import DEV, TRAIN, write_bird
@@ -29,6 +32,24 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
         world.run_to("export_dataset")
         world.run("export_huggingface", "export_trainers", "report_dataset")
     return world
+
+
+def test_development_set_is_enough(tmp_path, monkeypatch):
+    """Its questions and databases, without those of train; what is missing is said before."""
+    monkeypatch.chdir(tmp_path)
+    world = World(tmp_path)
+    write_bird(tmp_path / "data/bird")
+    (tmp_path / "data/bird/train.json").unlink()
+    shutil.rmtree(tmp_path / "data/bird/train_databases")
+    world.change("corpus", "bird")
+    world.drop_targets()
+    words = r"for validation alone set corpora\.bird\.questions: (\{validation: \[dev\.json\]\})$"
+    with pytest.raises(FileNotFoundError, match=words) as caught:
+        world.run("download_databases")
+    world.change("corpora.bird.questions", yaml.safe_load(re.search(words, str(caught.value))[1]))
+    world.run_to("export_dataset")
+    assert world.json("data/questions/questions_train.json") == []
+    assert len(world.json("data/questions/questions_eval.json")) == len(DEV)
 
 
 def read_records(world: World) -> dict[str, dict]:

@@ -166,9 +166,12 @@ def test_correction_that_does_not_fit_the_corpus_is_refused(read, entries, words
     [
         ("", r"tried.yaml: expected a list \(empty: \[\]\), found NoneType"),
         ("database: shop", "expected a list .*, found dict"),
-        ("- [", "tried.yaml: not YAML"),
-        ("- " + "[" * 2_000, "tried.yaml: not YAML"),
-        ("- database: a\n  question: b\n  database: c\n", "not YAML: .*key 'database' occurs 2"),
+        ("- [", "tried.yaml:1: expected YAML"),
+        ("- " + "[" * 2_000, "tried.yaml: expected YAML"),
+        (
+            "- database: a\n  question: b\n  database: c\n",
+            "tried.yaml:1: expected YAML: key 'database' occurs 2",
+        ),
         (["shop"], "entry 1: expected keys with values, found 'shop'"),
         ([entry(), entry(note="x")], "tried.yaml: entry 2: unknown key 'note'"),
         ([entry(action="drop")], "entry 1: action is 'drop', expected one of exclude, replace"),
@@ -285,6 +288,7 @@ def world(tmp_path: Path) -> Path:
     ]
     (tmp_path / CORRECTIONS_DIR).mkdir(parents=True)
     (tmp_path / CORRECTIONS_DIR / "tried.yaml").write_text(yaml.safe_dump(entries))
+    (tmp_path / CORRECTIONS_DIR / "spider.yaml").write_text("[]")  # which params name
     return tmp_path
 
 

@@ -502,8 +502,14 @@ def test_bare_call_fetches_spider_as_params_describe_it(start, tmp_path, monkeyp
     assert len(server.requests) == asked
     assert (output_dir / "mine.txt").exists()
     paths["farm"].write_bytes(b"damaged")
-    download_spider_databases(["farm"], output_dir)
+    download_spider_databases(["farm"], str(output_dir))
     assert paths["farm"].read_bytes().startswith(b"SQLite format 3")
+
+
+def test_no_database_is_no_path_and_asks_nobody(tmp_path, monkeypatch):
+    monkeypatch.setattr(downloads, "read_spider", lambda: pytest.fail("nothing is to be read"))
+    assert download_spider_databases([], tmp_path / "out") == {}
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.fixture

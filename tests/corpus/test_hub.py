@@ -1,5 +1,7 @@
 import hashlib
 import socket
+import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -116,6 +118,20 @@ def test_server_error_ends_after_the_attempts(hub):
     with pytest.raises(HubError, match=r"HTTP 500 .*2 attempts$"):  # without advice
         fetch()
     assert len(server.requests) == 2
+
+
+def test_each_pause_is_longer_than_the_one_before_and_none_passes_the_deadline(hub, monkeypatch):
+    pauses = []
+    clock = SimpleNamespace(monotonic=time.monotonic, sleep=pauses.append)
+    monkeypatch.setattr("answerkey.corpus.hub.time", clock)
+    server = hub(failing=-1)
+    with pytest.raises(HubError, match=r"4 attempts$"):
+        fetch(limits=Limits(attempts=4, backoff_s=5, deadline_s=600))
+    assert pauses == [5, 10, 15]
+    with pytest.raises(HubError, match="HTTP 500"):
+        fetch(limits=Limits(attempts=4, backoff_s=700, deadline_s=600))
+    assert len(pauses) == 3
+    assert len(server.requests) == 5
 
 
 def test_file_with_other_bytes_is_found_out_and_fetched_twice(hub):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from answerkey.corpus import loaded_questions
 from answerkey.corpus.corpora import parse_corpus
 from answerkey.corpus.hub import Limits
 from answerkey.corpus.loaded_questions import load_spider_questions
@@ -128,13 +129,17 @@ def test_questions_of_a_missing_database_stop_all_but_not_a_list(corpus):
         (["shopp"], "shopp has no question in corpus tried: close to it: shop"),
         (["idle"], "idle has no question"),
         (["farm", "farm"], "farm is listed twice"),
-        ([], "No database is listed"),
         (["../farm"], "Not a database id"),
     ],
 )
 def test_list_that_cannot_be_meant_is_refused(corpus, db_ids, words):
     with pytest.raises(ValueError, match=words):
         load(corpus, db_ids)
+
+
+def test_no_database_has_no_question_and_nothing_is_read(monkeypatch):
+    monkeypatch.setattr(loaded_questions, "read_spider", lambda: pytest.fail("nothing to read"))
+    assert load_spider_questions([]) == []
 
 
 def test_database_in_both_splits_is_refused_where_it_is_chosen(corpus):
@@ -208,6 +213,13 @@ def test_missing_file_is_named(corpus):
     words = r"more\.json: the root of corpus tried has database, dev.json.*corpora\.tried\.root"
     with pytest.raises(FileNotFoundError, match=words):
         load(corpus, ["farm"])
+
+
+def test_split_whose_files_are_there_is_named_where_others_are_missing(corpus):
+    (corpus.questions.root / "dev.json").unlink()
+    words = r"; for train alone set corpora\.tried\.questions: .train: \[train.json, more.json\].$"
+    with pytest.raises(FileNotFoundError, match=words):
+        load(corpus, ["shop"])
 
 
 def test_root_that_does_not_exist_is_called_that(tmp_path):

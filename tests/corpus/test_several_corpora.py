@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
+from answerkey.core.errors import InputError
 from answerkey.corpus.corpora import name_databases, parse_corpora
 from answerkey.corpus.hub import Limits
 from answerkey.corpus.loaded_questions import load_corpora
@@ -61,7 +62,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def load(chosen: Any, entries: dict[str, Any]) -> list[dict[str, Any]]:
     corpora = parse_corpora(chosen, entries)
-    return assign_splits(load_corpora(corpora, limits=LIMITS, counts=Counter()))
+    return assign_splits(load_corpora(corpora, limits=LIMITS, counts=Counter()).records)
 
 
 def list_ids(records: list[dict[str, Any]], corpus: str) -> list[str]:
@@ -194,6 +195,23 @@ def test_corrections_are_those_of_their_corpus(here):
     records = load(["a", "b"], entries)
     corrected = [r["question_id"] for r in records if "correction" in r["source"]]
     assert corrected == ["b_dock_eval_000"]
+
+
+def test_misspelt_names_of_an_entry_that_is_not_chosen_are_all_told(here):
+    (here / "data/corrections").mkdir(parents=True)
+    (here / "data/corrections/spider.yaml").write_text("[]")
+    entries = {"a": entry("a", corrections="spider"), "b": entry("b"), "c": entry("c")}
+    parse_corpora("a", entries)
+    entries["b"] |= {"corrections": "spidre"}
+    entries["c"] |= {"layout": "brid"}
+    with pytest.raises(InputError) as caught:
+        parse_corpora("a", entries)
+    assert str(caught.value).splitlines() == [
+        "params.yaml: corpora.b.corrections: expected a file in data/corrections, without its"
+        " ending, or null, found 'spidre': close to it: spider (1 known)",
+        "params.yaml: corpora.c.layout: expected one of spider, spider_syn, bird, synsql, found"
+        " 'brid'",
+    ]
 
 
 # --- the stages

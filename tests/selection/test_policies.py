@@ -65,6 +65,12 @@ def test_first_excluding_flag_of_the_vocabulary_gives_the_reason():
     assert json.loads(detail) == {"ort": "Åmål"}
 
 
+@pytest.mark.parametrize("code", Flag)
+def test_every_flag_excludes_where_its_policy_says_so(code):
+    policies = read_policies({**ALL_FLAGGED, code: "exclude"})
+    assert find_exclusion([flag(code, {"rows": 2})], policies) == (code, '{"rows": 2}')
+
+
 @pytest.mark.parametrize("policy", ["flag", "off"])
 def test_flag_that_does_not_exclude_leaves_a_question_usable(policy):
     policies = read_policies({**ALL_FLAGGED, "guessable": policy})
@@ -90,6 +96,7 @@ def test_no_flag_but_a_cut_through_a_tie_can_be_accepted(code):
         (["tie_at_limit", "order_underdetermined"], None, "tie_at_limit"),
         (["tie_at_limit", "bare_column"], "bare_column", "tie_at_limit"),
         (["limit_without_order"], "limit_without_order", "limit_without_order"),
+        (["tie_at_limit", "limit_without_order"], "tie_at_limit", "tie_at_limit"),
         (["row_order_dependent"], "row_order_dependent", "row_order_dependent"),
     ],
 )

@@ -25,7 +25,18 @@ def test_stage_writes_one_line_a_question_and_what_the_card_says_of_its_corpus(
         f"load_questions: {len(expected)} questions of 2 databases"
         f" ({train} train, {len(expected) - train} validation)\n"
     )
-    assert list(world.json("data/interim/corpora.json")) == ["local"]
+    (corpus,) = world.json("data/interim/corpora.json").values()
+    assert corpus["rows"] == {"train_spider.json": train, "dev.json": len(expected) - train}
+
+
+def test_rows_of_a_file_are_counted_whatever_databases_are_chosen(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    world = World(tmp_path)
+    world.change("corpora.local.db_list", ["library"])
+    world.run("load_questions")
+    rows = world.json("data/interim/corpora.json")["local"]["rows"]
+    assert rows["dev.json"] == len(world.lines("data/interim/questions.jsonl"))
+    assert rows["train_spider.json"] == len(world.json("corpus/train_spider.json"))
 
 
 def test_revision_that_is_no_commit_is_warned_about_once(tmp_path, monkeypatch, capsys):

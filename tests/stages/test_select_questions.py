@@ -201,7 +201,7 @@ def test_ties_whose_right_answers_are_all_known_are_kept_where_policies_accept_t
     assert list(audits) == [one, two, free]
     assert audits[one]["accepted_rows"] == [{"rows": [["Kite"], ["Ruby"]], "take": 1}]
     assert audits[two]["accepted_rows"] == [
-        {"rows": [["Kite", 2], ["Ruby", 2]], "take": 2},
+        2,
         {"rows": [["Sun", 1], ["Tern", 1]], "take": 1},
     ]
     (segment,) = audits[free]["accepted_rows"]
@@ -209,6 +209,15 @@ def test_ties_whose_right_answers_are_all_known_are_kept_where_policies_accept_t
     assert "tie_at_limit" in [flag["code"] for flag in audits[one]["flags"]]
     excluded = {r["gold_sql"]: r["reason"] for r in world.lines(f"{SELECTION}/excluded.jsonl")}
     assert excluded[nested] == "limit_without_order"
+    for flag in ("tie_at_limit", "row_order_dependent"):
+        world.change(f"select_questions.policies.{flag}", "flag")
+    world.run("select_questions")
+    (audit,) = (
+        record
+        for record in world.lines(f"{SELECTION}/audit.jsonl")
+        if questions.get(record["question_id"]) == two
+    )
+    assert (audit["order_matters"], audit["accepted_rows"]) == (True, [2, 1])  # gold's own rows
 
 
 def test_reward_is_told_its_steps_and_its_rule_by_params_or_by_the_corpus(world):
