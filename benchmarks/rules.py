@@ -24,6 +24,7 @@ from measure import print_table
 
 from answerkey.scoring.comparison import rows_match
 from answerkey.scoring.rules import read_rule
+from answerkey.sqlite.answers import write_order
 from answerkey.sqlite.guard import GuardedDatabase, QueryError
 from answerkey.validation.derived_facts import derive_facts
 from answerkey.validation.facts import Facts, UnknownFactsError
@@ -100,7 +101,7 @@ def apply_rules(verdict: Verdict, facts: Facts, database: GuardedDatabase) -> Ve
         return verdict._replace(reason=error.reason)
     accepted = {
         rule: rows_match(
-            rows, facts.answer, rule=read_rule(rule), order_matters=facts.order_matters
+            rows, facts.answer, rule=read_rule(rule), **write_order(facts.order_matters)
         )
         for rule in verdict.accepted
     }

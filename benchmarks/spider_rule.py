@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from answerkey.reward import RewardPool
+from answerkey.sqlite.answers import read_order, write_order
 
 
 def main() -> None:
@@ -44,7 +45,7 @@ def main() -> None:
                 sql.replace("> =", ">=").replace("< =", "<=").replace("! =", "!="),
                 question["gold_answer"],
                 database_name=name,
-                order_matters=question["order_matters"],
+                **write_order(read_order(question["order_matters"], question["accepted_rows"])),
                 max_steps=100_000_000,
             )
             ours = told.reward == 1

@@ -1,5 +1,5 @@
 """What tests share: worlds that have run, the same examples of a property on every run, how many
-processes run them, and the rule by which the gate skips nothing it needs.
+processes run them, pages that a run rewrites, and the rule by which the gate skips nothing.
 
 A test that lacks a program or a package skips, with a reason that begins with `needs`. Where
 ANSWERKEY_REQUIRE_ALL is set, it fails instead.
@@ -8,7 +8,7 @@ ANSWERKEY_REQUIRE_ALL is set, it fails instead.
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,7 @@ from hypothesis import settings
 from tests.shared.checkout import commit, make_checkout, run
 from tests.shared.databases import make_database
 from tests.shared.export_world import ExportWorld
+from tests.shared.paths import ROOT
 from tests.shared.project_world import build_world
 
 # A shared machine may be slow at any moment. What has passed passes again: new examples are looked
@@ -24,6 +25,23 @@ from tests.shared.project_world import build_world
 settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=50)
 settings.register_profile("search", deadline=None, max_examples=1000)
 settings.load_profile("repeatable")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The option that brings the numbers of the docs up to date: see CONTRIBUTING.md."""
+    parser.addoption("--rewrite", action="store_true", help="write into pages what a run gives")
+
+
+@pytest.fixture
+def expect_page(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """A check that a page is what a run makes of it; with --rewrite, it is made so."""
+
+    def check(name: str, text: str) -> None:
+        if request.config.getoption("rewrite"):
+            (ROOT / name).write_text(text, encoding="utf-8")
+        assert (ROOT / name).read_text(encoding="utf-8") == text
+
+    return check
 
 
 @pytest.hookimpl(wrapper=True)

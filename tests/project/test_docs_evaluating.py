@@ -5,26 +5,26 @@ from __future__ import annotations
 import re
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.shared.checkout import run
 from tests.shared.paths import ROOT
+from tests.shared.transcripts import replay
 
-TEXT = (ROOT / "docs/evaluating.md").read_text(encoding="utf-8")
-(SNIPPET,) = re.findall(r"^```python\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
-(TRANSCRIPT,) = re.findall(r"^```console\n\$ (.*?)\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
+PAGE = "docs/evaluating.md"
 
 
 @pytest.mark.slow
-def test_transcript_is_what_the_command_prints(finished: Path, tmp_path: Path) -> None:
+def test_transcript_is_that_of_a_run(
+    finished: Path, tmp_path: Path, expect_page: Callable[[str, str], None]
+) -> None:
+    text = (ROOT / PAGE).read_text(encoding="utf-8")
+    (snippet,) = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
     folder = shutil.copytree(finished, tmp_path / "copy", symlinks=True)
-    run(folder, sys.executable, "-c", SNIPPET)
-    command, printed = TRANSCRIPT
-    program, *arguments = command.split()
-    assert program == "answerkey"
-    done = run(folder, sys.executable, "-m", "answerkey.command", *arguments)
-    assert done.stdout == printed
-    written = set(re.findall(r"`([\w]+\.(?:html|jsonl?))`", TEXT.split("then has")[1]))
+    run(folder, sys.executable, "-c", snippet)
+    expect_page(PAGE, replay(text, folder))
+    written = set(re.findall(r"`([\w]+\.(?:html|jsonl?))`", text.split("then has")[1]))
     assert written == {path.name for path in (folder / "reports/evaluation").iterdir()}

@@ -1,4 +1,4 @@
-"""docs/probes.md: what it names is there, its verdict is one, its counts are those of the table."""
+"""docs/probes.md: what it names is there, its verdict is one, and it lists all flags."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ import yaml
 
 from answerkey.core.explanations import EXPLANATIONS
 from answerkey.core.flags import Flag
-from answerkey.risk.flag_precision import read_flag_precision
 from answerkey.risk.verdicts import read_verdict_file
-from tests.shared.paths import FLAG_PRECISION, ROOT
+from tests.shared.paths import ROOT
 
 TEXT = (ROOT / "docs/probes.md").read_text(encoding="utf-8")
 
@@ -29,13 +28,6 @@ def test_verdict_is_one(tmp_path: Path) -> None:
     path = tmp_path / "shown.jsonl"
     path.write_text(json.dumps(json.loads(verdict)) + "\n", encoding="utf-8")
     assert [found.source for found in read_verdict_file(path)] == ["person:kim"]
-
-
-def test_counts_are_those_of_the_table() -> None:
-    rows = re.findall(r"^\| `(\w+)` \|  \| (\d+)/(\d+) \| (\d+)/(\d+) \|", TEXT, re.MULTILINE)
-    told = {code: (int(a) + int(c), int(b) + int(d)) for code, a, b, c, d in rows}
-    table = read_flag_precision(FLAG_PRECISION)
-    assert told == {str(code): (wrong, flagged) for code, (flagged, wrong) in table.flags.items()}
 
 
 def test_all_flags_and_reasons_are_listed_with_their_rule_and_policy() -> None:

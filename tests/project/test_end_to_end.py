@@ -11,7 +11,6 @@ import yaml
 
 from tests.shared.checkout import (
     PRODUCT,
-    commit,
     hash_tree,
     make_checkout,
     output,
@@ -204,36 +203,3 @@ def test_teammate_finds_the_product_valid_until_it_is_changed(pulled: Path, tmp_
     done = run(folder, "python", "-m", "stages.validate_dataset", "--validate", check=False)
     assert done.returncode == 1
     assert "Validation failed with 1 errors" in output(done)
-
-
-@pytest.mark.slow
-def test_changed_database_executes_all_at_a_teammates(pulled: Path) -> None:
-    # The journal of shards is not pushed: that costs time, and changes no byte.
-    before = hash_tree(pulled, "data/questions")
-    schema = sorted((pulled / "data/sample/database").glob("*/schema.sql"))[0]
-    schema.write_text(f"{schema.read_text(encoding='utf-8')}-- changed\n", encoding="utf-8")
-    lines = (pulled / "data/interim/splits.jsonl").read_text(encoding="utf-8").splitlines()
-    sources = map(json.loads, lines)
-    queries = {(source["database_name"], source["gold_sql"]) for source in sources}
-    assert f" {len(queries)} queries executed" in output(run(pulled, "dvc", "repro"))
-    assert hash_tree(pulled, "data/questions") == before
-    restore(pulled)
-
-
-@pytest.mark.slow
-def test_added_database_executes_only_its_own_questions(tmp_path: Path) -> None:
-    folder = make_checkout(tmp_path / "answerkey")
-    names = sorted(path.name for path in (folder / "data/sample/database").iterdir())
-    no_targets = dict.fromkeys(("difficulty_shares", "eval_share", "min_questions"))
-    targets = {f"select_questions__targets__{name}": value for name, value in no_targets.items()}
-    change_params(folder, corpora__sample__db_list=names[:-1], **targets)
-    run(folder, "dvc", "repro", "compute_gold_answers")
-    commit(folder, "All databases but one")
-    change_params(folder, corpora__sample__db_list=names)
-    done = run(folder, "dvc", "repro", "compute_gold_answers")
-    questions = [
-        json.loads(line)["gold_sql"]
-        for line in (folder / "data/interim/splits.jsonl").read_text(encoding="utf-8").splitlines()
-        if json.loads(line)["database_name"] == names[-1]
-    ]
-    assert f" {len(set(questions))} queries executed" in output(done)

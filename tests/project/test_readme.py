@@ -5,30 +5,38 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
 
+from answerkey.core.records import read_jsonl
 from tests.shared.checkout import run
 from tests.shared.paths import ROOT
+from tests.shared.transcripts import replay
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGE = "README.md"
 METRICS = json.loads((ROOT / "metrics/counts.json").read_text(encoding="utf-8"))
+RECORD = re.compile(r"(?<=^```json\n)\{.*?\}\n(?=```$)", re.DOTALL | re.MULTILINE)
+
+
+def read_page() -> str:
+    return (ROOT / PAGE).read_text(encoding="utf-8")
 
 
 def read_blocks(language: str) -> list[str]:
     """The fenced blocks of a language."""
-    fences = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+    fences = re.findall(r"^```(\w*)\n(.*?)^```$", read_page(), re.DOTALL | re.MULTILINE)
     blocks = [block for name, block in fences if name == language]
     assert blocks, language
     return blocks
 
 
-def read_commands(transcript: str) -> list[tuple[str, str]]:
-    """The commands of a transcript, each with what it printed."""
-    parts = re.split(r"^\$ (.*)\n", transcript, flags=re.MULTILINE)
-    assert parts[0] == ""
-    return list(zip(parts[1::2], parts[2::2], strict=True))
+def put(text: str, pattern: str | re.Pattern[str], found: str) -> str:
+    """The page with what was found in the one place that a pattern matches."""
+    text, count = re.subn(pattern, lambda _: found, text)
+    assert count == 1, pattern
+    return text
 
 
 @pytest.fixture(scope="module")
@@ -38,28 +46,20 @@ def built(finished: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_numbers_of_the_selection_are_those_of_the_last_run() -> None:
+def test_selection_is_that_of_a_run(expect_page: Callable[[str, str], None]) -> None:
     cells = METRICS["selection"]["cells"]
-    for level in ("easy", "medium", "hard"):
-        train, evaluation = (cells[split][level]["selected"] for split in ("train", "eval"))
-        assert f"| {level} | {train} | {evaluation} | {train + evaluation} |" in README
-    assert (
-        f"Of the sample's {METRICS['loaded']} questions {METRICS['usable']} are usable,"
-        f" and {METRICS['selected']} make up"
-    ) in README
-
-
-def test_reasons_are_those_of_the_last_run() -> None:
-    told = dict(re.findall(r"^\| `(\w+)` \| (\d+) \|", README, re.MULTILINE))
-    counted = {reason: str(count) for reason, count in METRICS["excluded"].items() if count}
-    assert told == counted
-
-
-def test_speed_is_that_of_the_page_on_scale() -> None:
-    pattern = r"[Aa] million\s+questions\s+take (\d+) minutes.*?no process more than (\d+) MB"
-    scaling = (ROOT / "docs/scaling.md").read_text(encoding="utf-8")
-    told = [re.search(pattern, text, re.DOTALL) for text in (README, scaling)]
-    assert told[0].groups() == told[1].groups()
+    rows = {
+        level: [cells[split][level]["selected"] for split in ("train", "eval")]
+        for level in ("easy", "medium", "hard")
+    }
+    rows["all"] = [sum(counts) for counts in zip(*rows.values(), strict=True)]
+    text = read_page()
+    for level, counts in rows.items():
+        cells = " | ".join(map(str, (*counts, sum(counts))))
+        text = put(text, rf"(?m)^\| {level} \|.*$", f"| {level} | {cells} |")
+    loaded, usable, selected = (METRICS[name] for name in ("loaded", "usable", "selected"))
+    words = f"Of the sample's {loaded} questions {usable} are usable, and {selected} make up"
+    expect_page(PAGE, put(text, re.sub(r"\d+", r"\\d+", words), words))
 
 
 def test_every_folder_of_the_tree_exists() -> None:
@@ -72,17 +72,30 @@ def test_every_folder_of_the_tree_exists() -> None:
 
 
 @pytest.mark.slow
-def test_record_is_one_of_the_product(built: Path) -> None:
-    record = json.loads(read_blocks("json")[0])
+def test_record_and_its_suite_are_those_of_a_run(
+    built: Path, expect_page: Callable[[str, str], None]
+) -> None:
+    text = read_page()
+    question_id = json.loads(RECORD.search(text)[0])["question_id"]
+
+    def find(records: Iterable[dict]) -> dict:
+        return next(record for record in records if record["question_id"] == question_id)
+
     questions = json.loads((built / "data/questions/questions_train.json").read_text("utf-8"))
-    assert [question for question in questions if list(question.items()) == list(record.items())]
+    fields = [
+        f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}"
+        for name, value in find(questions).items()
+    ]
+    text = put(text, RECORD, "{" + ",\n ".join(fields) + "}\n")
+    suite = find(read_jsonl(built / "data/questions/test_suites.jsonl"))
+    shown = json.dumps({name: suite[name] for name in ("question_id", "mutation_score")})
+    line = f"`{shown.removesuffix('}')}, ...`"
+    expect_page(PAGE, put(text, r'(?m)^`\{"question_id": .*, "mutation_score": .*`$', line))
 
 
 @pytest.mark.slow
-def test_tuning_prints_what_the_transcript_says(built: Path) -> None:
-    for command, printed in read_commands(read_blocks("console")[0]):
-        done = run(built, "bash", "-o", "pipefail", "-c", command)
-        assert (done.stdout + done.stderr).strip() == printed.strip(), command
+def test_tuning_is_that_of_a_run(built: Path, expect_page: Callable[[str, str], None]) -> None:
+    expect_page(PAGE, replay(read_page(), built))
     assert (built / "dvc_plots/index.html").is_file()
     run(built, "git", "checkout", "-q", ".")
     run(built, "dvc", "checkout")

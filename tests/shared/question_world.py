@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from answerkey.core.records import write_jsonl
+from answerkey.core.records import hash_file, write_jsonl
 from answerkey.exports import skyrl, trl
 from answerkey.exports.openenv import make_reset
 from answerkey.exports.parquet_files import write_tables
@@ -78,8 +78,10 @@ class QuestionWorld:
         }
         in_suite = {
             "path": "harbour/harbour.00.sqlite",
+            "sha256": hash_file(suite),
             "gold_answer": compute_gold_answer(sql, suite),
             "order_matters": "ORDER BY" in sql,
+            "accepted_rows": None,
         }
         audit = {
             "evidence": None,
@@ -89,6 +91,7 @@ class QuestionWorld:
             "accepted_rows": None,
             "test_suite": [in_suite] if index % 2 else None,
             "source": {"corpus": "world"},
+            "database_sha256": hash_file(self.database),
         }
         # A word that stands in no other prompt: the policy knows the question by it.
         prompt = f"Question number {index:03d}. Answer with SQL."

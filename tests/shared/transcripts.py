@@ -1,11 +1,14 @@
 """Transcripts of the docs: read from Markdown, and run as they stand.
 
 In a ```console block, `NAME$ COMMAND` is what NAME types, in a folder of their own; the lines below
-it are what is expected, where a line `...` stands for any lines, `...` in a line for anything, and
-every number for any number.
+it are what is expected, word for word, where a line `...` stands for any lines, and `...` in a line
+for anything.
 A command fails if and only if its transcript shows a line that begins with ERROR. After <<'END' the
 lines up to END belong to the command. A ```python block is run by whoever typed last, without a
 look at what it prints. The names of servers are replaced by those of the test.
+
+A block of `$ COMMAND` is what one command after the other prints, word for word: `replay` prints it
+anew.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from pathlib import Path
 from tests.shared.checkout import output, run
 
 PROMPT = re.compile(r"([a-z]+)\$ (.*)")
+REPLAYED = re.compile(r"(?<=^```console\n)(?:\$ .*\n(?:[^`].*\n|\n)*)+(?=```$)", re.MULTILINE)
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -75,17 +79,32 @@ def read_console(body: str) -> list[Step]:
 def is_as_expected(expected: tuple[str, ...], seen: str) -> bool:
     """Whether output is what a transcript shows; see the top of this module.
 
-    >>> is_as_expected(("3 files", "..."), "12 files\\nmore\\n")
+    >>> is_as_expected(("... files", "..."), "12 files\\nmore\\n")
     True
-    >>> is_as_expected(("3 files",), "12 files\\nmore\\n")
+    >>> is_as_expected(("3 files",), "12 files\\n")
     False
     """
     lines = []
     for line in expected:
         pattern = re.escape(line).replace(r"\.\.\.", ".*")
-        lines.append(r"(?:.*\n)*?" if line == "..." else re.sub(r"\d+", r"\\d+", pattern) + r"\n")
+        lines.append(r"(?:.*\n)*?" if line == "..." else pattern + r"\n")
     kept = "".join(f"{line.rstrip()}\n" for line in seen.splitlines() if line.strip())
     return re.fullmatch("".join(lines), kept) is not None
+
+
+def replay(text: str, folder: Path) -> str:
+    """A page whose `$` transcripts show what their commands print now, in a folder."""
+
+    def play(block: re.Match[str]) -> str:
+        lines = []
+        for command in re.findall(r"^\$ (.*)$", block[0], re.MULTILINE):
+            said = output(run(folder, "bash", "-o", "pipefail", "-c", command)).strip("\n")
+            lines += [f"$ {command}", *([said] if said else [])]
+        return "".join(f"{line}\n" for line in lines)
+
+    text, count = REPLAYED.subn(play, text)
+    assert count
+    return text
 
 
 @dataclass
