@@ -123,7 +123,7 @@ def test_sample_without_sql_is_wrong(questions: list[Any], tmp_path: Path) -> No
     ]
     summary = evaluate(write_lines(tmp_path / "p.jsonl", lines), out=tmp_path / "out")
     assert summary["accuracy"]["suite"] == 1 / 2
-    assert summary["errors"]["no_query"] == len(questions)
+    assert summary["errors"]["no_query"]["count"] == len(questions)
 
 
 def test_two_runs_are_compared_question_by_question(

@@ -147,6 +147,7 @@ def test_rule_is_held_against_another_judge(tmp_path: Path) -> None:
     gold = "SELECT name FROM ship ORDER BY mass > 3"
     answer = {"gold_answer": ["Sun", "Tern"], "answer_type": "list", "order_matters": False}
     joined = {"question_id": "ships_0", "database_name": "ships", "gold_sql": gold, **answer}
+    joined["accepted_rows"] = None
     write_lines(tmp_path / "data/interim/joined.jsonl", joined)
     turned = {"a": gold, "b": "SELECT name FROM ship ORDER BY mass", "c": "SELECT mass FROM ship"}
     line = {"question_id": "ships_0", "predictions": turned}

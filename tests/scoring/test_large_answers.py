@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from answerkey.core.records import hash_file
 from answerkey.evaluation.predictions import Prediction
 from answerkey.evaluation.questions import EvaluatedQuestion
 from answerkey.evaluation.scoring import Folders, score_predictions
@@ -81,7 +82,7 @@ def test_predictions_and_rollouts_with_answers_of_any_size_end(
         "max_steps": None,
         "rule": "strict",
         "accepted_rows": None,
-        "database_sha256": "",
+        "database_sha256": hash_file(ships / "ships" / "ships.sqlite"),
     }
     gold = [*make_rows(count, width)[:-1], "x"]
     known = ("What?", "ships", "SELECT 1", gold, "list", "easy", "eval", terms)

@@ -60,6 +60,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
         yaml.safe_dump([{"database": "harbour", "question": text, "gold_sql": sql} | decision])
     )
     world.change("corpora.local.corrections", "tried")
+    world.change("corpora.spider.corrections", None)
     world.run_to("compare_questions")
     return world
 

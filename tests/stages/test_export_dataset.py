@@ -168,14 +168,14 @@ def test_every_plot_that_dvc_shows_is_written(world):
         assert {settings["x"], settings["y"]} <= set(header), path
 
 
-def test_dataset_without_a_question_is_written_too(world):
+def test_dataset_without_a_question_is_no_dataset(world, capsys):
     world.drop_targets()
     world.write_questions("train_spider.json", "harbour", [("Pay?", "SELECT wage FROM ship")])
     world.write_questions("dev.json", "library", [("Pay?", "SELECT wage FROM book")])
-    world.run_to("export_dataset")
-    assert world.json("data/questions/questions_train.json") == []
-    assert world.json("data/questions/questions_eval.json") == []
-    assert len(world.lines("data/questions/excluded.jsonl")) == 2
+    with pytest.raises(SystemExit):
+        world.run_to("validate_dataset")
+    assert "dataset: expected questions, found none" in capsys.readouterr().err
+    assert len(world.lines("data/interim/selection/excluded.jsonl")) == 2
 
 
 def test_selection_and_audit_out_of_step_stop_the_export(world):

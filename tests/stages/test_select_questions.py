@@ -130,7 +130,8 @@ def test_excluded_question_has_every_flag_that_is_not_off(world):
         return [flag["code"] for flag in excluded["flags"]]
 
     audits = world.lines("data/interim/audit/harbour.jsonl")
-    world.change("select_questions.policies.latent_ambiguity", "off")
+    for of_suites in ("latent_ambiguity", "weak_answer"):
+        world.change(f"select_questions.policies.{of_suites}", "off")
     world.run("select_questions")
     flags = ["empty_answer", "vacuous_condition", "literal_not_in_column"]
     assert read_flags("empty_answer") == flags
