@@ -175,10 +175,11 @@ def plant_constants(draft: Draft) -> None:
 
 def plant_conditions(draft: Draft) -> None:
     """Add rows that meet all conditions of each query, until a table has three times as many new
-    rows as it should have rows; and then rows that meet all but one, and one alone, until it has
-    as many more as it should have."""
+    rows as it should have rows, or one for each condition set; and then rows that meet all but one,
+    and one alone, until it has as many more as it should have."""
     for is_whole, times in ((True, 3), (False, 1)):
-        most = {name: len(rows) + times * draft.max_rows for name, rows in draft.rows.items()}
+        new = max(times * draft.max_rows, len(draft.conditions) if is_whole else 0)
+        most = {name: len(rows) + new for name, rows in draft.rows.items()}
         for planted in draft.random.sample(draft.conditions, len(draft.conditions)):
             count = len(planted.values)
             wanted = [{*range(count)} - {place} for place in range(count)]
