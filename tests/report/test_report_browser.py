@@ -369,6 +369,7 @@ def test_copied_corrections_are_read_once_they_are_completed(browser, report, tm
     file.write_text(completed, encoding="utf-8")
     params = yaml.safe_load((tmp_path / "params.yaml").read_text(encoding="utf-8"))
     params["corpora"]["local"]["corrections"] = "mine"
+    params["corpora"]["spider"]["corrections"] = None
     (tmp_path / "params.yaml").write_text(yaml.safe_dump(params), encoding="utf-8")
     run_stages(tmp_path, "load_questions")
     questions = list(read_jsonl(tmp_path / "data/interim/questions.jsonl"))
