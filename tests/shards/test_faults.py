@@ -73,10 +73,14 @@ class Stage:
         """The number of queries that it executed, where it ends well."""
         output = self.wait()
         assert self.process.returncode == 0, output
-        *others, summary = output.splitlines()
-        # That a worker died, or that a query failed.
+        summaries, others = [], []
+        for line in output.splitlines():
+            found = re.search(r" (\d+) queries (?:executed|parsed|audited)", line)
+            (summaries if found else others).append(found or line)
+        # That a worker died, which may be told late, or that a query failed.
         assert all("(raylet)" in line or ": warning: " in line for line in others), output
-        return int(re.search(r" (\d+) queries (?:executed|parsed|audited)", summary)[1])
+        (summary,) = summaries
+        return int(summary[1])
 
     def find_workers(self, engine):
         found = find_processes(mark, name=WORKER[engine])

@@ -24,7 +24,7 @@ def run(
     if command[0] == "dvc":
         command = (sys.executable, "-m", *command)
     done = subprocess.run(
-        command, cwd=folder, env=variables, capture_output=True, text=True, timeout=600
+        command, cwd=folder, env=variables, capture_output=True, text=True, timeout=1800
     )
     if check and done.returncode:
         raise AssertionError(f"{' '.join(command)} ended with {done.returncode}:\n{output(done)}")
