@@ -24,26 +24,24 @@ extra `pipeline`. Nothing is imported before it is asked for.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from answerkey.corpus.downloads import download_spider_databases
-    from answerkey.corpus.loaded_questions import load_spider_questions
-    from answerkey.corpus.splits import assign_splits
-    from answerkey.loading.loaded import load
+    from answerkey.corpus.loading import assign_splits, load_spider_questions
+    from answerkey.loading import load
     from answerkey.selection.difficulty_rule import classify_difficulty
-    from answerkey.sql.tables import extract_tables_involved
-    from answerkey.sqlite.answers import classify_answer_type
-    from answerkey.sqlite.gold_answers import compute_gold_answer
+    from answerkey.sql.parsed_query import extract_tables_involved
+    from answerkey.sqlite.answers import classify_answer_type, compute_gold_answer
     from answerkey.validation.checks import ValidationError
     from answerkey.validation.dataset import validate_dataset
 
 _MODULES = {
     "ValidationError": "answerkey.validation.checks",
-    "assign_splits": "answerkey.corpus.splits",
+    "assign_splits": "answerkey.corpus.loading",
     "classify_answer_type": "answerkey.sqlite.answers",
     "classify_difficulty": "answerkey.selection.difficulty_rule",
-    "compute_gold_answer": "answerkey.sqlite.gold_answers",
+    "compute_gold_answer": "answerkey.sqlite.answers",
     "download_spider_databases": "answerkey.corpus.downloads",
-    "extract_tables_involved": "answerkey.sql.tables",
-    "load": "answerkey.loading.loaded",
-    "load_spider_questions": "answerkey.corpus.loaded_questions",
+    "extract_tables_involved": "answerkey.sql.parsed_query",
+    "load": "answerkey.loading",
+    "load_spider_questions": "answerkey.corpus.loading",
     "validate_dataset": "answerkey.validation.dataset",
 }
 

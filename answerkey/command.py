@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from answerkey import evaluate
-from answerkey.core.errors import let_reader_leave
+from answerkey.errors import let_reader_leave
 
 
 def main() -> int:

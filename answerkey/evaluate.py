@@ -19,9 +19,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from answerkey.core.errors import let_reader_leave
-from answerkey.evaluation.predictions import PredictionsError, read_predictions
-from answerkey.evaluation.questions import SPLITS, Dataset
+from answerkey.errors import let_reader_leave
+from answerkey.evaluation.predictions import SPLITS, Dataset, PredictionsError, read_predictions
 from answerkey.evaluation.scoring import Folders, score_predictions
 from answerkey.evaluation.summary import Result, collect_results, compare_runs, summarize
 

@@ -29,20 +29,18 @@ from itertools import groupby, product
 from pathlib import Path
 from statistics import fmean
 
-from answerkey.core.flags import Flag
-from answerkey.core.records import digest_text, read_jsonl, write_json
-from answerkey.risk.flag_precision import (
+from answerkey.flags import Flag
+from answerkey.records import digest_text, read_jsonl, write_json
+from answerkey.risk.gold_risk import (
     FlagPrecision,
     Sign,
     count_signs,
     encode_flag_precision,
-    list_signs,
-    read_flag_precision,
-)
-from answerkey.risk.gold_risk import (
     estimate_precision,
     estimate_risk,
     find_base,
+    list_signs,
+    read_flag_precision,
     weigh_signs,
 )
 

@@ -12,15 +12,15 @@ from suite_predictions import Prediction, Question
 
 from answerkey.sql.parser import parse_sql
 from answerkey.sql.scopes import Scopes
+from answerkey.sqlite.files import open_database
 from answerkey.sqlite.guard import GuardedDatabase
 from answerkey.sqlite.schema import Schema, read_schema
-from answerkey.sqlite.uri import open_database
 from answerkey.suites.constants import list_constants
-from answerkey.suites.database_rows import write_rows
-from answerkey.suites.executions import Executions, are_same
-from answerkey.suites.fuzzing.fuzzer import RECIPES, Fuzzer
+from answerkey.suites.fuzzer import RECIPES, Fuzzer
+from answerkey.suites.questions import Executions, are_same
 from answerkey.suites.readings import Reading, list_readings
 from answerkey.suites.row_reading import read_rows
+from answerkey.suites.rows import write_rows
 
 
 def find_why_held(

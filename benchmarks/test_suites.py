@@ -33,8 +33,8 @@ from worlds import ROOT, World
 
 from answerkey.reward import explain_score, score_completions
 from answerkey.sqlite.answers import has_choice
+from answerkey.sqlite.files import open_database
 from answerkey.sqlite.schema import quote_name, read_schema
-from answerkey.sqlite.uri import open_database
 from answerkey.suites.questions import write_by_heart
 
 SAMPLE = ROOT / "data" / "sample"

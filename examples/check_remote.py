@@ -21,7 +21,7 @@ from dvc_data.hashfile.db import HashFileDB
 from dvc_data.hashfile.hash import hash_file
 from dvc_data.hashfile.tree import Tree
 
-from answerkey.core.errors import let_reader_leave
+from answerkey.errors import let_reader_leave
 
 FOLDER = ".dir"  # ends the name of a folder's list of files
 

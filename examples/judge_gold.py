@@ -27,13 +27,12 @@ from typing import Any
 
 import aiohttp  # which fsspec[http] brings
 
-from answerkey.core.errors import let_reader_leave
-from answerkey.core.flags import Flag
-from answerkey.core.joined import INTERIM, JoinedQuestion, read_joined
-from answerkey.core.records import decode_json, encode_json
-from answerkey.exports.prompts import read_template
-from answerkey.exports.schema_text import describe_database
-from answerkey.risk.flag_precision import list_signs
+from answerkey.dataset import INTERIM, JoinedQuestion, read_joined
+from answerkey.errors import let_reader_leave
+from answerkey.exports.prompts import describe_database, read_template
+from answerkey.flags import Flag
+from answerkey.records import decode_json, encode_json
+from answerkey.risk.gold_risk import list_signs
 from answerkey.risk.verdicts import FLAGS, MODEL, read_verdict_file
 
 TEMPLATE = Path(__file__).with_suffix(".j2")

@@ -24,7 +24,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from answerkey.core.errors import let_reader_leave
+from answerkey.errors import let_reader_leave
 from answerkey.evaluation.predictions import read_records
 from answerkey.reward import RIGHT, score
 from answerkey.sqlite.answers import shape_answer

@@ -9,10 +9,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
-from answerkey.core.command import run_stage
-from answerkey.core.log import start_log
-from answerkey.core.records import read_jsonl, tally, write_jsonl
-from answerkey.corpus.splits import assign_each
+from answerkey.command_line import run_stage
+from answerkey.corpus.loading import assign_each
+from answerkey.log import start_log
+from answerkey.records import read_jsonl, tally, write_jsonl
 
 QUESTIONS_PATH = Path("data/interim/questions.jsonl")
 SPLITS_PATH = Path("data/interim/splits.jsonl")

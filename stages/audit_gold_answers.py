@@ -12,11 +12,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
-from answerkey.audit.database_audit import AuditInputs, audit_databases
-from answerkey.audit.inspection import Thresholds
-from answerkey.core.command import run_stage
-from answerkey.core.log import list_counts, start_log
-from answerkey.core.params import read_params
+from answerkey.command_line import run_stage
+from answerkey.log import list_counts, start_log
+from answerkey.order.inspection import Thresholds
+from answerkey.params import read_params
+from answerkey.probes.audit import AuditInputs, audit_databases
 from answerkey.shards.shard_directory import ShardDirectory, read_shards
 from answerkey.sqlite.guard import Limits
 

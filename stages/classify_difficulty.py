@@ -10,13 +10,12 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
-from answerkey.core.command import run_stage
-from answerkey.core.errors import InputError
-from answerkey.core.joined import DIFFICULTY, INTERIM, read_joined
-from answerkey.core.log import list_counts, start_log
-from answerkey.core.param_types import PASS_RATE, SOURCE
-from answerkey.core.params import read_params
-from answerkey.core.records import write_jsonl
+from answerkey.command_line import run_stage
+from answerkey.dataset import DIFFICULTY, INTERIM, read_joined
+from answerkey.errors import InputError
+from answerkey.log import list_counts, start_log
+from answerkey.params import PASS_RATE, SOURCE, read_params
+from answerkey.records import write_jsonl
 from answerkey.selection.difficulty_rule import DifficultyRule
 
 WITHOUT = {SOURCE: "their corpus says nothing of difficulty", PASS_RATE: "they have no rollouts"}

@@ -12,18 +12,16 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
+from answerkey.command_line import run_stage
 from answerkey.comparison.compare import compare, tabulate_questions
 from answerkey.comparison.held_out import HeldOut
-from answerkey.comparison.join import join_questions
-from answerkey.comparison.rollout_flags import find_in_rollouts
-from answerkey.core.command import run_stage
-from answerkey.core.findings import encode_findings
-from answerkey.core.joined import INTERIM, JOINED
-from answerkey.core.log import list_counts, start_log
-from answerkey.core.params import read_params
-from answerkey.core.records import read_json, read_jsonl, write_jsonl
-from answerkey.risk.assessment import Assessment
-from answerkey.risk.flag_precision import read_flag_precision
+from answerkey.comparison.join import find_in_rollouts, join_questions
+from answerkey.dataset import INTERIM, JOINED
+from answerkey.flags import encode_findings
+from answerkey.log import list_counts, start_log
+from answerkey.params import read_params
+from answerkey.records import read_json, read_jsonl, write_jsonl
+from answerkey.risk.gold_risk import Assessment, read_flag_precision
 from answerkey.risk.verdicts import read_verdicts
 from answerkey.sqlite.schema import decode_schema
 

@@ -16,19 +16,15 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
-from answerkey.core.command import run_stage
-from answerkey.core.log import list_counts, start_log
-from answerkey.core.manifest_file import read_database_hashes
-from answerkey.core.params import read_params
-from answerkey.core.question import read_curated_exclusion
-from answerkey.core.reasons import Reason
-from answerkey.core.records import hash_value, read_jsonl
-from answerkey.shards.code_hash import hash_code
+from answerkey.command_line import run_stage
+from answerkey.dataset import Reason, read_curated_exclusion
+from answerkey.log import list_counts, start_log
+from answerkey.params import read_params
+from answerkey.records import hash_value, read_database_hashes, read_jsonl
 from answerkey.shards.database_files import find_database, local_path
-from answerkey.shards.failures import FailureLog
-from answerkey.shards.query_run import DatabaseWork, Outcome, QueryRun, Task
-from answerkey.shards.shard_directory import ShardDirectory, read_shards
-from answerkey.sqlite.gold_answers import answer_query
+from answerkey.shards.query_run import DatabaseWork, FailureLog, Outcome, QueryRun, Task
+from answerkey.shards.shard_directory import ShardDirectory, hash_code, read_shards
+from answerkey.sqlite.answers import answer_query
 from answerkey.sqlite.guard import GuardedDatabase, Limits
 
 SPLITS_PATH = Path("data/interim/splits.jsonl")

@@ -7,14 +7,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
-from answerkey.core.command import run_stage
-from answerkey.core.log import format_size, start_log
-from answerkey.core.params import read_params
-from answerkey.core.records import write_jsonl
-from answerkey.corpus.corpora import parse_corpora, parse_limits
+from answerkey.command_line import run_stage
+from answerkey.corpus.corpora import check_roots, parse_corpora, parse_limits
 from answerkey.corpus.downloads import read_tables, update_databases
 from answerkey.corpus.pin_revisions import list_unpinned_databases
-from answerkey.corpus.roots import check_roots
+from answerkey.log import format_size, start_log
+from answerkey.params import read_params
+from answerkey.records import write_jsonl
 
 DATABASES = Path("data/databases")
 SCHEMAS_PATH = Path("data/interim/schemas.jsonl")

@@ -8,21 +8,20 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
-from answerkey.core.command import run_stage
-from answerkey.core.errors import InputError
-from answerkey.core.flags import Flag
-from answerkey.core.joined import INTERIM, read_classified
-from answerkey.core.log import start_log
-from answerkey.core.question import SUITES
-from answerkey.core.records import read_json, read_jsonl, replace_file, write_json
+from answerkey.command_line import run_stage
+from answerkey.dataset import INTERIM, SUITES, read_classified
+from answerkey.errors import InputError
 from answerkey.exports.product import check_suite_files, write_product
 from answerkey.exports.statistics import (
+    average_scores,
     make_counts,
     make_metrics,
     make_plots,
     tabulate_questions,
 )
-from answerkey.exports.suite_statistics import average_scores
+from answerkey.flags import Flag
+from answerkey.log import start_log
+from answerkey.records import read_json, read_jsonl, replace_file, write_json
 
 SELECTION = INTERIM / "selection"
 CORPORA = INTERIM / "corpora.json"

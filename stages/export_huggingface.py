@@ -12,19 +12,18 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
-from answerkey.core.command import run_stage
-from answerkey.core.log import format_size, start_log
-from answerkey.core.params import read_params
-from answerkey.core.question import SPLITS
-from answerkey.core.records import read_json, replace_file, write_json
-from answerkey.exports.card import make_card
-from answerkey.exports.card_facts import CardFacts, describe_origin, list_targets
+from answerkey.command_line import run_stage
+from answerkey.dataset import SPLITS
+from answerkey.exports.card import CardFacts, describe_origin, list_targets, make_card
 from answerkey.exports.croissant import make_croissant
 from answerkey.exports.huggingface import write_split
 from answerkey.exports.packed_files import DATABASES, TEST_SUITES, write_packed_files
 from answerkey.exports.parquet_files import WrittenFile
 from answerkey.exports.product import read_product
 from answerkey.exports.prompts import make_prompt_examples, read_template
+from answerkey.log import format_size, start_log
+from answerkey.params import read_params
+from answerkey.records import read_json, replace_file, write_json
 
 PRODUCT = Path("data/questions")
 FOLDERS = {DATABASES: Path("data/databases"), TEST_SUITES: Path("data/test_suites")}

@@ -12,12 +12,10 @@ from statistics import fmean
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
-from answerkey.core.command import run_stage
-from answerkey.core.log import start_log
-from answerkey.core.manifest_file import read_database_hashes
-from answerkey.core.params import read_params
-from answerkey.core.records import read_jsonl
-from answerkey.core.schema_file import SchemaFile
+from answerkey.command_line import run_stage
+from answerkey.log import start_log
+from answerkey.params import read_params
+from answerkey.records import SchemaFile, read_database_hashes, read_jsonl
 from answerkey.shards.database_files import find_database
 from answerkey.shards.shard_directory import ShardDirectory, read_shards
 from answerkey.sqlite.guard import Limits

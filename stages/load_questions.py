@@ -14,16 +14,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
-from answerkey.core.command import run_stage
-from answerkey.core.log import list_counts, start_log
-from answerkey.core.param_corpora import SOURCE_SPLITS
-from answerkey.core.params import read_params
-from answerkey.core.records import tally, write_json, write_jsonl
-from answerkey.corpus.corpora import parse_corpora, parse_limits
-from answerkey.corpus.held_out import read_held_out
-from answerkey.corpus.loaded_questions import describe_corpora, load_corpora
+from answerkey.command_line import run_stage
+from answerkey.corpus.corpora import check_roots, parse_corpora, parse_limits
+from answerkey.corpus.loading import describe_corpora, load_corpora, read_held_out
 from answerkey.corpus.pin_revisions import list_unpinned_questions
-from answerkey.corpus.roots import check_roots
+from answerkey.log import list_counts, start_log
+from answerkey.params import SOURCE_SPLITS, read_params
+from answerkey.records import tally, write_json, write_jsonl
 
 QUESTIONS_PATH = Path("data/interim/questions.jsonl")
 CORPORA_PATH = Path("data/interim/corpora.json")

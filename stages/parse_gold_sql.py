@@ -13,18 +13,16 @@ import sqlglot
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
-from answerkey.core.command import run_stage
-from answerkey.core.log import list_counts, start_log
-from answerkey.core.params import read_params
-from answerkey.core.reasons import Reason
-from answerkey.core.records import hash_value, read_jsonl
-from answerkey.core.schema_file import SchemaFile
-from answerkey.shards.code_hash import hash_code
+from answerkey.command_line import run_stage
+from answerkey.dataset import Reason
+from answerkey.log import list_counts, start_log
+from answerkey.params import read_params
+from answerkey.records import SchemaFile, hash_value, read_jsonl
 from answerkey.shards.query_run import DatabaseWork, Outcome, QueryRun, Task
-from answerkey.shards.shard_directory import ShardDirectory, read_shards
+from answerkey.shards.shard_directory import ShardDirectory, hash_code, read_shards
 from answerkey.sql.parsed_query import parse_query
+from answerkey.sqlite.bounds import end_overdue
 from answerkey.sqlite.schema import decode_schema
-from answerkey.sqlite.watchdog import end_overdue
 
 SPLITS_PATH = Path("data/interim/splits.jsonl")
 SCHEMAS_PATH = Path("data/interim/schemas.jsonl")

@@ -11,20 +11,17 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
-from answerkey.core.command import make_parser, run_stage
-from answerkey.core.log import format_size, start_log
-from answerkey.core.params import read_params
-from answerkey.core.question import SUITES
-from answerkey.core.records import read_json, read_jsonl, replace_file
-from answerkey.core.schema_file import SchemaFile
+from answerkey.command_line import make_parser, run_stage
+from answerkey.dataset import SUITES
+from answerkey.log import format_size, start_log
+from answerkey.params import read_params
+from answerkey.records import SchemaFile, read_json, read_jsonl, replace_file
 from answerkey.report.comparison import compare_product
-from answerkey.report.facts import check_run, make_facts
 from answerkey.report.figures import draw_figures
-from answerkey.report.numbers import trace_steps
+from answerkey.report.numbers import check_run, make_facts, trace_steps
 from answerkey.report.page import embed_json, read_template, render_page
-from answerkey.report.product import read_rows, read_statements
-from answerkey.report.question_table import make_payload
-from answerkey.report.suites import tabulate_operators
+from answerkey.report.product import read_rows, read_statements, tabulate_operators
+from answerkey.report.questions import make_payload
 
 PRODUCT = Path("data/questions")
 COUNTS = Path("metrics/counts.json")

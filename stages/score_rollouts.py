@@ -10,17 +10,19 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
-from answerkey.core.command import run_stage
-from answerkey.core.joined import INTERIM
-from answerkey.core.log import start_log
-from answerkey.core.manifest_file import read_database_hashes
-from answerkey.core.params import read_params
-from answerkey.core.records import write_json
+from answerkey.command_line import run_stage
+from answerkey.dataset import INTERIM
+from answerkey.evaluation.rollouts import (
+    count_samples,
+    read_rollouts,
+    read_scored_questions,
+    score_rollouts,
+)
 from answerkey.evaluation.scoring import Folders
-from answerkey.rollouts.pass_rates import score_rollouts
-from answerkey.rollouts.questions import read_scored_questions
-from answerkey.rollouts.rollout_files import count_samples, read_rollouts
-from answerkey.selection.reward_terms import read_reward
+from answerkey.log import start_log
+from answerkey.params import read_params
+from answerkey.records import read_database_hashes, write_json
+from answerkey.selection.product_records import read_reward
 
 ROLLOUTS = Path("data/rollouts")
 OUT = INTERIM / "pass_rates.json"  # not JSON Lines: DVC warns of each file that is empty

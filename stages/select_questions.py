@@ -8,30 +8,24 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
-from answerkey.core.command import make_parser, run_stage
-from answerkey.core.joined import read_classified
-from answerkey.core.log import list_counts, start_log
-from answerkey.core.manifest_file import read_database_hashes
-from answerkey.core.params import read_params
-from answerkey.core.question import SUITES
-from answerkey.core.records import read_jsonl, write_json
-from answerkey.core.schema_file import SchemaFile
-from answerkey.selection.choice import WHY, choose, count_usable, survey_questions
-from answerkey.selection.coverage import measure_coverage
+from answerkey.command_line import make_parser, run_stage
+from answerkey.dataset import SUITES, read_classified
+from answerkey.log import list_counts, start_log
+from answerkey.params import read_params
+from answerkey.records import SchemaFile, read_database_hashes, read_jsonl, write_json
+from answerkey.selection.choice import WHY, choose, count_usable, read_policies, survey_questions
 from answerkey.selection.difficulty_rule import DifficultyRule
-from answerkey.selection.policies import read_policies
-from answerkey.selection.product_records import write_selection
-from answerkey.selection.reward_terms import read_reward
-from answerkey.selection.risks import describe_risks
-from answerkey.selection.selected_suites import write_suites
+from answerkey.selection.product_records import read_reward, write_selection, write_suites
 from answerkey.selection.supply import (
     TargetsNotMetError,
     describe_loss,
+    describe_risks,
     describe_supply,
+    explain,
+    measure_coverage,
     summarize,
 )
 from answerkey.selection.targets import read_targets
-from answerkey.selection.what_if import explain
 
 DATABASES = Path("data/databases")
 SCHEMAS = Path("data/interim/schemas.jsonl")

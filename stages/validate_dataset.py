@@ -12,17 +12,17 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
-from answerkey.core.command import make_parser, run_stage
-from answerkey.core.flags import Flag
-from answerkey.core.log import start_log
-from answerkey.core.params import read_params
-from answerkey.core.records import write_json
+from answerkey.command_line import make_parser, run_stage
+from answerkey.flags import Flag
+from answerkey.log import start_log
+from answerkey.params import read_params
+from answerkey.records import write_json
+from answerkey.selection.choice import Policy, read_policies
 from answerkey.selection.difficulty_rule import DifficultyRule
-from answerkey.selection.policies import Policy, read_policies
 from answerkey.selection.targets import Targets
 from answerkey.sqlite.guard import Limits
 from answerkey.validation.checks import Terms, ValidationError
-from answerkey.validation.selection_checks import INTERIM, check_selection, has_records
+from answerkey.validation.sidecars import INTERIM, check_selection, has_records
 
 OUT = INTERIM / "validation.json"
 
@@ -51,7 +51,7 @@ def main(*arguments: str) -> None:
     terms = Terms(Targets(**target_values), has_unique_texts, rel_tol)
     if is_product:
         # The parser, which the pipeline does not need here, takes longer to load than the rest.
-        from answerkey.validation.product_checks import NothingToValidateError, validate_product
+        from answerkey.validation.dataset import NothingToValidateError, validate_product
 
         try:
             errors = validate_product(terms, DifficultyRule(**rule_values), Limits(**limits))

@@ -1,25 +1,473 @@
-"""The comparison of all questions: what each shares with others, as flags.
-
-Nothing is executed. What a question shares with others changes when any of them does, so all are
-compared again whenever one changes.
-"""
+"""Set records: what the probes of a whole set know of a question, as short texts and hashes."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
+import math
+import sys
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
+from rapidfuzz import fuzz, process
 
-from answerkey.comparison.schema_twins import find_schema_twins, list_columns
-from answerkey.comparison.set_probes import find_in_database
-from answerkey.comparison.set_records import SetRecord, make_set_record
-from answerkey.comparison.split_probes import find_across_splits
-from answerkey.core.findings import Finding
-from answerkey.core.joined import JoinedQuestion
-from answerkey.core.question import EVAL
-from answerkey.sqlite.answers import read_order
+from answerkey.dataset import EVAL, JoinedQuestion
+from answerkey.flags import Finding, Flag
+from answerkey.records import digest_text
+from answerkey.sqlite.answers import answer_rows, read_order
 from answerkey.sqlite.schema import Schema
+
+_END_MARKS = ".?!,;:\u2026\u3002 "
+_FLOAT_DIGITS = 6  # after the first one; floats that agree in these are one answer
+
+
+class SetRecord(NamedTuple):
+    """One question.
+
+    text: the question, normalized.
+    canonical_sql: a hash; '' where the query has no canonical form.
+    template: as it was given, text or hash; '' for none.
+    answer: a hash of the rows whatever their order.
+    sequence: a hash of the rows in their order, or '' where some may change places.
+    """
+
+    question_id: str
+    database_name: str
+    split: str
+    text: str
+    canonical_sql: str
+    template: str
+    answer: str
+    sequence: str
+
+
+def make_set_record(
+    question_id: str,
+    database_name: str,
+    split: str,
+    *,
+    question_text: str,
+    canonical_sql: str,
+    template: str,
+    gold_answer: Any,
+    order_matters: bool,
+) -> SetRecord:
+    """The record of a question that has an answer."""
+    rows = [_encode_row(row) for row in answer_rows(gold_answer)]
+    return SetRecord(
+        question_id,
+        sys.intern(database_name),
+        sys.intern(split),
+        normalize_question(question_text),
+        _hash(canonical_sql) if canonical_sql else "",
+        sys.intern(template),
+        _hash("\n".join(sorted(rows))),
+        _hash("\n".join(rows)) if order_matters else "",
+    )
+
+
+def normalize_question(question_text: str) -> str:
+    """A question without what does not change it: case, white space, marks at its end.
+
+    >>> normalize_question("How many  SHIPS are there ?")
+    'how many ships are there'
+    """
+    folded = unicodedata.normalize("NFKC", question_text).casefold()
+    # Folding may leave what is not normalized.
+    return " ".join(unicodedata.normalize("NFKC", folded).split()).rstrip(_END_MARKS)
+
+
+def sort_key(question_id: str) -> tuple[str, int, str]:
+    """An order of questions in which number 1000 of a database comes after number 999.
+
+    >>> sorted(["a_train_1000", "a_train_999"], key=sort_key)
+    ['a_train_999', 'a_train_1000']
+    """
+    stem = question_id.rstrip("0123456789")
+    number = question_id[len(stem) :]
+    return stem, int(number) if number else -1, question_id
+
+
+def _encode_row(row: tuple[Any, ...]) -> str:
+    """A row as text, a float by its first digits; each value keeps its type."""
+    if float not in map(type, row):
+        return repr(row)
+    return repr(tuple([f"{v:.{_FLOAT_DIGITS}e}"] if type(v) is float else v for v in row))
+
+
+def _hash(text: str) -> str:
+    return digest_text(text).hex()
+
+
+# Similar texts: which of some texts are nearly one of them, and which of these is nearest.
+
+
+MIN_SIMILARITY = 0.9
+
+
+class Near(NamedTuple):
+    """A question whose text is nearly that of another one, and how nearly."""
+
+    question_id: str
+    similarity: float
+
+
+def find_similar(text: str, texts: list[str], min_similarity: float) -> list[tuple[int, float]]:
+    """The places of the texts that are nearly this one, each with its similarity; equal texts are
+    left out.
+
+    >>> find_similar("list all ships", ["list all shops", "list all ships", "who?"], 0.9)
+    [(0, 0.929)]
+    """
+    if not text:
+        return []
+    found = process.extract(
+        text, texts, scorer=fuzz.ratio, score_cutoff=100 * min_similarity, limit=None
+    )
+    return [(place, round(score / 100, 3)) for other, score, place in found if other != text]
+
+
+def measure_similarity(text: str, other: str) -> float:
+    """How similar two texts are, from 0 to 1; 1 where they are equal, and only there.
+
+    >>> measure_similarity("list all ships", "list all shops")
+    0.929
+    """
+    return 1.0 if text == other else min(round(fuzz.ratio(text, other) / 100, 3), 0.999)
+
+
+def choose_nearest(current: Near | None, found: Near) -> Near:
+    """The more similar one; the first question of two that are equally so."""
+    if current is None:
+        return found
+    return min(current, found, key=lambda near: (-near.similarity, sort_key(near.question_id)))
+
+
+# Schema twins: databases of different splits that are one schema under two names, or nearly.
+#
+# A model that is trained on one of them has seen the other's tables before it is evaluated.
+
+
+MIN_SHARE = 0.9
+
+Column = tuple[str, str]  # table, column
+
+
+class SchemaColumns(NamedTuple):
+    """A schema without its name: its (table, column) pairs, and the type of each."""
+
+    database_name: str
+    types: Mapping[Column, str]
+
+
+def list_columns(database_name: str, schema: Schema) -> SchemaColumns:
+    """The columns of a database's tables, whatever their order and case; views are left out."""
+    types = {
+        (table.name.lower(), column.name.lower()): column.type.upper()
+        for table in schema.tables
+        if not table.is_view
+        for column in table.columns
+    }
+    return SchemaColumns(database_name, types)
+
+
+def find_schema_twins(
+    train: Iterable[SchemaColumns],
+    held_out: Iterable[SchemaColumns],
+    *,
+    min_share: float = MIN_SHARE,
+) -> dict[str, Finding]:
+    """{database_name: Finding} for each database that has a twin in the other split.
+
+    Twins share at least `min_share` of all (table, column) pairs that either has. The evidence
+    names the most alike, the first by name of several, and says whether even its types are the
+    same.
+    """
+    train, held_out = ([one for one in side if one.types] for side in (train, held_out))
+    frequency = Counter(pair for one in held_out for pair in one.types)
+    by_rare_pair: dict[Column, list[SchemaColumns]] = defaultdict(list)
+    for one in held_out:
+        for pair in _list_rarest(one.types, frequency, min_share):
+            by_rare_pair[pair].append(one)
+    twins: dict[str, list[tuple[float, str, bool]]] = defaultdict(list)
+    for one in train:
+        candidates = {
+            other.database_name: other
+            for pair in _list_rarest(one.types, frequency, min_share)
+            for other in by_rare_pair.get(pair, ())
+        }
+        for other in candidates.values():
+            shared = len(one.types.keys() & other.types.keys())
+            share = shared / (len(one.types) + len(other.types) - shared)
+            if share >= min_share:
+                has_same_types = one.types == other.types
+                twins[one.database_name].append((-share, other.database_name, has_same_types))
+                twins[other.database_name].append((-share, one.database_name, has_same_types))
+    return {name: _make_finding(found) for name, found in sorted(twins.items())}
+
+
+def _make_finding(twins: list[tuple[float, str, bool]]) -> Finding:
+    share, database_name, has_same_types = min(twins)
+    evidence = {
+        "database": database_name,
+        "share": round(-share, 3),
+        "same_types": has_same_types,
+        "count": len(twins),
+    }
+    return Finding(Flag.SCHEMA_IN_BOTH_SPLITS, evidence)
+
+
+def _list_rarest(
+    columns: Collection[Column], frequency: Mapping[Column, int], min_share: float
+) -> list[Column]:
+    """The rarest pairs of a schema: so many that any twin has one of its own rarest pairs among
+    them.
+
+    Source: Chaudhuri, Ganti, Kaushik: A primitive operator for similarity joins (2006), prefix
+    filter.
+    """
+    ordered = sorted(columns, key=lambda pair: (frequency[pair], pair))
+    return ordered[: len(ordered) - math.ceil(min_share * len(ordered) - 1e-9) + 1]
+
+
+# Probes of a whole set: questions of one database that say the same twice, or contradict each
+# other.
+#
+#     findings = find_in_database(records_of_one_database)
+#
+# gives {question_id: [Finding, ...]}, whatever the order of the records. What a database's
+# questions share with those of the other split is for answerkey.comparison.compare.
+
+
+Findings = dict[str, list[Finding]]
+
+_NAMED = 5  # questions that one piece of evidence names
+
+
+def find_in_database(
+    records: Iterable[SetRecord], *, min_similarity: float = MIN_SIMILARITY
+) -> Findings:
+    """What the questions of one database have in common.
+
+    Raises:
+        ValueError: where the records are of more than one database.
+    """
+    ordered = sorted(records, key=lambda record: sort_key(record.question_id))
+    names = {record.database_name for record in ordered}
+    if len(names) > 1:
+        raise ValueError(f"expected the questions of one database, found {sorted(names)[:5]}")
+    findings: Findings = defaultdict(list)
+    _find_duplicates(ordered, findings)
+    _find_near_duplicates(ordered, findings, min_similarity)
+    _find_paraphrases(ordered, findings)
+    _find_conflicts(ordered, findings)
+    return dict(findings)
+
+
+def _find_duplicates(records: list[SetRecord], findings: Findings) -> None:
+    """Every question but the first of those with one text, and one canonical SQL or answer."""
+    for group in _group(records, lambda record: record.text):
+        answers = _Answers(group)
+        first_of_sql: dict[str, int] = {}
+        for place, record in enumerate(group):
+            first_place = min(places[0] for places in answers.list_places(record))
+            if record.canonical_sql:
+                first_place = min(first_place, first_of_sql.setdefault(record.canonical_sql, place))
+            if first_place < place:
+                first = group[first_place]
+                evidence = {
+                    "first": first.question_id,
+                    "same_sql": _have_one_sql(record, first),
+                    "same_answer": _have_one_answer(record, first),
+                }
+                _add(findings, record, Flag.DUPLICATE_QUESTION, evidence)
+
+
+def _find_paraphrases(records: list[SetRecord], findings: Findings) -> None:
+    """Every question but the first of those with one canonical SQL, in other words."""
+    for group in _group(records, lambda record: record.canonical_sql):
+        first = group[0]
+        for record in group[1:]:
+            if record.text != first.text:
+                evidence = {"first": first.question_id, "questions": len(group)}
+                _add(findings, record, Flag.PARAPHRASE_OF, evidence)
+
+
+def _find_conflicts(records: list[SetRecord], findings: Findings) -> None:
+    """All questions of one text that do not have one answer."""
+    for group in _group(records, lambda record: record.text):
+        answers = _Answers(group)
+        named: dict[tuple[str, str], list[str]] = {}
+        for record in group:
+            count = len(group) - sum(map(len, answers.list_places(record)))
+            if not count:
+                continue
+            key = record.answer, record.sequence
+            if key not in named:
+                others = (other for other in group if not _have_one_answer(record, other))
+                named[key] = [other.question_id for other in islice(others, _NAMED)]
+            evidence = {"others": list(named[key]), "count": count}
+            _add(findings, record, Flag.CONFLICTING_GOLD, evidence)
+
+
+def _find_near_duplicates(
+    records: list[SetRecord], findings: Findings, min_similarity: float
+) -> None:
+    """Every question but the first of those with nearly one text and one canonical SQL.
+
+    Nearly equal texts do not show that two questions ask the same: one may ask for the minimum, one
+    for the maximum. Nor does the same answer: one may ask for the source of flights, one for the
+    target.
+    """
+    for group in _group(records, lambda record: record.canonical_sql):
+        texts: list[str] = []  # each once, and the first question that has it
+        first_ids: list[str] = []
+        nearest: dict[str, tuple[int, Near | None]] = {}  # by text: to how many it was compared
+        for record in group:
+            compared, near = nearest.get(record.text, (0, None))
+            for place, similarity in find_similar(record.text, texts[compared:], min_similarity):
+                near = choose_nearest(near, Near(first_ids[compared + place], similarity))
+            if record.text not in nearest:
+                texts.append(record.text)
+                first_ids.append(record.question_id)
+            nearest[record.text] = len(texts), near
+            if near is not None:
+                evidence = {"first": near.question_id, "similarity": near.similarity}
+                _add(findings, record, Flag.NEAR_DUPLICATE_QUESTION, evidence)
+
+
+def _group(records: list[SetRecord], key: Callable[[SetRecord], str]) -> Iterator[list[SetRecord]]:
+    """Records of one key, where there are several; a key of '' is none."""
+    groups: dict[str, list[SetRecord]] = defaultdict(list)
+    for record in records:
+        groups[key(record)].append(record)
+    return (group for shared, group in groups.items() if shared and len(group) > 1)
+
+
+class _Answers:
+    """Some records by their answers, so that the ones that agree with a record are found without
+    asking each: thousands may have one text."""
+
+    def __init__(self, records: list[SetRecord]) -> None:
+        self._of_sequence: dict[str, list[int]] = defaultdict(list)
+        self._of_answer: dict[str, list[int]] = defaultdict(list)
+        self._of_unordered: dict[str, list[int]] = defaultdict(list)
+        for place, record in enumerate(records):
+            self._of_answer[record.answer].append(place)
+            if record.sequence:
+                self._of_sequence[record.sequence].append(place)
+            else:
+                self._of_unordered[record.answer].append(place)
+
+    def list_places(self, record: SetRecord) -> list[list[int]]:
+        """The places of the records that have one answer with one of them, as disjoint lists, none
+        of them empty: by `_have_one_answer`."""
+        if not record.sequence:
+            return [self._of_answer[record.answer]]
+        unordered = self._of_unordered.get(record.answer)
+        return [self._of_sequence[record.sequence], *([unordered] if unordered else ())]
+
+
+def _have_one_answer(left: SetRecord, right: SetRecord) -> bool:
+    if left.sequence and right.sequence:
+        return left.sequence == right.sequence
+    return left.answer == right.answer
+
+
+def _have_one_sql(left: SetRecord, right: SetRecord) -> bool:
+    return left.canonical_sql != "" and left.canonical_sql == right.canonical_sql
+
+
+def _add(findings: Findings, record: SetRecord, code: Flag, evidence: dict[str, Any]) -> None:
+    findings[record.question_id].append(Finding(code, evidence))
+
+
+# Probes across the splits: questions of train that questions of eval repeat, in text or template.
+#
+# Leaks are looked for between the splits only: within one, a text or template that comes again in
+# another database is no fault.
+
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_TEMPLATE_CHARACTERS = 200  # that evidence shows
+
+
+def find_across_splits(table: pd.DataFrame, *, min_similarity: float = MIN_SIMILARITY) -> Findings:
+    """{question_id: [Finding, ...]}: what questions share with those of the other split.
+
+    `table` has a row for each SetRecord. Nearly equal texts are looked for among questions of one
+    template.
+    """
+    near: Findings = defaultdict(list)
+    same: Findings = defaultdict(list)
+    for train, held_out in _list_shared(table, "text"):
+        _add_shared(same, train, held_out, Flag.QUESTION_IN_BOTH_SPLITS, {})
+    for train, held_out in _list_shared(table, "template"):
+        template = {"template": train[0].template[:_TEMPLATE_CHARACTERS]}
+        _add_shared(same, train, held_out, Flag.TEMPLATE_IN_BOTH_SPLITS, template)
+        _add_near(near, train, held_out, min_similarity)
+    return {
+        question_id: near.get(question_id, []) + same.get(question_id, [])
+        for question_id in near.keys() | same.keys()
+    }
+
+
+def _list_shared(table: pd.DataFrame, column: str) -> list[tuple[list[SetRecord], list[SetRecord]]]:
+    """The train and the eval questions of each value of a column that both splits have; '' is
+    none."""
+    known = table[table[column] != ""]
+    is_eval = known["split"] == EVAL
+    shared = set(known.loc[is_eval, column]).intersection(known.loc[~is_eval, column])
+    known = known[known[column].isin(shared)]
+    sides: dict[str, tuple[list[SetRecord], list[SetRecord]]] = {
+        value: ([], []) for value in known[column]
+    }
+    for record in map(SetRecord._make, known.itertuples(index=False, name=None)):
+        sides[getattr(record, column)][record.split == EVAL].append(record)
+    return list(sides.values())
+
+
+def _add_shared(
+    findings: Findings,
+    train: list[SetRecord],
+    held_out: list[SetRecord],
+    code: Flag,
+    shared: dict[str, Any],
+) -> None:
+    """A finding for each question, with how many of the other split share it, and the first."""
+    for records, others in ((train, held_out), (held_out, train)):
+        first = min((other.question_id for other in others), key=sort_key)
+        evidence = {**shared, "count": len(others), "example": first}
+        for record in records:
+            findings[record.question_id].append(Finding(code, evidence))
+
+
+def _add_near(
+    findings: Findings, train: list[SetRecord], held_out: list[SetRecord], min_similarity: float
+) -> None:
+    """A finding for each question whose text is nearly that of one of the other split, with the
+    nearest of them."""
+    nearest: dict[str, Near] = {}
+    texts = [record.text for record in held_out]
+    for record in train:
+        for place, similarity in find_similar(record.text, texts, min_similarity):
+            other = held_out[place]
+            for one, two in ((record, other), (other, record)):
+                found = Near(two.question_id, similarity)
+                nearest[one.question_id] = choose_nearest(nearest.get(one.question_id), found)
+    for question_id, near in nearest.items():
+        evidence = {"other": near.question_id, "similarity": near.similarity}
+        findings[question_id].append(Finding(Flag.NEAR_DUPLICATE_QUESTION, evidence))
+
+
+# The comparison of all questions: what each shares with others, as flags.
+#
+# Nothing is executed. What a question shares with others changes when any of them does, so all
+# are compared again whenever one changes.
 
 
 def tabulate_questions(questions: Iterable[JoinedQuestion]) -> pd.DataFrame:

@@ -17,10 +17,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-from answerkey.comparison.set_records import normalize_question
-from answerkey.comparison.similar_texts import find_similar, measure_similarity
-from answerkey.core.findings import Finding
-from answerkey.core.flags import Flag
+from answerkey.comparison.compare import find_similar, measure_similarity, normalize_question
+from answerkey.flags import Finding, Flag
 from answerkey.sqlite.tokens import Kind, read_tokens
 
 _TEXTS = (Kind.TEXT, Kind.DOUBLE_QUOTED)

@@ -1,7 +1,5 @@
-"""The join: what each stage recorded of a question, put together as one record.
-
-All files are in the order of the source questions, so that they are read side by side.
-"""
+"""What a test suite shows of its question, as flags: its gold answer is weak, or its text may mean
+two things."""
 
 from __future__ import annotations
 
@@ -10,14 +8,71 @@ from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 
-from answerkey.comparison.suite_flags import find_in_suite
-from answerkey.core.errors import InputError
-from answerkey.core.findings import encode_findings
-from answerkey.core.joined import INTERIM, NEXT_STEP, JoinedQuestion, Record
-from answerkey.core.question import read_curated_exclusion
-from answerkey.core.reasons import Reason
-from answerkey.core.records import read_json, read_jsonl
+from answerkey.dataset import (
+    INTERIM,
+    NEXT_STEP,
+    JoinedQuestion,
+    Reason,
+    Record,
+    read_curated_exclusion,
+)
+from answerkey.errors import InputError
+from answerkey.flags import Finding, Flag, encode_findings
+from answerkey.records import read_json, read_jsonl
 from answerkey.shards.shard_directory import read_shards
+
+BY_HEART = "by_heart"  # the neighbor that says the stored answer
+
+
+def find_in_suite(suite: Record, *, min_mutation_score: float) -> list[Finding]:
+    """The findings in the record of a test suite, in the order of the vocabulary; {}: none.
+
+    >>> suite = {"mutation_score": {"database": 0.25, "suite": 0.4}, "latent_ambiguity": None}
+    >>> find_in_suite(suite, min_mutation_score=0.5)[0].evidence
+    {'database': 0.25, 'suite': 0.4}
+
+    Weak is also a question whose stored answer passes behind a guard. One that has no suite by its
+    rule of comparison is not weak: nothing is known of it.
+    """
+    found = []
+    if (ambiguity := suite.get("latent_ambiguity")) is not None:
+        found.append(Finding(Flag.LATENT_AMBIGUITY, ambiguity))
+    score = suite.get("mutation_score")
+    by_heart = suite.get("operators", {}).get(BY_HEART)
+    if by_heart is not None and not by_heart["killed"]:
+        found.append(Finding(Flag.WEAK_ANSWER, {**(score or {}), BY_HEART: by_heart}))
+    elif score is not None and score["suite"] < min_mutation_score:
+        found.append(Finding(Flag.WEAK_ANSWER, score))
+    return found
+
+
+# What rollouts show of their question, as flags: models always solve it, or never.
+
+
+def find_in_rollouts(pass_rate: Record | None, *, gold_risk: float | None) -> list[Finding]:
+    """The finding in the pass rate of a question, if there is one.
+
+    >>> rate = {"total": 8, "database": 1, "suite": 0, "models": {}}
+    >>> find_in_rollouts(rate, gold_risk=0.7)[0].evidence
+    {'total': 8, 'database': 1, 'suite': 0, 'gold_risk': 0.7}
+
+    A question that no rollout solves is hard, or its gold SQL is wrong: so the evidence has the
+    gold risk. One without rollouts has no finding.
+    """
+    if pass_rate is None:
+        return []
+    counts = {name: pass_rate[name] for name in ("total", "database", "suite")}
+    if counts["suite"] == counts["total"]:
+        return [Finding(Flag.ALWAYS_SOLVED, counts)]
+    if counts["suite"] == 0:
+        return [Finding(Flag.NEVER_SOLVED, {**counts, "gold_risk": gold_risk})]
+    return []
+
+
+# The join: what each stage recorded of a question, put together as one record.
+#
+# All files are in the order of the source questions, so that they are read side by side.
+
 
 _ID = "question_id"
 _PARSED_FIELDS = (

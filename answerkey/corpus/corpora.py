@@ -1,22 +1,118 @@
-"""A corpus as params describe it: where its questions and databases are, and how it names them.
+"""How the releases of corpora are laid out: a layout is what differs between them, by name.
 
-A database has one name, whichever corpora ask questions of it, and a question one id.
+To add one, add a Layout to LAYOUTS: docs/corpora.md shows how.
 """
 
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from answerkey.core.errors import InputError
-from answerkey.core.param_corpora import ARCHIVE, Entry, HubEntry, HubQuestions
-from answerkey.core.params import check_corpora, read_params
 from answerkey.corpus.corrections import CORRECTIONS_DIR
 from answerkey.corpus.hub import Limits
-from answerkey.corpus.layouts import LAYOUTS, Layout
+from answerkey.errors import InputError
+from answerkey.params import (
+    ARCHIVE,
+    Entry,
+    HubEntry,
+    HubQuestions,
+    check_corpora,
+    load_yaml,
+    read_params,
+)
+
+SPIDER = "spider"  # where an entry names no layout
+DIFFICULTY = "difficulty"  # how the record of where a question comes from names it
+GRADING_METHOD = "grading_method"  # a rule of comparison, as in ReViSQL's BIRD-Verified
+
+# What the pipeline itself writes of where a question comes from.
+SOURCE_FIELDS = (
+    *("corpus", "repo_id", "revision", "file", "index", "db_id", "correction"),
+    DIFFICULTY,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The names of the fields of a row, and where databases lie.
+
+    databases: the folders below the root that have ID/ID.sqlite or ID/schema.sql; a database is in
+        one of them, and its train and validation may have one each.
+    evidence: the field with what a question presupposes and its text does not say, if there is one.
+        A row may lack it, or have null or blank text there.
+    difficulty: the field with the corpus's own word for how difficult a question is, if there is
+        one.
+    kept: further fields that go into the record of where a question comes from, where a row has
+        them: the corpus's own id, a grading_method.
+
+    Raises:
+        ValueError: where a kept field has the name of one that the pipeline writes.
+    """
+
+    question: str
+    gold_sql: str
+    databases: tuple[str, ...]
+    db_id: str = "db_id"
+    evidence: str | None = None
+    difficulty: str | None = None
+    kept: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if taken := sorted(set(self.kept) & set(SOURCE_FIELDS)):
+            raise ValueError(f"Layout: kept has {taken[0]!r}, which the pipeline writes itself")
+
+    @property
+    def required(self) -> tuple[str, str, str]:
+        """The fields that every row has as text: database, gold SQL, question."""
+        return (self.db_id, self.gold_sql, self.question)
+
+    @property
+    def optional(self) -> tuple[str, ...]:
+        """The fields that a row may lack."""
+        return (*filter(None, [self.evidence, self.difficulty]), *self.kept)
+
+
+LAYOUTS = {
+    # The release of Spider (Yu et al., 2018), and what was made in its image.
+    SPIDER: Layout(
+        question="question", gold_sql="query", databases=("database",), kept=(GRADING_METHOD,)
+    ),
+    # Spider-Syn (Gan et al., 2021): the words of a question replaced by synonyms.
+    "spider_syn": Layout(
+        question="SpiderSynQuestion",
+        gold_sql="query",
+        databases=("database",),
+        kept=("SpiderQuestion", GRADING_METHOD),
+    ),
+    # The release of BIRD (Li et al., 2023); question_id and difficulty are those of its dev set.
+    "bird": Layout(
+        question="question",
+        gold_sql="SQL",
+        databases=("train_databases", "dev_databases"),
+        evidence="evidence",
+        difficulty="difficulty",
+        kept=("question_id", GRADING_METHOD),
+    ),
+    # The release of SynSQL-2.5M (Li et al., 2025: OmniSQL). Its chains of thought are not kept.
+    "synsql": Layout(
+        question="question",
+        gold_sql="sql",
+        databases=("databases",),
+        evidence="external_knowledge",
+        difficulty="sql_complexity",
+        kept=("question_style", GRADING_METHOD),
+    ),
+}
+
+
+# A corpus as params describe it: where its questions and databases are, and how it names them.
+#
+# A database has one name, whichever corpora ask questions of it, and a question one id.
+
 
 PROJECT_PARAMS = Path(__file__).resolve().parents[2] / "params.yaml"
 
@@ -250,3 +346,72 @@ def _describe_clash(name: str, first: Corpus, second: Corpus) -> str:
         f" they are the same databases, corpora.{second.name}.databases_of: {first.owner}, and a"
         " prefix for its ids"
     )
+
+
+# The directories of corpora: what is wrong with one, and whether DVC watches it.
+
+
+PIPELINE = Path("dvc.yaml")
+_ROOT_OF_ENTRY = re.compile(r"\$\{corpora\.([\w-]+)\.root\}")
+_SHOWN = 5
+
+
+def describe_root(
+    corpus: str, root: Path, missing: str, expected: Iterable[str], *, section: str
+) -> str:
+    """What is wrong with the root of a corpus that lacks a file or folder of its entry.
+
+    There is no such directory; or it holds something else, and a directory in it would be the right
+    one.
+    """
+    key = f"corpora.{corpus}.root"
+    if not root.is_dir():
+        what = "is a file" if root.exists() else "does not exist"
+        found = f"The root of corpus {corpus} {what}: {root} ({key} in params.yaml)"
+    else:
+        names = sorted(path.name for path in root.iterdir())
+        shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+        found = (
+            f"No {root / missing}: the root of corpus {corpus} has {shown or 'nothing'}"
+            f" ({key} and .{section} in params.yaml)"
+        )
+        if inner := next((name for name in names if (root / name / missing).exists()), None):
+            found += f"; {root / inner} has it: set that"
+    return f"{found}; expected a directory with {', '.join(expected)}"
+
+
+def check_roots(corpora: Iterable[Corpus], entries: Mapping[str, Any], *, stage: str) -> None:
+    """Make sure that the root of each corpus is among the deps of a stage in dvc.yaml, or below one
+    of them; nothing where there is no dvc.yaml, as where a stage runs without DVC.
+
+    Raises:
+        InputError: with the line to add.
+    """
+    if not PIPELINE.is_file():
+        return
+    deps = load_yaml(PIPELINE)["stages"][stage]["deps"]
+    tracked = {_resolve(dep, entries) for dep in deps}
+    for name, root in _list_roots(corpora):
+        place = root.absolute()
+        if tracked.isdisjoint([place, *place.parents]):
+            raise InputError(
+                f"{PIPELINE}: DVC would not notice changes in {root}, the root of corpus {name}:"
+                f' expected - "${{corpora.{name}.root}}" among deps of {stage}'
+            )
+
+
+def _resolve(dep: str, entries: Mapping[str, Any]) -> Path:
+    found = _ROOT_OF_ENTRY.fullmatch(dep)
+    root = entries.get(found[1], {}).get("root") if found else None
+    return Path(root or dep).absolute()
+
+
+def _list_roots(corpora: Iterable[Corpus]) -> list[tuple[str, Path]]:
+    """The directories that corpora are read from, each with the entry that names it."""
+    roots = []
+    for corpus in corpora:
+        if isinstance(corpus.questions, DirectoryQuestions):
+            roots.append((corpus.name, corpus.questions.root))
+        if isinstance(corpus.databases, DirectoryDatabases):
+            roots.append((corpus.owner, corpus.databases.root))
+    return roots

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from answerkey.core.errors import InputError
-from answerkey.core.params import load_yaml
+from answerkey.errors import InputError
+from answerkey.params import load_yaml
 
 CORRECTIONS_DIR = Path("data/corrections")
 

@@ -9,11 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from answerkey.core.database_ids import check_db_id, find_inside
-from answerkey.core.errors import InputError
-from answerkey.core.records import replace_file
+from answerkey.errors import InputError
+from answerkey.records import replace_file
+from answerkey.sqlite.files import check_db_id, find_inside, open_database
 from answerkey.sqlite.schema import quote_name
-from answerkey.sqlite.uri import open_database
 
 HEADER = b"SQLite format 3\x00"
 # Rows of quick_check about values, which SQLite reads all the same; any other is a broken file.

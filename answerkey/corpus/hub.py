@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from answerkey.core.database_ids import find_inside
-from answerkey.core.records import hash_file
 from answerkey.corpus import transfer
+from answerkey.records import hash_file
+from answerkey.sqlite.files import find_inside
 
 COMMIT = re.compile(r"[0-9a-f]{40}")
 _WITHOUT_NETWORK = (

@@ -16,14 +16,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from answerkey.core.command import make_parser, run_stage
-from answerkey.core.errors import InputError
-from answerkey.core.log import start_log
-from answerkey.core.param_corpora import ARCHIVE, FILES, HubQuestions
-from answerkey.core.params import PARAMS_PATH, read_params
-from answerkey.core.records import hash_file, replace_file
+from answerkey.command_line import make_parser, run_stage
 from answerkey.corpus.corpora import Corpus, HubDatabases, parse_corpora, parse_limits
 from answerkey.corpus.hub import COMMIT, Limits, fetch_file, resolve_revision
+from answerkey.errors import InputError
+from answerkey.log import start_log
+from answerkey.params import ARCHIVE, FILES, PARAMS_PATH, HubQuestions, read_params
+from answerkey.records import hash_file, replace_file
 
 Changes = dict[tuple[str, ...], Any]  # of params.yaml: the keys from the top to a value
 

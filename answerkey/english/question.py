@@ -1,4 +1,4 @@
-"""Questions as words: the text of a question, and the evidence that its corpus gives with it."""
+"""Word sets: words that a rule about English looks for, written as one text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,37 @@ from typing import NamedTuple
 
 import snowballstemmer
 
-from answerkey.english.quotations import mask_quotations
+
+def word_set(text: str) -> frozenset[str]:
+    """The words of a text, which spaces separate.
+
+    >>> sorted(word_set("many number count"))
+    ['count', 'many', 'number']
+    """
+    return frozenset(text.split())
+
+
+# Quotations: what stands in quotation marks, which is a value and no English.
+
+
+_QUOTED = re.compile(
+    r"""(?<!\w)(?:"[^"]{1,80}"|“[^”]{1,80}”|'[^']{1,80}'(?!\w)|[‘`][^’'`]{1,80}[’'](?!\w))"""
+)
+
+
+def mask_quotations(text: str) -> str:
+    """The text in small letters, each quotation in it as blanks of the same length.
+
+    >>> mask_quotations("Films named 'No Way' or not")
+    'films named          or not'
+    """
+    masked = _QUOTED.sub(lambda match: " " * len(match.group()), text).replace("’", "'")
+    lower = masked.lower()
+    return lower if len(lower) == len(text) else masked
+
+
+# Questions as words: the text of a question, and the evidence that its corpus gives with it.
+
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _STEMMER = snowballstemmer.stemmer("english")

@@ -7,7 +7,7 @@ import re
 from difflib import SequenceMatcher
 from functools import cached_property
 
-from answerkey.english.lexicon import EMPTY_WORDS, HINTS, SYNONYMS, UNITS, YES_NO
+from answerkey.english.names import EMPTY_WORDS, HINTS, SYNONYMS, UNITS, YES_NO
 from answerkey.english.numbers import list_numbers
 from answerkey.english.question import Question, Word, list_words, stem_word
 
@@ -170,3 +170,93 @@ def squeeze(text: str) -> str:
     'stjohns4'
     """
     return "".join(filter(str.isalnum, text.lower()))
+
+
+# Negations: which words of a question deny something.
+
+
+_CLAUSE = re.compile(
+    r"\b(?:(?:do|does|did|is|are|was|were|has|have|had|can|could|will|would) not|cannot|never)\b"
+    r"|n't\b|nt'(?= )"
+)
+_WORD = re.compile(
+    r"\b(?:not|without|except|excluding|excludes?|other than|neither|nor|none|apart from"
+    r"|aside from)\b|\bno(?= [a-z])"
+)
+_WEAK = re.compile(
+    r"\b(?:but|outside|differ\w*|another|others?|lack\w*|miss\w*|fail\w*|only|rather|instead"
+    r"|besides|aside|exclu\w*|un\w+|non\w*|nothing|nobody|no|empty|null|blank|else|still|free|yet"
+    r"|remain\w*|leav\w*|omit\w*|skip\w*|avoid\w*|spar\w*|escap\w*|drop\w*|ignor\w*|bar|barring)\b"
+)
+_HARMLESS = re.compile(
+    r"\s+(?:only|more than|less than|fewer than|greater|larger|higher|lower|smaller|later|earlier"
+    r"|older|younger|longer than|shorter|exceed\w*|necessarily|just|count\w*|repeat\w*"
+    r"|duplicat\w*)\b"
+)
+_OR_BEFORE = re.compile(r"\bor\s+$")  # refunded or not: either will do
+_ASIDE = re.compile(r"\([^()]{0,200}\)")
+CLAUSE, WORD = "clause", "word"
+
+
+def find_negations(question: Question) -> list[tuple[str, str]]:
+    """What a question denies: CLAUSE for a verb with not or never, WORD for no or without, and the
+    words; those in parentheses, "or not", "not only" and "no more than" are left out.
+
+    >>> find_negations(Question("Not only ships, or boats, that never sail"))
+    [('clause', 'never sail')]
+    """
+    text = _ASIDE.sub(lambda match: " " * len(match.group()), question.plain_text)
+    return [
+        (kind, text[match.start() : match.end() + 20].strip())
+        for kind, pattern in ((CLAUSE, _CLAUSE), (WORD, _WORD))
+        for match in pattern.finditer(text)
+        if not _HARMLESS.match(text, match.end())
+        and not _OR_BEFORE.search(text[max(0, match.start() - 8) : match.start()])
+    ]
+
+
+def may_deny(question: Question) -> bool:
+    """Whether any word of a question may stand for a negation, even a weak one or a quoted one."""
+    text = question.text.lower().replace("’", "'")
+    return any(pattern.search(text) for pattern in (_CLAUSE, _WORD, _WEAK))
+
+
+# Text places: where in a text a question wants a word to stand: anywhere, at its start or end.
+
+
+ANYWHERE, START, END = "anywhere", "start", "end"
+
+_BEFORE = 60  # characters before a value that say where it is to stand
+_AFTER = 30
+_QUOTES = " '\"“”‘’`%"
+_TO_VALUE = r"(?:\W+(?!(?:and|or)\b)\w+){0,3}\W*$"
+_PLACES = tuple(
+    (place, re.compile(rf"\b(?:{words}){_TO_VALUE}", re.IGNORECASE))
+    for place, words in (
+        (START, r"(?:start|begin)\w* (?:with|by)|prefix"),
+        (END, r"end(?:s|ed|ing)? (?:with|in|by)|suffix"),
+        (
+            ANYWHERE,
+            r"contain(?:s|ed|ing)?|includ(?:e|es|ed|ing)|substrings?"
+            r"|(?:ha(?:s|ve|ving|d)|with) (?:the )?(?:word|phrase|string|letters?)",
+        ),
+    )
+)
+_IN_ITS_NAME = re.compile(r"\W*\s(?:in|within)\s+(?:its|their|his|her|the)\s+\w*(?:name|title)")
+
+
+def find_asked_place(text: str, start: int, end: int) -> tuple[str, str] | None:
+    """Where a text says that the value between two of its places is to stand, and the words that
+    say so; None where it says nothing.
+
+    >>> text = "Ships whose name starts with 'Sun'"
+    >>> find_asked_place(text, 29, 34)
+    ('start', 'starts with')
+    """
+    before = text[max(0, start - _BEFORE) : start]
+    for place, pattern in _PLACES:
+        match = pattern.search(before)
+        if match is not None:
+            return place, match.group().strip(_QUOTES)
+    after = _IN_ITS_NAME.match(text[end : end + _AFTER])
+    return (ANYWHERE, after.group().strip(_QUOTES)) if after is not None else None

@@ -16,12 +16,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from answerkey.core.database_ids import find_inside
-from answerkey.evaluation.predictions import Prediction
-from answerkey.evaluation.questions import EvaluatedQuestion
+from answerkey.evaluation.predictions import EvaluatedQuestion, Prediction
 from answerkey.scoring.jobs import RIGHT, Explanation, Job, Kind
 from answerkey.scoring.pool import Pool
 from answerkey.scoring.reward_pool import find_rule
+from answerkey.sqlite.files import find_inside
 
 _AT_ONCE = 256  # predictions, until their scores are kept
 _CODE = ("scoring", "sqlite", "evaluation")

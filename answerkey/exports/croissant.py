@@ -12,7 +12,7 @@ from typing import Any
 
 from datasets import Value
 
-from answerkey.exports.card_facts import NAME, CardFacts, name_licenses
+from answerkey.exports.card import NAME, CardFacts, name_licenses
 from answerkey.exports.huggingface import COLUMNS
 from answerkey.exports.packed_files import COLUMNS as PACKED_COLUMNS
 from answerkey.exports.parquet_files import WrittenFile

@@ -14,8 +14,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from answerkey.core.records import encode_json, write_jsonl
 from answerkey.exports.product import AuditedQuestion, list_reward_terms
+from answerkey.records import encode_json, write_jsonl
 
 
 def make_reset(audited: AuditedQuestion) -> dict[str, Any]:

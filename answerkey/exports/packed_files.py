@@ -13,14 +13,13 @@ from typing import Any, NamedTuple
 
 from datasets import Features, Value
 
-from answerkey.core.database_ids import find_inside
-from answerkey.core.errors import InputError
-from answerkey.core.manifest_file import read_database_hashes
-from answerkey.core.question import SPLITS
-from answerkey.core.records import decode_json, read_json
+from answerkey.dataset import SPLITS
+from answerkey.errors import InputError
 from answerkey.exports.parquet_files import Table, WrittenFile, write_tables
 from answerkey.exports.product import list_reward_terms, read_product
-from answerkey.exports.schema_text import describe_database
+from answerkey.exports.prompts import describe_database
+from answerkey.records import decode_json, read_database_hashes, read_json
+from answerkey.sqlite.files import find_inside
 
 Record = dict[str, Any]
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from answerkey.core.records import hash_file, replace_file
+from answerkey.records import hash_file, replace_file
 
 _GROUP_ROWS = 5000
 
@@ -84,3 +84,25 @@ def write_tables(
         path: WrittenFile(rows, size, path.stat().st_size, hash_file(path))
         for path, size in sizes.items()
     }
+
+
+# The types of columns that several tables have: a value, a chat, what is known of a question.
+
+
+TEXT, WHOLE, REAL, BOOLEAN = pa.string(), pa.int64(), pa.float64(), pa.bool_()
+
+CHAT = pa.list_(pa.struct({"role": TEXT, "content": TEXT}))
+FACTS = {
+    "question_id": TEXT,
+    "database_name": TEXT,
+    "gold_sql": TEXT,
+    "answer_type": TEXT,
+    "difficulty": TEXT,
+    "order_matters": BOOLEAN,
+    "max_steps": WHOLE,
+    "rule": TEXT,
+    "accepted_rows": TEXT,  # JSON, or null
+    "test_suite": TEXT,  # JSON, or null
+    "database_sha256": TEXT,
+}
+EXTRA_INFO = pa.struct({"split": TEXT, "index": WHOLE, **FACTS})

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from answerkey.core.database_ids import find_inside
-from answerkey.core.errors import InputError
-from answerkey.core.question import AUDIT, SIDECARS, SPLITS, SUITES
-from answerkey.core.records import decode_json, encode_json, hash_file, read_jsonl, replace_file
+from answerkey.dataset import AUDIT, SIDECARS, SPLITS, SUITES
+from answerkey.errors import InputError
+from answerkey.records import decode_json, encode_json, hash_file, read_jsonl, replace_file
+from answerkey.sqlite.files import find_inside
 
 Record = dict[str, Any]
 

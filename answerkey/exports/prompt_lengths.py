@@ -10,7 +10,7 @@ from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from answerkey.core.errors import InputError
+from answerkey.errors import InputError
 from answerkey.exports.prompts import PromptExample
 from answerkey.exports.trl import make_completion
 

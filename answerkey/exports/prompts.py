@@ -1,23 +1,208 @@
-"""Prompts: what a policy is asked, from a template that anyone may change."""
+"""A database in words for a prompt: its CREATE statements, and under each the table's first rows.
+
+    CREATE TABLE ship (id INTEGER PRIMARY KEY, name TEXT);
+    -- (1, 'Tern')
+    -- (2, 'Sun')
+
+The same database gives the same text: rows come in the order of rowids, or of the primary key. The
+compact text has a line a table and no row, for models that read few tokens:
+
+    ship(id INTEGER primary key, name TEXT, port_id INTEGER -> port.id)
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from answerkey.core.errors import InputError
-from answerkey.core.manifest_file import read_database_hashes
-from answerkey.core.records import encode_json
+from answerkey.errors import InputError
 from answerkey.exports.product import AuditedQuestion, list_reward_terms
-from answerkey.exports.schema_text import describe_database
+from answerkey.records import encode_json, read_database_hashes
 from answerkey.shards.database_files import find_database, local_path
+from answerkey.sqlite.files import open_database
+from answerkey.sqlite.guard import GuardedDatabase, QueryError, Value
+from answerkey.sqlite.schema import Schema, Table, quote_name, read_schema
+
+_VALUE_CHARACTERS = 60
+_MOST_BYTES = 4 * (_VALUE_CHARACTERS + 1)  # of as many characters and one more, in any encoding
+_PLAIN_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_VIRTUAL = re.compile(r"\s*CREATE\s+VIRTUAL\b", re.IGNORECASE)
+# The guard refuses BLOBs, infinity and text that is not UTF-8, so that none of them reaches it.
+# Text is read as bytes: SQLite's functions end it at a NUL.
+_VALUE = (
+    "CASE typeof({0}) WHEN 'text' THEN 't' || hex(substr(CAST({0} AS BLOB), 1, {1}))"
+    " WHEN 'blob' THEN 'b' || length({0})"
+    " WHEN 'real' THEN CASE WHEN {0} - {0} IS NOT NULL THEN {0}"
+    " WHEN {0} > 0 THEN 'r9e999' ELSE 'r-9e999' END"
+    " ELSE {0} END"
+)
+
+
+def read_example_rows(
+    database: GuardedDatabase, table: Table, count: int, *, encoding: str
+) -> list[str]:
+    """The first rows of a table as SQL literals; none of a view, of a virtual table, or of a table
+    too wide for the guard. `encoding` is the database's, as PRAGMA encoding has it.
+
+    >>> table = schema.find_table("ship")                               # doctest: +SKIP
+    >>> read_example_rows(database, table, 2, encoding="UTF-8")         # doctest: +SKIP
+    ["(1, 'Tern')", "(2, 'Sun')"]
+    """
+    if not count or table.is_view or _VIRTUAL.match(table.sql):
+        return []
+    values = ", ".join(
+        _VALUE.format(quote_name(column.name), _MOST_BYTES) for column in table.columns
+    )
+    query = f"SELECT {values} FROM {quote_name(table.name)}{_choose_order(table)} LIMIT {count}"
+    try:
+        rows = database.execute(query)
+    except QueryError:
+        return []
+    return [f"({', '.join(_write_value(value, encoding) for value in row)})" for row in rows]
+
+
+def _choose_order(table: Table) -> str:
+    if table.has_rowid:
+        keys = [table.rowid_name] if table.rowid_name else []
+    else:
+        keys = [quote_name(name) for name in table.unique_keys[0]]
+    return f" ORDER BY {', '.join(keys)}" if keys else ""
+
+
+def _write_value(value: Value, encoding: str) -> str:
+    """An SQL literal on one line, cut where it is long: what `_VALUE` made of a value.
+
+    >>> values = ("t" + "O'Neill".encode().hex(), "b512", None)
+    >>> [_write_value(value, "UTF-8") for value in values]
+    ["'O''Neill'", '<512 bytes>', 'NULL']
+    """
+    if value is None:
+        return "NULL"
+    if not isinstance(value, str):
+        return repr(value)
+    kind, rest = value[0], value[1:]
+    if kind == "b":
+        return f"<{rest} bytes>"
+    if kind == "r":
+        return rest
+    text = bytes.fromhex(rest).decode(encoding, errors="replace")
+    if len(text) > _VALUE_CHARACTERS:
+        text = text[:_VALUE_CHARACTERS] + "…"
+    escaped = text.replace("'", "''")
+    return f"'{' '.join(escaped.splitlines())}'"
+
+
+def _end_statement(sql: str) -> str:
+    """A statement with its semicolon, on a line of its own where the statement ends in a comment.
+
+    >>> _end_statement("CREATE TABLE t (a)"), _end_statement("CREATE VIEW v AS SELECT 1 -- one")
+    ('CREATE TABLE t (a);', 'CREATE VIEW v AS SELECT 1 -- one\\n;')
+    """
+    ended = f"{sql.removesuffix(';')};"
+    return ended if sqlite3.complete_statement(ended) else f"{sql}\n;"
+
+
+def write_schema(schema: Schema, rows: Mapping[str, Sequence[str]], *, max_characters: int) -> str:
+    """The CREATE statements, with as many of each table's rows as leave the whole short enough.
+
+    No statement is left out or cut, whatever its length: without it a question may have no answer.
+    """
+    most = max(map(len, rows.values()), default=0)
+    for count in range(most, -1, -1):
+        parts = []
+        for table in schema.tables:
+            if table.sql:
+                parts.append(_end_statement(table.sql.strip()))
+                parts += [f"-- {row}" for row in rows.get(table.name, ())[:count]]
+        text = "\n".join(parts)
+        if len(text) <= max_characters:
+            break
+    return text
+
+
+def write_compact_schema(schema: Schema) -> str:
+    """A line a table or view, with its columns, their types, its primary key and what its foreign
+    keys refer to. Names are quoted where SQL needs it.
+
+    >>> write_compact_schema(schema)                                    # doctest: +SKIP
+    'ship(id INTEGER primary key, name TEXT, port_id INTEGER -> port.id)'
+    """
+    return "\n".join(
+        f"{_quote_where_needed(table.name)}({', '.join(_list_columns(table))})"
+        for table in schema.tables
+    )
+
+
+def _list_columns(table: Table) -> list[str]:
+    """Each column in words, then keys of several columns."""
+    in_key = sorted(table.columns, key=lambda column: column.primary_key)
+    keys = [column.name for column in in_key if column.primary_key]
+    referred = {
+        key.columns[0]: ".".join(map(_quote_where_needed, (key.table, *key.referred)))
+        for key in table.foreign_keys
+        if len(key.columns) == 1
+    }
+    found = []
+    for column in table.columns:
+        words = f"{_quote_where_needed(column.name)} {column.type}".rstrip()
+        is_key = " primary key" if keys == [column.name] else ""
+        refers = f" -> {referred[column.name]}" if column.name in referred else ""
+        found.append(f"{words}{is_key}{refers}")
+    if len(keys) > 1:
+        found.append(f"primary key ({', '.join(map(_quote_where_needed, keys))})")
+    for key in table.foreign_keys:
+        if len(key.columns) > 1:
+            own, others = (
+                ", ".join(map(_quote_where_needed, names)) for names in (key.columns, key.referred)
+            )
+            found.append(f"({own}) -> {_quote_where_needed(key.table)}({others})")
+    return found
+
+
+def _quote_where_needed(name: str) -> str:
+    return name if _PLAIN_NAME.fullmatch(name) else quote_name(name)
+
+
+class DatabaseTexts(NamedTuple):
+    """A database in words: `schema` as `write_schema`, `compact_schema` as `write_compact_schema`
+    writes it."""
+
+    schema: str
+    compact_schema: str
+
+
+def describe_database(path: Path, *, example_rows: int, max_characters: int) -> DatabaseTexts:
+    """The texts of a database file.
+
+    Raises:
+        FileNotFoundError: where there is no such file.
+    """
+    with GuardedDatabase(path) as database:
+        connection = open_database(path)
+        try:
+            schema = read_schema(connection)
+            (encoding,) = connection.execute("PRAGMA encoding").fetchone()
+        finally:
+            connection.close()
+        rows = {
+            table.name: read_example_rows(database, table, example_rows, encoding=encoding)
+            for table in schema.tables
+        }
+    full = write_schema(schema, rows, max_characters=max_characters)
+    return DatabaseTexts(full, write_compact_schema(schema))
+
+
+# Prompts: what a policy is asked, from a template that anyone may change.
+
 
 Record = dict[str, Any]
 Message = dict[str, str]

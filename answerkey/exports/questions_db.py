@@ -14,8 +14,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from answerkey.core.records import encode_json, replace_file
 from answerkey.exports.product import AuditedQuestion, list_reward_terms
+from answerkey.records import encode_json, replace_file
 
 Record = dict[str, Any]
 

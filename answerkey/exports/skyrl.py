@@ -13,8 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from answerkey.exports.column_types import CHAT, EXTRA_INFO, TEXT
-from answerkey.exports.parquet_files import Table
+from answerkey.exports.parquet_files import CHAT, EXTRA_INFO, TEXT, Table
 from answerkey.exports.prompts import PromptExample
 
 ENVIRONMENT = "answerkey"

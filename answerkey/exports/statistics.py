@@ -1,9 +1,4 @@
-"""Statistics of a run: counts with stable keys, the few of them that are metrics, and tables for
-plots.
-
-Every key of a closed vocabulary is there even where nothing was counted, so that a difference
-between two runs reads as numbers that changed and not as keys that came and went.
-"""
+"""Statistics of test suites: what they and the databases tell from the gold queries of a run."""
 
 from __future__ import annotations
 
@@ -13,11 +8,37 @@ from typing import Any
 
 import pandas as pd
 
-from answerkey.core.flags import Flag
-from answerkey.core.joined import JoinedQuestion
-from answerkey.core.question import DIFFICULTIES, HARDNESS_LEVELS, SPLITS
-from answerkey.core.reasons import Reason
+from answerkey.dataset import DIFFICULTIES, HARDNESS_LEVELS, SPLITS, JoinedQuestion, Reason
+from answerkey.flags import Flag
 from answerkey.sqlite.answers import ANSWER_TYPES
+
+
+def average_scores(suites: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """The means of the mutation scores, and of how many questions they are.
+
+    >>> average_scores([{"mutation_score": {"database": 0.5, "suite": 1.0}}])
+    {'questions': 1, 'database': 0.5, 'suite': 1.0}
+
+    A question that has no mutation score is in no mean; a mean of no question is None.
+    """
+    scores = [suite["mutation_score"] for suite in suites if suite["mutation_score"] is not None]
+
+    def average(name: str) -> float | None:
+        return round(sum(score[name] for score in scores) / len(scores), 4) if scores else None
+
+    return {
+        "questions": len(scores),
+        "database": average("database"),
+        "suite": average("suite"),
+    }
+
+
+# Statistics of a run: counts with stable keys, the few of them that are metrics, and tables for
+# plots.
+#
+# Every key of a closed vocabulary is there even where nothing was counted, so that a difference
+# between two runs reads as numbers that changed and not as keys that came and went.
+
 
 MAIN_REASONS = (
     Reason.NOT_SELECTED,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from jinja2 import Template
 
-from answerkey.core.question import SPLITS
+from answerkey.dataset import SPLITS
 from answerkey.exports import skyrl, trl, verl
 from answerkey.exports.openenv import write_resets
 from answerkey.exports.parquet_files import Table, write_tables

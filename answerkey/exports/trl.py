@@ -14,8 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from answerkey.exports.column_types import CHAT, FACTS, TEXT
-from answerkey.exports.parquet_files import Table
+from answerkey.exports.parquet_files import CHAT, FACTS, TEXT, Table
 from answerkey.exports.prompts import Message, PromptExample
 
 _BACKTICKS = re.compile("`+")

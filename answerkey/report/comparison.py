@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from answerkey.core.errors import InputError
-from answerkey.core.question import SPLITS
-from answerkey.core.records import encode_json, read_json, read_jsonl
+from answerkey.dataset import SPLITS
+from answerkey.errors import InputError
+from answerkey.records import encode_json, read_json, read_jsonl
 
 PRODUCT = Path("data/questions")
 

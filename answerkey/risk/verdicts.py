@@ -19,10 +19,9 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from answerkey.core.errors import InputError
-from answerkey.core.findings import Finding
-from answerkey.core.flags import Flag
-from answerkey.core.records import read_jsonl
+from answerkey.errors import InputError
+from answerkey.flags import Finding, Flag
+from answerkey.records import read_jsonl
 
 VERDICTS = Path("data/verdicts")
 MODEL = "model:"  # how the source of a model's verdict begins

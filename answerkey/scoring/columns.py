@@ -17,8 +17,7 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
-from answerkey.scoring.rules import Rule
-from answerkey.scoring.values import Column, has_float
+from answerkey.scoring.rules import Column, Rule, has_float
 from answerkey.sqlite.answers import are_close
 
 MAX_LOOKED_AT = 4_000_000  # values: about a second. Counted, so that a verdict depends on no clock.

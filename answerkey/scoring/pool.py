@@ -18,12 +18,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Self
 
-from answerkey.scoring.jobs import WORKER_DIED, Job, answer_without_rows
-from answerkey.scoring.messages import wait_for_events
-from answerkey.scoring.worker_process import WorkerProcess
-from answerkey.scoring.workers import Workers
+from answerkey.scoring.jobs import WORKER_DIED, Job, answer_without_rows, wait_for_events
+from answerkey.scoring.workers import WorkerProcess, Workers
+from answerkey.sqlite.bounds import QueryReason
 from answerkey.sqlite.guard import Limits
-from answerkey.sqlite.reasons import QueryReason
 
 DEFAULT_LIMITS = Limits(max_seconds=2)
 WORKERS_VARIABLE = "ANSWERKEY_WORKERS"

@@ -12,12 +12,12 @@ from functools import lru_cache
 from itertools import repeat
 from typing import Any, Self
 
-from answerkey.core.database_ids import find_inside
 from answerkey.scoring.completions import read_completion
 from answerkey.scoring.jobs import Explanation, Job, Kind
-from answerkey.scoring.open_databases import DATABASES_VARIABLE, SUITES_VARIABLE
 from answerkey.scoring.pool import DEFAULT_LIMITS, Pool, find_shared_pool
 from answerkey.scoring.rules import Rule, read_rule
+from answerkey.scoring.worker import DATABASES_VARIABLE, SUITES_VARIABLE
+from answerkey.sqlite.files import find_inside
 from answerkey.sqlite.guard import Limits, Row
 
 _LOG = logging.getLogger("answerkey.scoring")

@@ -1,21 +1,22 @@
-"""What a worker process does: jobs come over a pipe, and what they give goes back.
-
-A worker executes SQL that nobody has read, so it may be ended at any moment: by the kernel, once a
-job has used its seconds of CPU time, whatever SQLite is doing then (a single step may heed no
-interrupt and last for hours). It never outlives the process that started it.
-"""
+"""Open databases: a worker keeps those that it was asked for last."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import os
 import pickle
 import select
 import signal
 import time
-from typing import Any
+from collections import OrderedDict
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
 
+from answerkey.errors import InputError
 from answerkey.scoring.comparison import rows_match
 from answerkey.scoring.completions import extract_sql
 from answerkey.scoring.differences import cut_texts, find_difference
@@ -24,18 +25,204 @@ from answerkey.scoring.jobs import (
     RIGHT,
     SUMMARY_ROWS,
     WRONG,
+    Channel,
     Explanation,
     Job,
     Kind,
     RowSummary,
     answer_without_rows,
+    wait_for_events,
 )
-from answerkey.scoring.messages import Channel, wait_for_events
-from answerkey.scoring.open_databases import OpenDatabases
 from answerkey.scoring.rules import RULES
-from answerkey.scoring.trials import LEAST_STEPS, Trial, list_trials
+from answerkey.sqlite.bounds import QueryReason
+from answerkey.sqlite.files import find_inside
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError, Row
-from answerkey.sqlite.reasons import QueryReason
+
+# Environment variables that say where databases are: those of questions, those of test suites.
+DATABASES_VARIABLE = "ANSWERKEY_DATABASES"
+SUITES_VARIABLE = "ANSWERKEY_TEST_SUITES"
+
+# 32 databases, each with a test suite of eight. Every one is an open file, of which a process may
+# have 1,024, and takes 0.1 MB of memory before it has read a row.
+_KEPT_DATABASES = 32 * (1 + 8)
+# SQLite keeps up to 2 MB of each file in memory: so many of large ones are kept, and of small ones,
+# such as those of test suites, as many as above.
+_CACHE_BYTES = 2_048_000
+_KEPT_BYTES = 32 * _CACHE_BYTES
+# Compiled queries, of 5 kB each: many predictions for one database are alike. On a test suite they
+# come again at once, for the same question, or not at all.
+_KEPT_STATEMENTS = 128
+_KEPT_STATEMENTS_OF_SUITES = 16
+_KEPT_HASHES = 1 << 16
+
+Version = tuple[int, ...]  # of a file: another one where it was changed or replaced
+
+
+class OpenDatabases:
+    """Databases by path, each read and opened once, and again where the file has become another."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._open: OrderedDict[str, tuple[Version, GuardedDatabase]] = OrderedDict()
+        self._cached_bytes = 0
+
+    def find(
+        self, path: str, *, sha256: str | None = None, is_of_suite: bool = False
+    ) -> tuple[GuardedDatabase, int]:
+        """The open database, and the bytes of its file.
+
+        sha256: that of the file that the question was made with; None: nobody says.
+        is_of_suite: whether it is one of a test suite.
+
+        Raises:
+            FileNotFoundError: where there is no such file.
+            InputError: where it is another file than that of sha256.
+            sqlite3.DatabaseError: where it is no database, or a corrupt one.
+        """
+        try:
+            status = os.stat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            files = "test suites" if is_of_suite else "databases"
+            variable = SUITES_VARIABLE if is_of_suite else DATABASES_VARIABLE
+            raise FileNotFoundError(
+                f"No database at {path}: expected the {files} of the dataset in"
+                f" {Path(path).parents[1]}; elsewhere, say so by the environment variable"
+                f" {variable}"
+            ) from None
+        # Bytes that change without a new mtime change the ctime.
+        version = (status.st_size, status.st_dev, status.st_ino, status.st_ctime_ns)
+        if sha256 is not None and (found := _hash_file(path, version)) != sha256:
+            raise InputError(
+                f"{path}: expected sha256 {sha256}, with which its questions were made, found"
+                f" {found}: fetch the databases of this version of the dataset"
+            )
+        known = self._open.get(path)
+        if known is not None and known[0] == version:
+            self._open.move_to_end(path)
+            return known[1], status.st_size
+        self.close(path)
+        kept = _KEPT_STATEMENTS_OF_SUITES if is_of_suite else _KEPT_STATEMENTS
+        database = GuardedDatabase(Path(path), self._limits, watchdog=None, kept_statements=kept)
+        self._open[path] = version, database
+        self._cached_bytes += min(status.st_size, _CACHE_BYTES)
+        while len(self._open) > _KEPT_DATABASES or self._cached_bytes > _KEPT_BYTES:
+            self.close(next(iter(self._open)))
+        return database, status.st_size
+
+    def close(self, path: str) -> None:
+        """Close a database, if it is open."""
+        if path in self._open:
+            version, database = self._open.pop(path)
+            self._cached_bytes -= min(version[0], _CACHE_BYTES)
+            database.close()
+
+    def close_others(self, path: str) -> bool:
+        """Close all but one; whether there were any."""
+        others = [other for other in self._open if other != path]
+        for other in others:
+            self.close(other)
+        return bool(others)
+
+
+@lru_cache(_KEPT_HASHES)
+def _hash_file(path: str, version: Version) -> str:
+    """sha256 of a version of a file; the seconds of the prediction that is tried stand still."""
+    left, _ = signal.setitimer(signal.ITIMER_PROF, 0)
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, left)
+
+
+# Trials: the databases on which a prediction must be right, and what is right on each.
+#
+# The real database comes first, then those of the test suite in their order. A prediction is
+# right where it is right on all of them.
+
+
+LEAST_STEPS = 1_000_000  # of a budget
+
+_KEPT_SUITES = 32  # predictions for one question come together
+_KEPT_PATHS = 4096
+_DECODE = json.JSONDecoder().decode
+
+
+class Trial(NamedTuple):
+    """A database and what is right there.
+
+    max_steps: None, where the size of the database says it.
+    name: of a database of a test suite, the path that the suite names; else None.
+    sha256: of the database file; None: nobody says.
+    """
+
+    path: str
+    gold_answer: Any
+    order_matters: bool
+    max_steps: int | None
+    accepted_rows: list[Any] | None = None
+    name: str | None = None
+    sha256: str | None = None
+
+
+def list_trials(job: Job) -> Iterator[Trial]:
+    """The trials of a job. The suite is read only where somebody asks for more than the first.
+
+    Raises:
+        ValueError: where gold_answer, accepted_rows or test_suite is not what exports have.
+    """
+    yield Trial(
+        job.path,
+        _read_json("gold_answer", job.gold_answer),
+        job.order_matters,
+        job.max_steps,
+        job.accepted_rows and _read_json("accepted_rows", job.accepted_rows),
+        sha256=job.database_sha256,
+    )
+    if job.test_suite:
+        yield from _read_suite(job.test_suite, job.suites_folder)
+
+
+@lru_cache(_KEPT_SUITES)
+def _read_suite(text: str, folder: str) -> list[Trial]:
+    try:
+        return [
+            Trial(
+                _locate(folder, "/".join(database["path"].split("/")[-2:])),
+                database["gold_answer"],
+                database["order_matters"],
+                LEAST_STEPS,
+                database.get("accepted_rows"),
+                name=database["path"],
+                sha256=database.get("sha256"),
+            )
+            for database in _read_json("test_suite", text)
+        ]
+    except (TypeError, KeyError, AttributeError) as error:
+        raise ValueError(
+            "test_suite: expected a list of databases with path, gold_answer and order_matters,"
+            f" found {text!r:.80}"
+        ) from error
+
+
+@lru_cache(_KEPT_PATHS)
+def _locate(folder: str, path: str) -> str:
+    return str(find_inside(folder, path))
+
+
+def _read_json(name: str, text: str) -> Any:
+    try:
+        return _DECODE(text)
+    except ValueError as error:
+        raise ValueError(f"{name}: expected JSON text, found {text!r:.80}: {error}") from error
+
+
+# What a worker process does: jobs come over a pipe, and what they give goes back.
+#
+# A worker executes SQL that nobody has read, so it may be ended at any moment: by the kernel,
+# once a job has used its seconds of CPU time, whatever SQLite is doing then (a single step may
+# heed no interrupt and last for hours). It never outlives the process that started it.
+
 
 # More than the least budget, where nobody knows how many steps the gold query takes: a larger
 # database takes more to read, and ten steps a byte are some fifty scans of all its tables.

@@ -1,24 +1,93 @@
-"""The choice among all usable questions, and why each other one is left out."""
+"""Policies: what a flag means for a question (exclude it, record it, accept its ties, or pass it
+over)."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
-from answerkey.core.cells import Group, Solution, count_cells, count_corpora
-from answerkey.core.flags import Flag
-from answerkey.core.joined import JoinedQuestion
-from answerkey.core.reasons import Reason
-from answerkey.selection.candidates import Candidate, Candidates
-from answerkey.selection.picks import pick
-from answerkey.selection.policies import Policy
-from answerkey.selection.supply import check_size
+from answerkey.dataset import Group, JoinedQuestion, Reason, Solution, count_cells, count_corpora
+from answerkey.flags import DOUBTS, FLAG_PLACES, Flag
+from answerkey.params import TIE_FLAGS, Policies, Policy, check_value
+from answerkey.selection.picks import Candidate, Candidates, pick
+from answerkey.selection.supply import Usable, check_size
 from answerkey.selection.targets import Targets, find_largest
-from answerkey.selection.usability import find_reason
-from answerkey.selection.what_if import Usable
+from answerkey.sqlite.answers import has_choice
+
+
+def read_policies(values: Mapping[str, Any]) -> dict[Flag, Policy]:
+    """The policies as params spell them, one for each flag.
+
+    YAML reads a bare `off` as false, which is taken for what was meant.
+
+    Raises:
+        InputError: naming flags that are unknown or missing, or a policy that is none.
+    """
+    policies = check_value(Policies, values, key="select_questions.policies")
+    return {flag: policies[flag] for flag in Flag}
+
+
+def find_exclusion(
+    flags: list[dict[str, Any]], policies: Mapping[Flag, Policy], *, has_accepted_rows: bool = False
+) -> tuple[Flag, str] | None:
+    """The first flag, in the order of the vocabulary, that excludes; with its evidence as JSON.
+
+    A cut through a tie whose policy is accept_ties excludes where no accepted rows are known. Where
+    they are, row_order_dependent does not: all copies of the database gave accepted answers. A
+    doubt about gold that was judged right excludes nothing.
+    """
+    are_accepted = has_accepted_rows and accepts_ties(flags, policies)
+    is_judged_right = policies[Flag.JUDGED_RIGHT] is not Policy.OFF and any(
+        flag["code"] == Flag.JUDGED_RIGHT for flag in flags
+    )
+    for flag in sorted(flags, key=lambda flag: FLAG_PLACES[Flag(flag["code"])]):
+        code = Flag(flag["code"])
+        if are_accepted and code is Flag.ROW_ORDER_DEPENDENT:
+            continue
+        if is_judged_right and code in DOUBTS:
+            continue
+        if policies[code] is Policy.EXCLUDE or (
+            policies[code] is Policy.ACCEPT_TIES and not are_accepted
+        ):
+            return code, json.dumps(flag["evidence"], ensure_ascii=False)
+    return None
+
+
+def accepts_ties(flags: list[dict[str, Any]], policies: Mapping[Flag, Policy]) -> bool:
+    """Whether LIMIT cuts through a tie of the question, and policies accept that."""
+    cuts = {Flag(flag["code"]) for flag in flags}.intersection(TIE_FLAGS)
+    return bool(cuts) and all(policies[cut] is Policy.ACCEPT_TIES for cut in cuts)
+
+
+def keep_reported(
+    flags: list[dict[str, Any]], policies: Mapping[Flag, Policy]
+) -> list[dict[str, Any]]:
+    """The flags that are not off."""
+    return [flag for flag in flags if policies[Flag(flag["code"])] is not Policy.OFF]
+
+
+# Whether a question is usable, and why not: the first of the stages that set it aside says so.
+
+
+def find_reason(
+    question: JoinedQuestion, policies: Mapping[Flag, Policy]
+) -> tuple[str, str, str] | None:
+    """Why a question is not usable: stage, reason and detail; None if it is usable."""
+    if question.stage is not None:
+        return question.stage, question.reason, question.detail
+    exclusion = find_exclusion(
+        question.flags, policies, has_accepted_rows=has_choice(question.accepted_rows)
+    )
+    return ("audit_gold_answers", *exclusion) if exclusion else None
+
+
+# The choice among all usable questions, and why each other one is left out.
+
 
 _STAGE = "select_questions"
 WHY = ["stage", "reason", "detail"]

@@ -3,10 +3,9 @@ rollouts."""
 
 from __future__ import annotations
 
-from answerkey.core.errors import InputError
-from answerkey.core.param_types import PASS_RATE, SOURCE, SPIDER, TABLES
-from answerkey.core.question import EASY, HARD, MEDIUM
-from answerkey.core.sections import ClassifyDifficulty
+from answerkey.dataset import EASY, HARD, MEDIUM
+from answerkey.errors import InputError
+from answerkey.params import PASS_RATE, SOURCE, SPIDER, TABLES, ClassifyDifficulty
 
 
 class DifficultyRule(ClassifyDifficulty):

@@ -1,19 +1,83 @@
-"""What becomes of a question: a record of the product and one beside it, or an exclusion."""
+"""Reward terms: what params tell the reward, and the budget that a prediction has."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from answerkey.core.flags import Flag
-from answerkey.core.joined import JoinedQuestion
-from answerkey.core.question import AUDIT, EXCLUDED, FIELDS, PASS_RATES
-from answerkey.core.records import encode_json, replace_file
-from answerkey.core.sections import Reward
-from answerkey.selection.policies import Policy, accepts_ties, keep_reported
-from answerkey.selection.reward_terms import bound_steps
+from answerkey.dataset import AUDIT, EXCLUDED, FIELDS, NEXT_STEP, PASS_RATES, JoinedQuestion, Record
+from answerkey.errors import InputError
+from answerkey.flags import Flag
+from answerkey.params import Reward
+from answerkey.records import encode_json, read_jsonl, replace_file, write_jsonl
+from answerkey.scoring.rules import read_rule
+from answerkey.selection.choice import Policy, accepts_ties, keep_reported
 from answerkey.sqlite.answers import has_choice, read_order, write_order
+
+_STEPS_OF_GOLD = 20  # times those of gold SQL is what a prediction may take
+
+
+def read_reward(values: Mapping[str, Any]) -> Reward:
+    """What params say of the reward.
+
+    Raises:
+        InputError: where its rule is none.
+    """
+    reward = Reward(**values)
+    try:
+        read_rule(reward.rule)
+    except ValueError as error:
+        raise InputError(f"params.yaml: reward.rule: {error}") from error
+    return reward
+
+
+def bound_steps(gold_steps: int, reward: Reward) -> int:
+    """How many steps a prediction may take, by the steps of gold SQL.
+
+    >>> bound_steps(1_000_000, Reward(max_steps=100_000_000, rule="strict"))
+    20000000
+    """
+    return min(_STEPS_OF_GOLD * gold_steps, reward.max_steps)
+
+
+# The test suites of the selected questions, as a file beside them.
+
+
+_FIELDS = ("question_id", "mutation_score", "operators", "alive", "databases")
+
+
+def write_suites(path: Path, questions: Iterable[Record], shards: Path) -> None:
+    """Write the test suite of each question, in their order, which is that of the shards.
+
+    Raises:
+        FileNotFoundError: where the shard of a database is missing.
+        InputError: where a shard has no record of a question, or has it elsewhere.
+    """
+    write_jsonl(
+        path,
+        (
+            {field: suite[field] for field in _FIELDS}
+            for name, asked in groupby(questions, key=itemgetter("database_name"))
+            for suite in _take(asked, shards / f"{name}.jsonl")
+        ),
+    )
+
+
+def _take(questions: Iterable[Record], shard: Path) -> Iterable[Record]:
+    suites = read_jsonl(shard)
+    for question in questions:
+        question_id = question["question_id"]
+        suite = next((suite for suite in suites if suite["question_id"] == question_id), None)
+        if suite is None:
+            raise InputError(f"{shard}: no test suite of {question_id}: {NEXT_STEP}")
+        yield suite
+
+
+# What becomes of a question: a record of the product and one beside it, or an exclusion.
+
 
 Why = tuple[str | None, str | None, str | None]  # stage, reason, detail; None: selected
 

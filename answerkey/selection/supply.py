@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
-from typing import Any
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from answerkey.core.cells import CorpusCell, Part, count_corpora, read_share
-from answerkey.core.errors import InputError
-from answerkey.core.param_types import DATASET
-from answerkey.core.question import DIFFICULTIES, EVAL, SPLITS
+import pandas as pd
+
+from answerkey.dataset import (
+    DIFFICULTIES,
+    EVAL,
+    SPLITS,
+    CorpusCell,
+    Part,
+    count_corpora,
+    read_share,
+)
+from answerkey.errors import InputError
+from answerkey.params import DATASET, METHODS, PASS_RATE, SOURCE, SPLIT, TABLES
+from answerkey.selection.difficulty_rule import DifficultyRule
 from answerkey.selection.targets import (
     TARGET_NAMES,
     Group,
@@ -20,8 +31,11 @@ from answerkey.selection.targets import (
     find_binding_cells,
     find_binding_corpora,
     find_binding_levels,
+    find_largest,
+    find_size,
     find_tolerance,
 )
+from answerkey.sqlite.schema import Schema
 
 
 class TargetsNotMetError(InputError):
@@ -260,3 +274,154 @@ def describe_shares(targets: Targets, solution: Solution) -> dict[str, dict[str,
             "slack": round(targets.tolerance - abs(found - asked), 4) if is_judged else None,
         }
     return described
+
+
+# Explanation of a selection: what the current params allow, and what their neighbours would.
+
+
+class Usable(NamedTuple):
+    """A usable question, as far as its difficulty may change: `tables` is their number."""
+
+    split: str
+    database_name: str
+    answer_type: str
+    tables: int
+    hardness: str
+    corpus: str
+    source_difficulty: str | None
+    solved_share: float | None = None
+
+
+def list_neighbours(
+    rule: DifficultyRule, questions: Mapping[Usable, int]
+) -> Iterator[DifficultyRule]:
+    """The rules one step away: where tables decide, each threshold one less or one more; and the
+    other methods, those of source and rollouts where they say something of a question."""
+    if rule.method == TABLES:
+        easy, medium = rule.easy_max_tables, rule.medium_max_tables
+        steps = [(easy - 1, medium), (easy + 1, medium), (easy, medium - 1), (easy, medium + 1)]
+        for low, high in steps:
+            if 0 <= low <= high:
+                yield replace(rule, easy_max_tables=low, medium_max_tables=high)
+    for method in METHODS:
+        field = {SOURCE: "source_difficulty", PASS_RATE: "solved_share"}.get(method)
+        is_known = not field or any(getattr(each, field) is not None for each in questions)
+        if method != rule.method and is_known:
+            yield replace(rule, method=method)
+
+
+def count_supply(questions: Mapping[Usable, int], rule: DifficultyRule) -> Counter[Group]:
+    """How many questions of each group there are under a rule, from how many there are of each
+    kind."""
+    supply: Counter[Group] = Counter()
+    for question, count in questions.items():
+        group = Group(
+            question.split,
+            rule.classify(
+                question.tables,
+                question.hardness,
+                question.source_difficulty,
+                question.solved_share,
+            ),
+            question.database_name,
+            question.answer_type,
+            question.corpus,
+        )
+        supply[group] += count
+    return supply
+
+
+def list_other_targets(targets: Targets) -> Iterator[tuple[str, Targets]]:
+    """The targets without each one that is set, and difficulty_shares of the other scope, each in
+    words."""
+    if targets.difficulty_shares is not None:
+        of_dataset = targets.difficulty_shares_of == DATASET
+        words = "of each split" if of_dataset else "of the whole dataset"
+        scope = SPLIT if of_dataset else DATASET
+        yield f"difficulty_shares {words}", replace(targets, difficulty_shares_of=scope)
+    for name in TARGET_NAMES:
+        if getattr(targets, name) is not None:
+            yield f"without {name}", replace(targets, **{name: None})
+
+
+def explain(questions: Mapping[Usable, int], rule: DifficultyRule, targets: Targets) -> str:
+    """The text that `python -m stages.select_questions --explain` prints."""
+    supply = count_supply(questions, rule)
+    solution = find_largest(supply, targets)
+    binding = find_binding(supply, targets, solution)
+    lines = [
+        f"{rule}",
+        f"largest selection: {solution.size} of {sum(questions.values())} usable questions",
+        describe_binding(binding, solution.size),
+        *(f"{words}: {find_size(supply, other)}" for words, other in list_other_targets(targets)),
+        "",
+        describe_supply(supply, solution.counts, solution.corpora),
+    ]
+    for neighbour in list_neighbours(rule, questions):
+        supply = count_supply(questions, neighbour)
+        solution = find_largest(supply, targets)
+        lines += [
+            "",
+            f"{neighbour}",
+            f"largest selection: {solution.size}",
+            describe_supply(supply, solution.counts, solution.corpora),
+        ]
+    return "\n".join(lines)
+
+
+# Coverage: how much of the schemas the selected questions touch.
+
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def measure_coverage(questions: pd.DataFrame, schemas: Mapping[str, Schema]) -> dict[str, int]:
+    """How many tables and columns the databases of the questions have, and how many of them some
+    question touches; views are left out.
+
+    The columns of `questions` are database_name, tables_involved and columns_involved, each column
+    as `table.column`.
+    """
+    touched: dict[str, set[str]] = defaultdict(set)
+    for name, tables, columns in questions.itertuples(index=False, name=None):
+        touched[name].update(tables, columns)
+    counts = dict.fromkeys(("tables", "tables_touched", "columns", "columns_touched"), 0)
+    for name, names in touched.items():
+        for table in schemas[name].tables:
+            if table.is_view:
+                continue
+            columns = [f"{table.name}.{column.name}" for column in table.columns]
+            counts["tables"] += 1
+            counts["tables_touched"] += table.name in names
+            counts["columns"] += len(columns)
+            counts["columns_touched"] += len(names.intersection(columns))
+    return counts
+
+
+# The gold risk of the usable questions, in words: how many have how much, and which have most.
+
+
+_STEPS = (0.75, 0.5, 0.25)
+_NAMED = 5
+
+
+def describe_risks(table: pd.DataFrame) -> str:
+    """The lines on gold risk of `python -m stages.select_questions --explain`, from the table of
+    `survey_questions`:
+
+        gold_risk 0.75 or more: 0 of 385 usable questions
+        gold_risk 0.5 or more: 2 of 385 usable questions
+        gold_risk 0.25 or more: 11 of 385 usable questions
+        riskiest: fleet_train_003 0.61, zoo_eval_012 0.55
+    """
+    usable = table[table["reason"].isna() & table["gold_risk"].notna()]
+    risks = usable["gold_risk"].astype(float)
+    lines = [
+        f"gold_risk {step:g} or more: {(risks >= step).sum()} of {len(usable)} usable questions"
+        for step in _STEPS
+    ]
+    ranked = usable.assign(gold_risk=-risks).sort_values(["gold_risk", "question_id"])[:_NAMED]
+    named = zip(ranked["question_id"], ranked["gold_risk"], strict=True)
+    riskiest = ", ".join(f"{question_id} {-risk:.2f}" for question_id, risk in named)
+    return "\n".join([*lines, f"riskiest: {riskiest or 'none'}"])

@@ -18,9 +18,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from answerkey.core.database_ids import find_inside
-from answerkey.core.errors import InputError
-from answerkey.core.records import hash_file
+from answerkey.errors import InputError
+from answerkey.records import hash_file
+from answerkey.sqlite.files import find_inside
 
 
 class LocalDatabase(NamedTuple):

@@ -1,10 +1,8 @@
-"""Shards: one file a database, each made again only when what it is made from has changed.
+"""The hash of a stage's code, which is part of what its shards are made from.
 
-What each was made from stands in a file of keys beside the directory, which is an out of the same
-stage: it travels with the shards, so that a clone that has pulled them makes only those again that
-a change concerns. No stage has it among its deps, since a key changes with the code, and the
-records may stay. It has facts alone, which are the same on every machine: not the version of
-SQLite, which comes with Python.
+The code of a stage is what dvc.yaml lists among its deps: modules, and packages with all of their
+files. So a shard is made again exactly where DVC runs the stage again for its code. The hash goes
+into the keys of the shards, and never into their records.
 """
 
 from __future__ import annotations
@@ -15,8 +13,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from answerkey.core.database_ids import find_inside
-from answerkey.core.records import (
+from answerkey.params import load_yaml
+from answerkey.records import (
     encode_json,
     hash_file,
     hash_value,
@@ -24,6 +22,43 @@ from answerkey.core.records import (
     replace_file,
     write_jsonl,
 )
+from answerkey.sqlite.files import find_inside
+
+ROOT = Path(__file__).resolve().parents[2]  # of the code that runs, wherever it runs
+
+
+def hash_code(stage: str, *, root: Path = ROOT) -> str:
+    """sha256 over the modules and packages that the dvc.yaml of `root` lists for a stage, by name
+    and content; what Python compiled of them is left out.
+
+    >>> hash_code("parse_gold_sql") == hash_code("audit_gold_answers")
+    False
+
+    Raises:
+        FileNotFoundError: where there is no dvc.yaml, or a module that it lists is missing.
+    """
+    deps = load_yaml(root / "dvc.yaml")["stages"][stage]["deps"]
+    files = sorted({path for dep in deps for path in _list_code(root / dep)})
+    return hash_value([(path.relative_to(root).as_posix(), hash_file(path)) for path in files])
+
+
+def _list_code(path: Path) -> Iterator[Path]:
+    """A module, or the files of a package; none for any other path."""
+    if path.suffix == ".py":
+        yield path
+    elif (path / "__init__.py").is_file():
+        for file in path.rglob("*"):
+            if file.is_file() and "__pycache__" not in file.parts and file.suffix != ".pyc":
+                yield file
+
+
+# Shards: one file a database, each made again only when what it is made from has changed.
+#
+# What each was made from stands in a file of keys beside the directory, which is an out of the
+# same stage: it travels with the shards, so that a clone that has pulled them makes only those
+# again that a change concerns. No stage has it among its deps, since a key changes with the code,
+# and the records may stay. It has facts alone, which are the same on every machine: not the
+# version of SQLite, which comes with Python.
 
 
 class ShardDirectory:

@@ -1,21 +1,188 @@
-"""A parsed query: all that is known of it from its text and the schema."""
+"""Tables: the names of the tables and views that a query reads."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from answerkey.core.reasons import Reason
-from answerkey.sql.canonical import canonical_tree, write_sql
-from answerkey.sql.columns import list_columns
-from answerkey.sql.features import list_features
+from answerkey.dataset import Reason
+from answerkey.sql.canonical import canonical_tree, write_sql, write_template
 from answerkey.sql.hardness import classify_hardness
 from answerkey.sql.parser import TooComplexError, parse_sql
+from answerkey.sql.query_parts import find_cte
 from answerkey.sql.scopes import Scopes
-from answerkey.sql.tables import TABLE_NODES, list_tables
-from answerkey.sql.template import write_template
-from answerkey.sqlite.schema import Schema
+from answerkey.sqlite.schema import Schema, fold_name
+
+TABLE_NODES = (exp.Table, exp.In)
+
+
+def list_tables(nodes: Iterable[exp.Expression], schema: Schema | None) -> list[str]:
+    """The sorted, unique names of the tables and views, from the nodes of a tree that may name one
+    (`TABLE_NODES`).
+
+    >>> from sqlglot import parse_one
+    >>> tree = parse_one("WITH c AS (SELECT * FROM Ship) SELECT * FROM c JOIN port")
+    >>> list_tables(tree.find_all(*TABLE_NODES), None)
+    ['Ship', 'port']
+
+    Names of CTEs are not tables. With a schema, names come as it spells them; without, as the query
+    does. A view counts as itself.
+    """
+    names: dict[str, str] = {}
+    for node in nodes:
+        name = _name_table(node)
+        if name:
+            known = schema.find_table(name) if schema else None
+            names.setdefault(fold_name(name), known.name if known else name)
+    return sorted(names.values())
+
+
+def extract_tables_involved(gold_sql: str, *, schema: Schema | None = None) -> list[str]:
+    """The sorted, unique names of the tables and views that SQL reads.
+
+    >>> extract_tables_involved("WITH c AS (SELECT * FROM Ship) SELECT * FROM c JOIN port")
+    ['Ship', 'port']
+
+    Names of CTEs are not tables. With a schema, names come as it spells them; without, as the query
+    does. A view counts as itself.
+
+    Raises:
+        sqlglot.errors.SqlglotError: where the SQL does not parse.
+    """
+    return list_tables(parse_sql(gold_sql).find_all(*TABLE_NODES), schema)
+
+
+def _name_table(node: exp.Expression) -> str:
+    """The name in a FROM, or in `x IN name`, which is short for `x IN (SELECT * FROM name)`.
+
+    It is '' for a CTE, a table-valued function, an index (INDEXED BY), and IN with a list or a
+    query.
+    """
+    if isinstance(node, exp.In):
+        table = node.args.get("field")
+        if not isinstance(table, exp.Column | exp.Literal):
+            return ""
+        name, database = table.name, table.text("table")
+    else:
+        if not isinstance(node.this, exp.Identifier) or node.arg_key == "indexed":
+            return ""
+        name, database = node.name, node.db
+    is_cte = not database and find_cte(node, name) is not None
+    return "" if is_cte else name
+
+
+# Columns involved: which columns of tables and views a query reads, whatever it calls them.
+
+
+def list_columns(scopes: Scopes) -> list[str]:
+    """The sorted, unique `table.column` that a query reads, spelt as the schema spells them.
+
+    `SELECT T1.name FROM ship AS T1 WHERE T1.tons > 9` -> ['ship.name', 'ship.tons']
+
+    A `*` stands for all columns that it expands to, count(*) for none. A name that cannot be
+    resolved, such as a string in double quotes, is left out.
+    """
+    found = [scopes.resolve(column) for column in scopes.nodes.find_all(exp.Column)]
+    for scope in scopes.select_scopes():
+        found += [output.resolution for output in scopes.outputs(scope.select)]
+    return sorted(
+        {
+            f"{what.table.name}.{what.column.name}"
+            for what in found
+            if what is not None and what.table is not None and what.column is not None
+        }
+    )
+
+
+# Features of a query: which parts of SQL it uses, by names that stay the same.
+
+
+_BY_NODE: dict[type[exp.Expression], str] = {
+    exp.Between: "between",
+    exp.Case: "case",
+    exp.CTE: "cte",
+    exp.Distinct: "distinct",
+    exp.Except: "except",
+    exp.Exists: "exists",
+    exp.Group: "group_by",
+    exp.Having: "having",
+    exp.In: "in",
+    exp.Intersect: "intersect",
+    exp.Like: "like",
+    exp.Limit: "limit",
+    exp.Offset: "offset",
+    exp.Or: "or",
+    exp.Order: "order_by",
+    exp.Union: "union",
+    exp.Where: "where",
+    exp.Window: "window",
+}
+_AGGREGATES_UNKNOWN_TO_SQLGLOT = {"total", "jsonb_group_array", "jsonb_group_object"}
+FEATURES = tuple(
+    sorted({*_BY_NODE.values(), "aggregate", "join", "left_join", "nested_query", "null_test"})
+)
+
+
+def list_features(tree: exp.Expression) -> list[str]:
+    """The sorted names of what a query uses, anywhere in it.
+
+    >>> from sqlglot import parse_one
+    >>> list_features(parse_one("SELECT count(*) FROM a LEFT JOIN b USING (c) WHERE d IS NULL"))
+    ['aggregate', 'join', 'left_join', 'null_test', 'where']
+    """
+    found = set()
+    for node in tree.walk():
+        kind = type(node)
+        if kind in _BY_NODE:
+            found.add(_BY_NODE[kind])
+        elif kind is exp.Select:
+            if _is_nested(node):
+                found.add("nested_query")
+        elif kind is exp.Join:
+            found.add("join")
+            if node.side == "LEFT":
+                found.add("left_join")
+        elif kind is exp.Is and isinstance(node.expression, exp.Null):
+            found.add("null_test")
+        elif _is_aggregate(node) and not _is_windowed(node):
+            found.add("aggregate")
+    return sorted(found)
+
+
+def has_top_level_order(tree: exp.Expression) -> bool:
+    """Whether the outermost query has an ORDER BY, so that its rows come as a sequence.
+
+    >>> from sqlglot import parse_one
+    >>> has_top_level_order(parse_one("SELECT a FROM (SELECT a FROM t ORDER BY a)"))
+    False
+    """
+    return tree.args.get("order") is not None
+
+
+def _is_aggregate(node: exp.Expression) -> bool:
+    if isinstance(node, exp.Anonymous):
+        return node.name.lower() in _AGGREGATES_UNKNOWN_TO_SQLGLOT
+    return isinstance(node, exp.AggFunc)
+
+
+def _is_windowed(node: exp.Expression) -> bool:
+    if isinstance(node.parent, exp.Filter):  # sum(a) FILTER (WHERE b) OVER ()
+        node = node.parent
+    return isinstance(node.parent, exp.Window) and node.arg_key == "this"
+
+
+def _is_nested(select: exp.Expression) -> bool:
+    """Whether a SELECT stands in an expression or in FROM, not as an arm or a CTE."""
+    node = select.parent
+    while isinstance(node, exp.SetOperation):
+        node = node.parent
+    return isinstance(node, exp.Subquery | exp.In | exp.Exists)
+
+
+# A parsed query: all that is known of it from its text and the schema.
 
 
 def parse_query(gold_sql: str, schema: Schema) -> dict[str, Any]:

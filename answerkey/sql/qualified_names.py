@@ -14,11 +14,9 @@ import re
 
 from sqlglot import exp
 
-from answerkey.sql.operands import is_star, read_integer
 from answerkey.sql.parser import MAX_TOKENS
-from answerkey.sql.query_parts import first_select, name_output
-from answerkey.sql.resolutions import Scope, Source
-from answerkey.sql.scopes import Scopes
+from answerkey.sql.query_parts import first_select, is_star, name_output, read_integer
+from answerkey.sql.scopes import Scope, Scopes, Source
 from answerkey.sqlite.schema import fold_name
 
 _JOIN_KINDS = ("", "INNER", "CROSS", "OUTER")

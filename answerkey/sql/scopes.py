@@ -1,21 +1,14 @@
-"""Scopes: which table, view, CTE or subquery every name in a query stands for, by SQLite's rules.
-
->>> tree = parse_one("SELECT T1.name FROM ship AS T1", read="sqlite")    # doctest: +SKIP
->>> found = Scopes(tree, schema).resolve(tree.expressions[0])            # doctest: +SKIP
->>> found.source.name, found.table.name, found.column.name               # doctest: +SKIP
-('T1', 'ship', 'name')
-
-Everything is worked out when it is first asked for, and the tree is never changed. Known limit: a
-column that USING or NATURAL merges stands for the leftmost table's.
-"""
+"""An index of a query's tree: its nodes by type, for the many who ask for them."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from functools import lru_cache
+from operator import itemgetter
 from typing import Any
 
 from sqlglot import exp
 
-from answerkey.sql.node_index import NodeIndex
 from answerkey.sql.parser import TooComplexError
 from answerkey.sql.query_parts import (
     alias_columns,
@@ -30,9 +23,131 @@ from answerkey.sql.query_parts import (
     sees_outer_names,
     selects_of,
 )
-from answerkey.sql.resolutions import Output, Resolution, Scope, Source
 from answerkey.sqlite.bounds import MAX_COLUMNS
-from answerkey.sqlite.schema import ROWID_NAMES, Schema, fold_name
+from answerkey.sqlite.schema import ROWID_NAMES, Column, Schema, Table, fold_name
+
+
+@lru_cache(maxsize=65_536)
+def _pick(kinds: frozenset[type], types: tuple[type, ...]) -> list[type]:
+    return [kind for kind in kinds if issubclass(kind, types)]
+
+
+class NodeIndex:
+    """The nodes of a tree that does not change."""
+
+    def __init__(self, tree: exp.Expression) -> None:
+        self._tree = tree
+        self._walked: list[exp.Expression] = []
+        self._nodes: dict[type, list[tuple[int, exp.Expression]]] = {}
+        self._kinds: frozenset[type] = frozenset()
+        self._found: dict[tuple[type, ...], list[exp.Expression]] = {}
+
+    def walk(self) -> list[exp.Expression]:
+        """All nodes, in the order of tree.walk. The list is not to be changed."""
+        if not self._walked:
+            self._walked = list(self._tree.walk())
+        return self._walked
+
+    def find_all(self, *types: type[exp.Expression]) -> list[exp.Expression]:
+        """The nodes of the tree that are of one of these types, in the order of tree.find_all; the
+        tree is walked once for all who ask. The list is not to be changed."""
+        known = self._found.get(types)
+        if known is None:
+            if not self._nodes:
+                for place, node in enumerate(self.walk()):
+                    self._nodes.setdefault(type(node), []).append((place, node))
+                self._kinds = frozenset(self._nodes)
+            pairs = [pair for kind in _pick(self._kinds, types) for pair in self._nodes[kind]]
+            pairs.sort(key=itemgetter(0))
+            known = self._found[types] = [node for _, node in pairs]
+        return known
+
+
+# Resolutions: what a name in a query stands for, and the scopes and sources it is looked up in.
+#
+# `Scopes` in answerkey.sql.scopes works them out.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Output:
+    """A column that a query returns: its name ('' where SQLite makes one up), and the expression
+    that computes it, without AS. A `*` is expanded: then `expression` is None for a column of a
+    table, and `resolution` says which it is."""
+
+    name: str
+    expression: exp.Expression | None
+    resolution: Resolution | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Source:
+    """One member of a FROM clause: `table` is its base table or view, or else `query` the body of
+    the CTE or derived table; both are None for a table-valued function and an unknown name."""
+
+    name: str
+    node: exp.Expression
+    table: Table | None = None
+    query: exp.Expression | None = None
+    is_cte: bool = False
+    column_names: tuple[str, ...] = ()  # WITH c(a, b): these instead of the query's own
+
+
+@dataclass(slots=True, eq=False)
+class Scope:
+    """One SELECT, its sources, and the SELECT around it whose columns it may use.
+
+    Sources come by lower-case name, in the order of FROM; by place where one has no name, or where
+    another has it too.
+    """
+
+    select: exp.Select
+    parent: Scope | None
+    sources: dict[str, Source] = field(default_factory=dict)
+
+    def find_sources(self, name: str) -> list[Source]:
+        """The members of FROM of that name: more than one where the query gives it twice."""
+        folded = fold_name(name)
+        return [source for source in self.sources.values() if fold_name(source.name) == folded]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Resolution:
+    """What a name stands for.
+
+    source: the member of FROM that it is looked up in; None where it names a result column.
+    table, column: the base column behind it, followed through CTEs and derived tables that pass it
+        on unchanged; None where a query computes it. A rowid that no column holds has no column.
+    expression: what computes it, where it names a result column or a column of a subquery.
+    scope: the SELECT in which it was found: an outer one where the column is correlated.
+    """
+
+    source: Source | None
+    table: Table | None
+    column: Column | None
+    expression: exp.Expression | None
+    scope: Scope
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether it is a column of a base table or view that stands in FROM itself."""
+        return self.source is not None and self.source.table is not None
+
+    @property
+    def is_alias(self) -> bool:
+        """Whether it is the name of a result column of its own SELECT."""
+        return self.source is None
+
+
+# Scopes: which table, view, CTE or subquery every name in a query stands for, by SQLite's rules.
+#
+# >>> tree = parse_one("SELECT T1.name FROM ship AS T1", read="sqlite")    # doctest: +SKIP >>>
+# found = Scopes(tree, schema).resolve(tree.expressions[0])            # doctest: +SKIP >>>
+# found.source.name, found.table.name, found.column.name               # doctest: +SKIP ('T1',
+# 'ship', 'name')
+#
+# Everything is worked out when it is first asked for, and the tree is never changed. Known limit:
+# a column that USING or NATURAL merges stands for the leftmost table's.
+
 
 _QUERY_TYPES = (exp.Select, exp.SetOperation, exp.Values)
 

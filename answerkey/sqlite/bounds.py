@@ -1,20 +1,124 @@
-"""Bounds: what foreign SQL may use while it runs, and by which of them it was ended.
-
-Those that decide what is kept are counted by SQLite (virtual machine steps, bytes), so that they
-fall the same on every machine. Seconds are only the last resort, for a single step that takes for
-ever.
-"""
+"""Why a query has no answer that could be kept: a code for each reason."""
 
 from __future__ import annotations
 
+import contextlib
 import math
 import mmap
+import os
 import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
 from types import TracebackType
 from typing import Protocol, Self
 
-from answerkey.sqlite.reasons import QueryReason
-from answerkey.sqlite.watchdog import Watchdog
+
+class QueryReason(StrEnum):
+    """What SQLite says of a query, which bound it passed, or what its answer holds."""
+
+    SQL_ERROR = "sql_error"
+    NOT_A_SELECT = "not_a_select"
+    MULTIPLE_STATEMENTS = "multiple_statements"
+    FORBIDDEN_FUNCTION = "forbidden_function"
+    NONDETERMINISTIC_FUNCTION = "nondeterministic_function"
+    STEP_BUDGET_EXCEEDED = "step_budget_exceeded"
+    TIME_EXCEEDED = "time_exceeded"
+    TOO_MANY_ROWS = "too_many_rows"
+    VALUE_TOO_LARGE = "value_too_large"
+    ANSWER_TOO_LARGE = "answer_too_large"
+    HEAP_EXCEEDED = "heap_exceeded"
+    UNDECODABLE_TEXT = "undecodable_text"
+    BLOB = "blob"
+    NOT_FINITE = "not_finite"
+    NULL_ANSWER = "null_answer"
+
+
+# Watchdog: the last resort against a query that no count of steps ends.
+
+
+# Set in processes whose run goes on without them. What others call a worker, such as the process of
+# a trainer, is none of ours to end.
+EXPENDABLE_VARIABLE = "ANSWERKEY_EXPENDABLE_PROCESS"
+# Exit status of a worker whose query is overdue; nothing else ends a process with this one.
+OVERDUE_STATUS = 75
+
+
+@dataclass(slots=True)
+class Watchdog:
+    """Interrupts a connection whose query is past its deadline, from a thread of its own.
+
+    A single step may heed no interrupt and last for hours: printf('%.2000000000c', 'x') counts to
+    its precision, as often as the format has it. After patience_s more such a query ends its
+    process, if that is marked as a worker whose run goes on without the query, and only then.
+
+    One query at a time: a process that executes several at once needs a watchdog for each.
+    """
+
+    interval_s: float = 0.25
+    patience_s: float = 5.0
+    pid: int = 0
+    watched: tuple[sqlite3.Connection, float] | None = None
+    has_fired: bool = False
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def watch(self, connection: sqlite3.Connection, seconds: float) -> None:
+        """Interrupt the connection's query in so many seconds, unless released before."""
+        if self.pid != os.getpid():  # threads do not survive a fork
+            self.pid = os.getpid()
+            self.lock = threading.Lock()
+            self.watched = None  # what the parent watched
+            threading.Thread(target=self._run, name="sql-watchdog", daemon=True).start()
+        with self.lock:
+            self.has_fired = False
+            self.watched = (connection, time.monotonic() + seconds)
+
+    def release(self) -> None:
+        """Stop watching."""
+        with self.lock:
+            self.watched = None
+
+    def _run(self) -> None:
+        while True:
+            time.sleep(self.interval_s)
+            with self.lock:
+                if self.watched is None:
+                    continue
+                connection, deadline = self.watched
+                overdue_s = time.monotonic() - deadline
+                if overdue_s > 0:
+                    self.has_fired = True
+                    connection.interrupt()
+                if overdue_s > self.patience_s and _is_expendable():
+                    os._exit(OVERDUE_STATUS)
+
+
+@contextlib.contextmanager
+def end_overdue(seconds: float) -> Iterator[None]:
+    """End this process where the block takes more than so many seconds, if it is one whose run goes
+    on without it: nothing interrupts Python code that is no query."""
+    timer = threading.Timer(seconds, os._exit, [OVERDUE_STATUS])
+    timer.daemon = True
+    if _is_expendable():
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _is_expendable() -> bool:
+    return EXPENDABLE_VARIABLE in os.environ
+
+
+# Bounds: what foreign SQL may use while it runs, and by which of them it was ended.
+#
+# Those that decide what is kept are counted by SQLite (virtual machine steps, bytes), so that
+# they fall the same on every machine. Seconds are only the last resort, for a single step that
+# takes for ever.
+
 
 # What a query may be before it runs: nothing interrupts what compiles or parses it.
 MAX_SQL_BYTES = 100_000

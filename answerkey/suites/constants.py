@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 from sqlglot import exp
 
 from answerkey.sql.query_parts import first_select, list_merged, selects_of
-from answerkey.sql.resolutions import Resolution
-from answerkey.sql.scopes import Scopes
+from answerkey.sql.scopes import Resolution, Scopes
 from answerkey.sqlite.schema import Table, fold_name
-from answerkey.suites.fuzzing.values import list_near
+from answerkey.suites.values import list_near
 
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Like)
 _PREDICATES = (*_COMPARISONS, exp.Between, exp.In)

@@ -1,20 +1,92 @@
-"""Questions on the real database: their neighbors that it does not tell from gold, and the readings
-that it does not tell from gold either."""
+"""Executions: what queries give on one database."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from sqlglot import exp
 
+from answerkey.order.cuts import list_cuts, read_row_order
+from answerkey.order.inspection import Inspection
 from answerkey.sql.parser import parse_sql
-from answerkey.sqlite.answers import Order, has_choice, read_order
-from answerkey.sqlite.guard import Row
-from answerkey.sqlite.schema import Schema
-from answerkey.suites.executions import Executions, are_same
-from answerkey.suites.neighbors.registry import Neighbor, list_neighbors
+from answerkey.sql.query_rewrites import unwrap
+from answerkey.sqlite.answers import Order, has_choice, match_rows, read_order
+from answerkey.sqlite.bounds import QueryReason
+from answerkey.sqlite.guard import GuardedDatabase, QueryError, Row
+from answerkey.sqlite.schema import Schema, quote_name
+from answerkey.suites.neighbors import Neighbor, list_neighbors
 from answerkey.suites.readings import Reading, list_readings
+
+REL_TOL = 1e-6
+_MOST_TEXTS = 5
+_MAX_STEPS_OF_TEXTS = 500_000
+_BOUNDS = {QueryReason.STEP_BUDGET_EXCEEDED, QueryReason.TIME_EXCEEDED}
+
+
+class Execution(NamedTuple):
+    """The rows of a query; None where it has none, for a reason."""
+
+    rows: list[Row] | None
+    reason: QueryReason | None = None
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether the query took too much to say what it gives."""
+        return self.reason in _BOUNDS
+
+
+class Executions:
+    """A database, and what the queries give on it that are asked for again."""
+
+    def __init__(self, database: GuardedDatabase) -> None:
+        self.database = database
+        self._known: dict[str, Execution] = {}
+
+    def run(self, sql: str, *, max_steps: int | None = None) -> Execution:
+        """What a query gives."""
+        try:
+            return Execution(self.database.execute(sql, max_steps=max_steps))
+        except QueryError as error:
+            return Execution(None, error.reason)
+
+    def find_rows(self, sql: str, *, max_steps: int | None = None) -> list[Row] | None:
+        """The rows of a query, which is executed once; None where it has none."""
+        if sql not in self._known:
+            self._known[sql] = self.run(sql, max_steps=max_steps)
+        return self._known[sql].rows
+
+    def find_texts(self, table: str, column: str, words: Sequence[str]) -> list[str]:
+        """Which of some words, without quotes in them, are values of a column, as the column has
+        them; few, and none where it takes many steps to look."""
+        name, values = quote_name(column), ", ".join(f"'{word}'" for word in words)
+        sql = (
+            f"SELECT DISTINCT {name} FROM {quote_name(table)} WHERE {name} COLLATE NOCASE"
+            f" IN ({values}) LIMIT {_MOST_TEXTS}"
+        )
+        return [value for (value,) in self.find_rows(sql, max_steps=_MAX_STEPS_OF_TEXTS) or []]
+
+
+def are_same(left: list[Row] | None, right: list[Row] | None, *, ordered: Order) -> bool:
+    """Whether two lists of rows are the same answer; None, where a query failed, is none."""
+    if left is None or right is None:
+        return False
+    return match_rows(left, right, ordered=ordered, rel_tol=REL_TOL)
+
+
+def is_void(rows: list[Row]) -> bool:
+    """Whether an answer says nothing: it has no row, or only NULL and 0.
+
+    >>> is_void([]), is_void([(0, None)]), is_void([("none",)])
+    (True, True, False)
+    """
+    return all(value is None or value == 0 for row in rows for value in row)
+
+
+# Questions on the real database: their neighbors that it does not tell from gold, and the
+# readings that it does not tell from gold either.
+
 
 # The query that says the stored answer by heart. It reads no table, so that it needs no execution.
 BY_HEART = "by_heart"
@@ -160,3 +232,48 @@ def _write_value(value: Any) -> str:
     if value is None:
         return "NULL"
     return repr(value) if not isinstance(value, str) else "'" + value.replace("'", "''") + "'"
+
+
+# Gate: on which variants of a database the answer of a gold query counts.
+#
+# It must run within its bounds, be the same however the rows are stored, cut through no tie, and
+# be what every reading of its question gives that the real database does not tell from it: else a
+# prediction that is as good as gold, or better, would be called wrong.
+
+
+# Of gold on a variant: a prediction has twenty times as many there.
+_MAX_STEPS_GATE = 50_000
+
+
+def find_stable_order(query: Query, storages: list[Executions], schema: Schema) -> Order | None:
+    """How far the order of rows counts on a variant, if gold gives one answer on all its storages,
+    the first of which counts; else None. It may count where all rows tie on the real database."""
+    first, *others = storages
+    rows = first.find_rows(query.sql, max_steps=_MAX_STEPS_GATE)
+    if rows is None:
+        return None
+    answers = [other.find_rows(query.sql) for other in others]
+    if not all(are_same(rows, answer, ordered=False) for answer in answers):
+        return None
+    order: Order = unwrap(query.tree).args.get("order") is not None
+    has_limit = query.tree.find(exp.Limit) is not None
+    if (rows and has_limit) or (order and len(rows) > 1):
+        try:
+            inspection = Inspection(query.sql, query.tree, schema, rows, first.database)
+            if has_limit and list_cuts(inspection):
+                return None
+            order = order and read_row_order(inspection)
+        except (QueryError, RecursionError):
+            return None
+    return order if all(are_same(rows, answer, ordered=order) for answer in answers) else None
+
+
+def find_other_reading(
+    query: Query, readings: list[Reading], variant: Executions, order: Order
+) -> Reading | None:
+    """The first reading that gives another answer than gold."""
+    rows = variant.find_rows(query.sql)
+    for reading in readings:
+        if not are_same(rows, variant.find_rows(reading.sql), ordered=order):
+            return reading
+    return None

@@ -13,15 +13,18 @@ from sqlglot import exp
 
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.schema import Schema
-from answerkey.suites.neighbors.changes import write_changes
-from answerkey.suites.reading_rules.duplicates import read_duplicates
-from answerkey.suites.reading_rules.groupings import read_groupings
-from answerkey.suites.reading_rules.named_values import FindTexts, read_named_values
-from answerkey.suites.reading_rules.nulls import read_nulls
-from answerkey.suites.reading_rules.set_members import read_set_members
-from answerkey.suites.reading_rules.superlatives import read_superlatives
-from answerkey.suites.reading_rules.texts import read_texts
-from answerkey.suites.reading_rules.zero_counts import read_zero_counts
+from answerkey.suites.operators.trees import write_changes
+from answerkey.suites.reading_rules import (
+    FindTexts,
+    read_duplicates,
+    read_groupings,
+    read_named_values,
+    read_nulls,
+    read_set_members,
+    read_superlatives,
+    read_texts,
+    read_zero_counts,
+)
 
 _RULES = (
     *(read_duplicates, read_groupings, read_nulls, read_set_members, read_superlatives),

@@ -19,11 +19,19 @@ from itertools import chain
 from pathlib import Path
 from random import Random
 
-from answerkey.core.errors import InputError
+from answerkey.errors import InputError
+from answerkey.sqlite.files import open_database
 from answerkey.sqlite.schema import Schema, Table, quote_name, read_schema
-from answerkey.sqlite.uri import open_database
-from answerkey.suites.database_rows import Row, Rows, TableRows, open_empty
-from answerkey.suites.references import Reference, find_positions, list_declared, list_named
+from answerkey.suites.rows import (
+    Reference,
+    Row,
+    Rows,
+    TableRows,
+    find_positions,
+    list_declared,
+    list_named,
+    open_empty,
+)
 
 _RUN_ROWS = 10
 _ROOM = 3  # times as many rows as asked for, with the parents of others

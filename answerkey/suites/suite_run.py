@@ -14,15 +14,13 @@ from typing import Any, NamedTuple
 
 import sqlglot
 
-from answerkey.core.database_ids import find_inside
-from answerkey.core.errors import InputError
-from answerkey.core.progress import track_progress
-from answerkey.core.records import hash_file, hash_value, replace_file, write_json
-from answerkey.shards.code_hash import hash_code
+from answerkey.errors import InputError
+from answerkey.log import track_progress
+from answerkey.records import hash_file, hash_value, replace_file, write_json
 from answerkey.shards.database_files import Database, local_path
-from answerkey.shards.engines import map_with_engine
-from answerkey.shards.processes import Died, run_alone
-from answerkey.shards.shard_directory import ShardDirectory, read_shards
+from answerkey.shards.processes import Died, map_with_engine, run_alone
+from answerkey.shards.shard_directory import ShardDirectory, hash_code, read_shards
+from answerkey.sqlite.files import find_inside
 from answerkey.sqlite.guard import Limits
 from answerkey.sqlite.schema import decode_schema
 from answerkey.suites.database_suites import DatabaseSuites, SuiteSettings, make_suites

@@ -10,17 +10,12 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from answerkey.comparison.set_records import normalize_question
-from answerkey.core.cells import Cell, CorpusCell, read_share
-from answerkey.core.param_types import DATASET
-from answerkey.core.question import DIFFICULTIES, EVAL, FIELDS, SPLITS
-from answerkey.core.records import digest_text
+from answerkey.comparison.compare import normalize_question
+from answerkey.dataset import DIFFICULTIES, EVAL, FIELDS, SPLITS, Cell, CorpusCell, read_share
+from answerkey.params import DATASET
+from answerkey.records import digest_text
 from answerkey.selection.targets import Targets
-from answerkey.sqlite.answers import (
-    ANSWER_TYPES,
-    answer_rows,
-    classify_answer_type,
-)
+from answerkey.sqlite.answers import ANSWER_TYPES, answer_rows, classify_answer_type
 from answerkey.validation.facts import (
     Facts,
     MissingDatabaseError,

@@ -2,16 +2,44 @@
 
 from __future__ import annotations
 
+import json
 import os
+import sqlite3
 from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
 
-from answerkey.core.question import EASY, HARD, MEDIUM
+from answerkey.dataset import (
+    AUDIT,
+    EASY,
+    EXCLUDED,
+    HARD,
+    MEDIUM,
+    PASS_RATES,
+    SIDECARS,
+    SPLITS,
+    SUITES,
+)
+from answerkey.records import hash_file, read_jsonl
 from answerkey.selection.difficulty_rule import DifficultyRule
 from answerkey.selection.targets import Targets
 from answerkey.sqlite.answers import Order
+from answerkey.sqlite.files import find_inside
 from answerkey.sqlite.guard import Limits
-from answerkey.validation.checks import Record, Terms, find_errors
-from answerkey.validation.derived_facts import RULE_OF_TABLES, derive_facts
+from answerkey.validation.checks import Record, Terms, find_errors, shorten
+from answerkey.validation.facts import RULE_OF_TABLES, derive_facts, read_reports
+from answerkey.validation.sidecars import (
+    SELECTION,
+    check_gold_risks,
+    check_pass_rates,
+    check_reward_terms,
+    check_selection,
+    check_sidecars,
+    check_suite_answers,
+    check_suites,
+    has_records,
+    hash_suites,
+)
 
 SHARES = Targets(difficulty_shares={EASY: 0.4, MEDIUM: 0.4, HARD: 0.2}, tolerance=0.02)
 
@@ -60,3 +88,157 @@ def validate_dataset(
     }
     with derive_facts(db_paths, rule=rule, limits=limits, **known) as look_up:
         return find_errors(questions, look_up, Terms(targets, has_unique_texts, rel_tol))
+
+
+# Checks of the product that lies in data/questions: against its databases, and against what the
+# stages wrote in data/interim, where that is there.
+
+
+PRODUCT = Path("data/questions")
+DATABASES = Path("data/databases")
+
+_NEXT_STEP = "run `dvc pull`, or `dvc repro` where nobody has pushed it"
+
+
+class NothingToValidateError(Exception):
+    """There is no product here yet, or none of its databases; the message says what to run."""
+
+
+def validate_product(terms: Terms, rule: DifficultyRule, limits: Limits) -> list[str]:
+    """The errors of the product that lies here: against gold SQL, and against what the stages wrote
+    where all of that is here. A record that fails against gold SQL is not named again for being
+    other than what was selected.
+
+    Raises:
+        NothingToValidateError: before a pull.
+    """
+    if missing := check_files():
+        return missing
+    questions, errors = read_product()
+    errors += check_product(questions, terms, rule, limits)
+    if has_records():
+        told = {error.partition(":")[0] for error in errors}
+        found = check_selected(questions, SELECTION)
+        errors += [error for error in found if error.partition(":")[0] not in told]
+        errors += check_selection(terms)
+    return list(dict.fromkeys(errors))
+
+
+def check_files() -> list[str]:
+    """Which files of the product are not there, where others are.
+
+    Raises:
+        NothingToValidateError: where none is.
+    """
+    names = [*map(_name_questions, SPLITS), *SIDECARS]
+    missing = [name for name in names if not (PRODUCT / name).is_file()]
+    if len(missing) == len(names):
+        raise NothingToValidateError(f"Nothing to validate: no {PRODUCT / names[0]}: {_NEXT_STEP}")
+    return [
+        f"{PRODUCT / name}: expected beside the other files of the product: {_NEXT_STEP}"
+        for name in missing
+    ]
+
+
+def read_product() -> tuple[list[Any], list[str]]:
+    """The records of both splits, and what is wrong with the files that hold them."""
+    questions: list[Any] = []
+    errors: list[str] = []
+    for split in SPLITS:
+        records, found = _read_split(split)
+        questions += records
+        errors += found
+    return questions, errors
+
+
+def check_product(
+    questions: list[Any], terms: Terms, rule: DifficultyRule, limits: Limits
+) -> list[str]:
+    """The errors of the product's records and sidecars, with every gold query executed on the
+    databases beside them.
+
+    Raises:
+        NothingToValidateError: where none of the databases is there.
+    """
+    named = [question for question in questions if _has_names(question)]
+    db_paths = {
+        name: find_inside(DATABASES, f"{name}/{name}.sqlite")
+        for name in sorted({question["database_name"] for question in named})
+    }
+    hashes = {name: hash_file(path) for name, path in db_paths.items() if path.is_file()}
+    if db_paths and not hashes:
+        raise NothingToValidateError(
+            f"Nothing to validate with: {DATABASES} has none of the {len(db_paths)} databases that"
+            f" {PRODUCT} asks: {_NEXT_STEP}"
+        )
+    audit, excluded = (read_jsonl(PRODUCT / name) for name in (AUDIT, EXCLUDED))
+    errors = check_sidecars(named, audit, excluded, {**dict.fromkeys(db_paths), **hashes})
+    errors += check_reward_terms(named, read_jsonl(PRODUCT / AUDIT))
+    errors += check_gold_risks({name: read_jsonl(PRODUCT / name) for name in (AUDIT, EXCLUDED)})
+    errors += check_suites(named, read_jsonl(PRODUCT / SUITES), hash_suites())
+    errors += check_suite_answers(
+        named, read_jsonl(PRODUCT / SUITES), limits=limits, rel_tol=terms.rel_tol
+    )
+    errors += check_pass_rates(named, read_jsonl(PRODUCT / PASS_RATES))
+    reports = read_reports(PRODUCT / AUDIT, PRODUCT / PASS_RATES)
+    try:
+        return errors + validate_dataset(
+            questions, db_paths, rule=rule, limits=limits, **terms._asdict(), **reports._asdict()
+        )
+    except sqlite3.Error as error:
+        return [*errors, f"{error}: expected a database; run `dvc checkout` or `dvc pull`"]
+
+
+def check_selected(questions: list[Any], selection: Path) -> list[str]:
+    """Where the product is not what was selected."""
+    product = {question["question_id"]: question for question in questions if _has_names(question)}
+    errors = list(_compare(read_jsonl(selection / "questions.jsonl"), product, selection))
+    for name in SIDECARS:
+        if hash_file(PRODUCT / name) != hash_file(selection / name):
+            errors.append(f"{PRODUCT / name}: expected the bytes of {selection / name}")
+    return errors
+
+
+def _compare(
+    selected: Iterable[Record], product: dict[str, Record], selection: Path
+) -> Iterable[str]:
+    for record in selected:
+        question_id = record["question_id"]
+        question = product.pop(question_id, None)
+        if question is None:
+            yield f"{question_id}: expected in the product, as {selection} has it, found nowhere"
+            continue
+        for field, expected in record.items():
+            if field in question and question[field] != expected:
+                yield (
+                    f"{question_id}: {field}: expected {shorten(expected)}, as {selection} has it,"
+                    f" found {shorten(question[field])}"
+                )
+    for question_id in product:
+        yield f"{question_id}: expected only questions of {selection} in the product"
+
+
+def _name_questions(split: str) -> str:
+    return f"questions_{split}.json"
+
+
+def _has_names(question: Any) -> bool:
+    """Whether a record says which question of which database it is."""
+    return isinstance(question, dict) and all(
+        isinstance(question.get(name), str) for name in ("question_id", "database_name")
+    )
+
+
+def _read_split(split: str) -> tuple[list[Any], list[str]]:
+    path = PRODUCT / _name_questions(split)
+    try:
+        records = json.loads(path.read_bytes())
+    except ValueError as error:
+        return [], [f"{path}: not JSON: {error}"]
+    if not isinstance(records, list):
+        return [], [f"{path}: expected a JSON array, found {type(records).__name__}"]
+    return records, [
+        f"{record.get('question_id')}: split: expected {split}, found {record.get('split')!r}"
+        for record in records
+        if isinstance(record, dict) and record.get("split") != split
+    ]

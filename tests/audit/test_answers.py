@@ -2,12 +2,14 @@
 
 import pytest
 
-from answerkey.audit.probes.all_null import find_all_null
-from answerkey.audit.probes.boolean_answer import find_boolean_answer
-from answerkey.audit.probes.duplicate_rows import find_duplicate_rows
-from answerkey.audit.probes.empty_answer import find_empty_answer
-from answerkey.audit.probes.many_rows import find_many_rows
-from answerkey.audit.probes.too_large import find_too_large
+from answerkey.probes.answers import (
+    find_all_null,
+    find_boolean_answer,
+    find_duplicate_rows,
+    find_empty_answer,
+    find_many_rows,
+    find_too_large,
+)
 from tests.shared.probe_world import ProbeWorld
 
 WORLD = """

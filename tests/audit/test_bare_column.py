@@ -2,7 +2,7 @@
 
 import pytest
 
-from answerkey.audit.probes.bare_column import find_bare_column
+from answerkey.probes.groups import find_bare_column
 from tests.shared.probe_world import ProbeWorld
 
 WORLD = """

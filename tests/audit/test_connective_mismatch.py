@@ -2,7 +2,7 @@
 
 import pytest
 
-from answerkey.audit.question_probes.connective_mismatch import find_connective_mismatch
+from answerkey.probes.comparison import find_connective_mismatch
 from tests.shared.harbour_world import HARBOUR
 from tests.shared.probe_world import ProbeWorld
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from answerkey.audit.probes.cross_join import find_cross_join
+from answerkey.probes.joins import find_cross_join
 from tests.shared.join_world import WORLD
 from tests.shared.probe_world import ProbeWorld
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from answerkey.audit.question_probes.direction_mismatch import find_direction_mismatch
+from answerkey.probes.order import find_direction_mismatch
 from tests.shared.harbour_world import HARBOUR
 from tests.shared.probe_world import ProbeWorld
 

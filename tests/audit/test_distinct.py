@@ -2,8 +2,7 @@
 
 import pytest
 
-from answerkey.audit.question_probes.distinct_extra import find_distinct_extra
-from answerkey.audit.question_probes.distinct_missing import find_distinct_missing
+from answerkey.probes.distinct import find_distinct_extra, find_distinct_missing
 from tests.shared.probe_world import ProbeWorld
 
 WORLD = """

@@ -2,7 +2,7 @@
 
 import pytest
 
-from answerkey.audit.probes.double_quoted_literal import find_double_quoted_literal
+from answerkey.probes.types import find_double_quoted_literal
 from tests.shared.probe_world import ProbeWorld
 
 WORLD = """

@@ -2,7 +2,7 @@
 
 import pytest
 
-from answerkey.audit.probes.empty_table import find_empty_table
+from answerkey.probes.answers import find_empty_table
 from tests.shared.probe_world import ProbeWorld
 
 WORLD = """

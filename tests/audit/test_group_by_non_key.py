@@ -2,7 +2,7 @@
 
 import pytest
 
-from answerkey.audit.question_probes.group_by_non_key import find_group_by_non_key
+from answerkey.probes.groups import find_group_by_non_key
 from tests.shared.choir_world import WORLD
 from tests.shared.probe_world import ProbeWorld
 

@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answerkey.audit.comparisons import read_query
-from answerkey.audit.guesses import list_guesses
-from answerkey.audit.probes.guessable import find_guessable
+from answerkey.probes.answers import find_guessable, list_guesses
+from answerkey.probes.compared_values import read_query
 from answerkey.sqlite.answers import answers_match
 from tests.shared.probe_world import ProbeWorld
 from tests.shared.random_tables import NAMES, ROWS, open_world, without_blobs

@@ -2,7 +2,7 @@
 
 import pytest
 
-from answerkey.audit.question_probes.join_fan_out import find_join_fan_out
+from answerkey.probes.joins import find_join_fan_out
 from tests.shared.choir_world import WORLD
 from tests.shared.probe_world import ProbeWorld
 

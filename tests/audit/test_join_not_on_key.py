@@ -2,7 +2,7 @@
 
 import pytest
 
-from answerkey.audit.probes.join_not_on_key import find_join_not_on_key
+from answerkey.probes.joins import find_join_not_on_key
 from tests.shared.join_world import WORLD
 from tests.shared.probe_world import ProbeWorld
 

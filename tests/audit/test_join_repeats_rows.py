@@ -2,7 +2,7 @@
 
 import pytest
 
-from answerkey.audit.probes.join_repeats_rows import find_join_repeats_rows
+from answerkey.probes.joins import find_join_repeats_rows
 from tests.shared.choir_world import WORLD
 from tests.shared.probe_world import ProbeWorld
 

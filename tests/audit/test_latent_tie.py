@@ -2,7 +2,7 @@
 
 import pytest
 
-from answerkey.audit.probes.latent_tie import find_latent_tie
+from answerkey.probes.order import find_latent_tie
 from tests.shared.probe_world import ProbeWorld
 
 WORLD = """

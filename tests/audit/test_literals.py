@@ -2,10 +2,12 @@
 
 import pytest
 
-from answerkey.audit.probes.literal_not_in_column import find_literal_not_in_column
-from answerkey.audit.question_probes.literal_not_in_query import find_literal_not_in_query
-from answerkey.audit.question_probes.literal_not_in_question import find_literal_not_in_question
-from answerkey.audit.question_probes.pattern_mismatch import find_pattern_mismatch
+from answerkey.probes.literals import (
+    find_literal_not_in_column,
+    find_literal_not_in_query,
+    find_literal_not_in_question,
+    find_pattern_mismatch,
+)
 from tests.shared.probe_world import ProbeWorld
 
 PORTS = ("Alda", "Bree", "Cove", "Dune", "Eyre", "Fonn", "Gull", "Hove", "Inch", "Jura")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from answerkey.audit.question_probes.negation_mismatch import find_negation_mismatch
+from answerkey.probes.negation import find_negation_mismatch
 from tests.shared.harbour_world import HARBOUR
 from tests.shared.probe_world import ProbeWorld
 

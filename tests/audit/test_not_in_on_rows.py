@@ -2,7 +2,7 @@
 
 import pytest
 
-from answerkey.audit.question_probes.not_in_on_rows import find_not_in_on_rows
+from answerkey.probes.negation import find_not_in_on_rows
 from tests.shared.choir_world import WORLD
 from tests.shared.probe_world import ProbeWorld
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from answerkey.audit.probes.numeric_text_order import find_numeric_text_order
+from answerkey.probes.types import find_numeric_text_order
 from tests.shared.probe_world import ProbeWorld
 
 WORLD = """

@@ -19,15 +19,15 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.audit.column_values import ColumnValues
-from answerkey.audit.inspection import Inspection
-from answerkey.audit.order import is_order_certain, is_order_settled
-from answerkey.audit.proofs.row_independence import has_fixed_rows
-from answerkey.audit.registry import ask_probes
-from answerkey.audit.reordered_copies import ReorderedCopies
-from answerkey.core.flags import Flag
+from answerkey.flags import Flag
+from answerkey.order.accepted_rows import has_fixed_rows
+from answerkey.order.cuts import is_order_certain, is_order_settled
+from answerkey.order.inspection import Inspection
+from answerkey.order.reordered_copies import ReorderedCopies
+from answerkey.probes.registry import ask_probes
 from answerkey.sql.parser import parse_sql
 from answerkey.sqlite.answers import answers_match, shape_answer
+from answerkey.sqlite.column_values import ColumnValues
 from answerkey.sqlite.guard import GuardedDatabase, QueryError
 from answerkey.sqlite.schema import read_schema
 

@@ -9,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import parse_one
 
-from answerkey.audit.inspection import Inspection
-from answerkey.audit.order import is_order_certain, is_order_settled
-from answerkey.audit.probes.limit_without_order import find_limit_without_order
-from answerkey.audit.probes.order_underdetermined import find_order_underdetermined
-from answerkey.audit.probes.tie_at_limit import find_tie_at_limit
-from answerkey.core.findings import Finding
-from answerkey.core.flags import Flag
+from answerkey.flags import Finding, Flag
+from answerkey.order.cuts import is_order_certain, is_order_settled
+from answerkey.order.inspection import Inspection
+from answerkey.probes.order import (
+    find_limit_without_order,
+    find_order_underdetermined,
+    find_tie_at_limit,
+)
 from answerkey.sqlite.guard import GuardedDatabase, Limits
 from tests.shared.probe_world import ProbeWorld
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from answerkey.audit.question_probes.order_missing import find_order_missing
+from answerkey.probes.order import find_order_missing
 from tests.shared.harbour_world import HARBOUR
 from tests.shared.probe_world import ProbeWorld
 

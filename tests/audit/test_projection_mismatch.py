@@ -2,7 +2,7 @@
 
 import pytest
 
-from answerkey.audit.question_probes.projection_mismatch import find_projection_mismatch
+from answerkey.probes.projection import find_projection_mismatch
 from tests.shared.probe_world import ProbeWorld
 
 WORLD = """

@@ -2,10 +2,10 @@
 
 import pytest
 
-from answerkey.audit.inspection import Thresholds
-from answerkey.audit.query_audit import audit_query, report_question
-from answerkey.audit.reordered_copies import ReorderedCopies
 from answerkey.english.question import Question
+from answerkey.order.inspection import Thresholds
+from answerkey.order.reordered_copies import ReorderedCopies
+from answerkey.probes.audit import audit_query, report_question
 from answerkey.sqlite.answers import shape_answer
 from tests.shared.probe_world import ProbeWorld
 

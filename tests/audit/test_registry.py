@@ -5,9 +5,9 @@ from unittest.mock import Mock
 
 import pytest
 
-from answerkey.audit.registry import PROBES, QUESTION_PROBES
-from answerkey.core.flags import Flag
-from answerkey.core.reasons import Reason
+from answerkey.dataset import Reason
+from answerkey.flags import Flag
+from answerkey.probes.registry import PROBES, QUESTION_PROBES
 from answerkey.sqlite.guard import GuardedDatabase, QueryError
 from tests.shared.probe_world import ProbeWorld
 

@@ -6,8 +6,8 @@ from contextlib import closing
 
 import pytest
 
-from answerkey.audit.probes.row_order_dependent import find_row_order_dependent
-from answerkey.audit.reordered_copies import ReorderedCopies, ReorderedCopy, read_tables
+from answerkey.order.reordered_copies import ReorderedCopies, ReorderedCopy, read_tables
+from answerkey.probes.order import find_row_order_dependent
 from answerkey.sqlite.guard import GuardedDatabase, QueryError
 from tests.shared.probe_world import ProbeWorld
 from tests.shared.row_world import WORLD

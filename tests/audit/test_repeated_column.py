@@ -2,7 +2,7 @@
 
 import pytest
 
-from answerkey.audit.probes.repeated_column import find_repeated_column
+from answerkey.probes.answers import find_repeated_column
 from tests.shared.probe_world import ProbeWorld
 
 WORLD = """

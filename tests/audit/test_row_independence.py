@@ -3,11 +3,11 @@
 import pytest
 from sqlglot import parse_one
 
-from answerkey.audit.column_values import ColumnValues
-from answerkey.audit.probes.bare_column import find_bare_column
-from answerkey.audit.proofs.row_independence import has_fixed_rows
+from answerkey.order.accepted_rows import has_fixed_rows
+from answerkey.probes.groups import find_bare_column
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.answers import answers_match, shape_answer
+from answerkey.sqlite.column_values import ColumnValues
 from answerkey.sqlite.guard import GuardedDatabase, Limits
 from tests.shared.probe_world import ProbeWorld
 

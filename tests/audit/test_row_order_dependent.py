@@ -4,7 +4,7 @@ from itertools import permutations
 
 import pytest
 
-from answerkey.audit.probes.row_order_dependent import find_row_order_dependent
+from answerkey.probes.order import find_row_order_dependent
 from answerkey.sqlite.guard import GuardedDatabase
 from tests.shared.probe_world import ProbeWorld
 from tests.shared.row_world import WORLD

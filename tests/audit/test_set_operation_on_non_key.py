@@ -2,7 +2,7 @@
 
 import pytest
 
-from answerkey.audit.probes.set_operation_on_non_key import find_set_operation_on_non_key
+from answerkey.probes.sets import find_set_operation_on_non_key
 from tests.shared.choir_world import WORLD
 from tests.shared.probe_world import ProbeWorld
 

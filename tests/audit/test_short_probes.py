@@ -2,8 +2,8 @@
 
 import pytest
 
-from answerkey.audit.registry import PROBES, QUESTION_PROBES
-from answerkey.core.flags import Flag
+from answerkey.flags import Flag
+from answerkey.probes.registry import PROBES, QUESTION_PROBES
 from tests.shared.probe_world import ProbeWorld
 
 WORLD = """

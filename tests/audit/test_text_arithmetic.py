@@ -2,8 +2,7 @@
 
 import pytest
 
-from answerkey.audit.probes.date_text_order import find_date_text_order
-from answerkey.audit.probes.text_arithmetic import find_text_arithmetic
+from answerkey.probes.types import find_date_text_order, find_text_arithmetic
 from tests.shared.probe_world import ProbeWorld
 
 WORLD = """

@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answerkey.audit.comparisons import read_query
-from answerkey.audit.operands import find_affinity
-from answerkey.audit.probes.type_mismatch import (
+from answerkey.probes.compared_values import find_affinity, read_query
+from answerkey.probes.types import (
     applied_affinity,
     find_type_mismatch,
     has_common_class,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from answerkey.audit.probes.vacuous_condition import find_vacuous_condition
+from answerkey.probes.comparison import find_vacuous_condition
 from tests.shared.probe_world import ProbeWorld
 
 WORLD = """

@@ -2,7 +2,7 @@
 
 import pytest
 
-from answerkey.audit.question_probes.zero_count_dropped import find_zero_count_dropped
+from answerkey.probes.joins import find_zero_count_dropped
 from tests.shared.choir_world import WORLD
 from tests.shared.probe_world import ProbeWorld
 

@@ -6,9 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from answerkey.comparison.set_records import SetRecord, make_set_record
-from answerkey.comparison.split_probes import find_across_splits
-from answerkey.core.findings import Finding
+from answerkey.comparison.compare import SetRecord, find_across_splits, make_set_record
+from answerkey.flags import Finding
 
 
 def record(number: int, text: str, sql: str = "q", answer: Any = 1, **other: Any) -> SetRecord:

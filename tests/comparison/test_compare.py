@@ -12,14 +12,9 @@ from pathlib import Path
 import pytest
 from sqlglot import parse_one
 
-from answerkey.comparison.compare import compare
-from answerkey.comparison.set_records import (
-    SetRecord,
-)
-from answerkey.comparison.similar_texts import MIN_SIMILARITY
-from answerkey.sql.canonical import canonical_tree, write_sql
+from answerkey.comparison.compare import MIN_SIMILARITY, SetRecord, compare
+from answerkey.sql.canonical import canonical_tree, write_sql, write_template
 from answerkey.sql.scopes import Scopes
-from answerkey.sql.template import write_template
 from answerkey.sqlite.answers import shape_answer
 from answerkey.sqlite.guard import GuardedDatabase, QueryError
 from answerkey.sqlite.schema import Schema, read_schema

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from answerkey.comparison.join import find_failure, join_questions
-from answerkey.core.errors import InputError
-from answerkey.core.joined import JoinedQuestion
-from answerkey.core.records import write_json
+from answerkey.dataset import JoinedQuestion
+from answerkey.errors import InputError
+from answerkey.records import write_json
 
 SEGMENTS = [{"rows": [[3], [4]], "take": 1}]
 RATE = {"total": 4, "database": 3, "suite": 1, "models": {}}

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from answerkey.comparison.rollout_flags import find_in_rollouts
-from answerkey.core.findings import Finding
-from answerkey.core.flags import Flag
+from answerkey.comparison.join import find_in_rollouts
+from answerkey.flags import Finding, Flag
 
 
 @pytest.mark.parametrize(

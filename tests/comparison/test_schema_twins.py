@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answerkey.comparison.schema_twins import find_schema_twins, list_columns
-from answerkey.core.flags import Flag
+from answerkey.comparison.compare import find_schema_twins, list_columns
+from answerkey.flags import Flag
 from answerkey.sqlite.schema import Schema, read_schema
 
 

@@ -6,12 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answerkey.comparison.set_probes import find_in_database
-from answerkey.comparison.set_records import (
-    SetRecord,
-)
-from answerkey.comparison.similar_texts import find_similar
-from answerkey.core.flags import Flag
+from answerkey.comparison.compare import SetRecord, find_in_database, find_similar
+from answerkey.flags import Flag
 from tests.comparison.records import flags, record
 
 LIST_SHIPS = "List the names of all the ships."

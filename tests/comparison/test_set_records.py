@@ -5,10 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answerkey.comparison.set_records import (
-    normalize_question,
-    sort_key,
-)
+from answerkey.comparison.compare import normalize_question, sort_key
 
 
 @given(text=st.text())

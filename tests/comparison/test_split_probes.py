@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answerkey.comparison.set_probes import find_in_database
-from answerkey.comparison.set_records import SetRecord
+from answerkey.comparison.compare import SetRecord, find_in_database
 from tests.comparison.records import find_across, flags, held_out, record
 
 

@@ -348,14 +348,14 @@ def test_disk_that_takes_no_more_is_said(folder: Path) -> None:
 
 
 CROWD = """
-from answerkey.core.errors import let_reader_leave
+from answerkey.errors import let_reader_leave
 with let_reader_leave():
     for number in range(100_000):
         print(number)
 raise SystemExit(3)
 """
 FAULT = """
-from answerkey.core.errors import let_reader_leave
+from answerkey.errors import let_reader_leave
 with let_reader_leave():
     print("said")
     raise BrokenPipeError("a worker is gone")

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answerkey.core.database_ids import check_db_id, check_db_ids, find_inside
-from answerkey.core.errors import InputError
 from answerkey.corpus.databases import locate_database
+from answerkey.errors import InputError
+from answerkey.sqlite.files import check_db_id, check_db_ids, find_inside
 
 
 @pytest.mark.parametrize("db_id", ["pets_1", "cre_Doc-2", "été", "a b", "a..b", "1"])

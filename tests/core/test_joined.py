@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.core.errors import InputError
-from answerkey.core.joined import DIFFICULTY, JOINED, JoinedQuestion, read_classified, read_joined
+from answerkey.dataset import DIFFICULTY, JOINED, JoinedQuestion, read_classified, read_joined
+from answerkey.errors import InputError
 from tests.shared.joined_questions import make_joined, write_joined
 
 IDS = ["a_train_000", "a_train_001", "b_eval_000"]

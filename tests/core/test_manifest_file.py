@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from answerkey.core.errors import InputError
-from answerkey.core.manifest_file import read_database_hashes, read_manifest, write_manifest
+from answerkey.errors import InputError
+from answerkey.records import read_database_hashes, read_manifest, write_manifest
 
 ENTRIES = {
     "car_1": {"sha256": "ab", "size_bytes": 3, "origin": {"kind": "sql", "path": "a, {b}"}},

@@ -5,8 +5,8 @@ import copy
 import pytest
 import yaml
 
-from answerkey.core.errors import InputError
-from answerkey.core.params import check_corpora, load_params
+from answerkey.errors import InputError
+from answerkey.params import check_corpora, load_params
 from tests.shared.paths import ROOT
 
 FILES = {"train": ["a.json"], "validation": ["b.json"]}

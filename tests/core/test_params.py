@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from answerkey.core.errors import InputError
-from answerkey.core.params import load_params, load_yaml, look_up, read_params
+from answerkey.errors import InputError
+from answerkey.params import load_params, load_yaml, look_up, read_params
 from tests.shared.paths import ROOT
 
 PROJECT = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from answerkey.core.flags import Flag
-from answerkey.core.reasons import Reason
-from answerkey.sqlite.reasons import QueryReason
+from answerkey.dataset import Reason
+from answerkey.flags import Flag
+from answerkey.sqlite.bounds import QueryReason
 
 
 def test_every_reason_of_a_query_is_a_reason_by_the_same_name() -> None:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from answerkey.core.log import format_size, start_log
-from answerkey.core.records import (
+from answerkey.log import format_size, start_log
+from answerkey.records import (
     decode_json,
     digest_text,
     encode_compactly,
@@ -107,7 +107,7 @@ def test_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
 
 KILLED = """
 import os, pathlib, signal
-from answerkey.core.records import replace_file
+from answerkey.records import replace_file
 with replace_file(pathlib.Path("b.json")) as file:
     file.write(b"new")
     os.kill(os.getpid(), signal.SIGKILL)

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.core.records import write_jsonl
-from answerkey.core.schema_file import SchemaFile
+from answerkey.records import SchemaFile, write_jsonl
 from answerkey.sqlite.schema import Column, Schema, Table, encode_schema
 
 SCHEMAS = {

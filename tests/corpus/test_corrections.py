@@ -12,10 +12,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answerkey.core.question import read_curated_exclusion
-from answerkey.core.records import read_jsonl
 from answerkey.corpus.corpora import parse_corpus
 from answerkey.corpus.corrections import CORRECTIONS_DIR, apply_corrections, read_corrections
+from answerkey.dataset import read_curated_exclusion
+from answerkey.records import read_jsonl
 from stages import load_questions
 from tests.shared.paths import ROOT
 from tests.shared.report_world import run_stages, write_corpus, write_params

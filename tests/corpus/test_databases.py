@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from answerkey.corpus.databases import check_database, copy_database, replace_database
-from answerkey.sqlite.uri import open_database
+from answerkey.sqlite.files import open_database
 from tests.shared.paths import ROOT
 
 TEXT = """

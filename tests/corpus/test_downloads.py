@@ -17,8 +17,12 @@ import yaml
 
 from answerkey.corpus import downloads
 from answerkey.corpus.corpora import parse_corpus, suggest_names
-from answerkey.corpus.database_sources import DatabaseSource
-from answerkey.corpus.downloads import download_spider_databases, read_tables, update_databases
+from answerkey.corpus.downloads import (
+    DatabaseSource,
+    download_spider_databases,
+    read_tables,
+    update_databases,
+)
 from answerkey.corpus.hub import Limits
 from tests.shared.hub_server import run_hubs
 from tests.shared.paths import ROOT
@@ -555,7 +559,7 @@ def test_unsafe_id_touches_nothing(tmp_path):
 
 def test_hub_libraries_are_not_imported_before_they_are_needed():
     code = (
-        "import sys, answerkey.corpus.downloads, answerkey.corpus.loaded_questions;"
+        "import sys, answerkey.corpus.downloads, answerkey.corpus.loading;"
         "print([name for name in ('huggingface_hub', 'datasets', 'pyarrow', 'tqdm')"
         " if name in sys.modules])"
     )

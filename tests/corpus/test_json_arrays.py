@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from answerkey.corpus import json_arrays
-from answerkey.corpus.json_arrays import read_array
+from answerkey.corpus import source_questions
+from answerkey.corpus.source_questions import read_array
 
 VALUES = [
     *({"a": 'x\n"\\]é\U0001f600'}, {}, [], [[1], {"b": [None, True]}], -12.5e3, 0, "", "[{,"),
@@ -27,7 +27,7 @@ def read(path: Path, text: str, encoding: str = "utf-8") -> list[Any]:
 def test_parts_of_any_length_give_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, characters: int
 ) -> None:
-    monkeypatch.setattr(json_arrays, "_CHARACTERS", characters)
+    monkeypatch.setattr(source_questions, "_CHARACTERS", characters)
     chance = random.Random(characters)
     for number in range(30):
         values = chance.choices(VALUES, k=number % 7)
@@ -40,7 +40,7 @@ def test_parts_of_any_length_give_the_same(
 def test_errors_are_those_of_the_whole_text(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, characters: int
 ) -> None:
-    monkeypatch.setattr(json_arrays, "_CHARACTERS", characters)
+    monkeypatch.setattr(source_questions, "_CHARACTERS", characters)
     for text in (
         '[\n {"a": 1},\n {"a" 2},\n {"a": "long enough to be more than a token"}]',
         '[{"a": 1}\n {"a": "long enough to be more than a token"}]',

@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 import yaml
 
-from answerkey.corpus.corpora import parse_corpus
-from answerkey.corpus.database_sources import locate_databases
+from answerkey.corpus.corpora import LAYOUTS, Layout, parse_corpus
+from answerkey.corpus.downloads import locate_databases
 from answerkey.corpus.hub import Limits
-from answerkey.corpus.layouts import LAYOUTS, Layout
-from answerkey.corpus.loaded_questions import load_spider_questions
+from answerkey.corpus.loading import load_spider_questions
 from answerkey.corpus.source_questions import list_db_ids
 from tests.shared.bird_world import MEALS, RESORTS, TRAIN, write_bird, write_json
 from tests.shared.databases import make_database

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.corpus import loaded_questions
+from answerkey.corpus import loading
 from answerkey.corpus.corpora import parse_corpus
 from answerkey.corpus.hub import Limits
-from answerkey.corpus.loaded_questions import load_spider_questions
+from answerkey.corpus.loading import load_spider_questions
 from answerkey.corpus.source_questions import list_db_ids
 from tests.shared.hub_server import pack_parquet, run_hubs
 from tests.shared.project_world import write_params
@@ -138,7 +138,7 @@ def test_list_that_cannot_be_meant_is_refused(corpus, db_ids, words):
 
 
 def test_no_database_has_no_question_and_nothing_is_read(monkeypatch):
-    monkeypatch.setattr(loaded_questions, "read_spider", lambda: pytest.fail("nothing to read"))
+    monkeypatch.setattr(loading, "read_spider", lambda: pytest.fail("nothing to read"))
     assert load_spider_questions([]) == []
 
 

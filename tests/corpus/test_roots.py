@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from answerkey.corpus.corpora import parse_corpora
-from answerkey.corpus.roots import check_roots
+from answerkey.corpus.corpora import check_roots, parse_corpora
 from stages import download_databases, load_questions
 from tests.shared.paths import ROOT
 from tests.shared.project_world import write_params

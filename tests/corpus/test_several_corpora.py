@@ -12,11 +12,10 @@ from typing import Any
 import pytest
 import yaml
 
-from answerkey.core.errors import InputError
 from answerkey.corpus.corpora import name_databases, parse_corpora
 from answerkey.corpus.hub import Limits
-from answerkey.corpus.loaded_questions import load_corpora
-from answerkey.corpus.splits import assign_splits
+from answerkey.corpus.loading import assign_splits, load_corpora
+from answerkey.errors import InputError
 from tests.shared.bird_world import RESORTS, write_bird, write_json
 from tests.shared.checkout import commit, make_checkout, output, run, stages_to_run
 from tests.shared.databases import make_database

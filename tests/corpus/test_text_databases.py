@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from answerkey.core.errors import InputError
 from answerkey.corpus.databases import check_database
-from answerkey.corpus.text_databases import build_database, build_in_process
-from answerkey.corpus.text_execution import BuildLimits
-from answerkey.sqlite.uri import open_database
+from answerkey.corpus.text_databases import BuildLimits, build_database, build_in_process
+from answerkey.errors import InputError
+from answerkey.sqlite.files import open_database
 from tests.shared.databases import make_database
 
 TEXT = """-- a shop

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.core.errors import InputError
-from answerkey.corpus.text_databases import build_database
-from answerkey.corpus.text_execution import BuildLimits
+from answerkey.corpus.text_databases import BuildLimits, build_database
+from answerkey.errors import InputError
 
 TABLE = "CREATE TABLE t (a, b);"
 ENDLESS = "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)"

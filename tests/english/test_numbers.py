@@ -2,8 +2,7 @@
 
 import pytest
 
-from answerkey.english.number_roles import find_number_role
-from answerkey.english.numbers import list_numbers, read_number
+from answerkey.english.numbers import find_number_role, list_numbers, read_number
 
 STATED = [
     ("7 ships", [7]),

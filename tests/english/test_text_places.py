@@ -2,7 +2,7 @@
 
 import pytest
 
-from answerkey.english.text_places import find_asked_place
+from answerkey.english.support import find_asked_place
 
 PLACES = [
     ("names that contain the word 'VALUE'", "anywhere"),

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from answerkey.evaluation.intervals import bootstrap_mean, pass_at_k, sign_test
+from answerkey.evaluation.summary import bootstrap_mean, pass_at_k, sign_test
 
 
 def test_interval_of_many_questions_is_that_of_the_normal_distribution() -> None:

@@ -11,9 +11,7 @@ import pytest
 import yaml
 from huggingface_hub import DatasetCard
 
-from answerkey.exports.card import make_card
-from answerkey.exports.card_facts import CardFacts, describe_origin
-from answerkey.exports.card_front import make_front_matter
+from answerkey.exports.card import CardFacts, describe_origin, make_card, make_front_matter
 from answerkey.exports.huggingface import COLUMNS, FEATURES
 from answerkey.exports.packed_files import DATABASES, TEST_SUITES, PackedFiles
 from answerkey.exports.parquet_files import WrittenFile

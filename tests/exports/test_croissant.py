@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from answerkey.exports.card_facts import CardFacts
+from answerkey.exports.card import CardFacts
 from answerkey.exports.croissant import make_croissant
 from answerkey.exports.huggingface import COLUMNS
 from answerkey.exports.packed_files import DATABASES, PackedFiles

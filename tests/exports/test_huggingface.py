@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from answerkey.core.question import FIELDS
+from answerkey.dataset import FIELDS
 from answerkey.exports.huggingface import FEATURES, make_row
 from answerkey.exports.product import list_reward_terms, read_product
 from answerkey.exports.prompts import PromptExample

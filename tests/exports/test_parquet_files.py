@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from answerkey.core.records import hash_file
-from answerkey.exports.column_types import BOOLEAN, CHAT, REAL, TEXT, WHOLE
-from answerkey.exports.parquet_files import Table, write_tables
+from answerkey.exports.parquet_files import BOOLEAN, CHAT, REAL, TEXT, WHOLE, Table, write_tables
+from answerkey.records import hash_file
 
 SCHEMA = pa.schema(
     {

@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from answerkey.core.errors import InputError
+from answerkey.errors import InputError
 from answerkey.exports.prompt_lengths import LIMITS, PromptLengths, read_tokenizer
 
 

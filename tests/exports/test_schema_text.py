@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.exports.schema_text import describe_database
+from answerkey.exports.prompts import describe_database
 
 
 def make_database(path: Path, sql: str) -> Path:

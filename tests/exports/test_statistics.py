@@ -5,8 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from answerkey.core.flags import Flag
-from answerkey.core.reasons import Reason
+from answerkey.dataset import Reason
 from answerkey.exports.statistics import (
     COLUMNS,
     count_pairs,
@@ -16,6 +15,7 @@ from answerkey.exports.statistics import (
     make_plots,
     tabulate_questions,
 )
+from answerkey.flags import Flag
 from tests.shared.joined_questions import make_joined
 
 GROUP = ("corpus", "split", "difficulty", "hardness", "answer_type", "tables", "reason")

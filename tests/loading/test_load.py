@@ -13,8 +13,8 @@ import pytest
 from pyarrow import parquet
 
 import answerkey
-from answerkey.core.errors import InputError
-from answerkey.loading.loaded import LoadedSplit
+from answerkey.errors import InputError
+from answerkey.loading import LoadedSplit
 from answerkey.reward import RewardPool
 from tests.shared.checkout import commit, hash_tree, run
 from tests.shared.export_world import ExportWorld

@@ -14,11 +14,10 @@ from typing import Any
 import pytest
 import yaml
 
-from answerkey.corpus.corpora import parse_corpora, parse_corpus
+from answerkey.corpus.corpora import LAYOUTS, parse_corpora, parse_corpus
 from answerkey.corpus.downloads import locate_all
 from answerkey.corpus.hub import Limits
-from answerkey.corpus.layouts import LAYOUTS
-from answerkey.corpus.loaded_questions import load_corpora
+from answerkey.corpus.loading import load_corpora
 from answerkey.selection.targets import read_targets
 from tests.shared.bird_world import DEV, RESORTS, TRAIN, write_bird, write_json
 from tests.shared.checkout import make_checkout, run
@@ -235,7 +234,7 @@ def write_helpdesk(root: Path) -> None:
 @pytest.mark.slow
 def test_added_corpus_goes_through_every_stage(tmp_path: Path) -> None:
     folder = make_checkout(tmp_path / "answerkey")
-    with (folder / "answerkey/corpus/layouts.py").open("a", encoding="utf-8") as file:
+    with (folder / "answerkey/corpus/corpora.py").open("a", encoding="utf-8") as file:
         file.write(find_block("python", "LAYOUTS["))
     params = (folder / "params.yaml").read_text(encoding="utf-8")
     params = params.replace("\ncorpora:\n", f"\ncorpora:\n{find_block('yaml', 'helpdesk:')}\n")

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import yaml
 
-from answerkey.core.explanations import EXPLANATIONS
-from answerkey.core.flags import Flag
+from answerkey.flags import EXPLANATIONS, Flag
 from answerkey.risk.verdicts import read_verdict_file
 from tests.shared.paths import ROOT
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.core.records import read_jsonl
+from answerkey.records import read_jsonl
 from tests.shared.checkout import run
 from tests.shared.paths import ROOT
 from tests.shared.transcripts import replay

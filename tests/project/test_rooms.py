@@ -12,7 +12,7 @@ from tests.shared.imports import list_imports
 from tests.shared.paths import ROOT
 
 # What they may import of core, which needs the standard library alone, too.
-PLAIN = ("answerkey.core.database_ids", "answerkey.core.errors")
+PLAIN = ("answerkey.sqlite.files", "answerkey.errors")
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from answerkey.exports.prompt_lengths import LIMITS
-from answerkey.report.facts import describe_chats
+from answerkey.report.numbers import describe_chats
 
 COUNTS = {"median": 900, "p95": 1100, "longest": 1200}
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import yaml
 
-from answerkey.core.errors import InputError
-from answerkey.core.records import read_jsonl
 from answerkey.corpus.corrections import read_corrections
+from answerkey.errors import InputError
+from answerkey.records import read_jsonl
 from tests.shared.report_world import EVAL, HOSTILE, TRAIN, build_report, run_stages
 from tests.shared.visits import Visit
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from answerkey.core.flags import Flag
-from answerkey.core.joined import JoinedQuestion
-from answerkey.risk.assessment import Assessment
-from answerkey.risk.flag_precision import Count, FlagPrecision
+from answerkey.dataset import JoinedQuestion
+from answerkey.flags import Flag
+from answerkey.risk.gold_risk import Assessment, Count, FlagPrecision
 from answerkey.risk.verdicts import Verdict
 from tests.shared.joined_questions import make_joined
 

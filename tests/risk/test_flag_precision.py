@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from answerkey.core.errors import InputError
-from answerkey.core.flags import Flag
-from answerkey.core.records import write_json
-from answerkey.risk.flag_precision import (
+from answerkey.errors import InputError
+from answerkey.flags import Flag
+from answerkey.records import write_json
+from answerkey.risk.gold_risk import (
     Count,
     Sign,
     count_signs,

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from answerkey.core.flags import Flag
-from answerkey.risk.flag_precision import Count, FlagPrecision, Sign
-from answerkey.risk.gold_risk import describe_risk, estimate_risk, weigh_signs
+from answerkey.flags import Flag
+from answerkey.risk.gold_risk import (
+    Count,
+    FlagPrecision,
+    Sign,
+    describe_risk,
+    estimate_risk,
+    weigh_signs,
+)
 
 CROSS = Sign(Flag.CROSS_JOIN, None)
 TIE = Sign(Flag.LATENT_TIE, None)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.core.errors import InputError
+from answerkey.errors import InputError
 from answerkey.risk.verdicts import choose_verdicts, read_verdicts
 
 VERDICT = {

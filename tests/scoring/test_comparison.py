@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from answerkey.scoring.comparison import rows_match
-from answerkey.scoring.rules import RULES, read_rule
-from answerkey.scoring.values import read_number
+from answerkey.scoring.rules import RULES, read_number, read_rule
 from answerkey.sqlite.answers import answers_match, shape_answer
 
 ANY_ORDER = [name for name, rule in RULES.items() if rule.columns != "same"]

@@ -10,11 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.core.records import hash_file
-from answerkey.evaluation.predictions import Prediction
-from answerkey.evaluation.questions import EvaluatedQuestion
+from answerkey.evaluation.predictions import EvaluatedQuestion, Prediction
+from answerkey.evaluation.rollouts import score_rollouts
 from answerkey.evaluation.scoring import Folders, score_predictions
-from answerkey.rollouts.pass_rates import score_rollouts
+from answerkey.records import hash_file
 from answerkey.scoring.jobs import SUMMARY_ROWS, Job, Kind
 from answerkey.scoring.pool import Pool
 

@@ -21,7 +21,7 @@ from answerkey.reward import (
     score_completions_async,
     score_sql,
 )
-from answerkey.scoring.open_databases import SUITES_VARIABLE, OpenDatabases
+from answerkey.scoring.worker import SUITES_VARIABLE, OpenDatabases
 from answerkey.sqlite.guard import Limits
 from tests.shared.databases import make_database
 
@@ -211,9 +211,9 @@ def test_databases_are_kept_open_by_number_and_by_size(tmp_path, monkeypatch):
         return count
 
     assert count_open() == 5
-    monkeypatch.setattr("answerkey.scoring.open_databases._KEPT_DATABASES", 3)
+    monkeypatch.setattr("answerkey.scoring.worker._KEPT_DATABASES", 3)
     assert count_open() == 3
-    monkeypatch.setattr("answerkey.scoring.open_databases._KEPT_BYTES", 60_000)
+    monkeypatch.setattr("answerkey.scoring.worker._KEPT_BYTES", 60_000)
     assert count_open() == 2
 
 

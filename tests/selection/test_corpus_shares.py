@@ -10,16 +10,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from answerkey.core.cells import CELLS, Group, count_cells, count_corpora
-from answerkey.core.param_types import SCOPES
-from answerkey.core.question import DIFFICULTIES, EVAL, SPLITS, TRAIN
-from answerkey.selection.candidates import Candidate
+from answerkey.dataset import (
+    CELLS,
+    DIFFICULTIES,
+    EVAL,
+    SPLITS,
+    TRAIN,
+    Group,
+    count_cells,
+    count_corpora,
+)
+from answerkey.params import SCOPES
 from answerkey.selection.difficulty_rule import DifficultyRule
-from answerkey.selection.spread import spread_table
+from answerkey.selection.picks import Candidate, spread_table
 from answerkey.selection.supply import (
     TargetsNotMetError,
+    Usable,
     check_size,
     describe_supply,
+    explain,
     find_binding,
     list_absent,
     summarize,
@@ -31,7 +40,6 @@ from answerkey.selection.targets import (
     find_size,
     read_targets,
 )
-from answerkey.selection.what_if import Usable, explain
 from tests.shared.candidates import pick_ids
 from tests.shared.exhaustive_search import is_allowed, list_best, search_everything
 

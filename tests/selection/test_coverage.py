@@ -6,7 +6,7 @@ import sqlite3
 
 import pandas as pd
 
-from answerkey.selection.coverage import measure_coverage
+from answerkey.selection.supply import measure_coverage
 from answerkey.sqlite.schema import read_schema
 
 SCHEMA = """

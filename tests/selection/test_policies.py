@@ -7,8 +7,8 @@ import json
 import pytest
 import yaml
 
-from answerkey.core.flags import Flag
-from answerkey.selection.policies import Policy, find_exclusion, keep_reported, read_policies
+from answerkey.flags import Flag
+from answerkey.selection.choice import Policy, find_exclusion, keep_reported, read_policies
 from tests.shared.paths import ROOT
 
 ALL_FLAGGED = dict.fromkeys(map(str, Flag), "flag")

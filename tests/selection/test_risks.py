@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from answerkey.selection.risks import describe_risks
+from answerkey.selection.supply import describe_risks
 
 
 def tabulate(*rows: tuple[str, str | None, float | None]) -> pd.DataFrame:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from answerkey.core.cells import CELLS, Group
+from answerkey.dataset import CELLS, Group
 from answerkey.selection.supply import (
     TargetsNotMetError,
     check_size,

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from answerkey.core.cells import CELLS, Group, read_share
-from answerkey.core.errors import InputError
-from answerkey.core.param_types import SCOPES
-from answerkey.core.question import DIFFICULTIES, EVAL, TRAIN
+from answerkey.dataset import CELLS, DIFFICULTIES, EVAL, TRAIN, Group, read_share
+from answerkey.errors import InputError
+from answerkey.params import SCOPES
 from answerkey.selection.targets import (
     Targets,
     find_binding_caps,

@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from answerkey.selection.difficulty_rule import DifficultyRule
+from answerkey.selection.supply import Usable, explain, list_neighbours
 from answerkey.selection.targets import Targets
-from answerkey.selection.what_if import Usable, explain, list_neighbours
 
 LEVELS = {"easy": "easy", "medium": "medium", "hard": "hard", "extra": "hard"}
 WORDS = {"simple": "easy", "moderate": "medium", "challenging": "hard"}

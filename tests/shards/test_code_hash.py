@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from answerkey.shards.code_hash import hash_code
+from answerkey.shards.shard_directory import hash_code
 from tests.shared.checkout import commit, make_checkout, output, run
 from tests.shared.paths import ROOT
 from tests.shared.project_world import World
@@ -23,9 +23,9 @@ ANSWERS_CHANGE = (
     "return [list(row) for row in rows]",
     "return [list(row) for row in rows][::-1]",
 )
-COLUMNS_CHANGE = ("answerkey/sql/columns.py", "return sorted(", "return [] and sorted(")
+COLUMNS_CHANGE = ("answerkey/sql/parsed_query.py", "return sorted(", "return [] and sorted(")
 AUDIT_CHANGE = (
-    "answerkey/audit/probes/boolean_answer.py",
+    "answerkey/probes/answers.py",
     "Finding(Flag.BOOLEAN_ANSWER, {",
     'Finding(Flag.BOOLEAN_ANSWER, {"changed": True, ',
 )

@@ -12,8 +12,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from answerkey.core.errors import InputError
-from answerkey.core.records import hash_file
+from answerkey.errors import InputError
+from answerkey.records import hash_file
 from answerkey.shards import database_files
 from answerkey.shards.database_files import LocalDatabase, RemoteDatabase, find_database, local_path
 from answerkey.shards.processes import map_in_processes

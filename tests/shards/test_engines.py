@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from answerkey.core.errors import InputError
-from answerkey.shards.engines import count_workers, map_with_engine
+from answerkey.errors import InputError
+from answerkey.shards.processes import count_workers, map_with_engine
 from tests.shards.test_processes import square, squares
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")

@@ -11,7 +11,7 @@ import termios
 
 import pytest
 
-from answerkey.shards.failures import show_line
+from answerkey.shards.query_run import show_line
 from tests.shared.fleet_world import Project
 from tests.shared.paths import ROOT
 

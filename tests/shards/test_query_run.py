@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.core.errors import InputError
+from answerkey.errors import InputError
 from answerkey.shards import query_run
 from answerkey.shards.query_run import DatabaseWork, QueryRun
 from answerkey.shards.shard_directory import ShardDirectory, read_shards
-from answerkey.sqlite.watchdog import OVERDUE_STATUS
+from answerkey.sqlite.bounds import OVERDUE_STATUS
 
 OVERDUE = {"reason": "overdue"}
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")

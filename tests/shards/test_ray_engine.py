@@ -13,12 +13,11 @@ from importlib.util import find_spec
 
 import pytest
 
-from answerkey.core.errors import InputError
-from answerkey.core.reasons import Reason
-from answerkey.shards.processes import Died
-from answerkey.shards.ray_engine import check_versions, list_versions, map_on_ray
+from answerkey.dataset import Reason
+from answerkey.errors import InputError
+from answerkey.shards.processes import Died, check_versions, list_versions, map_on_ray
+from answerkey.sqlite.bounds import EXPENDABLE_VARIABLE
 from answerkey.sqlite.guard import QueryError
-from answerkey.sqlite.watchdog import EXPENDABLE_VARIABLE
 from tests.shards.test_code_hash import ANSWERS_CHANGE, change
 from tests.shards.test_database_files import refuse, serve
 from tests.shards.test_faults import Stage

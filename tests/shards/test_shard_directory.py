@@ -6,7 +6,7 @@ import stat
 
 import pytest
 
-from answerkey.core.errors import explain_error
+from answerkey.errors import explain_error
 from answerkey.shards.shard_directory import ShardDirectory, read_shards
 
 RECORDS = [{"question_id": "ship_train_000", "gold_answer": "é\0"}, {"question_id": "1"}]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from answerkey.core.cells import Solution
-from answerkey.selection.candidates import Candidate, Candidates
-from answerkey.selection.picks import pick
+from answerkey.dataset import Solution
+from answerkey.selection.picks import Candidate, Candidates, pick
 from answerkey.selection.targets import Targets
 
 

@@ -6,9 +6,17 @@ import itertools
 from collections import Counter
 from fractions import Fraction
 
-from answerkey.core.cells import CELLS, Group, Solution, count_cells, count_corpora, read_share
-from answerkey.core.param_types import DATASET
-from answerkey.core.question import EVAL, SPLITS
+from answerkey.dataset import (
+    CELLS,
+    EVAL,
+    SPLITS,
+    Group,
+    Solution,
+    count_cells,
+    count_corpora,
+    read_share,
+)
+from answerkey.params import DATASET
 from answerkey.selection.targets import Targets
 
 Best = tuple[int, tuple[int, ...], tuple[int, ...]]  # size, cells, corpora

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from answerkey.core.joined import JOINED, JoinedQuestion
+from answerkey.dataset import JOINED, JoinedQuestion
 
 
 def make_joined(question_id: str, **known: Any) -> JoinedQuestion:

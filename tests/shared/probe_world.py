@@ -7,10 +7,10 @@ from pathlib import Path
 
 from sqlglot import parse_one
 
-from answerkey.audit.inspection import Inspection, Thresholds
-from answerkey.audit.reordered_copies import ReorderedCopies
-from answerkey.core.findings import Finding
 from answerkey.english.question import Question
+from answerkey.flags import Finding
+from answerkey.order.inspection import Inspection, Thresholds
+from answerkey.order.reordered_copies import ReorderedCopies
 from answerkey.sqlite.guard import GuardedDatabase
 from answerkey.sqlite.schema import Schema, read_schema
 

@@ -7,13 +7,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from answerkey.core.records import hash_file, write_jsonl
 from answerkey.exports import skyrl, trl
 from answerkey.exports.openenv import make_reset
 from answerkey.exports.parquet_files import write_tables
 from answerkey.exports.product import AuditedQuestion
 from answerkey.exports.prompts import PromptExample
-from answerkey.sqlite.gold_answers import compute_gold_answer
+from answerkey.records import hash_file, write_jsonl
+from answerkey.sqlite.answers import compute_gold_answer
 from tests.shared.databases import make_database
 from tests.shared.project_world import HARBOUR
 

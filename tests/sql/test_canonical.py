@@ -14,10 +14,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from sqlglot.errors import SqlglotError
 
-from answerkey.sql.canonical import canonical_tree, write_sql
+from answerkey.sql.canonical import canonical_tree, write_sql, write_template
 from answerkey.sql.parser import parse_sql
 from answerkey.sql.scopes import Scopes
-from answerkey.sql.template import write_template
 from answerkey.sqlite.answers import answers_match, shape_answer
 from answerkey.sqlite.schema import Schema, read_schema
 

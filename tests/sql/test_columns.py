@@ -7,7 +7,7 @@ import sqlite3
 import pytest
 import sqlglot
 
-from answerkey.sql.columns import list_columns
+from answerkey.sql.parsed_query import list_columns
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.schema import read_schema
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from answerkey.core.reasons import Reason
+from answerkey.dataset import Reason
 from answerkey.sql.parsed_query import parse_query
 from answerkey.sqlite.schema import Column, Schema, Table
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlglot import parse_one
 
-from answerkey.sql.features import FEATURES, has_top_level_order, list_features
+from answerkey.sql.parsed_query import FEATURES, has_top_level_order, list_features
 
 CASES = [
     ("SELECT a FROM t", []),

@@ -8,7 +8,7 @@ import sqlite3
 import pytest
 import sqlglot
 
-from answerkey.sql.tables import extract_tables_involved
+from answerkey.sql.parsed_query import extract_tables_involved
 from answerkey.sqlite.schema import Schema, read_schema
 
 WORLD = """

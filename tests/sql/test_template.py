@@ -5,10 +5,9 @@ from contextlib import closing
 
 import pytest
 
-from answerkey.sql.canonical import canonical_tree
+from answerkey.sql.canonical import canonical_tree, write_template
 from answerkey.sql.parser import parse_sql
 from answerkey.sql.scopes import Scopes
-from answerkey.sql.template import write_template
 from answerkey.sqlite.schema import Schema, read_schema
 
 WORLD = """

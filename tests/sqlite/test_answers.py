@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from answerkey.core.records import encode_json
+from answerkey.records import encode_json
 from answerkey.sqlite.answers import (
     ANSWER_TYPES,
     answer_rows,
     answers_match,
     are_same_rows,
     classify_answer_type,
+    compute_gold_answer,
     shape_answer,
 )
-from answerkey.sqlite.gold_answers import compute_gold_answer
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)

@@ -7,7 +7,7 @@ import sqlite3
 import pytest
 import yaml
 
-from answerkey.sqlite.gold_answers import answer_query, compute_gold_answer
+from answerkey.sqlite.answers import answer_query, compute_gold_answer
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
 from tests.shared.fleet_world import make_fleet
 from tests.shared.project_world import ROOT

@@ -8,8 +8,8 @@ import sqlite3
 
 import pytest
 
+from answerkey.sqlite.bounds import QueryReason as Reason
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
-from answerkey.sqlite.reasons import QueryReason as Reason
 
 SCHEMA = """
 CREATE TABLE ship (id INTEGER PRIMARY KEY, name TEXT, built TEXT, random INTEGER,

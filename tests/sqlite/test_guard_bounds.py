@@ -10,8 +10,8 @@ import threading
 
 import pytest
 
+from answerkey.sqlite.bounds import QueryReason as Reason
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
-from answerkey.sqlite.reasons import QueryReason as Reason
 from tests.shared.paths import ROOT
 from tests.shared.processes import heed_interrupts
 

@@ -66,11 +66,11 @@ CASES = {
     "extract_sql": ("from answerkey.reward import extract_sql as read", OF_FENCES),
     "make_completion": ("from answerkey.exports.trl import make_completion as read", OF_FENCES),
     "read_number": (
-        "from answerkey.audit.probes.numeric_text_order import _read_number as read",
+        "from answerkey.probes.types import _read_number as read",
         OF_NUMBERS,
     ),
     "number_names": (
-        "from answerkey.sql.template import _number_names as read",
+        "from answerkey.sql.canonical import _number_names as read",
         [*OF_NUMBERS, *OF_NAMES],
     ),
     "has_rowid": (
@@ -79,21 +79,21 @@ CASES = {
         OF_PATTERNS,
     ),
     "match": (
-        "from answerkey.exports.schema_text import _VIRTUAL\n"
-        "from answerkey.audit.probes.double_quoted_literal import _PLAIN_NAME\n"
+        "from answerkey.exports.prompts import _VIRTUAL\n"
+        "from answerkey.probes.types import _PLAIN_NAME\n"
         "def read(text): _VIRTUAL.match(text), _PLAIN_NAME.match(text)",
         [*OF_PATTERNS, *OF_NAMES],
     ),
     "search": (
-        "from answerkey.audit.movable_tables import _ASKS_FOR_ROWID, _ASKS_FOR_SCHEMA\n"
-        "from answerkey.audit.probes.cross_join import _CROSS_JOIN\n"
+        "from answerkey.order.reordered_copies import _ASKS_FOR_ROWID, _ASKS_FOR_SCHEMA\n"
+        "from answerkey.probes.joins import _CROSS_JOIN\n"
         "def read(text):\n"
         "    for pattern in (_ASKS_FOR_ROWID, _ASKS_FOR_SCHEMA, _CROSS_JOIN):\n"
         "        pattern.search(text)",
         OF_PATTERNS,
     ),
     "check_db_id": (
-        "from answerkey.core.database_ids import check_db_id\n"
+        "from answerkey.sqlite.files import check_db_id\n"
         "def read(text):\n"
         "    try: check_db_id(text)\n"
         "    except ValueError: pass",

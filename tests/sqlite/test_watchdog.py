@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from answerkey.sqlite.watchdog import EXPENDABLE_VARIABLE, OVERDUE_STATUS, Watchdog
+from answerkey.sqlite.bounds import EXPENDABLE_VARIABLE, OVERDUE_STATUS, Watchdog
 
 ENDLESS = "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"
 ONE_LONG_STEP = "SELECT printf(replace(hex(zeroblob(500)), '0', '%.2000000000c'), 'x')"

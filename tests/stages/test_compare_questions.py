@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from answerkey.core.errors import InputError
 from answerkey.corpus.corrections import CORRECTIONS_DIR
+from answerkey.errors import InputError
 from tests.shared.project_world import HARBOUR, World
 
 COUNT = "SELECT count(*) FROM ship"

@@ -11,9 +11,9 @@ import sys
 
 import pytest
 
-from answerkey.core.errors import InputError
-from answerkey.core.reasons import Reason
-from answerkey.core.records import hash_file
+from answerkey.dataset import Reason
+from answerkey.errors import InputError
+from answerkey.records import hash_file
 from answerkey.sqlite.guard import QueryError
 from stages import compute_gold_answers as stage
 from stages.compute_gold_answers import execute_task

@@ -10,12 +10,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from answerkey.core.errors import InputError
-from answerkey.core.flags import Flag
-from answerkey.core.question import FIELDS
-from answerkey.core.reasons import Reason
-from answerkey.core.records import hash_file
+from answerkey.dataset import FIELDS, Reason
+from answerkey.errors import InputError
 from answerkey.exports.product import write_questions
+from answerkey.flags import Flag
+from answerkey.records import hash_file
 from tests.shared.export_world import ExportWorld
 from tests.shared.paths import ROOT
 from tests.shared.project_world import World, list_stages

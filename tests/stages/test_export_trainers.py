@@ -16,10 +16,10 @@ import datasets
 import pytest
 from pyarrow import parquet
 
-from answerkey.core.errors import InputError
-from answerkey.core.records import hash_file
 from answerkey.environments.questions import read_terms
+from answerkey.errors import InputError
 from answerkey.exports.trainers import TABLES
+from answerkey.records import hash_file
 from answerkey.reward import RewardPool, compute_score
 from tests.shared.export_world import SPLITS, ExportWorld, describe, parse
 from tests.shared.project_world import ROOT, World

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from answerkey.corpus.corpora import parse_corpora
 from answerkey.corpus.hub import Limits
-from answerkey.corpus.loaded_questions import load_spider_questions
+from answerkey.corpus.loading import load_spider_questions
 from tests.shared.hub_server import pack_parquet, run_hubs
 from tests.shared.project_world import World
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from answerkey.core.records import write_jsonl
-from answerkey.core.schema_file import SchemaFile
+from answerkey.records import SchemaFile, write_jsonl
 from answerkey.shards.query_run import QueryRun
 from answerkey.shards.shard_directory import ShardDirectory, read_shards
 from answerkey.sql.parsed_query import parse_query

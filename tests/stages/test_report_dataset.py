@@ -16,28 +16,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answerkey.core.explanations import EXPLANATIONS
-from answerkey.core.flags import Flag
-from answerkey.core.question import DIFFICULTIES, HARDNESS_LEVELS, SPLITS
-from answerkey.core.reasons import Reason
-from answerkey.report.charts import Bar, make_bar, place_bars, place_grid
-from answerkey.report.figures import draw_databases, draw_reasons, draw_tables
-from answerkey.report.numbers import (
-    explain_size,
-    list_codes,
-    tabulate_supply,
-    trace_steps,
+from answerkey.dataset import DIFFICULTIES, HARDNESS_LEVELS, SPLITS, Reason
+from answerkey.flags import EXPLANATIONS, Flag
+from answerkey.report.figures import (
+    Bar,
+    draw_databases,
+    draw_reasons,
+    draw_tables,
+    make_bar,
+    place_bars,
+    place_grid,
 )
+from answerkey.report.numbers import explain_size, list_codes, tabulate_supply, trace_steps
 from answerkey.report.page import DATATABLES, TEMPLATES, embed_json, make_script, read_template
-from answerkey.report.question_table import make_filters, make_payload
+from answerkey.report.product import show_suite
 from answerkey.report.questions import (
     choose_ids,
     cut_text,
     find_corpus_text,
     find_verdict,
+    make_filters,
+    make_payload,
     show_answer,
 )
-from answerkey.report.suites import show_suite
 from tests.shared.joined_questions import make_joined
 from tests.shared.report_world import EVAL, HOSTILE, REPORT, TRAIN, build_report, run_stages
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.core.errors import InputError
+from answerkey.errors import InputError
 from tests.shared.project_world import World, build_world
 
 RATES = "data/interim/pass_rates.json"

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.core.errors import InputError
-from answerkey.core.question import FIELDS
+from answerkey.dataset import FIELDS
+from answerkey.errors import InputError
 from answerkey.selection.supply import TargetsNotMetError
 from stages.select_questions import main
 from tests.shared.project_world import FLAWED, World, build_world

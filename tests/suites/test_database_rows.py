@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.core.errors import InputError
-from answerkey.suites.database_rows import serialize_rows, write_rows
+from answerkey.errors import InputError
 from answerkey.suites.row_reading import read_rows
+from answerkey.suites.rows import serialize_rows, write_rows
 from tests.shared.databases import make_database
 from tests.shared.paths import ROOT
 from tests.suites.world import ask, read_world
@@ -113,8 +113,8 @@ def test_rows_too_large_for_a_small_database_are_left_out(tmp_path: Path) -> Non
 _MAKE_ALL = """
 import hashlib, sys
 from pathlib import Path
-from answerkey.suites.database_rows import serialize_rows
-from answerkey.suites.fuzzing.fuzzer import RECIPES, Fuzzer
+from answerkey.suites.rows import serialize_rows
+from answerkey.suites.fuzzer import RECIPES, Fuzzer
 from answerkey.suites.row_reading import read_rows
 constants = [("person", "pad", "p"), ("trip", "km", 7)]
 with Fuzzer(read_rows(Path(sys.argv[1]), max_rows=60), constants=constants) as fuzzer:

@@ -10,11 +10,16 @@ import pytest
 
 from answerkey.reward import score
 from answerkey.sqlite.answers import Order, shape_answer
+from answerkey.sqlite.files import open_database
 from answerkey.sqlite.guard import Limits
 from answerkey.sqlite.schema import read_schema
-from answerkey.sqlite.uri import open_database
-from answerkey.suites.cover import choose_databases, choose_suite
-from answerkey.suites.database_suites import DatabaseSuites, SuiteSettings, make_suites
+from answerkey.suites.database_suites import (
+    DatabaseSuites,
+    SuiteSettings,
+    choose_databases,
+    choose_suite,
+    make_suites,
+)
 from answerkey.suites.questions import SuiteQuestion
 from tests.shared.databases import make_database
 

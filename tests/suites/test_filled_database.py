@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from answerkey.suites.filled_database import fill_database
+from answerkey.corpus.filling import fill_database
 from tests.shared.databases import make_database
 from tests.shared.project_world import HARBOUR
 from tests.shared.synsql_world import CLINICS, ROWS

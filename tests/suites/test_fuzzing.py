@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from answerkey.suites.constants import Condition, Conditions
-from answerkey.suites.database_rows import Rows
-from answerkey.suites.fuzzing.fuzzer import RECIPES
+from answerkey.suites.fuzzer import RECIPES
+from answerkey.suites.rows import Rows
 from tests.suites.world import ask, make_variant, read_world
 
 SHIPS = """

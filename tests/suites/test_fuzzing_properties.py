@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from answerkey.sqlite.schema import quote_name
-from answerkey.suites.fuzzing.fuzzer import RECIPES, Fuzzer
+from answerkey.suites.fuzzer import RECIPES, Fuzzer
 from answerkey.suites.keys import find_key_facts
 from answerkey.suites.row_reading import read_rows
 from tests.suites.world import open_rows

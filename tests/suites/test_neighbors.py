@@ -14,7 +14,7 @@ from answerkey.sql.parser import parse_sql
 from answerkey.sql.query_rewrites import to_sql
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.schema import read_schema
-from answerkey.suites.neighbors.registry import FAMILIES, list_neighbors
+from answerkey.suites.neighbors import FAMILIES, list_neighbors
 from tests.shared.paths import ROOT
 from tests.shared.random_queries import WORLD, QueryMaker
 

@@ -6,10 +6,10 @@ import sqlite3
 import pytest
 
 from answerkey.sql.parser import parse_sql
+from answerkey.sqlite.files import open_database
 from answerkey.sqlite.guard import GuardedDatabase, Limits
 from answerkey.sqlite.schema import read_schema
-from answerkey.sqlite.uri import open_database
-from answerkey.suites.executions import Executions
+from answerkey.suites.questions import Executions
 from answerkey.suites.readings import list_readings
 from tests.shared.databases import make_database
 

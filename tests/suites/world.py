@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from answerkey.suites.database_rows import Rows, serialize_rows
-from answerkey.suites.fuzzing.fuzzer import Fuzzer
+from answerkey.suites.fuzzer import Fuzzer
 from answerkey.suites.row_reading import read_rows
+from answerkey.suites.rows import Rows, serialize_rows
 from tests.shared.databases import make_database
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from answerkey.core.question import FIELDS
+from answerkey.dataset import FIELDS
 from answerkey.selection.targets import Targets
 from answerkey.validation.checks import (
     Tally,

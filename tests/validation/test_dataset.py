@@ -14,7 +14,7 @@ import pytest
 
 from answerkey.selection.targets import Targets
 from answerkey.validation.dataset import validate_dataset
-from answerkey.validation.derived_facts import RULE_OF_TABLES
+from answerkey.validation.facts import RULE_OF_TABLES
 
 Dataset = list[dict[str, Any]]
 

@@ -11,8 +11,13 @@ from typing import Any
 import pytest
 
 from answerkey.selection.difficulty_rule import SOURCE, SPIDER
-from answerkey.validation.derived_facts import RULE_OF_TABLES, derive_facts
-from answerkey.validation.facts import Facts, MissingDatabaseError, UnknownFactsError
+from answerkey.validation.facts import (
+    RULE_OF_TABLES,
+    Facts,
+    MissingDatabaseError,
+    UnknownFactsError,
+    derive_facts,
+)
 
 SQL = """
 CREATE TABLE Ship (id INTEGER PRIMARY KEY, name, weight);

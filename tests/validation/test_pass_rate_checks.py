@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from answerkey.validation.pass_rate_checks import check_pass_rates
+from answerkey.validation.sidecars import check_pass_rates
 
 MODELS = {
     "a": {"total": 2, "database": 2, "suite": 1},

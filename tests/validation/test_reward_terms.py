@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from answerkey.validation.reward_terms import check_reward_terms
+from answerkey.validation.sidecars import check_reward_terms
 
 QUESTION = {"question_id": "a_train_000", "gold_answer": ["Sun", "Tern"]}
 NOTHING = {"rows": [["Heron"]], "take": 0}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from answerkey.validation.risk_checks import check_gold_risks
+from answerkey.validation.sidecars import check_gold_risks
 
 JUDGED = {"code": "judged_right", "evidence": {}}
 AT_RISK = {"code": "gold_risk", "evidence": {"risk": 0.75, "flags": []}}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from answerkey.sqlite.guard import Limits
-from answerkey.validation.suite_checks import check_suite_answers, check_suites
+from answerkey.validation.sidecars import check_suite_answers, check_suites
 from tests.shared.databases import make_database
 
 PATH = "data/test_suites/a/a.01.sqlite"

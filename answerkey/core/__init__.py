@@ -1,1 +1,0 @@
-"""The base of the library: records on disk, params, log, and the vocabulary."""

@@ -1,0 +1,252 @@
+"""Column words: what the name of a table or column is made of, and the English that it means.
+
+`cust_name` -> cust, name; `BirthDate` -> birth, date. A word of a name may be short for another:
+`cust` for customer, `dept` for department. It may be glued to one: `petid` ends with id.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Set
+from functools import lru_cache
+from itertools import pairwise
+
+from answerkey.english.question import Question, Word, list_words, word_set
+
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_SHORTEST = 3  # letters that are enough to stand for a longer word
+_LONG = 5  # letters of a word that is probably not cut short
+_SHORT_FORMS = {
+    "dob": "date birth",
+    "fname": "first name",
+    "lname": "last name",
+    "nr": "number",
+    "no": "number",
+    "num": "number",
+    "qty": "quantity",
+}
+_SYNONYMS = (
+    "year date time day month when timestamp datetime founded established built opened",
+    "date time recent recently latest newest earliest oldest early late",
+    "location place venue where city town address country state position",
+    "price cost charge fee amount money much expensive cheap cheapest value",
+    "name title who label called",
+    "id identifier identification key code number",
+    "gender sex male female",
+    "age old older oldest young younger youngest elder eldest birth birthday born",
+    "salary pay paid wage earn income",
+    "phone telephone cell mobile number",
+    "email mail",
+    "type kind category sort class",
+    "count number many total amount quantity",
+    "size large larger largest big biggest small smaller smallest area capacity population number",
+    "nationality citizenship country nation",
+    "last family surname",
+    "first given personal forename",
+    "length long longer longest short shorter shortest duration",
+    "height tall taller tallest short shorter shortest high highest elevation altitude",
+    "weight heavy heavier heaviest light lighter lightest",
+    "speed fast faster fastest slow slower slowest",
+    "distance far farthest nearest",
+    "description detail information content text",
+    "zip postal postcode",
+    "rating rank score point star grade mark result best worst good better top popular",
+    "rank position place",
+    "percentage percent pct share rate ratio",
+    "mean average avg",
+    "maximum max highest largest",
+    "minimum min lowest smallest",
+    "author writer",
+    "start from begin since",
+    "end to finish until",
+)
+_GROUPS: dict[str, frozenset[int]] = {
+    word: frozenset(n for n, group in enumerate(_SYNONYMS) if word in group.split())
+    for word in " ".join(_SYNONYMS).split()
+}
+_NONE: frozenset[int] = frozenset()
+
+
+@lru_cache(maxsize=65_536)
+def split_name(name: str) -> tuple[Word, ...]:
+    """The words of a name, in order; short forms that many schemas share are written out.
+
+    >>> [word.text for word in split_name("AircraftID_no")]
+    ['aircraft', 'id', 'number']
+    """
+    parts = [_SHORT_FORMS.get(part.lower()) or _CAMEL.sub(" ", part) for part in name.split("_")]
+    return tuple(list_words(" ".join(parts)))
+
+
+@lru_cache(maxsize=65_536)
+def list_own_words(table: str, column: str) -> tuple[Word, ...]:
+    """The words of a column's name that its table's name does not have.
+
+    >>> [word.text for word in list_own_words("pilots", "pilot_rank")]
+    ['rank']
+    """
+    of_table = {word.stem for word in split_name(table)}
+    return tuple(word for word in split_name(column) if word.stem not in of_table)
+
+
+@lru_cache(maxsize=200_000)
+def may_mean(name_word: Word, word: Word) -> bool:
+    """Whether a word of a name may stand for an English word: it has its stem, is a part of it or
+    short for it, or means much the same.
+
+    >>> [may_mean(*list_words(text)) for text in ("dept department", "sex gender", "age weight")]
+    [True, True, False]
+    """
+    own, text = name_word.text, word.text
+    return (
+        name_word.stem == word.stem
+        or is_start_of(name_word, word)
+        or is_start_of(word, name_word)
+        or (len(word.stem) > _SHORTEST and own.startswith(word.stem))
+        or (len(name_word.stem) > _SHORTEST and text.startswith(name_word.stem))
+        or (len(word.stem) > 1 and own.endswith(word.stem))
+        or (len(own) >= _SHORTEST and own[0] == text[0] and _is_subsequence(own, text))
+        or bool(_list_groups(name_word) & _list_groups(word))
+    )
+
+
+def is_start_of(short: Word, word: Word) -> bool:
+    """Whether a word is the start of a longer one, as `bal` is of balance.
+
+    >>> is_start_of(*list_words("bal balances")), is_start_of(*list_words("end ends"))
+    (True, False)
+    """
+    text = short.text
+    return _SHORTEST <= len(text) < len(word.text) - 1 and word.text.startswith(text)
+
+
+def is_named(name_words: Iterable[Word], words: Iterable[Word]) -> bool:
+    """Whether any word of a name may stand for any of these words."""
+    words = set(words)
+    return any(may_mean(own, word) for own in name_words for word in words)
+
+
+def is_known(word: Word) -> bool:
+    """Whether a word of a name is one that people use: it has a synonym, or is not short."""
+    return len(word.text) >= _LONG or bool(_list_groups(word))
+
+
+def _list_groups(word: Word) -> frozenset[int]:
+    return _GROUPS.get(word.text, _NONE) | _GROUPS.get(word.stem, _NONE)
+
+
+def _is_subsequence(short: str, long: str) -> bool:
+    letters = iter(long)
+    return all(letter in letters for letter in short)
+
+
+# Asked: which words of a question say what it wants to have, and which say of what.
+#
+# "Show the name and age of pilots who fly at night" wants name and age; what follows `of` says
+# whose.
+
+
+MOST_WORDS = 500  # a longer text is no question, and is not read
+
+_VERBS = word_set(
+    "find list show display give tell return provide get retrieve describe compute calculate "
+    "fetch select what which who"
+)
+_NOUNS_OR_VERBS = word_set("name report state present count print output record")
+_ENDS = word_set(
+    "of for from in who whose whom that which with where by sorted ordered order sort having at "
+    "on when if has have had did do does was were than whichever between during among used "
+    "using ranked not without within per each every located living made"
+)
+_ORDERS = word_set("by sorted ordered order sort")
+_RESUMES = tuple(
+    phrase.split()
+    for phrase in (
+        "along with", "together with", "as well as", "and its", "and their", "and his", "and her",
+        "and the corresponding", "and also", "and how many", "and what", "and the number",
+        "and the count", "and the total", "and the sum", "and the average", "and the maximum",
+        "and the minimum", "with the number", "with the total", "with the average", "and number",
+        "and average", "and total", "and maximum", "and minimum",
+    )
+)  # fmt: skip
+_RESUMING = frozenset(phrase[0] for phrase in _RESUMES)
+_BE = word_set("is are was were")
+_DETERMINERS = word_set("the a an any some most fewest least more all")
+_FIRST = word_set("was were each every")
+
+
+def find_asked_words(question: Question) -> Set[int]:
+    """The places of the words that say what is asked for; what stands in brackets is left out.
+
+    >>> question = Question("For each port, show the name and age of its pilots.")
+    >>> [question.words[place].text for place in sorted(find_asked_words(question))]
+    ['show', 'the', 'name', 'and', 'age']
+    """
+    return {place for run in _list_runs(question) for place in run}
+
+
+def count_asked_items(question: Question) -> int:
+    """How many things a question lists that it wants to have, at most; 0 where it lists none.
+
+    >>> count_asked_items(Question("Which pilots fly? Show their name, age and rank."))
+    3
+    """
+    return max((_count_items(question, run) for run in _list_runs(question)), default=0)
+
+
+@lru_cache(maxsize=64)  # several probes ask about one question
+def _list_runs(question: Question) -> list[list[int]]:
+    """The places of words that ask, run by run: a verb or `what` starts one, a word that says of
+    what ends it, and `along with` or `and its` starts another."""
+    runs: list[list[int]] = []
+    is_asked = is_bracketed = is_order = False
+    words = question.words
+    for place, word in enumerate(words):
+        before = question.text[words[place - 1].end : word.start] if place else "."
+        is_start = any(mark in before for mark in ".?!;")
+        is_bracketed = "(" in before or (is_bracketed and ")" not in before)
+        if is_bracketed:
+            continue
+        is_order = (is_order and not is_start) or word.text in _ORDERS
+        if _is_lead(question, place, before) or (not is_order and _is_resumed(question, place)):
+            is_asked = True
+            runs.append([])
+        elif is_start or (is_asked and _is_end(question, runs[-1], word)):
+            is_asked = False
+        if is_asked:
+            runs[-1].append(place)
+    return runs
+
+
+def _is_end(question: Question, run: list[int], word: Word) -> bool:
+    """Whether a word ends what a run asks for. In "which shop got the most kilos" that is a word
+    such as `the`, after a verb that may be any."""
+    first = [question.words[place].text for place in run[:2]]
+    if len(first) == 1:
+        return word.text in _ENDS and word.text not in _FIRST
+    is_choice = first[0] in ("which", "who", "what") and first[1] not in _BE
+    return word.text in _ENDS or (is_choice and word.text in _DETERMINERS)
+
+
+def _is_lead(question: Question, place: int, before: str) -> bool:
+    text = question.words[place].text
+    if text not in _VERBS:
+        return text in _NOUNS_OR_VERBS and any(mark in before for mark in ".?!;")
+    previous = question.words[place - 1].text if place else ""
+    return any(mark in before for mark in ".?!,;:") or previous in ("and", "please", "you", "to")
+
+
+def _is_resumed(question: Question, place: int) -> bool:
+    if question.words[place].text not in _RESUMING:
+        return False
+    following = [word.text for word in question.words[place : place + 3]]
+    return any(following[: len(phrase)] == phrase for phrase in _RESUMES)
+
+
+def _count_items(question: Question, run: list[int]) -> int:
+    words = question.words
+    return 1 + sum(
+        words[place].text in ("and", "plus")
+        or "," in question.text[words[before].end : words[place].start]
+        for before, place in pairwise(run)
+    )

@@ -1,1 +1,0 @@
-"""Loading: a dataset from wherever it lies, with all that a reward needs."""

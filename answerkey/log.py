@@ -1,0 +1,78 @@
+"""One line a stage on stderr: `download_databases: 10 databases (3 made, 7 kept), 1.2 MB`."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeVar
+
+
+def start_log(stage_name: str) -> logging.Logger:
+    """The logger of a stage, writing `stage: message` to stderr from INFO up.
+
+    Only this logger is set up: libraries stay as quiet as they are by default. A second call
+    replaces the handler of the first.
+    """
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(name)s: %(message)s"))
+    log = logging.getLogger(stage_name)
+    log.handlers = [handler]
+    log.setLevel(logging.INFO)
+    log.propagate = False
+    return log
+
+
+def format_size(size_bytes: int) -> str:
+    """A size a person can read, in decimal units.
+
+    >>> format_size(999), format_size(1_234_567), format_size(0)
+    ('999 B', '1.2 MB', '0 B')
+    """
+    size, unit = float(size_bytes), "B"
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if size < 999.95 or unit == "TB":
+            break
+        size /= 1000
+    return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+
+
+def list_counts(counts: Mapping[str, int]) -> str:
+    """Counts in brackets for the end of a summary line, most first; nothing where there are none.
+
+    >>> list_counts({"blob": 1, "sql_error": 3, "not_finite": 0})
+    ' (sql_error 3, blob 1)'
+    """
+    found = sorted(((-count, name) for name, count in counts.items() if count))
+    return f" ({', '.join(f'{name} {-count}' for count, name in found)})" if found else ""
+
+
+# Progress bars where a person waits, and none where nobody looks.
+
+
+Item = TypeVar("Item")
+
+
+def track_progress(
+    items: Iterable[Item], description: str, *, unit: str, total: int | None = None
+) -> Iterator[Item]:
+    """The same items, with a bar on stderr if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield from items
+        return
+    from tqdm import tqdm
+
+    yield from tqdm(items, desc=description, unit=unit, total=total, leave=False)
+
+
+@contextlib.contextmanager
+def hide_progress() -> Iterator[None]:
+    """The bar, where there is one, out of the way of what is written in the block."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from tqdm import tqdm
+
+    with tqdm.external_write_mode(file=sys.stderr):
+        yield

@@ -1,0 +1,235 @@
+"""Order: whether the answer's rows come in a sequence that is certain, and which of them tie.
+
+`SELECT name FROM ship ORDER BY weight` -> certain, unless two ships have the same weight.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from sqlglot import exp
+
+from answerkey.flags import Finding, Flag
+from answerkey.order.inspection import Inspection
+from answerkey.order.ties import (
+    SHOWN_ROWS,
+    SHOWN_TEXT,
+    Run,
+    Ties,
+    is_confirmed,
+    read_ties,
+    rows_of_run,
+    show_rows,
+    typed_row,
+)
+from answerkey.sql.groupings import read_grouping
+from answerkey.sql.query_parts import find_operand, find_with
+from answerkey.sql.query_rewrites import copy_with, make_limit, to_sql, unwrap
+from answerkey.sql.scopes import Scopes
+from answerkey.sqlite.answers import Order, answers_match, shape_answer
+from answerkey.sqlite.guard import QueryError, Row
+
+
+def is_order_certain(inspection: Inspection) -> bool:
+    """Whether a correct answer must keep the sequence of the rows: there is an ORDER BY at the top
+    level, and no rows that differ tie on its keys."""
+    if unwrap(inspection.tree).args.get("order") is None:
+        return False
+    ties = read_ties(inspection)
+    return ties is None or not ties.open_runs(inspection.rows)
+
+
+def read_row_order(inspection: Inspection) -> Order:
+    """How far a correct answer must keep the sequence of the rows.
+
+    `SELECT name FROM ship ORDER BY weight` over weights 4, 5, 5 and 9 -> [1, 2, 1]
+
+    False without ORDER BY at the top level, where all rows tie, and where it is not known which
+    do. True where no rows that differ tie.
+    """
+    if is_order_certain(inspection):
+        return True
+    ties = read_ties(inspection)
+    if ties is None or not ties.keys:
+        return False
+    takes = [len(rows_of_run(run, ties, inspection.rows)) for run in ties.runs]
+    takes = [take for take in takes if take]
+    is_known = sum(takes) == len(inspection.rows) and is_confirmed(ties, inspection.rows)
+    return takes if is_known and len(takes) > 1 else False
+
+
+def is_order_settled(inspection: Inspection) -> bool:
+    """Whether ORDER BY and LIMIT of the query itself are seen to leave nothing open: neither the
+    sequence of its rows nor which of them it returns. Subqueries are not looked at."""
+    query = unwrap(inspection.tree)
+    if query.args.get("limit") is None and query.args.get("order") is None:
+        return True
+    ties = read_ties(inspection)
+    if ties is None:
+        return query.args.get("limit") is None and len(inspection.rows) < 2
+    return not (ties.has_open_keys or ties.cut_runs() or ties.open_runs(inspection.rows))
+
+
+# Cuts: LIMIT, or a value taken from several rows, leaves out rows that are as good as those kept.
+#
+# `SELECT name FROM ship ORDER BY weight LIMIT 1` over two ships of the least weight ->
+# tie_at_limit:
+# the other ship is an equally correct answer. Without ORDER BY it is limit_without_order.
+
+
+def list_cuts(inspection: Inspection) -> list[Finding]:
+    """The findings tie_at_limit and limit_without_order: at most one for the query itself, and one
+    for each subquery whose cut changes the answer."""
+    return inspection.once(_list_cuts)
+
+
+def _list_cuts(inspection: Inspection) -> list[Finding]:
+    own = _find_cut(read_ties(inspection), inspection.rows)
+    return [*([own] if own is not None else []), *_list_cuts_in_subqueries(inspection)]
+
+
+def _find_cut(ties: Ties | None, answer: list[Row]) -> Finding | None:
+    """tie_at_limit, or limit_without_order: rows tied on the sort keys (all rows, where there are
+    none) stand on both sides of a bound, and do not all look the same in the answer."""
+    runs = ties.cut_runs() if ties is not None else []
+    if not runs:
+        return None
+    code = Flag.TIE_AT_LIMIT if ties.keys else Flag.LIMIT_WITHOUT_ORDER
+    return Finding(code, _describe_cut(ties, runs[0], answer))
+
+
+def _describe_cut(ties: Ties, run: Run, answer: list[Row]) -> dict[str, Any]:
+    inside = rows_of_run(run, ties, answer)
+    left = Counter(map(typed_row, run.rows)) - Counter(map(typed_row, inside))
+    shown = {typed_row(row) for row in inside[:SHOWN_ROWS]}
+    others = sorted(
+        (row for row in run.rows if left[typed_row(row)]),
+        key=lambda row: typed_row(row) in shown,  # first those that make a difference
+    )
+    return {
+        "keys": ties.keys,
+        "offset": ties.start,
+        "limit": None if ties.stop is None else ties.stop - ties.start,
+        "tied_positions": [run.first, run.end - 1],
+        "returned": show_rows(inside),
+        "as_good": show_rows(others),
+    }
+
+
+def _list_cuts_in_subqueries(inspection: Inspection) -> list[Finding]:
+    top, scopes = unwrap(inspection.tree), inspection.scopes
+    return [
+        finding
+        for query in scopes.nodes.find_all(exp.Select, exp.SetOperation)
+        if query is not top
+        and (query.args.get("limit") is not None or _is_one_row_of_several(query, scopes))
+        for finding in [_find_cut_in_subquery(inspection, query, scopes)]
+        if finding is not None
+    ]
+
+
+def _is_one_row_of_several(query: exp.Expression, scopes: Scopes) -> bool:
+    """Whether a subquery stands for a value, which its first row is, and may have several rows.
+
+    Source: the SQLite manual's page on expressions, section 11, "Subquery Expressions".
+    """
+    operand = find_operand(query)
+    user = operand.parent
+    is_set = isinstance(user, exp.From | exp.Join | exp.CTE | exp.SetOperation | exp.Exists) or (
+        isinstance(user, exp.In) and operand.arg_key == "query"
+    )
+    if user is None or is_set:
+        return False
+    grouping = read_grouping(query, scopes) if isinstance(query, exp.Select) else None
+    return grouping is None or query.args.get("group") is not None
+
+
+def _find_cut_in_subquery(
+    inspection: Inspection, query: exp.Expression, scopes: Scopes
+) -> Finding | None:
+    """A cut through ties that decides the answer.
+
+    The answer changes when ties are broken by the selected columns, one way or the other. Where a
+    value is wanted, SQLite takes the first row, so that there is a cut behind it.
+    """
+    if isinstance(query.find_ancestor(exp.Exists, exp.Query), exp.Exists):
+        return None
+    alone = evidence = None
+    if all(_is_inner(column, query, scopes) for column in query.find_all(exp.Column)):
+        alone = _read_alone(inspection, query)
+        evidence = alone and _find_cut(*alone)
+        if alone and alone[0] is not None and evidence is None:
+            return None
+    other = _break_ties_otherwise(inspection, query, scopes)
+    if other is None:
+        return None
+    details = {
+        "subquery": to_sql(query)[:SHOWN_TEXT],
+        **(evidence.evidence if evidence is not None else {}),
+        "answer": show_rows(inspection.rows),
+        "other_answer": show_rows(other),
+    }
+    code = Flag.TIE_AT_LIMIT if query.args.get("order") else Flag.LIMIT_WITHOUT_ORDER
+    return Finding(code, details)
+
+
+def _is_inner(column: exp.Column, query: exp.Expression, scopes: Scopes) -> bool:
+    """Whether a column of a subquery belongs to a SELECT within it: it is not correlated."""
+    found = scopes.resolve(column)
+    node: exp.Expression | None = found.scope.select if found is not None else query
+    while node is not None and node is not query:
+        node = node.parent
+    return node is query
+
+
+def _read_alone(
+    inspection: Inspection, query: exp.Expression
+) -> tuple[Ties | None, list[Row]] | None:
+    """The ties and rows of a subquery run on its own, with the CTEs around it."""
+    tree = query.copy()
+    with_ = find_with(query)
+    tree.set("with_", with_.copy() if with_ is not None else None)
+    if tree.args.get("limit") is None:
+        tree.set("limit", make_limit(1))
+    sql = to_sql(tree)
+    try:
+        rows = inspection.database.execute(sql)
+    except QueryError:
+        return None
+    own = Inspection(sql, tree, inspection.schema, rows, inspection.database)
+    return read_ties(own), rows
+
+
+def _break_ties_otherwise(
+    inspection: Inspection, query: exp.Expression, scopes: Scopes
+) -> list[Row] | None:
+    """Rows that the whole query returns when ties in the subquery are broken by its columns, where
+    those differ from the answer."""
+    width = len(scopes.outputs(query))
+    answer, rel_tol = shape_answer(inspection.rows), inspection.thresholds.rel_tol
+
+    def execute(descending: bool | None) -> list[Row]:
+        copy, (twin,) = copy_with(inspection.tree, [query])
+        if descending is not None:
+            terms = [
+                exp.Ordered(this=exp.Literal.number(place), desc=descending)
+                for place in range(1, width + 1)
+            ]
+            order = twin.args.get("order")
+            kept = [term.copy() for term in order.expressions] if order is not None else []
+            twin.set("order", exp.Order(expressions=[*kept, *terms]))
+        return inspection.database.execute(to_sql(copy))
+
+    def is_same(rows: list[Row]) -> bool:
+        return answers_match(answer, shape_answer(rows), ordered=False, rel_tol=rel_tol)
+
+    try:
+        for descending in (False, True):
+            rows = execute(descending)
+            if not is_same(rows):
+                # Nothing can be concluded where the rewriting itself changes the answer.
+                return rows if is_same(execute(None)) else None
+    except QueryError:
+        return None
+    return None

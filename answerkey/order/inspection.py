@@ -1,0 +1,72 @@
+"""Inspection: what a probe may look at, one gold query and its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from sqlglot import exp
+
+from answerkey.order.reordered_copies import ReorderedCopies
+from answerkey.sql.scopes import Scopes
+from answerkey.sqlite.guard import GuardedDatabase, Row
+from answerkey.sqlite.schema import Schema
+
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """The section audit_gold_answers of params.yaml: from where on an answer is remarkable.
+
+    max_rows, max_bytes: rows of the answer, bytes of its JSON.
+    min_guess_score: the share of trivial queries that must give the answer.
+    rel_tol: relative tolerance between floats.
+    reordered_copies: on how many copies of a database with its rows in other orders a query runs at
+        most.
+    max_copied_bytes: a larger table is not copied, only scanned backwards.
+    """
+
+    max_rows: int = 1000
+    max_bytes: int = 65_536
+    min_guess_score: float = 0.3
+    rel_tol: float = 1e-6
+    reordered_copies: int = 8
+    max_copied_bytes: int = 200_000_000
+
+
+@dataclass(slots=True)
+class Inspection:
+    """A gold query that was executed.
+
+    sql, tree: its text, and what was parsed of it. Probes share the tree: copy it to change it.
+    rows: what it returned.
+    database: where probes ask for evidence, within the same bounds.
+    copies: the same rows stored in other orders; None where nobody asks for them.
+    scopes: what the names in the tree stand for.
+    """
+
+    sql: str
+    tree: exp.Expression
+    schema: Schema
+    rows: list[Row]
+    database: GuardedDatabase
+    copies: ReorderedCopies | None = None
+    thresholds: Thresholds = Thresholds()
+    scopes: Scopes = field(init=False)
+    _known: dict[Callable[[Inspection], Any], Any] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.scopes = Scopes(self.tree, self.schema)
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether the answer is one value."""
+        return len(self.rows) == 1 and len(self.rows[0]) == 1
+
+    def once(self, function: Callable[[Inspection], _Result]) -> _Result:
+        """What a function gives for this inspection; it is called once, however many probes ask."""
+        if function not in self._known:
+            self._known[function] = function(self)
+        return self._known[function]

@@ -1,0 +1,208 @@
+"""Audit of one query: every probe looks at it and at its answer, and at each of its questions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import sqlglot
+from sqlglot.errors import SqlglotError
+
+from answerkey.english.question import Question
+from answerkey.flags import Finding, Flag, encode_findings
+from answerkey.order.accepted_rows import find_row_order
+from answerkey.order.inspection import Inspection, Thresholds
+from answerkey.order.reordered_copies import ReorderedCopies
+from answerkey.probes.registry import ask_probes, ask_question_probes
+from answerkey.records import (
+    SchemaFile,
+    decode_json,
+    encode_compactly,
+    hash_value,
+    read_database_hashes,
+    read_jsonl,
+)
+from answerkey.shards.database_files import find_database, local_path
+from answerkey.shards.query_run import DatabaseWork, Outcome, QueryRun, Task
+from answerkey.shards.shard_directory import ShardDirectory, hash_code, read_shards
+from answerkey.sql.parsed_query import list_columns
+from answerkey.sql.parser import TooComplexError, parse_sql
+from answerkey.sqlite.answers import answer_rows
+from answerkey.sqlite.guard import GuardedDatabase, Limits
+from answerkey.sqlite.schema import Schema, decode_schema
+
+
+class QueryAudit(NamedTuple):
+    """What the audit says of a query, whatever it is asked for.
+
+    inspection: what probes of its questions look at; None where there is nothing to look at.
+    findings: of the probes of the query.
+    order_matters: whether the rows of the answer come in an order that a correct answer must keep,
+        but for rows that tie.
+    accepted_rows: the segments of every right answer, where rows tie and they are known; else None.
+    """
+
+    inspection: Inspection | None
+    findings: list[Finding]
+    order_matters: bool = False
+    accepted_rows: list[Any] | None = None
+
+
+def audit_query(
+    database: GuardedDatabase,
+    copies: ReorderedCopies,
+    gold_sql: str,
+    gold_answer: Any,
+    *,
+    schema: Schema,
+    thresholds: Thresholds,
+) -> QueryAudit:
+    """The audit of a query that has an answer."""
+    rows = answer_rows(gold_answer)
+    try:
+        tree = parse_sql(gold_sql)
+    except (SqlglotError, RecursionError):
+        return QueryAudit(None, [])  # parse_gold_sql has set the question aside
+    try:
+        inspection = Inspection(gold_sql, tree, schema, rows, database, copies, thresholds)
+        list_columns(inspection.scopes)  # which asks for the columns of every SELECT
+        return QueryAudit(inspection, ask_probes(inspection), *find_row_order(inspection))
+    except TooComplexError as error:
+        return give_up(str(error))
+    except RecursionError:
+        return give_up("nested too deeply to be audited")
+
+
+def report_question(audit: QueryAudit, question: Question) -> dict[str, Any]:
+    """What the audit says of one of the questions of a query, as its shard holds it.
+
+    flags: a list of {code, evidence}, those of the query and those of the question.
+    order_matters, accepted_rows: those of the query.
+    """
+    findings = list(audit.findings)
+    if audit.inspection is not None:
+        try:
+            findings += ask_question_probes(audit.inspection, question)
+        except RecursionError:
+            return report_question(give_up("nested too deeply to be audited"), question)
+    return {
+        "flags": encode_findings(findings),
+        "order_matters": audit.order_matters,
+        "accepted_rows": audit.accepted_rows,
+    }
+
+
+def give_up(why: str) -> QueryAudit:
+    """The audit of a query that the probes could not look at."""
+    return QueryAudit(None, [Finding(Flag.NOT_REPRODUCIBLE, {"second_run": why})])
+
+
+# Audit of all databases: every query that has an answer, in shards of a database each.
+#
+# A shard is made again only when its database, questions, answers, limits, thresholds or the code
+# change.
+
+
+class AuditInputs(NamedTuple):
+    """Where the questions, their answers and their databases are."""
+
+    splits: Path
+    schemas: Path
+    databases: Path
+    gold_answers: Path
+
+
+class _Context(NamedTuple):
+    """What all queries of a database share."""
+
+    schema: Schema
+    limits: Limits
+    thresholds: Thresholds
+
+
+def audit_databases(
+    inputs: AuditInputs,
+    shards: ShardDirectory,
+    *,
+    thresholds: Thresholds,
+    limits: Limits,
+    databases_url: str | None,
+    engine: str,
+    workers: int,
+) -> QueryRun:
+    """The run that brought all shards up to date: the databases' names, and how many queries it
+    audited."""
+    gave_up = give_up(f"more than {limits.max_seconds} seconds")
+    overdue = report_question(gave_up, Question(""))
+    run = QueryRun(shards, audit_task, overdue)
+    works = _plan_works(inputs, limits, thresholds, databases_url=databases_url)
+    run.run(works, engine=engine, workers=workers)
+    return run
+
+
+def audit_task(task: Task) -> list[Outcome]:
+    """One report a query: gold SQL, its recorded answer as JSON text, and the question's text and
+    evidence. Gold SQL that stands beside itself, for other questions, is looked at once."""
+    schema, limits, thresholds = task.context
+    path = local_path(task.database)
+    copies = ReorderedCopies(
+        path,
+        seeds=range(thresholds.reordered_copies),
+        limits=limits,
+        max_bytes=thresholds.max_copied_bytes,
+    )
+    with GuardedDatabase(path, limits) as database, copies:
+
+        @lru_cache(maxsize=1)
+        def audit(gold_sql: str, answer: str) -> QueryAudit:
+            return audit_query(
+                database,
+                copies,
+                gold_sql,
+                decode_json(answer),
+                schema=schema,
+                thresholds=thresholds,
+            )
+
+        def report(query: tuple[str, str, str, str | None]) -> Outcome:
+            gold_sql, answer, text, evidence = query
+            return report_question(audit(gold_sql, answer), Question(text, evidence))
+
+        return task.map_queries(report)
+
+
+def _plan_works(
+    inputs: AuditInputs, limits: Limits, thresholds: Thresholds, *, databases_url: str | None
+) -> Iterator[DatabaseWork]:
+    """Each database with those of its questions that have an answer."""
+    hashes, schemas = read_database_hashes(inputs.databases), SchemaFile(inputs.schemas)
+    made_by = [hash_code("audit_gold_answers"), sqlglot.__version__]
+    for name, records in groupby(read_jsonl(inputs.splits), key=itemgetter("database_name")):
+        answers = {
+            outcome["question_id"]: encode_compactly(outcome["gold_answer"])
+            for outcome in read_shards(inputs.gold_answers, [name])
+            if "reason" not in outcome
+        }
+        questions = [
+            (
+                record["question_id"],
+                (
+                    record["gold_sql"],
+                    answers[record["question_id"]],
+                    record["question_text"],
+                    record.get("evidence"),
+                ),
+            )
+            for record in records
+            if record["question_id"] in answers
+        ]
+        tables, sha256 = schemas.read_tables(name), hashes[name]
+        made_from = [sha256, questions, tables, asdict(limits), asdict(thresholds)]
+        database = find_database(inputs.databases, name, sha256=sha256, databases_url=databases_url)
+        context = _Context(decode_schema(tables), limits, thresholds)
+        yield DatabaseWork(name, database, hash_value([*made_by, *made_from]), questions, context)

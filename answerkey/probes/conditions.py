@@ -1,0 +1,261 @@
+"""Conditions: the parts of a condition that AND or OR joins, and whether a SELECT has one row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from answerkey.english.columns import find_asked_words, list_own_words, split_name
+from answerkey.english.measures import split_words
+from answerkey.english.names import list_quoted
+from answerkey.english.question import Question, Word, stem_word, word_set
+from answerkey.order.inspection import Inspection
+from answerkey.probes.compared_values import quote_text
+from answerkey.sql.groupings import read_grouping
+from answerkey.sql.scopes import Scopes
+from answerkey.sqlite.column_values import ColumnValues
+from answerkey.sqlite.schema import Column, Table, affinity, quote_name
+
+
+def list_parts(condition: exp.Expression, connective: type[exp.Connector]) -> list[exp.Expression]:
+    """The conditions that one connective joins, out of their parentheses, from left to right.
+
+    >>> from sqlglot import parse_one
+    >>> condition = parse_one("a = 1 AND (b = 2 AND c = 3 OR d = 4)")
+    >>> [part.sql() for part in list_parts(condition, exp.And)]
+    ['a = 1', 'b = 2 AND c = 3 OR d = 4']
+    """
+    parts: list[exp.Expression] = []
+    waiting = [condition]
+    while waiting:
+        node = waiting.pop().unnest()
+        if isinstance(node, connective):
+            waiting += [node.expression, node.this]
+        else:
+            parts.append(node)
+    return parts
+
+
+def list_chains(scopes: Scopes, connective: type[exp.Connector]) -> Iterator[list[exp.Expression]]:
+    """The parts of each condition of a query that one connective joins, the longest ones only."""
+    for node in scopes.nodes.find_all(connective):
+        parent = node.parent
+        while isinstance(parent, exp.Paren):
+            parent = parent.parent
+        if not isinstance(parent, connective):
+            yield list_parts(node, connective)
+
+
+def is_one_row(select: exp.Select, scopes: Scopes) -> bool:
+    """Whether a SELECT aggregates without GROUP BY, so that it has one row at most."""
+    return select.args.get("group") is None and read_grouping(select, scopes) is not None
+
+
+# Mentions: the columns that a question names plainly, by the words of their names.
+#
+# Plainly means: all words of the name but those of its table stand in one phrase, the last one
+# ends the phrase, and no other noun stands before it. `rank` is named in "their rank", not in
+# "rank list".
+
+
+_FARTHEST = 6  # words from `start` to `date` in "start, middle and end date"
+_BEFORE = word_set(
+    "the a an all and or of its their his her each every any different distinct unique with by "
+    "average mean avg maximum minimum max min total sum highest lowest largest smallest "
+    "greatest least most fewest longest shortest oldest youngest corresponding is are list show "
+    "find give return me us what which display also respective this that whose for in full both "
+    "on to combined overall higher lower larger smaller greater more less fewer ascending "
+    "descending same from than how old possible various exact"
+)
+_AFTER = word_set(
+    "of for from in who whose whom that which with where by sorted ordered order sort having at "
+    "on when if has have had did do does was were is are than between during and or as along "
+    "together used using ranked not to per each every above below over under after before "
+    "greater more larger higher less lower smaller fewer equal exceeding within there must "
+    "should can"
+)
+_BREAKS = word_set("of for from in who whose that which with where by is are has have at")
+_MEASURES = word_set("number numbers total average count maximum minimum")
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A column, the places of the words that name it, and whether it is asked for there."""
+
+    table: Table
+    column: Column
+    places: tuple[int, ...]
+    is_asked: bool
+
+    @property
+    def name(self) -> str:
+        """Table and column, for people."""
+        return f"{self.table.name}.{self.column.name}"
+
+    def list_words(self, question: Question) -> list[Word]:
+        """The words of the question that name it."""
+        return [question.words[place] for place in self.places]
+
+    def quote(self, question: Question) -> str:
+        """The same as a text."""
+        return " ".join(word.text for word in self.list_words(question))
+
+
+def find_mentions(question: Question, tables: Iterable[Table]) -> list[Mention]:
+    """The columns of these tables that a question names; `name` in "first name" is not named where
+    another column is a first name."""
+    asked = find_asked_words(question)
+    quoted = list_quoted(question.text)
+    places_of: dict[str, list[int]] = {}
+    for place, word in enumerate(question.words):
+        if not any(name.start <= word.start < name.end for name in quoted):
+            places_of.setdefault(word.stem, []).append(place)
+    found = [
+        Mention(table, column, places, places[-1] in asked and not _has_value(question, places[-1]))
+        for table in tables
+        for column in table.columns
+        for places in _find_places(question, table, column, places_of)
+    ]
+    return [
+        mention
+        for mention in found
+        if not any(set(mention.places) < set(other.places) for other in found)
+    ]
+
+
+def _find_places(
+    question: Question, table: Table, column: Column, places_of: dict[str, list[int]]
+) -> list[tuple[int, ...]]:
+    words = split_name(column.name)
+    own = {word.stem for word in list_own_words(table.name, column.name)}
+    found = []
+    for last in places_of.get(words[-1].stem, ()) if own else ():
+        text = question.words[last].text
+        if text == "named" or (len(words) == 1 and text in _MEASURES):
+            continue
+        places: list[int] | None = [last]
+        for word in reversed(words[:-1]):
+            farthest = _FARTHEST if word.stem in own else 1
+            near = [p for p in places_of.get(word.stem, ()) if places[0] - farthest <= p < last]
+            if near and _is_one_phrase(question, near[-1], last):
+                places = sorted({*places, near[-1]})
+            elif word.stem in own:
+                places = None
+                break
+        if places is not None and _stands_alone(question, places[0], last):
+            found.append(tuple(places))
+    return found
+
+
+def _has_value(question: Question, place: int) -> bool:
+    """Whether what is named gets a value at once: `whose rank is 2`."""
+    following = question.words[place + 1 : place + 2]
+    return bool(following) and following[0].text in ("is", "are", "was")
+
+
+def _is_one_phrase(question: Question, first: int, last: int) -> bool:
+    """Whether words stand in one list: `start and end date`, `first, middle and last name`."""
+    between = question.text[question.words[first].end : question.words[last].start]
+    return not set(between) & set('.?!;:()"') and not any(
+        word.text in _BREAKS or word.text.endswith("'s")
+        for word in question.words[first + 1 : last]
+    )
+
+
+def _stands_alone(question: Question, first: int, last: int) -> bool:
+    words, text = question.words, question.text
+    if last + 1 < len(words):
+        is_close = not text[words[last].end : words[last + 1].start].strip()
+        if is_close and words[last + 1].text not in _AFTER:
+            return False
+    if first == 0 or text[words[first - 1].end : words[first].start].strip():
+        return True
+    before = words[first - 1].text
+    return before in _BEFORE or before.endswith("'s")
+
+
+# Siblings: columns of one table whose names share a word, one of which a question names.
+
+
+_KEYS = frozenset({"id", "code", "key"})
+
+
+def find_named_sibling(
+    column: exp.Expression, inspection: Inspection, question: Question
+) -> str | None:
+    """The column, as table.column, that a question names where the query uses another; or None.
+
+    `ORDER BY total_weight`, "the greatest total length" -> 'load.total_length', where the query
+    uses that nowhere, its words stand together in the question, and "weight" does not.
+    """
+    found = inspection.scopes.resolve(column) if isinstance(column, exp.Column) else None
+    if found is None or found.table is None or found.column is None:
+        return None
+    own = _list_stems(found.column.name)
+    siblings = [
+        (sibling.name, stems)
+        for sibling in found.table.columns
+        if (stems := _list_stems(sibling.name)) & own and own - stems and stems - own - _KEYS
+    ]
+    if not siblings:
+        return None
+    used = {node.name.lower() for node in inspection.scopes.nodes.find_all(exp.Column)}
+    said = [word.stem for word in question.words]
+    for name, stems in siblings:
+        is_other = name.lower() not in used and (own - stems).isdisjoint(said)
+        if is_other and _stand_together(stems, said):
+            return f"{found.table.name}.{name}"
+    return None
+
+
+def _stand_together(stems: set[str], said: list[str]) -> bool:
+    """Whether a text has all of some words one beside the other, at most one other among them."""
+    width = len(stems) + 1
+    return stems <= set(said) and any(
+        stems <= set(said[start : start + width]) for start in range(len(said))
+    )
+
+
+def _list_stems(name: str) -> set[str]:
+    return {stem_word(word) for word in split_words(name)}
+
+
+# Value lookup: which columns of a database hold a value, and which values a column holds.
+
+
+_TEXT_AFFINITIES = frozenset({"TEXT", "BLOB", "NUMERIC"})
+_LONGEST = 100
+MOST_VALUES = 500
+
+
+def list_text_values(values: ColumnValues, table: str, column: str) -> list[str]:
+    """The different short texts of a column, in order; none where it has more than 500."""
+    name = quote_name(column)
+    rows = values.ask(
+        f"SELECT DISTINCT {name} FROM {quote_name(table)}"
+        f" WHERE typeof({name}) = 'text' AND length({name}) <= {_LONGEST}"
+        f" LIMIT {MOST_VALUES + 1}"
+    )
+    if rows is None or len(rows) > MOST_VALUES:
+        return []
+    return sorted(row[0] for row in rows)
+
+
+def find_holder(values: ColumnValues, tables: Iterable[Table], value: str) -> list[str] | None:
+    """The first table and column that hold a text, whatever its case; None where none does."""
+    for table in tables:
+        names = [
+            quote_name(column.name)
+            for column in table.columns
+            if affinity(column.type) in _TEXT_AFFINITIES
+        ]
+        if not names:
+            continue
+        meets = [f"max({name} = {quote_text(value)} COLLATE NOCASE)" for name in names]
+        rows = values.ask(f"SELECT {', '.join(meets)} FROM {quote_name(table.name)}")
+        for name, is_met in zip(names, rows[0] if rows else (), strict=False):
+            if is_met:
+                return [table.name, name[1:-1].replace('""', '"')]
+    return None

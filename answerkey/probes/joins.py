@@ -1,0 +1,711 @@
+"""cross_join: no condition joins two tables of a FROM, so that every row meets every other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from sqlglot import exp
+
+from answerkey.english.names import Counted, is_table_of, list_counted, stem_name
+from answerkey.english.question import Question, Word
+from answerkey.flags import Finding, Flag
+from answerkey.order.inspection import Inspection
+from answerkey.probes.compared_values import EQUALITIES, Comparison, Reading, read_query
+from answerkey.probes.entities import (
+    Place,
+    count_distinct,
+    find_key,
+    is_label,
+    joins_of,
+    list_equalities,
+    list_known,
+    list_references,
+    list_terms,
+    merged_columns,
+    name_column,
+    place_of,
+    resolve_direct,
+    write_rows,
+)
+from answerkey.sql.query_parts import find_with
+from answerkey.sql.query_rewrites import to_sql, unwrap
+from answerkey.sql.scopes import Resolution, Scope, Scopes, Source
+from answerkey.sqlite.column_values import ColumnValues, shorten
+from answerkey.sqlite.schema import Column, Schema, Table, fold_name, quote_name
+
+_PRODUCTS_SHOWN = 3
+_CROSS_JOIN = re.compile(r"\bCROSS\s+JOIN\b", re.IGNORECASE)
+
+
+def find_cross_join(inspection: Inspection) -> list[Finding]:
+    """A finding where tables stand in one FROM and no condition joins them: `FROM ship, port`.
+
+    Any condition on columns of both joins two tables, also by way of other tables. So does a
+    subquery that uses both. There is no finding where the author wrote CROSS JOIN, nor for a
+    product with one row that the query returns or sorts by (`a.depth - b.depth`): the source has no
+    other row, or its own conditions leave one. A source that is only there, as in `JOIN port ON
+    ship.id = ship.id`, is a finding.
+    """
+    reading = read_query(inspection)
+    products: list[dict[str, Any]] = []
+    for scope in reading.scopes.select_scopes():
+        if len(scope.sources) > 1:
+            product = _find_product(scope, reading)
+            if product is not None:
+                products.append(product)
+    if not products:
+        return []
+    return [Finding(Flag.CROSS_JOIN, {"products": products[:_PRODUCTS_SHOWN]})]
+
+
+def _find_product(scope: Scope, reading: Reading) -> dict[str, Any] | None:
+    groups = _Groups()
+    sources = list(scope.sources.values())
+    conjuncts = list(_conjuncts_of(scope.select))
+    joins = joins_of(scope.select)
+    for conjunct in conjuncts:
+        groups.tie(_sources_in(conjunct, reading))
+    for join in joins:
+        for _, source, joined in merged_columns(join, scope):
+            groups.tie([id(source), id(joined)])
+        if _is_cross_join(join, reading.inspection.sql):
+            groups.tie([id(sources[0]), *(id(s) for s in sources if s.node is join.this)])
+    for source in sources:
+        if source.table is None and source.query is None:  # a function of what stands before it
+            groups.tie([id(sources[0]), id(source)])
+    parts = groups.part([id(source) for source in sources])
+    if len(parts) < 2:
+        return None
+    by_id = {id(source): source for source in sources}
+    names: list[str] = []
+    rows: list[int | None] = []
+    for part in parts:
+        members = [by_id[key] for key in part]
+        count = _count_rows(members[0], [], reading) if len(members) == 1 else None
+        if count is not None and (count <= 1 or _is_wanted_row(members[0], conjuncts, reading)):
+            continue
+        names.append(members[0].name)
+        rows.append(count)
+    return {"sources": names[:5], "rows": rows[:5]} if len(names) > 1 else None
+
+
+def _conjuncts_of(select: exp.Select) -> Iterator[exp.Expression]:
+    """The conditions of WHERE, HAVING and ON, taken apart at AND."""
+    waiting = [join.args.get("on") for join in joins_of(select)]
+    waiting += [clause.this for clause in map(select.args.get, ("where", "having")) if clause]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, exp.And):
+            waiting += [node.left, node.right]
+        elif isinstance(node, exp.Paren):
+            waiting.append(node.this)
+        elif node is not None:
+            yield node
+
+
+def _sources_in(node: exp.Expression, reading: Reading) -> list[Any]:
+    """What a condition ties together: the sources of its columns; with `T1.name = 'x'` also every
+    other source whose `name` is equated to the same literal."""
+    found: list[Any] = []
+    for column in node.find_all(exp.Column):
+        resolution = reading.resolve(column)
+        if resolution is not None and resolution.source is not None:
+            found.append(id(resolution.source))
+        elif resolution is not None and resolution.expression is not None:
+            found += _sources_in(resolution.expression, reading)
+    if isinstance(node, exp.EQ):
+        for side, other in ((node.this, node.expression), (node.expression, node.this)):
+            if isinstance(side, exp.Column) and reading.is_literal(other.unnest()):
+                found.append((fold_name(side.name), reading.literal_sql(other.unnest())))
+    return found
+
+
+def _is_cross_join(join: exp.Join, sql: str) -> bool:
+    """Whether a join is spelt CROSS JOIN; the parser makes the same of a comma."""
+    if join.kind != "CROSS" or not _CROSS_JOIN.search(sql):
+        return False
+    name = join.this.this
+    if not isinstance(name, exp.Identifier) or "start" not in name.meta:
+        return True
+    return not sql[: name.meta["start"]].rstrip(' "`[(').endswith(",")
+
+
+def _is_wanted_row(source: Source, conjuncts: list[exp.Expression], reading: Reading) -> bool:
+    """Whether its own conditions leave one row of a source, and the query returns it or sorts by
+    it."""
+    select = source.node.find_ancestor(exp.Select)
+    if (_count_rows(source, conjuncts, reading) or 0) != 1 or select is None:
+        return False
+    for join in joins_of(select):
+        on = join.args.get("on") if join.this is source.node else None
+        tied = _sources_in(on, reading) if on is not None else []
+        if tied and id(source) not in tied:
+            return False
+    used = [*select.expressions, *(filter(None, map(select.args.get, ("group", "order"))))]
+    return any(
+        isinstance(node, exp.Star)
+        or (isinstance(node, exp.Column) and node.is_star)
+        or id(source) in _sources_in(node, reading)
+        for node in used
+    )
+
+
+def _count_rows(
+    source: Source, conjuncts: Iterable[exp.Expression], reading: Reading
+) -> int | None:
+    """How many rows of a source those conditions leave that look at nothing else; None where that
+    cannot be found out."""
+    own = [
+        to_sql(conjunct)
+        for conjunct in conjuncts
+        if {key for key in _sources_in(conjunct, reading) if isinstance(key, int)} == {id(source)}
+        and conjunct.find(exp.Query, exp.AggFunc) is None
+    ]
+    where = f" WHERE ({') AND ('.join(own)})" if own else ""
+    name = f" AS {quote_name(source.name)}" if source.name else ""
+    if source.table is not None:
+        return reading.values.ask_number(
+            f"SELECT count(*) FROM {quote_name(source.table.name)}{name}{where}"
+        )
+    with_ = reading.inspection.tree.args.get("with_")
+    prefix = f"{to_sql(with_)} " if with_ is not None else ""
+    body = quote_name(source.node.name) if source.is_cte else f"({to_sql(source.query)})"
+    return reading.values.ask_number(f"{prefix}SELECT count(*) FROM {body}{name}{where}")
+
+
+class _Groups:
+    """Keys that are tied together, directly or over others."""
+
+    def __init__(self) -> None:
+        self._leader: dict[Any, Any] = {}
+
+    def _find(self, key: Any) -> Any:
+        while self._leader.setdefault(key, key) != key:
+            key = self._leader[key]
+        return key
+
+    def tie(self, keys: list[Any]) -> None:
+        for key in keys[1:]:
+            self._leader[self._find(key)] = self._find(keys[0])
+
+    def part(self, keys: list[Any]) -> list[list[Any]]:
+        """The keys by group, in their own order."""
+        groups: dict[Any, list[Any]] = {}
+        for key in keys:
+            groups.setdefault(self._find(key), []).append(key)
+        return list(groups.values())
+
+
+# join_not_on_key: tables are joined on columns that neither the schema nor the data relate.
+
+
+_JOINS_SHOWN = 3
+_MOST_SHARED = 0.05
+_BaseColumn = tuple[Table, Column]
+
+
+def find_join_not_on_key(inspection: Inspection) -> list[Finding]:
+    """A finding where columns are equated that are no foreign key and share hardly any value.
+
+    Hardly any: of the distinct values of the column that has fewer, at most one in twenty is in the
+    other. A column without a value says nothing.
+    Columns that refer to the same key, or to each other over several foreign keys, are related.
+    """
+    reading = read_query(inspection)
+    related: dict[str, str] | None = None
+    joins: list[dict[str, Any]] = []
+    for origin, left, right in _find_pairs(reading):
+        names = _full_name(left), _full_name(right)
+        folded = fold_name(names[0]), fold_name(names[1])
+        if folded[0] == folded[1]:
+            continue
+        related = _group_keys(inspection.schema) if related is None else related
+        if related.get(folded[0], folded[0]) == related.get(folded[1], folded[1]):
+            continue
+        share = reading.values.share_in_common(_names(left), _names(right))
+        if share is not None and share <= _MOST_SHARED:
+            text = origin.text if isinstance(origin, Comparison) else f"USING ({origin})"
+            joins.append({"condition": text, "columns": list(names), "share": round(share, 4)})
+    return [Finding(Flag.JOIN_NOT_ON_KEY, {"joins": joins[:_JOINS_SHOWN]})] if joins else []
+
+
+def _find_pairs(reading: Reading) -> Iterator[tuple[Comparison | str, _BaseColumn, _BaseColumn]]:
+    """The two columns with what equates them: a comparison, or the name that is merged."""
+    for comparison in reading.comparisons:
+        if comparison.operator not in EQUALITIES:
+            continue
+        left = reading.base_column(comparison.left)
+        right = reading.returned_column(comparison.right) if left is not None else None
+        if left is not None and right is not None:
+            yield comparison, left, right
+    for join in reading.scopes.nodes.find_all(exp.Join):
+        if join.args.get("using") or join.args.get("method") == "NATURAL":
+            for name, source, joined in merged_columns(join, reading.scopes.scope_of(join)):
+                if source.table is not None and joined.table is not None:
+                    columns = source.table.find_column(name), joined.table.find_column(name)
+                    yield name, (source.table, columns[0]), (joined.table, columns[1])
+
+
+def _group_keys(schema: Schema) -> dict[str, str]:
+    """For each column of a foreign key, in lower case: one name for all columns that it is tied to
+    by foreign keys, over any number of them."""
+    leader: dict[str, str] = {}
+
+    def find(name: str) -> str:
+        while leader.setdefault(name, name) != name:
+            name = leader[name]
+        return name
+
+    for table in schema.tables:
+        for key in table.foreign_keys:
+            for column, referred in zip(key.columns, key.referred, strict=False):
+                ends = fold_name(f"{table.name}.{column}"), fold_name(f"{key.table}.{referred}")
+                leader[find(ends[0])] = find(ends[1])
+    return {name: find(name) for name in list(leader)}
+
+
+def _full_name(column: _BaseColumn) -> str:
+    return f"{column[0].name}.{column[1].name}"
+
+
+def _names(column: _BaseColumn) -> tuple[str, str]:
+    return column[0].name, column[1].name
+
+
+# join_repeats_rows: a join returns one thing several times, and nothing drops the repeats.
+#
+# `SELECT T1.name FROM singer AS T1 JOIN song AS T2 ON T1.id = T2.singer_id WHERE T2.year = 2014`
+# -> a
+# singer of two songs of that year comes twice, where singers are asked for.
+
+
+_CLAUSES = ("group", "limit", "distinct")
+_KEYS_SHOWN = 3
+
+
+def find_join_repeats_rows(inspection: Inspection) -> list[Finding]:
+    """A finding where all columns that a query with joins returns are of one table, whose rows the
+    joins repeat.
+
+    Kinds: `in_data` where a row comes twice; `possible` where none does yet, and the query has a
+    condition on a table that may have several rows for one; `referred` where the one column refers
+    to things of another table, and may name one twice.
+    """
+    select = unwrap(inspection.tree)
+    if not isinstance(select, exp.Select) or find_with(select) is not None:
+        return []
+    scopes, values = inspection.scopes, ColumnValues(inspection.database)
+    scope = scopes.scope_of(select)
+    shown = [resolve_direct(column, scopes) for column in select.expressions]
+    is_cut = any(select.args.get(clause) for clause in _CLAUSES)
+    if is_cut or len(scope.sources) < 2 or None in shown or not shown:
+        return []
+    source = shown[0].source
+    key, kind = find_key(source.table, values), "possible"
+    if len(shown) == 1 and _refers(shown[0], key, inspection.schema):
+        key, kind = shown[0].column.name, "referred"
+    if key is None or any(found.source is not source for found in shown):
+        return []
+    column = name_column(source, key, scope)
+    rows = values.ask(_write_repeats(select, column)) or []
+    is_referred = kind == "referred" and _has_condition(select)
+    if not (rows or is_referred or _has_condition_on_many(select, source, scopes, values)):
+        return []
+    evidence = {
+        "kind": "in_data" if rows and kind == "possible" else kind,
+        "key": f"{source.table.name}.{key}",
+        "repeated": [[shorten(value) for value in row] for row in rows],
+    }
+    return [Finding(Flag.JOIN_REPEATS_ROWS, evidence)]
+
+
+def _refers(shown: Resolution, key: str | None, schema: Schema) -> bool:
+    """Whether a column that is no key of its table refers to another table."""
+    name = fold_name(shown.column.name)
+    references = {fold_name(column) for column, _, _ in list_references(shown.table, schema)}
+    return name in references and (key is None or fold_name(key) != name)
+
+
+def _write_repeats(select: exp.Select, column: exp.Column) -> str:
+    count = exp.Count(this=column.copy())
+    return write_rows(
+        select,
+        column,
+        count,
+        group=exp.Group(expressions=[column.copy()]),
+        having=exp.Having(this=exp.GT(this=count.copy(), expression=exp.Literal.number(1))),
+        limit=exp.Limit(expression=exp.Literal.number(_KEYS_SHOWN)),
+    )
+
+
+def _has_condition(select: exp.Select) -> bool:
+    """Whether WHERE chooses rows, and no outer join or order says that each of them is meant."""
+    is_outer = any(join.side for join in select.args.get("joins") or ())
+    is_ordered = select.args.get("order") is not None
+    return select.args.get("where") is not None and not (is_outer or is_ordered)
+
+
+def _has_condition_on_many(
+    select: exp.Select, shown: Source, scopes: Scopes, values: ColumnValues
+) -> bool:
+    """Whether WHERE tests a column of another table, and some table is not joined by its key."""
+    if not _has_condition(select):
+        return False
+    tested = [
+        found.source
+        for term in list_terms(select.args["where"].this)
+        for column in term.find_all(exp.Column)
+        if (found := resolve_direct(column, scopes)) is not None
+    ]
+    if all(source is shown for source in tested):
+        return False
+    ends = {end for pair in list_equalities(select, scopes) for end in pair if end[0] is not shown}
+    keys = {(source, fold_name(find_key(source.table, values) or "")) for source, _ in ends}
+    return not ends <= keys
+
+
+# join_fan_out: a join repeats the rows of a thing, and an aggregate takes it more than once.
+#
+# "How many singers have a song?" with `SELECT count(*) FROM singer JOIN song ...` -> a singer of
+# two songs is counted twice.
+
+
+_GROUPS_SHOWN = 3
+
+
+def find_join_fan_out(inspection: Inspection, question: Question) -> list[Finding]:
+    """A finding where the outermost SELECT counts rows that repeat what the question counts, or
+    adds up or averages values that a join repeats.
+
+    Kinds: `counted`, the thing stands in FROM; `referred`, a table in FROM refers to it;
+    `possible`, the same where nothing is repeated yet; `added`, of SUM and AVG.
+    """
+    fan_out = inspection.once(_read_fan_out)
+    if fan_out is None:
+        return []
+    evidence = next(fan_out.find_counted(question), None) or fan_out.find_added(question)
+    return [Finding(Flag.JOIN_FAN_OUT, evidence)] if evidence is not None else []
+
+
+def _read_fan_out(inspection: Inspection) -> _FanOut | None:
+    select = unwrap(inspection.tree)
+    if not isinstance(select, exp.Select) or not select.args.get("from_") or find_with(select):
+        return None
+    return _FanOut(inspection, select)
+
+
+class _FanOut:
+    """What a SELECT aggregates, and what its joins repeat, for all questions that it answers."""
+
+    def __init__(self, inspection: Inspection, select: exp.Select) -> None:
+        self.select = select
+        self.schema = inspection.schema
+        self.scopes = inspection.scopes
+        self.scope: Scope = self.scopes.scope_of(select)
+        self.values = ColumnValues(inspection.database)
+        self.sources = [s for s in self.scope.sources.values() if s.table is not None]
+        calls = self.scopes.nodes.find_all(exp.Count, exp.Sum, exp.Avg)
+        self.calls = [
+            call
+            for call in calls
+            if call.parent_select is select
+            and not isinstance(call.this, exp.Distinct)
+            and not isinstance(call.parent, exp.Window)
+        ]
+        self.group = select.args.get("group")
+        self.equalities = list(list_equalities(select, self.scopes))
+
+    def find_counted(self, question: Question) -> Iterator[dict[str, Any]]:
+        """The evidence of each thing that the question counts, and the query more than once."""
+        counts = [call for call in self.calls if isinstance(call, exp.Count)]
+        counted = [resolve_direct(call.this, self.scopes) for call in counts]
+        for asked in list_counted(question) if counts else ():
+            source = next((s for s in self.sources if is_table_of(asked.stems, s.table.name)), None)
+            if source is None:
+                referring = [(*found, "referred") for found in self._list_referring(asked)]
+            else:
+                key = find_key(source.table, self.values)
+                referring = [(source, key, "counted")] if key is not None else []
+            for place, column, kind in referring:
+                if all(found is None or found.source is place for found in counted):
+                    yield from self._describe(asked, place, column, kind)
+
+    def find_added(self, question: Question) -> dict[str, Any] | None:
+        """The evidence of a SUM or AVG over values that the rows of another table repeat, which the
+        question does not name, or which stands beside a third that refers to the same thing."""
+        stems = {word.stem for word in question.words}
+        for call in self.calls:
+            found = None if isinstance(call, exp.Count) else resolve_direct(call.this, self.scopes)
+            key = find_key(found.table, self.values) if found is not None else None
+            if key is None or len(self.sources) < 2:
+                continue
+            own = found.source, fold_name(key)
+            is_named = any(
+                stems.issuperset(stem_name(source.table.name)) for source in self.many.get(own, ())
+            )
+            has_sibling = any(found.source in ends and len(ends) > 1 for ends in self.many.values())
+            rows = [] if is_named and not has_sibling else self._find_repeated(found.source, key)
+            if rows and (own in self.many or has_sibling):
+                return {
+                    "kind": "added",
+                    "sql": to_sql(call),
+                    "repeated": f"{found.table.name}.{key}",
+                    "groups": rows,
+                }
+        return None
+
+    def _list_referring(self, asked: Counted) -> Iterator[tuple[Source, str]]:
+        for source in self.sources:
+            for column, parent, _ in list_references(source.table, self.schema):
+                if is_table_of(asked.stems, parent.name):
+                    yield source, column
+
+    def _describe(
+        self, asked: Counted, source: Source, column: str, kind: str
+    ) -> Iterator[dict[str, Any]]:
+        place = source, fold_name(column)
+        if place in self.known:
+            return
+        rows = self._find_repeated(source, column)
+        if rows or self._may_repeat(place, is_thing=kind == "counted"):
+            yield {
+                "kind": kind if rows else "possible",
+                "asked": asked.phrase,
+                "repeated": f"{source.table.name}.{column}",
+                "groups": rows,
+            }
+
+    def _may_repeat(self, place: Place, *, is_thing: bool) -> bool:
+        """Whether the schema allows that a group has a value twice: no key of the table that has
+        many rows for one is among what the value and the group determine."""
+        determined = list_known([*self.known, place], self.equalities, self.values)
+        tables = self.many.get(place, []) if is_thing else [place[0]]
+        for source in tables:
+            names = {name for other, name in determined if other is source}
+            if not any(names.issuperset(map(fold_name, key)) for key in source.table.unique_keys):
+                return True
+        return False
+
+    @cached_property
+    def known(self) -> set[Place]:
+        """The columns that have one value in each group."""
+        nodes = list(self.group.expressions) if self.group is not None else []
+        where = self.select.args.get("where")
+        for term in list_terms(where.this) if where is not None else ():
+            if isinstance(term, exp.EQ) and not term.expression.find(exp.Query):
+                nodes.append(term.this)
+        found = [resolve_direct(node, self.scopes) for node in nodes]
+        known = [what for what in found if what is not None]
+        places = [place_of(what) for what in known]
+        for what in known:  # the name of a thing stands for the thing
+            key = find_key(what.table, self.values)
+            if key is not None and is_label(what, self.schema):
+                places.append((what.source, fold_name(key)))
+        return list_known(places, self.equalities, self.values)
+
+    def _find_repeated(self, source: Source, column: str) -> list[list[object]]:
+        """Groups in which a value is repeated: their keys, how many values differ, how many rows
+        have one."""
+        node = name_column(source, column, self.scope)
+        count, rows = count_distinct(node), exp.Count(this=node.copy())
+        keys = [key.copy() for key in self.group.expressions] if self.group is not None else []
+        sql = write_rows(
+            self.select,
+            *keys,
+            count,
+            rows,
+            group=self.group,
+            having=exp.Having(this=exp.LT(this=count.copy(), expression=rows.copy())),
+            limit=exp.Limit(expression=exp.Literal.number(_GROUPS_SHOWN)),
+        )
+        return [[shorten(value) for value in row] for row in self.values.ask(sql) or ()]
+
+    @cached_property
+    def many(self) -> dict[Place, list[Source]]:
+        """For each column that is joined: the tables that have many rows for one value of it."""
+        ends: dict[Place, list[Source]] = {}
+        for pair in self.equalities:
+            for end, (source, name) in (pair, pair[::-1]):
+                key = find_key(source.table, self.values)
+                if source.table is not None and (key is None or fold_name(key) != name):
+                    ends.setdefault(end, []).append(source)
+        return ends
+
+
+# zero_count_dropped: a count leaves out the things of which there are none.
+#
+# "How many songs has each singer?" with `singer JOIN song ... GROUP BY singer.id` -> no row for a
+# singer without a song; and "singers with fewer than two songs" lacks those without one.
+
+
+_KEYS_SHOWN_ZERO_COUNT_DROPPED = 3
+_RESTRICTIONS = {"who", "that", "which", "with", "having", "used"}
+_NAME_WORDS = {"id", "ids", "name", "names", "code", "codes"}
+_WORDS_BETWEEN = 3
+
+
+class _Things(NamedTuple):
+    """The things that a query counts by: their table and key, the column that has it in the query,
+    and their table's place in FROM, or None where it is not there."""
+
+    table: Table
+    key: str
+    column: exp.Column
+    source: Source | None
+
+
+def find_zero_count_dropped(inspection: Inspection, question: Question) -> list[Finding]:
+    """A finding where rows are counted for each of the things of a table that the question names,
+    and an inner join, or a table that refers to them, has no row for some.
+
+    Kinds: `at_most`, only things of a count below a bound are asked for, and some have none;
+    `fewest`, that of the least count; `each`, the counts of all, and some are left out; `possible`,
+    the same where none are yet; `all`, the same for "all THINGS" where only another table is read.
+    "Singers who have a song" asks for no others: no finding.
+    """
+    select = unwrap(inspection.tree)
+    if not isinstance(select, exp.Select) or not select.args.get("group") or find_with(select):
+        return []
+    if any(join.side for join in select.args.get("joins") or ()):
+        return []
+    scopes, values = inspection.scopes, ColumnValues(inspection.database)
+    form = _read_form(select, scopes)
+    things = _find_things(select, inspection, values) if form is not None else None
+    asked = _find_noun(question, things.table) if things is not None else None
+    if asked is None or (form == "each" and _is_restricted(question, asked.stem)):
+        return []
+    dropped = _find_dropped(select, things, scopes, values)
+    kind = form
+    if form == "each":
+        if len(scopes.scope_of(select).sources) == 1:
+            kind = "all" if _says_all(question, things.table) else None
+        elif _has_other_condition(select, things, scopes):
+            kind = None  # the condition may say which things are meant
+        elif not dropped:
+            kind = "possible"
+    elif form == "at_most" and not dropped:
+        kind = "possible"
+    if kind is None:
+        return []
+    evidence: dict[str, Any] = {
+        "kind": kind,
+        "asked": asked.text,
+        "things": f"{things.table.name}.{things.key}",
+        "dropped": dropped,
+    }
+    return [Finding(Flag.ZERO_COUNT_DROPPED, evidence)]
+
+
+def _read_form(select: exp.Select, scopes: Scopes) -> str | None:
+    """What the counts are for: at_most, fewest or each; None where none can be missed."""
+    having, order = select.args.get("having"), select.args.get("order")
+    if having is not None:
+        condition = having.this.unnest()
+        is_bound = isinstance(condition, exp.LT | exp.LTE) and _counts(condition.this, scopes)
+        return "at_most" if is_bound else None
+    if select.args.get("limit") is not None:
+        first = order.expressions[0] if order is not None else None
+        is_least = first is not None and not first.args.get("desc") and _counts(first.this, scopes)
+        return "fewest" if is_least else None
+    return "each" if any(_counts(column, scopes) for column in select.expressions) else None
+
+
+def _counts(node: exp.Expression, scopes: Scopes) -> bool:
+    node = node.unalias().unnest()
+    if isinstance(node, exp.Column):
+        found = scopes.resolve(node)
+        node = found.expression if found is not None and found.is_alias else node
+    return isinstance(node, exp.Count)
+
+
+def _find_things(
+    select: exp.Select, inspection: Inspection, values: ColumnValues
+) -> _Things | None:
+    found = [resolve_direct(key, inspection.scopes) for key in select.args["group"].expressions]
+    pairs = list(list_equalities(select, inspection.scopes))
+    ends = {end: other for pair in pairs for end, other in (pair, pair[::-1])}
+    for what in found if None not in found else ():
+        key = find_key(what.table, values)
+        own = what.source, fold_name(key) if key is not None else ""
+        is_key = place_of(what) == own
+        if own in ends and (is_key or is_label(what, inspection.schema)):
+            return _name_things(own, own, what)
+        other = ends.get(place_of(what))
+        if other is not None and other[1] == fold_name(find_key(other[0].table, values) or ""):
+            return _name_things(other, place_of(what), what)
+        if not is_key:
+            for column, parent, referred in list_references(what.table, inspection.schema):
+                if fold_name(column) == place_of(what)[1]:
+                    node = name_column(what.source, column, what.scope)
+                    return _Things(parent, referred, node, None)
+    return None
+
+
+def _name_things(key: tuple[Source, str], shown: tuple[Source, str], what: Resolution) -> _Things:
+    source, name = key
+    column = name_column(shown[0], shown[1], what.scope)
+    return _Things(source.table, source.table.find_column(name).name, column, source)
+
+
+def _find_dropped(
+    select: exp.Select, things: _Things, scopes: Scopes, values: ColumnValues
+) -> list[object]:
+    """Keys of things that meet the conditions on themselves, and of which the query has no row."""
+    where = select.args.get("where")
+    conditions = [f"{quote_name(things.key)} IS NOT NULL"]
+    for term in list_terms(where.this) if where is not None and things.source is not None else ():
+        found = [resolve_direct(column, scopes) for column in term.find_all(exp.Column)]
+        if all(what is not None and what.source is things.source for what in found):
+            conditions.append(f"({to_sql(term)})")
+    rows = write_rows(select, exp.alias_(things.column.copy(), "k"))
+    name = quote_name(things.source.name if things.source is not None else things.table.name)
+    sql = (
+        f"SELECT {quote_name(things.key)} FROM {quote_name(things.table.name)} AS {name}"
+        f" WHERE {' AND '.join(conditions)}"
+        f" AND {quote_name(things.key)} NOT IN (SELECT k FROM ({rows}) WHERE k IS NOT NULL)"
+        f" ORDER BY 1 LIMIT {_KEYS_SHOWN_ZERO_COUNT_DROPPED}"
+    )
+    return [shorten(row[0]) for row in values.ask(sql) or ()]
+
+
+def _has_other_condition(select: exp.Select, things: _Things, scopes: Scopes) -> bool:
+    """Whether a term of WHERE, which is no join, tests a column of another table."""
+    where = select.args.get("where")
+    for term in list_terms(where.this) if where is not None else ():
+        found = [resolve_direct(column, scopes) for column in term.find_all(exp.Column)]
+        sources = {id(what.source) if what is not None else None for what in found}
+        is_join = isinstance(term, exp.EQ) and len(sources) == 2
+        if not is_join and sources != {id(things.source)}:
+            return True
+    return False
+
+
+def _find_noun(question: Question, table: Table) -> Word | None:
+    """The first word of the question that names the things."""
+    noun = stem_name(table.name)[-1:]
+    return next((word for word in question.words if (word.stem,) == noun), None)
+
+
+def _is_restricted(question: Question, noun: str) -> bool:
+    """Whether a relative clause, or what stands for one, says which things are meant."""
+    words = question.words
+    for place, word in enumerate(words):
+        after = [other.text for other in words[place + 1 : place + 3]]
+        after = after[1:] if after and after[0] in _NAME_WORDS else after
+        is_restricted = bool(_RESTRICTIONS & set(after[:1])) or after[1:] == [
+            "who"
+        ]  # faculty members who
+        if word.stem == noun and is_restricted:
+            return True
+    return False
+
+
+def _says_all(question: Question, table: Table) -> bool:
+    noun, words = stem_name(table.name)[-1], question.words
+    return any(
+        word.text == "all" and noun in [other.stem for other in words[place + 1 :][:_WORDS_BETWEEN]]
+        for place, word in enumerate(words)
+    )

@@ -1,0 +1,431 @@
+"""Literals: the numbers and texts that a query compares with, and those of its LIMIT."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from sqlglot import exp
+
+from answerkey.english.names import SYNONYMS, Name, list_names
+from answerkey.english.numbers import (
+    COUNT_OF_FIRST,
+    KNOWN,
+    ORDINAL,
+    WORD,
+    find_number_role,
+    list_numbers,
+    read_number,
+)
+from answerkey.english.question import Question, list_words, word_set
+from answerkey.english.support import (
+    ANYWHERE,
+    END,
+    START,
+    Wording,
+    find_asked_place,
+    list_value_words,
+    squeeze,
+)
+from answerkey.flags import Finding, Flag
+from answerkey.order.inspection import Inspection
+from answerkey.probes.compared_values import PATTERNS, RANGES, Comparison, Reading, read_query
+from answerkey.probes.conditions import find_holder, list_text_values
+from answerkey.sqlite.schema import Column, Table, quote_name
+
+
+class ComparedLiteral(NamedTuple):
+    """A literal on the right of a comparison: its text, without the wildcards of a pattern, the
+    number that it is, or None, and whether it is written as a text."""
+
+    text: str
+    number: float | None
+    is_text: bool
+    comparison: Comparison
+
+
+def list_compared_literals(inspection: Inspection) -> list[ComparedLiteral]:
+    """The literals that a query compares with something that is no literal, in order."""
+    return inspection.once(_read_literals)
+
+
+def _read_literals(inspection: Inspection) -> list[ComparedLiteral]:
+    reading = read_query(inspection)
+    found = []
+    for comparison in reading.comparisons:
+        right = comparison.right
+        if not reading.is_literal(right) or reading.is_literal(comparison.left):
+            continue
+        if isinstance(right, exp.Boolean):
+            continue
+        text = right.this.name if isinstance(right, exp.Neg) else right.name
+        if comparison.operator in PATTERNS:
+            text = text.replace("%", " ").replace("_", " ").replace("*", " ").strip()
+        found.append(ComparedLiteral(text, read_number(text), reading.is_string(right), comparison))
+    return found
+
+
+def list_limits(inspection: Inspection) -> list[int]:
+    """The whole numbers that stand after LIMIT in a query and in its subqueries."""
+    counts = [limit.expression for limit in inspection.scopes.nodes.find_all(exp.Limit)]
+    return [int(count.name) for count in counts if isinstance(count, exp.Literal) and count.is_int]
+
+
+def read_query_words(inspection: Inspection) -> Wording:
+    """The words and numbers of the query itself, names such as `first_name` in their parts."""
+    return Wording(Question(f"{inspection.sql}\n{inspection.sql.replace('_', ' ')}"))
+
+
+def read_query_numbers(inspection: Inspection) -> Wording:
+    """The literals of a query and the names of the schema, to look numbers up: not the 2 of an
+    alias T2, but the unit of a column `minutes`."""
+    nodes = inspection.scopes.nodes
+    texts = [literal.name for literal in nodes.find_all(exp.Literal)]
+    texts += [node.name for node in nodes.find_all(exp.Column) if inspection.scopes.is_string(node)]
+    return Wording(Question("\n".join([*texts, *_list_names(inspection)])))
+
+
+def read_schema_words(inspection: Inspection) -> frozenset[str]:
+    """The stems of the words in the names of all tables and columns."""
+    return _list_stems(_list_names(inspection))
+
+
+def _list_names(inspection: Inspection) -> tuple[str, ...]:
+    tables = inspection.schema.tables
+    return tuple(
+        name.replace("_", " ")
+        for table in tables
+        for name in (table.name, *(column.name for column in table.columns))
+    )
+
+
+@lru_cache(maxsize=16)
+def _list_stems(names: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(word.stem for name in names for word in list_words(name))
+
+
+# literal_not_in_column: the query asks a column for a text that it does not hold.
+#
+# Such a condition is met by no row, or by all: what the question asks about is not in the answer.
+
+
+_OPERATORS = frozenset({"=", "!=", "IS", "IS NOT"})
+_NULLS = frozenset({"null", "none", "nil", ""})
+_KINDS = ("null", "pattern", "spelling", "other_column", "nowhere")
+
+
+def find_literal_not_in_column(inspection: Inspection) -> list[Finding]:
+    """A finding where a column that has values is compared for equality with a text that is none
+    of them; of several such texts, the first by these kinds:
+
+    null: the text is 'null' or empty, where NULL was meant;
+    pattern: it starts or ends with %, which only LIKE understands;
+    spelling: the column holds it in other letters, spaces or signs;
+    other_column: another column of the same table holds it;
+    nowhere: none of them does.
+    """
+    reading = read_query(inspection)
+    found = []
+    for literal in list_compared_literals(inspection):
+        base = reading.base_column(literal.comparison.left)
+        if base is None or not literal.is_text or literal.comparison.operator not in _OPERATORS:
+            continue
+        if not _is_held(literal, *base, reading):
+            found.append(_describe(literal, *base, reading))
+    if not found:
+        return []
+    first = min(found, key=lambda evidence: _KINDS.index(evidence["kind"]))
+    return [Finding(Flag.LITERAL_NOT_IN_COLUMN, first)]
+
+
+def _is_held(literal: ComparedLiteral, table: Table, column: Column, reading: Reading) -> bool:
+    """Whether a column holds a text, or nothing at all, or cannot be asked."""
+    name, source = quote_name(column.name), quote_name(table.name)
+    value = reading.literal_sql(literal.comparison.right)
+    ask = reading.values.ask
+    if ask(f"SELECT 1 FROM {source} WHERE {name} = {value} LIMIT 1") != []:
+        return True
+    return not ask(f"SELECT 1 FROM {source} WHERE {name} IS NOT NULL LIMIT 1")
+
+
+def _describe(
+    literal: ComparedLiteral, table: Table, column: Column, reading: Reading
+) -> dict[str, Any]:
+    def describe(kind: str, **details: object) -> dict[str, Any]:
+        condition, place = literal.comparison.text, [table.name, column.name]
+        return {"kind": kind, "sql": condition, "column": place, **details}
+
+    if literal.text.strip().lower() in _NULLS:
+        return describe("null")
+    if literal.text.startswith("%") or literal.text.endswith("%"):
+        return describe("pattern")
+    small = squeeze(literal.text)
+    for value in list_text_values(reading.values, table.name, column.name):
+        if small and squeeze(value) == small:
+            return describe("spelling", stored=value)
+    holder = find_holder(reading.values, [table], literal.text)
+    if holder == [table.name, column.name]:
+        return describe("spelling")
+    if holder is not None:
+        return describe("other_column", held_by=holder)
+    return describe("nowhere")
+
+
+# literal_not_in_query: the question gives a number or a name that stands nowhere in its query.
+
+
+_DEFAULTS = (0, 1)
+_MOST_NAMES = 20
+_KINDS_LITERAL_NOT_IN_QUERY = ("value", "limit", "number", "quoted")
+
+
+def find_literal_not_in_query(inspection: Inspection, question: Question) -> list[Finding]:
+    """A finding where nothing in the query stands for a number or a name of the question; of
+    several, the first by these kinds:
+
+    value: a quoted or capitalised name that a column of the database holds;
+    limit: how many of the first rows are wanted ("the 3 cheapest");
+    number: another number in digits, or one in words that something is compared with;
+    quoted: a quoted text that no column holds.
+    """
+    found = [
+        *_list_names_literal_not_in_query(inspection, question),
+        *_list_numbers(inspection, question),
+    ]
+    if not found:
+        return []
+    first = min(found, key=lambda evidence: _KINDS_LITERAL_NOT_IN_QUERY.index(evidence["kind"]))
+    return [Finding(Flag.LITERAL_NOT_IN_QUERY, first)]
+
+
+def _list_names_literal_not_in_query(
+    inspection: Inspection, question: Question
+) -> list[dict[str, Any]]:
+    names = list_names(question.text)[:_MOST_NAMES]
+    if not names:
+        return []
+    evidence = Wording(Question(question.evidence or ""))
+    found = []
+    for name in names:
+        if evidence.says(name.text) or _is_name_used(name, inspection):
+            continue
+        values = read_query(inspection).values
+        holder = find_holder(values, inspection.schema.tables, name.text)
+        if holder is not None:
+            found.append({"kind": "value", "asked": name.text, "held_by": holder})
+        elif name.is_quoted:
+            found.append({"kind": "quoted", "asked": name.text})
+    return found
+
+
+def _is_name_used(name: Name, inspection: Inspection) -> bool:
+    """Whether the query has a name or what stands for it, or the schema has its words."""
+    if inspection.once(read_query_words).supports(name.text):
+        return True
+    words = Question(name.text).words
+    if all(word.stem in inspection.once(read_schema_words) for word in words):
+        return True
+    asked = Wording(Question(name.text))
+    return any(
+        literal.number is None and literal.text and asked.supports(literal.text)
+        for literal in list_compared_literals(inspection)
+    )
+
+
+def _list_numbers(inspection: Inspection, question: Question) -> list[dict[str, Any]]:
+    evidence = {value for n in list_numbers(question.evidence or "") for value in n.values}
+    found = []
+    for number in list_numbers(question.text):
+        first = number.values[0]
+        if number.form == ORDINAL or not number.is_alone or first in _DEFAULTS:
+            continue
+        role = find_number_role(question.text, number)
+        if role == KNOWN or (number.form == WORD and role is None):
+            continue
+        wanted = {*number.values, first - 1, first + 1}
+        if not wanted.isdisjoint(evidence):
+            continue
+        if not inspection.once(read_query_numbers).has_number(*wanted):
+            kind = "limit" if role == COUNT_OF_FIRST else "number"
+            found.append({"kind": kind, "asked": question.text[number.start : number.end]})
+    return found
+
+
+# literal_not_in_question: the query uses a number or a text that its question does not give.
+
+
+_DEFAULTS_LITERAL_NOT_IN_QUESTION = (0, 1)  # codes of no and yes; none and some
+_SHORTEST_VALUE = 3
+_MANY_VALUES = 10
+_MOST_LITERALS = 50
+_KINDS_LITERAL_NOT_IN_QUESTION = ("other_value", "number", "limit", "name", "known_word", "part")
+
+
+def find_literal_not_in_question(inspection: Inspection, question: Question) -> list[Finding]:
+    """A finding where neither the question nor its evidence supports a literal of the query; of
+    several, the first by these kinds:
+
+    other_value: a text, and the question gives another value of the same column;
+    number: a number; limit: the number of rows after LIMIT;
+    name: a text with a capital letter, of a column of many values; nothing stands for it;
+    known_word: a text such as 'female' or 'Spain', whose other words are all known;
+    part: some words of a text are there, others are not.
+
+    Other texts are no finding, for the question may have its own word for them: "put ashore" for
+    'discharged'.
+    """
+    wording = Wording(question)
+    reading = read_query(inspection)
+    found = []
+    for literal in list_compared_literals(inspection)[:_MOST_LITERALS]:
+        if literal.number is None:
+            evidence = _judge_text(literal, wording, reading)
+        else:
+            evidence = _judge_number(literal, wording)
+        if evidence is not None:
+            found.append(evidence)
+    found += [
+        {"kind": "limit", "sql": f"LIMIT {count}"}
+        for count in list_limits(inspection)
+        if count not in _DEFAULTS_LITERAL_NOT_IN_QUESTION and count not in wording.numbers
+    ]
+    if not found:
+        return []
+    first = min(found, key=lambda evidence: _KINDS_LITERAL_NOT_IN_QUESTION.index(evidence["kind"]))
+    return [Finding(Flag.LITERAL_NOT_IN_QUESTION, first)]
+
+
+def _judge_number(literal: ComparedLiteral, wording: Wording) -> dict[str, Any] | None:
+    number = literal.number
+    near = [number]
+    if literal.comparison.operator in RANGES and number == int(number):
+        near += [number - 1, number + 1]  # more than 2 is at least 3
+    if number in _DEFAULTS_LITERAL_NOT_IN_QUESTION or wording.has_number(*near):
+        return None
+    return {"kind": "number", "sql": literal.comparison.text, "not_asked": [literal.text]}
+
+
+def _judge_text(
+    literal: ComparedLiteral, wording: Wording, reading: Reading
+) -> dict[str, Any] | None:
+    missing = wording.list_missing(literal.text)
+    if not missing:
+        return None
+    evidence = {"sql": literal.comparison.text}
+    values = _list_column_values(literal, reading)
+    asked = _find_other_value(literal, values, wording, reading)
+    if asked is not None:
+        return {"kind": "other_value"} | evidence | {"asked": asked}
+    if len(missing) < len(list_value_words(literal.text)):
+        kind = "part"
+    elif literal.text[:1].isupper() and len(values) >= _MANY_VALUES:
+        kind = "name"
+    elif missing[0] in SYNONYMS and len(missing[0]) > 1:
+        kind = "known_word"
+    else:
+        return None
+    return {"kind": kind} | evidence | {"not_asked": missing}
+
+
+def _list_column_values(literal: ComparedLiteral, reading: Reading) -> list[str]:
+    base = reading.base_column(literal.comparison.left)
+    if base is None or literal.comparison.operator in PATTERNS:
+        return []
+    table, column = base
+    return list_text_values(reading.values, table.name, column.name)
+
+
+def _find_other_value(
+    literal: ComparedLiteral, values: list[str], wording: Wording, reading: Reading
+) -> str | None:
+    """A value of the column that the question gives in full, and that the query does not have."""
+    own, query = Wording(Question(literal.text)), reading.inspection.once(read_query_words)
+    for value in values:
+        if len(value) < _SHORTEST_VALUE or not wording.says(value):
+            continue
+        is_same = own.supports(value) or Wording(Question(value)).supports(literal.text)
+        if not is_same and not query.supports(value):
+            return value
+    return None
+
+
+# like_without_wildcard: the question asks for a part of a text, and LIKE compares the whole.
+
+
+_PART_STEMS = word_set(
+    "contain includ substr start begin end prefix suffix word letter phrase charact"
+)
+_WILDCARDS = frozenset("%_")
+
+
+def find_like_without_wildcard(inspection: Inspection, question: Question) -> list[Finding]:
+    """A finding for `name LIKE 'Sea'`, which has no % or _ and finds nothing but 'Sea'.
+
+    Kinds: `part` where the question speaks of a part ("contains", "the word", "starts with");
+    `whole` where it does not, so that = may have been meant.
+    """
+    reading = read_query(inspection)
+    for comparison in reading.comparisons:
+        if comparison.operator != "LIKE" or not reading.is_string(comparison.right):
+            continue
+        if isinstance(comparison.node, exp.Like) and not _WILDCARDS & set(comparison.right.name):
+            asked = next((w.text for w in question.words if w.stem in _PART_STEMS), None)
+            kind = "whole" if asked is None else "part"
+            evidence = {"kind": kind, "asked": asked, "condition": comparison.text}
+            return [Finding(Flag.LIKE_WITHOUT_WILDCARD, evidence)]
+    return []
+
+
+# pattern_mismatch: the question asks where in a text a value is to stand, the query elsewhere.
+
+
+_WHOLE = "whole"
+_SETS = ("contain", "includ")  # also said of what has members
+
+
+def find_pattern_mismatch(inspection: Inspection, question: Question) -> list[Finding]:
+    """A finding where the question says that a text contains, starts or ends with a value of the
+    query, and the query compares otherwise. Its kinds:
+
+    no_wildcard: LIKE without a wildcard, so that the whole text must be the value;
+    whole: `=`, the same; a list that "contains" a value is none of a text's parts;
+    other_place: a wildcard on the wrong side.
+    """
+    small = question.text.lower()
+    for literal in list_compared_literals(inspection):
+        place = _find_place(literal)
+        start = small.find(literal.text.lower())
+        if place is None or start < 0:
+            continue
+        asked = find_asked_place(question.text, start, start + len(literal.text))
+        if asked is None or asked[0] == place:
+            continue
+        if place != _WHOLE:
+            kind = "other_place"
+        elif literal.comparison.operator != "=":
+            kind = "no_wildcard"
+        elif asked[1].lower().startswith(_SETS):
+            continue
+        else:
+            kind = "whole"
+        evidence = {"kind": kind, "asked": asked[1], "sql": literal.comparison.text}
+        return [Finding(Flag.PATTERN_MISMATCH, evidence)]
+    return []
+
+
+def _find_place(literal: ComparedLiteral) -> str | None:
+    """Where the query wants a value to stand; None where that cannot be told."""
+    if not literal.is_text or not any(map(str.isalpha, literal.text)):
+        return None
+    operator, pattern = literal.comparison.operator, literal.comparison.right.name
+    if operator == "=":
+        return _WHOLE
+    if operator != "LIKE" or "%" in pattern.strip("%") or "_" in pattern:
+        return None
+    is_open = pattern.startswith("%"), pattern.endswith("%")
+    return {
+        (False, False): _WHOLE,
+        (False, True): START,
+        (True, False): END,
+        (True, True): ANYWHERE,
+    }[is_open]

@@ -1,0 +1,538 @@
+"""latent_tie: LIMIT takes a row that only happens to have no tie in these rows.
+
+`SELECT name FROM ship ORDER BY weight DESC LIMIT 1` -> a finding where some ships have equal
+weights, though not the two heaviest. Where these have, it is tie_at_limit.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from sqlglot import exp
+
+from answerkey.english import measures
+from answerkey.english.measures import (
+    ASCENDING,
+    DESCENDING,
+    LEAST,
+    MOST,
+    OPPOSITE,
+    Superlative,
+    find_sort_request,
+    find_superlatives,
+    read_measure,
+    split_words,
+)
+from answerkey.english.question import Question
+from answerkey.flags import Finding, Flag
+from answerkey.order.accepted_rows import has_fixed_rows
+from answerkey.order.cuts import is_order_certain, is_order_settled, list_cuts
+from answerkey.order.inspection import Inspection
+from answerkey.order.ties import read_ties, show_rows, typed_row
+from answerkey.probes.compared_values import Reading, read_query
+from answerkey.probes.conditions import find_named_sibling, is_one_row
+from answerkey.sql.query_parts import ROW_AGGREGATES
+from answerkey.sql.query_rewrites import show_sql, to_sql, unwrap
+from answerkey.sql.scopes import Resolution, Source
+from answerkey.sqlite.answers import answers_match, shape_answer
+from answerkey.sqlite.column_values import ColumnValues
+from answerkey.sqlite.guard import QueryError, Row
+from answerkey.sqlite.schema import affinity, fold_name, quote_name
+
+
+def find_latent_tie(inspection: Inspection) -> list[Finding]:
+    """A finding where ORDER BY ... LIMIT sorts by one column of a table, in which some values are
+    equal, and another column is returned."""
+    reading = read_query(inspection)
+    for select in reading.scopes.nodes.find_all(exp.Select):
+        found = _judge_sort(select, reading)
+        if found is not None:
+            ties = read_ties(inspection)
+            is_tied = ties is not None and bool(ties.cut_runs())
+            return [] if is_tied else [Finding(Flag.LATENT_TIE, found)]
+    return []
+
+
+def _judge_sort(select: exp.Select, reading: Reading) -> dict[str, Any] | None:
+    order = select.args.get("order")
+    if order is None or select.args.get("limit") is None or len(order.expressions) != 1:
+        return None
+    key = order.expressions[0].this.unnest()
+    base = reading.base_column(key)
+    if base is None or select.args.get("group") is not None or is_one_row(select, reading.scopes):
+        return None
+    if all(reading.base_column(output.unalias()) == base for output in select.expressions):
+        return None  # the value itself is asked for
+    table, column = base[0].name, quote_name(base[1].name)
+    counts = reading.values.ask(
+        f"SELECT count({column}), count(DISTINCT {column}) FROM {quote_name(table)}"
+    )
+    if not counts or counts[0][0] == counts[0][1]:
+        return None
+    rows, values = counts[0]
+    return {"sorted_by": show_sql(key), "rows": rows, "different_values": values}
+
+
+# limit_on_joined_rows: LIMIT counts the rows of a join, where the first things are asked for.
+#
+# `SELECT T2.name FROM storm AS T1 JOIN region AS T2 ON T2.storm_id = T1.id ORDER BY T1.deaths DESC
+# LIMIT 1` -> one region of the worst storm, which may have several.
+
+
+def find_limit_on_joined_rows(inspection: Inspection) -> list[Finding]:
+    """A finding where rows are sorted by a column of one table, and cut by LIMIT, and a join
+    repeats the rows of that table: its key stands several times in the column it is joined with.
+
+    Kinds: `one` for LIMIT 1, where no column of the sorted table is returned; `several` for more.
+    """
+    reading = read_query(inspection)
+    for select in reading.scopes.nodes.find_all(exp.Select):
+        sorted_by = _find_sort_column(select, reading)
+        if sorted_by is None or select.args.get("distinct") is not None:
+            continue
+        is_one = select.args["limit"].expression.name == "1"
+        if is_one and _returns_any(select, sorted_by.source, reading):
+            continue
+        repeated_in = _find_repeating(sorted_by.source, reading)
+        if repeated_in is not None:
+            evidence = {
+                "kind": "one" if is_one else "several",
+                "sql": show_sql(select.args["order"]),
+                "repeated_in": repeated_in,
+            }
+            return [Finding(Flag.LIMIT_ON_JOINED_ROWS, evidence)]
+    return []
+
+
+def _find_sort_column(select: exp.Select, reading: Reading) -> Resolution | None:
+    order, limit = select.args.get("order"), select.args.get("limit")
+    if order is None or limit is None or not select.args.get("joins"):
+        return None
+    if select.args.get("group") is not None or is_one_row(select, reading.scopes):
+        return None
+    found = reading.resolve(order.expressions[0].this.unnest())
+    is_column = found is not None and found.is_direct and found.column is not None
+    return found if is_column else None
+
+
+def _returns_any(select: exp.Select, source: Source, reading: Reading) -> bool:
+    if any(expression.is_star for expression in select.expressions):
+        return True
+    columns = (c for expression in select.expressions for c in expression.find_all(exp.Column))
+    found = map(reading.resolve, columns)
+    return any(resolution is not None and resolution.source is source for resolution in found)
+
+
+def _find_repeating(source: Source, reading: Reading) -> list[str] | None:
+    """The column of another table that holds a key of the source several times."""
+    for comparison in reading.comparisons:
+        sides = reading.resolve(comparison.left), reading.resolve(comparison.right)
+        if comparison.operator != "=" or any(s is None or s.column is None for s in sides):
+            continue
+        own, other = sides if sides[0].source is source else sides[::-1]
+        if own.source is not source or other.source is source or not other.is_direct:
+            continue
+        keys = {tuple(map(fold_name, key)) for key in source.table.unique_keys}
+        if (fold_name(own.column.name),) in keys and _has_repeats(other, reading):
+            return [other.table.name, other.column.name]
+    return None
+
+
+def _has_repeats(found: Resolution, reading: Reading) -> bool:
+    table, column = quote_name(found.table.name), quote_name(found.column.name)
+    return bool(
+        reading.values.ask(
+            f"SELECT 1 FROM {table} WHERE {column} IS NOT NULL"
+            f" GROUP BY {column} HAVING count(*) > 1 LIMIT 1"
+        )
+    )
+
+
+# limit_without_order: LIMIT keeps whichever rows SQLite reads first.
+#
+# `SELECT name FROM ship LIMIT 1`, and `WHERE id = (SELECT ship_id FROM visit)` over several visits.
+
+
+def find_limit_without_order(inspection: Inspection) -> list[Finding]:
+    """A finding for the query itself, and one for each subquery whose cut changes the answer."""
+    return [cut for cut in list_cuts(inspection) if cut.code is Flag.LIMIT_WITHOUT_ORDER]
+
+
+# null_sorted_first: the least is asked for, and a row without a value comes first.
+#
+# SQLite sorts NULL before all other values (its manual's page on SELECT, section 4).
+
+
+def find_null_sorted_first(inspection: Inspection) -> list[Finding]:
+    """A finding for `SELECT name FROM ship ORDER BY weight LIMIT 1`, where the first ship has NULL
+    for its weight."""
+    reading = read_query(inspection)
+    for select in reading.scopes.nodes.find_all(exp.Select):
+        order = select.args.get("order")
+        if order is None or select.args.get("limit") is None or select.args.get("group"):
+            continue
+        term = order.expressions[0]
+        if term.args.get("desc") or not _may_be_null(term.this.unnest(), reading):
+            continue
+        if _is_first_null(select, term.this, reading):
+            evidence = {"sorted_by": show_sql(term)}
+            return [Finding(Flag.NULL_SORTED_FIRST, evidence)]
+    return []
+
+
+def _may_be_null(key: exp.Expression, reading: Reading) -> bool:
+    base = reading.base_column(key)
+    return base is not None and not reading.values.has_no_null(base[0].name, base[1].name)
+
+
+def _is_first_null(select: exp.Select, key: exp.Expression, reading: Reading) -> bool:
+    query = select.copy()
+    query.set("expressions", [key.copy()])
+    query.set("distinct", None)
+    rows = reading.values.ask(to_sql(query))  # None of a subquery that looks at the row around it
+    return bool(rows) and rows[0][0] is None
+
+
+# order_underdetermined: ORDER BY leaves the order of rows that differ open.
+#
+# `SELECT name FROM ship ORDER BY weight` over two ships of one weight: either may come first.
+
+
+_SHOWN_RUNS = 5
+
+
+def find_order_underdetermined(inspection: Inspection) -> list[Finding]:
+    """A finding where neighbours in the answer differ, and no sort key puts them in order."""
+    ties = read_ties(inspection)
+    open_runs = ties.open_runs(inspection.rows) if ties is not None else []
+    if not open_runs:
+        return []
+    first, rows = open_runs[0]
+    evidence = {
+        "keys": ties.keys,
+        "certain_rows": first,
+        "tied_positions": [[at, at + len(tied) - 1] for at, tied in open_runs[:_SHOWN_RUNS]],
+        "tied_runs": len(open_runs),
+        "rows": show_rows(rows),
+    }
+    return [Finding(Flag.ORDER_UNDERDETERMINED, evidence)]
+
+
+# order_without_effect: ORDER BY or LIMIT on a SELECT that has one row.
+
+
+def find_order_without_effect(inspection: Inspection) -> list[Finding]:
+    """A finding where a SELECT that aggregates without GROUP BY is sorted or cut.
+
+    `SELECT avg(weight) FROM ship ORDER BY year DESC LIMIT 1` is the average of all ships: LIMIT
+    counts the rows of the answer, not those that are averaged. `SELECT max(weight) FROM ship
+    LIMIT 1` is right as it stands: no finding without ORDER BY, or LIMIT above 1.
+    """
+    scopes = inspection.scopes
+    for select in scopes.nodes.find_all(exp.Select):
+        order, limit = select.args.get("order"), select.args.get("limit")
+        if order is None and (limit is None or limit.expression.name == "1"):
+            continue
+        if is_one_row(select, scopes):
+            parts = [show_sql(part) for part in (order, limit) if part is not None]
+            kind = "order" if order is not None else "limit"
+            return [Finding(Flag.ORDER_WITHOUT_EFFECT, {"kind": kind, "without_effect": parts})]
+    return []
+
+
+# row_order_dependent: the answer changes when the same rows are stored or read in another order.
+#
+# `SELECT group_concat(name) FROM ship` -> 'Sun,Tern' or 'Tern,Sun'.
+
+
+def find_row_order_dependent(inspection: Inspection) -> list[Finding]:
+    """A finding where a copy of the database with the same rows gives another answer.
+
+    The sequence of rows counts where it is certain: where ORDER BY leaves ties that differ, the
+    finding is order_underdetermined and not this. A copy on which the query runs out of its limits
+    says nothing. `evidence.differs_in`: "sequence" where only the order of rows differs, else
+    "rows".
+    """
+    is_ordered = is_order_certain(inspection)
+    if inspection.copies is None or _needs_no_copy(inspection, is_ordered):
+        return []
+    answer, rel_tol = shape_answer(inspection.rows), inspection.thresholds.rel_tol
+    is_thorough = _picks_among_rows(inspection)
+    for name, database in inspection.copies.storages_for(inspection.sql, is_thorough=is_thorough):
+        try:
+            rows = database.execute(inspection.sql)
+        except QueryError:
+            continue
+        other = shape_answer(rows)
+        if not answers_match(answer, other, ordered=is_ordered, rel_tol=rel_tol):
+            is_set_same = answers_match(answer, other, ordered=False, rel_tol=rel_tol)
+            evidence = {
+                "storage": name,
+                "differs_in": "sequence" if is_set_same else "rows",
+                **_show_difference(inspection.rows, rows),
+            }
+            return [Finding(Flag.ROW_ORDER_DEPENDENT, evidence)]
+    return []
+
+
+def _needs_no_copy(inspection: Inspection, is_ordered: bool) -> bool:
+    """Whether it is proven already that no copy gives another answer."""
+    is_settled = is_order_settled(inspection)
+    return (is_settled or not is_ordered) and has_fixed_rows(
+        inspection.scopes, ColumnValues(inspection.database), is_cut_settled=is_settled
+    )
+
+
+def _picks_among_rows(inspection: Inspection) -> bool:
+    """Whether the query uses only some of several rows, or their sequence, so that few orders of
+    rows may give another answer: in reverse, the second of three rows stays the second."""
+    nodes, own_limit = inspection.scopes.nodes, unwrap(inspection.tree).args.get("limit")
+    return (
+        bool(nodes.find_all(exp.Window, exp.Anonymous, *ROW_AGGREGATES))
+        or any(limit is not own_limit for limit in nodes.find_all(exp.Limit))
+        or any(map(_may_have_several_rows, nodes.find_all(exp.Subquery)))
+    )
+
+
+def _may_have_several_rows(subquery: exp.Subquery) -> bool:
+    """Whether a subquery is used as a value and may have several rows: it takes the first, and no
+    aggregate makes that the only one."""
+    is_value = not isinstance(subquery.parent, exp.From | exp.Join | exp.In | exp.SetOperation)
+    return is_value and not any(shown.find(exp.AggFunc) for shown in subquery.selects)
+
+
+def _show_difference(rows: list[Row], other: list[Row]) -> dict[str, Any]:
+    """Rows of which each side has more; where there are none, the first that differ."""
+    here, there = Counter(map(typed_row, rows)), Counter(map(typed_row, other))
+    more_here, more_there = here - there, there - here
+    only_here = [row for row in rows if typed_row(row) in more_here]
+    only_there = [row for row in other if typed_row(row) in more_there]
+    if not only_here and not only_there:
+        differing = [pair for pair in zip(rows, other, strict=True) if pair[0] != pair[1]]
+        only_here, only_there = [a for a, _ in differing], [b for _, b in differing]
+    return {"answer": show_rows(only_here), "other_answer": show_rows(only_there)}
+
+
+# tie_at_limit: LIMIT cuts through rows that ORDER BY holds equal.
+#
+# `SELECT name FROM ship ORDER BY weight LIMIT 1` over two ships of the least weight: the other ship
+# is an equally correct answer.
+
+
+def find_tie_at_limit(inspection: Inspection) -> list[Finding]:
+    """A finding for the query itself, and one for each subquery whose cut changes the answer."""
+    return [cut for cut in list_cuts(inspection) if cut.code is Flag.TIE_AT_LIMIT]
+
+
+# Extremes: where a query takes the least or the most of something, by ORDER BY ... LIMIT, min or
+# max.
+
+
+@dataclass(frozen=True, slots=True)
+class Extreme:
+    """One place where a query takes an extreme.
+
+    pole: LEAST or MOST. measure: what the column's name says of it (answerkey.english.measures).
+    names: the columns in it, in small letters. has_limit: False for an ORDER BY of all rows.
+    """
+
+    text: str
+    pole: str
+    measure: str | None
+    names: tuple[str, ...]
+    has_limit: bool
+
+
+def list_extremes(inspection: Inspection) -> list[Extreme]:
+    """The extremes of a query: the first term of each ORDER BY ... LIMIT, and each min and max that
+    stands in no ORDER BY."""
+    found = []
+    for order in inspection.scopes.nodes.find_all(exp.Order):
+        query = order.parent
+        if isinstance(query, exp.Query) and query.args.get("limit") is not None:
+            found.append(_read_term(order.expressions[0], inspection, has_limit=True))
+    for node in inspection.scopes.nodes.find_all(exp.Min, exp.Max):
+        if node.expressions or node.find_ancestor(exp.Order) is not None:
+            continue
+        pole = LEAST if isinstance(node, exp.Min) else MOST
+        names, measure = read_expression(node.this, inspection)
+        found.append(Extreme(to_sql(node), pole, measure, names, True))
+    return found
+
+
+def list_sort_terms(inspection: Inspection) -> list[Extreme]:
+    """The terms of the ORDER BY of the whole query."""
+    order = inspection.tree.args.get("order")
+    has_limit = inspection.tree.args.get("limit") is not None
+    terms = order.expressions if order is not None else ()
+    return [_read_term(term, inspection, has_limit=has_limit) for term in terms]
+
+
+def _read_term(term: exp.Expression, inspection: Inspection, *, has_limit: bool) -> Extreme:
+    names, measure = read_expression(term.this, inspection)
+    pole = MOST if term.args.get("desc") else LEAST
+    return Extreme(f"ORDER BY {to_sql(term)}", pole, measure, names, has_limit)
+
+
+def read_expression(
+    expression: exp.Expression, inspection: Inspection
+) -> tuple[tuple[str, ...], str | None]:
+    """The names of the columns in an expression, and what it measures where it is one column, as it
+    stands or in an aggregate other than count."""
+    columns = list(expression.find_all(exp.Column))
+    names = tuple(column.name.lower() for column in columns)
+    if len(columns) != 1 or expression.find(exp.Count, exp.Binary) is not None:
+        return names, None
+    found = inspection.scopes.resolve(columns[0])
+    if found is None or found.column is None:
+        return names, None
+    return (found.column.name.lower(),), read_measure(found.column.name, found.column.type)
+
+
+# direction_mismatch: the question asks for the least and the query for the most, or the reverse.
+#
+# "Which port has the fewest berths?" ... ORDER BY berths DESC LIMIT 1 -> a finding. The youngest
+# has the least age and the latest date of birth.
+
+
+_POLES = {ASCENDING: LEAST, DESCENDING: MOST}
+
+
+def find_direction_mismatch(inspection: Inspection, question: Question) -> list[Finding]:
+    """A finding where all directions that the question asks for are the opposite of all that the
+    query takes.
+
+    The evidence has `kind`: extreme (superlatives against ORDER BY ... LIMIT, min or max),
+    top (the same for "top 3"), sort (descending against ascending), unasked (a plain "sorted by"
+    against DESC).
+    """
+    found = _compare_extremes(inspection, question) or _compare_sorts(inspection, question)
+    return [Finding(Flag.DIRECTION_MISMATCH, found)] if found else []
+
+
+def _compare_extremes(inspection: Inspection, question: Question) -> dict[str, str] | None:
+    extremes = inspection.once(list_extremes)
+    superlatives = find_superlatives(question) if extremes else []
+    spelt = {word for extreme in extremes for name in extreme.names for word in split_words(name)}
+    pairs = [
+        (asked, taken)
+        for asked in superlatives if asked.text.split()[0] not in spelt
+        for taken in extremes
+    ]  # fmt: skip
+    if not pairs or not all(_are_opposite(asked, taken) for asked, taken in pairs):
+        return None
+    asked, taken = pairs[0]
+    if _says_pole(question.evidence or "", taken.pole):
+        return None
+    kind = "top" if asked.text == "top" else "extreme"
+    return {"kind": kind, "asked": asked.text, "sql": taken.text}
+
+
+def _are_opposite(asked: Superlative, taken: Extreme) -> bool:
+    """Whether a query takes the other end than asked; False where nobody can tell."""
+    is_date = taken.measure == measures.DATE
+    if taken.measure == measures.RANK or (asked.measure == measures.DATE and not is_date):
+        return False
+    if asked.measure == measures.SIZE:
+        return not is_date and asked.pole != taken.pole
+    if asked.measure == measures.AGE and taken.measure != measures.AGE:
+        return is_date and asked.pole == taken.pole
+    return asked.pole != taken.pole
+
+
+def _says_pole(evidence: str, pole: str) -> bool:
+    words = ("min(", "asc") if pole == LEAST else ("max(", "desc")
+    return any(word in evidence.lower() for word in words)
+
+
+def _compare_sorts(inspection: Inspection, question: Question) -> dict[str, str] | None:
+    terms = inspection.once(list_sort_terms)
+    request = find_sort_request(question) if terms else None
+    if request is None or terms[0].has_limit:
+        return None
+    poles = {term.pole for term in terms}
+    asked = {_POLES[direction] for direction in request.directions}
+    if request.by_age and terms[0].measure == measures.DATE:
+        asked = {OPPOSITE[pole] for pole in asked}
+    sql = ", ".join(term.text for term in terms)
+    if asked and not asked & poles:
+        return {"kind": "sort", "asked": request.directions[0], "sql": sql}
+    if not asked and poles == {MOST} and not find_superlatives(question):
+        return {"kind": "unasked", "asked": request.text.strip(), "sql": sql}
+    return None
+
+
+# order_missing: the question asks for an order that the query does not make.
+
+
+_ORDERS = frozenset({"order", "orders", "ordered"})
+
+
+def find_order_missing(inspection: Inspection, question: Question) -> list[Finding]:
+    """A finding where the question asks for an order that the query does not make.
+
+    The evidence has `kind`: none (sorted, and no ORDER BY), no_extreme (a superlative, and neither
+    ORDER BY nor min nor max), numbers (alphabetical, by a column of numbers), column (the question
+    names another column to sort by).
+    """
+    found = (
+        _find_no_order(inspection, question)
+        or _find_no_extreme(inspection, question)
+        or _find_other_column(inspection, question)
+    )
+    return [Finding(Flag.ORDER_MISSING, found)] if found else []
+
+
+def _find_no_order(inspection: Inspection, question: Question) -> dict[str, Any] | None:
+    request = find_sort_request(question)
+    if request is None:
+        return None
+    orders = inspection.scopes.nodes.find_all(exp.Order)
+    if not orders and request.text.startswith("order") and _has_orders(inspection):
+        return None  # the customers ordered them
+    if not orders:
+        return {"kind": "none", "asked": request.text}
+    terms = orders[0].expressions
+    if request.by_letters and not request.directions and len(terms) == 1:
+        column = terms[0].this.unnest()
+        found = inspection.scopes.resolve(column) if isinstance(column, exp.Column) else None
+        is_number = isinstance(column, exp.AggFunc) or (
+            found is not None and found.column is not None
+            and affinity(found.column.type) in ("INTEGER", "REAL", "NUMERIC")
+            and not found.column.type.upper().startswith("DATE")
+        )  # fmt: skip
+        if is_number:
+            return {"kind": "numbers", "asked": request.text, "sql": to_sql(orders[0])[:200]}
+    return None
+
+
+def _has_orders(inspection: Inspection) -> bool:
+    """Whether the database is one of things that are ordered."""
+    names = [table.name for table in inspection.schema.tables]
+    names += [column.name for table in inspection.schema.tables for column in table.columns]
+    return any(not _ORDERS.isdisjoint(split_words(name)) for name in names)
+
+
+def _find_no_extreme(inspection: Inspection, question: Question) -> dict[str, Any] | None:
+    superlatives = find_superlatives(question)
+    nodes = inspection.scopes.nodes
+    if not superlatives or nodes.find_all(exp.Order, exp.Min, exp.Max, exp.Window):
+        return None
+    spelt = " ".join(
+        node.name.lower() for node in nodes.find_all(exp.Column, exp.Literal, exp.Table)
+    )
+    asked = [one for one in superlatives if one.text.split()[0][:3] not in spelt]
+    if len(asked) != len(superlatives):
+        return None
+    return {"kind": "no_extreme", "asked": asked[0].text}
+
+
+def _find_other_column(inspection: Inspection, question: Question) -> dict[str, Any] | None:
+    for order in inspection.scopes.nodes.find_all(exp.Order):
+        for column in order.find_all(exp.Column):
+            found = find_named_sibling(column, inspection, question)
+            if found is not None:
+                return {"kind": "column", "asked": found, "sql": to_sql(order)[:200]}
+    return None

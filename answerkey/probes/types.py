@@ -1,0 +1,662 @@
+"""date_text_order: dates that are written day, month or name first are sorted or compared as text,
+where '01.12.2019' comes before '02.01.1990'."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from sqlglot import exp
+
+from answerkey.flags import Finding, Flag
+from answerkey.order.inspection import Inspection
+from answerkey.order.ties import show_rows
+from answerkey.probes.compared_values import (
+    EQUALITIES,
+    NUMBERS,
+    NUMERIC_AFFINITIES,
+    PATTERNS,
+    RANGES,
+    TEXT,
+    Comparison,
+    Reading,
+    count_numbers,
+    find_affinity,
+    find_storage,
+    is_number_sql,
+    read_query,
+)
+from answerkey.probes.entities import column_names
+from answerkey.sql.query_rewrites import copy_with, is_same_statement, show_sql, to_sql, unwrap
+from answerkey.sql.scopes import Scope, Scopes
+from answerkey.sqlite.answers import answers_match, shape_answer
+from answerkey.sqlite.guard import QueryError, Row, Value
+from answerkey.sqlite.schema import Column, Table, affinity, quote_name
+
+_MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+_DATE = re.compile(
+    rf"\s*(?:\d{{1,2}}[/.-]\d{{1,2}}[/.-]\d{{2,4}}|\d{{1,2}}(?:st|nd|rd|th)?[ -]{_MONTH}"
+    rf"|{_MONTH}\.? \d{{1,2}})\b",
+    re.IGNORECASE,
+)
+_VALUES_READ = 20
+_VALUES_SHOWN = 3
+
+
+def is_unsortable_date(value: object) -> bool:
+    """Whether a value is a date as text whose order is not that of time.
+
+    >>> [is_unsortable_date(value) for value in ("12/31/2013", "June 4, 2010", "4 Jun 1999")]
+    [True, True, True]
+    >>> [is_unsortable_date(value) for value in ("2013-12-31", "2010", "12.5", "march", 7)]
+    [False, False, False, False, False]
+    """
+    return isinstance(value, str) and _DATE.match(value) is not None
+
+
+def find_date_text_order(inspection: Inspection) -> list[Finding]:
+    """A finding where all values of a column are such dates, and the query sorts by it, takes its
+    MIN or MAX, or asks for greater or less.
+
+    Kinds: `sorted`, `extreme`, `range`.
+    """
+    reading = read_query(inspection)
+    for kind, expression in _list_ordered(inspection):
+        base = reading.base_column(expression)
+        if base is None:
+            continue
+        name = quote_name(base[1].name)
+        values = reading.values.ask_column(
+            f"SELECT DISTINCT {name} FROM {quote_name(base[0].name)} WHERE {name} IS NOT NULL"
+            f" LIMIT {_VALUES_READ}"
+        )
+        if len(values) > 1 and all(map(is_unsortable_date, values)):
+            evidence = {
+                "kind": kind,
+                "sql": show_sql(expression),
+                "values": sorted(values)[:_VALUES_SHOWN],
+            }
+            return [Finding(Flag.DATE_TEXT_ORDER, evidence)]
+    return []
+
+
+def _list_ordered(inspection: Inspection) -> Iterator[tuple[str, exp.Expression]]:
+    for node in inspection.scopes.nodes.find_all(exp.Ordered):
+        yield "sorted", node.this.unnest()
+    for node in inspection.scopes.nodes.find_all(exp.Min, exp.Max):
+        yield "extreme", node.this.unnest()
+    for comparison in read_query(inspection).comparisons:
+        if comparison.operator in RANGES:
+            yield "range", comparison.left
+
+
+# double_quoted_literal: "x" is a column where SQLite finds one of that name, and else a string.
+#
+# Most corpora write their literals so, hence the quotes alone are no risk. These are: a literal
+# that a column catches, one that another table's column would catch, a column that is misspelt
+# and has silently become a string, and a string where only a column makes sense.
+#
+# Source: the SQLite manual, "Double-quoted String Literals Are Accepted".
+
+
+_LITERALS_SHOWN = 3
+_PLAIN_NAME = re.compile(r"[^\W\d]\w*\Z")
+_CLOSE = 0.85
+_SHORTEST_MISSPELT = 4
+_WRAPPERS = (exp.Paren, exp.Alias, exp.Distinct, exp.Ordered, exp.Neg, exp.Collate)
+_TAKES_A_COLUMN = (
+    *(exp.Group, exp.Order, exp.Select),
+    *(exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max, exp.GroupConcat),
+    *(exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod),
+)
+
+
+def find_double_quoted_literal(inspection: Inspection) -> list[Finding]:
+    """A finding where double quotes are a risk: `WHERE name = "name"`, `ORDER BY "agee"`.
+
+    Each literal of the evidence has one of these effects:
+    reads_column: it looks like a literal, and is read as `column`;
+    would_read_column: `column`, of another table, would catch it if that table were joined;
+    misspelt: no column is called so and no value either, but nearly `column`;
+    position: a string stands where only a column makes sense.
+    """
+    if '"' not in inspection.sql:
+        return []
+    reading = read_query(inspection)
+    literals: list[dict[str, Any]] = []
+    for literal in (*_find_in_comparisons(reading), *_find_in_positions(reading)):
+        if literal not in literals:
+            literals.append(literal)
+    if not literals:
+        return []
+    return [Finding(Flag.DOUBLE_QUOTED_LITERAL, {"literals": literals[:_LITERALS_SHOWN]})]
+
+
+def _find_in_comparisons(reading: Reading) -> Iterator[dict[str, Any]]:
+    for comparison in reading.comparisons:
+        for side, other in (
+            (comparison.right, comparison.left),
+            (comparison.left, comparison.right),
+        ):
+            if not _is_double_quoted(side, reading):
+                continue
+            if not reading.is_string(side):
+                found = _find_caught(side, other, reading)
+            elif reading.is_literal(other) or isinstance(other, exp.Null):
+                found = {"effect": "position"}
+            else:
+                found = _find_uncaught(comparison, side, other, reading)
+            if found is not None:
+                yield {"text": side.name[:200]} | found
+
+
+def _find_in_positions(reading: Reading) -> Iterator[dict[str, Any]]:
+    for column in reading.scopes.nodes.find_all(exp.Column):
+        if not _is_double_quoted(column, reading) or not reading.is_string(column):
+            continue
+        node: exp.Expression = column
+        if column.name.replace(".", "", 1).isdigit():
+            continue  # "10" in a sum is a number to SQLite and to its author
+        while isinstance(node.parent, _WRAPPERS):
+            node = node.parent
+        if isinstance(node.parent, _TAKES_A_COLUMN) and node.arg_key in (
+            *("this", "expressions"),
+            *(("expression",) if isinstance(node.parent, exp.Binary) else ()),
+        ):
+            yield {"text": column.name[:200], "effect": "position"}
+
+
+def _is_double_quoted(expression: exp.Expression, reading: Reading) -> bool:
+    """Whether it is a name alone in double quotes; `...` and [...] are never strings."""
+    return (
+        isinstance(expression, exp.Column)
+        and not expression.args.get("table")
+        and isinstance(expression.this, exp.Identifier)
+        and bool(expression.this.args.get("quoted"))
+        and quote_name(expression.name) in reading.inspection.sql
+    )
+
+
+def _find_caught(
+    side: exp.Column, other: exp.Expression, reading: Reading
+) -> dict[str, Any] | None:
+    """A quoted name that is a column, compared with a name that its author did not quote."""
+    names = [column.this for column in other.find_all(exp.Column)]
+    if isinstance(other, exp.Query) or not names:
+        return None
+    if any(isinstance(name, exp.Identifier) and name.args.get("quoted") for name in names):
+        return None
+    base, other_base = reading.base_column(side), reading.base_column(other)
+    if not _PLAIN_NAME.match(side.name) and (base is None or base != other_base):
+        return None  # a name that cannot be written without quotes
+    column = f"{base[0].name}.{base[1].name}" if base is not None else side.name
+    return {"effect": "reads_column", "column": column}
+
+
+def _find_uncaught(
+    comparison: Comparison, side: exp.Column, other: exp.Expression, reading: Reading
+) -> dict[str, Any] | None:
+    text = side.name
+    for table in reading.inspection.schema.tables:
+        column = table.find_column(text)
+        if column is not None:
+            return {"effect": "would_read_column", "column": f"{table.name}.{column.name}"}
+    base = reading.base_column(other)
+    if base is None or comparison.operator not in EQUALITIES | {"!="}:
+        return None
+    if len(text) < _SHORTEST_MISSPELT or _occurs(text, base[0].name, base[1].name, reading):
+        return None
+    names = _visible_names(reading.scopes.scope_of(side))
+    folded = {_fold(name): name for name in names}
+    close = difflib.get_close_matches(_fold(text), folded, n=1, cutoff=_CLOSE)
+    return {"effect": "misspelt", "column": folded[close[0]]} if close else None
+
+
+def _occurs(text: str, table: str, column: str, reading: Reading) -> bool:
+    literal = reading.literal_sql(exp.Literal.string(text))
+    rows = reading.values.ask(
+        f"SELECT 1 FROM {quote_name(table)} WHERE {quote_name(column)} = {literal} LIMIT 1"
+    )
+    return rows is None or bool(rows)
+
+
+def _visible_names(scope: Scope | None) -> list[str]:
+    """The column names of the tables in FROM, and of those around."""
+    names: list[str] = []
+    while scope is not None:
+        for source in scope.sources.values():
+            names += column_names(source)
+        scope = scope.parent
+    return names
+
+
+def _fold(name: str) -> str:
+    return "".join(character for character in name.lower() if character.isalnum())
+
+
+# numeric_text_order: numbers stored as text are sorted or compared as text.
+#
+# `SELECT name FROM ship ORDER BY weight DESC LIMIT 1` over the texts '95' and '1200':
+# '95' is the greater text.
+
+
+_NUMBER = re.compile(r"\s*[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?\s*", re.ASCII)
+_GROUPED_NUMBER = re.compile(r"\s*[-+]?\d{1,3}(?:,\d{3})+(?:\.\d*)?\s*", re.ASCII)
+_COMPARISONS = (exp.LT, exp.LTE, exp.GT, exp.GTE)
+_ENOUGH_NUMBERS = 0.9
+_FIRST_LOOK_ROWS = 20
+_MOST_VALUES = 2000
+
+
+def find_numeric_text_order(inspection: Inspection) -> list[Finding]:
+    """A finding where a sort, a comparison by < or >, or a min() or max() over text that is mostly
+    numbers gives another answer than over the numbers."""
+    scopes = inspection.scopes
+    for node in scopes.nodes.find_all(exp.Ordered, exp.Min, exp.Max, exp.Between, *_COMPARISONS):
+        for column in _ordered_columns(node):
+            found = scopes.resolve(column)
+            if found is None or found.column is None:
+                continue
+            if affinity(found.column.type) not in ("TEXT", "BLOB"):
+                continue
+            if isinstance(node, exp.Between | exp.Binary) and not _compares_text(node, scopes):
+                continue
+            try:
+                share = _share_of_numbers(inspection, found.table, found.column)
+                if share < _ENOUGH_NUMBERS:
+                    continue
+                other = _answer_by_number(inspection, node, column)
+            except QueryError:
+                continue
+            if other is not None:
+                evidence: dict[str, Any] = {
+                    "column": f"{found.table.name}.{found.column.name}",
+                    "where": to_sql(node)[:200],
+                    "share_of_numbers": round(share, 3),
+                    "answer": show_rows(inspection.rows),
+                    "answer_by_number": show_rows(other),
+                }
+                return [Finding(Flag.NUMERIC_TEXT_ORDER, evidence)]
+    return []
+
+
+def looks_like_number(text: str) -> bool:
+    """Whether a text is a number as people write them.
+
+    >>> [looks_like_number(text) for text in ("12", "-3.5", "1,200", "1e3", "12 kg", "", "1,2")]
+    [True, True, True, True, False, False, False]
+    """
+    return bool(_NUMBER.fullmatch(text) or _GROUPED_NUMBER.fullmatch(text))
+
+
+def _ordered_columns(node: exp.Expression) -> list[exp.Column]:
+    """The columns that an expression puts in order as they are, not computed with."""
+    if isinstance(node, exp.Between):
+        operands = [node.this, node.args["low"], node.args["high"]]
+    elif isinstance(node, exp.Binary):
+        operands = [node.this, node.expression]
+    else:
+        operands = [node.this]
+    columns = []
+    for operand in operands:
+        inner = operand.unnest()
+        while isinstance(inner, exp.Collate | exp.Distinct):
+            inner = inner.expressions[0] if isinstance(inner, exp.Distinct) else inner.this
+        if isinstance(inner, exp.Column):
+            columns.append(inner)
+    return columns
+
+
+def _compares_text(node: exp.Expression, scopes: Scopes) -> bool:
+    """Whether SQLite compares as text: no side has a numeric affinity.
+
+    Source: section 4.2 of the SQLite manual's page on datatypes.
+    """
+    for operand in node.iter_expressions():
+        inner = operand.unnest()
+        if isinstance(inner, exp.Cast):
+            kind = affinity(to_sql(inner.to))
+        elif isinstance(inner, exp.Column):
+            found = scopes.resolve(inner)
+            kind = affinity(found.column.type) if found and found.column else "BLOB"
+        else:
+            continue
+        if kind in ("INTEGER", "REAL", "NUMERIC"):
+            return False
+    return True
+
+
+def _share_of_numbers(inspection: Inspection, table: Table, column: Column) -> float:
+    """The share of a column's distinct texts, empty ones aside, that look like numbers."""
+    name, source = quote_name(column.name), quote_name(table.name)
+    condition = f"typeof({name}) = 'text' AND {name} <> ''"
+    for limited in (
+        f"SELECT {name} FROM {source} WHERE {condition} LIMIT {_FIRST_LOOK_ROWS}",
+        f"SELECT DISTINCT {name} FROM {source} WHERE {condition} LIMIT {_MOST_VALUES}",
+    ):
+        values = [row[0] for row in inspection.database.execute(limited)]
+        share = sum(map(looks_like_number, values)) / len(values) if values else 0.0
+        if share < _ENOUGH_NUMBERS / 2:
+            return share
+    return share
+
+
+def _answer_by_number(
+    inspection: Inspection, node: exp.Expression, column: exp.Column
+) -> list[Row] | None:
+    """The rows of the query with this column read as numbers in this place, if they differ."""
+    is_ordered = unwrap(inspection.tree).args.get("order") is not None
+    answer, rel_tol = shape_answer(_read_numbers(inspection.rows)), inspection.thresholds.rel_tol
+
+    def is_same(rows: list[Row]) -> bool:
+        other = shape_answer(_read_numbers(rows))
+        return answers_match(answer, other, ordered=is_ordered, rel_tol=rel_tol)
+
+    again = to_sql(inspection.tree)
+    if not is_same_statement(again, inspection.sql) and not is_same(
+        inspection.database.execute(again)
+    ):
+        return None  # the rewriting itself changes the answer: nothing can be concluded
+    copy, twins = copy_with(inspection.tree, [node, column])
+    _read_as_number(*twins)
+    rows = inspection.database.execute(to_sql(copy))
+    return None if is_same(rows) else rows
+
+
+def _read_as_number(node: exp.Expression, column: exp.Column) -> None:
+    """Make an expression order a column by its numbers. An extreme still returns the text, so that
+    what it is compared with means the same: the number is put before the text for max() to see,
+    fixed in width and moved above zero."""
+    name = to_sql(column)
+    number = f"replace({name}, ',', '')"
+    if isinstance(node, exp.Min | exp.Max):
+        function = "max" if isinstance(node, exp.Max) else "min"
+        sortable = f"printf('%032.6f', CAST({number} AS REAL) + 1e12) || {name}"
+        chosen = exp.maybe_parse(f"substr({function}({sortable}), 33)", dialect="sqlite")
+        is_whole = isinstance(node.parent, exp.Select)
+        node.replace(exp.alias_(chosen, to_sql(node), quoted=True) if is_whole else chosen)
+    else:
+        column.replace(exp.maybe_parse(f"CAST({number} AS NUMERIC)", dialect="sqlite"))
+
+
+def _read_numbers(rows: list[Row]) -> list[Row]:
+    """Rows in which text that is a number is that number: '90' and 90.0 are the same value."""
+    return [tuple(map(_read_number, row)) for row in rows]
+
+
+def _read_number(value: Value) -> Value:
+    if isinstance(value, int):
+        return float(value)
+    if isinstance(value, str) and looks_like_number(value):
+        return float(value.replace(",", ""))
+    return value
+
+
+# text_arithmetic: text that is no number is added, averaged or calculated with.
+#
+# SQLite takes the digits that a text starts with, or 0: `arrival - departure` of two dates is a
+# number of years, and the average of '4:32' and '3:05' is 3.5. Source: sections 4.3 and 5 of the
+# SQLite manual's page on datatypes.
+
+
+_CALCULATIONS = (exp.Sum, exp.Avg, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Neg)
+
+
+def find_text_arithmetic(inspection: Inspection) -> list[Finding]:
+    """A finding where a column holds text that is no number, and the query calculates with it.
+
+    Kinds: `no_number` where no value of the column is a number; `some_text` where others are.
+    """
+    reading = read_query(inspection)
+    found = []
+    for node in reading.scopes.nodes.find_all(*_CALCULATIONS):
+        for column in _list_operands(node):
+            base = reading.base_column(column)
+            text = _find_text(reading, base[0].name, base[1].name) if base is not None else []
+            if text:
+                is_number = count_numbers(reading, base[0].name, base[1].name) > 0
+                found.append(
+                    {
+                        "kind": "some_text" if is_number else "no_number",
+                        "sql": show_sql(node),
+                        "column": [base[0].name, base[1].name],
+                        "values": text,
+                    }
+                )
+    found.sort(key=lambda evidence: evidence["kind"])
+    return [Finding(Flag.TEXT_ARITHMETIC, found[0])] if found else []
+
+
+def _list_operands(node: exp.Expression) -> Iterator[exp.Expression]:
+    operands = [node.this, node.expression] if isinstance(node, exp.Binary) else [node.this]
+    for operand in operands:
+        yield from operand.expressions if isinstance(operand, exp.Distinct) else [operand.unnest()]
+
+
+def _find_text(reading: Reading, table: str, column: str) -> list[object]:
+    """Some of the texts of a column that are no numbers."""
+    if not reading.values.holds_any(table, column, {TEXT}):
+        return []
+    name = quote_name(column)
+    return reading.values.ask_column(
+        f"SELECT DISTINCT {name} FROM {quote_name(table)} WHERE typeof({name}) = 'text'"
+        f" AND NOT {is_number_sql(name)} ORDER BY 1 LIMIT 3"
+    )
+
+
+# type_mismatch: a comparison is decided by the types of its sides, not by their values.
+#
+# Coercion that gives what a person expects is no finding: an integer column compared with '3', or
+# a text column whose numbers are written as SQLite writes them compared with 3.
+
+
+_CONDITIONS_SHOWN = 3
+_ABOVE = frozenset({">", ">="})
+_BELOW = frozenset({"<", "<="})
+
+
+def find_type_mismatch(inspection: Inspection) -> list[Finding]:
+    """A finding where a comparison depends on types: `strftime('%Y', day) = 2020` never holds.
+
+    Each condition of the evidence has one of these effects:
+    never, always: the two sides are never of the same class (numbers are less than any text);
+    no_number: a text column that holds no number is compared with one;
+    text_order: a text column is compared with a number as text, which changes `rows` rows;
+    met_by_text: text in a column of numbers is greater than every number, in `rows` rows;
+    spelling: text such as '007' meets the number 7 although the texts differ, in `rows` rows.
+    """
+    reading = read_query(inspection)
+    conditions: list[dict[str, Any]] = []
+    for comparison in reading.comparisons:
+        found = _judge(comparison, reading)
+        if found is not None:
+            conditions.append({"condition": comparison.text} | found)
+    if not conditions:
+        return []
+    return [Finding(Flag.TYPE_MISMATCH, {"conditions": conditions[:_CONDITIONS_SHOWN]})]
+
+
+def _judge(comparison: Comparison, reading: Reading) -> dict[str, Any] | None:
+    left, right, operator = comparison.left, comparison.right, comparison.operator
+    if operator in PATTERNS or isinstance(right, exp.Null | exp.Boolean):
+        return None
+    affinities = find_affinity(left, reading), find_affinity(right, reading)
+    if affinities == ("TEXT", "TEXT"):
+        return None
+    if reading.is_literal(right) and reading.is_literal(left):
+        return None
+    applied = applied_affinity(*affinities)
+    if has_common_class(comparison, affinities, applied, reading):
+        return None  # nearly always, and much faster
+    return judge_by_storage(comparison, affinities, applied, reading)
+
+
+def judge_by_storage(
+    comparison: Comparison,
+    affinities: tuple[str | None, str | None],
+    applied: str | None,
+    reading: Reading,
+) -> dict[str, Any] | None:
+    """The effect of a comparison, by all that is stored in its columns; None where it has none."""
+    left, right, operator = comparison.left, comparison.right, comparison.operator
+    sides = [
+        _after_coercion(expression, own, applied, reading)
+        for expression, own in zip((left, right), affinities, strict=True)
+    ]
+    found = _find_constant(operator, *sides)
+    if found is None and reading.is_literal(right):
+        if applied == "TEXT":
+            found = _find_text_order(comparison, reading)
+        elif operator in _ABOVE and not reading.is_string(right):
+            found = _find_text_above(comparison, sides[0], reading)
+    elif found is None and applied == "NUMERIC" and operator in EQUALITIES:
+        found = _find_spelling(left, right, affinities, reading)
+    if found is None:
+        return None
+    return {"affinities": list(affinities)} | found
+
+
+def has_common_class(
+    comparison: Comparison,
+    affinities: tuple[str | None, str | None],
+    applied: str | None,
+    reading: Reading,
+) -> bool:
+    """Whether a column and a literal, or two columns, are seen to have values of one class, where
+    that alone makes the comparison one of values."""
+    left, right = comparison.left, comparison.right
+    if reading.is_string(right):
+        is_number = applied == "NUMERIC" and _is_number(right.name)
+        return _holds_any(left, NUMBERS if is_number else {TEXT}, reading)
+    if isinstance(right, exp.Literal):
+        is_sure = applied != "TEXT" and comparison.operator not in _ABOVE
+        return is_sure and _holds_any(left, NUMBERS, reading)
+    return set(affinities) <= NUMERIC_AFFINITIES and all(
+        _holds_any(side, NUMBERS, reading) for side in (left, right)
+    )
+
+
+def _holds_any(expression: exp.Expression, storage: Collection[str], reading: Reading) -> bool:
+    base = reading.returned_column(expression)
+    return base is not None and reading.values.holds_any(base[0].name, base[1].name, storage)
+
+
+def applied_affinity(left: str | None, right: str | None) -> str | None:
+    """The affinity that SQLite applies to one of the sides before it compares them, or None."""
+    are_numeric = [side in NUMERIC_AFFINITIES for side in (left, right)]
+    if any(are_numeric):
+        return None if all(are_numeric) else "NUMERIC"
+    if None in (left, right) and "TEXT" in (left, right):
+        return "TEXT"
+    return None
+
+
+def _after_coercion(
+    expression: exp.Expression, own: str | None, applied: str | None, reading: Reading
+) -> frozenset[str]:
+    """'number' and 'text': the classes of a side once affinity is applied; empty if unknown."""
+    storage = find_storage(expression, reading)
+    kinds = {"number" if kind in NUMBERS else kind for kind in storage}
+    if applied == "TEXT" and own is None and "number" in kinds:
+        kinds = (kinds - {"number"}) | {TEXT}
+    if applied == "NUMERIC" and own not in NUMERIC_AFFINITIES and TEXT in kinds:
+        base = reading.returned_column(expression)
+        if reading.is_string(expression):
+            kinds = {"number" if _is_number(expression.name) else TEXT}
+        elif base is None:
+            return frozenset()  # a text that is computed may be a number
+        else:
+            numbers = count_numbers(reading, base[0].name, base[1].name)
+            others = sum(reading.values.storage(base[0].name, base[1].name).values()) - numbers
+            kinds = {kind for kind, count in (("number", numbers), (TEXT, others)) if count}
+    return frozenset(kinds)
+
+
+def _find_constant(
+    operator: str, left: frozenset[str], right: frozenset[str]
+) -> dict[str, Any] | None:
+    if not left or not right or left & right or "blob" in left | right:
+        return None
+    if operator in EQUALITIES:
+        return {"effect": "never"}
+    is_left_less = left == {"number"}
+    holds = operator in (_BELOW if is_left_less else _ABOVE) or operator in ("!=", "IS NOT")
+    return {"effect": "always" if holds else "never"}
+
+
+def _find_text_order(comparison: Comparison, reading: Reading) -> dict[str, Any] | None:
+    """A text column and a number: whether a comparison of numbers would come out otherwise."""
+    base = reading.base_column(comparison.left)
+    if base is None or reading.is_string(comparison.right):
+        return None
+    table, column = quote_name(base[0].name), quote_name(base[1].name)
+    values = reading.values
+    if not values.storage(base[0].name, base[1].name):
+        return None
+    number = reading.literal_sql(comparison.right)
+    if not count_numbers(reading, base[0].name, base[1].name):
+        return {"effect": "no_number"}
+    differs = (
+        f"FROM {table} WHERE {is_number_sql(column)} AND ({column} {comparison.operator} {number})"
+        f" IS NOT (CAST({column} AS NUMERIC) {comparison.operator} {number})"
+    )
+    rows = values.ask_number(f"SELECT count(*) {differs}")
+    if not rows:
+        return None
+    shown = values.ask_column(f"SELECT DISTINCT {column} {differs} ORDER BY 1 LIMIT 3")
+    return {"effect": "text_order", "rows": rows, "values": shown}
+
+
+def _find_text_above(
+    comparison: Comparison, side: frozenset[str], reading: Reading
+) -> dict[str, Any] | None:
+    """Text among the numbers of a column, all of which is greater than the number asked for."""
+    base = reading.base_column(comparison.left)
+    if base is None or TEXT not in side or "number" not in side:
+        return None
+    table, column = quote_name(base[0].name), quote_name(base[1].name)
+    rows = reading.values.storage(base[0].name, base[1].name)[TEXT]
+    shown = reading.values.ask_column(
+        f"SELECT DISTINCT {column} FROM {table} WHERE typeof({column}) = 'text' ORDER BY 1 LIMIT 3"
+    )
+    return {"effect": "met_by_text", "rows": rows, "values": shown}
+
+
+def _find_spelling(
+    left: exp.Expression,
+    right: exp.Expression,
+    affinities: tuple[str | None, str | None],
+    reading: Reading,
+) -> dict[str, Any] | None:
+    """A column of text and one of numbers: numbers that SQLite would not spell so."""
+    text_side = right if affinities[0] in NUMERIC_AFFINITIES else left
+    base = reading.returned_column(text_side)
+    if base is None:
+        return None
+    table, column = quote_name(base[0].name), quote_name(base[1].name)
+    spelt = (
+        f"FROM {table} WHERE typeof({column}) = 'text' AND {is_number_sql(column)}"
+        f" AND {column} <> CAST(CAST({column} AS NUMERIC) AS TEXT)"
+    )
+    rows = reading.values.ask_number(f"SELECT count(*) {spelt}")
+    if not rows:
+        return None
+    shown = reading.values.ask_column(f"SELECT DISTINCT {column} {spelt} ORDER BY 1 LIMIT 3")
+    return {"effect": "spelling", "rows": rows, "values": shown}
+
+
+def _is_number(text: str) -> bool:
+    """Whether numeric affinity makes a number of a text literal.
+
+    >>> [_is_number(text) for text in ("5", " 5.0e1 ", "5 km", "", "nan", "1_0", "0x10")]
+    [True, True, False, False, False, False, False]
+    """
+    if not text.strip(" \t\n\v\f\r")[:1] or not set(text) <= set("0123456789+-.eE \t\n\v\f\r"):
+        return False
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,307 @@
+"""Records on disk: JSON that has the same bytes on every machine, and appears whole or not at all.
+
+A file is written under a temporary name and renamed: what lay there before may be a link into
+DVC's cache, which must never be written through.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, NoReturn
+
+import orjson
+
+from answerkey.errors import InputError
+from answerkey.sqlite.schema import Schema, decode_schema
+
+_BUFFER_BYTES = 1 << 16  # eight times as much as by default: reading lines takes half the time
+_NEXT_STEP = "mend it; `dvc repro` makes what is the pipeline's own again"
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+
+
+def encode_json(value: Any, *, indent: int | None = None) -> bytes:
+    """UTF-8 JSON of a value, its keys in the order given.
+
+    >>> encode_json({"name": "Zoë", "rows": [1, 2.0, None]})
+    b'{"name": "Zo\\xc3\\xab", "rows": [1, 2.0, null]}'
+
+    A lone surrogate, which UTF-8 cannot hold, makes the whole value ASCII with escapes instead, so
+    that it reads back as what it was.
+
+    Raises:
+        ValueError: on NaN or infinity, which JSON does not have.
+    """
+    try:
+        if indent is None:
+            return _ENCODER.encode(value).encode()
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent).encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, ensure_ascii=True, allow_nan=False, indent=indent).encode()
+
+
+@contextlib.contextmanager
+def replace_file(path: Path) -> Iterator[BinaryIO]:
+    """A binary file that takes the place of `path` when the block ends well, and only then."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _remove_leftovers(path.parent)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        with partial.open("wb", buffering=_BUFFER_BYTES) as file:
+            yield file
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+@functools.cache
+def _remove_leftovers(folder: Path) -> None:
+    """Remove the partial files in a folder whose processes were killed: once for each folder, since
+    a folder may have a file for each of many thousand databases."""
+    for partial in folder.glob(".*.partial"):
+        process = partial.name.split(".")[-2]
+        if process.isdecimal() and not _is_running(int(process)):
+            partial.unlink(missing_ok=True)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        pass
+    return True
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write one value, indented by two spaces, with a newline at the end."""
+    with replace_file(path) as file:
+        file.write(encode_json(value, indent=2) + b"\n")
+
+
+def write_jsonl(path: Path, records: Iterable[dict[str, Any]]) -> int:
+    """Write one record a line as they come; the number of records."""
+    count = 0
+    with replace_file(path) as file:
+        for record in records:
+            file.write(encode_json(record) + b"\n")
+            count += 1
+    return count
+
+
+def tally(
+    records: Iterable[dict[str, Any]],
+    counts: Counter[Any],
+    key: Callable[[dict[str, Any]], Hashable],
+) -> Iterator[dict[str, Any]]:
+    """The records as they are; on the way, `counts` counts their keys.
+
+    >>> from operator import itemgetter
+    >>> counts = Counter()
+    >>> [*tally([{"split": "train"}], counts, itemgetter("split"))], counts
+    ([{'split': 'train'}], Counter({'train': 1}))
+    """
+    for record in records:
+        counts[key(record)] += 1
+        yield record
+
+
+def read_jsonl(path: Path) -> Iterator[dict[str, Any]]:
+    """One record a line, in order, without holding more than one.
+
+    Raises:
+        FileNotFoundError: with the stage to run, where the file is missing.
+        InputError: with path and line, where a line is no JSON object.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"No {path}: run `dvc repro`, which makes it")
+    with path.open("rb", buffering=_BUFFER_BYTES) as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                record = decode_json(line)
+            except ValueError as error:
+                raise InputError(f"{path}:{number}: not JSON: {error}; {_NEXT_STEP}") from error
+            if not isinstance(record, dict):
+                raise InputError(
+                    f"{path}:{number}: expected a JSON object, found {line[:40]!r}; {_NEXT_STEP}"
+                )
+            yield record
+
+
+def read_json(path: Path) -> Any:
+    """The value of a file of JSON.
+
+    Raises:
+        FileNotFoundError: with the stage to run, where the file is missing.
+        InputError: with the path, where it is no JSON.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"No {path}: run `dvc repro`, which makes it")
+    try:
+        return decode_json(path.read_bytes())
+    except ValueError as error:
+        raise InputError(f"{path}: not JSON: {error}; {_NEXT_STEP}") from error
+
+
+def encode_compactly(value: Any) -> str:
+    """JSON for another process, which reads it by `decode_json`.
+
+    It is written by the faster encoder, or by the standard library's where that one refuses a
+    value, as it does lone surrogates. Not for the disk: the two do not write the same bytes.
+
+    >>> encode_compactly(["Zo\u00eb", 2.0, None])
+    '["Zo\u00eb",2.0,null]'
+    """
+    try:
+        return orjson.dumps(value).decode()
+    except orjson.JSONEncodeError:
+        return json.dumps(value)
+
+
+def decode_json(text: bytes | str) -> Any:
+    """The value of JSON text.
+
+    The decoder is three times as fast as the standard library's, which is used where the fast one
+    refuses a text, as it does lone surrogates. A whole number of more than 64 bits, which SQLite
+    cannot hold, would become a float.
+
+    Raises:
+        ValueError: where it is no JSON, or nested deeper than Python reads.
+    """
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        try:
+            return json.loads(text)
+        except RecursionError as error:
+            raise ValueError("brackets in brackets, deeper than Python reads") from error
+
+
+def digest_text(text: str) -> bytes:
+    """A hash of any text in 8 bytes: enough to tell millions apart."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+
+
+def hash_file(path: Path) -> str:
+    """sha256 of a file's bytes, as 64 hex digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def hash_value(value: Any) -> str:
+    """sha256 of a value's JSON with sorted keys, as 64 hex digits.
+
+    >>> hash_value({"a": 1, "b": 2}) == hash_value({"b": 2, "a": 1})
+    True
+    """
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+# The manifest of the databases: what each file is, as the stage that made it wrote it down.
+#
+# It is JSON, `{"databases": {ID: entry, ...}}`, with each entry on a line of its own.
+
+
+_NEXT_STEP_MANIFEST = "run `dvc repro download_databases`, which makes it"
+
+
+class Fingerprints(dict[str, str]):
+    """sha256 by database id; where an id is missing, the error says where it was looked for."""
+
+    def __init__(self, manifest: Path) -> None:
+        super().__init__(
+            (db_id, entry["sha256"]) for db_id, entry in read_manifest(manifest).items()
+        )
+        self.manifest = manifest
+
+    def __missing__(self, db_id: str) -> NoReturn:
+        raise InputError(
+            f"{self.manifest}: expected an entry for database {db_id}, which has questions, found"
+            f" none: {_NEXT_STEP_MANIFEST}"
+        )
+
+
+def write_manifest(path: Path, entries: Iterable[tuple[str, dict[str, Any]]]) -> None:
+    """Write entries by id as they come."""
+    lines = [encode_json(db_id) + b": " + encode_json(entry) for db_id, entry in entries]
+    with replace_file(path) as file:
+        file.write(b'{"databases": {\n' + b",\n".join(lines) + (b"\n}}\n" if lines else b"}}\n"))
+
+
+def read_manifest(path: Path) -> dict[str, dict[str, Any]]:
+    """The entries by id, in their order.
+
+    Raises:
+        FileNotFoundError: where there is no manifest.
+        InputError: with the path, where it is no JSON, or another.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"No {path}: {_NEXT_STEP_MANIFEST}")
+    try:
+        manifest = decode_json(path.read_bytes())
+    except ValueError as error:
+        raise InputError(f"{path}: no manifest: {error}: {_NEXT_STEP_MANIFEST}") from error
+    entries = manifest.get("databases") if isinstance(manifest, dict) else None
+    if not isinstance(entries, dict) or not all(isinstance(e, dict) for e in entries.values()):
+        raise InputError(
+            f'{path}: no manifest: expected {{"databases": {{ID: entry, ...}}}}:'
+            f" {_NEXT_STEP_MANIFEST}"
+        )
+    return entries
+
+
+def read_database_hashes(databases_dir: Path) -> Fingerprints:
+    """sha256 by database id.
+
+    Raises:
+        FileNotFoundError, InputError: as `read_manifest`; InputError with the path, once a database
+            is asked for that it does not have.
+    """
+    return Fingerprints(databases_dir / "manifest.json")
+
+
+# The schemas of all databases, of which only the one that is asked for is in memory.
+
+
+class SchemaFile(Mapping[str, Schema]):
+    """The schemas in `schemas.jsonl` by database, each read from its place when it is asked for.
+
+    What is held is a place in the file for each database.
+    """
+
+    def __init__(self, path: Path) -> None:
+        if not path.is_file():
+            raise FileNotFoundError(f"No {path}: run `dvc repro`, which makes it")
+        self._path = path
+        self._places: dict[str, int] = {}
+        place = 0
+        with path.open("rb") as file:
+            for record, line in zip(read_jsonl(path), file, strict=True):
+                self._places[record["database_name"]] = place
+                place += len(line)
+
+    def read_tables(self, name: str) -> list[dict[str, Any]]:
+        """The tables of a database as `encode_schema` wrote them.
+
+        Raises:
+            KeyError: where the file does not have the database.
+        """
+        with self._path.open("rb") as file:
+            file.seek(self._places[name])
+            return decode_json(file.readline())["tables"]
+
+    def __getitem__(self, name: str) -> Schema:
+        return decode_schema(self.read_tables(name))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)

@@ -1,1 +1,0 @@
-"""Rollouts: what models answered to questions, scored to pass rates."""

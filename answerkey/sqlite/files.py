@@ -1,0 +1,171 @@
+"""Names that build paths: a database id is one plain folder name, a list has none twice, and what a
+file says of a path leads nowhere but into its folder.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+from collections.abc import Iterable
+from pathlib import Path
+
+from answerkey.errors import InputError
+from answerkey.sqlite.schema import affinity, quote_name
+
+_NOT_IN_NAMES = re.compile(r"[/\\:\x00-\x1f]")
+
+
+def check_db_id(db_id: str) -> str:
+    """The id, where it is one plain folder name; an id builds paths, so nothing else may pass.
+
+    Raises:
+        InputError: on "", "..", ".x", "a/b", "a\\b", a control character, or no text at all.
+    """
+    is_plain = (
+        isinstance(db_id, str)
+        and db_id != ""
+        and not db_id.startswith(".")
+        and not _NOT_IN_NAMES.search(db_id)
+    )
+    if not is_plain:
+        raise InputError(
+            f"Not a database id: {db_id!r}: expected a plain folder name, such as 'pets_1'"
+        )
+    return db_id
+
+
+def check_db_ids(db_ids: Iterable[str]) -> list[str]:
+    """The ids as a list, each a plain name, none of them twice (whatever its case).
+
+    Raises:
+        InputError: as `check_db_id`; on a repeated id.
+    """
+    if isinstance(db_ids, str):
+        raise InputError(f"Expected a list of database ids, found {db_ids!r}")
+    checked = [check_db_id(db_id) for db_id in db_ids]
+    seen: dict[str, str] = {}
+    for db_id in checked:
+        if db_id.casefold() in seen:
+            raise InputError(f"Database {db_id} is listed twice (as {seen[db_id.casefold()]})")
+        seen[db_id.casefold()] = db_id
+    return checked
+
+
+def find_inside(folder: str | os.PathLike[str], path: str) -> Path:
+    """The file or folder that a path out of some file means below a folder.
+
+    >>> find_inside("data", "fleet/fleet.sqlite").as_posix()
+    'data/fleet/fleet.sqlite'
+
+    Where it ends is looked at, links and all, not how it is spelt. Only its last part may be a link
+    to elsewhere, as DVC makes them of files.
+
+    Raises:
+        InputError: where it leads out of the folder, or nowhere.
+    """
+    target = os.path.normpath(os.path.join(folder, path))
+    if "\0" not in path:
+        parent, top = os.path.realpath(os.path.dirname(target)), os.path.realpath(folder)
+        if os.path.commonpath((parent, top)) == top:
+            return Path(target)
+    raise InputError(f"Not a path in {os.fspath(folder)}: {path!r}: expected one that stays there")
+
+
+# How SQLite is told to read a file that nobody changes.
+
+
+def immutable_uri(path: Path) -> str:
+    """The URI under which SQLite reads a file without a lock, and without a file beside it.
+
+    >>> immutable_uri(Path("/data/car 1.sqlite"))
+    'file:///data/car%201.sqlite?mode=ro&immutable=1'
+    """
+    return f"{path.absolute().as_uri()}?mode=ro&immutable=1"
+
+
+def open_database(path: Path) -> sqlite3.Connection:
+    """A read-only connection to a file that nobody changes; no lock, no file beside it.
+
+    For looking at schemas: foreign SQL needs more than this.
+    """
+    return sqlite3.connect(immutable_uri(path), uri=True)
+
+
+# The file of a database has the same bytes whichever SQLite library writes it.
+#
+# Versions of SQLite differ in what they leave in unused space, in how they encode whole numbers
+# in REAL columns (from 3.54 on, beside an index), and in the version number they stamp. DVC knows
+# a database by its bytes: without this, a teammate with another SQLite would see every database
+# as changed. Seen identical from 3.39 to 3.54; 3.54 alone differs where a REAL column is part of
+# a PRIMARY KEY, of a UNIQUE constraint, or of a WITHOUT ROWID table.
+
+
+PAGE_BYTES = 4096
+LAYOUT = f"""
+PRAGMA page_size = {PAGE_BYTES};
+PRAGMA encoding = 'UTF-8';
+PRAGMA auto_vacuum = NONE;
+PRAGMA foreign_keys = OFF;
+PRAGMA secure_delete = ON;
+"""
+
+
+def serialize_database(connection: sqlite3.Connection) -> bytes:
+    """The file of a filled database in memory, whose first statements were those of LAYOUT, and
+    perhaps one that sets another page size."""
+    _settle(connection)
+    roots = [page for (page,) in connection.execute("SELECT rootpage FROM sqlite_master") if page]
+    return _clear_traces(bytearray(connection.serialize()), [1, *roots])
+
+
+def _settle(connection: sqlite3.Connection) -> None:
+    """Bring every value and every page to the place where all versions put it."""
+    indexes = connection.execute(
+        "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL"
+        " ORDER BY rowid"
+    ).fetchall()
+    tables = connection.execute(
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%'"
+        " ESCAPE '\\' ORDER BY rowid"
+    ).fetchall()
+    connection.execute("BEGIN")
+    for name, _ in indexes:
+        connection.execute(f"DROP INDEX {quote_name(name)}")
+    for (table,) in tables:
+        for column in connection.execute(f"PRAGMA table_info({quote_name(table)})").fetchall():
+            if affinity(column[2]) == "REAL":
+                name = quote_name(column[1])
+                connection.execute(f"UPDATE {quote_name(table)} SET {name} = {name}")
+    for _, sql in indexes:
+        connection.execute(sql)
+    connection.execute("COMMIT")
+    connection.execute("VACUUM")
+
+
+def _clear_traces(file: bytearray, pages: list[int]) -> bytes:
+    """Zero the unused middle of every b-tree page and what the header says of the writer.
+
+    Source: sections 1.3 (header) and 1.6 (b-tree pages) of the SQLite manual's file format.
+    """
+    file[24:28] = file[92:96] = (1).to_bytes(4, "big")  # change counter, version-valid-for
+    file[96:100] = bytes(4)  # SQLITE_VERSION_NUMBER
+
+    def read(offset: int, size: int) -> int:
+        return int.from_bytes(file[offset : offset + size], "big")
+
+    page_bytes = read(16, 2)
+    while pages:
+        number = pages.pop()
+        page = (number - 1) * page_bytes
+        header = page + (100 if number == 1 else 0)
+        is_interior = file[header] in (2, 5)
+        pointers = header + (12 if is_interior else 8)
+        pointers_end = pointers + 2 * read(header + 3, 2)
+        if is_interior:
+            pages.append(read(header + 8, 4))
+            cells = range(pointers, pointers_end, 2)
+            pages.extend(read(page + read(cell, 2), 4) for cell in cells)
+        content = page + read(header + 5, 2)
+        file[pointers_end:content] = bytes(content - pointers_end)
+    return bytes(file)

@@ -1,0 +1,343 @@
+"""A draft of a variant: rows that recipes change as they like, and `mend` brings back to the rules.
+
+A changed row that breaks a rule becomes again the row of the database that it was, and where that
+breaks one too, it goes, with all rows that refer to it. SQLite says what NOT NULL, CHECK, types,
+generated columns and unique indexes allow; keys and references are checked here.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from random import Random
+from typing import Any, NamedTuple
+
+from answerkey.sqlite.schema import quote_name
+from answerkey.suites.keys import DANGLING, KeyFacts, Link, make_fold
+from answerkey.suites.rows import Reference, Row, Rows, TableRows
+from answerkey.suites.values import invent_value, make_new
+
+
+class Constant(NamedTuple):
+    """A value that queries compare with a column, which is named by its table and its position."""
+
+    table: str
+    column: int
+    value: Any
+
+
+Slot = tuple[int, int]  # the place of a row among those of a query, and that of a column
+
+
+class PlantedConditions(NamedTuple):
+    """The rows behind a row that a query gives, and what they must be like.
+
+    tables: the table of each row.
+    values: for each comparison of a column with a literal, a value that meets it, and one that
+        misses it.
+    classes: the columns that must be equal.
+    shared: the places of the classes that all rows of a group share, and `count` how many rows
+        a group must have.
+    """
+
+    tables: tuple[str, ...]
+    values: tuple[tuple[Slot, Any, Any], ...]
+    classes: tuple[frozenset[Slot], ...] = ()
+    shared: frozenset[int] = frozenset()
+    count: int = 1
+
+
+class DraftRow:
+    """The values of a row, the place in its table of the row of the database that it was (None for
+    a new row), and whether it was made that row again."""
+
+    __slots__ = ("is_restored", "place", "values")
+
+    def __init__(self, values: Sequence[Any], place: int | None = None) -> None:
+        self.values = list(values)
+        self.place = place
+        self.is_restored = False
+
+    def take(self, places: tuple[int, ...]) -> Row:
+        """The values of some columns."""
+        return tuple(self.values[place] for place in places)
+
+    def put(self, places: tuple[int, ...], values: Row) -> None:
+        """Set the values of some columns."""
+        for place, value in zip(places, values, strict=True):
+            self.values[place] = value
+
+
+class Draft:
+    """Rows by table, and what the steps of a recipe need to change them.
+
+    source: the rows of the database, and `facts` what holds of them.
+    constants: what queries compare columns with, and `conditions` the same query by query.
+    max_rows: about how many rows a table should have.
+    """
+
+    def __init__(
+        self,
+        source: Rows,
+        facts: KeyFacts,
+        constants: list[Constant],
+        conditions: list[PlantedConditions],
+        random: Random,
+        max_rows: int,
+    ) -> None:
+        self.source = source
+        self.facts = facts
+        self.constants = constants
+        self.conditions = conditions
+        self.random = random
+        self.max_rows = max_rows
+        self.rows: dict[str, list[DraftRow]] = {name: [] for name in source.tables}
+
+    def list_references(self, table: str) -> list[Reference]:
+        """The references of the rows of a table."""
+        return [reference for reference in self.facts.references if reference.table == table]
+
+    def has_referred(self, reference: Reference) -> bool:
+        """Whether other rows refer to a column of a reference: if it changed, they would go."""
+        return any(
+            other.parent == reference.table and set(other.referred) & set(reference.columns)
+            for other in self.facts.references
+        )
+
+    def list_parents(self, reference: Reference) -> list[Row]:
+        """What a row may refer to, each once."""
+        rows = self.rows[reference.parent]
+        found = dict.fromkeys(row.take(reference.referred) for row in rows)
+        return [values for values in found if None not in values]
+
+
+def mend(draft: Draft, connection: sqlite3.Connection) -> None:
+    """Bring the rows of a draft back to the rules of its database, in which `connection` is empty:
+    the rows, as SQLite stores them, are left there in an open transaction."""
+    waiting = set(draft.rows)
+    while waiting:
+        for name in list(draft.rows):
+            if name in waiting:
+                _store(connection, draft, name)
+        waiting = set()
+        for name in draft.rows:
+            if _remove(draft, name, _find_repeated(draft, name)):
+                waiting.add(name)
+        for number, reference in enumerate(draft.facts.references):
+            if _remove(draft, reference.table, _find_dangling(draft, number, reference)):
+                waiting.add(reference.table)
+
+
+def _is_unchanged(draft: Draft, name: str, row: DraftRow) -> bool:
+    if row.place is None:
+        return False
+    return tuple(row.values) == draft.source.tables[name].rows[row.place]
+
+
+def _remove(draft: Draft, name: str, refused: list[DraftRow]) -> bool:
+    """Make refused rows again what they were, or drop them; whether there were any."""
+    dropped = set()
+    for row in refused:
+        if row.place is None or row.is_restored or _is_unchanged(draft, name, row):
+            dropped.add(id(row))
+        else:
+            row.values = list(draft.source.tables[name].rows[row.place])
+            row.is_restored = True
+    draft.rows[name] = [row for row in draft.rows[name] if id(row) not in dropped]
+    return bool(refused)
+
+
+def _store(connection: sqlite3.Connection, draft: Draft, name: str) -> None:
+    """Store the rows of a table, those first that are as they were, and take back what is stored.
+    What SQLite refuses is what it was, or gone."""
+    table = draft.source.tables[name]
+    returned = ", ".join(quote_name(column.name) for column in table.table.columns)
+    insert = f"{table.insert} RETURNING {returned}"
+    refused: list[DraftRow] = draft.rows[name]
+    while refused:
+        connection.execute(f"DELETE FROM {quote_name(name)}")
+        rows = sorted(draft.rows[name], key=lambda row: not _is_unchanged(draft, name, row))
+        refused = [row for row in rows if not _insert(connection, insert, table, row)]
+        _remove(draft, name, refused)
+
+
+def _insert(connection: sqlite3.Connection, insert: str, table: TableRows, row: DraftRow) -> bool:
+    """Whether SQLite takes a row: IntegrityError where a constraint or a type forbids it, and
+    OperationalError where a generated column cannot be computed."""
+    try:
+        (values,) = connection.execute(insert, table.take_stored(row.values)).fetchall()
+    except (sqlite3.IntegrityError, sqlite3.OperationalError):
+        return False
+    row.values = list(values)
+    return True
+
+
+def _find_repeated(draft: Draft, name: str) -> list[DraftRow]:
+    """Rows whose key another row has; of two, the one that was changed."""
+    keys = draft.facts.keys[name]
+    held: set[tuple[tuple[int, ...], Row]] = set()
+    found = []
+    for row in sorted(draft.rows[name], key=lambda row: not _is_unchanged(draft, name, row)):
+        values = [(key, row.take(key)) for key in keys]
+        values = [pair for pair in values if None not in pair[1]]
+        if any(pair in held for pair in values):
+            found.append(row)
+        else:
+            held.update(values)
+    return found
+
+
+def _find_dangling(draft: Draft, number: int, reference: Reference) -> list[DraftRow]:
+    """Rows that refer to nothing; those that do so in the database may go on."""
+    fold = make_fold(draft.source, reference)
+    parents = {fold(row.values, reference.referred) for row in draft.rows[reference.parent]}
+    places = draft.facts.parents[number]
+    found = []
+    for row in draft.rows[reference.table]:
+        values = fold(row.values, reference.columns)
+        if None in values or values in parents:
+            continue
+        was_dangling = row.place is not None and places[row.place] == DANGLING
+        if was_dangling:
+            source = draft.source.tables[reference.table].rows[row.place]
+            was_dangling = values == fold(source, reference.columns)
+        if not was_dangling:
+            found.append(row)
+    return found
+
+
+# Subsample: some rows of each table, with the rows that they refer to.
+#
+# Half of the rows are any. The others are those whose parents are there already, so that parents
+# have several children: with rows drawn one by one, no group would have two.
+
+
+def choose_rows(draft: Draft, wanted: Iterable[Link]) -> None:
+    """Fill a draft with about `max_rows` rows a table, at most twice as many; `wanted` ones first,
+    up to a third."""
+    links = draft.facts.links
+    chosen: dict[str, set[int]] = {name: set() for name in draft.rows}
+
+    def take(link: Link, *, most_new: int) -> None:
+        """Take a row and what it refers to, if there is room for all and not more is new."""
+        new, waiting = {link}, [link]
+        while waiting and len(new) <= most_new:
+            for parent in links.get(waiting.pop(), ()):
+                if parent[1] not in chosen[parent[0]] and parent not in new:
+                    new.add(parent)
+                    waiting.append(parent)
+        counts = dict.fromkeys((name for name, _ in new), 0)
+        for name, _ in new:
+            counts[name] += 1
+        if len(new) <= most_new and all(
+            len(chosen[name]) + counts[name] <= 2 * draft.max_rows for name in counts
+        ):
+            for name, place in new:
+                chosen[name].add(place)
+
+    everything = 1 + sum(len(table.rows) for table in draft.source.tables.values())
+    by_table: dict[str, list[Link]] = {name: [] for name in draft.rows}
+    for link in wanted:
+        by_table[link[0]].append(link)
+    for name in sort_children_first(draft):
+        few = draft.random.sample(by_table[name], len(by_table[name]))[: draft.max_rows // 3]
+        for link in few:
+            take(link, most_new=everything)
+        places = list(range(len(draft.source.tables[name].rows)))
+        draft.random.shuffle(places)
+        half, full = draft.max_rows // 2, draft.max_rows
+        for most, most_new in ((half, everything), (full, 1), (full, everything)):
+            for place in places:
+                if len(chosen[name]) >= most:
+                    break
+                if place not in chosen[name]:
+                    take((name, place), most_new=most_new)
+    for name, rows in chosen.items():
+        source = draft.source.tables[name].rows
+        draft.rows[name] = [DraftRow(source[place], place) for place in sorted(rows)]
+
+
+def sort_children_first(draft: Draft) -> list[str]:
+    """The tables so that each stands before those it refers to, as far as no circle forbids it."""
+    parents: dict[str, set[str]] = {name: set() for name in draft.rows}
+    for reference in draft.facts.references:
+        parents[reference.table].add(reference.parent)
+    reached = {}
+    for name in parents:
+        found, waiting = {name}, [name]
+        while waiting:
+            new = parents[waiting.pop()] - found
+            found |= new
+            waiting.extend(new)
+        reached[name] = len(found)
+    return sorted(reached, key=lambda name: -reached[name])
+
+
+# New rows of a table: copies under new keys, and rows that nobody has seen.
+
+
+_TRIES = 10
+_FEW = 5  # values that are invented for a column: some rows share one
+
+
+def make_row(draft: Draft, name: str, pattern: Sequence[Any] | None) -> DraftRow | None:
+    """A row like another, under new keys; without a pattern, one whose values each come from any
+    row of the table in the database, or are invented where it has none. None where all keys are
+    taken."""
+    table = draft.source.tables[name]
+    row = DraftRow(pattern if pattern is not None else _draw_values(draft, name))
+    lost = draft.facts.lost[name]
+    row.put(lost, (None,) * len(lost))
+    references = draft.list_references(name)
+    if pattern is None:
+        for reference in references:
+            _refer(draft, row, reference)
+    for key in draft.facts.keys[name]:
+        own = [place for place in key if place in table.stored and not _refers(place, references)]
+        if own and row.values[own[-1]] is None and own[-1] in draft.facts.nullable[name]:
+            continue
+        if own:
+            numbers = [place for place in own if isinstance(row.values[place], int)]
+            place = numbers[0] if numbers else own[-1]
+            if row.values[place] is None:
+                row.values[place] = invent_value(table.table.columns[place], 0)
+            taken = {other.values[place] for other in draft.rows[name]}
+            taken |= {other[place] for other in table.rows}
+            row.values[place] = make_new(row.values[place], taken)
+        elif not _find_parents(draft, name, row, key, references):
+            return None
+    for reference in references:
+        if reference.parent == name and not draft.rows[name]:  # its first row refers to itself
+            row.put(reference.columns, row.take(reference.referred))
+    return row
+
+
+def _refers(place: int, references: Sequence[Reference]) -> bool:
+    return any(place in reference.columns for reference in references)
+
+
+def _refer(draft: Draft, row: DraftRow, reference: Reference) -> None:
+    parents = draft.list_parents(reference)
+    if parents:
+        row.put(reference.columns, draft.random.choice(parents))
+
+
+def _find_parents(
+    draft: Draft, name: str, row: DraftRow, key: tuple[int, ...], references: Sequence[Reference]
+) -> bool:
+    """Whether the row has found parents that no other row has together."""
+    taken = {other.take(key) for other in draft.rows[name]}
+    own = [reference for reference in references if set(reference.columns) & set(key)]
+    for _ in range(_TRIES):
+        if row.take(key) not in taken:
+            return True
+        for reference in own:
+            _refer(draft, row, reference)
+    return row.take(key) not in taken
+
+
+def _draw_values(draft: Draft, name: str) -> list[Any]:
+    table = draft.source.tables[name]
+    if table.rows:
+        return [draft.random.choice(table.rows)[place] for place in range(len(table.table.columns))]
+    return [invent_value(column, draft.random.randint(1, _FEW)) for column in table.table.columns]

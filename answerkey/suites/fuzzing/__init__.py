@@ -1,1 +1,0 @@
-"""Fuzzing: variants of a database, with other rows under the same rules."""

@@ -1,0 +1,309 @@
+"""Comparisons: another operator between the same two sides.
+
+`a < 1` -> `a <= 1`, `a <> 1`, `a > 1`. A database that tells the first two from the gold tells all
+others, but for the mirrored one, which models write by mistake.
+
+Source: Kaminski, Ammann and Offutt, "Improving logic-based testing", Journal of Systems and
+Software 86, 2013 (which three mutants of a relational operator stand for the others).
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from sqlglot import exp
+
+from answerkey.sql.scopes import Scopes
+from answerkey.suites.operators.trees import (
+    COMPARISONS,
+    CONNECTORS,
+    Steps,
+    changed,
+    find_direct,
+    is_asked_for_rows,
+    is_condition,
+    is_join_condition,
+    is_nullable,
+    is_number,
+    join_parts,
+    list_leaves,
+    list_parts,
+    list_roots,
+    read_text,
+    replaced,
+    without,
+)
+
+_OTHERS = {
+    exp.EQ: (exp.NEQ, exp.LTE, exp.GTE),
+    exp.NEQ: (exp.EQ, exp.LT, exp.GT),
+    exp.LT: (exp.LTE, exp.NEQ, exp.GT),
+    exp.LTE: (exp.LT, exp.EQ, exp.GTE),
+    exp.GT: (exp.GTE, exp.NEQ, exp.LT),
+    exp.GTE: (exp.GT, exp.EQ, exp.LTE),
+}
+
+
+def mutate_comparisons(scopes: Scopes) -> Steps:
+    """comparison: in place of each operator the others, but not where it joins tables."""
+    for node in scopes.nodes.find_all(*_OTHERS):
+        if is_join_condition(node, scopes):
+            continue
+        for kind in _OTHERS[type(node)]:
+            other = kind(this=node.this.copy(), expression=node.expression.copy())
+            with replaced(node, other):
+                yield "comparison"
+
+
+# Connectors: a condition left out, negated, or joined otherwise.
+#
+# `a = 1 AND b = 2` -> `b = 2`, `a = 1`, `a = 1 OR b = 2`
+
+
+_NEGATED = (exp.In, exp.Like, exp.Glob, exp.Between, exp.Exists)
+_CLAUSES = {exp.Where: "where", exp.Having: "having"}
+
+
+def mutate_connectors(scopes: Scopes) -> Steps:
+    """condition_removed, connector (AND and OR), connector_order (parentheses left out), negation
+    (NOT IN, NOT LIKE, NOT BETWEEN, NOT EXISTS)."""
+    for root in list_roots(scopes):
+        for leaf in list_leaves(root):
+            if not is_join_condition(leaf, scopes):
+                yield from _remove(leaf)
+        yield from _connect(root, scopes)
+    for node in scopes.nodes.find_all(*_NEGATED):
+        negation = node.find_ancestor(exp.Not)
+        if negation is not None and negation.this.unnest() is node:
+            with replaced(negation, node.copy()):
+                yield "negation"
+        else:
+            other: exp.Expression = exp.Not(this=node.copy())
+            if isinstance(node.parent, exp.Binary) and not isinstance(node.parent, CONNECTORS):
+                other = exp.Paren(this=other)
+            with replaced(node, other):
+                yield "negation"
+
+
+def _remove(leaf: exp.Expression) -> Steps:
+    node = leaf
+    while isinstance(node.parent, exp.Paren):
+        node = node.parent
+    parent = node.parent
+    if isinstance(parent, CONNECTORS):
+        kept = parent.expression if parent.this is node else parent.this
+        with replaced(parent, kept.copy()):
+            yield "condition_removed"
+    elif type(parent) in _CLAUSES:
+        with changed(parent.parent, **{_CLAUSES[type(parent)]: None}):
+            yield "condition_removed"
+
+
+def _connect(root: exp.Expression, scopes: Scopes) -> Steps:
+    for node in root.find_all(*CONNECTORS):
+        kind = type(node)
+        parent = node.parent
+        while isinstance(parent, exp.Paren):
+            parent = parent.parent
+        if type(parent) is kind:
+            continue
+        parts = list_parts(node, kind)
+        is_free = [not is_join_condition(part, scopes) for part in parts]
+        for place in range(len(parts) - 1):
+            if is_free[place] and is_free[place + 1]:
+                with replaced(node, _swap_connector(kind, parts, place)):
+                    yield "connector"
+        if kind is exp.And and all(is_free):
+            for part in parts:
+                if isinstance(part, exp.Paren) and isinstance(part.unnest(), exp.Or):
+                    with replaced(part, part.unnest().copy()):
+                        yield "connector_order"
+
+
+def _swap_connector(
+    kind: type[exp.Connector], parts: list[exp.Expression], place: int
+) -> exp.Expression:
+    """The parts, of which the one at a place and the next are joined by the other connector."""
+    other = exp.Or if kind is exp.And else exp.And
+    pair = other(this=parts[place].copy(), expression=parts[place + 1].copy())
+    if len(parts) == 2:
+        return exp.Paren(this=pair)
+    copies = [part.copy() for part in parts]
+    copies[place] = exp.Paren(this=pair)
+    return join_parts(kind, without(copies, place + 1))
+
+
+# Literals: the number before and after, a longer text, one in other letters, one value less.
+#
+# `a = 5` -> `a = 4`, `a = 6`; `b = 'Paris'` -> `b = 'Parisx'`, `b = 'paris'`;
+# `c IN (1, 2)` -> `c IN (1)`, `c IN (2)`; `d * 100.0` -> `d * 100`
+
+
+_PLACES = (exp.Ordered, exp.Group, exp.Limit, exp.Offset)  # which column, or how many rows
+_TESTS = (*COMPARISONS, exp.In, exp.Between, exp.Like, exp.Glob)
+_LONGEST = 15  # digits that SQLite holds exactly
+
+
+def mutate_literals(scopes: Scopes) -> Steps:
+    """number (one less, one more), number_type (2.0 as 2), text_affix, text_case, and
+    list_value_removed from IN."""
+    for node in scopes.nodes.find_all(exp.Literal, exp.Column):
+        if isinstance(node.parent, _PLACES) or is_asked_for_rows(node):
+            continue
+        text = read_text(node, scopes)
+        if text is not None:
+            if isinstance(node.parent, _TESTS):
+                yield from _mutate_text(node, text)
+        elif isinstance(node, exp.Literal):
+            yield from _mutate_number(node)
+    for node in scopes.nodes.find_all(exp.In):
+        values = node.expressions
+        for place in range(len(values) if len(values) > 1 else 0):
+            with changed(node, expressions=without(values, place)):
+                yield "list_value_removed"
+
+
+def _mutate_number(node: exp.Literal) -> Steps:
+    if len(node.this) > _LONGEST or not node.this.replace(".", "", 1).isdigit():
+        return
+    number = Decimal(node.this)
+    others = [number + 1]
+    if number or not isinstance(node.parent, exp.Neg):
+        others.append(number - 1)
+    for other in others:
+        with replaced(node, exp.Literal.number(str(other))):
+            yield "number"
+    if isinstance(node.parent, exp.Mul | exp.Div) and number == int(number) and not node.is_int:
+        with replaced(node, exp.Literal.number(int(number))):
+            yield "number_type"
+
+
+def _mutate_text(node: exp.Expression, text: str) -> Steps:
+    if text.isascii() and text.isdigit() and len(text) <= _LONGEST:
+        for other in (int(text) + 1, int(text) - 1):
+            with replaced(node, exp.Literal.string(str(other).zfill(len(text)))):
+                yield "number"
+        return
+    is_pattern = isinstance(node.parent, exp.Like)
+    end = len(text.rstrip("%")) if is_pattern else len(text)
+    with replaced(node, exp.Literal.string(f"{text[:end]}x{text[end:]}")):
+        yield "text_affix"
+    others = [text.lower()] if text != text.lower() else [text.title(), text.upper()]
+    for other in others:
+        if other != text and not is_pattern:
+            with replaced(node, exp.Literal.string(other)):
+                yield "text_case"
+
+
+# NULL: rows without a value are taken in, or left out.
+#
+# `a IS NULL` -> `NOT a IS NULL`, `a = ''`; `a <> 1` -> `(a <> 1 OR a IS NULL)`;
+# `SELECT a FROM t` -> `SELECT a FROM t WHERE NOT a IS NULL`
+
+
+_TESTS_NULLS = (*COMPARISONS, exp.In, exp.Like, exp.Between)
+
+
+def mutate_nulls(scopes: Scopes) -> Steps:
+    """null_test: IS NULL and its opposite; null_as_empty_text; null_included in a condition on a
+    column that may be NULL; null_excluded from the first such column that is shown."""
+    for node in scopes.nodes.find_all(exp.Is):
+        if isinstance(node.expression, exp.Null):
+            yield from _mutate_test(node)
+    for node in scopes.nodes.find_all(*_TESTS_NULLS):
+        found = find_direct(node.this, scopes)
+        if found is None or not is_nullable(found.column) or is_join_condition(node, scopes):
+            continue
+        top = node.parent if isinstance(node.parent, exp.Not) else node
+        if is_condition(top):
+            either = exp.Or(this=top.copy(), expression=_is_null(node.this))
+            with replaced(top, exp.Paren(this=either)):
+                yield "null_included"
+    for scope in scopes.select_scopes():
+        yield from _exclude(scope.select, scopes)
+
+
+def _mutate_test(node: exp.Is) -> Steps:
+    empty = exp.Literal.string("")
+    if isinstance(node.parent, exp.Not):
+        with replaced(node.parent, node.copy()):
+            yield "null_test"
+        with replaced(node.parent, exp.NEQ(this=node.this.copy(), expression=empty)):
+            yield "null_as_empty_text"
+    else:
+        with replaced(node, exp.Not(this=node.copy())):
+            yield "null_test"
+        with replaced(node, exp.EQ(this=node.this.copy(), expression=empty)):
+            yield "null_as_empty_text"
+
+
+def _exclude(select: exp.Select, scopes: Scopes) -> Steps:
+    where = select.args.get("where")
+    for shown in select.expressions:
+        node = shown.unalias()
+        found = find_direct(node, scopes)
+        if found is None or not is_nullable(found.column) or is_asked_for_rows(node):
+            continue
+        condition: exp.Expression = exp.Not(this=_is_null(node))
+        if where is not None:
+            before = where.this.copy()
+            if isinstance(before, exp.Or):
+                before = exp.Paren(this=before)
+            condition = exp.And(this=before, expression=condition)
+        with changed(select, where=exp.Where(this=condition)):
+            yield "null_excluded"
+        return
+
+
+def _is_null(node: exp.Expression) -> exp.Is:
+    return exp.Is(this=node.copy(), expression=exp.Null())
+
+
+# Patterns: LIKE with other wildcards, LIKE in place of =, and = in place of LIKE.
+#
+# `a LIKE '%x%'` -> `a LIKE 'x%'`, `a LIKE '%x'`, `a = 'x'`
+
+
+_FORMS = ("%{}%", "{}%", "%{}")
+
+
+def mutate_patterns(scopes: Scopes) -> Steps:
+    """pattern: other wildcards at the ends; pattern_as_equality and equality_as_pattern."""
+    for node in scopes.nodes.find_all(exp.Like):
+        pattern = read_text(node.expression, scopes)
+        core = pattern.strip("%") if pattern else ""
+        if not core:
+            continue
+        for form in _FORMS:
+            if form.format(core) != pattern:
+                with changed(node, expression=exp.Literal.string(form.format(core))):
+                    yield "pattern"
+        if not isinstance(node.parent, exp.Escape):
+            other = exp.EQ(this=node.this.copy(), expression=exp.Literal.string(core))
+            with replaced(node, other):
+                yield "pattern_as_equality"
+    for node in scopes.nodes.find_all(exp.EQ):
+        text, found = read_text(node.expression, scopes), find_direct(node.this, scopes)
+        if text and not (found is not None and is_number(found.column)):
+            like = exp.Like(this=node.this.copy(), expression=exp.Literal.string(f"%{text}%"))
+            with replaced(node, like):
+                yield "equality_as_pattern"
+
+
+# Ranges: BETWEEN without one of its bounds, or without the value of one.
+#
+# `a BETWEEN 1 AND 9` -> `(a > 1 AND a <= 9)`, `(a >= 1 AND a < 9)`, `a >= 1`, `a <= 9`
+
+
+def mutate_ranges(scopes: Scopes) -> Steps:
+    """range_bound: each bound excluded, and each left out."""
+    for node in scopes.nodes.find_all(exp.Between):
+        for low, high in ((exp.GT, exp.LTE), (exp.GTE, exp.LT), (exp.GTE, None), (None, exp.LTE)):
+            sides = [
+                kind(this=node.this.copy(), expression=node.args[bound].copy())
+                for kind, bound in ((low, "low"), (high, "high"))
+                if kind is not None
+            ]
+            other = exp.And(this=sides[0], expression=sides[1]) if len(sides) == 2 else sides[0]
+            with replaced(node, exp.Paren(this=other)):
+                yield "range_bound"

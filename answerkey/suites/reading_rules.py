@@ -1,0 +1,646 @@
+"""The first row, or all that tie with it.
+
+Reason: "the youngest singer" says which age counts, and not how many singers may have it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Sequence
+
+from sqlglot import exp
+
+from answerkey.sql.query_parts import read_integer
+from answerkey.sql.query_rewrites import inline_aliases, make_limit
+from answerkey.sql.scopes import Resolution, Scopes, Source
+from answerkey.sqlite.schema import affinity, fold_name
+from answerkey.suites.operators.trees import (
+    Steps,
+    add_condition,
+    changed,
+    find_direct,
+    has_unique_rows,
+    is_name,
+    is_nullable,
+    is_same_column,
+    list_key,
+    list_parts,
+    name_column,
+    read_text,
+    replaced,
+)
+
+_EXTREMES = (exp.Max, exp.Min)
+
+
+def read_superlatives(scopes: Scopes, question_text: str) -> Steps:
+    """all_ties in place of ORDER BY ... LIMIT 1, or of an extreme that picks the row of a column
+    beside it; one_row in place of all rows that have an extreme value; first_row in place of MIN or
+    MAX alone, which gives a row where there is nothing."""
+    select = scopes.tree
+    if not isinstance(select, exp.Select) or select.args.get("with_") is not None:
+        return
+    if select.args.get("limit") is not None:
+        yield from _take_ties(select, scopes)
+    elif select.args.get("from_") is not None and select.args.get("group") is None:
+        yield from _take_rows_of_extreme(select)
+        yield from _take_one(select)
+        yield from _take_first(select)
+
+
+def _take_ties(select: exp.Select, scopes: Scopes) -> Steps:
+    order, rows = select.args.get("order"), select.args["limit"].expression
+    is_first = read_integer(rows) == 1 and select.args.get("offset") is None
+    if order is None or len(order.expressions) != 1 or not is_first:
+        return
+    key = inline_aliases(order.expressions[0].this, scopes).unnest()
+    if read_integer(key) is not None:
+        return
+    extreme = exp.Max if order.expressions[0].args.get("desc") else exp.Min
+    if key.find(exp.AggFunc) is None and select.args.get("group") is None:
+        condition = _is_extreme(key, extreme, select)
+        with changed(
+            select, where=add_condition(select, "where", condition), order=None, limit=None
+        ):
+            yield "all_ties"
+    elif key.find(exp.AggFunc) is not None and select.args.get("group") is not None:
+        values = _copy_part(select, [exp.alias_(key.copy(), "n")], is_grouped=True)
+        best = exp.Select(
+            expressions=[extreme(this=exp.column("n"))],
+            from_=exp.From(this=exp.Subquery(this=values)),
+        )
+        condition = exp.EQ(this=key, expression=exp.Subquery(this=best))
+        with changed(
+            select, having=add_condition(select, "having", condition), order=None, limit=None
+        ):
+            yield "all_ties"
+
+
+def _take_rows_of_extreme(select: exp.Select) -> Steps:
+    """`SELECT name, max(age) FROM t` -> the names of all who have that age."""
+    shown = [column.unalias() for column in select.expressions]
+    found = [column for column in shown if isinstance(column, _EXTREMES)]
+    others = [column for column in shown if not isinstance(column, _EXTREMES)]
+    if len(found) != 1 or not others or any(column.find(exp.AggFunc) for column in others):
+        return
+    value = found[0].this
+    condition = _is_extreme(value, type(found[0]), select)
+    columns = [value.copy() if column is found[0] else column.copy() for column in shown]
+    with changed(select, expressions=columns, where=add_condition(select, "where", condition)):
+        yield "all_ties"
+
+
+def _take_one(select: exp.Select) -> Steps:
+    where = select.args.get("where")
+    if where is None or _is_one_row(select):
+        return
+    for part in list_parts(where.this, exp.And):
+        condition = part.unnest()
+        query = condition.expression.unnest() if isinstance(condition, exp.EQ) else None
+        if not isinstance(query, exp.Select) or len(query.expressions) != 1:
+            continue
+        if isinstance(query.expressions[0].unalias(), _EXTREMES) and not query.args.get("group"):
+            with changed(select, limit=make_limit(1)):
+                yield "one_row"
+            return
+
+
+def _take_first(select: exp.Select) -> Steps:
+    """`SELECT min(age) FROM t` -> `SELECT age FROM t WHERE NOT age IS NULL ORDER BY age LIMIT 1`"""
+    best = select.expressions[0].unalias()
+    if len(select.expressions) != 1 or not isinstance(best, _EXTREMES):
+        return
+    value = best.this
+    known = exp.Not(this=exp.Is(this=value.copy(), expression=exp.Null()))
+    order = exp.Ordered(this=value.copy(), desc=isinstance(best, exp.Max))
+    parts = {
+        "expressions": [value.copy()],
+        "where": add_condition(select, "where", known),
+        "order": exp.Order(expressions=[order]),
+        "limit": make_limit(1),
+    }
+    with changed(select, **parts):
+        yield "first_row"
+
+
+def _is_one_row(select: exp.Select) -> bool:
+    """Whether a SELECT returns one row whatever it reads."""
+    shown = [column.unalias().unnest() for column in select.expressions]
+    return any(isinstance(column, exp.AggFunc) for column in shown)
+
+
+def _is_extreme(value: exp.Expression, extreme: type[exp.Expression], select: exp.Select) -> exp.EQ:
+    """That a value is the greatest (or least) of those that the same FROM and WHERE give."""
+    best = _copy_part(select, [extreme(this=value.copy())], is_grouped=False)
+    return exp.EQ(this=value.copy(), expression=exp.Subquery(this=best))
+
+
+def _copy_part(
+    select: exp.Select, columns: list[exp.Expression], *, is_grouped: bool
+) -> exp.Select:
+    """A SELECT of these columns with the FROM, WHERE and groups of another."""
+    names = ("from_", "joins", "where", *(("group", "having") if is_grouped else ()))
+    copy = select.copy()
+    return exp.Select(expressions=columns, **{name: copy.args.get(name) for name in names})
+
+
+# A condition that the question names, and gold does not ask.
+#
+# Reason: "the youngest dog" is a dog, also where gold asks for the youngest pet; on a database
+# whose youngest pet is a dog nobody sees the difference.
+
+
+FindTexts = Callable[[str, str, Sequence[str]], Collection[str]]
+"""Which of some words are values of a column, given the names of its table and itself; as the
+column has them, whatever capital letters the words have."""
+
+_SHORTEST = 3
+
+
+def read_named_values(scopes: Scopes, question_text: str, find_texts: FindTexts) -> Steps:
+    """named_value: a word of the question is a value of a column of gold's tables, and no literal
+    of gold, and no name of a table or a column of it. Ties are read both ways, too."""
+    select = scopes.tree
+    if not isinstance(select, exp.Select):
+        return
+    scope = scopes.scope_of(select)
+    words = _list_words(question_text) - _list_used(scopes)
+    for source in scope.sources.values() if words else ():
+        if source.table is None:
+            continue
+        for column in source.table.columns:
+            if affinity(column.type) != "TEXT":
+                continue
+            for text in sorted(find_texts(source.table.name, column.name, sorted(words))):
+                node = name_column(column, source, scope)
+                condition = exp.EQ(this=node, expression=exp.Literal.string(text))
+                with changed(select, where=add_condition(select, "where", condition)):
+                    yield "named_value"
+                    for _ in read_superlatives(scopes, question_text):
+                        yield "named_value"
+
+
+def _list_words(text: str) -> set[str]:
+    """The words of a question, and what they may be plurals of."""
+    words = {word.lower() for word in re.findall(r"\w+", text)}
+    words |= {word.removesuffix("s") for word in words}
+    return {word for word in words if len(word) >= _SHORTEST}
+
+
+def _list_used(scopes: Scopes) -> set[str]:
+    """The words of gold's literals and of the names of its tables and columns."""
+    used = {node.name for node in scopes.nodes.find_all(exp.Literal, exp.Column)}
+    for scope in scopes.select_scopes():
+        for source in scope.sources.values():
+            if source.table is not None:
+                used |= {source.table.name, *(column.name for column in source.table.columns)}
+    words = {word for name in used for word in re.split(r"[\W_]+", fold_name(name))}
+    return words | {word.removesuffix("s") for word in words} | {word + "s" for word in words}
+
+
+# NULL as a value, or as none.
+#
+# Reason: "which cities have two employees" asks for cities, and NULL is none; "not from the USA"
+# does not say whether a singer of whom no country is known is one of them.
+
+
+_NEGATION = re.compile(
+    r"\b(not|no|never|neither|nor|without|except|exclud\w+|other than|cannot)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+_COMPARISONS = (exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
+
+
+def read_nulls(scopes: Scopes, question_text: str) -> Steps:
+    """without_null of columns in GROUP BY, and of those that INTERSECT or EXCEPT show;
+    with_unknown, where a question says "not" and a comparison leaves out NULL; counted_names and
+    counted_rows, where things are counted by their rows or by their names."""
+    for group in scopes.nodes.find_all(exp.Group):
+        yield from _leave_out(group.parent, group.expressions, scopes)
+    for node in scopes.nodes.find_all(exp.Intersect, exp.Except):
+        if isinstance(node.this, exp.Select) and node.this.args.get("group") is None:
+            shown = [column.unalias() for column in node.this.expressions]
+            yield from _leave_out(node.this, shown, scopes)
+    if _NEGATION.search(question_text) is not None:
+        yield from _take_unknown(scopes)
+    for count in scopes.nodes.find_all(exp.Count):
+        yield from _count_otherwise(count, scopes)
+
+
+def _leave_out(select: exp.Expression, columns: list[exp.Expression], scopes: Scopes) -> Steps:
+    nullable = [column for column in columns if _is_nullable(column, scopes)]
+    if nullable:
+        tests = [
+            exp.Not(this=exp.Is(this=column.copy(), expression=exp.Null())) for column in nullable
+        ]
+        with changed(select, where=add_condition(select, "where", exp.and_(*tests))):
+            yield "without_null"
+
+
+def _take_unknown(scopes: Scopes) -> Steps:
+    for node in scopes.nodes.find_all(*_COMPARISONS, exp.Not):
+        is_pattern = isinstance(node, exp.Not) and isinstance(node.this, exp.Like)
+        column = node.this.this if is_pattern else node.this
+        is_known = isinstance(node, exp.Not) and not is_pattern
+        if is_known or node.find_ancestor(exp.Where) is None or not _is_nullable(column, scopes):
+            continue
+        unknown = exp.Is(this=column.copy(), expression=exp.Null())
+        with replaced(node, exp.Paren(this=exp.Or(this=node.copy(), expression=unknown))):
+            yield "with_unknown"
+
+
+def _count_otherwise(count: exp.Count, scopes: Scopes) -> Steps:
+    if not isinstance(count.this, exp.Star):
+        found = find_direct(count.this, scopes)
+        if found is not None and is_name(found) and is_nullable(found.column):
+            with changed(count, this=exp.Star()):
+                yield "counted_rows"
+        return
+    scope = scopes.scope_of(count.parent_select)
+    for source in scope.sources.values():
+        for column in source.table.columns if source.table is not None else ():
+            if is_nullable(column) and is_name(
+                Resolution(source, source.table, column, None, scope)
+            ):
+                with changed(count, this=name_column(column, source, scope)):
+                    yield "counted_names"
+
+
+def _is_nullable(column: exp.Expression, scopes: Scopes) -> bool:
+    found = find_direct(column, scopes)
+    return found is not None and is_nullable(found.column)
+
+
+# A text in a condition: as gold writes it, or as the question does.
+#
+# Reason: "the paragraph that includes the text Korea" asks for more than the paragraphs that are
+# 'Korea'; and where the database has no row that tells 'engineer' from the "engineering" of the
+# question, both may be meant.
+
+
+_INCLUDES = re.compile(
+    r"\b(contain(s|ing)?|includes?|mention(s|ing)?|substring|the (word|phrase|text|letter)s?)\b",
+    re.IGNORECASE,
+)
+_SHORTEST_TEXTS = 4  # the letters that two spellings have in common at least
+
+
+def read_texts(scopes: Scopes, question_text: str) -> Steps:
+    """contained_text: LIKE '%text%', where the question says so, or uses the text as a word like
+    others; question_spelling: the spelling of
+    the question in place of gold's."""
+    asks_to_contain = _INCLUDES.search(question_text) is not None
+    for node in scopes.nodes.find_all(exp.EQ, exp.Like):
+        text = read_text(node.expression, scopes)
+        if text is None or not isinstance(node.this, exp.Column) or scopes.is_string(node.this):
+            continue
+        may_contain = asks_to_contain or _is_kind(node, text, question_text, scopes)
+        if isinstance(node, exp.Like):
+            may_contain = not set(text) & set("%_")
+        if may_contain:
+            pattern = exp.Literal.string(f"%{text}%")
+            with replaced(node, exp.Like(this=node.this.copy(), expression=pattern)):
+                yield "contained_text"
+        for word in _list_spellings(text, question_text):
+            with replaced(node.expression, exp.Literal.string(word)):
+                yield "question_spelling"
+
+
+def _find_word(text: str, question_text: str, flags: int = 0) -> str | None:
+    """The first time that a question has a text between other words."""
+    found = re.search(rf"(?<!\w){re.escape(text)}(?!\w)", question_text, flags)
+    return found and found[0]
+
+
+def _is_kind(node: exp.Expression, text: str, question_text: str, scopes: Scopes) -> bool:
+    """Whether a text stands for a part of a name: "math courses", without quotes and capitals."""
+    found = find_direct(node.this, scopes)
+    bare = re.sub(r"([\"'])[^\"']*\1", "", question_text)
+    is_small = text.islower() and _find_word(text, bare) is not None
+    return is_small and found is not None and is_name(found)
+
+
+def _list_spellings(text: str, question_text: str) -> list[str]:
+    """How a question spells a text that it does not have: in other letters, or as a longer or a
+    shorter word, which is no plural."""
+    same = _find_word(text, question_text, re.IGNORECASE)
+    if same is not None:
+        return [same] if _find_word(text, question_text) is None else []
+    found = []
+    for word in dict.fromkeys(re.findall(r"\w+", question_text)):
+        short, long = sorted((text.lower(), word.lower()), key=len)
+        is_near = len(short) >= _SHORTEST_TEXTS and long.startswith(short)
+        if is_near and long.removeprefix(short) not in ("s", "es"):
+            found.append(word)
+    return found
+
+
+# INTERSECT and EXCEPT of names, or of what has the names.
+#
+# Reason: "the names of the singers without a concert" means singers, and one of them may have the
+# name of a singer who has one.
+
+
+_CLAUSES = ("group", "having", "limit", "order", "distinct")
+
+
+def read_set_members(scopes: Scopes, question_text: str) -> Steps:
+    """members_by_key: `A EXCEPT B` of names -> A where the key is not among those of B."""
+    node = scopes.tree
+    if not isinstance(node, exp.Except | exp.Intersect) or node.args.get("with_") is not None:
+        return
+    left, right = node.this, node.expression
+    found = [_find_members(side, scopes) for side in (left, right)]
+    if None in found or found[0].source.table is not found[1].source.table:
+        return
+    if isinstance(node, exp.Intersect) and not (left.args.get("joins") and right.args.get("joins")):
+        return  # no row has two values in one column
+    key = list_key(found[0].source.table)
+    if len(key) != 1:
+        return
+    column = found[0].source.table.find_column(key[0])
+    own, other = (name_column(column, what.source, what.scope) for what in found)
+    inner = right.copy()
+    inner.set("expressions", [other])
+    test: exp.Expression = exp.In(this=own, query=exp.Subquery(this=inner))
+    if isinstance(node, exp.Except):
+        test = exp.Not(this=test)
+    outer = left.copy()
+    where = left.args.get("where")
+    if where is not None:
+        test = exp.And(this=exp.Paren(this=where.this.copy()), expression=test)
+    outer.set("where", exp.Where(this=test))
+    for name in ("order", "limit"):
+        if node.args.get(name) is not None:
+            outer.set(name, node.args[name].copy())
+    with replaced(node, outer):
+        yield "members_by_key"
+
+
+def _find_members(side: exp.Expression, scopes: Scopes) -> Resolution | None:
+    """The name that a plain SELECT shows, where all that it shows is of one table, and no key."""
+    if not isinstance(side, exp.Select) or any(side.args.get(name) for name in _CLAUSES):
+        return None
+    found = [find_direct(column.unalias(), scopes) for column in side.expressions]
+    if None in found or len({id(what.source) for what in found}) != 1:
+        return None
+    key = list_key(found[0].source.table)
+    if {what.column.name for what in found} >= set(key):
+        return None
+    return next(filter(is_name, found), None)
+
+
+# Things of which there are none: a count of what is joined to them gives 0, or leaves them out.
+#
+# Reason: "the number of concerts of each stadium" does not say whether one without concerts is
+# shown; nor does "fewer than two" or "the fewest" say that there is one at least.
+
+
+def read_zero_counts(scopes: Scopes, question_text: str) -> Steps:
+    """with_zero_counts: LEFT JOIN in place of JOIN, from the table whose things are counted by; and
+    without_zero_counts, the other way round."""
+    for group in scopes.nodes.find_all(exp.Group):
+        select = group.parent
+        joins = select.args.get("joins") or []
+        sources = list(scopes.scope_of(select).sources.values())
+        if not joins and len(sources) == 1 and not _is_of_the_most(select):
+            yield from _add_parents(select, sources[0], scopes)
+        if len(joins) != 1 or len(sources) != 2 or select.find(exp.Count) is None:
+            continue
+        if _is_of_the_most(select):
+            continue
+        if joins[0].side == "LEFT":
+            with changed(joins[0], side=None, kind=None):
+                yield "without_zero_counts"
+        elif not (joins[0].side or joins[0].method):
+            for parent, child in (sources, sources[::-1]):
+                yield from _add_zeros(select, parent, child, scopes)
+
+
+def _add_zeros(select: exp.Select, parent: Source, child: Source, scopes: Scopes) -> Steps:
+    """`FROM child JOIN parent ON child.a = parent.key GROUP BY child.a` ->
+    `FROM parent LEFT JOIN child ON child.a = parent.key GROUP BY parent.key`, and count(child.a)"""
+    on = select.args["joins"][0].args.get("on")
+    ends = _find_ends(on, scopes) if on is not None else {}
+    own, other = ends.get(id(parent)), ends.get(id(child))
+    if (
+        own is None
+        or other is None
+        or list_key(parent.table) != (find_direct(own, scopes).column.name,)
+    ):
+        return
+    columns = [scopes.resolve(column) for column in _list_named(select)]
+    if any(what is not None and what.source is child for what in columns):
+        return
+    keys = []
+    for key in select.args["group"].expressions:
+        found = find_direct(key, scopes)
+        if found is None or (found.source is child and key.name != other.name):
+            return
+        keys.append((own if found.source is child else key).copy())
+    copy = select.copy()
+    copy.set("from_", exp.From(this=parent.node.copy()))
+    copy.set("joins", [exp.Join(this=child.node.copy(), side="LEFT", on=on.copy())])
+    copy.set("group", exp.Group(expressions=keys))
+    for count in list(copy.find_all(exp.Count)):
+        if isinstance(count.this, exp.Star) and count.parent_select is copy:
+            count.set("this", other.copy())
+    with replaced(select, copy):
+        yield "with_zero_counts"
+
+
+def _add_parents(select: exp.Select, child: Source, scopes: Scopes) -> Steps:
+    """`SELECT a, count(*) FROM child GROUP BY a` -> `SELECT parent.key, count(child.a) FROM parent
+    LEFT JOIN child ON child.a = parent.key GROUP BY parent.key`, where a refers to the parent"""
+    keys = [find_direct(key, scopes) for key in select.args["group"].expressions]
+    if len(keys) != 1 or keys[0] is None or child.table is None or select.args.get("where"):
+        return
+    name = fold_name(keys[0].column.name)
+    found = [(column, scopes.resolve(column)) for column in select.find_all(exp.Column)]
+    others = [column for column, what in found if what is not None and not what.is_alias]
+    if any(fold_name(column.name) != name for column in others):
+        return
+    for key in child.table.foreign_keys:
+        if [fold_name(column) for column in key.columns] != [name] or not key.referred:
+            continue
+        other = exp.column(keys[0].column.name, table=child.name, quoted=True)
+        own = exp.column(key.referred[0], table=key.table, quoted=True)
+        copy = select.copy()
+        for column in list(copy.find_all(exp.Column)):
+            if fold_name(column.name) == name:
+                column.replace(own.copy())
+        for count in list(copy.find_all(exp.Count)):
+            count.set("this", other.copy())
+        on = exp.EQ(this=other, expression=own)
+        copy.set("from_", exp.From(this=exp.Table(this=exp.to_identifier(key.table, quoted=True))))
+        copy.set("joins", [exp.Join(this=child.node.copy(), side="LEFT", on=on)])
+        with replaced(select, copy):
+            yield "with_zero_counts"
+
+
+def _is_of_the_most(select: exp.Select) -> bool:
+    """Whether only the first rows in descending order are shown, which no zero is among."""
+    order = select.args.get("order")
+    is_cut = order is not None and select.args.get("limit") is not None
+    return is_cut and bool(order.expressions[0].args.get("desc"))
+
+
+def _list_named(select: exp.Select) -> list[exp.Column]:
+    """The columns that are shown, or stand in a condition on single rows."""
+    where = select.args.get("where")
+    nodes = [*select.expressions, *([where] if where is not None else [])]
+    return [column for node in nodes for column in node.find_all(exp.Column)]
+
+
+def _find_ends(condition: exp.Expression, scopes: Scopes) -> dict[int, exp.Column]:
+    """The column of each table in `a.id = b.a_id`, by the table's source; {} of what is more."""
+    if not isinstance(condition, exp.EQ):
+        return {}
+    found = [(side, find_direct(side, scopes)) for side in (condition.this, condition.expression)]
+    return {id(what.source): side for side, what in found if what is not None}
+
+
+# GROUP BY a name or its key.
+#
+# Reason: "for each stadium" means a stadium, and two stadiums may have one name; but the answer
+# shows names, and a reader may take a name for the stadium.
+
+
+def read_groupings(scopes: Scopes, question_text: str) -> Steps:
+    """grouped_by_key in place of a name, where the query joins something to that key;
+    grouped_by_name in place of another key, where the answer shows the name."""
+    for group in scopes.nodes.find_all(exp.Group):
+        keys = group.expressions
+        found = [find_direct(key, scopes) for key in keys]
+        for place, what in enumerate(found):
+            if what is not None and is_name(what) and _is_joined_by_key(what, scopes):
+                table, source = what.source.table, what.source
+                columns = [table.find_column(name) for name in list_key(table)]
+                new = [name_column(column, source, what.scope) for column in columns]
+                copies = [key.copy() for key in keys]
+                copies[place : place + 1] = new
+                with changed(group, expressions=copies):
+                    yield "grouped_by_key"
+        yield from _group_by_name(group, found, scopes)
+
+
+def _group_by_name(group: exp.Group, found: list[Resolution | None], scopes: Scopes) -> Steps:
+    if len(found) != 1 or found[0] is None or is_name(found[0]):
+        return
+    for column in group.parent.expressions:
+        node = column.unalias()
+        shown = find_direct(node, scopes)
+        if shown is None or not is_name(shown) or is_same_column(shown, found[0]):
+            continue
+        if _is_key(found[0]) or _is_key_of_other(found[0]):
+            with changed(group, expressions=[node.copy()]):
+                yield "grouped_by_name"
+            return
+
+
+def _is_key(found: Resolution) -> bool:
+    names = list_key(found.source.table)
+    return len(names) == 1 and fold_name(names[0]) == fold_name(found.column.name)
+
+
+def _is_key_of_other(found: Resolution) -> bool:
+    """Whether a column refers to another table."""
+    own = fold_name(found.column.name)
+    return any(
+        len(key.columns) == 1 and fold_name(key.columns[0]) == own
+        for key in found.source.table.foreign_keys
+    )
+
+
+def _is_joined_by_key(what: Resolution, scopes: Scopes) -> bool:
+    """Whether each column of the key of a name's table is compared with another table's column."""
+    key = {fold_name(name) for name in list_key(what.source.table)}
+    joined: set[str] = set()
+    for node in scopes.nodes.find_all(exp.EQ):
+        sides = [find_direct(side, scopes) for side in (node.this, node.expression)]
+        if None not in sides and sides[0].source is not sides[1].source:
+            joined |= {fold_name(s.column.name) for s in sides if _is_of(s, what.source)}
+    return bool(key) and key <= joined
+
+
+def _is_of(found: Resolution, source: Source) -> bool:
+    return found.source is source
+
+
+# DISTINCT or not, where the question does not say what the gold query does.
+#
+# Reason: "the countries of the singers" may name a country once, or once a singer.
+
+
+_ONCE = re.compile(r"\b(different|distinct|unique|duplicates?|repeat\w*)\b", re.IGNORECASE)
+_EACH_ROW = re.compile(r"\b(each|every|duplicates?|repeat\w*)\b", re.IGNORECASE)
+
+_END = "do|does|did|is|are|was|were|has|have|had|can|for|in|of|on|at|by|to|with|from|that|who|which"
+_COUNTED = re.compile(
+    rf"\b(?:how many|number of)((?:\s+(?!(?:{_END})\b)\w+){{1,2}})", re.IGNORECASE
+)
+
+
+def read_duplicates(scopes: Scopes, question_text: str) -> Steps:
+    """distinct_rows of the outermost SELECT, distinct_values in its counts, and distinct_things:
+    "how many singers" of a count of rows that joins singers to others; without_distinct, and
+    each_thing_once: DISTINCT names of joined things, but things of one name are several."""
+    select = scopes.tree
+    if not isinstance(select, exp.Select):
+        return
+    if _ONCE.search(question_text) is None:
+        if select.args.get("distinct") is not None and not has_unique_rows(select, scopes):
+            with changed(select, distinct=None):
+                yield "without_distinct"
+            yield from _show_each_once(select, scopes)
+        for count in _list_counts(select):
+            if isinstance(count.this, exp.Distinct) and len(count.this.expressions) == 1:
+                with changed(count, this=count.this.expressions[0].copy()):
+                    yield "without_distinct"
+    if _EACH_ROW.search(question_text) is None or _ONCE.search(question_text) is not None:
+        is_cut = select.args.get("limit") is not None
+        if not (select.args.get("distinct") or is_cut or has_unique_rows(select, scopes)):
+            with changed(select, distinct=exp.Distinct()):
+                yield "distinct_rows"
+        for count in _list_counts(select):
+            if isinstance(count.this, exp.Star) and _is_of_joined_rows(select):
+                yield from _count_things(count, select, scopes, question_text)
+            found = find_direct(count.this, scopes)
+            if found is not None and list_key(found.source.table) != (found.column.name,):
+                with changed(count, this=exp.Distinct(expressions=[count.this.copy()])):
+                    yield "distinct_values"
+
+
+def _show_each_once(select: exp.Select, scopes: Scopes) -> Steps:
+    found = [find_direct(column.unalias(), scopes) for column in select.expressions]
+    if not _is_of_joined_rows(select) or None in found or not any(map(is_name, found)):
+        return
+    source, key = found[0].source, list_key(found[0].source.table)
+    if len(key) == 1 and all(what.source is source for what in found):
+        column = name_column(source.table.find_column(key[0]), source, found[0].scope)
+        with changed(select, distinct=None, group=exp.Group(expressions=[column])):
+            yield "each_thing_once"
+
+
+def _list_counts(select: exp.Select) -> list[exp.Count]:
+    shown = [column.unalias() for column in select.expressions]
+    return [column for column in shown if isinstance(column, exp.Count)]
+
+
+def _is_of_joined_rows(select: exp.Select) -> bool:
+    return bool(select.args.get("joins")) and select.args.get("group") is None
+
+
+def _count_things(
+    count: exp.Count, select: exp.Select, scopes: Scopes, question_text: str
+) -> Steps:
+    """The key of each table whose name the question counts."""
+    counted = {noun.lower() for noun in _COUNTED.findall(question_text)}
+    words = {word.rstrip("s") for phrase in counted for word in re.findall(r"\w+", phrase)}
+    scope = scopes.scope_of(select)
+    for source in scope.sources.values():
+        key = list_key(source.table) if source.table is not None else ()
+        if len(key) == 1 and fold_name(source.table.name).rstrip("s") in words:
+            column = name_column(source.table.find_column(key[0]), source, scope)
+            with changed(count, this=exp.Distinct(expressions=[column])):
+                yield "distinct_things"
