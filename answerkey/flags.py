@@ -1,326 +1,621 @@
-"""Flags: the closed vocabulary of why a question should be looked at; policies say what follows."""
+"""The catalogue of flags: what each says of a question, and what follows from it by default.
+
+A probe raises a flag by its name (`answerkey.records.Finding`) and needs nothing from here: so a
+sentence or a policy may change, and nothing is audited again.
+
+`python -m answerkey.flags` prints the tables of docs/probes.md.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import Any, Self
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any, NamedTuple
 
 from answerkey.dataset import Reason
 
+EXCLUDE, FLAG = "exclude", "flag"
 
-class Flag(StrEnum):
-    """What a probe may raise about a question that has an answer; a policy says what follows.
 
-    Each has a sentence for people: `Flag.EMPTY_TABLE.explanation`.
+class Flag(NamedTuple):
+    """A flag, for people.
+
+    because: why it matters, or the source of its rule; with the kinds of its evidence.
+    policy: the default of `select_questions.policies`.
+    doubts_gold: whether it doubts that the SQL says what the question asks, which a person may
+        settle. The other flags are facts about the answer or the set: that another answer is as
+        good, that it is easy to guess.
     """
 
-    explanation: str
-
-    def __new__(cls, value: str, explanation: str) -> Self:
-        flag = str.__new__(cls, value)
-        flag._value_ = value
-        flag.explanation = explanation
-        return flag
-
-    # Order and determinism
-    TIE_AT_LIMIT = (
-        "tie_at_limit",
-        "LIMIT cuts through rows that ORDER BY holds equal: another correct query gives"
-        " another answer.",
-    )
-    LIMIT_WITHOUT_ORDER = (
-        "limit_without_order",
-        "LIMIT without ORDER BY, or a value taken from several rows, keeps whichever SQLite"
-        " reads first.",
-    )
-    BARE_COLUMN = (
-        "bare_column",
-        "A selected column is neither grouped nor aggregated: its value comes from any row"
-        " of the group.",
-    )
-    # last of those that it may follow from
-    ROW_ORDER_DEPENDENT = (
-        "row_order_dependent",
-        "The answer changes when the same rows are stored or scanned in another order.",
-    )
-    NOT_REPRODUCIBLE = (
-        "not_reproducible",
-        "The query could not be audited: that took too long, or it is nested too deeply.",
-    )
-    ORDER_UNDERDETERMINED = (
-        "order_underdetermined",
-        "ORDER BY leaves the order of rows that differ open.",
-    )
-    NUMERIC_TEXT_ORDER = (
-        "numeric_text_order",
-        "Numbers stored as text are sorted or compared as text, where '95' is greater than '1200'.",
-    )
-    # Soundness on the schema
-    DOUBLE_QUOTED_LITERAL = (
-        "double_quoted_literal",
-        "A double-quoted word is a column or a string, and here it may not be what was meant.",
-    )
-    TYPE_MISMATCH = (
-        "type_mismatch",
-        "A comparison is decided by the types of its sides, not by their values.",
-    )
-    CROSS_JOIN = "cross_join", "No condition joins two tables, so that every row meets every other."
-    JOIN_NOT_ON_KEY = (
-        "join_not_on_key",
-        "Tables are joined on columns that neither the schema nor the data relate to each other.",
-    )
-    DUPLICATE_ROWS = (
-        "duplicate_rows",
-        "The answer has equal rows: with DISTINCT, which its question may mean, it has fewer.",
-    )
-    EMPTY_ANSWER = (
-        "empty_answer",
-        "The answer has no row: any query that finds nothing would be right.",
-    )
-    ALL_NULL = "all_null", "The answer has several values, and each of them is NULL."
-    REPEATED_COLUMN = (
-        "repeated_column",
-        "The query selects the same column twice, where its question may ask for another.",
-    )
-    VACUOUS_CONDITION = (
-        "vacuous_condition",
-        "Every row meets a condition, or none does: another condition gets the same answer.",
-    )
-    EMPTY_TABLE = "empty_table", "The query reads a table that has no row."
-    # Worth as a training signal
-    BOOLEAN_ANSWER = (
-        "boolean_answer",
-        "The answer is one of two values, such as 0 or 1: a guess is right half of the time.",
-    )
-    GUESSABLE = (
-        "guessable",
-        "Trivial queries on the same tables, such as counting rows, give the same answer.",
-    )
-    MANY_ROWS = "many_rows", "The answer has more rows than params allow."
-    TOO_LARGE = "too_large", "The answer is longer, as JSON, than params allow."
-    # What the query does, and what its question asks for
-    ORDER_WITHOUT_EFFECT = (
-        "order_without_effect",
-        "ORDER BY or LIMIT works on a single row: the condition that was meant is missing.",
-    )
-    GROUP_BY_NON_KEY = (
-        "group_by_non_key",
-        "Rows are grouped by a column that different things share, such as a name.",
-    )
-    SET_OPERATION_ON_NON_KEY = (
-        "set_operation_on_non_key",
-        "INTERSECT or EXCEPT compares a column that different things share, such as a name.",
-    )
-    JOIN_FAN_OUT = (
-        "join_fan_out",
-        "A join repeats rows, and an aggregate counts or adds them more than once.",
-    )
-    JOIN_REPEATS_ROWS = (
-        "join_repeats_rows",
-        "A join returns one thing several times, and the query has no DISTINCT.",
-    )
-    TEXT_ARITHMETIC = (
-        "text_arithmetic",
-        "Text that is no number is calculated with: SQLite takes its first digits, or 0.",
-    )
-    DISJOINT_COMPARISON = (
-        "disjoint_comparison",
-        "A column is compared with another that never has the same value, so that all rows pass.",
-    )
-    LATENT_TIE = (
-        "latent_tie",
-        "ORDER BY with LIMIT sorts by a column that only happens to have no tie in these rows.",
-    )
-    HAVING_WITHOUT_GROUP = (
-        "having_without_group",
-        "HAVING without GROUP BY tests all rows as one group.",
-    )
-    MIXED_CONNECTIVES = "mixed_connectives", "AND and OR stand side by side without parentheses."
-    DATE_TEXT_ORDER = (
-        "date_text_order",
-        "Dates that begin with the day or the month are compared as text.",
-    )
-    AGGREGATE_OF_OTHER_ROWS = "aggregate_of_other_rows", "A group meets an aggregate of others."
-    COUNTS_OF_GROUPS = (
-        "counts_of_groups",
-        "The size of each group that HAVING left is returned.",
-    )
-    NULL_DROPPED = "null_dropped", "A condition on what a value must not be drops rows without any."
-    NULL_SORTED_FIRST = (
-        "null_sorted_first",
-        "A row without a value is taken for the least.",
-    )
-    CONTRADICTORY_CONDITIONS = (
-        "contradictory_conditions",
-        "Of two conditions on one column no row meets both, or every row meets one.",
-    )
-    LIMIT_ON_JOINED_ROWS = "limit_on_joined_rows", "LIMIT counts rows of a join, not things."
-    EACH_WITHOUT_GROUP = (
-        "each_without_group",
-        "A number of each is asked for, and one is returned.",
-    )
-    LIKE_WITHOUT_WILDCARD = "like_without_wildcard", "LIKE without % or _ compares the whole text."
-    SPLIT_NEGATION = "split_negation", "A thing with two names is denied name by name."
-    ZERO_COUNT_DROPPED = (
-        "zero_count_dropped",
-        "The question counts for each, or asks for the fewest, and a join drops those with none.",
-    )
-    NOT_IN_ON_ROWS = (
-        "not_in_on_rows",
-        "The question asks for those that have none, and the query for those that have another.",
-    )
-    LITERAL_NOT_IN_COLUMN = (
-        "literal_not_in_column",
-        "A column is compared with a text that it does not hold.",
-    )
-    LITERAL_NOT_IN_QUESTION = (
-        "literal_not_in_question",
-        "A value of the query is not in its question.",
-    )
-    LITERAL_NOT_IN_QUERY = (
-        "literal_not_in_query",
-        "A value of the question is not in its query.",
-    )
-    PATTERN_MISMATCH = (
-        "pattern_mismatch",
-        "The question says where in a text a value stands, and the query looks elsewhere.",
-    )
-    DIRECTION_MISMATCH = (
-        "direction_mismatch",
-        "The question asks for the least and the query for the most, or the other way round.",
-    )
-    COMPARISON_MISMATCH = (
-        "comparison_mismatch",
-        "The question compares otherwise than the query does: at least is not more than.",
-    )
-    NEGATION_MISMATCH = (
-        "negation_mismatch",
-        "The question denies what the query does not, or the other way round.",
-    )
-    PROJECTION_MISMATCH = (
-        "projection_mismatch",
-        "The query returns other columns, or other aggregates, than its question asks for.",
-    )
-    DISTINCT_MISSING = (
-        "distinct_missing",
-        "The question asks for different values, and the answer has equal rows.",
-    )
-    DISTINCT_EXTRA = (
-        "distinct_extra",
-        "The query drops equal values that its question counts.",
-    )
-    ORDER_MISSING = (
-        "order_missing",
-        "The question asks for an order that the query does not make: none, or by another column.",
-    )
-    CONNECTIVE_MISMATCH = (
-        "connective_mismatch",
-        "The question says both, either or or, and the query joins its conditions otherwise.",
-    )
-    # What other rows show, those of its test suite
-    LATENT_AMBIGUITY = (
-        "latent_ambiguity",
-        "Another reading of the question has the same answer here, and another on other rows.",
-    )
-    WEAK_ANSWER = (
-        "weak_answer",
-        "The answers on the test suite tell too few wrong queries from the gold query.",
-    )
-    # All of the above, and what people or models said
-    GOLD_RISK = (
-        "gold_risk",
-        "Its flags together make it likely that the SQL does not say what the question asks.",
-    )
-    JUDGED_WRONG = (
-        "judged_wrong",
-        "A person or a model judged that the SQL does not say what the question asks.",
-    )
-    JUDGED_RIGHT = (
-        "judged_right",
-        "A person or a model judged that the SQL says what the question asks.",
-    )
-    # The set as a whole
-    DUPLICATE_QUESTION = (
-        "duplicate_question",
-        "The same question of the same database, with the same SQL or answer, stands earlier"
-        " in the corpus.",
-    )
-    NEAR_DUPLICATE_QUESTION = (
-        "near_duplicate_question",
-        "Its wording is almost that of another question.",
-    )
-    PARAPHRASE_OF = (
-        "paraphrase_of",
-        "Another question of the database, worded otherwise, has the same SQL.",
-    )
-    CONFLICTING_GOLD = (
-        "conflicting_gold",
-        "The same question of the same database has another gold answer too.",
-    )
-    QUESTION_IN_BOTH_SPLITS = (
-        "question_in_both_splits",
-        "The same question stands in train and in eval.",
-    )
-    TEMPLATE_IN_BOTH_SPLITS = (
-        "template_in_both_splits",
-        "A query of the same form stands in the other split.",
-    )
-    SCHEMA_IN_BOTH_SPLITS = (
-        "schema_in_both_splits",
-        "A database of the other split has the same tables and columns, or nearly so.",
-    )
-    OVERLAP = (
-        "overlap",
-        "The question or its SQL stands in a dev or test set that params name, or nearly so.",
-    )
-    # What models make of it
-    ALWAYS_SOLVED = "always_solved", "Every rollout is right, on the test suite as well."
-    NEVER_SOLVED = "never_solved", "No rollout is right on the test suite as well."
+    name: str
+    sentence: str
+    example: str
+    because: str
+    policy: str = FLAG
+    doubts_gold: bool = False
 
 
-# The order of the vocabulary.
-FLAG_PLACES = {flag: place for place, flag in enumerate(Flag)}
-# Doubts whether the SQL says what the question asks, which a person may settle. The other flags are
-# facts about the answer or the set: that another answer is as good, that it is easy to guess.
-DOUBTS = frozenset(
-    {
-        Flag.NUMERIC_TEXT_ORDER,
-        Flag.DOUBLE_QUOTED_LITERAL,
-        Flag.TYPE_MISMATCH,
-        Flag.CROSS_JOIN,
-        Flag.JOIN_NOT_ON_KEY,
-        Flag.REPEATED_COLUMN,
-        Flag.VACUOUS_CONDITION,
-        Flag.GOLD_RISK,
-        # those of the query and its question
-        *list(Flag)[FLAG_PLACES[Flag.TOO_LARGE] + 1 : FLAG_PLACES[Flag.LATENT_AMBIGUITY]],
-    }
-)
+# Records list the flags of a question in this order, and the first that excludes is the reason.
+FAMILIES: dict[str, tuple[Flag, ...]] = {
+    "Order": (
+        Flag(
+            "tie_at_limit",
+            "LIMIT cuts through rows that ORDER BY holds equal: another correct query gives "
+            "another answer.",
+            example="two ships weigh 90: `ORDER BY weight DESC LIMIT 1`",
+            because="another answer is as right",
+            policy=EXCLUDE,
+        ),
+        Flag(
+            "limit_without_order",
+            "LIMIT without ORDER BY, or a value taken from several rows, keeps whichever "
+            "SQLite reads first.",
+            example="`SELECT name FROM ship LIMIT 1`",
+            because="SQLite promises no order",
+            policy=EXCLUDE,
+        ),
+        Flag(
+            "bare_column",
+            "A selected column is neither grouped nor aggregated: its value comes from any "
+            "row of the group.",
+            example="`SELECT name, count(*) FROM ship`",
+            because="SQLite manual, bare columns in an aggregate query",
+            policy=EXCLUDE,
+        ),
+        Flag(
+            "row_order_dependent",
+            "The answer changes when the same rows are stored or scanned in another order.",
+            example="`group_concat(name)`",
+            because="the answer on a copy stored in another order differs",
+            policy=EXCLUDE,
+        ),
+        Flag(
+            "not_reproducible",
+            "The query could not be audited: that took too long, or it is nested too deeply.",
+            example="a thousand nested CTEs",
+            because="what was not audited is not known to be sound",
+            policy=EXCLUDE,
+        ),
+        Flag(
+            "order_underdetermined",
+            "ORDER BY leaves the order of rows that differ open.",
+            example="`ORDER BY port` where two ships lie in one port",
+            because="the order of equals is open; scoring lets them come in any order",
+        ),
+        Flag(
+            "numeric_text_order",
+            "Numbers stored as text are sorted or compared as text, where '95' is greater "
+            "than '1200'.",
+            example="`ORDER BY tonnage`, a text column: '95' above '1200'",
+            because="text is compared letter by letter",
+            policy=EXCLUDE,
+            doubts_gold=True,
+        ),
+    ),
+    "Soundness on the schema and the data": (
+        Flag(
+            "double_quoted_literal",
+            "A double-quoted word is a column or a string, and here it may not be what was meant.",
+            example='`port = "Cork"`',
+            because="SQLite manual, quirks: double-quoted string literals",
+            policy=EXCLUDE,
+            doubts_gold=True,
+        ),
+        Flag(
+            "type_mismatch",
+            "A comparison is decided by the types of its sides, not by their values.",
+            example="`strftime('%Y', day) = 2020` never holds",
+            because="SQLite manual, datatypes, comparison",
+            policy=EXCLUDE,
+            doubts_gold=True,
+        ),
+        Flag(
+            "cross_join",
+            "No condition joins two tables, so that every row meets every other.",
+            example="`FROM ship, port` without a condition",
+            because="every row meets every other",
+            policy=EXCLUDE,
+            doubts_gold=True,
+        ),
+        Flag(
+            "join_not_on_key",
+            "Tables are joined on columns that neither the schema nor the data relate to "
+            "each other.",
+            example="`ship.id = port.id`",
+            because="neither a declared key nor the data relate them",
+            policy=EXCLUDE,
+            doubts_gold=True,
+        ),
+        Flag(
+            "duplicate_rows",
+            "The answer has equal rows: with DISTINCT, which its question may mean, it has fewer.",
+            example="ports of ships, one a ship",
+            because="the question may mean each once",
+        ),
+        Flag(
+            "empty_answer",
+            "The answer has no row: any query that finds nothing would be right.",
+            example="no ship is called Nobody",
+            because="whatever finds nothing is right",
+            policy=EXCLUDE,
+        ),
+        Flag(
+            "all_null",
+            "The answer has several values, and each of them is NULL.",
+            example="`SELECT max(a), max(b)` of no rows",
+            because="the same",
+            policy=EXCLUDE,
+        ),
+        Flag(
+            "repeated_column",
+            "The query selects the same column twice, where its question may ask for another.",
+            example="`SELECT name, name`",
+            because="a slip of whoever wrote it",
+            policy=EXCLUDE,
+            doubts_gold=True,
+        ),
+        Flag(
+            "vacuous_condition",
+            "Every row meets a condition, or none does: another condition gets the same answer.",
+            example="`weight > 0`, which all are",
+            because="another condition gets the same answer",
+            doubts_gold=True,
+        ),
+        Flag(
+            "empty_table",
+            "The query reads a table that has no row.",
+            example="a table without rows",
+            because="nothing is learned of it",
+        ),
+    ),
+    "Worth as a training signal": (
+        Flag(
+            "boolean_answer",
+            "The answer is one of two values, such as 0 or 1: a guess is right half of the time.",
+            example="`SELECT count(*) ...` gives 1",
+            because="a guess is right half of the time",
+            policy=EXCLUDE,
+        ),
+        Flag(
+            "guessable",
+            "Trivial queries on the same tables, such as counting rows, give the same answer.",
+            example="a count that is that of the whole table",
+            because="trivial queries on the same tables give it",
+        ),
+        Flag(
+            "many_rows",
+            "The answer has more rows than params allow.",
+            example="over `audit_gold_answers.max_rows`",
+            because="nobody asks for so many",
+            policy=EXCLUDE,
+        ),
+        Flag(
+            "too_large",
+            "The answer is longer, as JSON, than params allow.",
+            example="over `audit_gold_answers.max_bytes`",
+            because="the same",
+            policy=EXCLUDE,
+        ),
+    ),
+    "What the query does, and what its question asks for": (
+        Flag(
+            "order_without_effect",
+            "ORDER BY or LIMIT works on a single row: the condition that was meant is missing.",
+            example="`SELECT avg(w) FROM ship ORDER BY year LIMIT 1`",
+            because="an aggregate without GROUP BY is one row",
+            doubts_gold=True,
+        ),
+        Flag(
+            "group_by_non_key",
+            "Rows are grouped by a column that different things share, such as a name.",
+            example="songs counted by `GROUP BY singer.name`",
+            because=(
+                "two singers may have one name. Kinds: `in_data` two have; `possible` none yet; "
+                '`name_asked` the question says "for each name"'
+            ),
+            policy=EXCLUDE,
+            doubts_gold=True,
+        ),
+        Flag(
+            "set_operation_on_non_key",
+            "INTERSECT or EXCEPT compares a column that different things share, such as a name.",
+            example="names of singers EXCEPT names of those with a song",
+            because=(
+                "one namesake drops the other. Kinds: `in_data` keys give another answer; "
+                "`in_list` NOT IN over names; `part_of_name` a first or last name alone; "
+                "`people` full names of people; `others`"
+            ),
+            doubts_gold=True,
+        ),
+        Flag(
+            "join_fan_out",
+            "A join repeats rows, and an aggregate counts or adds them more than once.",
+            example='"how many singers have a song?" by `count(*)` over singer and song',
+            because=(
+                "fan and chasm traps of joins. Kinds: `counted` the things counted stand "
+                "several times; `referred` a table that refers to them repeats; `added` SUM or "
+                "AVG of repeated values; `possible` no row shows it yet"
+            ),
+            doubts_gold=True,
+        ),
+        Flag(
+            "join_repeats_rows",
+            "A join returns one thing several times, and the query has no DISTINCT.",
+            example="names of singers of songs, without DISTINCT",
+            because=(
+                "one thing is returned twice. Kinds: `in_data`, `possible`, `referred` (a "
+                "foreign key is returned)"
+            ),
+            doubts_gold=True,
+        ),
+        Flag(
+            "text_arithmetic",
+            "Text that is no number is calculated with: SQLite takes its first digits, or 0.",
+            example="`ended - began` of dates gives years",
+            because=(
+                "SQLite manual, datatypes: conversion of operands. Kinds: `no_number` no value "
+                "is one; `some_text` some are"
+            ),
+            doubts_gold=True,
+        ),
+        Flag(
+            "disjoint_comparison",
+            "A column is compared with another that never has the same value, so that all "
+            "rows pass.",
+            example="`name != (SELECT country ...)`",
+            because="nothing could be equal: all rows pass",
+            doubts_gold=True,
+        ),
+        Flag(
+            "latent_tie",
+            "ORDER BY with LIMIT sorts by a column that only happens to have no tie in these rows.",
+            example="`ORDER BY weight LIMIT 1` where weights repeat elsewhere",
+            because="the next row may tie",
+            doubts_gold=True,
+        ),
+        Flag(
+            "having_without_group",
+            "HAVING without GROUP BY tests all rows as one group.",
+            example="`HAVING count(*) > 2` alone",
+            because="it tests all rows as one group",
+            doubts_gold=True,
+        ),
+        Flag(
+            "mixed_connectives",
+            "AND and OR stand side by side without parentheses.",
+            example="`a = 1 AND b = 2 OR c = 3`",
+            because="AND binds first, and the writer may not know",
+            doubts_gold=True,
+        ),
+        Flag(
+            "date_text_order",
+            "Dates that begin with the day or the month are compared as text.",
+            example="`ORDER BY day` of '31.12.2019'",
+            because="the day is compared before the year. Kinds: `sorted`, `extreme`, `range`",
+            doubts_gold=True,
+        ),
+        Flag(
+            "aggregate_of_other_rows",
+            "A group meets an aggregate of others.",
+            example="`w IN (SELECT max(w) ... GROUP BY port)`",
+            because=(
+                "another group's maximum will do. Kinds: `any_group`; `all_groups` groups "
+                "against the average of all rows"
+            ),
+            doubts_gold=True,
+        ),
+        Flag(
+            "counts_of_groups",
+            "The size of each group that HAVING left is returned.",
+            example="`SELECT count(*) ... GROUP BY port HAVING ...`",
+            because="gives the size of each group, not how many there are",
+            doubts_gold=True,
+        ),
+        Flag(
+            "null_dropped",
+            "A condition on what a value must not be drops rows without any.",
+            example="`port != 'Cork'` where some ports are NULL",
+            because="NULL is not unequal to anything",
+            doubts_gold=True,
+        ),
+        Flag(
+            "null_sorted_first",
+            "A row without a value is taken for the least.",
+            example="`ORDER BY crew LIMIT 1`, the first is NULL",
+            because="SQLite sorts NULL before all values",
+            doubts_gold=True,
+        ),
+        Flag(
+            "contradictory_conditions",
+            "Of two conditions on one column no row meets both, or every row meets one.",
+            example="`port = 'Cork' AND port = 'Porto'`",
+            because="no row can. Kinds: `never`, `always`",
+            doubts_gold=True,
+        ),
+        Flag(
+            "limit_on_joined_rows",
+            "LIMIT counts rows of a join, not things.",
+            example="ports of the worst storm: `JOIN ... ORDER BY storm.dead LIMIT 1`",
+            because="the storm has a row a port. Kinds: `one`, `several`",
+            policy=EXCLUDE,
+            doubts_gold=True,
+        ),
+        Flag(
+            "each_without_group",
+            "A number of each is asked for, and one is returned.",
+            example='"the total weight of each port" without GROUP BY',
+            because="one value for all. Kinds: `of_each`, `does_each`",
+            policy=EXCLUDE,
+            doubts_gold=True,
+        ),
+        Flag(
+            "like_without_wildcard",
+            "LIKE without % or _ compares the whole text.",
+            example="\"names that contain er\": `LIKE 'er'`",
+            because=(
+                "LIKE without % compares the whole text. Kinds: `part` a part is asked for; "
+                "`whole` not"
+            ),
+            doubts_gold=True,
+        ),
+        Flag(
+            "split_negation",
+            "A thing with two names is denied name by name.",
+            example="`first != 'Ana' AND last != 'Bell'` for not Ana Bell",
+            because="Ana Smith is dropped, too",
+            doubts_gold=True,
+        ),
+        Flag(
+            "zero_count_dropped",
+            "The question counts for each, or asks for the fewest, and a join drops those "
+            "with none.",
+            example='"how many songs has each singer?" by an inner join',
+            because=(
+                "singers with none are missing. Kinds: `each`; `fewest`, at least 0 is less; "
+                "`at_most`; `all`; `possible` none is dropped yet"
+            ),
+            policy=EXCLUDE,
+            doubts_gold=True,
+        ),
+        Flag(
+            "not_in_on_rows",
+            "The question asks for those that have none, and the query for those that "
+            "have another.",
+            example="\"who sings no French song?\": `language <> 'French'`",
+            because="another row of hers passes. Kinds: `in_data`, `possible`",
+            policy=EXCLUDE,
+            doubts_gold=True,
+        ),
+        Flag(
+            "literal_not_in_column",
+            "A column is compared with a text that it does not hold.",
+            example="`kind = 'barge'` where the column has 'Barge'",
+            because=(
+                "= is exact. Kinds: `null` the text 'null'; `spelling`; `other_column` holds "
+                "it; `nowhere`; `pattern` = with %"
+            ),
+            policy=EXCLUDE,
+            doubts_gold=True,
+        ),
+        Flag(
+            "literal_not_in_question",
+            "A value of the query is not in its question.",
+            example='"over 800": `weight > 1000`',
+            because=(
+                "the value has no support. Kinds: `number`; `other_value` the question gives "
+                "another of the column; `known_word`; `limit`; `part` of a text; `name`"
+            ),
+            policy=EXCLUDE,
+            doubts_gold=True,
+        ),
+        Flag(
+            "literal_not_in_query",
+            "A value of the question is not in its query.",
+            example='"ships in Cork with at least two owners" without the two',
+            because=(
+                "a condition is missing. Kinds: `value` a name that a column holds; `number`; "
+                "`limit`; `quoted`"
+            ),
+            policy=EXCLUDE,
+            doubts_gold=True,
+        ),
+        Flag(
+            "pattern_mismatch",
+            "The question says where in a text a value stands, and the query looks elsewhere.",
+            example="\"ends with Sun\": `LIKE 'Sun%'`",
+            because="the place differs. Kinds: `no_wildcard`, `whole`, `other_place`",
+            doubts_gold=True,
+        ),
+        Flag(
+            "direction_mismatch",
+            "The question asks for the least and the query for the most, or the other way round.",
+            example='"the fewest berths": `ORDER BY berths DESC LIMIT 1`',
+            because=(
+                "the youngest has the latest birth date. Kinds: `extreme`, `sort`, `top`, `unasked`"
+            ),
+            policy=EXCLUDE,
+            doubts_gold=True,
+        ),
+        Flag(
+            "comparison_mismatch",
+            "The question compares otherwise than the query does: at least is not more than.",
+            example='"at least 5": `crew > 5`',
+            because=(
+                "Kinds: `bound` strict or not; `opposite`; `column` a sibling is named; "
+                "`equal`; `quantifier`"
+            ),
+            policy=EXCLUDE,
+            doubts_gold=True,
+        ),
+        Flag(
+            "negation_mismatch",
+            "The question denies what the query does not, or the other way round.",
+            example='"ships that never came" without a denial',
+            because=(
+                "Kinds: `not_denied`; `denied` only the query denies; `null_text` by the text "
+                "'null'"
+            ),
+            policy=EXCLUDE,
+            doubts_gold=True,
+        ),
+        Flag(
+            "projection_mismatch",
+            "The query returns other columns, or other aggregates, than its question asks for.",
+            example='"names and ages": `SELECT name, town`',
+            because=(
+                "Kinds: `missing_column`, `other_column`, `similar_column`, `unasked_column`, "
+                "`star`, `count_not_asked`, `group_missing`, `value_per_group`, "
+                "`unasked_extreme`, `no_number`, `no_average`"
+            ),
+            policy=EXCLUDE,
+            doubts_gold=True,
+        ),
+        Flag(
+            "distinct_missing",
+            "The question asks for different values, and the answer has equal rows.",
+            example='"different towns" with equal rows',
+            because=(
+                'Kinds: `asked`; `count` without DISTINCT; `counts_rows` for "number of '
+                'authors"; `repeated_row` a join gives one row twice; `repeated_id`'
+            ),
+            doubts_gold=True,
+        ),
+        Flag(
+            "distinct_extra",
+            "The query drops equal values that its question counts.",
+            example="`COUNT(DISTINCT name)` of singers",
+            because="two of one name are counted once. Kinds: `counted_names`, `merged_names`",
+            doubts_gold=True,
+        ),
+        Flag(
+            "order_missing",
+            "The question asks for an order that the query does not make: none, or by "
+            "another column.",
+            example='"in alphabetical order" without ORDER BY',
+            because="Kinds: `none`, `no_extreme` a superlative without it, `numbers`, `column`",
+            doubts_gold=True,
+        ),
+        Flag(
+            "connective_mismatch",
+            "The question says both, either or or, and the query joins its conditions otherwise.",
+            example='"both in Cork and Porto" by OR',
+            because="Kinds: `or_for_and`, `and_for_or`, `impossible`, `tautology`, `precedence`",
+            doubts_gold=True,
+        ),
+    ),
+    "What other rows show, those of its test suite": (
+        Flag(
+            "latent_ambiguity",
+            "Another reading of the question has the same answer here, and another on other rows.",
+            example="grouped by name or by key: the same here",
+            because="[test-suites.md](test-suites.md#readings); the kind is the reading",
+        ),
+        Flag(
+            "weak_answer",
+            "The answers on the test suite tell too few wrong queries from the gold query.",
+            example=(
+                "below `generate_test_suites.min_mutation_score`, or the suite does not tell "
+                "`by_heart`"
+            ),
+            because="wrong SQL passes",
+        ),
+    ),
+    "All of these together, and what people or models said": (
+        Flag(
+            "gold_risk",
+            "Its flags together make it likely that the SQL does not say what the question asks.",
+            example="several doubts at once",
+            because="the formula of gold risk",
+            policy=EXCLUDE,
+            doubts_gold=True,
+        ),
+        Flag(
+            "judged_wrong",
+            "A person or a model judged that the SQL does not say what the question asks.",
+            example="a line of data/verdicts",
+            because="a verdict: see below",
+            policy=EXCLUDE,
+        ),
+        Flag(
+            "judged_right",
+            "A person or a model judged that the SQL says what the question asks.",
+            example="a line of data/verdicts",
+            because="a verdict: see below",
+        ),
+    ),
+    "The set as a whole": (
+        Flag(
+            "duplicate_question",
+            "The same question of the same database, with the same SQL or answer, stands "
+            "earlier in the corpus.",
+            example="a question that stands twice",
+            because="it would count twice",
+            policy=EXCLUDE,
+        ),
+        Flag(
+            "near_duplicate_question",
+            "Its wording is almost that of another question.",
+            example='"ships\' names" and "names of ships"',
+            because="rapidfuzz, from `compare_questions.min_similarity`",
+        ),
+        Flag(
+            "paraphrase_of",
+            "Another question of the database, worded otherwise, has the same SQL.",
+            example="two wordings of one query",
+            because="canonical SQL",
+        ),
+        Flag(
+            "conflicting_gold",
+            "The same question of the same database has another gold answer too.",
+            example="one text, two answers",
+            because="one of them is wrong",
+            policy=EXCLUDE,
+        ),
+        Flag(
+            "question_in_both_splits",
+            "The same question stands in train and in eval.",
+            example="a question in train and eval",
+            because="eval would measure memory",
+            policy=EXCLUDE,
+        ),
+        Flag(
+            "template_in_both_splits",
+            "A query of the same form stands in the other split.",
+            example="`SELECT c1 FROM t1 WHERE c2 = ?`",
+            because="a weaker form of the same",
+        ),
+        Flag(
+            "schema_in_both_splits",
+            "A database of the other split has the same tables and columns, or nearly so.",
+            example="two databases with one schema",
+            because="the same",
+        ),
+        Flag(
+            "overlap",
+            "The question or its SQL stands in a dev or test set that params name, or nearly so.",
+            example="a question of a dev set that you report on",
+            because="`compare_questions.held_out` names the sets",
+        ),
+    ),
+    "What models make of it": (
+        Flag(
+            "always_solved",
+            "Every rollout is right, on the test suite as well.",
+            example="every rollout is right",
+            because="nothing is left to learn: [rollouts.md](rollouts.md)",
+        ),
+        Flag(
+            "never_solved",
+            "No rollout is right on the test suite as well.",
+            example="no rollout is right",
+            because="too hard, or wrong gold where the risk is high, too",
+        ),
+    ),
+}
+FLAGS = {flag.name: flag for flag in chain.from_iterable(FAMILIES.values())}
+_PLACES = {name: place for place, name in enumerate(FLAGS)}
 
-
-# Findings: what a probe reports of a question.
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """A flag, and evidence that a person can check: a JSON object with stable keys."""
-
-    code: Flag
-    evidence: dict[str, Any]
-
-
-def encode_findings(findings: Iterable[Finding]) -> list[dict[str, Any]]:
-    """The findings as audit.jsonl has them: {code, evidence}, in the order of the vocabulary."""
-    ranked = sorted(findings, key=lambda finding: FLAG_PLACES[finding.code])
-    return [{"code": str(found.code), "evidence": found.evidence} for found in ranked]
-
-
-# Explanations: what each reason and each flag says of a question, in one sentence for people.
-
-
-EXPLANATIONS: dict[str, str] = {
+REASONS: dict[str, str] = {
     Reason.SQL_ERROR: "SQLite refuses the gold SQL, for example because a column does not exist.",
     Reason.NOT_A_SELECT: "The gold SQL is not a query that only reads.",
     Reason.MULTIPLE_STATEMENTS: "The gold SQL holds more than one statement.",
@@ -343,5 +638,32 @@ EXPLANATIONS: dict[str, str] = {
     Reason.EMPTY_QUESTION: "The question has no text: the corpus asks nothing.",
     Reason.EXCLUDED_BY_CURATOR: "A person looked at the question and decided against it.",
     Reason.NOT_SELECTED: "The question is usable, but the targets take no more of its kind.",
-    **{flag: flag.explanation for flag in Flag},
 }
+EXPLANATIONS = REASONS | {name: flag.sentence for name, flag in FLAGS.items()}
+
+
+def sort_flags(flags: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the flags of a question in the order of the catalogue.
+
+    >>> sort_flags([{"code": "guessable"}, {"code": "tie_at_limit"}])
+    [{'code': 'tie_at_limit'}, {'code': 'guessable'}]
+    """
+    return sorted(flags, key=lambda flag: _PLACES[flag["code"]])
+
+
+def list_tables() -> Iterator[str]:
+    """Yield the lines of docs/probes.md that list all flags, and all reasons."""
+    for family, flags in FAMILIES.items():
+        yield f"### {family}\n"
+        yield "| flag | default | what it says | example | why |\n|---|---|---|---|---|"
+        for flag in flags:
+            cells = (f"`{flag.name}`", flag.policy, flag.sentence, flag.example, flag.because)
+            yield f"| {' | '.join(cells)} |"
+        yield ""
+    yield "### Reasons why a question has no answer\n\n| reason | what it says |\n|---|---|"
+    for name, sentence in REASONS.items():
+        yield f"| `{name}` | {sentence} |"
+
+
+if __name__ == "__main__":
+    print("\n".join(list_tables()))

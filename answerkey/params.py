@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import importlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import is_dataclass
@@ -26,7 +27,6 @@ from pydantic.dataclasses import dataclass
 
 from answerkey.dataset import DIFFICULTIES, HARDNESS_LEVELS, read_share
 from answerkey.errors import InputError
-from answerkey.flags import Flag
 from answerkey.sqlite.files import check_db_ids, find_inside
 
 METHODS = TABLES, SPIDER, SOURCE, PASS_RATE = ("tables", "spider", "source", "pass_rate")
@@ -42,7 +42,7 @@ class Policy(StrEnum):
     OFF = "off"
 
 
-TIE_FLAGS = (Flag.TIE_AT_LIMIT, Flag.LIMIT_WITHOUT_ORDER)  # which alone may be accept_ties
+TIE_FLAGS = ("tie_at_limit", "limit_without_order")  # which alone may be accept_ties
 
 
 def expect(words: str) -> WrapValidator:
@@ -92,8 +92,10 @@ def _check_names(names: Iterable[str]) -> AfterValidator:
 def _check_flags(policies: Any) -> Any:
     if not isinstance(policies, Mapping):
         raise ValueError(f"expected one policy for each flag, found {policies!r}")
-    unknown = sorted(str(name) for name in policies if name not in set(Flag))
-    missing = sorted(set(Flag) - set(policies))
+    # By its name: an import is a dep of every stage, and a flag's sentence is read by few of them.
+    flags = importlib.import_module("answerkey.flags").FLAGS
+    unknown = sorted(str(name) for name in policies if name not in flags)
+    missing = sorted(flags.keys() - policies.keys())
     if unknown or missing:
         raise ValueError(
             "expected one policy for each flag;"
@@ -102,7 +104,7 @@ def _check_flags(policies: Any) -> Any:
     return policies
 
 
-def _check_ties(policies: Mapping[Flag, Policy]) -> Mapping[Flag, Policy]:
+def _check_ties(policies: Mapping[str, Policy]) -> Mapping[str, Policy]:
     for flag, policy in policies.items():
         if policy is Policy.ACCEPT_TIES and flag not in TIE_FLAGS:
             raise ValueError(
@@ -158,7 +160,7 @@ Date = Annotated[
 ]
 Policies = Annotated[
     dict[
-        Flag,
+        str,
         Annotated[
             Policy,
             BeforeValidator(lambda value: "off" if value is False else value),  # a bare off in YAML

@@ -14,7 +14,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO, NamedTuple, NoReturn
 
 import orjson
 
@@ -202,6 +202,23 @@ def hash_value(value: Any) -> str:
     True
     """
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+class Finding(NamedTuple):
+    """What a probe reports of a question: the name of a flag (`answerkey.flags`), and evidence that
+    a person can check: a JSON object with stable keys."""
+
+    code: str
+    evidence: dict[str, Any]
+
+
+def encode_findings(findings: Iterable[Finding]) -> list[dict[str, Any]]:
+    """Return findings as records hold them.
+
+    >>> encode_findings([Finding("empty_answer", {"rows": 0})])
+    [{'code': 'empty_answer', 'evidence': {'rows': 0}}]
+    """
+    return [finding._asdict() for finding in findings]
 
 
 # The manifest of the databases: what each file is, as the stage that made it wrote it down.

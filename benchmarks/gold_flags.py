@@ -29,7 +29,7 @@ from itertools import groupby, product
 from pathlib import Path
 from statistics import fmean
 
-from answerkey.flags import Flag
+from answerkey.flags import FLAGS
 from answerkey.records import digest_text, read_jsonl, write_json
 from answerkey.risk.gold_risk import (
     FlagPrecision,
@@ -213,9 +213,9 @@ def write_flags(judged: list[Judged]) -> str:
         return f"| `{sign.code}` | {sign.kind or ''} | {cells[0]} | {cells[1]} | {share} |"
 
     lines = ["| flag | kind | judge | experts | precision |", "|---|---|---|---|---|"]
-    for flag in Flag:
+    for flag in FLAGS:
         if flag in tables["all"].flags:
-            kinds = sorted(sign for sign in tables["all"].signs if sign.code is flag)
+            kinds = sorted(sign for sign in tables["all"].signs if sign.code == flag)
             lines += [write(sign) for sign in (Sign(flag, None), *kinds)]
     return "\n".join(lines)
 

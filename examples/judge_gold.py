@@ -30,10 +30,10 @@ import aiohttp  # which fsspec[http] brings
 from answerkey.dataset import INTERIM, JoinedQuestion, read_joined
 from answerkey.errors import let_reader_leave
 from answerkey.exports.prompts import describe_database, read_template
-from answerkey.flags import Flag
+from answerkey.flags import FLAGS, sort_flags
 from answerkey.records import decode_json, encode_json
 from answerkey.risk.gold_risk import list_signs
-from answerkey.risk.verdicts import FLAGS, MODEL, read_verdict_file
+from answerkey.risk.verdicts import MODEL, VERDICT_FLAGS, read_verdict_file
 
 TEMPLATE = Path(__file__).with_suffix(".j2")
 ANSWER_CHARACTERS = 2000
@@ -135,7 +135,7 @@ def parse_verdict(answer: str) -> tuple[str, str]:
             found, _ = json.JSONDecoder().raw_decode(answer, start)
         except (ValueError, RecursionError):
             found = None
-        if isinstance(found, dict) and found.get("verdict") in tuple(FLAGS):
+        if isinstance(found, dict) and found.get("verdict") in tuple(VERDICT_FLAGS):
             return found["verdict"], str(found.get("reason", ""))
         start = answer.rfind("{", 0, start)
     raise NoAnswerError(f"expected a verdict, right or wrong, found {answer[-200:]!r}")
@@ -143,7 +143,7 @@ def parse_verdict(answer: str) -> tuple[str, str]:
 
 def choose_riskiest(interim: Path, count: int) -> list[JoinedQuestion]:
     """So many questions without a verdict, the riskiest first."""
-    judged = set(FLAGS.values())
+    judged = set(VERDICT_FLAGS.values())
     open_questions = [
         question
         for question in read_joined(interim)
@@ -157,11 +157,11 @@ def choose_riskiest(interim: Path, count: int) -> list[JoinedQuestion]:
 def list_doubts(question: JoinedQuestion) -> Iterator[dict[str, Any]]:
     """The flags of a question that may tell wrong gold, in words."""
     signs = {sign.code for sign in list_signs(question.flags)}
-    for flag in question.flags:
-        code = Flag(flag["code"])
+    for flag in sort_flags(question.flags):
+        code = flag["code"]
         if code in signs:
             evidence = shorten(flag["evidence"])
-            yield {"code": str(code), "explanation": code.explanation, "evidence": evidence}
+            yield {"code": code, "explanation": FLAGS[code].sentence, "evidence": evidence}
 
 
 def shorten(value: Any) -> str:
@@ -224,7 +224,7 @@ def main() -> None:
     riskiest = choose_riskiest(options.interim, options.count)
     done = {verdict.key for verdict in read_verdict_file(options.out)}
     options.out.parent.mkdir(parents=True, exist_ok=True)
-    counts = dict.fromkeys([*FLAGS, "asked before", "no verdict"], 0)
+    counts = dict.fromkeys([*VERDICT_FLAGS, "asked before", "no verdict"], 0)
     with options.out.open("ab") as file:
         for question in riskiest:
             key = question.database_name, question.question_text, question.gold_sql

@@ -17,10 +17,9 @@ from answerkey.comparison.compare import compare, tabulate_questions
 from answerkey.comparison.held_out import HeldOut
 from answerkey.comparison.join import find_in_rollouts, join_questions
 from answerkey.dataset import INTERIM, JOINED
-from answerkey.flags import encode_findings
 from answerkey.log import list_counts, start_log
 from answerkey.params import read_params
-from answerkey.records import read_json, read_jsonl, write_jsonl
+from answerkey.records import encode_findings, read_json, read_jsonl, write_jsonl
 from answerkey.risk.gold_risk import Assessment, read_flag_precision
 from answerkey.risk.verdicts import read_verdicts
 from answerkey.sqlite.schema import decode_schema

@@ -19,7 +19,7 @@ from answerkey.exports.statistics import (
     make_plots,
     tabulate_questions,
 )
-from answerkey.flags import Flag
+from answerkey.flags import FLAGS
 from answerkey.log import start_log
 from answerkey.records import read_json, read_jsonl, replace_file, write_json
 
@@ -39,7 +39,7 @@ def write_statistics() -> None:
     found = Counter(
         flag["code"] for audit in read_jsonl(SELECTION / "audit.jsonl") for flag in audit["flags"]
     )
-    flags = {flag: found[flag] for flag in Flag}
+    flags = {flag: found[flag] for flag in FLAGS}
     table = tabulate_questions(read_classified(), reasons)
     scores = average_scores(read_jsonl(SELECTION / SUITES))
     counts = make_counts(table, flags, read_json(SELECTION / "summary.json"), scores)

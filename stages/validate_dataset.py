@@ -13,7 +13,6 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.command_line import make_parser, run_stage
-from answerkey.flags import Flag
 from answerkey.log import start_log
 from answerkey.params import read_params
 from answerkey.records import write_json
@@ -46,7 +45,7 @@ def main(*arguments: str) -> None:
         "compute_gold_answers",
     )
     policies = read_policies(policy_values)
-    repeats = (policies[flag] for flag in (Flag.DUPLICATE_QUESTION, Flag.CONFLICTING_GOLD))
+    repeats = (policies[flag] for flag in ("duplicate_question", "conflicting_gold"))
     has_unique_texts = all(policy is Policy.EXCLUDE for policy in repeats)
     terms = Terms(Targets(**target_values), has_unique_texts, rel_tol)
     if is_product:

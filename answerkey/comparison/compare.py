@@ -14,8 +14,7 @@ import pandas as pd
 from rapidfuzz import fuzz, process
 
 from answerkey.dataset import EVAL, JoinedQuestion
-from answerkey.flags import Finding, Flag
-from answerkey.records import digest_text
+from answerkey.records import Finding, digest_text
 from answerkey.sqlite.answers import answer_rows, read_order
 from answerkey.sqlite.schema import Schema
 
@@ -216,7 +215,7 @@ def _make_finding(twins: list[tuple[float, str, bool]]) -> Finding:
         "same_types": has_same_types,
         "count": len(twins),
     }
-    return Finding(Flag.SCHEMA_IN_BOTH_SPLITS, evidence)
+    return Finding("schema_in_both_splits", evidence)
 
 
 def _list_rarest(
@@ -282,7 +281,7 @@ def _find_duplicates(records: list[SetRecord], findings: Findings) -> None:
                     "same_sql": _have_one_sql(record, first),
                     "same_answer": _have_one_answer(record, first),
                 }
-                _add(findings, record, Flag.DUPLICATE_QUESTION, evidence)
+                findings[record.question_id].append(Finding("duplicate_question", evidence))
 
 
 def _find_paraphrases(records: list[SetRecord], findings: Findings) -> None:
@@ -292,7 +291,7 @@ def _find_paraphrases(records: list[SetRecord], findings: Findings) -> None:
         for record in group[1:]:
             if record.text != first.text:
                 evidence = {"first": first.question_id, "questions": len(group)}
-                _add(findings, record, Flag.PARAPHRASE_OF, evidence)
+                findings[record.question_id].append(Finding("paraphrase_of", evidence))
 
 
 def _find_conflicts(records: list[SetRecord], findings: Findings) -> None:
@@ -309,7 +308,7 @@ def _find_conflicts(records: list[SetRecord], findings: Findings) -> None:
                 others = (other for other in group if not _have_one_answer(record, other))
                 named[key] = [other.question_id for other in islice(others, _NAMED)]
             evidence = {"others": list(named[key]), "count": count}
-            _add(findings, record, Flag.CONFLICTING_GOLD, evidence)
+            findings[record.question_id].append(Finding("conflicting_gold", evidence))
 
 
 def _find_near_duplicates(
@@ -335,7 +334,7 @@ def _find_near_duplicates(
             nearest[record.text] = len(texts), near
             if near is not None:
                 evidence = {"first": near.question_id, "similarity": near.similarity}
-                _add(findings, record, Flag.NEAR_DUPLICATE_QUESTION, evidence)
+                findings[record.question_id].append(Finding("near_duplicate_question", evidence))
 
 
 def _group(records: list[SetRecord], key: Callable[[SetRecord], str]) -> Iterator[list[SetRecord]]:
@@ -380,10 +379,6 @@ def _have_one_sql(left: SetRecord, right: SetRecord) -> bool:
     return left.canonical_sql != "" and left.canonical_sql == right.canonical_sql
 
 
-def _add(findings: Findings, record: SetRecord, code: Flag, evidence: dict[str, Any]) -> None:
-    findings[record.question_id].append(Finding(code, evidence))
-
-
 # Probes across the splits: questions of train that questions of eval repeat, in text or template.
 #
 # Leaks are looked for between the splits only: within one, a text or template that comes again in
@@ -405,10 +400,12 @@ def find_across_splits(table: pd.DataFrame, *, min_similarity: float = MIN_SIMIL
     near: Findings = defaultdict(list)
     same: Findings = defaultdict(list)
     for train, held_out in _list_shared(table, "text"):
-        _add_shared(same, train, held_out, Flag.QUESTION_IN_BOTH_SPLITS, {})
+        for question_id, shared in _list_others(train, held_out):
+            same[question_id].append(Finding("question_in_both_splits", shared))
     for train, held_out in _list_shared(table, "template"):
         template = {"template": train[0].template[:_TEMPLATE_CHARACTERS]}
-        _add_shared(same, train, held_out, Flag.TEMPLATE_IN_BOTH_SPLITS, template)
+        for question_id, shared in _list_others(train, held_out):
+            same[question_id].append(Finding("template_in_both_splits", template | shared))
         _add_near(near, train, held_out, min_similarity)
     return {
         question_id: near.get(question_id, []) + same.get(question_id, [])
@@ -431,19 +428,14 @@ def _list_shared(table: pd.DataFrame, column: str) -> list[tuple[list[SetRecord]
     return list(sides.values())
 
 
-def _add_shared(
-    findings: Findings,
-    train: list[SetRecord],
-    held_out: list[SetRecord],
-    code: Flag,
-    shared: dict[str, Any],
-) -> None:
-    """A finding for each question, with how many of the other split share it, and the first."""
+def _list_others(
+    train: list[SetRecord], held_out: list[SetRecord]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each question with how many of the other split share it, and the first of them."""
     for records, others in ((train, held_out), (held_out, train)):
         first = min((other.question_id for other in others), key=sort_key)
-        evidence = {**shared, "count": len(others), "example": first}
         for record in records:
-            findings[record.question_id].append(Finding(code, evidence))
+            yield record.question_id, {"count": len(others), "example": first}
 
 
 def _add_near(
@@ -461,7 +453,7 @@ def _add_near(
                 nearest[one.question_id] = choose_nearest(nearest.get(one.question_id), found)
     for question_id, near in nearest.items():
         evidence = {"other": near.question_id, "similarity": near.similarity}
-        findings[question_id].append(Finding(Flag.NEAR_DUPLICATE_QUESTION, evidence))
+        findings[question_id].append(Finding("near_duplicate_question", evidence))
 
 
 # The comparison of all questions: what each shares with others, as flags.

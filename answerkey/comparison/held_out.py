@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from answerkey.comparison.compare import find_similar, measure_similarity, normalize_question
-from answerkey.flags import Finding, Flag
+from answerkey.records import Finding
 from answerkey.sqlite.tokens import Kind, read_tokens
 
 _TEXTS = (Kind.TEXT, Kind.DOUBLE_QUOTED)
@@ -81,7 +81,7 @@ class HeldOut:
             "text_similarity": text_similarity,
             "sql_similarity": sql_similarity,
         }
-        return Finding(Flag.OVERLAP, evidence)
+        return Finding("overlap", evidence)
 
     def _list_places(self, text: str, sql: str) -> set[int]:
         """The questions with one text, one SQL, or nearly one text."""

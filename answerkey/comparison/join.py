@@ -17,8 +17,7 @@ from answerkey.dataset import (
     read_curated_exclusion,
 )
 from answerkey.errors import InputError
-from answerkey.flags import Finding, Flag, encode_findings
-from answerkey.records import read_json, read_jsonl
+from answerkey.records import Finding, encode_findings, read_json, read_jsonl
 from answerkey.shards.shard_directory import read_shards
 
 BY_HEART = "by_heart"  # the neighbor that says the stored answer
@@ -36,13 +35,13 @@ def find_in_suite(suite: Record, *, min_mutation_score: float) -> list[Finding]:
     """
     found = []
     if (ambiguity := suite.get("latent_ambiguity")) is not None:
-        found.append(Finding(Flag.LATENT_AMBIGUITY, ambiguity))
+        found.append(Finding("latent_ambiguity", ambiguity))
     score = suite.get("mutation_score")
     by_heart = suite.get("operators", {}).get(BY_HEART)
     if by_heart is not None and not by_heart["killed"]:
-        found.append(Finding(Flag.WEAK_ANSWER, {**(score or {}), BY_HEART: by_heart}))
+        found.append(Finding("weak_answer", {**(score or {}), BY_HEART: by_heart}))
     elif score is not None and score["suite"] < min_mutation_score:
-        found.append(Finding(Flag.WEAK_ANSWER, score))
+        found.append(Finding("weak_answer", score))
     return found
 
 
@@ -63,9 +62,9 @@ def find_in_rollouts(pass_rate: Record | None, *, gold_risk: float | None) -> li
         return []
     counts = {name: pass_rate[name] for name in ("total", "database", "suite")}
     if counts["suite"] == counts["total"]:
-        return [Finding(Flag.ALWAYS_SOLVED, counts)]
+        return [Finding("always_solved", counts)]
     if counts["suite"] == 0:
-        return [Finding(Flag.NEVER_SOLVED, {**counts, "gold_risk": gold_risk})]
+        return [Finding("never_solved", {**counts, "gold_risk": gold_risk})]
     return []
 
 

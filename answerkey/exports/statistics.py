@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from answerkey.dataset import DIFFICULTIES, HARDNESS_LEVELS, SPLITS, JoinedQuestion, Reason
-from answerkey.flags import Flag
+from answerkey.flags import FLAGS
 from answerkey.sqlite.answers import ANSWER_TYPES
 
 
@@ -43,10 +43,10 @@ def average_scores(suites: Iterable[dict[str, Any]]) -> dict[str, Any]:
 MAIN_REASONS = (
     Reason.NOT_SELECTED,
     Reason.SQL_ERROR,
-    Flag.TIE_AT_LIMIT,
-    Flag.EMPTY_ANSWER,
-    Flag.CONFLICTING_GOLD,
-    Flag.DUPLICATE_QUESTION,
+    "tie_at_limit",
+    "empty_answer",
+    "conflicting_gold",
+    "duplicate_question",
 )
 _FIELDS = ("database_name", "corpus", "split", "difficulty", "hardness", "answer_type", "template")
 COLUMNS = (*_FIELDS, "tables", "reason")
@@ -108,7 +108,7 @@ def make_counts(
         "loaded": len(table),
         "usable": len(choose_usable(table)),
         "selected": len(selected),
-        "excluded": count_values(table, "reason", sorted({*Reason, *Flag})),
+        "excluded": count_values(table, "reason", sorted({*Reason, *FLAGS})),
         "flags": dict(flags),
         "corpus": count_corpora(table),
         "split": count_values(selected, "split", SPLITS),
@@ -145,7 +145,7 @@ def make_metrics(counts: Mapping[str, Any]) -> dict[str, Any]:
         "tables_touched": coverage["tables_touched"],
         "columns_touched": coverage["columns_touched"],
         "mutation_score": {name: scores[name] for name in ("database", "suite")},
-        "at_risk": counts["flags"][Flag.GOLD_RISK],
+        "at_risk": counts["flags"]["gold_risk"],
     }
 
 

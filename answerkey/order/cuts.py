@@ -10,7 +10,6 @@ from typing import Any
 
 from sqlglot import exp
 
-from answerkey.flags import Finding, Flag
 from answerkey.order.inspection import Inspection
 from answerkey.order.ties import (
     SHOWN_ROWS,
@@ -23,6 +22,7 @@ from answerkey.order.ties import (
     show_rows,
     typed_row,
 )
+from answerkey.records import Finding
 from answerkey.sql.groupings import read_grouping
 from answerkey.sql.query_parts import find_operand, find_with
 from answerkey.sql.query_rewrites import copy_with, make_limit, to_sql, unwrap
@@ -95,8 +95,8 @@ def _find_cut(ties: Ties | None, answer: list[Row]) -> Finding | None:
     runs = ties.cut_runs() if ties is not None else []
     if not runs:
         return None
-    code = Flag.TIE_AT_LIMIT if ties.keys else Flag.LIMIT_WITHOUT_ORDER
-    return Finding(code, _describe_cut(ties, runs[0], answer))
+    evidence = _describe_cut(ties, runs[0], answer)
+    return Finding("tie_at_limit" if ties.keys else "limit_without_order", evidence)
 
 
 def _describe_cut(ties: Ties, run: Run, answer: list[Row]) -> dict[str, Any]:
@@ -170,8 +170,7 @@ def _find_cut_in_subquery(
         "answer": show_rows(inspection.rows),
         "other_answer": show_rows(other),
     }
-    code = Flag.TIE_AT_LIMIT if query.args.get("order") else Flag.LIMIT_WITHOUT_ORDER
-    return Finding(code, details)
+    return Finding("tie_at_limit" if query.args.get("order") else "limit_without_order", details)
 
 
 def _is_inner(column: exp.Column, query: exp.Expression, scopes: Scopes) -> bool:

@@ -8,10 +8,9 @@ from itertools import combinations
 
 from sqlglot import exp
 
-from answerkey.flags import Finding, Flag
 from answerkey.order.inspection import Inspection
 from answerkey.probes.compared_values import Reading, read_query
-from answerkey.records import encode_json
+from answerkey.records import Finding, encode_json
 from answerkey.sql.query_parts import first_select, selects_of
 from answerkey.sql.query_rewrites import show_sql, to_sql
 from answerkey.sqlite.answers import answers_match, shape_answer
@@ -25,7 +24,7 @@ def find_all_null(inspection: Inspection) -> list[Finding]:
     rows = inspection.rows
     if not rows or any(value is not None for row in rows for value in row):
         return []
-    return [Finding(Flag.ALL_NULL, {"rows": len(rows), "columns": len(rows[0])})]
+    return [Finding("all_null", {"rows": len(rows), "columns": len(rows[0])})]
 
 
 # boolean_answer: the answer is one of two values, so that a guess is right half of the time.
@@ -42,7 +41,7 @@ def find_boolean_answer(inspection: Inspection) -> list[Finding]:
     is_boolean = (isinstance(value, int) and value in (0, 1)) or (
         isinstance(value, str) and value.strip().lower() in _BOOLEAN_TEXTS
     )
-    return [Finding(Flag.BOOLEAN_ANSWER, {"answer": value})] if is_boolean else []
+    return [Finding("boolean_answer", {"answer": value})] if is_boolean else []
 
 
 # duplicate_rows: the answer has equal rows, of which DISTINCT would keep one.
@@ -55,7 +54,7 @@ def find_duplicate_rows(inspection: Inspection) -> list[Finding]:
     distinct = len(set(rows))
     if distinct == len(rows):
         return []
-    return [Finding(Flag.DUPLICATE_ROWS, {"rows": len(rows), "distinct": distinct})]
+    return [Finding("duplicate_rows", {"rows": len(rows), "distinct": distinct})]
 
 
 # empty_answer: any query that finds nothing would be right.
@@ -63,7 +62,7 @@ def find_duplicate_rows(inspection: Inspection) -> list[Finding]:
 
 def find_empty_answer(inspection: Inspection) -> list[Finding]:
     """A finding where the answer has no row."""
-    return [] if inspection.rows else [Finding(Flag.EMPTY_ANSWER, {"rows": 0})]
+    return [] if inspection.rows else [Finding("empty_answer", {"rows": 0})]
 
 
 # empty_table: the query reads a table that has no row.
@@ -76,7 +75,7 @@ def find_empty_table(inspection: Inspection) -> list[Finding]:
     """A finding where a table or view that the query names has no row."""
     reading = read_query(inspection)
     empty = [table.name for table in reading.tables if not reading.values.has_row(table.name)]
-    return [Finding(Flag.EMPTY_TABLE, {"tables": empty[:_TABLES_SHOWN]})] if empty else []
+    return [Finding("empty_table", {"tables": empty[:_TABLES_SHOWN]})] if empty else []
 
 
 # Guesses: what a policy would answer that has seen the tables' names and not the question.
@@ -254,7 +253,7 @@ def find_guessable(inspection: Inspection) -> list[Finding]:
         "guesses": count,
         "right": [right[place][:_TEXT_SHOWN] for place in sorted(right)[:_GUESSES_SHOWN]],
     }
-    return [Finding(Flag.GUESSABLE, evidence)]
+    return [Finding("guessable", evidence)]
 
 
 # many_rows: the answer has more rows than params allow.
@@ -263,9 +262,7 @@ def find_guessable(inspection: Inspection) -> list[Finding]:
 def find_many_rows(inspection: Inspection) -> list[Finding]:
     """A finding where the answer has more than `max_rows` rows."""
     rows = len(inspection.rows)
-    return (
-        [Finding(Flag.MANY_ROWS, {"rows": rows})] if rows > inspection.thresholds.max_rows else []
-    )
+    return [Finding("many_rows", {"rows": rows})] if rows > inspection.thresholds.max_rows else []
 
 
 # repeated_column: the query selects one thing twice, where its question may ask for two.
@@ -294,7 +291,7 @@ def find_repeated_column(inspection: Inspection) -> list[Finding]:
     expressions = selects[0].expressions
     places = sorted({first for first, _ in repeated})
     texts = [show_sql(expressions[place].unalias()) for place in places]
-    return [Finding(Flag.REPEATED_COLUMN, {"expressions": list(dict.fromkeys(texts))})]
+    return [Finding("repeated_column", {"expressions": list(dict.fromkeys(texts))})]
 
 
 def _list_repeated(select: exp.Select, reading: Reading) -> set[tuple[int, int]]:
@@ -324,6 +321,17 @@ def _identify(expression: exp.Expression, reading: Reading) -> Hashable | None:
 def find_too_large(inspection: Inspection) -> list[Finding]:
     """A finding where the answer as JSON has more than `max_bytes` bytes."""
     size = len(encode_json(shape_answer(inspection.rows)))
-    return (
-        [Finding(Flag.TOO_LARGE, {"bytes": size})] if size > inspection.thresholds.max_bytes else []
-    )
+    return [Finding("too_large", {"bytes": size})] if size > inspection.thresholds.max_bytes else []
+
+
+PROBES = (
+    find_all_null,
+    find_boolean_answer,
+    find_duplicate_rows,
+    find_empty_answer,
+    find_empty_table,
+    find_guessable,
+    find_many_rows,
+    find_repeated_column,
+    find_too_large,
+)

@@ -14,15 +14,16 @@ import sqlglot
 from sqlglot.errors import SqlglotError
 
 from answerkey.english.question import Question
-from answerkey.flags import Finding, Flag, encode_findings
 from answerkey.order.accepted_rows import find_row_order
 from answerkey.order.inspection import Inspection, Thresholds
 from answerkey.order.reordered_copies import ReorderedCopies
 from answerkey.probes.registry import ask_probes, ask_question_probes
 from answerkey.records import (
+    Finding,
     SchemaFile,
     decode_json,
     encode_compactly,
+    encode_findings,
     hash_value,
     read_database_hashes,
     read_jsonl,
@@ -99,7 +100,7 @@ def report_question(audit: QueryAudit, question: Question) -> dict[str, Any]:
 
 def give_up(why: str) -> QueryAudit:
     """The audit of a query that the probes could not look at."""
-    return QueryAudit(None, [Finding(Flag.NOT_REPRODUCIBLE, {"second_run": why})])
+    return QueryAudit(None, [Finding("not_reproducible", {"second_run": why})])
 
 
 # Audit of all databases: every query that has an answer, in shards of a database each.

@@ -19,7 +19,6 @@ from answerkey.english.measures import (
     read_number,
 )
 from answerkey.english.question import Question
-from answerkey.flags import Finding, Flag
 from answerkey.order.inspection import Inspection
 from answerkey.probes.compared_values import (
     EQUALITIES,
@@ -32,6 +31,7 @@ from answerkey.probes.compared_values import (
 )
 from answerkey.probes.conditions import find_named_sibling, list_chains
 from answerkey.probes.order import read_expression
+from answerkey.records import Finding
 from answerkey.sql.query_parts import selects_of
 from answerkey.sql.query_rewrites import show_sql, to_sql
 from answerkey.sqlite.schema import quote_name
@@ -46,7 +46,7 @@ def find_contradictory_conditions(inspection: Inspection) -> list[Finding]:
             pair = _find_pair(parts, equality, reading)
             if pair is not None:
                 evidence = {"kind": kind, "conditions": [show_sql(p) for p in pair]}
-                return [Finding(Flag.CONTRADICTORY_CONDITIONS, evidence)]
+                return [Finding("contradictory_conditions", evidence)]
     return []
 
 
@@ -91,7 +91,7 @@ def find_disjoint_comparison(inspection: Inspection) -> list[Finding]:
         names = (left[0].name, left[1].name), (right[0].name, right[1].name)
         if reading.values.share_in_common(*names) == 0:
             evidence = {"condition": comparison.text, "columns": [".".join(name) for name in names]}
-            return [Finding(Flag.DISJOINT_COMPARISON, evidence)]
+            return [Finding("disjoint_comparison", evidence)]
     return []
 
 
@@ -103,7 +103,7 @@ def find_mixed_connectives(inspection: Inspection) -> list[Finding]:
     is enough. BETWEEN ... AND is no such AND."""
     for node in inspection.scopes.nodes.find_all(exp.Or):
         if isinstance(node.this, exp.And) or isinstance(node.expression, exp.And):
-            return [Finding(Flag.MIXED_CONNECTIVES, {"condition": show_sql(node)})]
+            return [Finding("mixed_connectives", {"condition": show_sql(node)})]
     return []
 
 
@@ -150,7 +150,7 @@ def find_vacuous_condition(inspection: Inspection) -> list[Finding]:
             conditions.append({"condition": comparison.text} | found)
     if not conditions:
         return []
-    return [Finding(Flag.VACUOUS_CONDITION, {"conditions": conditions[:_CONDITIONS_SHOWN]})]
+    return [Finding("vacuous_condition", {"conditions": conditions[:_CONDITIONS_SHOWN]})]
 
 
 def _judge(comparison: Comparison, reading: Reading) -> dict[str, Any] | None:
@@ -282,7 +282,7 @@ def find_comparison_mismatch(inspection: Inspection, question: Question) -> list
     the one that is named).
     """
     found = next(_find_mismatches(inspection, question), None)
-    return [Finding(Flag.COMPARISON_MISMATCH, found)] if found else []
+    return [Finding("comparison_mismatch", found)] if found else []
 
 
 def _find_mismatches(inspection: Inspection, question: Question) -> Iterator[dict[str, Any]]:
@@ -432,7 +432,7 @@ def find_connective_mismatch(inspection: Inspection, question: Question) -> list
     x = 1 OR (x = 2 AND y = 3)), or_for_and, and_for_or.
     """
     found = next(_find_mismatches_connective_mismatch(inspection, question), None)
-    return [Finding(Flag.CONNECTIVE_MISMATCH, found)] if found else []
+    return [Finding("connective_mismatch", found)] if found else []
 
 
 def _find_mismatches_connective_mismatch(
@@ -566,3 +566,15 @@ def _find_joined(text: str, first: str, second: str) -> str | None:
 def _find_word(text: str, word: str) -> tuple[int, int] | None:
     match = re.search(rf"(?<!\w){re.escape(word)}(?:e?s)?(?!\w)", text)
     return match.span() if match is not None else None
+
+
+PROBES = (
+    find_contradictory_conditions,
+    find_disjoint_comparison,
+    find_mixed_connectives,
+    find_vacuous_condition,
+)
+QUESTION_PROBES = (
+    find_comparison_mismatch,
+    find_connective_mismatch,
+)

@@ -9,11 +9,11 @@ from sqlglot import exp
 
 from answerkey.english.columns import MOST_WORDS, split_name
 from answerkey.english.question import Question, word_set
-from answerkey.flags import Finding, Flag
 from answerkey.order.inspection import Inspection
 from answerkey.probes.compared_values import read_query
 from answerkey.probes.conditions import find_mentions
 from answerkey.probes.projection import Projection, Selected, list_entity_key, read_projection
+from answerkey.records import Finding
 from answerkey.sql.query_rewrites import to_sql
 from answerkey.sqlite.column_values import shorten
 
@@ -51,7 +51,7 @@ def find_distinct_missing(inspection: Inspection, question: Question) -> list[Fi
     evidence = _find_count(inspection, asked) if asked else _find_rows_counted(projection, question)
     if evidence is None:
         evidence = _find_equal_rows(inspection, projection, question, asked)
-    return [] if evidence is None else [Finding(Flag.DISTINCT_MISSING, evidence)]
+    return [] if evidence is None else [Finding("distinct_missing", evidence)]
 
 
 def _find_count(inspection: Inspection, asked: str) -> dict[str, Any] | None:
@@ -153,7 +153,7 @@ def find_distinct_extra(inspection: Inspection, question: Question) -> list[Find
     if len(question.words) > MOST_WORDS or find_different(question) is not None:
         return []
     evidence = _find_merged(inspection) if tree.args.get("distinct") else _find_counted(inspection)
-    return [] if evidence is None else [Finding(Flag.DISTINCT_EXTRA, evidence)]
+    return [] if evidence is None else [Finding("distinct_extra", evidence)]
 
 
 def _is_name(selected: Selected) -> bool:
@@ -197,3 +197,9 @@ def _find_counted(inspection: Inspection) -> dict[str, Any] | None:
     if rows is None or rows == inspection.rows:
         return None
     return {"kind": "counted_names", "names": inspection.rows[0][0], "things": rows[0][0]}
+
+
+QUESTION_PROBES = (
+    find_distinct_missing,
+    find_distinct_extra,
+)

@@ -10,7 +10,6 @@ from sqlglot import exp
 
 from answerkey.english.names import stem_name
 from answerkey.english.question import Question, list_words, word_set
-from answerkey.flags import Finding, Flag
 from answerkey.order.cuts import is_order_certain
 from answerkey.order.inspection import Inspection
 from answerkey.probes.compared_values import Comparison, Reading, read_query
@@ -26,6 +25,7 @@ from answerkey.probes.entities import (
     resolve_direct,
     write_rows,
 )
+from answerkey.records import Finding
 from answerkey.sql.groupings import Grouping, read_grouping
 from answerkey.sql.query_parts import find_with, members_of_from
 from answerkey.sql.query_rewrites import (
@@ -56,7 +56,7 @@ def find_aggregate_of_other_rows(inspection: Inspection) -> list[Finding]:
         kind = _judge(comparison, reading)
         if kind is not None:
             evidence = {"kind": kind, "condition": comparison.text}
-            return [Finding(Flag.AGGREGATE_OF_OTHER_ROWS, evidence)]
+            return [Finding("aggregate_of_other_rows", evidence)]
     return []
 
 
@@ -193,7 +193,7 @@ def find_bare_column(inspection: Inspection) -> list[Finding]:
         except QueryError:
             continue
         if groups:
-            return [Finding(Flag.BARE_COLUMN, _describe(groups[0], grouping, bare))]
+            return [Finding("bare_column", _describe(groups[0], grouping, bare))]
     return []
 
 
@@ -323,7 +323,7 @@ def find_counts_of_groups(inspection: Inspection) -> list[Finding]:
     if group is None or having is None or not all(isinstance(o, exp.Count) for o in outputs):
         return []
     sql = f"{to_sql(group)} {to_sql(having)}"[:SHOWN_CHARACTERS]
-    return [Finding(Flag.COUNTS_OF_GROUPS, {"sql": sql, "rows": len(inspection.rows)})]
+    return [Finding("counts_of_groups", {"sql": sql, "rows": len(inspection.rows)})]
 
 
 # having_without_group: HAVING without GROUP BY tests all rows as one group.
@@ -334,7 +334,7 @@ def find_having_without_group(inspection: Inspection) -> list[Finding]:
     for select in inspection.scopes.nodes.find_all(exp.Select):
         having = select.args.get("having")
         if having is not None and select.args.get("group") is None:
-            return [Finding(Flag.HAVING_WITHOUT_GROUP, {"having": show_sql(having)})]
+            return [Finding("having_without_group", {"having": show_sql(having)})]
     return []
 
 
@@ -366,7 +366,7 @@ def find_each_without_group(inspection: Inspection, question: Question) -> list[
     kind = "does_each" if asked.split()[0] in _VERBS else "of_each"
     if kind == "does_each" and not any(output.find(*_ADDED) for output in select.expressions):
         return []
-    return [Finding(Flag.EACH_WITHOUT_GROUP, {"kind": kind, "asked": asked})]
+    return [Finding("each_without_group", {"kind": kind, "asked": asked})]
 
 
 def _find_each(question: Question) -> str | None:
@@ -409,7 +409,7 @@ def find_group_by_non_key(inspection: Inspection, question: Question) -> list[Fi
     label, evidence = found
     if _is_asked(question, label):
         evidence = evidence | {"kind": "name_asked"}
-    return [Finding(Flag.GROUP_BY_NON_KEY, evidence)]
+    return [Finding("group_by_non_key", evidence)]
 
 
 def _find_first(inspection: Inspection) -> tuple[Resolution, dict[str, Any]] | None:
@@ -494,3 +494,15 @@ def _is_asked(question: Question, label: Resolution) -> bool:
         if word.text in _EACH_GROUP_BY_NON_KEY and any(other.stem == name for other in after):
             return True
     return False
+
+
+PROBES = (
+    find_aggregate_of_other_rows,
+    find_bare_column,
+    find_counts_of_groups,
+    find_having_without_group,
+)
+QUESTION_PROBES = (
+    find_each_without_group,
+    find_group_by_non_key,
+)

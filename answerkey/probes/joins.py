@@ -11,7 +11,6 @@ from sqlglot import exp
 
 from answerkey.english.names import Counted, is_table_of, list_counted, stem_name
 from answerkey.english.question import Question, Word
-from answerkey.flags import Finding, Flag
 from answerkey.order.inspection import Inspection
 from answerkey.probes.compared_values import EQUALITIES, Comparison, Reading, read_query
 from answerkey.probes.entities import (
@@ -30,6 +29,7 @@ from answerkey.probes.entities import (
     resolve_direct,
     write_rows,
 )
+from answerkey.records import Finding
 from answerkey.sql.query_parts import find_with
 from answerkey.sql.query_rewrites import to_sql, unwrap
 from answerkey.sql.scopes import Resolution, Scope, Scopes, Source
@@ -58,7 +58,7 @@ def find_cross_join(inspection: Inspection) -> list[Finding]:
                 products.append(product)
     if not products:
         return []
-    return [Finding(Flag.CROSS_JOIN, {"products": products[:_PRODUCTS_SHOWN]})]
+    return [Finding("cross_join", {"products": products[:_PRODUCTS_SHOWN]})]
 
 
 def _find_product(scope: Scope, reading: Reading) -> dict[str, Any] | None:
@@ -229,7 +229,7 @@ def find_join_not_on_key(inspection: Inspection) -> list[Finding]:
         if share is not None and share <= _MOST_SHARED:
             text = origin.text if isinstance(origin, Comparison) else f"USING ({origin})"
             joins.append({"condition": text, "columns": list(names), "share": round(share, 4)})
-    return [Finding(Flag.JOIN_NOT_ON_KEY, {"joins": joins[:_JOINS_SHOWN]})] if joins else []
+    return [Finding("join_not_on_key", {"joins": joins[:_JOINS_SHOWN]})] if joins else []
 
 
 def _find_pairs(reading: Reading) -> Iterator[tuple[Comparison | str, _BaseColumn, _BaseColumn]]:
@@ -319,7 +319,7 @@ def find_join_repeats_rows(inspection: Inspection) -> list[Finding]:
         "key": f"{source.table.name}.{key}",
         "repeated": [[shorten(value) for value in row] for row in rows],
     }
-    return [Finding(Flag.JOIN_REPEATS_ROWS, evidence)]
+    return [Finding("join_repeats_rows", evidence)]
 
 
 def _refers(shown: Resolution, key: str | None, schema: Schema) -> bool:
@@ -387,7 +387,7 @@ def find_join_fan_out(inspection: Inspection, question: Question) -> list[Findin
     if fan_out is None:
         return []
     evidence = next(fan_out.find_counted(question), None) or fan_out.find_added(question)
-    return [Finding(Flag.JOIN_FAN_OUT, evidence)] if evidence is not None else []
+    return [Finding("join_fan_out", evidence)] if evidence is not None else []
 
 
 def _read_fan_out(inspection: Inspection) -> _FanOut | None:
@@ -596,7 +596,7 @@ def find_zero_count_dropped(inspection: Inspection, question: Question) -> list[
         "things": f"{things.table.name}.{things.key}",
         "dropped": dropped,
     }
-    return [Finding(Flag.ZERO_COUNT_DROPPED, evidence)]
+    return [Finding("zero_count_dropped", evidence)]
 
 
 def _read_form(select: exp.Select, scopes: Scopes) -> str | None:
@@ -709,3 +709,14 @@ def _says_all(question: Question, table: Table) -> bool:
         word.text == "all" and noun in [other.stem for other in words[place + 1 :][:_WORDS_BETWEEN]]
         for place, word in enumerate(words)
     )
+
+
+PROBES = (
+    find_cross_join,
+    find_join_not_on_key,
+    find_join_repeats_rows,
+)
+QUESTION_PROBES = (
+    find_join_fan_out,
+    find_zero_count_dropped,
+)

@@ -27,10 +27,10 @@ from answerkey.english.support import (
     list_value_words,
     squeeze,
 )
-from answerkey.flags import Finding, Flag
 from answerkey.order.inspection import Inspection
 from answerkey.probes.compared_values import PATTERNS, RANGES, Comparison, Reading, read_query
 from answerkey.probes.conditions import find_holder, list_text_values
+from answerkey.records import Finding
 from answerkey.sqlite.schema import Column, Table, quote_name
 
 
@@ -135,7 +135,7 @@ def find_literal_not_in_column(inspection: Inspection) -> list[Finding]:
     if not found:
         return []
     first = min(found, key=lambda evidence: _KINDS.index(evidence["kind"]))
-    return [Finding(Flag.LITERAL_NOT_IN_COLUMN, first)]
+    return [Finding("literal_not_in_column", first)]
 
 
 def _is_held(literal: ComparedLiteral, table: Table, column: Column, reading: Reading) -> bool:
@@ -195,7 +195,7 @@ def find_literal_not_in_query(inspection: Inspection, question: Question) -> lis
     if not found:
         return []
     first = min(found, key=lambda evidence: _KINDS_LITERAL_NOT_IN_QUERY.index(evidence["kind"]))
-    return [Finding(Flag.LITERAL_NOT_IN_QUERY, first)]
+    return [Finding("literal_not_in_query", first)]
 
 
 def _list_names_literal_not_in_query(
@@ -292,7 +292,7 @@ def find_literal_not_in_question(inspection: Inspection, question: Question) -> 
     if not found:
         return []
     first = min(found, key=lambda evidence: _KINDS_LITERAL_NOT_IN_QUESTION.index(evidence["kind"]))
-    return [Finding(Flag.LITERAL_NOT_IN_QUESTION, first)]
+    return [Finding("literal_not_in_question", first)]
 
 
 def _judge_number(literal: ComparedLiteral, wording: Wording) -> dict[str, Any] | None:
@@ -372,7 +372,7 @@ def find_like_without_wildcard(inspection: Inspection, question: Question) -> li
             asked = next((w.text for w in question.words if w.stem in _PART_STEMS), None)
             kind = "whole" if asked is None else "part"
             evidence = {"kind": kind, "asked": asked, "condition": comparison.text}
-            return [Finding(Flag.LIKE_WITHOUT_WILDCARD, evidence)]
+            return [Finding("like_without_wildcard", evidence)]
     return []
 
 
@@ -409,7 +409,7 @@ def find_pattern_mismatch(inspection: Inspection, question: Question) -> list[Fi
         else:
             kind = "whole"
         evidence = {"kind": kind, "asked": asked[1], "sql": literal.comparison.text}
-        return [Finding(Flag.PATTERN_MISMATCH, evidence)]
+        return [Finding("pattern_mismatch", evidence)]
     return []
 
 
@@ -429,3 +429,12 @@ def _find_place(literal: ComparedLiteral) -> str | None:
         (True, False): END,
         (True, True): ANYWHERE,
     }[is_open]
+
+
+PROBES = (find_literal_not_in_column,)
+QUESTION_PROBES = (
+    find_literal_not_in_query,
+    find_literal_not_in_question,
+    find_like_without_wildcard,
+    find_pattern_mismatch,
+)

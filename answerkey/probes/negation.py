@@ -9,7 +9,6 @@ from sqlglot import exp
 
 from answerkey.english.question import Question, list_words
 from answerkey.english.support import CLAUSE, find_negations, may_deny
-from answerkey.flags import Finding, Flag
 from answerkey.order.inspection import Inspection
 from answerkey.probes.compared_values import Comparison, Reading, read_query
 from answerkey.probes.conditions import list_chains
@@ -22,6 +21,7 @@ from answerkey.probes.entities import (
     resolve_direct,
     write_rows,
 )
+from answerkey.records import Finding
 from answerkey.sql.query_parts import find_with
 from answerkey.sql.query_rewrites import SHOWN_CHARACTERS, show_sql, to_sql, unwrap
 from answerkey.sql.scopes import Resolution, Scopes, Source
@@ -43,7 +43,7 @@ def find_null_dropped(inspection: Inspection) -> list[Finding]:
         )
         if nulls:
             evidence = {"condition": comparison.text, "rows": nulls}
-            return [Finding(Flag.NULL_DROPPED, evidence)]
+            return [Finding("null_dropped", evidence)]
     return []
 
 
@@ -80,11 +80,11 @@ def find_negation_mismatch(inspection: Inspection, question: Question) -> list[F
     denials += [node for node in nodes.find_all(*_PATTERNS) if node.args.get("negate")]
     if asked and not denials and not _denies_otherwise(inspection):
         evidence = _describe(asked[0], inspection)
-        return [] if evidence is None else [Finding(Flag.NEGATION_MISMATCH, evidence)]
+        return [] if evidence is None else [Finding("negation_mismatch", evidence)]
     denials = [node for node in denials if not _is_guard(node)]
     if denials and not asked and not may_deny(question):
         evidence = {"kind": "denied", "sql": to_sql(denials[0])[:200]}
-        return [Finding(Flag.NEGATION_MISMATCH, evidence)]
+        return [Finding("negation_mismatch", evidence)]
     return []
 
 
@@ -176,7 +176,7 @@ def find_not_in_on_rows(inspection: Inspection, question: Question) -> list[Find
             "denied": to_sql(term)[:200],
             "returned": [[shorten(value) for value in row] for row in rows],
         }
-        return [Finding(Flag.NOT_IN_ON_ROWS, evidence)]
+        return [Finding("not_in_on_rows", evidence)]
     return []
 
 
@@ -260,7 +260,7 @@ def find_split_negation(inspection: Inspection, question: Question) -> list[Find
             if name is not None:
                 conditions = [show_sql(part) for part in (left, right)]
                 evidence = {"asked": name[:SHOWN_CHARACTERS], "conditions": conditions}
-                return [Finding(Flag.SPLIT_NEGATION, evidence)]
+                return [Finding("split_negation", evidence)]
     return []
 
 
@@ -270,3 +270,11 @@ def _is_denial_split_negation(part: exp.Expression, reading: Reading) -> bool:
 
 def _write_words(text: str) -> str:
     return " ".join(word.text for word in list_words(text))
+
+
+PROBES = (find_null_dropped,)
+QUESTION_PROBES = (
+    find_negation_mismatch,
+    find_not_in_on_rows,
+    find_split_negation,
+)

@@ -26,13 +26,13 @@ from answerkey.english.measures import (
     split_words,
 )
 from answerkey.english.question import Question
-from answerkey.flags import Finding, Flag
 from answerkey.order.accepted_rows import has_fixed_rows
 from answerkey.order.cuts import is_order_certain, is_order_settled, list_cuts
 from answerkey.order.inspection import Inspection
 from answerkey.order.ties import read_ties, show_rows, typed_row
 from answerkey.probes.compared_values import Reading, read_query
 from answerkey.probes.conditions import find_named_sibling, is_one_row
+from answerkey.records import Finding
 from answerkey.sql.query_parts import ROW_AGGREGATES
 from answerkey.sql.query_rewrites import show_sql, to_sql, unwrap
 from answerkey.sql.scopes import Resolution, Source
@@ -51,7 +51,7 @@ def find_latent_tie(inspection: Inspection) -> list[Finding]:
         if found is not None:
             ties = read_ties(inspection)
             is_tied = ties is not None and bool(ties.cut_runs())
-            return [] if is_tied else [Finding(Flag.LATENT_TIE, found)]
+            return [] if is_tied else [Finding("latent_tie", found)]
     return []
 
 
@@ -102,7 +102,7 @@ def find_limit_on_joined_rows(inspection: Inspection) -> list[Finding]:
                 "sql": show_sql(select.args["order"]),
                 "repeated_in": repeated_in,
             }
-            return [Finding(Flag.LIMIT_ON_JOINED_ROWS, evidence)]
+            return [Finding("limit_on_joined_rows", evidence)]
     return []
 
 
@@ -157,7 +157,7 @@ def _has_repeats(found: Resolution, reading: Reading) -> bool:
 
 def find_limit_without_order(inspection: Inspection) -> list[Finding]:
     """A finding for the query itself, and one for each subquery whose cut changes the answer."""
-    return [cut for cut in list_cuts(inspection) if cut.code is Flag.LIMIT_WITHOUT_ORDER]
+    return [cut for cut in list_cuts(inspection) if cut.code == "limit_without_order"]
 
 
 # null_sorted_first: the least is asked for, and a row without a value comes first.
@@ -178,7 +178,7 @@ def find_null_sorted_first(inspection: Inspection) -> list[Finding]:
             continue
         if _is_first_null(select, term.this, reading):
             evidence = {"sorted_by": show_sql(term)}
-            return [Finding(Flag.NULL_SORTED_FIRST, evidence)]
+            return [Finding("null_sorted_first", evidence)]
     return []
 
 
@@ -217,7 +217,7 @@ def find_order_underdetermined(inspection: Inspection) -> list[Finding]:
         "tied_runs": len(open_runs),
         "rows": show_rows(rows),
     }
-    return [Finding(Flag.ORDER_UNDERDETERMINED, evidence)]
+    return [Finding("order_underdetermined", evidence)]
 
 
 # order_without_effect: ORDER BY or LIMIT on a SELECT that has one row.
@@ -238,7 +238,7 @@ def find_order_without_effect(inspection: Inspection) -> list[Finding]:
         if is_one_row(select, scopes):
             parts = [show_sql(part) for part in (order, limit) if part is not None]
             kind = "order" if order is not None else "limit"
-            return [Finding(Flag.ORDER_WITHOUT_EFFECT, {"kind": kind, "without_effect": parts})]
+            return [Finding("order_without_effect", {"kind": kind, "without_effect": parts})]
     return []
 
 
@@ -273,7 +273,7 @@ def find_row_order_dependent(inspection: Inspection) -> list[Finding]:
                 "differs_in": "sequence" if is_set_same else "rows",
                 **_show_difference(inspection.rows, rows),
             }
-            return [Finding(Flag.ROW_ORDER_DEPENDENT, evidence)]
+            return [Finding("row_order_dependent", evidence)]
     return []
 
 
@@ -323,7 +323,7 @@ def _show_difference(rows: list[Row], other: list[Row]) -> dict[str, Any]:
 
 def find_tie_at_limit(inspection: Inspection) -> list[Finding]:
     """A finding for the query itself, and one for each subquery whose cut changes the answer."""
-    return [cut for cut in list_cuts(inspection) if cut.code is Flag.TIE_AT_LIMIT]
+    return [cut for cut in list_cuts(inspection) if cut.code == "tie_at_limit"]
 
 
 # Extremes: where a query takes the least or the most of something, by ORDER BY ... LIMIT, min or
@@ -409,7 +409,7 @@ def find_direction_mismatch(inspection: Inspection, question: Question) -> list[
     against DESC).
     """
     found = _compare_extremes(inspection, question) or _compare_sorts(inspection, question)
-    return [Finding(Flag.DIRECTION_MISMATCH, found)] if found else []
+    return [Finding("direction_mismatch", found)] if found else []
 
 
 def _compare_extremes(inspection: Inspection, question: Question) -> dict[str, str] | None:
@@ -482,7 +482,7 @@ def find_order_missing(inspection: Inspection, question: Question) -> list[Findi
         or _find_no_extreme(inspection, question)
         or _find_other_column(inspection, question)
     )
-    return [Finding(Flag.ORDER_MISSING, found)] if found else []
+    return [Finding("order_missing", found)] if found else []
 
 
 def _find_no_order(inspection: Inspection, question: Question) -> dict[str, Any] | None:
@@ -536,3 +536,19 @@ def _find_other_column(inspection: Inspection, question: Question) -> dict[str, 
             if found is not None:
                 return {"kind": "column", "asked": found, "sql": to_sql(order)[:200]}
     return None
+
+
+PROBES = (
+    find_latent_tie,
+    find_limit_on_joined_rows,
+    find_limit_without_order,
+    find_null_sorted_first,
+    find_order_underdetermined,
+    find_order_without_effect,
+    find_row_order_dependent,
+    find_tie_at_limit,
+)
+QUESTION_PROBES = (
+    find_direction_mismatch,
+    find_order_missing,
+)

@@ -20,10 +20,10 @@ from answerkey.english.columns import (
     split_name,
 )
 from answerkey.english.question import Question, Word, word_set
-from answerkey.flags import Finding, Flag
 from answerkey.order.inspection import Inspection
 from answerkey.probes.compared_values import read_query
 from answerkey.probes.conditions import Mention, find_mentions
+from answerkey.records import Finding
 from answerkey.sql.query_parts import first_select
 from answerkey.sql.query_rewrites import to_sql
 from answerkey.sqlite.schema import Column, Table
@@ -465,4 +465,7 @@ def find_projection_mismatch(inspection: Inspection, question: Question) -> list
     evidence = find_aggregate_mismatch(projection, question)
     if evidence is None:
         evidence = find_column_mismatch(projection, question)
-    return [] if evidence is None else [Finding(Flag.PROJECTION_MISMATCH, evidence)]
+    return [] if evidence is None else [Finding("projection_mismatch", evidence)]
+
+
+QUESTION_PROBES = (find_projection_mismatch,)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from answerkey.english.names import is_part_of_name, names_people
-from answerkey.flags import Finding, Flag
 from answerkey.order.inspection import Inspection
 from answerkey.probes.entities import find_key, is_label, name_column, resolve_direct, write_rows
+from answerkey.records import Finding
 from answerkey.sql.query_parts import find_with
 from answerkey.sql.scopes import Resolution, Scopes
 from answerkey.sqlite.column_values import ColumnValues, shorten
@@ -62,7 +62,7 @@ def find_set_operation_on_non_key(inspection: Inspection) -> list[Finding]:
             "key": f"{table.name}.{key}",
             "names": [[shorten(value) for value in row] for row in shown],
         }
-        return [Finding(Flag.SET_OPERATION_ON_NON_KEY, evidence)]
+        return [Finding("set_operation_on_non_key", evidence)]
     return []
 
 
@@ -150,3 +150,6 @@ def _list_columns(found: list[Resolution], key: str) -> list[exp.Expression]:
     source, scope = found[0].source, found[0].scope
     names = [(what.column.name, f"n{place}") for place, what in enumerate(found)]
     return [exp.alias_(name_column(source, name, scope), to) for name, to in [(key, "k"), *names]]
+
+
+PROBES = (find_set_operation_on_non_key,)

@@ -10,7 +10,6 @@ from typing import Any
 
 from sqlglot import exp
 
-from answerkey.flags import Finding, Flag
 from answerkey.order.inspection import Inspection
 from answerkey.order.ties import show_rows
 from answerkey.probes.compared_values import (
@@ -29,6 +28,7 @@ from answerkey.probes.compared_values import (
     read_query,
 )
 from answerkey.probes.entities import column_names
+from answerkey.records import Finding
 from answerkey.sql.query_rewrites import copy_with, is_same_statement, show_sql, to_sql, unwrap
 from answerkey.sql.scopes import Scope, Scopes
 from answerkey.sqlite.answers import answers_match, shape_answer
@@ -78,7 +78,7 @@ def find_date_text_order(inspection: Inspection) -> list[Finding]:
                 "sql": show_sql(expression),
                 "values": sorted(values)[:_VALUES_SHOWN],
             }
-            return [Finding(Flag.DATE_TEXT_ORDER, evidence)]
+            return [Finding("date_text_order", evidence)]
     return []
 
 
@@ -131,7 +131,7 @@ def find_double_quoted_literal(inspection: Inspection) -> list[Finding]:
             literals.append(literal)
     if not literals:
         return []
-    return [Finding(Flag.DOUBLE_QUOTED_LITERAL, {"literals": literals[:_LITERALS_SHOWN]})]
+    return [Finding("double_quoted_literal", {"literals": literals[:_LITERALS_SHOWN]})]
 
 
 def _find_in_comparisons(reading: Reading) -> Iterator[dict[str, Any]]:
@@ -278,7 +278,7 @@ def find_numeric_text_order(inspection: Inspection) -> list[Finding]:
                     "answer": show_rows(inspection.rows),
                     "answer_by_number": show_rows(other),
                 }
-                return [Finding(Flag.NUMERIC_TEXT_ORDER, evidence)]
+                return [Finding("numeric_text_order", evidence)]
     return []
 
 
@@ -426,7 +426,7 @@ def find_text_arithmetic(inspection: Inspection) -> list[Finding]:
                     }
                 )
     found.sort(key=lambda evidence: evidence["kind"])
-    return [Finding(Flag.TEXT_ARITHMETIC, found[0])] if found else []
+    return [Finding("text_arithmetic", found[0])] if found else []
 
 
 def _list_operands(node: exp.Expression) -> Iterator[exp.Expression]:
@@ -475,7 +475,7 @@ def find_type_mismatch(inspection: Inspection) -> list[Finding]:
             conditions.append({"condition": comparison.text} | found)
     if not conditions:
         return []
-    return [Finding(Flag.TYPE_MISMATCH, {"conditions": conditions[:_CONDITIONS_SHOWN]})]
+    return [Finding("type_mismatch", {"conditions": conditions[:_CONDITIONS_SHOWN]})]
 
 
 def _judge(comparison: Comparison, reading: Reading) -> dict[str, Any] | None:
@@ -660,3 +660,12 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+PROBES = (
+    find_date_text_order,
+    find_double_quoted_literal,
+    find_numeric_text_order,
+    find_text_arithmetic,
+    find_type_mismatch,
+)

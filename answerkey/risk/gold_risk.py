@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 
 from answerkey.dataset import JoinedQuestion
 from answerkey.errors import InputError
-from answerkey.flags import FLAG_PLACES, Finding, Flag, encode_findings
-from answerkey.records import read_json
+from answerkey.records import Finding, encode_findings, read_json
 from answerkey.risk.verdicts import Key, Verdict, choose_verdicts
 
 _EXPECTED = "expected what benchmarks/gold_flags.py writes"
@@ -26,18 +25,18 @@ _EXPECTED = "expected what benchmarks/gold_flags.py writes"
 # depends on the models: no signs of wrong gold.
 _NO_SIGNS = frozenset(
     {
-        Flag.GOLD_RISK,
-        Flag.JUDGED_WRONG,
-        Flag.JUDGED_RIGHT,
-        Flag.DUPLICATE_QUESTION,
-        Flag.NEAR_DUPLICATE_QUESTION,
-        Flag.PARAPHRASE_OF,
-        Flag.QUESTION_IN_BOTH_SPLITS,
-        Flag.TEMPLATE_IN_BOTH_SPLITS,
-        Flag.SCHEMA_IN_BOTH_SPLITS,
-        Flag.OVERLAP,
-        Flag.ALWAYS_SOLVED,
-        Flag.NEVER_SOLVED,
+        "gold_risk",
+        "judged_wrong",
+        "judged_right",
+        "duplicate_question",
+        "near_duplicate_question",
+        "paraphrase_of",
+        "question_in_both_splits",
+        "template_in_both_splits",
+        "schema_in_both_splits",
+        "overlap",
+        "always_solved",
+        "never_solved",
     }
 )
 
@@ -45,7 +44,7 @@ _NO_SIGNS = frozenset(
 class Sign(NamedTuple):
     """A flag that may tell wrong gold, and the kind of its evidence; None: it has no kinds."""
 
-    code: Flag
+    code: str
     kind: str | None
 
 
@@ -60,7 +59,7 @@ class FlagPrecision(NamedTuple):
     """The counts of all judged questions, of those with each flag, and of those with each sign."""
 
     judged: Count
-    flags: dict[Flag, Count]
+    flags: dict[str, Count]
     signs: dict[Sign, Count]
 
 
@@ -69,14 +68,14 @@ def list_signs(flags: Iterable[dict[str, Any]]) -> list[Sign]:
 
     >>> list_signs([{"code": "latent_tie", "evidence": {"kind": "text"}},
     ...             {"code": "paraphrase_of", "evidence": {}}])
-    [Sign(code=<Flag.LATENT_TIE: 'latent_tie'>, kind='text')]
+    [Sign(code='latent_tie', kind='text')]
 
     The kind is what the evidence has as `kind`, or the reading of a latent ambiguity.
     """
     signs = {}
     for flag in flags:
-        code, evidence = Flag(flag["code"]), flag["evidence"]
-        name = "reading" if code is Flag.LATENT_AMBIGUITY else "kind"
+        code, evidence = flag["code"], flag["evidence"]
+        name = "reading" if code == "latent_ambiguity" else "kind"
         if code not in _NO_SIGNS:
             signs[Sign(code, evidence.get(name))] = None
     return list(signs)
@@ -85,7 +84,7 @@ def list_signs(flags: Iterable[dict[str, Any]]) -> list[Sign]:
 def count_signs(questions: Iterable[tuple[list[Sign], bool]]) -> FlagPrecision:
     """The counts of judged questions, each with its signs and whether its gold is wrong."""
     judged = Count(0, 0)
-    flags: dict[Flag, Count] = {}
+    flags: dict[str, Count] = {}
     signs: dict[Sign, Count] = {}
     for found, is_wrong in questions:
         judged = _add(judged, is_wrong)
@@ -102,16 +101,15 @@ def _add(count: Count, is_wrong: bool) -> Count:
 
 
 def encode_flag_precision(table: FlagPrecision) -> dict[str, Any]:
-    """The table as its file has it: flags in the order of the vocabulary, kinds by name."""
-    kinds: dict[Flag, dict[str, Any]] = {}
+    """Return the table as its file has it: flags by name, kinds by name."""
+    kinds: dict[str, dict[str, Any]] = {}
     for sign, count in sorted(table.signs.items()):
         kinds.setdefault(sign.code, {})[sign.kind] = _encode_count(count)
     return {
         **table.judged._asdict(),
         "flags": {
-            str(flag): {**_encode_count(table.flags[flag]), "kinds": kinds.get(flag, {})}
-            for flag in Flag
-            if flag in table.flags
+            flag: {**_encode_count(count), "kinds": kinds.get(flag, {})}
+            for flag, count in sorted(table.flags.items())
         },
     }
 
@@ -125,8 +123,7 @@ def _encode_count(count: Count) -> dict[str, Any]:
 
 
 def read_flag_precision(path: Path) -> FlagPrecision:
-    """The table of a file. Flags that are unknown here are passed over: they may be of an earlier
-    version.
+    """Return the table of a file. It may count flags that no probe raises any more.
 
     Raises:
         FileNotFoundError: where there is none.
@@ -143,7 +140,7 @@ def read_flag_precision(path: Path) -> FlagPrecision:
     entries = values.get("flags")
     if not isinstance(entries, dict):
         raise InputError(f"{path}: flags: {_EXPECTED}, found {entries!r:.80}")
-    flags: dict[Flag, Count] = {}
+    flags: dict[str, Count] = {}
     signs: dict[Sign, Count] = {}
     for name, entry in entries.items():
         where = f"{path}: {name}"
@@ -155,10 +152,8 @@ def read_flag_precision(path: Path) -> FlagPrecision:
             kind: _decode_count(values, "flagged", f"{where}: {kind}")
             for kind, values in kinds.items()
         }
-        if name in set(Flag):
-            flag = Flag(name)
-            flags[flag] = count
-            signs |= {Sign(flag, kind): count for kind, count in of_kinds.items()}
+        flags[name] = count
+        signs |= {Sign(name, kind): count for kind, count in of_kinds.items()}
     return FlagPrecision(judged, flags, signs)
 
 
@@ -233,11 +228,10 @@ def weigh_signs(table: FlagPrecision, signs: Iterable[Sign]) -> list[Weighed]:
 def estimate_risk(table: FlagPrecision, weighed: Iterable[Weighed]) -> float:
     """The gold risk of a question with these signs, from 0 to 1.
 
-    >>> from answerkey.flags import Flag
-    >>> table = FlagPrecision(Count(1000, 100), {Flag.CROSS_JOIN: Count(8, 7)}, {})
+    >>> table = FlagPrecision(Count(1000, 100), {"cross_join": Count(8, 7)}, {})
     >>> estimate_risk(table, [])
     0.1
-    >>> estimate_risk(table, weigh_signs(table, [Sign(Flag.CROSS_JOIN, None)]))
+    >>> estimate_risk(table, weigh_signs(table, [Sign("cross_join", None)]))
     0.72
     """
     right = 1 - find_base(table)
@@ -251,7 +245,7 @@ def describe_risk(risk: float, weighed: Iterable[Weighed]) -> dict[str, Any]:
     """The evidence of a gold risk: the flags that made it, the strongest first."""
     flags = [
         {
-            "code": str(each.sign.code),
+            "code": each.sign.code,
             **({} if each.sign.kind is None else {"kind": each.sign.kind}),
             "precision": round(each.precision, _DIGITS),
         }
@@ -288,8 +282,8 @@ class Assessment:
         self._at_risk = 0
 
     def assess(self, question: JoinedQuestion) -> JoinedQuestion:
-        """The question with its risk and its flags, all in the order of the vocabulary. One that
-        has no answer has no flags, and so no risk."""
+        """Return the question with its risk, and with the flag that follows from it. One without an
+        answer has no flags, and so no risk."""
         key = question.database_name, question.question_text, question.gold_sql
         self._databases.add(question.database_name)
         if key in self._by_key:
@@ -298,9 +292,7 @@ class Assessment:
             return question
         risk, findings = self._judge(key, question.flags)
         self._at_risk += risk >= self._min_gold_risk
-        flags = question.flags + encode_findings(findings)
-        flags.sort(key=lambda flag: FLAG_PLACES[Flag(flag["code"])])
-        return question._replace(gold_risk=risk, flags=flags)
+        return question._replace(gold_risk=risk, flags=question.flags + encode_findings(findings))
 
     def _judge(self, key: Key, flags: list[dict[str, Any]]) -> tuple[float, list[Finding]]:
         verdict = self._by_key.get(key)
@@ -310,7 +302,7 @@ class Assessment:
         risk = estimate_risk(self._table, weighed)
         if risk < self._min_gold_risk:
             return risk, []
-        return risk, [Finding(Flag.GOLD_RISK, describe_risk(risk, weighed))]
+        return risk, [Finding("gold_risk", describe_risk(risk, weighed))]
 
     def describe(self) -> list[str]:
         """The lines of the log, when all questions are known."""

@@ -20,12 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from answerkey.errors import InputError
-from answerkey.flags import Finding, Flag
-from answerkey.records import read_jsonl
+from answerkey.records import Finding, read_jsonl
 
 VERDICTS = Path("data/verdicts")
 MODEL = "model:"  # how the source of a model's verdict begins
-FLAGS = {"right": Flag.JUDGED_RIGHT, "wrong": Flag.JUDGED_WRONG}
+VERDICT_FLAGS = {"right": "judged_right", "wrong": "judged_wrong"}
 
 FIELDS = (
     "corpus",
@@ -65,7 +64,7 @@ class Verdict:
     def finding(self) -> Finding:
         """The flag that it raises."""
         evidence = {name: getattr(self, name) for name in ("reason", "source", "date")}
-        return Finding(FLAGS[self.verdict], evidence)
+        return Finding("judged_right" if self.verdict == "right" else "judged_wrong", evidence)
 
 
 def read_verdicts(folder: Path = VERDICTS) -> list[Verdict]:
@@ -99,9 +98,9 @@ def _parse(record: dict[str, Any], where: str) -> Verdict:
         value = record[name]
         if not isinstance(value, str) or not (value.strip() or name in _MAY_BE_BLANK):
             raise InputError(f"{where}: {name} is {value!r:.80}, expected text")
-    if record["verdict"] not in FLAGS:
+    if record["verdict"] not in VERDICT_FLAGS:
         raise InputError(
-            f"{where}: verdict is {record['verdict']!r}, expected {' or '.join(FLAGS)}"
+            f"{where}: verdict is {record['verdict']!r}, expected {' or '.join(VERDICT_FLAGS)}"
         )
     try:
         date.fromisoformat(record["date"])

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from answerkey.dataset import Group, JoinedQuestion, Reason, Solution, count_cells, count_corpora
-from answerkey.flags import DOUBTS, FLAG_PLACES, Flag
+from answerkey.flags import FLAGS, sort_flags
 from answerkey.params import TIE_FLAGS, Policies, Policy, check_value
 from answerkey.selection.picks import Candidate, Candidates, pick
 from answerkey.selection.supply import Usable, check_size
@@ -20,7 +20,7 @@ from answerkey.selection.targets import Targets, find_largest
 from answerkey.sqlite.answers import has_choice
 
 
-def read_policies(values: Mapping[str, Any]) -> dict[Flag, Policy]:
+def read_policies(values: Mapping[str, Any]) -> dict[str, Policy]:
     """The policies as params spell them, one for each flag.
 
     YAML reads a bare `off` as false, which is taken for what was meant.
@@ -29,27 +29,27 @@ def read_policies(values: Mapping[str, Any]) -> dict[Flag, Policy]:
         InputError: naming flags that are unknown or missing, or a policy that is none.
     """
     policies = check_value(Policies, values, key="select_questions.policies")
-    return {flag: policies[flag] for flag in Flag}
+    return {flag: policies[flag] for flag in FLAGS}
 
 
 def find_exclusion(
-    flags: list[dict[str, Any]], policies: Mapping[Flag, Policy], *, has_accepted_rows: bool = False
-) -> tuple[Flag, str] | None:
-    """The first flag, in the order of the vocabulary, that excludes; with its evidence as JSON.
+    flags: list[dict[str, Any]], policies: Mapping[str, Policy], *, has_accepted_rows: bool = False
+) -> tuple[str, str] | None:
+    """Return the first flag of the catalogue that excludes, with its evidence as JSON.
 
     A cut through a tie whose policy is accept_ties excludes where no accepted rows are known. Where
     they are, row_order_dependent does not: all copies of the database gave accepted answers. A
     doubt about gold that was judged right excludes nothing.
     """
     are_accepted = has_accepted_rows and accepts_ties(flags, policies)
-    is_judged_right = policies[Flag.JUDGED_RIGHT] is not Policy.OFF and any(
-        flag["code"] == Flag.JUDGED_RIGHT for flag in flags
+    is_judged_right = policies["judged_right"] is not Policy.OFF and any(
+        flag["code"] == "judged_right" for flag in flags
     )
-    for flag in sorted(flags, key=lambda flag: FLAG_PLACES[Flag(flag["code"])]):
-        code = Flag(flag["code"])
-        if are_accepted and code is Flag.ROW_ORDER_DEPENDENT:
+    for flag in sort_flags(flags):
+        code = flag["code"]
+        if are_accepted and code == "row_order_dependent":
             continue
-        if is_judged_right and code in DOUBTS:
+        if is_judged_right and FLAGS[code].doubts_gold:
             continue
         if policies[code] is Policy.EXCLUDE or (
             policies[code] is Policy.ACCEPT_TIES and not are_accepted
@@ -58,24 +58,24 @@ def find_exclusion(
     return None
 
 
-def accepts_ties(flags: list[dict[str, Any]], policies: Mapping[Flag, Policy]) -> bool:
+def accepts_ties(flags: list[dict[str, Any]], policies: Mapping[str, Policy]) -> bool:
     """Whether LIMIT cuts through a tie of the question, and policies accept that."""
-    cuts = {Flag(flag["code"]) for flag in flags}.intersection(TIE_FLAGS)
+    cuts = {flag["code"] for flag in flags}.intersection(TIE_FLAGS)
     return bool(cuts) and all(policies[cut] is Policy.ACCEPT_TIES for cut in cuts)
 
 
 def keep_reported(
-    flags: list[dict[str, Any]], policies: Mapping[Flag, Policy]
+    flags: list[dict[str, Any]], policies: Mapping[str, Policy]
 ) -> list[dict[str, Any]]:
-    """The flags that are not off."""
-    return [flag for flag in flags if policies[Flag(flag["code"])] is not Policy.OFF]
+    """Return the flags that are not off, in the order of the catalogue."""
+    return sort_flags(flag for flag in flags if policies[flag["code"]] is not Policy.OFF)
 
 
 # Whether a question is usable, and why not: the first of the stages that set it aside says so.
 
 
 def find_reason(
-    question: JoinedQuestion, policies: Mapping[Flag, Policy]
+    question: JoinedQuestion, policies: Mapping[str, Policy]
 ) -> tuple[str, str, str] | None:
     """Why a question is not usable: stage, reason and detail; None if it is usable."""
     if question.stage is not None:
@@ -107,7 +107,7 @@ _FIELDS = [
 
 
 def survey_questions(
-    questions: Iterable[JoinedQuestion], policies: Mapping[Flag, Policy]
+    questions: Iterable[JoinedQuestion], policies: Mapping[str, Policy]
 ) -> pd.DataFrame:
     """A row for each question with what selection looks at; `stage`, `reason` and `detail` say why
     it is not usable, and are None where it is."""

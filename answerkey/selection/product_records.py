@@ -10,7 +10,6 @@ from typing import Any
 
 from answerkey.dataset import AUDIT, EXCLUDED, FIELDS, NEXT_STEP, PASS_RATES, JoinedQuestion, Record
 from answerkey.errors import InputError
-from answerkey.flags import Flag
 from answerkey.params import Reward
 from answerkey.records import encode_json, read_jsonl, replace_file, write_jsonl
 from answerkey.scoring.rules import read_rule
@@ -85,7 +84,7 @@ Why = tuple[str | None, str | None, str | None]  # stage, reason, detail; None: 
 def write_selection(
     folder: Path,
     decided: Iterable[tuple[JoinedQuestion, Why]],
-    policies: Mapping[Flag, Policy],
+    policies: Mapping[str, Policy],
     hashes: Mapping[str, str],
     reward: Reward,
 ) -> None:
@@ -119,7 +118,7 @@ def make_record(question: JoinedQuestion) -> dict[str, Any]:
 
 def make_audit(
     question: JoinedQuestion,
-    policies: Mapping[Flag, Policy],
+    policies: Mapping[str, Policy],
     database_sha256: str,
     reward: Reward,
 ) -> dict[str, Any]:
@@ -145,7 +144,7 @@ def make_audit(
 
 
 def make_exclusion(
-    question: JoinedQuestion, policies: Mapping[Flag, Policy], stage: str, reason: str, detail: str
+    question: JoinedQuestion, policies: Mapping[str, Policy], stage: str, reason: str, detail: str
 ) -> dict[str, Any]:
     """A question that is set aside, the first reason why, and all its flags, which it has where it
     has an answer."""

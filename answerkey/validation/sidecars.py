@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from answerkey.dataset import AUDIT, DIFFICULTY, INTERIM, JOINED, PASS_RATES, SUITES
-from answerkey.flags import Flag
 from answerkey.records import hash_file, read_database_hashes, read_jsonl
 from answerkey.scoring.comparison import rows_match
 from answerkey.scoring.rules import read_rule
@@ -118,7 +117,7 @@ def _accepts_gold(gold_answer: Any, record: Record) -> bool:
 # Checks of the gold risk in the sidecars: a number from 0 to 1, that of its flag or verdict.
 
 
-_OF_VERDICTS = {Flag.JUDGED_RIGHT: 0.0, Flag.JUDGED_WRONG: 1.0}
+_OF_VERDICTS = {"judged_right": 0.0, "judged_wrong": 1.0}
 
 
 def check_gold_risks(sidecars: Mapping[str, Iterable[Record]]) -> list[str]:
@@ -144,10 +143,8 @@ def _check_risk_checks(record: Record) -> Iterator[str]:
         return
     for flag in record["flags"]:
         code = flag["code"]
-        if code == Flag.GOLD_RISK:
-            expected = flag["evidence"]["risk"]
-        else:
-            expected = _OF_VERDICTS.get(code, risk)
+        is_own = code == "gold_risk"
+        expected = flag["evidence"]["risk"] if is_own else _OF_VERDICTS.get(code, risk)
         if risk != expected:
             yield f"gold_risk: expected {expected}, as the flag {code} has it, found {risk}"
 

@@ -19,7 +19,6 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.flags import Flag
 from answerkey.order.accepted_rows import has_fixed_rows
 from answerkey.order.cuts import is_order_certain, is_order_settled
 from answerkey.order.inspection import Inspection
@@ -43,37 +42,37 @@ pytestmark = [
 # double-quoted literal of Spider's 866 is a risk, every join is on a key or on shared values, and
 # no table is empty. 61 of 4,382 answers are 0 or 1, two F.
 COUNTS = {
-    Flag.TIE_AT_LIMIT: 146,
-    Flag.BARE_COLUMN: 12,
-    Flag.ROW_ORDER_DEPENDENT: 87,
-    Flag.ORDER_UNDERDETERMINED: 139,
-    Flag.NUMERIC_TEXT_ORDER: 36,
-    Flag.TYPE_MISMATCH: 24,
-    Flag.CROSS_JOIN: 8,
-    Flag.DUPLICATE_ROWS: 188,
-    Flag.EMPTY_ANSWER: 100,
-    Flag.ALL_NULL: 10,
-    Flag.REPEATED_COLUMN: 12,
-    Flag.VACUOUS_CONDITION: 102,
-    Flag.BOOLEAN_ANSWER: 63,
-    Flag.GUESSABLE: 246,
-    Flag.MANY_ROWS: 22,
-    Flag.TOO_LARGE: 8,
+    "tie_at_limit": 146,
+    "bare_column": 12,
+    "row_order_dependent": 87,
+    "order_underdetermined": 139,
+    "numeric_text_order": 36,
+    "type_mismatch": 24,
+    "cross_join": 8,
+    "duplicate_rows": 188,
+    "empty_answer": 100,
+    "all_null": 10,
+    "repeated_column": 12,
+    "vacuous_condition": 102,
+    "boolean_answer": 63,
+    "guessable": 246,
+    "many_rows": 22,
+    "too_large": 8,
     # How often gold with these is wrong: docs/probes.md.
-    Flag.AGGREGATE_OF_OTHER_ROWS: 4,
-    Flag.COUNTS_OF_GROUPS: 2,
-    Flag.DATE_TEXT_ORDER: 4,
-    Flag.DISJOINT_COMPARISON: 2,
-    Flag.JOIN_REPEATS_ROWS: 266,
-    Flag.LATENT_TIE: 58,
-    Flag.LIMIT_ON_JOINED_ROWS: 9,
-    Flag.LITERAL_NOT_IN_COLUMN: 45,
-    Flag.MIXED_CONNECTIVES: 2,
-    Flag.NULL_DROPPED: 2,
-    Flag.NULL_SORTED_FIRST: 2,
-    Flag.ORDER_WITHOUT_EFFECT: 4,
-    Flag.SET_OPERATION_ON_NON_KEY: 114,
-    Flag.TEXT_ARITHMETIC: 14,
+    "aggregate_of_other_rows": 4,
+    "counts_of_groups": 2,
+    "date_text_order": 4,
+    "disjoint_comparison": 2,
+    "join_repeats_rows": 266,
+    "latent_tie": 58,
+    "limit_on_joined_rows": 9,
+    "literal_not_in_column": 45,
+    "mixed_connectives": 2,
+    "null_dropped": 2,
+    "null_sorted_first": 2,
+    "order_without_effect": 4,
+    "set_operation_on_non_key": 114,
+    "text_arithmetic": 14,
 }
 
 
@@ -100,11 +99,11 @@ def _read_inspections() -> Iterator[tuple[int, Inspection]]:
 
 def test_counts_of_flags_and_what_explains_row_order():
     """Every answer that changes with the storage has a cut through ties or a bare column."""
-    explained = {Flag.TIE_AT_LIMIT, Flag.BARE_COLUMN}
+    explained = {"tie_at_limit", "bare_column"}
     questions, counts = 0, Counter()
     for number, inspection in _read_inspections():
         codes = {finding.code for finding in ask_probes(inspection)}
-        assert Flag.ROW_ORDER_DEPENDENT not in codes or codes & explained
+        assert "row_order_dependent" not in codes or codes & explained
         questions += number
         counts.update(dict.fromkeys(codes, number))
     assert questions == 4382

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import parse_one
 
-from answerkey.flags import Finding, Flag
 from answerkey.order.cuts import is_order_certain, is_order_settled
 from answerkey.order.inspection import Inspection
 from answerkey.probes.order import (
@@ -17,6 +16,7 @@ from answerkey.probes.order import (
     find_order_underdetermined,
     find_tie_at_limit,
 )
+from answerkey.records import Finding
 from answerkey.sqlite.guard import GuardedDatabase, Limits
 from tests.shared.probe_world import ProbeWorld
 
@@ -38,7 +38,7 @@ CREATE TABLE berth (id INT, code TEXT COLLATE NOCASE, PRIMARY KEY (id)) WITHOUT 
 INSERT INTO berth VALUES (1, 'a'), (2, 'A'), (3, 'b');
 """
 
-TIE, FREE, OPEN = Flag.TIE_AT_LIMIT, Flag.LIMIT_WITHOUT_ORDER, Flag.ORDER_UNDERDETERMINED
+TIE, FREE, OPEN = "tie_at_limit", "limit_without_order", "order_underdetermined"
 
 
 def find_order_findings(inspection: Inspection) -> list[Finding]:

@@ -1,12 +1,15 @@
 """What all probes have in common."""
 
+import importlib
 import json
+import pkgutil
 from unittest.mock import Mock
 
 import pytest
 
+from answerkey import probes
 from answerkey.dataset import Reason
-from answerkey.flags import Flag
+from answerkey.probes.comparison import find_vacuous_condition
 from answerkey.probes.registry import PROBES, QUESTION_PROBES
 from answerkey.sqlite.guard import GuardedDatabase, QueryError
 from tests.shared.probe_world import ProbeWorld
@@ -28,15 +31,21 @@ def world(tmp_path_factory):
         yield world
 
 
-# Raised by compare_questions, and where no probe can look.
-OTHERS = {*list(Flag)[list(Flag).index(Flag.LATENT_AMBIGUITY) :], Flag.NOT_REPRODUCIBLE}
+def name_flag(probe):
+    return probe.__name__.removeprefix("find_")
 
 
-def test_every_flag_of_one_question_has_a_probe_of_its_name():
-    assert {*PROBES, *QUESTION_PROBES} == set(Flag) - OTHERS
-    assert not PROBES.keys() & QUESTION_PROBES.keys()
-    for flag, probe in (PROBES | QUESTION_PROBES).items():
-        assert probe.__name__ == f"find_{flag}"
+def test_no_probe_is_asked_twice():
+    probes = [*PROBES, *QUESTION_PROBES]
+    assert len(set(probes)) == len(probes) > 20
+
+
+def test_every_family_is_joined():
+    for module in pkgutil.iter_modules(probes.__path__):
+        family = importlib.import_module(f"answerkey.probes.{module.name}")
+        of_query = getattr(family, "PROBES", ())
+        assert set(of_query) <= set(PROBES)
+        assert set(getattr(family, "QUESTION_PROBES", ())) <= set(QUESTION_PROBES)
 
 
 @pytest.mark.parametrize(
@@ -66,15 +75,15 @@ def test_no_probe_crashes_on_unusual_sql(world, sql):
         inspection = world.inspect(sql)
     except QueryError as error:
         pytest.fail(f"a case that does not run proves nothing: {error.detail}")
-    for flag, probe in PROBES.items():
+    for probe in PROBES:
         for finding in probe(inspection):
-            assert finding.code is flag
+            assert finding.code == name_flag(probe)
             json.dumps(finding.evidence, allow_nan=False)
 
 
 def test_queries_of_one_database_share_what_was_looked_up(world, monkeypatch):
     sql = "SELECT id FROM ship WHERE name = 'Shared'"
-    probe = PROBES[Flag.VACUOUS_CONDITION]
+    probe = find_vacuous_condition
     probe(world.inspect(sql))
     again = world.inspect(sql)
     monkeypatch.setattr(GuardedDatabase, "execute", lambda *_: pytest.fail("asked again"))
@@ -86,5 +95,5 @@ def test_evidence_that_the_guard_refuses_is_no_finding(tmp_path, monkeypatch):
         inspection = world.inspect("SELECT id FROM ship WHERE name = 'Moon' AND port = \"id\"")
     refusal = QueryError(Reason.STEP_BUDGET_EXCEEDED, "too long", database_name="world")
     monkeypatch.setattr(GuardedDatabase, "execute", Mock(side_effect=refusal))
-    found = [flag for flag, probe in PROBES.items() if probe(inspection)]
-    assert found == [Flag.DOUBLE_QUOTED_LITERAL, Flag.EMPTY_ANSWER]  # these ask the data nothing
+    found = {name_flag(probe) for probe in PROBES if probe(inspection)}
+    assert found == {"double_quoted_literal", "empty_answer"}  # these ask the data nothing

@@ -2,7 +2,6 @@
 
 import pytest
 
-from answerkey.flags import Flag
 from answerkey.probes.registry import PROBES, QUESTION_PROBES
 from tests.shared.probe_world import ProbeWorld
 
@@ -174,6 +173,9 @@ ASKED = {
 }  # fmt: skip
 
 
+ALL = {probe.__name__.removeprefix("find_"): probe for probe in (*PROBES, *QUESTION_PROBES)}
+
+
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
     with ProbeWorld(tmp_path_factory.mktemp("short"), WORLD) as world:
@@ -187,7 +189,7 @@ def _list_cases(table):
 @pytest.mark.parametrize(("flag", "case"), _list_cases(FOUND))
 def test_probe_speaks(world, flag, case):
     sql, kind = case
-    finding = world.find(PROBES[Flag(flag)], sql)
+    finding = world.find(ALL[flag], sql)
     assert finding is not None
     assert finding.code == flag
     assert finding.evidence.get("kind") == kind
@@ -195,11 +197,11 @@ def test_probe_speaks(world, flag, case):
 
 @pytest.mark.parametrize(("flag", "sql"), _list_cases(LEFT_ALONE))
 def test_probe_is_silent(world, flag, sql):
-    assert world.find(PROBES[Flag(flag)], sql) is None
+    assert world.find(ALL[flag], sql) is None
 
 
 @pytest.mark.parametrize(("flag", "case"), _list_cases(ASKED))
 def test_probe_compares_query_and_question(world, flag, case):
     text, sql, kind = case
-    finding = world.ask(QUESTION_PROBES[Flag(flag)], text, sql)
+    finding = world.ask(ALL[flag], text, sql)
     assert (finding and finding.evidence.get("kind", "found")) == kind

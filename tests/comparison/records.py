@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from answerkey.comparison.compare import SetRecord, find_across_splits, make_set_record
-from answerkey.flags import Finding
+from answerkey.records import Finding
 
 
 def record(number: int, text: str, sql: str = "q", answer: Any = 1, **other: Any) -> SetRecord:

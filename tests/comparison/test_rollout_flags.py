@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from answerkey.comparison.join import find_in_rollouts
-from answerkey.flags import Finding, Flag
+from answerkey.records import Finding
 
 
 @pytest.mark.parametrize(
     ("counts", "flag", "more"),
     [
-        ((4, 4, 4), Flag.ALWAYS_SOLVED, {}),
+        ((4, 4, 4), "always_solved", {}),
         ((4, 4, 3), None, {}),
         ((4, 1, 1), None, {}),
-        ((4, 4, 0), Flag.NEVER_SOLVED, {"gold_risk": 0.6}),
+        ((4, 4, 0), "never_solved", {"gold_risk": 0.6}),
     ],
 )
 def test_all_rollouts_or_none_raise_a_flag(counts, flag, more):

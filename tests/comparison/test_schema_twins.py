@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from answerkey.comparison.compare import find_schema_twins, list_columns
-from answerkey.flags import Flag
 from answerkey.sqlite.schema import Schema, read_schema
 
 
@@ -66,7 +65,7 @@ def test_schemas_of_both_splits(left, right, evidence):
     found = find_schema_twins([fleet], [zoo])
     assert {name: finding.evidence for name, finding in found.items()} == expected
     assert find_schema_twins([zoo], [fleet]) == found
-    assert all(finding.code == Flag.SCHEMA_IN_BOTH_SPLITS for finding in found.values())
+    assert all(finding.code == "schema_in_both_splits" for finding in found.values())
 
 
 def test_twins_inside_one_split_are_no_leak():

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 from answerkey.dataset import Reason
-from answerkey.flags import Flag
 from answerkey.sqlite.bounds import QueryReason
 
 
 def test_every_reason_of_a_query_is_a_reason_by_the_same_name() -> None:
     ours = {reason.name: reason.value for reason in Reason}
     assert {reason.name: reason.value for reason in QueryReason}.items() <= ours.items()
-
-
-def test_code_is_a_reason_or_a_flag_and_never_both() -> None:
-    assert not set(map(str, Reason)) & set(map(str, Flag))

@@ -15,7 +15,7 @@ from answerkey.exports.statistics import (
     make_plots,
     tabulate_questions,
 )
-from answerkey.flags import Flag
+from answerkey.flags import FLAGS
 from tests.shared.joined_questions import make_joined
 
 GROUP = ("corpus", "split", "difficulty", "hardness", "answer_type", "tables", "reason")
@@ -126,7 +126,7 @@ def test_metrics_are_the_counts_that_one_tunes_by():
 
 def test_counts_are_in_order_whatever_the_order_of_the_questions():
     counts = make_counts(tabulate(ROWS[::-1]), {}, SUMMARY, SCORES)
-    assert list(counts["excluded"]) == sorted({*Reason, *Flag})
+    assert list(counts["excluded"]) == sorted({*Reason, *FLAGS})
     assert list(counts["database"]) == ["a", "b", "c"]
     assert list(counts["corpus"]) == ["x", "y"]
 
@@ -144,7 +144,7 @@ def test_database_without_selected_questions_has_no_bar():
 @pytest.mark.parametrize("rows", [[], ROWS[:1], ROWS[5:], ROWS])
 def test_every_reason_and_flag_stands_in_the_counts(rows):
     counts = make_counts(tabulate(rows), {}, SUMMARY, SCORES)
-    assert set(counts["excluded"]) == {*Reason, *Flag}
+    assert set(counts["excluded"]) == {*Reason, *FLAGS}
     assert counts["loaded"] == counts["selected"] + sum(counts["excluded"].values())
 
 

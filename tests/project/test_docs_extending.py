@@ -45,7 +45,7 @@ def insert_line(folder: Path, path: str, where: str, line: str) -> None:
 
 
 def test_every_file_that_is_named_exists_but_the_new_ones() -> None:
-    new = {"answerkey/audit/probes/no_table.py", "answerkey/exports/alpaca.py"}
+    new = {"answerkey/probes/tables.py", "answerkey/exports/alpaca.py"}
     named = set(re.findall(r"`((?:answerkey|stages|tests)/[a-z_/]+\.py)`", DOCUMENT))
     assert new < named
     assert sorted(path for path in named if not (ROOT / path).is_file()) == sorted(new)

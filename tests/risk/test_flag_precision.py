@@ -7,7 +7,6 @@ import json
 import pytest
 
 from answerkey.errors import InputError
-from answerkey.flags import Flag
 from answerkey.records import write_json
 from answerkey.risk.gold_risk import (
     Count,
@@ -19,7 +18,7 @@ from answerkey.risk.gold_risk import (
 )
 from tests.shared.paths import FLAG_PRECISION
 
-CROSS, TIE = Sign(Flag.CROSS_JOIN, None), Sign(Flag.LATENT_TIE, "text")
+CROSS, TIE = Sign("cross_join", None), Sign("latent_tie", "text")
 JUDGED = [([CROSS], True), ([CROSS, TIE], True), ([TIE], False), ([], False), ([], True)]
 
 
@@ -36,7 +35,7 @@ def test_sign_is_a_flag_with_the_kind_of_its_evidence():
     assert list_signs(flags * 2) == [
         CROSS,
         TIE,
-        Sign(Flag.LATENT_AMBIGUITY, "distinct_rows"),
+        Sign("latent_ambiguity", "distinct_rows"),
     ]
 
 
@@ -51,7 +50,7 @@ def test_what_follows_from_risk_or_from_other_questions_is_no_sign(code):
 def test_counts_are_of_questions_by_flag_and_by_kind():
     table = count_signs(JUDGED)
     assert table.judged == Count(5, 3)
-    assert table.flags == {Flag.CROSS_JOIN: Count(2, 2), Flag.LATENT_TIE: Count(2, 1)}
+    assert table.flags == {"cross_join": Count(2, 2), "latent_tie": Count(2, 1)}
     assert table.signs == {TIE: Count(2, 1)}
 
 
@@ -67,16 +66,8 @@ def test_table_reads_back_as_it_was(tmp_path):
     }
 
 
-def test_flag_of_an_earlier_version_is_passed_over(tmp_path):
-    path = tmp_path / "table.json"
-    values = encode_flag_precision(count_signs(JUDGED))
-    values["flags"]["of_old"] = {"flagged": 1, "wrong": 1}
-    write_json(path, values)
-    assert read_flag_precision(path) == count_signs(JUDGED)
-
-
 def test_table_of_the_project_is_one():
-    assert read_flag_precision(FLAG_PRECISION).flags[Flag.CROSS_JOIN].wrong > 0
+    assert read_flag_precision(FLAG_PRECISION).flags["cross_join"].wrong > 0
 
 
 @pytest.mark.parametrize(

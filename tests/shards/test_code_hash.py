@@ -26,8 +26,8 @@ ANSWERS_CHANGE = (
 COLUMNS_CHANGE = ("answerkey/sql/parsed_query.py", "return sorted(", "return [] and sorted(")
 AUDIT_CHANGE = (
     "answerkey/probes/answers.py",
-    "Finding(Flag.BOOLEAN_ANSWER, {",
-    'Finding(Flag.BOOLEAN_ANSWER, {"changed": True, ',
+    'Finding("boolean_answer", {',
+    'Finding("boolean_answer", {"changed": True, ',
 )
 
 

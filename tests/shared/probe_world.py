@@ -8,9 +8,9 @@ from pathlib import Path
 from sqlglot import parse_one
 
 from answerkey.english.question import Question
-from answerkey.flags import Finding
 from answerkey.order.inspection import Inspection, Thresholds
 from answerkey.order.reordered_copies import ReorderedCopies
+from answerkey.records import Finding
 from answerkey.sqlite.guard import GuardedDatabase
 from answerkey.sqlite.schema import Schema, read_schema
 

@@ -13,7 +13,7 @@ import yaml
 from answerkey.dataset import FIELDS, Reason
 from answerkey.errors import InputError
 from answerkey.exports.product import write_questions
-from answerkey.flags import Flag
+from answerkey.flags import FLAGS
 from answerkey.records import hash_file
 from tests.shared.export_world import ExportWorld
 from tests.shared.paths import ROOT
@@ -129,8 +129,8 @@ def test_counts_and_metrics_have_the_same_keys_whatever_is_excluded(world):
     assert sum(counts["excluded"].values()) == metrics["excluded"]["total"] == 0
     assert counts["loaded"] == counts["selected"] == metrics["selected"] == 12
     assert list_keys(after) == list_keys(before)
-    assert set(counts["excluded"]) == {*Reason, *Flag}
-    assert set(counts["flags"]) == set(Flag)
+    assert set(counts["excluded"]) == {*Reason, *FLAGS}
+    assert set(counts["flags"]) == set(FLAGS)
     assert len(list_keys(metrics)) < 30  # columns of `dvc exp show`
 
 

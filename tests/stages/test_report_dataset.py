@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from answerkey.dataset import DIFFICULTIES, HARDNESS_LEVELS, SPLITS, Reason
-from answerkey.flags import EXPLANATIONS, Flag
+from answerkey.flags import EXPLANATIONS, FLAGS
 from answerkey.report.figures import (
     Bar,
     draw_databases,
@@ -48,10 +48,10 @@ REASONS = {"boolean_answer", "empty_answer", "sql_error", "tie_at_limit", "undec
 
 
 def test_every_reason_and_flag_is_explained_and_nothing_else_is():
-    assert set(EXPLANATIONS) == {*Reason, *Flag}
+    assert set(EXPLANATIONS) == {*Reason, *FLAGS}
 
 
-@pytest.mark.parametrize("code", sorted({*Reason, *Flag}))
+@pytest.mark.parametrize("code", sorted({*Reason, *FLAGS}))
 def test_explanation_is_one_short_sentence(code):
     explanation = EXPLANATIONS[code]
     assert re.fullmatch(r"[A-Z][^.]+\.", explanation)
