@@ -259,14 +259,6 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
             doubts_gold=True,
         ),
         Flag(
-            "disjoint_comparison",
-            "A column is compared with another that never has the same value, so that all "
-            "rows pass.",
-            example="`name != (SELECT country ...)`",
-            because="nothing could be equal: all rows pass",
-            doubts_gold=True,
-        ),
-        Flag(
             "latent_tie",
             "ORDER BY with LIMIT sorts by a column that only happens to have no tie in these rows.",
             example="`ORDER BY weight LIMIT 1` where weights repeat elsewhere",
@@ -312,24 +304,10 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
             doubts_gold=True,
         ),
         Flag(
-            "null_dropped",
-            "A condition on what a value must not be drops rows without any.",
-            example="`port != 'Cork'` where some ports are NULL",
-            because="NULL is not unequal to anything",
-            doubts_gold=True,
-        ),
-        Flag(
             "null_sorted_first",
             "A row without a value is taken for the least.",
             example="`ORDER BY crew LIMIT 1`, the first is NULL",
             because="SQLite sorts NULL before all values",
-            doubts_gold=True,
-        ),
-        Flag(
-            "contradictory_conditions",
-            "Of two conditions on one column no row meets both, or every row meets one.",
-            example="`port = 'Cork' AND port = 'Porto'`",
-            because="no row can. Kinds: `never`, `always`",
             doubts_gold=True,
         ),
         Flag(
@@ -346,23 +324,6 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
             example='"the total weight of each port" without GROUP BY',
             because="one value for all. Kinds: `of_each`, `does_each`",
             policy=EXCLUDE,
-            doubts_gold=True,
-        ),
-        Flag(
-            "like_without_wildcard",
-            "LIKE without % or _ compares the whole text.",
-            example="\"names that contain er\": `LIKE 'er'`",
-            because=(
-                "LIKE without % compares the whole text. Kinds: `part` a part is asked for; "
-                "`whole` not"
-            ),
-            doubts_gold=True,
-        ),
-        Flag(
-            "split_negation",
-            "A thing with two names is denied name by name.",
-            example="`first != 'Ana' AND last != 'Bell'` for not Ana Bell",
-            because="Ana Smith is dropped, too",
             doubts_gold=True,
         ),
         Flag(
@@ -417,13 +378,6 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
                 "`limit`; `quoted`"
             ),
             policy=EXCLUDE,
-            doubts_gold=True,
-        ),
-        Flag(
-            "pattern_mismatch",
-            "The question says where in a text a value stands, and the query looks elsewhere.",
-            example="\"ends with Sun\": `LIKE 'Sun%'`",
-            because="the place differs. Kinds: `no_wildcard`, `whole`, `other_place`",
             doubts_gold=True,
         ),
         Flag(
@@ -485,21 +439,6 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
             "The query drops equal values that its question counts.",
             example="`COUNT(DISTINCT name)` of singers",
             because="two of one name are counted once. Kinds: `counted_names`, `merged_names`",
-            doubts_gold=True,
-        ),
-        Flag(
-            "order_missing",
-            "The question asks for an order that the query does not make: none, or by "
-            "another column.",
-            example='"in alphabetical order" without ORDER BY',
-            because="Kinds: `none`, `no_extreme` a superlative without it, `numbers`, `column`",
-            doubts_gold=True,
-        ),
-        Flag(
-            "connective_mismatch",
-            "The question says both, either or or, and the query joins its conditions otherwise.",
-            example='"both in Cork and Porto" by OR',
-            because="Kinds: `or_for_and`, `and_for_or`, `impossible`, `tautology`, `precedence`",
             doubts_gold=True,
         ),
     ),

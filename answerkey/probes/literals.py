@@ -17,13 +17,9 @@ from answerkey.english.numbers import (
     list_numbers,
     read_number,
 )
-from answerkey.english.question import Question, list_words, word_set
+from answerkey.english.question import Question, list_words
 from answerkey.english.support import (
-    ANYWHERE,
-    END,
-    START,
     Wording,
-    find_asked_place,
     list_value_words,
     squeeze,
 )
@@ -349,92 +345,8 @@ def _find_other_value(
     return None
 
 
-# like_without_wildcard: the question asks for a part of a text, and LIKE compares the whole.
-
-
-_PART_STEMS = word_set(
-    "contain includ substr start begin end prefix suffix word letter phrase charact"
-)
-_WILDCARDS = frozenset("%_")
-
-
-def find_like_without_wildcard(inspection: Inspection, question: Question) -> list[Finding]:
-    """A finding for `name LIKE 'Sea'`, which has no % or _ and finds nothing but 'Sea'.
-
-    Kinds: `part` where the question speaks of a part ("contains", "the word", "starts with");
-    `whole` where it does not, so that = may have been meant.
-    """
-    reading = read_query(inspection)
-    for comparison in reading.comparisons:
-        if comparison.operator != "LIKE" or not reading.is_string(comparison.right):
-            continue
-        if isinstance(comparison.node, exp.Like) and not _WILDCARDS & set(comparison.right.name):
-            asked = next((w.text for w in question.words if w.stem in _PART_STEMS), None)
-            kind = "whole" if asked is None else "part"
-            evidence = {"kind": kind, "asked": asked, "condition": comparison.text}
-            return [Finding("like_without_wildcard", evidence)]
-    return []
-
-
-# pattern_mismatch: the question asks where in a text a value is to stand, the query elsewhere.
-
-
-_WHOLE = "whole"
-_SETS = ("contain", "includ")  # also said of what has members
-
-
-def find_pattern_mismatch(inspection: Inspection, question: Question) -> list[Finding]:
-    """A finding where the question says that a text contains, starts or ends with a value of the
-    query, and the query compares otherwise. Its kinds:
-
-    no_wildcard: LIKE without a wildcard, so that the whole text must be the value;
-    whole: `=`, the same; a list that "contains" a value is none of a text's parts;
-    other_place: a wildcard on the wrong side.
-    """
-    small = question.text.lower()
-    for literal in list_compared_literals(inspection):
-        place = _find_place(literal)
-        start = small.find(literal.text.lower())
-        if place is None or start < 0:
-            continue
-        asked = find_asked_place(question.text, start, start + len(literal.text))
-        if asked is None or asked[0] == place:
-            continue
-        if place != _WHOLE:
-            kind = "other_place"
-        elif literal.comparison.operator != "=":
-            kind = "no_wildcard"
-        elif asked[1].lower().startswith(_SETS):
-            continue
-        else:
-            kind = "whole"
-        evidence = {"kind": kind, "asked": asked[1], "sql": literal.comparison.text}
-        return [Finding("pattern_mismatch", evidence)]
-    return []
-
-
-def _find_place(literal: ComparedLiteral) -> str | None:
-    """Where the query wants a value to stand; None where that cannot be told."""
-    if not literal.is_text or not any(map(str.isalpha, literal.text)):
-        return None
-    operator, pattern = literal.comparison.operator, literal.comparison.right.name
-    if operator == "=":
-        return _WHOLE
-    if operator != "LIKE" or "%" in pattern.strip("%") or "_" in pattern:
-        return None
-    is_open = pattern.startswith("%"), pattern.endswith("%")
-    return {
-        (False, False): _WHOLE,
-        (False, True): START,
-        (True, False): END,
-        (True, True): ANYWHERE,
-    }[is_open]
-
-
 PROBES = (find_literal_not_in_column,)
 QUESTION_PROBES = (
     find_literal_not_in_query,
     find_literal_not_in_question,
-    find_like_without_wildcard,
-    find_pattern_mismatch,
 )

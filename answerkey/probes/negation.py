@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 from sqlglot import exp
 
-from answerkey.english.question import Question, list_words
+from answerkey.english.question import Question
 from answerkey.english.support import CLAUSE, find_negations, may_deny
 from answerkey.order.inspection import Inspection
-from answerkey.probes.compared_values import Comparison, Reading, read_query
-from answerkey.probes.conditions import list_chains
+from answerkey.probes.compared_values import read_query
 from answerkey.probes.entities import (
     find_key,
     list_equalities,
@@ -23,37 +21,10 @@ from answerkey.probes.entities import (
 )
 from answerkey.records import Finding
 from answerkey.sql.query_parts import find_with
-from answerkey.sql.query_rewrites import SHOWN_CHARACTERS, show_sql, to_sql, unwrap
+from answerkey.sql.query_rewrites import to_sql, unwrap
 from answerkey.sql.scopes import Resolution, Scopes, Source
 from answerkey.sqlite.column_values import ColumnValues, shorten
-from answerkey.sqlite.schema import fold_name, quote_name
-
-
-def find_null_dropped(inspection: Inspection) -> list[Finding]:
-    """A finding for `port != 'Aberdeen'`, where some rows have NULL for a port: they are not in
-    Aberdeen, and the condition does not hold for them either."""
-    reading = read_query(inspection)
-    for comparison in reading.comparisons:
-        base = reading.base_column(comparison.left)
-        if base is None or not reading.is_literal(comparison.right) or not _is_denial(comparison):
-            continue
-        table, column = base[0].name, quote_name(base[1].name)
-        nulls = reading.values.ask_number(
-            f"SELECT count(*) FROM {quote_name(table)} WHERE {column} IS NULL"
-        )
-        if nulls:
-            evidence = {"condition": comparison.text, "rows": nulls}
-            return [Finding("null_dropped", evidence)]
-    return []
-
-
-def _is_denial(comparison: Comparison) -> bool:
-    if comparison.operator == "!=":
-        return True
-    node = comparison.node
-    is_negated = isinstance(node.parent, exp.Not) or bool(node.args.get("negate"))
-    return is_negated and comparison.operator in ("=", "LIKE")
-
+from answerkey.sqlite.schema import fold_name
 
 # negation_mismatch: the question denies what the query does not, or the other way round.
 
@@ -241,40 +212,8 @@ def _is_on_one_row(
     return not places or (key is not None and (source, fold_name(key)) in places)
 
 
-# split_negation: one thing with two names is denied, and the query denies each name by itself.
-
-
-def find_split_negation(inspection: Inspection, question: Question) -> list[Finding]:
-    """A finding for "not steered by Ann Lee" with `first_name != 'Ann' AND last_name != 'Lee'`:
-    that drops every Ann and every Lee. The two values stand side by side in the question."""
-    reading = read_query(inspection)
-    for parts in list_chains(reading.scopes, exp.And):
-        denied = [part for part in parts if _is_denial_split_negation(part, reading)]
-        asked = _write_words(question.text) if len(denied) > 1 else ""
-        for left, right in itertools.pairwise(denied):
-            if left.this == right.this:
-                continue
-            values = [_write_words(part.expression.unnest().name) for part in (left, right)]
-            names = " ".join(values), " ".join(reversed(values))
-            name = next((name for name in names if name in asked), None)
-            if name is not None:
-                conditions = [show_sql(part) for part in (left, right)]
-                evidence = {"asked": name[:SHOWN_CHARACTERS], "conditions": conditions}
-                return [Finding("split_negation", evidence)]
-    return []
-
-
-def _is_denial_split_negation(part: exp.Expression, reading: Reading) -> bool:
-    return isinstance(part, exp.NEQ) and reading.is_string(part.expression.unnest())
-
-
-def _write_words(text: str) -> str:
-    return " ".join(word.text for word in list_words(text))
-
-
-PROBES = (find_null_dropped,)
+PROBES = ()
 QUESTION_PROBES = (
     find_negation_mismatch,
     find_not_in_on_rows,
-    find_split_negation,
 )

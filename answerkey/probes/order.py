@@ -31,7 +31,7 @@ from answerkey.order.cuts import is_order_certain, is_order_settled, list_cuts
 from answerkey.order.inspection import Inspection
 from answerkey.order.ties import read_ties, show_rows, typed_row
 from answerkey.probes.compared_values import Reading, read_query
-from answerkey.probes.conditions import find_named_sibling, is_one_row
+from answerkey.probes.conditions import is_one_row
 from answerkey.records import Finding
 from answerkey.sql.query_parts import ROW_AGGREGATES
 from answerkey.sql.query_rewrites import show_sql, to_sql, unwrap
@@ -39,7 +39,7 @@ from answerkey.sql.scopes import Resolution, Source
 from answerkey.sqlite.answers import answers_match, shape_answer
 from answerkey.sqlite.column_values import ColumnValues
 from answerkey.sqlite.guard import QueryError, Row
-from answerkey.sqlite.schema import affinity, fold_name, quote_name
+from answerkey.sqlite.schema import fold_name, quote_name
 
 
 def find_latent_tie(inspection: Inspection) -> list[Finding]:
@@ -464,80 +464,6 @@ def _compare_sorts(inspection: Inspection, question: Question) -> dict[str, str]
     return None
 
 
-# order_missing: the question asks for an order that the query does not make.
-
-
-_ORDERS = frozenset({"order", "orders", "ordered"})
-
-
-def find_order_missing(inspection: Inspection, question: Question) -> list[Finding]:
-    """A finding where the question asks for an order that the query does not make.
-
-    The evidence has `kind`: none (sorted, and no ORDER BY), no_extreme (a superlative, and neither
-    ORDER BY nor min nor max), numbers (alphabetical, by a column of numbers), column (the question
-    names another column to sort by).
-    """
-    found = (
-        _find_no_order(inspection, question)
-        or _find_no_extreme(inspection, question)
-        or _find_other_column(inspection, question)
-    )
-    return [Finding("order_missing", found)] if found else []
-
-
-def _find_no_order(inspection: Inspection, question: Question) -> dict[str, Any] | None:
-    request = find_sort_request(question)
-    if request is None:
-        return None
-    orders = inspection.scopes.nodes.find_all(exp.Order)
-    if not orders and request.text.startswith("order") and _has_orders(inspection):
-        return None  # the customers ordered them
-    if not orders:
-        return {"kind": "none", "asked": request.text}
-    terms = orders[0].expressions
-    if request.by_letters and not request.directions and len(terms) == 1:
-        column = terms[0].this.unnest()
-        found = inspection.scopes.resolve(column) if isinstance(column, exp.Column) else None
-        is_number = isinstance(column, exp.AggFunc) or (
-            found is not None and found.column is not None
-            and affinity(found.column.type) in ("INTEGER", "REAL", "NUMERIC")
-            and not found.column.type.upper().startswith("DATE")
-        )  # fmt: skip
-        if is_number:
-            return {"kind": "numbers", "asked": request.text, "sql": to_sql(orders[0])[:200]}
-    return None
-
-
-def _has_orders(inspection: Inspection) -> bool:
-    """Whether the database is one of things that are ordered."""
-    names = [table.name for table in inspection.schema.tables]
-    names += [column.name for table in inspection.schema.tables for column in table.columns]
-    return any(not _ORDERS.isdisjoint(split_words(name)) for name in names)
-
-
-def _find_no_extreme(inspection: Inspection, question: Question) -> dict[str, Any] | None:
-    superlatives = find_superlatives(question)
-    nodes = inspection.scopes.nodes
-    if not superlatives or nodes.find_all(exp.Order, exp.Min, exp.Max, exp.Window):
-        return None
-    spelt = " ".join(
-        node.name.lower() for node in nodes.find_all(exp.Column, exp.Literal, exp.Table)
-    )
-    asked = [one for one in superlatives if one.text.split()[0][:3] not in spelt]
-    if len(asked) != len(superlatives):
-        return None
-    return {"kind": "no_extreme", "asked": asked[0].text}
-
-
-def _find_other_column(inspection: Inspection, question: Question) -> dict[str, Any] | None:
-    for order in inspection.scopes.nodes.find_all(exp.Order):
-        for column in order.find_all(exp.Column):
-            found = find_named_sibling(column, inspection, question)
-            if found is not None:
-                return {"kind": "column", "asked": found, "sql": to_sql(order)[:200]}
-    return None
-
-
 PROBES = (
     find_latent_tie,
     find_limit_on_joined_rows,
@@ -548,7 +474,4 @@ PROBES = (
     find_row_order_dependent,
     find_tie_at_limit,
 )
-QUESTION_PROBES = (
-    find_direction_mismatch,
-    find_order_missing,
-)
+QUESTION_PROBES = (find_direction_mismatch,)

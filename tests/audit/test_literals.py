@@ -6,7 +6,6 @@ from answerkey.probes.literals import (
     find_literal_not_in_column,
     find_literal_not_in_query,
     find_literal_not_in_question,
-    find_pattern_mismatch,
 )
 from tests.shared.probe_world import ProbeWorld
 
@@ -130,21 +129,3 @@ NOT_IN_QUERY = [
 def test_value_that_the_query_does_not_have(world, text, condition, kind):
     sql = f"SELECT name FROM ship WHERE {condition}"
     assert kind_of(world.ask(find_literal_not_in_query, text, sql)) == kind
-
-
-PATTERNS = [
-    ("Names that contain the word Sun?", "name LIKE 'Sun'", "no_wildcard"),
-    ("Names with the substring 'Sun'?", "name = 'Sun'", "whole"),
-    ("Names that start with Sun?", "name LIKE '%Sun%'", "other_place"),
-    ("Names that end with Sun?", "name LIKE 'Sun%'", "other_place"),
-    ("Names that contain Sun?", "name LIKE '%Sun%'", None),
-    ("Names that start with Sun?", "name LIKE 'Sun%'", None),
-    ("Ports that contain Sun?", "name = 'Sun'", None),
-    ("The ship named Sun?", "name LIKE 'Sun'", None),
-]
-
-
-@pytest.mark.parametrize(("text", "condition", "kind"), PATTERNS)
-def test_place_of_a_value_in_a_text(world, text, condition, kind):
-    sql = f"SELECT name FROM ship WHERE {condition}"
-    assert kind_of(world.ask(find_pattern_mismatch, text, sql)) == kind

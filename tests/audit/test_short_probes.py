@@ -7,14 +7,13 @@ from tests.shared.probe_world import ProbeWorld
 
 WORLD = """
 CREATE TABLE ship (
-    id INTEGER PRIMARY KEY, name TEXT, port TEXT, captain_first TEXT, captain_last TEXT,
-    weight INTEGER, crew INTEGER
+    id INTEGER PRIMARY KEY, name TEXT, port TEXT, weight INTEGER, crew INTEGER
 );
 CREATE TABLE port (name TEXT PRIMARY KEY, country TEXT);
 CREATE TABLE fleet (id INTEGER);
 INSERT INTO ship VALUES
-    (1, 'Sun', 'Alda', 'Ann', 'Lee', 10, NULL), (2, 'Tern', 'Alda', 'Bo', 'Lee', 20, 4),
-    (3, 'Wren', 'Bree', 'Ann', 'Moe', 30, 5), (4, 'Gull', NULL, 'Cy', 'Moe', 20, 6);
+    (1, 'Sun', 'Alda', 10, NULL), (2, 'Tern', 'Alda', 20, 4),
+    (3, 'Wren', 'Bree', 30, 5), (4, 'Gull', NULL, 20, 6);
 INSERT INTO port VALUES ('Alda', 'Norway'), ('Bree', 'Spain');
 """
 FOUND = {
@@ -36,10 +35,6 @@ FOUND = {
         ("SELECT name FROM ship WHERE weight > (SELECT avg(crew) FROM ship ORDER BY id)", "order"),
     ],
     "having_without_group": [("SELECT count(*) FROM ship HAVING count(*) > 2", None)],
-    "disjoint_comparison": [
-        ("SELECT name FROM ship WHERE name != (SELECT country FROM port LIMIT 1)", None),
-        ("SELECT name FROM ship WHERE name NOT IN (SELECT country FROM port)", None),
-    ],
     "mixed_connectives": [
         ("SELECT name FROM ship WHERE id = 1 AND crew = 4 OR weight = 20", None),
         ("SELECT name FROM ship WHERE weight = 20 OR id = 1 AND crew = 4", None),
@@ -56,19 +51,9 @@ FOUND = {
         ),
     ],
     "counts_of_groups": [("SELECT count(*) FROM ship GROUP BY port HAVING count(*) > 1", None)],
-    "null_dropped": [
-        ("SELECT name FROM ship WHERE port != 'Alda'", None),
-        ("SELECT name FROM ship WHERE NOT port = 'Alda'", None),
-        ("SELECT name FROM ship WHERE port NOT IN ('Alda', 'Bree')", None),
-        ("SELECT name FROM ship WHERE port NOT LIKE 'A%'", None),
-    ],
     "null_sorted_first": [
         ("SELECT name FROM ship ORDER BY crew LIMIT 1", None),
         ("SELECT name FROM ship WHERE id = (SELECT id FROM ship ORDER BY crew LIMIT 1)", None),
-    ],
-    "contradictory_conditions": [
-        ("SELECT name FROM ship WHERE port = 'Alda' AND crew > 1 AND port = 'Bree'", "never"),
-        ("SELECT name FROM ship WHERE port != 'Alda' OR (port != 'Bree')", "always"),
     ],
 }
 LEFT_ALONE = {
@@ -88,11 +73,6 @@ LEFT_ALONE = {
         "SELECT max(weight, crew) FROM ship ORDER BY crew",
     ],
     "having_without_group": ["SELECT port FROM ship GROUP BY port HAVING count(*) > 1"],
-    "disjoint_comparison": [
-        "SELECT name FROM ship WHERE port != (SELECT name FROM port LIMIT 1)",
-        "SELECT name FROM ship WHERE name != captain_first",  # happens to differ
-        "SELECT name FROM ship WHERE name IN (SELECT country FROM port)",  # join_not_on_key
-    ],
     "mixed_connectives": [
         "SELECT name FROM ship WHERE (id = 1 AND crew = 4) OR weight = 20",
         "SELECT name FROM ship WHERE id = 1 AND (crew = 4 OR weight = 20)",
@@ -111,22 +91,11 @@ LEFT_ALONE = {
         "SELECT count(*) FROM (SELECT port FROM ship GROUP BY port HAVING count(*) > 1)",
         "SELECT count(*) FROM ship GROUP BY port",
     ],
-    "null_dropped": [
-        "SELECT name FROM ship WHERE name != 'Sun'",
-        "SELECT name FROM ship WHERE port = 'Alda'",
-        "SELECT name FROM ship WHERE port IS NOT 'Alda'",
-    ],
     "null_sorted_first": [
         "SELECT name FROM ship ORDER BY crew DESC LIMIT 1",
         "SELECT name FROM ship WHERE crew > 0 ORDER BY crew LIMIT 1",
         "SELECT name FROM ship ORDER BY weight LIMIT 1",
         "SELECT name FROM ship ORDER BY crew",
-    ],
-    "contradictory_conditions": [
-        "SELECT name FROM ship WHERE port = 'Alda' OR port = 'Bree'",
-        "SELECT name FROM ship WHERE port != 'Alda' AND port != 'Bree'",
-        "SELECT s.name FROM ship AS s JOIN ship AS t WHERE s.port = 'Alda' AND t.port = 'Bree'",
-        "SELECT name FROM ship WHERE port = 'Alda' AND port = 'Alda'",
     ],
 }
 ASKED = {
@@ -141,34 +110,6 @@ ASKED = {
         ("How many are in each port?", "SELECT port, count(*) FROM ship GROUP BY port", None),
         ("How many are there?", "SELECT count(*) FROM ship", None),
         ("Name each ship.", "SELECT name FROM ship", None),
-    ],
-    "like_without_wildcard": [
-        ("Which names contain 'er'?", "SELECT id FROM ship WHERE name LIKE 'er'", "part"),
-        ("Which is called Tern?", "SELECT id FROM ship WHERE name LIKE 'tern'", "whole"),
-        ("Which names contain 'er'?", "SELECT id FROM ship WHERE name LIKE '%er%'", None),
-        ("Which names contain 'er'?", "SELECT id FROM ship WHERE name = 'er'", None),
-    ],
-    "split_negation": [
-        (
-            "Which ships are not steered by ANN LEE?",
-            "SELECT name FROM ship WHERE captain_first != 'Ann' AND captain_last != 'Lee'",
-            "found",
-        ),
-        (
-            "Which ships are not steered by Lee, Ann?",
-            "SELECT id FROM ship WHERE id > 0 AND captain_first != 'Ann' AND captain_last <> 'Lee'",
-            "found",
-        ),
-        (
-            "Which ships are neither of Alda nor called Sun?",
-            "SELECT name FROM ship WHERE port != 'Alda' AND name != 'Sun'",
-            None,
-        ),
-        (
-            "Which ships are of Alda Sun?",
-            "SELECT name FROM ship WHERE port = 'Alda' AND name = 'Sun'",
-            None,
-        ),
     ],
 }  # fmt: skip
 
