@@ -1,16 +1,22 @@
-"""A question of the product: its nine fields in their order, and the words that they may hold."""
+"""The one type of a question, and the one reader of what stages and exports hold of it.
+
+It needs the standard library alone, but for Parquet files, which need pyarrow.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import json
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from answerkey.errors import InputError
-from answerkey.records import read_jsonl
+from answerkey.records import decode_json, encode_json, read_jsonl
 from answerkey.sqlite.bounds import QueryReason
 
 FIELDS = (
@@ -34,14 +40,6 @@ SIDECARS = AUDIT, EXCLUDED, SUITES, PASS_RATES = (
 )
 DIFFICULTIES = EASY, MEDIUM, HARD = ("easy", "medium", "hard")
 HARDNESS_LEVELS = ("easy", "medium", "hard", "extra")  # Spider's own; in the sidecar
-
-
-def read_curated_exclusion(source: Mapping[str, Any]) -> str | None:
-    """Why a curator excluded a question, with the link; None where none did."""
-    correction = source["source"].get("correction")
-    if correction is None or correction["action"] != "exclude":
-        return None
-    return " ".join(filter(None, (correction["reason"], correction["link"])))
 
 
 # Reasons: the closed vocabulary of why a question is set aside, whatever policies say.
@@ -73,6 +71,389 @@ class Reason(StrEnum):
     EMPTY_QUESTION = "empty_question"
     EXCLUDED_BY_CURATOR = "excluded_by_curator"
     NOT_SELECTED = "not_selected"
+
+
+# The question, and how records of one question from several files are joined.
+
+
+INTERIM = Path("data/interim")
+JOINED = "joined.jsonl"
+DIFFICULTY = "difficulty.jsonl"
+
+NEXT_STEP = "data/interim is of several runs; run `dvc repro`, which brings it in step"
+
+Record = dict[str, Any]
+
+
+class Question(NamedTuple):
+    """All that is known of a question; None: not known yet, or not there.
+
+    source: where it comes from, as load_questions recorded it.
+    flags: [{code, evidence}], those of the question and those that it has through others.
+    stage, reason, detail: which stage set it aside and why, whatever policies say.
+    gold_answer, answer_type, steps, order_matters: None if it has no answer; steps are those of
+        SQLite's virtual machine.
+    accepted_rows: the segments of every right answer if rows tie and they are known
+        (answerkey.order.accepted_rows).
+    mutation_score: {database, suite}, the shares of neighbors of gold SQL that the database tells
+        from it, and that its test suite does; None if no neighbor counts.
+    pass_rate: {total, database, suite, models}: how many rollouts there are, how many are right on
+        the database, and on the test suite as well, and the same of each model.
+    gold_risk: the probability that its gold SQL is wrong (answerkey.risk.gold_risk).
+    tables_involved ... template: None if its SQL was not parsed.
+    max_steps, rule: the budget of a prediction, and the rule of comparison.
+    test_suite: the databases of its test suite.
+    prompt: what a policy is asked, in the exports.
+    """
+
+    question_id: str
+    database_name: str
+    split: str
+    question_text: str
+    gold_sql: str
+    source: Record
+    flags: list[Record]
+    evidence: str | None = None
+    stage: str | None = None
+    reason: str | None = None
+    detail: str | None = None
+    gold_answer: Any = None
+    answer_type: str | None = None
+    steps: int | None = None
+    order_matters: bool | None = None
+    accepted_rows: list[Any] | None = None
+    mutation_score: Record | None = None
+    pass_rate: Record | None = None
+    gold_risk: float | None = None
+    tables_involved: list[str] | None = None
+    columns_involved: list[str] | None = None
+    features: list[str] | None = None
+    hardness: str | None = None
+    canonical_sql: str | None = None
+    template: str | None = None
+    difficulty: str | None = None
+    max_steps: int | None = None
+    rule: str | None = None
+    database_sha256: str | None = None
+    test_suite: list[Record] | None = None
+    prompt: str | None = None
+
+    @property
+    def corpus(self) -> str:
+        """The corpus that it comes from."""
+        return self.source["corpus"]
+
+    @property
+    def source_difficulty(self) -> str | None:
+        """The difficulty that its corpus gives it."""
+        return self.source.get("difficulty")
+
+    @property
+    def solved_share(self) -> float | None:
+        """The share of its rollouts that are right on its test suite, from 0 to 1."""
+        rate = self.pass_rate
+        return None if rate is None else rate["suite"] / rate["total"]
+
+    @property
+    def suite_score(self) -> float | None:
+        """The mutation score of its test suite."""
+        return None if self.mutation_score is None else self.mutation_score["suite"]
+
+    @property
+    def product_record(self) -> Record:
+        """The nine fields of the product, in their order."""
+        return {field: getattr(self, field) for field in FIELDS}
+
+
+def join_records(
+    records: Iterable[Record], streams: Mapping[str, Iterable[Record]]
+) -> Iterator[tuple[Record, dict[str, Record | None]]]:
+    """Each record with those of the same question_id from the streams; None if one has none.
+
+    >>> shops, prices = [{"question_id": "a"}, {"question_id": "b"}], [{"question_id": "b"}]
+    >>> [found["prices"] for _, found in join_records(shops, {"prices": prices})]
+    [None, {'question_id': 'b'}]
+
+    All are in one order, so that one record of each is held at a time.
+
+    Raises:
+        InputError: with the name of a stream that has a record of no question, or out of order.
+    """
+    iterators = {name: iter(stream) for name, stream in streams.items()}
+    heads = {name: next(iterator, None) for name, iterator in iterators.items()}
+    for record in records:
+        found: dict[str, Record | None] = dict.fromkeys(heads)
+        for name, head in heads.items():
+            if head is not None and head["question_id"] == record["question_id"]:
+                found[name], heads[name] = head, next(iterators[name], None)
+        yield record, found
+    for name, head in heads.items():
+        if head is not None:
+            raise InputError(
+                f"{name}: {head['question_id']} is no question, or out of step: expected files of"
+                " one run, as `dvc repro` or `dvc pull` makes them"
+            )
+
+
+# The stages before compare_questions: a shard a database, of which some lack questions.
+
+
+_PARSED_FIELDS = (
+    "tables_involved",
+    "columns_involved",
+    "features",
+    "hardness",
+    "canonical_sql",
+    "template",
+)
+
+
+def join_stages(
+    interim: Path = INTERIM, *, wanted: Container[str] | None = None
+) -> Iterator[tuple[Question, Record]]:
+    """Each source question in order with its answer, its parse and its own flags, and the record of
+    its test suite, {} if it has none.
+
+    wanted: the ids of questions; databases with none of them are passed over.
+
+    Raises:
+        FileNotFoundError: if a file is missing.
+        InputError: if a file misses a question or holds one too many, or a question comes twice.
+    """
+    sources = read_jsonl(interim / "splits.jsonl")
+    for name, of_database in groupby(sources, key=itemgetter("database_name")):
+        asked = list(of_database)
+        if wanted is not None and not any(source["question_id"] in wanted for source in asked):
+            continue
+        streams = {
+            stage: read_jsonl(interim / stage / f"{name}.jsonl")
+            for stage in ("gold_answers", "parsed", "audit", "test_suites")
+        }
+        seen: set[str] = set()
+        for source, found in join_records(asked, streams):
+            question_id = source["question_id"]
+            if question_id in seen:
+                raise InputError(f"splits: {question_id} comes twice: expected each question once")
+            seen.add(question_id)
+            yield _join(source, found)
+
+
+def _join(source: Record, found: dict[str, Record | None]) -> tuple[Question, Record]:
+    def take(stage: str, *, is_expected: bool = True) -> Record:
+        if is_expected and found[stage] is None:
+            raise InputError(f"{stage}: no record of question {source['question_id']}: {NEXT_STEP}")
+        return found[stage] or {}
+
+    outcome, parsed = take("gold_answers"), take("parsed")
+    audit = take("audit", is_expected="reason" not in outcome)
+    suite = take("test_suites", is_expected="reason" not in outcome and "reason" not in parsed)
+    stage, reason, detail = find_failure(source, outcome, parsed) or (None, None, None)
+    question = Question(
+        question_id=source["question_id"],
+        database_name=source["database_name"],
+        split=source["split"],
+        question_text=source["question_text"],
+        evidence=source.get("evidence"),
+        gold_sql=source["gold_sql"],
+        source=source["source"],
+        stage=stage,
+        reason=reason,
+        detail=detail,
+        gold_answer=outcome.get("gold_answer"),
+        answer_type=outcome.get("answer_type"),
+        steps=outcome.get("steps"),
+        order_matters=audit.get("order_matters"),
+        accepted_rows=audit.get("accepted_rows"),
+        mutation_score=suite.get("mutation_score"),
+        flags=audit.get("flags", []),
+        **{field: parsed.get(field) for field in _PARSED_FIELDS},
+    )
+    return question, suite
+
+
+def find_failure(source: Record, outcome: Record, parsed: Record) -> tuple[str, str, str] | None:
+    """The stage that set a question aside first, whatever policies say, the reason and the detail;
+    None if none did."""
+    decision = read_curated_exclusion(source)
+    if decision is not None:
+        return "load_questions", Reason.EXCLUDED_BY_CURATOR, decision
+    if not source["question_text"].strip():
+        return "load_questions", Reason.EMPTY_QUESTION, "question_text: expected text, found none"
+    for name in ("question_text", "evidence"):
+        try:
+            (source.get(name) or "").encode()
+        except UnicodeEncodeError as error:  # half of a surrogate pair: JSON spells it, UTF-8 not
+            return "load_questions", Reason.UNDECODABLE_TEXT, f"{name}: {error.reason}"
+    for stage, record in (("compute_gold_answers", outcome), ("parse_gold_sql", parsed)):
+        if "reason" in record:
+            return stage, record["reason"], record["detail"]
+    return None
+
+
+def read_curated_exclusion(source: Mapping[str, Any]) -> str | None:
+    """Why a curator excluded a question, with the link; None if none did."""
+    correction = source["source"].get("correction")
+    if correction is None or correction["action"] != "exclude":
+        return None
+    return " ".join(filter(None, (correction["reason"], correction["link"])))
+
+
+# The table that compare_questions writes, one record a question, for the stages after it. The
+# difficulty is in a file of its own, so that a changed threshold does not write the table again.
+
+
+JOINED_FIELDS = Question._fields[: Question._fields.index("difficulty")]
+
+
+def make_joined_record(question: Question) -> Record:
+    """The line of a question in joined.jsonl."""
+    return {field: getattr(question, field) for field in JOINED_FIELDS}
+
+
+def read_joined(interim: Path = INTERIM) -> Iterator[Question]:
+    """The questions in order, without their difficulty.
+
+    Raises:
+        FileNotFoundError: if the table is missing.
+    """
+    for record in read_jsonl(interim / JOINED):
+        yield Question(**record)
+
+
+def read_classified(interim: Path = INTERIM) -> Iterator[Question]:
+    """The questions in order, each with its difficulty.
+
+    Raises:
+        FileNotFoundError: if the table or the difficulties are missing.
+        InputError: if a question that was parsed has no difficulty, or another one has.
+    """
+    path = interim / DIFFICULTY
+    streams = {str(path): read_jsonl(path)}
+    for record, found in join_records(read_jsonl(interim / JOINED), streams):
+        difficulty = (found[str(path)] or {}).get("difficulty")
+        if (difficulty is None) != (record["hardness"] is None):
+            raise InputError(f"{path}: no difficulty of {record['question_id']}: {NEXT_STEP}")
+        yield Question(**record, difficulty=difficulty)
+
+
+# The product, data/questions: the nine fields of each question, and its sidecars.
+
+
+RATE_FIELDS = ("total", "database", "suite", "models")
+
+
+def read_product(folder: Path, split: str) -> Iterator[Question]:
+    """The questions of a split in order, with all that the sidecars know of them.
+
+    Raises:
+        FileNotFoundError: if a file of the product is missing.
+        InputError: if a sidecar has no record of a question, or has it elsewhere.
+    """
+    path = folder / f"questions_{split}.json"
+    for name in (path.name, AUDIT, SUITES, PASS_RATES):
+        if not (folder / name).is_file():
+            raise FileNotFoundError(
+                f"No {folder / name}: expected the folder of a dataset, as `dvc pull"
+                " data/questions` or `dvc repro` makes it"
+            )
+    streams = {
+        str(path): read_questions(path),
+        SUITES: read_jsonl(folder / SUITES),
+        PASS_RATES: read_jsonl(folder / PASS_RATES),
+    }
+    for audit, found in join_records(read_jsonl(folder / AUDIT), streams):
+        question, suite, pass_rate = found.values()
+        if question is None:
+            continue
+        if suite is None:
+            raise InputError(
+                f"{folder / SUITES}: {question['question_id']} is missing, or out of step: run"
+                " `dvc repro export_dataset`, or `dvc pull`"
+            )
+        yield Question(
+            **(audit | question),
+            mutation_score=suite["mutation_score"],
+            test_suite=suite["databases"],
+            pass_rate=pass_rate and {name: pass_rate[name] for name in RATE_FIELDS},
+        )
+
+
+def read_questions(path: Path) -> Iterator[Record]:
+    """The records of a file of the product, one a line, without holding more than one.
+
+    Raises:
+        InputError: with path and line, if it is not an array with one question a line.
+    """
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            text = line.strip().removesuffix(b",")
+            if text in (b"[", b"]"):
+                continue
+            try:
+                yield decode_json(text)
+            except ValueError as error:
+                raise InputError(f"{path}:{number}: expected one question: {error}") from error
+
+
+# The exports: columns that a table can hold, of which some are JSON text.
+
+
+# What a database of a suite must tell a reward.
+_OF_DATABASE = ("path", "sha256", "gold_answer", "order_matters", "accepted_rows")
+_JSON_COLUMNS = ("gold_answer", "accepted_rows", "test_suite")
+
+
+def list_reward_terms(question: Question) -> Record:
+    """What a reward must know of a question beside its gold answer, as columns hold it.
+
+    `accepted_rows` and `test_suite` are JSON text, or None.
+    """
+    suite = question.test_suite or ()
+    kept = [{name: database[name] for name in _OF_DATABASE} for database in suite]
+    return {
+        "order_matters": question.order_matters,
+        "max_steps": question.max_steps,
+        "rule": question.rule,
+        "accepted_rows": _write_json(question.accepted_rows),
+        "test_suite": _write_json(kept or None),
+        "database_sha256": question.database_sha256,
+    }
+
+
+def _write_json(value: Any) -> str | None:
+    return None if value is None else encode_json(value).decode()
+
+
+def decode_columns(columns: Mapping[str, Any]) -> Record:
+    """Columns of an export with the values of those that are JSON text.
+
+    >>> decode_columns({"database_name": "fleet", "gold_answer": '"Sun"', "accepted_rows": None})
+    {'database_name': 'fleet', 'gold_answer': 'Sun', 'accepted_rows': None}
+    """
+    return {
+        name: json.loads(value) if name in _JSON_COLUMNS and value is not None else value
+        for name, value in columns.items()
+    }
+
+
+def read_rows(path: Path) -> list[Record]:
+    """The rows of a Parquet file as they are.
+
+    Raises:
+        ModuleNotFoundError: without pyarrow.
+    """
+    import pyarrow.parquet
+
+    return pyarrow.parquet.read_table(path).to_pylist()
+
+
+def read_export(path: Path) -> Iterator[Question]:
+    """The questions of a Parquet export of one split, as far as its columns tell."""
+    for row in read_rows(path):
+        known = decode_columns({name: row[name] for name in Question._fields if name in row})
+        known["flags"] = [{"code": code} for code in row.get("flags", ())]
+        known["prompt"] = row["prompt"][-1]["content"]
+        yield Question(**{"split": path.stem, "question_text": "", "source": {}, **known})
 
 
 # Cells: a selection is counted by split and difficulty, and a share is a share of such counts.
@@ -139,129 +520,3 @@ def read_share(value: float) -> Fraction:
     (Fraction(3, 10), Fraction(3, 10))
     """
     return Fraction(round(Fraction(str(value)) * _SHARE_STEPS), _SHARE_STEPS)
-
-
-# Joined questions: one table that holds everything the stages know of each question.
-#
-# compare_questions writes it as `data/interim/joined.jsonl`, one record a question in the order
-# of the corpus, and later stages read it. The difficulty is in a file of its own,
-# `difficulty.jsonl`, so that a changed threshold does not write the table again.
-
-
-INTERIM = Path("data/interim")
-JOINED = "joined.jsonl"
-DIFFICULTY = "difficulty.jsonl"
-
-NEXT_STEP = "data/interim is of several runs; run `dvc repro`, which brings it in step"
-
-Record = dict[str, Any]
-
-
-class JoinedQuestion(NamedTuple):
-    """One source question.
-
-    source: where it comes from, as load_questions recorded it.
-    stage, reason, detail: which stage set it aside and why, whatever policies say; None where none.
-    gold_answer, answer_type, steps, order_matters: None where it has no answer; steps are those of
-        SQLite's virtual machine.
-    accepted_rows: the segments of every right answer, where rows tie and they are known
-        (answerkey.order.accepted_rows); else None.
-    mutation_score: {database, suite}, the shares of neighbors of gold SQL that the database tells
-        from it, and that its test suite does; None where no neighbor counts.
-    pass_rate: {total, database, suite, models}: how many rollouts there are, how many of them are
-        right on the database, and on the test suite as well, and the same of each model; None
-        where there are none.
-    flags: [{code, evidence}], those of the question and those that it has through others.
-    gold_risk: the probability that its gold SQL is wrong, by its flags and by verdicts
-        (answerkey.risk.gold_risk); None where it has no answer.
-    tables_involved ... template: None where its SQL was not parsed.
-    difficulty: None where its SQL was not parsed, and before classify_difficulty.
-    """
-
-    question_id: str
-    database_name: str
-    split: str
-    question_text: str
-    evidence: str | None
-    gold_sql: str
-    source: Record
-    stage: str | None
-    reason: str | None
-    detail: str | None
-    gold_answer: Any
-    answer_type: str | None
-    steps: int | None
-    order_matters: bool | None
-    accepted_rows: list[Any] | None
-    mutation_score: Record | None
-    pass_rate: Record | None
-    flags: list[Record]
-    gold_risk: float | None
-    tables_involved: list[str] | None
-    columns_involved: list[str] | None
-    features: list[str] | None
-    hardness: str | None
-    canonical_sql: str | None
-    template: str | None
-    difficulty: str | None = None
-
-    @property
-    def corpus(self) -> str:
-        """The corpus that it comes from."""
-        return self.source["corpus"]
-
-    @property
-    def source_difficulty(self) -> str | None:
-        """What its corpus says of its difficulty."""
-        return self.source.get("difficulty")
-
-    @property
-    def solved_share(self) -> float | None:
-        """The share of its rollouts that are right on its test suite, from 0 to 1."""
-        rate = self.pass_rate
-        return None if rate is None else rate["suite"] / rate["total"]
-
-    @property
-    def grading_method(self) -> str | None:
-        """The rule of comparison that its corpus names."""
-        return self.source.get("grading_method")
-
-    @property
-    def suite_score(self) -> float | None:
-        """The mutation score of its test suite."""
-        return None if self.mutation_score is None else self.mutation_score["suite"]
-
-
-def read_joined(interim: Path = INTERIM) -> Iterator[JoinedQuestion]:
-    """The questions in order, without their difficulty.
-
-    Raises:
-        FileNotFoundError: where the table is missing.
-    """
-    for record in read_jsonl(interim / JOINED):
-        yield JoinedQuestion(**record)
-
-
-def read_classified(interim: Path = INTERIM) -> Iterator[JoinedQuestion]:
-    """The questions in order, each with its difficulty.
-
-    Raises:
-        FileNotFoundError: where the table or the difficulties are missing.
-        InputError: where a question that was parsed has no difficulty, or one that is none has.
-    """
-    difficulties = read_jsonl(interim / DIFFICULTY)
-    for question in read_joined(interim):
-        if question.hardness is None:
-            yield question
-            continue
-        record = next(difficulties, None)
-        if record is None or record["question_id"] != question.question_id:
-            raise InputError(
-                f"{interim / DIFFICULTY}: no difficulty of {question.question_id}: {NEXT_STEP}"
-            )
-        yield question._replace(difficulty=record["difficulty"])
-    if (record := next(difficulties, None)) is not None:
-        raise InputError(
-            f"{interim / DIFFICULTY}: {record['question_id']} is no question that was parsed:"
-            f" {NEXT_STEP}"
-        )

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from answerkey.dataset import read_rows
+from answerkey.records import hash_file
 from answerkey.sqlite.files import find_inside
 
 
@@ -50,12 +52,6 @@ def unpack_files(packed: Path, cache: Path) -> Path | None:
                 raise ValueError(f"{packed}: {file['path']}: {expected}")
             _replace(target, row["content"])
     return folder
-
-
-def hash_file(path: Path) -> str:
-    """sha256 of a file's bytes, as 64 hex digits."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _replace(target: Path, content: bytes) -> None:
@@ -241,8 +237,6 @@ def load(
         ValueError: on a file that is not the one of its checksum.
         ModuleNotFoundError: without pyarrow, huggingface-hub or dvc, whichever it needs.
     """
-    import pyarrow.parquet as pq
-
     place = Path(cache) if cache else find_cache()
     export = find_export(source, revision=revision, cache=place)
     table = export.folder / f"{split}.parquet"
@@ -257,4 +251,4 @@ def load(
         folder = Path(given[kind]) if given[kind] else export.find_folder(kind)
         packed = export.folder / f"{kind}.parquet"
         found[kind] = folder or unpack_files(packed, place) or export.fetch_folder(kind)
-    return LoadedSplit(pq.read_table(table).to_pylist(), **found)
+    return LoadedSplit(read_rows(table), **found)

@@ -16,7 +16,10 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, NoReturn
 
-import orjson
+try:
+    import orjson
+except ModuleNotFoundError:  # the pipeline has it; evaluation reads without, only slower
+    import json as orjson
 
 from answerkey.errors import InputError
 from answerkey.sqlite.schema import Schema, decode_schema

@@ -27,7 +27,7 @@ from typing import Any
 
 import aiohttp  # which fsspec[http] brings
 
-from answerkey.dataset import INTERIM, JoinedQuestion, read_joined
+from answerkey.dataset import INTERIM, Question, read_joined
 from answerkey.errors import let_reader_leave
 from answerkey.exports.prompts import describe_database, read_template
 from answerkey.flags import FLAGS, sort_flags
@@ -141,7 +141,7 @@ def parse_verdict(answer: str) -> tuple[str, str]:
     raise NoAnswerError(f"expected a verdict, right or wrong, found {answer[-200:]!r}")
 
 
-def choose_riskiest(interim: Path, count: int) -> list[JoinedQuestion]:
+def choose_riskiest(interim: Path, count: int) -> list[Question]:
     """So many questions without a verdict, the riskiest first."""
     judged = set(VERDICT_FLAGS.values())
     open_questions = [
@@ -154,7 +154,7 @@ def choose_riskiest(interim: Path, count: int) -> list[JoinedQuestion]:
     return open_questions[:count]
 
 
-def list_doubts(question: JoinedQuestion) -> Iterator[dict[str, Any]]:
+def list_doubts(question: Question) -> Iterator[dict[str, Any]]:
     """The flags of a question that may tell wrong gold, in words."""
     signs = {sign.code for sign in list_signs(question.flags)}
     for flag in sort_flags(question.flags):
@@ -177,7 +177,7 @@ def describe(path: Path) -> str:
     return texts.schema
 
 
-def write_prompt(question: JoinedQuestion, databases: Path, template: Path) -> str:
+def write_prompt(question: Question, databases: Path, template: Path) -> str:
     """What the model reads about a question."""
     name = question.database_name
     return read_template(template).render(

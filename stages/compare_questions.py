@@ -6,20 +6,18 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.command_line import run_stage
-from answerkey.comparison.compare import compare, tabulate_questions
+from answerkey.comparison.compare import compare, make_fingerprint
 from answerkey.comparison.held_out import HeldOut
-from answerkey.comparison.join import find_in_rollouts, join_questions
-from answerkey.dataset import INTERIM, JOINED
+from answerkey.comparison.join import add_findings, find_in_rollouts, join_questions
+from answerkey.dataset import INTERIM, JOINED, Question, make_joined_record, read_joined
 from answerkey.log import list_counts, start_log
 from answerkey.params import read_params
-from answerkey.records import encode_findings, read_json, read_jsonl, write_jsonl
+from answerkey.records import read_json, read_jsonl, write_jsonl
 from answerkey.risk.gold_risk import Assessment, read_flag_precision
 from answerkey.risk.verdicts import read_verdicts
 from answerkey.sqlite.schema import decode_schema
@@ -42,39 +40,33 @@ def main() -> None:
     schemas = (
         (record["database_name"], decode_schema(record["tables"])) for record in read_jsonl(SCHEMAS)
     )
-    questions = tabulate_questions(join_questions(min_mutation_score=min_mutation_score))
-    findings = compare(questions, schemas, min_similarity=min_similarity)
-    counts = Counter(found.code for of_question in findings.values() for found in of_question)
-    rollout_counts: Counter[str] = Counter()
-
+    questions = join_questions(min_mutation_score=min_mutation_score)
+    write_jsonl(INTERIM / JOINED, map(make_joined_record, questions))
+    fingerprints = map(make_fingerprint, read_joined())
+    shared = compare(fingerprints, schemas, min_similarity=min_similarity)
     held_out = HeldOut(read_json(HELD_OUT), min_similarity=min_similarity)
     overlaps: Counter[str] = Counter()
+    solved: Counter[str] = Counter()
 
-    def records() -> Iterator[dict[str, Any]]:
-        for question in join_questions(min_mutation_score=min_mutation_score):
-            found = findings.get(question.question_id, [])
-            if question.answer_type is not None:
-                names = question.corpus, question.question_text, question.gold_sql
-                if (overlap := held_out.find_overlap(*names)) is not None:
-                    found = [*found, overlap]
-                    overlaps[overlap.evidence["corpus"]] += 1
-            flags = encode_findings(found)
-            question = question._replace(flags=question.flags + flags)
-            question = assessment.assess(question)
-            solved = find_in_rollouts(question.pass_rate, gold_risk=question.gold_risk)
-            rollout_counts.update(found.code for found in solved)
-            record = question._replace(flags=question.flags + encode_findings(solved))._asdict()
-            del record["difficulty"]  # which classify_difficulty knows
-            yield record
+    def add_flags(question: Question) -> Question:
+        found = shared.get(question.question_id, [])
+        if (overlap := held_out.find_overlap(question)) is not None:
+            found = [*found, overlap]
+            overlaps[overlap.evidence["corpus"]] += 1
+        question = assessment.assess(add_findings(question, found))
+        found = find_in_rollouts(question.pass_rate, gold_risk=question.gold_risk)
+        solved.update(one.code for one in found)
+        return add_findings(question, found)
 
-    write_jsonl(INTERIM / JOINED, records())
-    log.info("%d questions share something with others%s", len(findings), list_counts(counts))
+    write_jsonl(INTERIM / JOINED, map(make_joined_record, map(add_flags, read_joined())))
+    counts = Counter(one.code for found in shared.values() for one in found)
+    log.info("%d questions share something with others%s", len(shared), list_counts(counts))
     if overlaps:
         log.info("%d overlap with held-out sets%s", overlaps.total(), list_counts(overlaps))
     for line in assessment.describe():
         log.info("%s", line)
-    if rollout_counts:
-        log.info("by rollouts%s", list_counts(rollout_counts))
+    if solved:
+        log.info("by rollouts%s", list_counts(solved))
 
 
 if __name__ == "__main__":

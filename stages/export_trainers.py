@@ -13,8 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.command_line import run_stage
-from answerkey.dataset import SPLITS
-from answerkey.exports.product import read_product
+from answerkey.dataset import SPLITS, read_product
 from answerkey.exports.prompt_lengths import PromptLengths, read_tokenizer
 from answerkey.exports.prompts import read_template
 from answerkey.exports.questions_db import write_questions_db

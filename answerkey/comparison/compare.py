@@ -1,4 +1,7 @@
-"""Set records: what the probes of a whole set know of a question, as short texts and hashes."""
+"""What each question shares with others: repeats, contradictions, and leaks between splits.
+
+Nothing is executed. All questions are compared again whenever one of them changes.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,13 @@ import math
 import sys
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-import pandas as pd
 from rapidfuzz import fuzz, process
 
-from answerkey.dataset import EVAL, JoinedQuestion
+from answerkey.dataset import EVAL, Question
 from answerkey.records import Finding, digest_text
 from answerkey.sqlite.answers import answer_rows, read_order
 from answerkey.sqlite.schema import Schema
@@ -22,14 +24,13 @@ _END_MARKS = ".?!,;:\u2026\u3002 "
 _FLOAT_DIGITS = 6  # after the first one; floats that agree in these are one answer
 
 
-class SetRecord(NamedTuple):
-    """One question.
+class Fingerprint(NamedTuple):
+    """The parts of a question that are compared, as short texts and hashes; "" equals nothing.
 
     text: the question, normalized.
-    canonical_sql: a hash; '' where the query has no canonical form.
-    template: as it was given, text or hash; '' for none.
-    answer: a hash of the rows whatever their order.
-    sequence: a hash of the rows in their order, or '' where some may change places.
+    canonical_sql: a hash; "" if the query has no canonical form.
+    answer: a hash of the rows in any order.
+    sequence: a hash of the rows in their order, or "" if some may change places.
     """
 
     question_id: str
@@ -42,28 +43,24 @@ class SetRecord(NamedTuple):
     sequence: str
 
 
-def make_set_record(
-    question_id: str,
-    database_name: str,
-    split: str,
-    *,
-    question_text: str,
-    canonical_sql: str,
-    template: str,
-    gold_answer: Any,
-    order_matters: bool,
-) -> SetRecord:
-    """The record of a question that has an answer."""
-    rows = [_encode_row(row) for row in answer_rows(gold_answer)]
-    return SetRecord(
-        question_id,
-        sys.intern(database_name),
-        sys.intern(split),
-        normalize_question(question_text),
-        _hash(canonical_sql) if canonical_sql else "",
-        sys.intern(template),
-        _hash("\n".join(sorted(rows))),
-        _hash("\n".join(rows)) if order_matters else "",
+def make_fingerprint(question: Question) -> Fingerprint:
+    """The fingerprint of a question that has an answer.
+
+    One that has none, as one that a curator excluded, has only names: so a good question is not
+    left out because it repeats a wrong one.
+    """
+    names = question.question_id, sys.intern(question.database_name), sys.intern(question.split)
+    if question.answer_type is None:
+        return Fingerprint(*names, "", "", "", "", "")
+    rows = [_encode_row(row) for row in answer_rows(question.gold_answer)]
+    is_sequence = read_order(question.order_matters, question.accepted_rows) is True
+    return Fingerprint(
+        *names,
+        text=normalize_question(question.question_text),
+        canonical_sql=_hash(question.canonical_sql) if question.canonical_sql else "",
+        template=sys.intern(question.template or ""),
+        answer=_hash("\n".join(sorted(rows))),
+        sequence=_hash("\n".join(rows)) if is_sequence else "",
     )
 
 
@@ -246,7 +243,7 @@ _NAMED = 5  # questions that one piece of evidence names
 
 
 def find_in_database(
-    records: Iterable[SetRecord], *, min_similarity: float = MIN_SIMILARITY
+    records: Iterable[Fingerprint], *, min_similarity: float = MIN_SIMILARITY
 ) -> Findings:
     """What the questions of one database have in common.
 
@@ -265,7 +262,7 @@ def find_in_database(
     return dict(findings)
 
 
-def _find_duplicates(records: list[SetRecord], findings: Findings) -> None:
+def _find_duplicates(records: list[Fingerprint], findings: Findings) -> None:
     """Every question but the first of those with one text, and one canonical SQL or answer."""
     for group in _group(records, lambda record: record.text):
         answers = _Answers(group)
@@ -284,7 +281,7 @@ def _find_duplicates(records: list[SetRecord], findings: Findings) -> None:
                 findings[record.question_id].append(Finding("duplicate_question", evidence))
 
 
-def _find_paraphrases(records: list[SetRecord], findings: Findings) -> None:
+def _find_paraphrases(records: list[Fingerprint], findings: Findings) -> None:
     """Every question but the first of those with one canonical SQL, in other words."""
     for group in _group(records, lambda record: record.canonical_sql):
         first = group[0]
@@ -294,7 +291,7 @@ def _find_paraphrases(records: list[SetRecord], findings: Findings) -> None:
                 findings[record.question_id].append(Finding("paraphrase_of", evidence))
 
 
-def _find_conflicts(records: list[SetRecord], findings: Findings) -> None:
+def _find_conflicts(records: list[Fingerprint], findings: Findings) -> None:
     """All questions of one text that do not have one answer."""
     for group in _group(records, lambda record: record.text):
         answers = _Answers(group)
@@ -312,7 +309,7 @@ def _find_conflicts(records: list[SetRecord], findings: Findings) -> None:
 
 
 def _find_near_duplicates(
-    records: list[SetRecord], findings: Findings, min_similarity: float
+    records: list[Fingerprint], findings: Findings, min_similarity: float
 ) -> None:
     """Every question but the first of those with nearly one text and one canonical SQL.
 
@@ -337,9 +334,11 @@ def _find_near_duplicates(
                 findings[record.question_id].append(Finding("near_duplicate_question", evidence))
 
 
-def _group(records: list[SetRecord], key: Callable[[SetRecord], str]) -> Iterator[list[SetRecord]]:
+def _group(
+    records: list[Fingerprint], key: Callable[[Fingerprint], str]
+) -> Iterator[list[Fingerprint]]:
     """Records of one key, where there are several; a key of '' is none."""
-    groups: dict[str, list[SetRecord]] = defaultdict(list)
+    groups: dict[str, list[Fingerprint]] = defaultdict(list)
     for record in records:
         groups[key(record)].append(record)
     return (group for shared, group in groups.items() if shared and len(group) > 1)
@@ -349,7 +348,7 @@ class _Answers:
     """Some records by their answers, so that the ones that agree with a record are found without
     asking each: thousands may have one text."""
 
-    def __init__(self, records: list[SetRecord]) -> None:
+    def __init__(self, records: list[Fingerprint]) -> None:
         self._of_sequence: dict[str, list[int]] = defaultdict(list)
         self._of_answer: dict[str, list[int]] = defaultdict(list)
         self._of_unordered: dict[str, list[int]] = defaultdict(list)
@@ -360,7 +359,7 @@ class _Answers:
             else:
                 self._of_unordered[record.answer].append(place)
 
-    def list_places(self, record: SetRecord) -> list[list[int]]:
+    def list_places(self, record: Fingerprint) -> list[list[int]]:
         """The places of the records that have one answer with one of them, as disjoint lists, none
         of them empty: by `_have_one_answer`."""
         if not record.sequence:
@@ -369,13 +368,13 @@ class _Answers:
         return [self._of_sequence[record.sequence], *([unordered] if unordered else ())]
 
 
-def _have_one_answer(left: SetRecord, right: SetRecord) -> bool:
+def _have_one_answer(left: Fingerprint, right: Fingerprint) -> bool:
     if left.sequence and right.sequence:
         return left.sequence == right.sequence
     return left.answer == right.answer
 
 
-def _have_one_sql(left: SetRecord, right: SetRecord) -> bool:
+def _have_one_sql(left: Fingerprint, right: Fingerprint) -> bool:
     return left.canonical_sql != "" and left.canonical_sql == right.canonical_sql
 
 
@@ -385,24 +384,22 @@ def _have_one_sql(left: SetRecord, right: SetRecord) -> bool:
 # another database is no fault.
 
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 _TEMPLATE_CHARACTERS = 200  # that evidence shows
 
 
-def find_across_splits(table: pd.DataFrame, *, min_similarity: float = MIN_SIMILARITY) -> Findings:
+def find_across_splits(
+    fingerprints: Sequence[Fingerprint], *, min_similarity: float = MIN_SIMILARITY
+) -> Findings:
     """{question_id: [Finding, ...]}: what questions share with those of the other split.
 
-    `table` has a row for each SetRecord. Nearly equal texts are looked for among questions of one
-    template.
+    Nearly equal texts are looked for among questions of one template.
     """
     near: Findings = defaultdict(list)
     same: Findings = defaultdict(list)
-    for train, held_out in _list_shared(table, "text"):
+    for train, held_out in _list_shared(fingerprints, lambda one: one.text):
         for question_id, shared in _list_others(train, held_out):
             same[question_id].append(Finding("question_in_both_splits", shared))
-    for train, held_out in _list_shared(table, "template"):
+    for train, held_out in _list_shared(fingerprints, lambda one: one.template):
         template = {"template": train[0].template[:_TEMPLATE_CHARACTERS]}
         for question_id, shared in _list_others(train, held_out):
             same[question_id].append(Finding("template_in_both_splits", template | shared))
@@ -413,23 +410,19 @@ def find_across_splits(table: pd.DataFrame, *, min_similarity: float = MIN_SIMIL
     }
 
 
-def _list_shared(table: pd.DataFrame, column: str) -> list[tuple[list[SetRecord], list[SetRecord]]]:
-    """The train and the eval questions of each value of a column that both splits have; '' is
-    none."""
-    known = table[table[column] != ""]
-    is_eval = known["split"] == EVAL
-    shared = set(known.loc[is_eval, column]).intersection(known.loc[~is_eval, column])
-    known = known[known[column].isin(shared)]
-    sides: dict[str, tuple[list[SetRecord], list[SetRecord]]] = {
-        value: ([], []) for value in known[column]
-    }
-    for record in map(SetRecord._make, known.itertuples(index=False, name=None)):
-        sides[getattr(record, column)][record.split == EVAL].append(record)
-    return list(sides.values())
+def _list_shared(
+    fingerprints: Sequence[Fingerprint], key: Callable[[Fingerprint], str]
+) -> list[tuple[list[Fingerprint], list[Fingerprint]]]:
+    """The train and the eval questions of each key that both splits have."""
+    sides: dict[str, tuple[list[Fingerprint], list[Fingerprint]]] = {}
+    for one in fingerprints:
+        if key(one):
+            sides.setdefault(key(one), ([], []))[one.split == EVAL].append(one)
+    return [(train, held_out) for train, held_out in sides.values() if train and held_out]
 
 
 def _list_others(
-    train: list[SetRecord], held_out: list[SetRecord]
+    train: list[Fingerprint], held_out: list[Fingerprint]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield each question with how many of the other split share it, and the first of them."""
     for records, others in ((train, held_out), (held_out, train)):
@@ -439,7 +432,7 @@ def _list_others(
 
 
 def _add_near(
-    findings: Findings, train: list[SetRecord], held_out: list[SetRecord], min_similarity: float
+    findings: Findings, train: list[Fingerprint], held_out: list[Fingerprint], min_similarity: float
 ) -> None:
     """A finding for each question whose text is nearly that of one of the other split, with the
     nearest of them."""
@@ -456,68 +449,41 @@ def _add_near(
         findings[question_id].append(Finding("near_duplicate_question", evidence))
 
 
-# The comparison of all questions: what each shares with others, as flags.
-#
-# Nothing is executed. What a question shares with others changes when any of them does, so all
-# are compared again whenever one changes.
-
-
-def tabulate_questions(questions: Iterable[JoinedQuestion]) -> pd.DataFrame:
-    """A row with the fields of SetRecord for each question.
-
-    A question that has no answer, as one that a curator excluded, has '' in all columns but its
-    names, and '' equals nothing. So a good question is not left out because it repeats a wrong one.
-    """
-    return pd.DataFrame(map(_make_row, questions), columns=SetRecord._fields, dtype=object)
-
-
-def _make_row(question: JoinedQuestion) -> SetRecord:
-    names = question.question_id, question.database_name, question.split
-    if question.answer_type is None:
-        return SetRecord(*names, text="", canonical_sql="", template="", answer="", sequence="")
-    return make_set_record(
-        *names,
-        question_text=question.question_text,
-        canonical_sql=question.canonical_sql or "",
-        template=question.template or "",
-        gold_answer=question.gold_answer,
-        order_matters=read_order(question.order_matters, question.accepted_rows) is True,
-    )
+# The comparison of all questions.
 
 
 def compare(
-    table: pd.DataFrame, schemas: Iterable[tuple[str, Schema]], *, min_similarity: float
-) -> dict[str, list[Finding]]:
-    """{question_id: [Finding, ...]} for each question of the table that shares something.
+    fingerprints: Iterable[Fingerprint],
+    schemas: Iterable[tuple[str, Schema]],
+    *,
+    min_similarity: float,
+) -> Findings:
+    """{question_id: [Finding, ...]} for each question that shares something.
 
     `schemas` are those of all databases, with their names.
     """
-    findings: dict[str, list[Finding]] = defaultdict(list)
-    repeats = table.duplicated(["database_name", "text"], keep=False) | table.duplicated(
-        ["database_name", "canonical_sql"], keep=False
-    )
-    parts = [
-        find_in_database(
-            map(SetRecord._make, rows.itertuples(index=False, name=None)),
-            min_similarity=min_similarity,
-        )
-        for _, rows in table[repeats].groupby("database_name", sort=False)
-    ]
-    parts.append(find_across_splits(table, min_similarity=min_similarity))
+    fingerprints = list(fingerprints)
+    findings: Findings = defaultdict(list)
+    by_database: dict[str, list[Fingerprint]] = defaultdict(list)
+    for one in fingerprints:
+        by_database[one.database_name].append(one)
+    parts = [find_in_database(of, min_similarity=min_similarity) for of in by_database.values()]
+    parts.append(find_across_splits(fingerprints, min_similarity=min_similarity))
     for part in parts:
         for question_id, found in part.items():
             findings[question_id] += found
-    twins = _find_twins(table, schemas)
-    compared = table[table["answer"] != ""]
-    for question_id, name in zip(compared["question_id"], compared["database_name"], strict=True):
-        if name in twins:
-            findings[question_id].append(twins[name])
+    splits = {name: of_database[0].split for name, of_database in by_database.items()}
+    twins = _find_twins(splits, schemas)
+    for one in fingerprints:
+        if one.answer and one.database_name in twins:
+            findings[one.question_id].append(twins[one.database_name])
     return findings
 
 
-def _find_twins(table: pd.DataFrame, schemas: Iterable[tuple[str, Schema]]) -> dict[str, Finding]:
+def _find_twins(
+    splits: Mapping[str, str], schemas: Iterable[tuple[str, Schema]]
+) -> dict[str, Finding]:
     """The schema twins among the databases of the questions, by name."""
-    splits = dict(zip(table["database_name"], table["split"], strict=True))
     columns = [list_columns(name, schema) for name, schema in schemas if name in splits]
     train = [one for one in columns if splits[one.database_name] != EVAL]
     held_out = [one for one in columns if splits[one.database_name] == EVAL]

@@ -1,13 +1,11 @@
 """Held-out questions: those of public dev and test sets, which a training set must not hold.
 
-A question overlaps with one of them
+A question overlaps with one of them if
 
-- where both have one text, but for case, white space and marks at the end;
-- where both have one SQL, but for case outside of texts, white space, comments and quotes;
-- where both the text and the SQL are nearly the same. One of the two alone says little: thousands
-  of questions ask how many of something there are.
-
-No schema is needed for that, so that the questions of a set are enough.
+- both have one text, but for case, white space and marks at the end;
+- both have one SQL, but for case outside of texts, white space, comments and quotes;
+- both the text and the SQL are nearly the same. One of the two alone says little: thousands of
+  questions ask how many of something there are.
 """
 
 from __future__ import annotations
@@ -18,6 +16,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from answerkey.comparison.compare import find_similar, measure_similarity, normalize_question
+from answerkey.dataset import Question
 from answerkey.records import Finding
 from answerkey.sqlite.tokens import Kind, read_tokens
 
@@ -41,7 +40,7 @@ class HeldOut:
     """The questions of some sets, in memory.
 
     records: each with `question_text`, `gold_sql`, and as `source` the corpus, file and row.
-    min_similarity: from which on two texts are nearly the same.
+    min_similarity: the least similarity of two texts that are nearly the same.
     """
 
     def __init__(self, records: Iterable[dict[str, Any]], *, min_similarity: float) -> None:
@@ -58,14 +57,16 @@ class HeldOut:
         self._texts = sorted(self._of_text, key=lambda text: (len(text), text))
         self._lengths = [len(text) for text in self._texts]
 
-    def find_overlap(self, corpus: str, question_text: str, gold_sql: str) -> Finding | None:
-        """The finding of a question of a corpus, with the held-out question that is most like it;
-        None where none is. Those of the same corpus are left out."""
-        text, sql = normalize_question(question_text), normalize_sql(gold_sql)
+    def find_overlap(self, question: Question) -> Finding | None:
+        """The finding of a question, with the held-out question that is most like it; None if there
+        is none, or the question has no answer. Those of its own corpus are left out."""
+        if question.answer_type is None:
+            return None
+        text, sql = normalize_question(question.question_text), normalize_sql(question.gold_sql)
         likes = []
         for place in self._list_places(text, sql):
             other_text, other_sql, source = self._questions[place]
-            if source["corpus"] == corpus:
+            if source["corpus"] == question.corpus:
                 continue
             text_similarity = measure_similarity(text, other_text)
             sql_similarity = measure_similarity(sql, other_sql)

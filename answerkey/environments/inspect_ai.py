@@ -22,6 +22,7 @@ from inspect_ai.tool import Tool, tool
 from answerkey.environments.questions import (
     EXPORTS,
     explain_reply,
+    list_terms,
     read_prompted_questions,
     show_rows,
 )
@@ -45,9 +46,9 @@ def text_to_sql(
     samples = [
         Sample(
             input=found.prompt,
-            target=found.terms["gold_answer"],
+            target=list_terms(found)["gold_answer"],
             id=found.question_id,
-            metadata=found.terms,
+            metadata=list_terms(found),
         )
         for found in read_prompted_questions(exports, split)
     ]

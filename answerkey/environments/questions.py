@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from answerkey.dataset import Question, decode_columns, list_reward_terms, read_export
+from answerkey.records import encode_json
 from answerkey.reward import Explanation, RewardPool, extract_sql
 from answerkey.scoring.completions import read_completion
 
@@ -22,38 +24,29 @@ TERMS = (
     "test_suite",
     "database_sha256",
 )
-_JSON = ("gold_answer", "accepted_rows", "test_suite")
 _SHOWN_ROWS = 20
 _SHOWN_CHARACTERS = 4000
 
 
-class PromptedQuestion(NamedTuple):
-    """A question with its prompt, and the terms by which a reply is scored (`TERMS`)."""
-
-    question_id: str
-    prompt: str
-    terms: dict[str, Any]
-
-
-def read_prompted_questions(exports: str, split: str) -> list[PromptedQuestion]:
-    """The questions of a split, in their order.
+def read_prompted_questions(exports: str, split: str) -> list[Question]:
+    """The questions of a split with their prompts, in order.
 
     Raises:
-        FileNotFoundError: where the exports have no such split.
+        FileNotFoundError: if the exports have no such split.
     """
-    import pyarrow.parquet
-
     path = Path(exports, "trl", "prompt_completion", f"{split}.parquet")
     if not path.is_file():
         raise FileNotFoundError(f"No {path}: run `dvc repro export_trainers`, or `dvc pull`")
-    names = ["question_id", "prompt", *TERMS]
-    rows = pyarrow.parquet.read_table(path, columns=names).to_pylist()
-    return [
-        PromptedQuestion(
-            row["question_id"], row["prompt"][-1]["content"], {name: row[name] for name in TERMS}
-        )
-        for row in rows
-    ]
+    return list(read_export(path))
+
+
+def list_terms(question: Question) -> dict[str, Any]:
+    """The columns by which a reply to a question is scored, as exports have them."""
+    return {
+        "database_name": question.database_name,
+        "gold_answer": encode_json(question.gold_answer).decode(),
+        **list_reward_terms(question),
+    }
 
 
 def read_terms(columns: dict[str, Any]) -> dict[str, Any]:
@@ -62,8 +55,7 @@ def read_terms(columns: dict[str, Any]) -> dict[str, Any]:
     >>> read_terms({"database_name": "fleet", "gold_answer": '"Sun"', "order_matters": False})
     {'database_name': 'fleet', 'gold_answer': 'Sun', 'order_matters': False}
     """
-    terms = {name: columns[name] for name in TERMS if columns.get(name) is not None}
-    return {name: json.loads(term) if name in _JSON else term for name, term in terms.items()}
+    return decode_columns({name: columns[name] for name in TERMS if columns.get(name) is not None})
 
 
 def explain_reply(pool: RewardPool, reply: Any, columns: dict[str, Any]) -> Explanation:

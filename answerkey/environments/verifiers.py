@@ -20,6 +20,7 @@ import verifiers.v1 as vf
 from answerkey.environments.questions import (
     EXPORTS,
     explain_reply,
+    list_terms,
     read_prompted_questions,
     show_rows,
 )
@@ -120,7 +121,7 @@ class TextToSqlTaskset(vf.Taskset[TextToSqlTask, TextToSqlConfig]):
         make_pool(self.config.task)
         return [
             TextToSqlTask(
-                QuestionData(id=found.question_id, prompt=found.prompt, terms=found.terms),
+                QuestionData(id=found.question_id, prompt=found.prompt, terms=list_terms(found)),
                 self.config.task,
             )
             for found in read_prompted_questions(self.config.exports, self.config.split)

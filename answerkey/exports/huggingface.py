@@ -15,8 +15,8 @@ from typing import Any
 
 from datasets import Features, List, Value
 
+from answerkey.dataset import list_reward_terms
 from answerkey.exports.parquet_files import Table, WrittenFile, write_tables
-from answerkey.exports.product import list_reward_terms
 from answerkey.exports.prompts import PromptExample
 from answerkey.exports.trl import make_completion
 from answerkey.sqlite.answers import FLOAT, INTEGER, STRING
@@ -63,31 +63,31 @@ FEATURES = Features({name: kind for name, (kind, _) in COLUMNS.items()})
 def make_row(example: PromptExample) -> dict[str, Any]:
     """A row of the table: the nine fields, what the sidecar knows, the typed answer, the chats.
 
-    >>> question = {"gold_sql": "SELECT 'x', 1", "gold_answer": [["x", 1]], "answer_type": "table"}
-    >>> audit = {"hardness": "easy", "flags": [{"code": "guessable"}], "evidence": None}
-    >>> names = ("order_matters", "max_steps", "rule", "accepted_rows", "test_suite")
-    >>> terms = dict.fromkeys((*names, "database_sha256"))
-    >>> row = make_row(PromptExample(question, audit | terms, "x and 1?", 0, "answerkey/sample"))
+    >>> from answerkey.dataset import Question
+    >>> names = ("a_train_000", "a", "train", "x and 1?", "SELECT 'x', 1")
+    >>> question = Question(*names, {"corpus": "sample"}, [{"code": "guessable"}])
+    >>> question = question._replace(gold_answer=[["x", 1]], answer_type="table")
+    >>> row = make_row(PromptExample(question, "x and 1?", 0))
     >>> row["gold_answer"], row["flags"], row["gold_integer"], row["answer_rows"]
     ('[["x", 1]]', ['guessable'], None, 1)
     >>> row["prompt"]
     [{'role': 'user', 'content': 'x and 1?'}]
     """
-    question, audit = example.question, example.audit
-    answer, answer_type = question["gold_answer"], question["answer_type"]
+    question = example.question
+    answer, answer_type = question.gold_answer, question.answer_type
     return {
-        **question,
+        **question.product_record,
         "gold_answer": example.ground_truth,
-        "hardness": audit["hardness"],
-        **list_reward_terms(audit),
-        "flags": [flag["code"] for flag in audit["flags"]],
-        "evidence": audit["evidence"],
+        "hardness": question.hardness,
+        **list_reward_terms(question),
+        "flags": [flag["code"] for flag in question.flags],
+        "evidence": question.evidence,
         "gold_integer": answer if answer_type == INTEGER else None,
         "gold_float": answer if answer_type == FLOAT else None,
         "gold_string": answer if answer_type == STRING else None,
         "answer_rows": len(answer) if isinstance(answer, list) else 1,
         "prompt": example.messages,
-        "completion": make_completion(question["gold_sql"]),
+        "completion": make_completion(question.gold_sql),
     }
 
 

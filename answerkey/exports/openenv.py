@@ -14,28 +14,27 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from answerkey.exports.product import AuditedQuestion, list_reward_terms
+from answerkey.dataset import Question, list_reward_terms
 from answerkey.records import encode_json, write_jsonl
 
 
-def make_reset(audited: AuditedQuestion) -> dict[str, Any]:
+def make_reset(question: Question) -> dict[str, Any]:
     """The fields of a reset; gold_answer, accepted_rows and test_suite are JSON text, so that
     tables can hold the lines too."""
-    question, audit = audited
     return {
-        "question_id": question["question_id"],
-        "question_text": question["question_text"],
-        "evidence": audit["evidence"],
-        "database_name": question["database_name"],
-        "gold_answer": encode_json(question["gold_answer"]).decode(),
-        "answer_type": question["answer_type"],
-        **list_reward_terms(audit),
-        "difficulty": question["difficulty"],
-        "split": question["split"],
+        "question_id": question.question_id,
+        "question_text": question.question_text,
+        "evidence": question.evidence,
+        "database_name": question.database_name,
+        "gold_answer": encode_json(question.gold_answer).decode(),
+        "answer_type": question.answer_type,
+        **list_reward_terms(question),
+        "difficulty": question.difficulty,
+        "split": question.split,
     }
 
 
-def write_resets(path: Path, questions: Iterable[AuditedQuestion]) -> int:
+def write_resets(path: Path, questions: Iterable[Question]) -> int:
     """Write a line for each question; how many. Without a question there is no file."""
     count = write_jsonl(path, map(make_reset, questions))
     if not count:

@@ -13,12 +13,11 @@ from typing import Any, NamedTuple
 
 from datasets import Features, Value
 
-from answerkey.dataset import SPLITS
+from answerkey.dataset import SPLITS, read_product
 from answerkey.errors import InputError
 from answerkey.exports.parquet_files import Table, WrittenFile, write_tables
-from answerkey.exports.product import list_reward_terms, read_product
 from answerkey.exports.prompts import describe_database
-from answerkey.records import decode_json, read_database_hashes, read_json
+from answerkey.records import read_database_hashes, read_json
 from answerkey.sqlite.files import find_inside
 
 Record = dict[str, Any]
@@ -64,10 +63,9 @@ def list_paths(product: Path) -> dict[str, list[str]]:
     databases: set[str] = set()
     suites: set[str] = set()
     for split in SPLITS:
-        for question, audit in read_product(product, split):
-            name = question["database_name"]
+        for question in read_product(product, split):
+            name, suite = question.database_name, question.test_suite
             databases.add(f"{name}/{name}.sqlite")
-            suite = decode_json(list_reward_terms(audit)["test_suite"] or "[]")
             suites.update("/".join(Path(database["path"]).parts[-2:]) for database in suite)
     return {DATABASES: sorted(databases), TEST_SUITES: sorted(suites)}
 

@@ -1,103 +1,22 @@
-"""The product: written from the selection, and read with what its sidecars know."""
+"""The product is written from the selection."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from answerkey.dataset import AUDIT, SIDECARS, SPLITS, SUITES
+from answerkey.dataset import SIDECARS, SPLITS
 from answerkey.errors import InputError
-from answerkey.records import decode_json, encode_json, hash_file, read_jsonl, replace_file
+from answerkey.records import encode_json, hash_file, read_jsonl, replace_file
 from answerkey.sqlite.files import find_inside
 
 Record = dict[str, Any]
 
-# What a reward must know of a database of a suite.
-_OF_DATABASE = ("path", "sha256", "gold_answer", "order_matters", "accepted_rows")
-
-
-class AuditedQuestion(NamedTuple):
-    """A question of the product, and its record in audit.jsonl with its `test_suite`: the databases
-    of its record in test_suites.jsonl, or None."""
-
-    question: Record
-    audit: Record
-
-
-def list_reward_terms(audit: Record) -> Record:
-    """What a reward must know of a question beside its gold answer, as columns hold it.
-
-    >>> list_reward_terms({"order_matters": True, "max_steps": 1000000, "rule": "strict",
-    ...                    "accepted_rows": None, "test_suite": None,
-    ...                    "database_sha256": "e3b0"})["rule"]
-    'strict'
-
-    `accepted_rows` and `test_suite` are JSON text, or None.
-    """
-    suite = audit["test_suite"]
-    kept = suite and [{name: database[name] for name in _OF_DATABASE} for database in suite]
-    return {
-        **{name: audit[name] for name in ("order_matters", "max_steps", "rule")},
-        "accepted_rows": _write_json(audit["accepted_rows"]),
-        "test_suite": _write_json(kept or None),
-        "database_sha256": audit["database_sha256"],
-    }
-
-
-def _write_json(value: Any) -> str | None:
-    return None if value is None else encode_json(value).decode()
-
-
-def read_questions(path: Path) -> Iterator[Record]:
-    """The questions of a file of the product, without holding more than one.
-
-    Raises:
-        FileNotFoundError: where it is missing.
-        InputError: with path and line, where it is not an array with one question a line.
-    """
-    if not path.is_file():
-        raise FileNotFoundError(f"No {path}: run `dvc repro export_dataset`, or `dvc pull`")
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            text = line.strip().removesuffix(b",")
-            if text in (b"[", b"]"):
-                continue
-            try:
-                yield decode_json(text)
-            except ValueError as error:
-                raise InputError(f"{path}:{number}: expected one question: {error}") from error
-
-
-def read_product(folder: Path, split: str) -> Iterator[AuditedQuestion]:
-    """The questions of a split, in their order, which is that of the sidecars too.
-
-    Raises:
-        InputError: where a sidecar has no record of a question, or has it elsewhere.
-    """
-    audits = read_jsonl(folder / AUDIT)
-    suites = read_jsonl(folder / SUITES)
-    for question in read_questions(folder / f"questions_{split}.json"):
-        question_id = question["question_id"]
-        audit = _find_record(folder / AUDIT, audits, question_id)
-        suite = _find_record(folder / SUITES, suites, question_id)
-        yield AuditedQuestion(question, {**audit, "test_suite": suite["databases"]})
-
-
-def _find_record(path: Path, records: Iterator[Record], question_id: str) -> Record:
-    """The record of a question, which stands behind those that were asked for before."""
-    record = next((record for record in records if record["question_id"] == question_id), None)
-    if record is None:
-        raise InputError(
-            f"{path}: {question_id} is missing, or out of step: run `dvc repro export_dataset`,"
-            " or `dvc pull`"
-        )
-    return record
-
 
 def check_suite_files(suites: Path) -> None:
-    """Nothing, where each database of the suites in a sidecar is the file that it was made as.
+    """Make sure that each database of the suites in a sidecar is the file that it was made as.
 
     Raises:
         FileNotFoundError, InputError: with the first that is missing, or another file.

@@ -59,7 +59,7 @@ class PromptLengths:
     def watch(self, examples: Iterable[PromptExample]) -> Iterator[PromptExample]:
         """The same examples, each measured."""
         for example in examples:
-            (message,) = make_completion(example.question["gold_sql"])
+            (message,) = make_completion(example.question.gold_sql)
             self.add(example.prompt, message["content"])
             yield example
 

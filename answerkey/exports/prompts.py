@@ -18,14 +18,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from answerkey.dataset import Question, list_reward_terms
 from answerkey.errors import InputError
-from answerkey.exports.product import AuditedQuestion, list_reward_terms
 from answerkey.records import encode_json, read_database_hashes
 from answerkey.shards.database_files import find_database, local_path
 from answerkey.sqlite.files import open_database
@@ -212,19 +213,21 @@ _FACTS = ("question_id", "database_name", "gold_sql", "answer_type", "difficulty
 
 @dataclass(frozen=True)
 class PromptExample:
-    """A question with its prompt, as trainers take it: the nine fields, its record in audit.jsonl,
-    its place in its split, and the name of the dataset."""
+    """A question with its prompt, as trainers take it, and its place in its split."""
 
-    question: Record
-    audit: Record
+    question: Question
     prompt: str
     index: int
-    data_source: str
+
+    @property
+    def data_source(self) -> str:
+        """A name of the dataset, which holds that of the corpus."""
+        return f"answerkey/{self.question.corpus}"
 
     @cached_property
     def ground_truth(self) -> str:
         """The gold answer as JSON text: a column of a table has one type, an answer has not."""
-        return encode_json(self.question["gold_answer"]).decode()
+        return encode_json(self.question.gold_answer).decode()
 
     @cached_property
     def messages(self) -> list[Message]:
@@ -234,13 +237,13 @@ class PromptExample:
     @cached_property
     def facts(self) -> Record:
         """What a reward or an analysis may want to know besides the answer."""
-        known = {name: self.question[name] for name in _FACTS}
-        return known | list_reward_terms(self.audit)
+        known = {name: getattr(self.question, name) for name in _FACTS}
+        return known | list_reward_terms(self.question)
 
     @cached_property
     def extra_info(self) -> Record:
         """The facts, and the place in the split, as verl and SkyRL take them."""
-        return {"split": self.question["split"], "index": self.index, **self.facts}
+        return {"split": self.question.split, "index": self.index, **self.facts}
 
 
 def read_template(path: Path) -> Template:
@@ -265,7 +268,7 @@ def read_template(path: Path) -> Template:
 
 
 def make_prompt_examples(
-    questions: Iterable[AuditedQuestion],
+    questions: Iterable[Question],
     template: Template,
     databases: Path,
     *,
@@ -273,7 +276,7 @@ def make_prompt_examples(
     max_schema_characters: int,
 ) -> Iterator[PromptExample]:
     """The prompt examples of a split, in order; each database, whose questions stand together, is
-    described once. The name of a dataset holds that of the corpus which a question is from.
+    described once.
 
     Raises:
         FileNotFoundError: where a database or their manifest is missing.
@@ -282,21 +285,19 @@ def make_prompt_examples(
     """
     index = 0
     hashes = read_database_hashes(databases)
-    for name, of_database in groupby(
-        questions, key=lambda audited: audited.question["database_name"]
-    ):
+    for name, of_database in groupby(questions, key=attrgetter("database_name")):
         database = find_database(databases, name, sha256=hashes[name], databases_url=None)
         texts = describe_database(
             local_path(database),
             example_rows=example_rows,
             max_characters=max_schema_characters,
         )
-        for question, audit in of_database:
+        for question in of_database:
             facts = {
                 "database_name": name,
                 **texts._asdict(),
-                "question_text": question["question_text"],
-                "evidence": audit["evidence"],
+                "question_text": question.question_text,
+                "evidence": question.evidence,
             }
             try:
                 prompt = template.render(facts)
@@ -305,6 +306,5 @@ def make_prompt_examples(
                     f"export_trainers.prompt_template: {error}: expected no other names than"
                     f" {', '.join(facts)}"
                 ) from error
-            data_source = f"answerkey/{audit['source']['corpus']}"
-            yield PromptExample(question, audit, prompt.strip(), index, data_source)
+            yield PromptExample(question, prompt.strip(), index)
             index += 1

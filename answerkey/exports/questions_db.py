@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from answerkey.exports.product import AuditedQuestion, list_reward_terms
+from answerkey.dataset import Question, list_reward_terms
 from answerkey.records import encode_json, replace_file
 
 Record = dict[str, Any]
@@ -76,23 +76,22 @@ _FILE_HEADER_BYTES = 100
 _PAGE_HEADER_BYTES = {2: 12, 5: 12, 10: 8, 13: 8}
 
 
-def make_question_row(audited: AuditedQuestion) -> tuple[Any, ...]:
+def make_question_row(question: Question) -> tuple[Any, ...]:
     """A row of `questions`."""
-    question, audit = audited
     return (
-        question["question_id"],
-        question["question_text"],
-        audit["evidence"],
-        question["database_name"],
-        question["split"],
-        question["difficulty"],
-        audit["hardness"],
-        question["answer_type"],
-        question["gold_sql"],
-        _write_json(question["gold_answer"]),
-        *list_reward_terms(audit).values(),
-        _write_json(question["tables_involved"]),
-        _list_codes(audit),
+        question.question_id,
+        question.question_text,
+        question.evidence,
+        question.database_name,
+        question.split,
+        question.difficulty,
+        question.hardness,
+        question.answer_type,
+        question.gold_sql,
+        _write_json(question.gold_answer),
+        *list_reward_terms(question).values(),
+        _write_json(question.tables_involved),
+        _list_codes(question.flags),
     )
 
 
@@ -103,12 +102,12 @@ def make_excluded_row(record: Record) -> tuple[Any, ...]:
         str(record[name]).encode("utf-8", "backslashreplace").decode()
         for name in (*names, "gold_sql")
     )
-    return *texts, _list_codes(record)
+    return *texts, _list_codes(record["flags"])
 
 
-def _list_codes(record: Record) -> str:
-    """The flags of a record of either sidecar, as a JSON array."""
-    return _write_json(sorted({flag["code"] for flag in record["flags"]}))
+def _list_codes(flags: list[Record]) -> str:
+    """The codes of flags as a JSON array."""
+    return _write_json(sorted({flag["code"] for flag in flags}))
 
 
 def _write_json(value: Any) -> str:
@@ -116,7 +115,7 @@ def _write_json(value: Any) -> str:
 
 
 def write_questions_db(
-    path: Path, questions: Iterable[AuditedQuestion], excluded: Iterable[Record]
+    path: Path, questions: Iterable[Question], excluded: Iterable[Record]
 ) -> None:
     """Write the file, which takes the place of `path` when it is whole."""
     with replace_file(path) as file:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from answerkey.dataset import DIFFICULTIES, HARDNESS_LEVELS, SPLITS, JoinedQuestion, Reason
+from answerkey.dataset import DIFFICULTIES, HARDNESS_LEVELS, SPLITS, Question, Reason
 from answerkey.flags import FLAGS
 from answerkey.sqlite.answers import ANSWER_TYPES
 
@@ -52,9 +52,7 @@ _FIELDS = ("database_name", "corpus", "split", "difficulty", "hardness", "answer
 COLUMNS = (*_FIELDS, "tables", "reason")
 
 
-def tabulate_questions(
-    questions: Iterable[JoinedQuestion], reasons: Mapping[str, str]
-) -> pd.DataFrame:
+def tabulate_questions(questions: Iterable[Question], reasons: Mapping[str, str]) -> pd.DataFrame:
     """A row for each question with COLUMNS: `tables` is how many its query reads, `reason` why it
     was left out. What a question does not have is None, as is the reason of a selected one.
 

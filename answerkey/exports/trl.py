@@ -36,7 +36,7 @@ def make_prompt_completion(example: PromptExample) -> dict[str, Any]:
     """A prompt, its completion, and columns for rewards: gold_answer is JSON text."""
     return {
         "prompt": example.messages,
-        "completion": make_completion(example.question["gold_sql"]),
+        "completion": make_completion(example.question.gold_sql),
         "gold_answer": example.ground_truth,
         **example.facts,
     }
@@ -45,8 +45,8 @@ def make_prompt_completion(example: PromptExample) -> dict[str, Any]:
 def make_messages(example: PromptExample) -> dict[str, Any]:
     """A chat of two messages, and whose it is."""
     return {
-        "messages": example.messages + make_completion(example.question["gold_sql"]),
-        "question_id": example.question["question_id"],
+        "messages": example.messages + make_completion(example.question.gold_sql),
+        "question_id": example.question.question_id,
     }
 
 

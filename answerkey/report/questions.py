@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from answerkey.dataset import DIFFICULTIES, SPLITS, JoinedQuestion
+from answerkey.dataset import DIFFICULTIES, SPLITS, Question
 from answerkey.errors import InputError
 from answerkey.flags import EXPLANATIONS
 from answerkey.records import hash_value
@@ -160,7 +160,7 @@ def _push(heap: list[tuple[float, str]], entry: tuple[float, str], most: int) ->
 
 
 def make_row(
-    question: JoinedQuestion, verdict: Verdict, suite: Record | None, *, max_characters: int
+    question: Question, verdict: Verdict, suite: Record | None, *, max_characters: int
 ) -> Record:
     """All that the report shows of a question; `suite` is its test suite as it is shown."""
     answer = None
@@ -193,9 +193,7 @@ def make_row(
     return row | {"as_in_corpus": find_corpus_text(question, row, max_characters=max_characters)}
 
 
-def find_corpus_text(
-    question: JoinedQuestion, row: Record, *, max_characters: int
-) -> Record | None:
+def find_corpus_text(question: Question, row: Record, *, max_characters: int) -> Record | None:
     """The fields that a correction names a question by, as far as the row shows other text.
 
     They are database, question and SQL as the corpus has them: before any correction, and without a
@@ -230,7 +228,7 @@ def describe_source(source: Record) -> str:
 
 
 def make_rows(
-    questions: Iterable[JoinedQuestion],
+    questions: Iterable[Question],
     verdicts: dict[str, Verdict],
     suites: dict[str, Record],
     *,

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from answerkey.dataset import JoinedQuestion
+from answerkey.dataset import Question
 from answerkey.errors import InputError
 from answerkey.records import Finding, encode_findings, read_json
 from answerkey.risk.verdicts import Key, Verdict, choose_verdicts
@@ -281,7 +281,7 @@ class Assessment:
         self._databases: set[str] = set()
         self._at_risk = 0
 
-    def assess(self, question: JoinedQuestion) -> JoinedQuestion:
+    def assess(self, question: Question) -> Question:
         """Return the question with its risk, and with the flag that follows from it. One without an
         answer has no flags, and so no risk."""
         key = question.database_name, question.question_text, question.gold_sql

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from answerkey.dataset import Group, JoinedQuestion, Reason, Solution, count_cells, count_corpora
+from answerkey.dataset import Group, Question, Reason, Solution, count_cells, count_corpora
 from answerkey.flags import FLAGS, sort_flags
 from answerkey.params import TIE_FLAGS, Policies, Policy, check_value
 from answerkey.selection.picks import Candidate, Candidates, pick
@@ -74,9 +74,7 @@ def keep_reported(
 # Whether a question is usable, and why not: the first of the stages that set it aside says so.
 
 
-def find_reason(
-    question: JoinedQuestion, policies: Mapping[str, Policy]
-) -> tuple[str, str, str] | None:
+def find_reason(question: Question, policies: Mapping[str, Policy]) -> tuple[str, str, str] | None:
     """Why a question is not usable: stage, reason and detail; None if it is usable."""
     if question.stage is not None:
         return question.stage, question.reason, question.detail
@@ -106,9 +104,7 @@ _FIELDS = [
 ]
 
 
-def survey_questions(
-    questions: Iterable[JoinedQuestion], policies: Mapping[str, Policy]
-) -> pd.DataFrame:
+def survey_questions(questions: Iterable[Question], policies: Mapping[str, Policy]) -> pd.DataFrame:
     """A row for each question with what selection looks at; `stage`, `reason` and `detail` say why
     it is not usable, and are None where it is."""
     rows = (

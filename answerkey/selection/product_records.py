@@ -8,7 +8,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from answerkey.dataset import AUDIT, EXCLUDED, FIELDS, NEXT_STEP, PASS_RATES, JoinedQuestion, Record
+from answerkey.dataset import AUDIT, EXCLUDED, NEXT_STEP, PASS_RATES, Question, Record
 from answerkey.errors import InputError
 from answerkey.params import Reward
 from answerkey.records import encode_json, read_jsonl, replace_file, write_jsonl
@@ -83,7 +83,7 @@ Why = tuple[str | None, str | None, str | None]  # stage, reason, detail; None: 
 
 def write_selection(
     folder: Path,
-    decided: Iterable[tuple[JoinedQuestion, Why]],
+    decided: Iterable[tuple[Question, Why]],
     policies: Mapping[str, Policy],
     hashes: Mapping[str, str],
     reward: Reward,
@@ -101,7 +101,7 @@ def write_selection(
         for question, why in decided:
             if why[1] is None:
                 audit = make_audit(question, policies, hashes[question.database_name], reward)
-                questions.write(encode_json(make_record(question)) + b"\n")
+                questions.write(encode_json(question.product_record) + b"\n")
                 audits.write(encode_json(audit) + b"\n")
                 if question.pass_rate is not None:
                     rate = {"question_id": question.question_id, **question.pass_rate}
@@ -111,13 +111,8 @@ def write_selection(
                 excluded.write(encode_json(exclusion) + b"\n")
 
 
-def make_record(question: JoinedQuestion) -> dict[str, Any]:
-    """The nine fields of the product, in their order."""
-    return {field: getattr(question, field) for field in FIELDS}
-
-
 def make_audit(
-    question: JoinedQuestion,
+    question: Question,
     policies: Mapping[str, Policy],
     database_sha256: str,
     reward: Reward,
@@ -133,7 +128,7 @@ def make_audit(
         "gold_risk": question.gold_risk,
         "order_matters": question.order_matters,
         "max_steps": bound_steps(question.steps, reward),
-        "rule": question.grading_method or reward.rule,
+        "rule": question.source.get("grading_method") or reward.rule,
         "accepted_rows": accepted_rows,
         "hardness": question.hardness,
         "features": question.features,
@@ -144,7 +139,7 @@ def make_audit(
 
 
 def make_exclusion(
-    question: JoinedQuestion, policies: Mapping[str, Policy], stage: str, reason: str, detail: str
+    question: Question, policies: Mapping[str, Policy], stage: str, reason: str, detail: str
 ) -> dict[str, Any]:
     """A question that is set aside, the first reason why, and all its flags, which it has where it
     has an answer."""

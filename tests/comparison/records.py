@@ -1,31 +1,28 @@
-"""Set records for tests, and what was found of them in few words."""
+"""Fingerprints for tests, and what was found of them in few words."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import pandas as pd
-
-from answerkey.comparison.compare import SetRecord, find_across_splits, make_set_record
+from answerkey.comparison.compare import Fingerprint, find_across_splits, make_fingerprint
+from answerkey.dataset import Question
 from answerkey.records import Finding
 
 
-def record(number: int, text: str, sql: str = "q", answer: Any = 1, **other: Any) -> SetRecord:
-    known = {
-        "database_name": "fleet",
-        "split": "train",
-        "template": "",
-        "order_matters": False,
-        **other,
-    }
-    return make_set_record(
-        f"{known['database_name']}_{known['split']}_{number:03d}",
-        known.pop("database_name"),
-        known.pop("split"),
-        question_text=text,
-        canonical_sql=sql,
-        gold_answer=answer,
-        **known,
+def record(number: int, text: str, sql: str = "q", answer: Any = 1, **other: Any) -> Fingerprint:
+    known = {"database_name": "fleet", "split": "train", "order_matters": False, **other}
+    return make_fingerprint(
+        Question(
+            question_id=f"{known['database_name']}_{known['split']}_{number:03d}",
+            question_text=text,
+            gold_sql="",
+            source={},
+            flags=[],
+            canonical_sql=sql,
+            gold_answer=answer,
+            answer_type="any",
+            **known,
+        )
     )
 
 
@@ -36,15 +33,11 @@ def flags(findings: dict[str, list[Any]]) -> dict[str, list[str]]:
     }
 
 
-def held_out(number: int, text: str, template: str = "T", **other: Any) -> SetRecord:
+def held_out(number: int, text: str, template: str = "T", **other: Any) -> Fingerprint:
     known = {"database_name": "zoo", "split": "eval", **other}
     return record(number, text, template=template, **known)
 
 
-def tabulate(records: list[SetRecord]) -> pd.DataFrame:
-    return pd.DataFrame(records, columns=SetRecord._fields, dtype=object)
-
-
-def find_across(*records: SetRecord) -> dict[str, list[Finding]]:
+def find_across(*fingerprints: Fingerprint) -> dict[str, list[Finding]]:
     """What questions share with those of the other split."""
-    return find_across_splits(tabulate(list(records)))
+    return find_across_splits(fingerprints)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from answerkey.comparison.held_out import HeldOut, normalize_sql
+from tests.shared.joined_questions import make_joined
 
 COUNT = "SELECT count(*) FROM ship"
 
@@ -16,7 +17,9 @@ def find(text: str, sql: str, *held_out: tuple[str, str], corpus: str = "mine") 
         {"question_text": a, "gold_sql": b, "source": {"corpus": "dev", "file": "f", "index": n}}
         for n, (a, b) in enumerate(held_out)
     ]
-    found = HeldOut(records, min_similarity=0.9).find_overlap(corpus, text, sql)
+    question = make_joined("a_train_000", question_text=text, gold_sql=sql, answer_type="list")
+    question = question._replace(source={"corpus": corpus})
+    found = HeldOut(records, min_similarity=0.9).find_overlap(question)
     if found is None:
         return None
     evidence = found.evidence

@@ -1,4 +1,4 @@
-"""The join: every record of every stage is taken, and none may be missing or left."""
+"""The join: every record of every stage is taken, none may be missing or left, and flags follow."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.comparison.join import find_failure, join_questions
-from answerkey.dataset import JoinedQuestion
+from answerkey.comparison.join import find_in_rollouts, join_questions
+from answerkey.dataset import Question, find_failure
 from answerkey.errors import InputError
-from answerkey.records import write_json
+from answerkey.records import Finding, write_json
 
 SEGMENTS = [{"rows": [[3], [4]], "take": 1}]
 RATE = {"total": 4, "database": 3, "suite": 1, "models": {}}
@@ -39,7 +39,7 @@ def make_source(question_id: str, text: str = "How many?", **more: object) -> di
     }
 
 
-def join(interim: Path) -> list[JoinedQuestion]:
+def join(interim: Path) -> list[Question]:
     return list(join_questions(interim, min_mutation_score=0.5))
 
 
@@ -206,13 +206,13 @@ def test_missing_record_is_an_error_that_names_the_question(interim, name):
 def test_record_of_no_question_is_an_error_that_names_it(interim, name):
     with (interim / name).open("a", encoding="utf-8") as file:
         file.write('{"question_id": "c_eval_000", "flags": []}\n')
-    with pytest.raises(InputError, match="c_eval_000 is no question, or out of order"):
+    with pytest.raises(InputError, match="c_eval_000 is no question"):
         join(interim)
 
 
 def test_pass_rate_of_no_question_is_an_error_that_names_it(interim):
     write_json(interim / "pass_rates.json", [{"question_id": "c_eval_000", **RATE}])
-    with pytest.raises(InputError, match="c_eval_000 is no question, or out of order"):
+    with pytest.raises(InputError, match="c_eval_000 is no question"):
         join(interim)
 
 
@@ -238,3 +238,22 @@ def test_missing_file_is_an_error_with_its_path(interim, name):
     (interim / name).unlink()
     with pytest.raises(FileNotFoundError, match=Path(name).name):
         join(interim)
+
+
+@pytest.mark.parametrize(
+    ("counts", "flag", "more"),
+    [
+        ((4, 4, 4), "always_solved", {}),
+        ((4, 4, 3), None, {}),
+        ((4, 1, 1), None, {}),
+        ((4, 4, 0), "never_solved", {"gold_risk": 0.6}),
+    ],
+)
+def test_all_rollouts_or_none_raise_a_flag(counts, flag, more):
+    evidence = dict(zip(("total", "database", "suite"), counts, strict=True))
+    found = find_in_rollouts({**evidence, "models": {}}, gold_risk=0.6)
+    assert found == ([] if flag is None else [Finding(flag, evidence | more)])
+
+
+def test_question_without_rollouts_has_no_flag():
+    assert find_in_rollouts(None, gold_risk=0.6) == []

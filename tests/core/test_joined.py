@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.dataset import DIFFICULTY, JOINED, JoinedQuestion, read_classified, read_joined
+from answerkey.dataset import DIFFICULTY, JOINED, Question, read_classified, read_joined
 from answerkey.errors import InputError
 from tests.shared.joined_questions import make_joined, write_joined
 
@@ -18,7 +18,7 @@ def write_lines(path: Path, records: list[dict]) -> None:
     path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
 
 
-def make_question(question_id: str, hardness: str | None) -> JoinedQuestion:
+def make_question(question_id: str, hardness: str | None) -> Question:
     source = {"corpus": "bird", "difficulty": "simple"}
     return make_joined(question_id, hardness=hardness, source=source)
 
@@ -54,7 +54,7 @@ def test_question_without_difficulty_is_an_error(interim):
 def test_difficulty_of_no_question_is_an_error(interim):
     with (interim / DIFFICULTY).open("a", encoding="utf-8") as file:
         file.write('{"question_id": "c_eval_000", "difficulty": "easy"}\n')
-    with pytest.raises(InputError, match="c_eval_000 is no question that was parsed"):
+    with pytest.raises(InputError, match="c_eval_000 is no question, or out of step"):
         list(read_classified(interim))
 
 

@@ -78,7 +78,7 @@ def test_episodes_over_http_are_told_apart_by_their_names(
 ) -> None:
     first = client.post("/reset", json=lines[0] | {"episode_id": "first"}).json()["observation"]
     second = client.post("/reset", json=lines[1]).json()["observation"]
-    gold = [example.question["gold_sql"] for example in fifty.examples]
+    gold = [example.question.gold_sql for example in fifty.examples]
     assert (first["episode_id"], first["text"]) == ("first", "Question 0?")
     unnamed = client.post("/step", json={"action": {"sql": gold[0]}})
     assert unnamed.status_code == 409

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from answerkey.environments.questions import explain_reply, read_prompted_questions, show_rows
+from answerkey.environments.questions import (
+    explain_reply,
+    list_terms,
+    read_prompted_questions,
+    show_rows,
+)
 from answerkey.reward import RewardPool, score_completions
 from tests.shared.question_world import COUNT, HOSTILE, QuestionWorld
 
@@ -19,15 +24,16 @@ def test_questions_are_read_in_their_order(fifty: QuestionWorld) -> None:
 
 def test_explained_rewards_are_those_of_the_reward_function(fifty: QuestionWorld) -> None:
     questions = read_prompted_questions("data/exports", "train")
-    columns = {name: [found.terms[name] for found in questions] for name in questions[0].terms}
+    terms = list(map(list_terms, questions))
+    columns = {name: [one[name] for one in terms] for name in terms[0]}
     rewards = score_completions(fifty.replies, workers=1, **columns)
     assert {0.0, 1.0} == set(rewards)
     with RewardPool(workers=1) as pool:
         explained = [
-            explain_reply(pool, reply, found.terms)
+            explain_reply(pool, reply, list_terms(found))
             for reply, found in zip(fifty.replies, questions, strict=True)
         ]
-        assert explain_reply(pool, None, questions[0].terms).reason == "no_query"
+        assert explain_reply(pool, None, terms[0]).reason == "no_query"
     assert [found.reward for found in explained] == rewards
     assert {"no_query", "sql_error"} < {found.reason for found in explained}
     assert {found.database for found in explained} == {None, "harbour/harbour.00.sqlite"}

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from answerkey.dataset import FIELDS
+from answerkey.dataset import FIELDS, Question, list_reward_terms, read_product
 from answerkey.exports.huggingface import FEATURES, make_row
-from answerkey.exports.product import list_reward_terms, read_product
 from answerkey.exports.prompts import PromptExample
 from tests.shared.export_world import SPLITS
 
@@ -56,7 +55,7 @@ def make_example(answer: object) -> PromptExample:
         "tables_involved": ["Ship", "two words"],
         "split": "train",
     }
-    return PromptExample(question, AUDIT, "Where?", 0, "answerkey/a")
+    return PromptExample(Question(**question, **AUDIT, source={"corpus": "a"}), "Where?", 0)
 
 
 def test_loaded_dataset_is_the_product(exported, tmp_path):
@@ -70,9 +69,9 @@ def test_loaded_dataset_is_the_product(exported, tmp_path):
     assert list(loaded) == list(SPLITS)
     product = exported.folder / "data/questions"
     audits = {
-        audited.audit["question_id"]: audited.audit
+        question.question_id: question
         for split in SPLITS
-        for audited in read_product(product, split)
+        for question in read_product(product, split)
     }
     for split, rows in loaded.items():
         assert rows.features == FEATURES
@@ -84,12 +83,12 @@ def test_loaded_dataset_is_the_product(exported, tmp_path):
             assert {field: row[field] for field in FIELDS} == question | {
                 "gold_answer": row["gold_answer"]
             }
-            assert row["hardness"] == audit["hardness"]
+            assert row["hardness"] == audit.hardness
             assert row.items() >= list_reward_terms(audit).items()
-            assert row["evidence"] == audit["evidence"]
+            assert row["evidence"] == audit.evidence
             assert f"Question: {row['question_text']}" in row["prompt"][0]["content"]
             assert f"\n{row['gold_sql']}\n" in row["completion"][0]["content"]
-            assert row["flags"] == [flag["code"] for flag in audit["flags"]]
+            assert row["flags"] == [flag["code"] for flag in audit.flags]
             answer, kind = question["gold_answer"], question["answer_type"]
             for typed in TYPES.values():
                 assert row[f"gold_{typed}"] == (answer if typed == kind else None)
@@ -107,12 +106,12 @@ def test_every_answer_comes_back_as_the_same_value_and_type(answer):
     row = make_row(example)
     assert list(row) == list(FEATURES)
     assert repr(json.loads(row["gold_answer"])) == repr(answer)
-    kind = example.question["answer_type"]
+    kind = example.question.answer_type
     typed = {name: row[f"gold_{name}"] for name in TYPES.values()}
     assert repr(typed) == repr({name: answer if name == kind else None for name in typed})
     assert row["answer_rows"] == (len(answer) if isinstance(answer, list) else 1)
     for field in set(FIELDS) - {"gold_answer"}:
-        assert row[field] == example.question[field]
+        assert row[field] == getattr(example.question, field)
 
 
 def test_answer_that_json_does_not_have_is_an_error():

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 import yaml
 
-from answerkey.exports.product import AuditedQuestion
+from answerkey.dataset import Question
 from answerkey.exports.questions_db import make_question_row, write_questions_db
 from tests.shared.export_world import ExportWorld
 from tests.shared.paths import ROOT
@@ -30,7 +30,7 @@ METADATA = ROOT / "docs/datasette.yaml"
 CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
 
 
-def make_audited(number: int, text: str, **fields: Any) -> AuditedQuestion:
+def make_audited(number: int, text: str, **fields: Any) -> Question:
     question = {
         "question_id": f"a_train_{number:03d}",
         "question_text": text,
@@ -47,7 +47,7 @@ def make_audited(number: int, text: str, **fields: Any) -> AuditedQuestion:
     terms = {"order_matters": True, "max_steps": 10**6, "rule": "strict", "accepted_rows": None}
     terms |= {"database_sha256": "e3b0"}
     audit = {"hardness": "hard", "flags": flags, "evidence": None, "test_suite": None} | terms
-    return AuditedQuestion(question, audit)
+    return Question(**question, **audit, source={})
 
 
 def make_excluded(number: int, text: str) -> dict[str, Any]:
@@ -140,10 +140,9 @@ def test_same_questions_give_the_same_bytes(tmp_path):
 
 
 def test_flags_are_sorted_and_each_stands_once():
-    question, audit = make_audited(1, "Pay?")
     codes = [*"gcafbde", *"cab"]
-    audit["flags"] = [{"code": code} for code in codes]
-    row = make_question_row(AuditedQuestion(question, audit))
+    flags = [{"code": code} for code in codes]
+    row = make_question_row(make_audited(1, "Pay?")._replace(flags=flags))
     assert json.loads(row[-1]) == [*"abcdefg"]
 
 

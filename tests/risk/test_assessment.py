@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from answerkey.dataset import JoinedQuestion
+from answerkey.dataset import Question
 from answerkey.risk.gold_risk import Assessment, Count, FlagPrecision
 from answerkey.risk.verdicts import Verdict
 from tests.shared.joined_questions import make_joined
@@ -15,14 +15,14 @@ PARAPHRASE = {"code": "paraphrase_of", "evidence": {}}
 
 
 def assess(
-    question: JoinedQuestion, *verdicts: Verdict, min_gold_risk: float = 0.5
-) -> tuple[JoinedQuestion, list[str]]:
+    question: Question, *verdicts: Verdict, min_gold_risk: float = 0.5
+) -> tuple[Question, list[str]]:
     """The assessed question, and the lines of the log."""
     assessment = Assessment(TABLE, verdicts, min_gold_risk=min_gold_risk)
     return assessment.assess(question), assessment.describe()
 
 
-def ask(**known: object) -> JoinedQuestion:
+def ask(**known: object) -> Question:
     names = {"database_name": "ships", "question_text": "How many?", "gold_sql": "SELECT 1"}
     return make_joined("ships_train_000", **names | {"answer_type": "integer"} | known)
 
@@ -34,7 +34,7 @@ def judge(verdict: str, gold_sql: str = "SELECT 1", **known: str) -> Verdict:
     return Verdict(**names | text | said | known)
 
 
-def codes(question: JoinedQuestion) -> list[str]:
+def codes(question: Question) -> list[str]:
     return [flag["code"] for flag in question.flags]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from answerkey.exports.product import list_reward_terms, read_product
+from answerkey.dataset import list_reward_terms, read_product
 from tests.shared.paths import ROOT
 from tests.shared.project_world import World
 
@@ -46,8 +46,8 @@ class ExportWorld:
     def questions(self, split: str) -> list[dict[str, Any]]:
         """The product of a split, with what its sidecars tell the reward."""
         terms = {
-            audited.audit["question_id"]: list_reward_terms(audited.audit)
-            for audited in read_product(self.folder / "data/questions", split)
+            question.question_id: list_reward_terms(question)
+            for question in read_product(self.folder / "data/questions", split)
         }
         return [
             {**question, **terms[question["question_id"]]}

@@ -7,17 +7,17 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from answerkey.dataset import JOINED, JoinedQuestion
+from answerkey.dataset import JOINED, Question
 
 
-def make_joined(question_id: str, **known: Any) -> JoinedQuestion:
+def make_joined(question_id: str, **known: Any) -> Question:
     """A question of corpus x; what is not given is None."""
-    empty = dict.fromkeys(JoinedQuestion._fields)
+    empty = dict.fromkeys(Question._fields)
     names = {"question_id": question_id, "source": {"corpus": "x"}, "flags": []}
-    return JoinedQuestion(**empty | names | known)
+    return Question(**empty | names | known)
 
 
-def write_joined(folder: Path, questions: Iterable[JoinedQuestion]) -> None:
+def write_joined(folder: Path, questions: Iterable[Question]) -> None:
     """Write the table of joined questions into a folder."""
     records = [question._asdict() for question in questions]
     for record in records:

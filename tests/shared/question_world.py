@@ -7,10 +7,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+from answerkey.dataset import Question
 from answerkey.exports import skyrl, trl
 from answerkey.exports.openenv import make_reset
 from answerkey.exports.parquet_files import write_tables
-from answerkey.exports.product import AuditedQuestion
 from answerkey.exports.prompts import PromptExample
 from answerkey.records import hash_file, write_jsonl
 from answerkey.sqlite.answers import compute_gold_answer
@@ -57,7 +57,7 @@ class QuestionWorld:
         for path in [*tables, exports / "openenv/train.jsonl"]:
             path.parent.mkdir(parents=True)
         write_tables(examples, tables)
-        resets = (make_reset(AuditedQuestion(found.question, found.audit)) for found in examples)
+        resets = (make_reset(found.question) for found in examples)
         write_jsonl(exports / "openenv/train.jsonl", resets)
         self.examples = examples
         self.replies = [self._make_reply(index) for index in range(COUNT)]
@@ -65,17 +65,6 @@ class QuestionWorld:
     def _make_example(self, index: int, suite: Path) -> PromptExample:
         least = 10 * (index // len(QUERIES)) % 80
         sql = QUERIES[index % len(QUERIES)].format(least=least)
-        question = {
-            "question_id": f"harbour_train_{index:03d}",
-            "question_text": f"Question {index}?",
-            "database_name": "harbour",
-            "gold_sql": sql,
-            "gold_answer": compute_gold_answer(sql, self.database),
-            "answer_type": "table",
-            "difficulty": "easy",
-            "tables_involved": ["ship"],
-            "split": "train",
-        }
         in_suite = {
             "path": "harbour/harbour.00.sqlite",
             "sha256": hash_file(suite),
@@ -83,30 +72,38 @@ class QuestionWorld:
             "order_matters": "ORDER BY" in sql,
             "accepted_rows": None,
         }
-        audit = {
-            "evidence": None,
-            "order_matters": "ORDER BY" in sql,
-            "max_steps": 1_000_000 if index % 2 else None,
-            "rule": "spider" if index % 7 == 0 else "strict",
-            "accepted_rows": None,
-            "test_suite": [in_suite] if index % 2 else None,
-            "source": {"corpus": "world"},
-            "database_sha256": hash_file(self.database),
-        }
+        question = Question(
+            question_id=f"harbour_train_{index:03d}",
+            question_text=f"Question {index}?",
+            database_name="harbour",
+            gold_sql=sql,
+            gold_answer=compute_gold_answer(sql, self.database),
+            answer_type="table",
+            difficulty="easy",
+            tables_involved=["ship"],
+            split="train",
+            order_matters="ORDER BY" in sql,
+            max_steps=1_000_000 if index % 2 else None,
+            rule="spider" if index % 7 == 0 else "strict",
+            test_suite=[in_suite] if index % 2 else None,
+            source={"corpus": "world"},
+            flags=[],
+            database_sha256=hash_file(self.database),
+        )
         # A word that stands in no other prompt: the policy knows the question by it.
         prompt = f"Question number {index:03d}. Answer with SQL."
-        return PromptExample(question, audit, prompt, index, "answerkey/world")
+        return PromptExample(question, prompt, index)
 
     def _make_reply(self, index: int) -> str:
         question = self.examples[index].question
-        sql = question["gold_sql"]
+        sql = question.gold_sql
         hostile = HOSTILE[index // 5]
         replies = (
             f"```sql\n{sql}\n```",
             "```sql\nSELECT 'no such answer'\n```",
             f"```sql\n{hostile}\n```",
             f"<think>```sql\n{sql}\n```</think> I do not know.",
-            f"```sql\n{make_constant(question['gold_answer'])}\n```",
+            f"```sql\n{make_constant(question.gold_answer)}\n```",
         )
         return replies[(index + index // 5) % 5]
 

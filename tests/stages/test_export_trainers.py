@@ -206,7 +206,11 @@ def write_suites(world: World) -> dict[str, str | None]:
             databases = [{**known, "kill": None}]
             if question["answer_type"] != "list":
                 databases = [None, []][len(lines) % 2]
-            record = {"question_id": question["question_id"], "databases": databases}
+            record = {
+                "question_id": question["question_id"],
+                "mutation_score": None,
+                "databases": databases,
+            }
             lines.append(json.dumps(record))
             expected[question["question_id"]] = json.dumps([known]) if databases else None
     path = world.folder / "data/questions/test_suites.jsonl"
