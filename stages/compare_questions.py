@@ -18,7 +18,8 @@ from answerkey.dataset import INTERIM, JOINED, Question, make_joined_record, rea
 from answerkey.log import list_counts, start_log
 from answerkey.params import read_params
 from answerkey.records import read_json, read_jsonl, write_jsonl
-from answerkey.risk.gold_risk import Assessment, read_flag_precision
+from answerkey.risk.assessment import Assessment
+from answerkey.risk.gold_risk import read_risk_table
 from answerkey.risk.verdicts import read_verdicts
 from answerkey.sqlite.schema import decode_schema
 
@@ -35,7 +36,7 @@ def main() -> None:
         "compare_questions.flag_precision",
         "generate_test_suites.min_mutation_score",
     )
-    table = read_flag_precision(Path(flag_precision))
+    table = read_risk_table(Path(flag_precision))
     assessment = Assessment(table, read_verdicts(), min_gold_risk=min_gold_risk)
     schemas = (
         (record["database_name"], decode_schema(record["tables"])) for record in read_jsonl(SCHEMAS)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from answerkey.dataset import Question
-from answerkey.risk.gold_risk import Assessment, Count, FlagPrecision
+from answerkey.risk.assessment import Assessment
+from answerkey.risk.gold_risk import Count, Counts, RiskTable
 from answerkey.risk.verdicts import Verdict
 from tests.shared.joined_questions import make_joined
 
-TABLE = FlagPrecision(Count(1000, 100), {"cross_join": Count(98, 80)}, {})
+TABLE = RiskTable({"spider": Counts(Count(1000, 100), {}, {"cross_join": Count(98, 80)})})
 CROSS = {"code": "cross_join", "evidence": {}}
 PARAPHRASE = {"code": "paraphrase_of", "evidence": {}}
 
@@ -43,6 +44,7 @@ def test_risk_from_the_threshold_on_is_a_flag():
     assert (found.gold_risk, codes(found)) == (0.802, ["cross_join", "paraphrase_of", "gold_risk"])
     assert found.flags[-1]["evidence"] == {
         "risk": 0.802,
+        "base": 0.1,
         "flags": [{"code": "cross_join", "precision": 0.802}],
     }
     assert lines == ["1 questions have a gold risk of 0.5 or more"]
@@ -54,6 +56,13 @@ def test_threshold_is_a_parameter_and_is_met_where_it_is_reached():
         found, _ = assess(question, min_gold_risk=threshold)
         assert found.gold_risk == 0.802
         assert ("gold_risk" in codes(found)) is is_at_risk
+
+
+def test_high_risk_without_a_strong_sign_is_no_flag():
+    bird = Counts(Count(100, 80), {}, {"cross_join": Count(98, 80)})
+    assessment = Assessment(RiskTable({"bird": bird}), [], min_gold_risk=0.5)
+    found = assessment.assess(ask(flags=[CROSS]))
+    assert (found.gold_risk > 0.8, codes(found)) == (True, ["cross_join"])
 
 
 def test_question_without_answer_has_no_risk_and_no_flags():

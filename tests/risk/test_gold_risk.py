@@ -1,77 +1,183 @@
-"""Gold risk: what flags say together, by how often each was right."""
+"""Gold risk: what the hardness of a query and its flags say together, by how often gold like it was
+wrong."""
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
 
+from answerkey.errors import InputError
+from answerkey.records import write_json
 from answerkey.risk.gold_risk import (
+    NO_SIGNS,
     Count,
-    FlagPrecision,
+    Counts,
+    Risk,
+    RiskTable,
     Sign,
-    describe_risk,
-    estimate_risk,
-    weigh_signs,
+    encode_risk_table,
+    list_signs,
+    read_risk_table,
 )
+from tests.shared.paths import FLAG_PRECISION
 
-CROSS = Sign("cross_join", None)
-TIE = Sign("latent_tie", None)
+CROSS, TIE = Sign("cross_join", None), Sign("latent_tie", None)
 SURE, DOUBTFUL = Sign("negation_mismatch", "never"), Sign("negation_mismatch", "not")
-TABLE = FlagPrecision(
-    Count(1000, 100),
-    {
+MODELS = Sign("models_agree_otherwise", "most")
+
+
+def make_counts(wrong: int = 100, **hardness: Count) -> Counts:
+    flags = {
         "cross_join": Count(98, 80),
         "latent_tie": Count(98, 20),
         "guessable": Count(96, 1),
         "negation_mismatch": Count(96, 50),
         "repeated_column": Count(1, 1),
-    },
-    {SURE: Count(40, 38), DOUBTFUL: Count(56, 12)},
-)
-BASE = 0.1
+        "models_agree_otherwise": Count(98, 60),
+    }
+    kinds = {SURE: Count(40, 38), DOUBTFUL: Count(56, 12), MODELS: Count(40, 38)}
+    return Counts(Count(1000, wrong), dict(hardness), flags, kinds)
 
 
-def risk(*signs: Sign) -> float:
-    return estimate_risk(TABLE, weigh_signs(TABLE, signs))
+TABLE = RiskTable({"spider": make_counts()})
 
 
-def test_question_without_flags_has_the_base_rate():
-    assert risk() == BASE
+def estimate(*signs: Sign, hardness: str | None = None, corpus: str = "mine") -> Risk:
+    return TABLE.estimate(corpus, hardness, signs)
 
 
-def test_question_with_one_flag_has_the_risk_that_was_measured():
-    assert risk(CROSS) == pytest.approx(0.802, abs=1e-4)  # (80 + 2 * 0.1) / 100
-    assert risk(TIE) == pytest.approx(0.202, abs=1e-4)
+def test_question_without_signs_has_the_base_rate():
+    assert estimate() == Risk(0.1, 0.1, [])
 
 
-def test_each_further_flag_takes_a_share_of_what_is_left():
-    assert risk(CROSS, TIE) == risk(TIE, CROSS)
-    assert risk(CROSS, TIE) == pytest.approx(1 - 0.198 * 0.798 / 0.9, abs=1e-4)
+def test_question_with_one_sign_has_the_risk_that_was_measured():
+    assert estimate(CROSS).risk == pytest.approx(0.802, abs=1e-4)  # (80 + 2 * 0.1) / 100
+    assert estimate(TIE).risk == pytest.approx(0.202, abs=1e-4)
+
+
+def test_of_several_signs_of_a_query_the_strongest_counts():
+    assert estimate(CROSS, TIE).risk == estimate(TIE, CROSS).risk == estimate(CROSS).risk
+
+
+def test_agreement_of_models_counts_beside_the_signs_of_the_query():
+    alone, both = estimate(MODELS).risk, estimate(MODELS, CROSS).risk
+    assert 1 - both == pytest.approx((1 - alone) * (1 - estimate(CROSS).risk) / 0.9, abs=1e-4)
 
 
 def test_sure_kind_weighs_more_than_a_doubtful_one_and_a_new_kind_as_its_flag():
-    unknown = risk(Sign("negation_mismatch", "nobody"))
-    assert unknown == risk(Sign("negation_mismatch", None))
-    assert risk(DOUBTFUL) < unknown < risk(SURE)
+    unknown = estimate(Sign("negation_mismatch", "nobody")).risk
+    assert unknown == estimate(Sign("negation_mismatch", None)).risk
+    assert estimate(DOUBTFUL).risk < unknown < estimate(SURE).risk
 
 
 def test_flag_that_was_seen_once_stays_near_the_base():
-    assert BASE < risk(Sign("repeated_column", None)) < 0.5
+    assert 0.1 < estimate(Sign("repeated_column", None)).risk < 0.5
 
 
-@pytest.mark.parametrize("code", ["guessable", "having_without_group"])
+@pytest.mark.parametrize("code", ["guessable", "never_seen"])
 def test_flag_that_is_seldom_right_or_was_never_measured_counts_nothing(code):
-    assert risk(Sign(code, None)) == BASE
-    assert risk(Sign(code, None), CROSS) == risk(CROSS)
+    assert estimate(Sign(code, None)) == estimate()
+    assert estimate(Sign(code, None), CROSS) == estimate(CROSS)
 
 
-def test_evidence_names_the_flags_that_made_the_risk_by_strength():
-    weighed = weigh_signs(TABLE, [TIE, Sign("guessable", None), SURE, CROSS])
-    evidence = describe_risk(0.99, weighed)
-    assert evidence["risk"] == 0.99
-    assert [flag["code"] for flag in evidence["flags"]] == [
-        "negation_mismatch",
-        "cross_join",
-        "latent_tie",
-    ]
+def test_harder_queries_have_a_higher_base():
+    levels = {"easy": Count(900, 45), "extra": Count(100, 55)}
+    table = RiskTable({"spider": make_counts(**levels)})
+    easy, extra = (table.estimate("mine", level, []) for level in levels)
+    assert easy.risk < 0.1 < extra.risk
+    assert table.estimate("mine", "extra", [CROSS]).risk > estimate(CROSS).risk
+
+
+def test_corpus_that_was_judged_has_its_own_base_and_its_own_signs():
+    bird = Counts(Count(200, 80), {}, {"latent_tie": Count(100, 95)})
+    table = RiskTable({"spider": make_counts(), "bird": bird})
+    assert table.estimate("bird", None, []).risk == 0.4
+    assert table.estimate("spider", None, []).risk == 0.1
+    assert table.estimate("mine", None, []).risk == 0.15
+    assert table.estimate("bird", None, [TIE]).risk > table.estimate("spider", None, [TIE]).risk
+    # A sign that nobody judged there takes away the share that it takes away elsewhere.
+    assert table.estimate("bird", None, [CROSS]).risk > 0.8
+
+
+def test_evidence_names_base_and_signs_by_strength():
+    evidence = estimate(TIE, Sign("guessable", None), SURE, CROSS).describe()
+    assert (evidence["base"], len(evidence["flags"])) == (0.1, 3)
     assert evidence["flags"][0]["kind"] == "never"
-    assert evidence["flags"][1] == {"code": "cross_join", "precision": 0.802}
+    assert evidence["flags"][1:] == [
+        {"code": "cross_join", "precision": 0.802},
+        {"code": "latent_tie", "precision": 0.202},
+    ]
+
+
+def test_sign_is_a_flag_with_the_kind_of_its_evidence():
+    flags = [
+        {"code": "cross_join", "evidence": {"tables": ["a"]}},
+        {"code": "latent_tie", "evidence": {"kind": "text"}},
+        {"code": "latent_ambiguity", "evidence": {"reading": "distinct_rows"}},
+    ]
+    assert list_signs(flags * 2) == [
+        CROSS,
+        Sign("latent_tie", "text"),
+        Sign("latent_ambiguity", "distinct_rows"),
+    ]
+
+
+@pytest.mark.parametrize("code", sorted(NO_SIGNS))
+def test_what_follows_from_risk_or_from_other_questions_is_no_sign(code):
+    assert list_signs([{"code": code, "evidence": {"kind": "x"}}]) == []
+
+
+def test_table_reads_back_as_it_was(tmp_path):
+    counts = Counts()
+    counts.add("easy", [CROSS, TIE], Count(1, 1))
+    counts.add("extra", [Sign("latent_tie", "text")], Count(1, 0))
+    path = tmp_path / "table.json"
+    write_json(path, encode_risk_table({"spider": counts}))
+    assert read_risk_table(path).corpora == {"spider": counts}
+    assert json.loads(path.read_text())["spider"]["flags"]["latent_tie"] == {
+        "questions": 2,
+        "wrong": 1,
+        "kinds": {"text": {"questions": 1, "wrong": 0}},
+    }
+
+
+def test_table_of_the_project_ranks_what_doubts_gold_above_the_base():
+    table = read_risk_table(FLAG_PRECISION)
+    assert set(table.corpora) == {"bird", "spider"}
+    assert table.estimate("bird", "easy", []).risk > table.estimate("spider", "easy", []).risk
+    assert table.estimate("spider", "easy", [Sign("projection_mismatch", None)]).risk > 0.5
+
+
+def of_corpus(**entries: Any) -> dict[str, Any]:
+    return {"spider": {"questions": 5, "wrong": 1, "hardness": {}, "flags": {}} | entries}
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ([], r"table.json: expected what benchmarks/gold_flags.py writes, found \[\]"),
+        ({}, "found no corpus"),
+        ({"spider": []}, "table.json: spider: expected what .*: questions and wrong"),
+        (of_corpus(wrong=0), "expected some wrong questions, and some right"),
+        (of_corpus(wrong=5), "expected some wrong questions, and some right"),
+        (of_corpus(flags=None), "spider: flags: expected what"),
+        (of_corpus(hardness={"easy": 3}), "spider: easy: expected what"),
+        (of_corpus(flags={"x": {"questions": 1, "wrong": 2}}), "spider: x: .*and wrong, found"),
+        (
+            of_corpus(flags={"x": {"questions": 1, "wrong": 1, "kinds": {"y": 3}}}),
+            "spider: x: y: expected what .*: questions and wrong, found 3",
+        ),
+    ],
+)
+def test_file_that_is_no_table_is_named(tmp_path, values, words):
+    path = tmp_path / "table.json"
+    write_json(path, values)
+    with pytest.raises(InputError, match=words):
+        read_risk_table(path)
+
+
+def test_missing_table_says_which_param_names_it(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"compare_questions\.flag_precision"):
+        read_risk_table(tmp_path / "table.json")

@@ -154,8 +154,11 @@ class World:
     def write_flag_precision(self, wrong: dict[str, int]) -> None:
         """Give the project a table by which one question of ten is wrong, and of 98 that have a
         flag so many."""
-        flags = {flag: {"flagged": 98, "wrong": count} for flag, count in wrong.items()}
-        table = {"questions": 1000, "wrong": 100, "flags": flags}
+        flags = {
+            flag: {"questions": 98, "wrong": count, "kinds": {}} for flag, count in wrong.items()
+        }
+        counts = {"questions": 1000, "wrong": 100, "hardness": {}, "flags": flags}
+        table = {"judged": counts}
         (self.folder / "flag_precision.json").write_text(json.dumps(table), encoding="utf-8")
 
     def write_database(self, db_id: str, sql: str) -> None:
