@@ -24,7 +24,8 @@ extra `pipeline`. Nothing is imported before it is asked for.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from answerkey.corpus.downloads import download_spider_databases
-    from answerkey.corpus.loading import assign_splits, load_spider_questions
+    from answerkey.corpus.loading import load_spider_questions
+    from answerkey.corpus.splits import assign_splits
     from answerkey.loading import load
     from answerkey.selection.difficulty_rule import classify_difficulty
     from answerkey.sql.parsed_query import extract_tables_involved
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "ValidationError": "answerkey.validation.checks",
-    "assign_splits": "answerkey.corpus.loading",
+    "assign_splits": "answerkey.corpus.splits",
     "classify_answer_type": "answerkey.sqlite.answers",
     "classify_difficulty": "answerkey.selection.difficulty_rule",
     "compute_gold_answer": "answerkey.sqlite.answers",

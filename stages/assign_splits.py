@@ -10,7 +10,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.command_line import run_stage
-from answerkey.corpus.loading import assign_each
+from answerkey.corpus.splits import assign_each
 from answerkey.log import start_log
 from answerkey.records import read_jsonl, tally, write_jsonl
 

@@ -8,9 +8,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.command_line import run_stage
-from answerkey.corpus.corpora import check_roots, parse_corpora, parse_limits
+from answerkey.corpus.corpora import check_roots, list_unpinned, parse_corpora, parse_limits
 from answerkey.corpus.downloads import read_tables, update_databases
-from answerkey.corpus.pin_revisions import list_unpinned_databases
 from answerkey.log import format_size, start_log
 from answerkey.params import read_params
 from answerkey.records import write_jsonl
@@ -25,7 +24,7 @@ def main() -> None:
     chosen, entries, download = read_params("corpus", "corpora", "download")
     corpora, limits = parse_corpora(chosen, entries), parse_limits(download)
     check_roots(corpora, entries, stage="download_databases")
-    for warning in list_unpinned_databases(corpora):
+    for warning in list_unpinned({corpus.owner: corpus.databases for corpus in corpora}):
         log.warning(warning)
     done = update_databases(corpora, DATABASES, limits=limits)
     write_jsonl(SCHEMAS_PATH, (read_tables(name, path) for name, path in done.paths.items()))

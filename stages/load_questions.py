@@ -15,9 +15,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.command_line import run_stage
-from answerkey.corpus.corpora import check_roots, parse_corpora, parse_limits
+from answerkey.corpus.corpora import check_roots, list_unpinned, parse_corpora, parse_limits
 from answerkey.corpus.loading import describe_corpora, load_corpora, read_held_out
-from answerkey.corpus.pin_revisions import list_unpinned_questions
 from answerkey.log import list_counts, start_log
 from answerkey.params import SOURCE_SPLITS, read_params
 from answerkey.records import tally, write_json, write_jsonl
@@ -36,7 +35,7 @@ def main() -> None:
     corpora, others = parse_corpora(chosen, entries), parse_corpora(held_out or [], entries)
     limits = parse_limits(download)
     check_roots([*corpora, *others], entries, stage="load_questions")
-    for warning in list_unpinned_questions(corpora):
+    for warning in list_unpinned({corpus.name: corpus.questions for corpus in corpora}):
         log.warning(warning)
 
     actions: Counter[str] = Counter()

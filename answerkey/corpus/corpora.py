@@ -1,6 +1,7 @@
-"""How the releases of corpora are laid out: a layout is what differs between them, by name.
+"""A corpus as params describe it: where its questions and databases are, and how it names them.
 
-To add one, add a Layout to LAYOUTS: docs/corpora.md shows how.
+A layout is what differs between the releases of corpora. docs/corpora.md shows how to add one.
+A database has one name, whichever corpora ask questions of it, and a question has one id.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from answerkey.corpus.corrections import CORRECTIONS_DIR
-from answerkey.corpus.hub import Limits
+from answerkey.corpus.hub import COMMIT, Limits
 from answerkey.errors import InputError
 from answerkey.params import (
-    ARCHIVE,
+    Archive,
+    DatabaseFiles,
     Entry,
     HubEntry,
     HubQuestions,
@@ -25,11 +26,15 @@ from answerkey.params import (
     read_params,
 )
 
-SPIDER = "spider"  # where an entry names no layout
-DIFFICULTY = "difficulty"  # how the record of where a question comes from names it
+SPIDER = "spider"  # the layout of an entry that names none
+DIFFICULTY = "difficulty"
 GRADING_METHOD = "grading_method"  # a rule of comparison, as in ReViSQL's BIRD-Verified
 
-# What the pipeline itself writes of where a question comes from.
+CORRECTIONS_DIR = Path("data/corrections")
+PIPELINE = Path("dvc.yaml")
+PROJECT_PARAMS = Path(__file__).resolve().parents[2] / "params.yaml"
+
+# What the pipeline itself writes into the record of where a question comes from.
 SOURCE_FIELDS = (
     *("corpus", "repo_id", "revision", "file", "index", "db_id", "correction"),
     DIFFICULTY,
@@ -38,19 +43,18 @@ SOURCE_FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The names of the fields of a row, and where databases lie.
+    """The names of the fields of a row, and of the folders of databases.
 
     databases: the folders below the root that have ID/ID.sqlite or ID/schema.sql; a database is in
-        one of them, and its train and validation may have one each.
-    evidence: the field with what a question presupposes and its text does not say, if there is one.
-        A row may lack it, or have null or blank text there.
-    difficulty: the field with the corpus's own word for how difficult a question is, if there is
-        one.
-    kept: further fields that go into the record of where a question comes from, where a row has
-        them: the corpus's own id, a grading_method.
+        one of them.
+    evidence: the field with what a question presupposes and its text does not say. A row may lack
+        it, or have null or blank text there.
+    difficulty: the field with the corpus's own word for how difficult a question is.
+    kept: further fields that go into the record of where a question comes from, if a row has them.
+    can_fill: whether `fill_empty` of an entry may ask for more rows in its databases.
 
     Raises:
-        ValueError: where a kept field has the name of one that the pipeline writes.
+        ValueError: if a kept field has the name of one that the pipeline writes.
     """
 
     question: str
@@ -60,6 +64,7 @@ class Layout:
     evidence: str | None = None
     difficulty: str | None = None
     kept: tuple[str, ...] = ()
+    can_fill: bool = False
 
     def __post_init__(self) -> None:
         if taken := sorted(set(self.kept) & set(SOURCE_FIELDS)):
@@ -105,16 +110,9 @@ LAYOUTS = {
         evidence="external_knowledge",
         difficulty="sql_complexity",
         kept=("question_style", GRADING_METHOD),
+        can_fill=True,
     ),
 }
-
-
-# A corpus as params describe it: where its questions and databases are, and how it names them.
-#
-# A database has one name, whichever corpora ask questions of it, and a question one id.
-
-
-PROJECT_PARAMS = Path(__file__).resolve().parents[2] / "params.yaml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +131,7 @@ class DirectoryDatabases:
     folders: tuple[str, ...]
 
     def list_ids(self) -> list[str]:
-        """Names of the databases' own folders, sorted; none where there is no such directory."""
+        """Names of the databases' own folders, sorted; none if there is no such directory."""
         found = (self.root / folder for folder in self.folders)
         return sorted(
             {path.name for top in found if top.is_dir() for path in top.iterdir() if path.is_dir()}
@@ -144,33 +142,21 @@ class DirectoryDatabases:
 
 
 @dataclass(frozen=True, slots=True)
-class HubDatabases:
-    """A dataset repository with an archive that has a `member` for each database, or (`member` is
-    None) with a file for each at `path`."""
-
-    repo_id: str
-    revision: str
-    path: str
-    archive_sha256: str | None
-    member: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class Corpus:
     """An entry of `corpora`.
 
-    owner: whose databases they are: its own name, or that of another entry.
+    owner: the entry whose databases they are: itself, or another one.
     database_prefix: what stands before a db_id in the name of a database; the owner's prefix.
-    id_prefix: what stands before the name of a database in question ids, where the databases are
+    id_prefix: what stands before the name of a database in question ids, if the databases are
         another's.
-    fill_empty: about how many rows a table must have, where the owner's databases are to be filled.
+    fill_empty: about how many rows a table must have, if the owner's databases are to be filled.
     """
 
     name: str
     db_list: str | tuple[str, ...]
     layout: Layout
     questions: DirectoryQuestions | HubQuestions
-    databases: DirectoryDatabases | HubDatabases
+    databases: DirectoryDatabases | Archive | DatabaseFiles
     owner: str
     database_prefix: str = ""
     id_prefix: str = ""
@@ -186,8 +172,8 @@ def parse_corpora(chosen: str | list[str], entries: Mapping[str, Any]) -> list[C
     """The corpora that `corpus` in params.yaml names, one or a list of several, in its order.
 
     Raises:
-        InputError: where it names one twice, or one that is no entry; as `check_corpora`; where
-            any entry names a layout or a file of corrections that there is not.
+        InputError: if it names one twice, or one that is no entry; as `check_corpora`; if any
+            entry, chosen or not, names a layout or a file of corrections that does not exist.
     """
     names = [chosen] if isinstance(chosen, str) else chosen
     if len(set(names)) < len(names):
@@ -199,17 +185,30 @@ def parse_corpora(chosen: str | list[str], entries: Mapping[str, Any]) -> list[C
                 f" {suggest_names(name, entries)}"
             )
     checked = check_corpora(entries)
-    if mistakes := [*_list_unknown_names(checked)]:
+    if mistakes := [*_list_mistakes(checked)]:
         raise InputError("\n".join(mistakes))
     return [_make_corpus(name, checked) for name in names]
 
 
-def _list_unknown_names(entries: Mapping[str, Entry]) -> Iterator[str]:
-    """What is wrong with the layouts and corrections that entries name, chosen or not."""
+def parse_corpus(
+    name: str, entry: dict[str, Any], entries: Mapping[str, Any] | None = None
+) -> Corpus:
+    """The corpus that one entry describes; `entries` are all of them, since databases may be those
+    of another. Corrections are not looked for.
+
+    Raises:
+        InputError: as `check_corpora`; on an unknown layout.
+    """
+    checked = check_corpora({**(entries or {}), name: entry})
+    if mistakes := [*_list_layout_mistakes(name, checked[name])]:
+        raise InputError("\n".join(mistakes))
+    return _make_corpus(name, checked)
+
+
+def _list_mistakes(entries: Mapping[str, Entry]) -> Iterator[str]:
     corrections = [path.stem for path in CORRECTIONS_DIR.glob("*.yaml")]
     for name, entry in entries.items():
-        if entry.layout not in LAYOUTS:
-            yield _describe_layout(name, entry)
+        yield from _list_layout_mistakes(name, entry)
         # A project without the folder has no use for corrections, until it chooses the corpus.
         if CORRECTIONS_DIR.is_dir() and entry.corrections not in (None, *corrections):
             yield (
@@ -219,60 +218,38 @@ def _list_unknown_names(entries: Mapping[str, Entry]) -> Iterator[str]:
             )
 
 
-def parse_corpus(
-    name: str, entry: dict[str, Any], entries: Mapping[str, Any] | None = None
-) -> Corpus:
-    """The corpus that an entry of `corpora` in params.yaml describes; `entries` are all of them,
-    since databases may be those of another.
-
-    Raises:
-        InputError: as `check_corpora`; on a layout that is not known.
-    """
-    return _make_corpus(name, check_corpora({**(entries or {}), name: entry}))
+def _list_layout_mistakes(name: str, entry: Entry) -> Iterator[str]:
+    where = f"params.yaml: corpora.{name}"
+    if entry.layout not in LAYOUTS:
+        yield f"{where}.layout: expected one of {', '.join(LAYOUTS)}, found {entry.layout!r}"
+    elif entry.fill_empty is not None and not LAYOUTS[entry.layout].can_fill:
+        can = ", ".join(name for name, layout in LAYOUTS.items() if layout.can_fill)
+        yield f"{where}.fill_empty: expected null, since its layout is none of: {can}"
 
 
 def _make_corpus(name: str, entries: Mapping[str, Entry]) -> Corpus:
     entry = entries[name]
     owner = entry.databases_of or name
-    prefix = entry.prefix or ""
     return Corpus(
         name,
         entry.db_list if isinstance(entry.db_list, str) else tuple(entry.db_list),
-        _find_layout(name, entry),
+        LAYOUTS[entry.layout],
         entry.questions
         if isinstance(entry, HubEntry)
         else DirectoryQuestions(Path(entry.root), entry.questions),
-        _place_databases(owner, entries[owner]),
+        _place_databases(entries[owner]),
         owner,
         database_prefix=entries[owner].prefix or "",
-        id_prefix="" if owner == name else prefix,
+        id_prefix="" if owner == name else entry.prefix or "",
         corrections=entry.corrections,
         fill_empty=entries[owner].fill_empty,
     )
 
 
-def _find_layout(name: str, entry: Entry) -> Layout:
-    if entry.layout not in LAYOUTS:
-        raise InputError(_describe_layout(name, entry))
-    return LAYOUTS[entry.layout]
-
-
-def _describe_layout(name: str, entry: Entry) -> str:
-    return (
-        f"params.yaml: corpora.{name}.layout: expected one of {', '.join(LAYOUTS)}, found"
-        f" {entry.layout!r}"
-    )
-
-
-def _place_databases(name: str, entry: Entry) -> DirectoryDatabases | HubDatabases:
+def _place_databases(entry: Entry) -> DirectoryDatabases | Archive | DatabaseFiles:
     if isinstance(entry, HubEntry):
-        place = entry.databases.place
-        if entry.databases.kind == ARCHIVE:
-            return HubDatabases(
-                place.repo_id, place.revision, place.path, place.sha256, place.member
-            )
-        return HubDatabases(place.repo_id, place.revision, place.path, None, None)
-    folders = entry.databases or _find_layout(name, entry).databases
+        return entry.databases.place
+    folders = entry.databases or LAYOUTS[entry.layout].databases
     return DirectoryDatabases(Path(entry.root), tuple(folders))
 
 
@@ -288,7 +265,7 @@ def read_spider() -> tuple[Corpus, Limits]:
 
 
 def suggest_names(name: str, known: Iterable[str]) -> str:
-    """What to look at where a name is not known.
+    """Words that help with an unknown name.
 
     >>> suggest_names("pets1", ["pets_1", "car_1"])
     'close to it: pets_1 (2 known)'
@@ -297,8 +274,24 @@ def suggest_names(name: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(name, names, n=3)
     if close:
         return f"close to it: {', '.join(close)} ({len(names)} known)"
-    shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
-    return f"known: {shown}" if names else "none is known"
+    return f"known: {_list_some(names)}" if names else "none is known"
+
+
+def _list_some(names: list[str]) -> str:
+    return ", ".join([*names[:5], "..."] if len(names) > 5 else names)
+
+
+def list_unpinned(places: Mapping[str, Any]) -> list[str]:
+    """A warning for each corpus whose place, by name, is on the hub at a revision that is no
+    commit: it may be another one tomorrow."""
+    return [
+        f"warning: corpus {name} reads {place.repo_id} at {place.revision!r}, which is no commit"
+        " and may be another one tomorrow: pin it with"
+        f" `python -m answerkey.corpus.pin_revisions {name}`"
+        for name, place in places.items()
+        if not isinstance(place, DirectoryQuestions | DirectoryDatabases)
+        and not COMMIT.fullmatch(place.revision)
+    ]
 
 
 class NamedDatabase(NamedTuple):
@@ -309,11 +302,10 @@ class NamedDatabase(NamedTuple):
 
 
 def name_databases(chosen: Iterable[tuple[Corpus, Iterable[str]]]) -> dict[str, NamedDatabase]:
-    """The databases of some corpora, each once, by name. A name is the db_id behind the prefix of
-    the corpus whose database it is, so that no other corpus has a part in it.
+    """The databases of some corpora, each once, by name: the db_id behind the owner's prefix.
 
     Raises:
-        InputError: where two corpora would give one name to different databases, or one id to two
+        InputError: if two corpora would give one name to different databases, or one id to two
             questions; with both corpora and the key to set.
     """
     databases: dict[str, NamedDatabase] = {}
@@ -342,37 +334,25 @@ def _describe_clash(name: str, first: Corpus, second: Corpus) -> str:
             f" expected {first.owner}, or another prefix for {first.owner} or {second.owner}"
         )
     return (
-        f"{has}: expected a prefix, such as corpora.{second.name}.prefix: {second.name}_; or, where"
+        f"{has}: expected a prefix, such as corpora.{second.name}.prefix: {second.name}_; or, if"
         f" they are the same databases, corpora.{second.name}.databases_of: {first.owner}, and a"
         " prefix for its ids"
     )
 
 
-# The directories of corpora: what is wrong with one, and whether DVC watches it.
-
-
-PIPELINE = Path("dvc.yaml")
-_ROOT_OF_ENTRY = re.compile(r"\$\{corpora\.([\w-]+)\.root\}")
-_SHOWN = 5
-
-
 def describe_root(
     corpus: str, root: Path, missing: str, expected: Iterable[str], *, section: str
 ) -> str:
-    """What is wrong with the root of a corpus that lacks a file or folder of its entry.
-
-    There is no such directory; or it holds something else, and a directory in it would be the right
-    one.
-    """
+    """What is wrong with the root of a corpus that lacks a file or folder of its entry: it does not
+    exist, or a directory in it is the right one, or it holds something else."""
     key = f"corpora.{corpus}.root"
     if not root.is_dir():
         what = "is a file" if root.exists() else "does not exist"
         found = f"The root of corpus {corpus} {what}: {root} ({key} in params.yaml)"
     else:
         names = sorted(path.name for path in root.iterdir())
-        shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
         found = (
-            f"No {root / missing}: the root of corpus {corpus} has {shown or 'nothing'}"
+            f"No {root / missing}: the root of corpus {corpus} has {_list_some(names) or 'nothing'}"
             f" ({key} and .{section} in params.yaml)"
         )
         if inner := next((name for name in names if (root / name / missing).exists()), None):
@@ -382,7 +362,7 @@ def describe_root(
 
 def check_roots(corpora: Iterable[Corpus], entries: Mapping[str, Any], *, stage: str) -> None:
     """Make sure that the root of each corpus is among the deps of a stage in dvc.yaml, or below one
-    of them; nothing where there is no dvc.yaml, as where a stage runs without DVC.
+    of them. Without a dvc.yaml, as in a run without DVC, nothing is asked.
 
     Raises:
         InputError: with the line to add.
@@ -391,27 +371,19 @@ def check_roots(corpora: Iterable[Corpus], entries: Mapping[str, Any], *, stage:
         return
     deps = load_yaml(PIPELINE)["stages"][stage]["deps"]
     tracked = {_resolve(dep, entries) for dep in deps}
-    for name, root in _list_roots(corpora):
-        place = root.absolute()
-        if tracked.isdisjoint([place, *place.parents]):
-            raise InputError(
-                f"{PIPELINE}: DVC would not notice changes in {root}, the root of corpus {name}:"
-                f' expected - "${{corpora.{name}.root}}" among deps of {stage}'
-            )
+    for corpus in corpora:
+        for name, place in ((corpus.name, corpus.questions), (corpus.owner, corpus.databases)):
+            if not isinstance(place, DirectoryQuestions | DirectoryDatabases):
+                continue
+            root = place.root.absolute()
+            if tracked.isdisjoint([root, *root.parents]):
+                raise InputError(
+                    f"{PIPELINE}: DVC would not notice changes in {place.root}, the root of corpus"
+                    f' {name}: expected - "${{corpora.{name}.root}}" among deps of {stage}'
+                )
 
 
 def _resolve(dep: str, entries: Mapping[str, Any]) -> Path:
-    found = _ROOT_OF_ENTRY.fullmatch(dep)
+    found = re.fullmatch(r"\$\{corpora\.([\w-]+)\.root\}", dep)
     root = entries.get(found[1], {}).get("root") if found else None
     return Path(root or dep).absolute()
-
-
-def _list_roots(corpora: Iterable[Corpus]) -> list[tuple[str, Path]]:
-    """The directories that corpora are read from, each with the entry that names it."""
-    roots = []
-    for corpus in corpora:
-        if isinstance(corpus.questions, DirectoryQuestions):
-            roots.append((corpus.name, corpus.questions.root))
-        if isinstance(corpus.databases, DirectoryDatabases):
-            roots.append((corpus.owner, corpus.databases.root))
-    return roots

@@ -9,41 +9,68 @@ from __future__ import annotations
 import difflib
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import yaml
+from pydantic import ConfigDict, Field, model_validator
+from pydantic.dataclasses import dataclass
 
 from answerkey.errors import InputError
-from answerkey.params import load_yaml
-
-CORRECTIONS_DIR = Path("data/corrections")
+from answerkey.params import check_value, expect, load_yaml
 
 ACTIONS = EXCLUDE, REPLACE = ("exclude", "replace")
 REPLACEABLE = ("question_text", "gold_sql")
-_REQUIRED = ("database", "question", "action", "reason")
-_OPTIONAL = ("gold_sql", "replacement", "link")
 
 Record = dict[str, Any]
+_Text = Annotated[str, Field(strict=True, pattern=r"\S"), expect("text")]
+_Link = Annotated[str, Field(strict=True, pattern=r"^https?://"), expect("an address, or null")]
+_strict = dataclass(config=ConfigDict(extra="forbid"), frozen=True, slots=True, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
+@_strict
+class Replacement:
+    """New values of a question."""
+
+    question_text: _Text | None = None
+    gold_sql: _Text | None = None
+
+    @model_validator(mode="after")
+    def _check_fields(self) -> Replacement:
+        if not self.fields:
+            raise ValueError(f"expected one or both of {', '.join(REPLACEABLE)}")
+        return self
+
+    @property
+    def fields(self) -> dict[str, str]:
+        values = {field: getattr(self, field) for field in REPLACEABLE}
+        return {field: value for field, value in values.items() if value is not None}
+
+
+@_strict
 class Correction:
-    """A decision: `where` is its place, `replacement` holds new values of `REPLACEABLE` fields.
+    """A decision about a question.
 
-    `gold_sql` narrows it to one query where a question occurs with several. `link` is None for a
-    fault that was found here and is reported nowhere else.
+    gold_sql: one of its queries, if it occurs with several.
+    link: where the fault is reported; None for one that was found here.
+    where: its place in the file.
     """
 
-    where: str
-    database: str
-    question: str
-    gold_sql: str | None
-    action: str
-    replacement: dict[str, str]
-    reason: str
-    link: str | None
+    database: _Text
+    question: _Text
+    action: Annotated[Literal[*ACTIONS], expect(f"one of {', '.join(ACTIONS)}")]
+    reason: _Text
+    gold_sql: _Text | None = None
+    replacement: Replacement | None = None
+    link: _Link | None = None
+    where: str = ""
+
+    @model_validator(mode="after")
+    def _check_replacement(self) -> Correction:
+        if (self.action == REPLACE) != (self.replacement is not None):
+            raise ValueError("expected a replacement for action replace, and for no other")
+        return self
 
 
 class Corrected(NamedTuple):
@@ -82,55 +109,12 @@ def read_corrections(path: Path) -> list[Correction]:
     entries = load_yaml(path, _StrictLoader)
     if not isinstance(entries, list):
         raise InputError(f"{path}: expected a list (empty: []), found {type(entries).__name__}")
-    return [_parse_entry(entry, f"{path}: entry {n}") for n, entry in enumerate(entries, start=1)]
-
-
-def _parse_entry(entry: Any, where: str) -> Correction:
-    texts = dict(_check_keys(entry, where, _REQUIRED, _OPTIONAL))
-    replacement = texts.pop("replacement", None)
-    link = texts.pop("link", None)
-    _check_texts(texts | ({} if link is None else {"link": link}), where)
-    action = texts["action"]
-    if action not in ACTIONS:
-        raise InputError(f"{where}: action is {action!r}, expected one of {', '.join(ACTIONS)}")
-    if (action == REPLACE) != (replacement is not None):
-        raise InputError(f"{where}: expected a replacement for action replace, and for no other")
-    if replacement is not None:
-        inside = f"{where}: replacement"
-        _check_texts(_check_keys(replacement, inside, (), REPLACEABLE), inside)
-        if not replacement:
-            raise InputError(f"{inside}: expected one or both of {', '.join(REPLACEABLE)}")
-    if link is not None and not link.startswith(("https://", "http://")):
-        raise InputError(f"{where}: link is {link!r}, expected an address, or null")
-    return Correction(
-        where,
-        texts["database"],
-        texts["question"],
-        texts.get("gold_sql"),
-        action,
-        replacement or {},
-        texts["reason"].strip(),
-        link,
-    )
-
-
-def _check_keys(entry: Any, where: str, required: tuple, optional: tuple) -> dict[str, Any]:
-    if not isinstance(entry, dict):
-        raise InputError(f"{where}: expected keys with values, found {entry!r:.200}")
-    known = ", ".join((*required, *optional))
-    for key in entry:
-        if key not in (*required, *optional):
-            raise InputError(f"{where}: unknown key {key!r}, expected some of: {known}")
-    for key in required:
-        if key not in entry:
-            raise InputError(f"{where}: no key {key!r}, expected {', '.join(required)}")
-    return entry
-
-
-def _check_texts(values: Mapping[str, Any], where: str) -> None:
-    for key, value in values.items():
-        if not isinstance(value, str) or not value.strip():
-            raise InputError(f"{where}: {key} is {value!r}, expected text")
+    corrections = []
+    for number, entry in enumerate(entries, start=1):
+        where = f"{path}: entry {number}"
+        found = check_value(Correction, entry, where=where)
+        corrections.append(replace(found, where=where, reason=found.reason.strip()))
+    return corrections
 
 
 def apply_corrections(questions: Iterable[Record], corrections: Iterable[Correction]) -> Corrected:
@@ -198,18 +182,17 @@ def _find_matches(correction: Correction, candidates: Mapping[int, Record]) -> l
 
 
 def _correct(question: Record, correction: Correction) -> Record:
-    note: Record = {
-        "action": correction.action,
-        "reason": correction.reason,
-        "link": correction.link,
-    }
+    note: Record = {"action": correction.action, "reason": correction.reason}
+    note["link"] = correction.link
+    replacement: dict[str, str] = {}
     if correction.action == REPLACE:
-        for field, value in correction.replacement.items():
+        replacement = correction.replacement.fields
+        for field, value in replacement.items():
             if question[field] == value:
                 raise InputError(
                     f"{correction.where}: {correction.question!r} of database"
                     f" {correction.database} has this {field} already: expected another"
                 )
-        note["original"] = {field: question[field] for field in correction.replacement}
+        note["original"] = {field: question[field] for field in replacement}
     source = question["source"] | {"correction": note}
-    return question | correction.replacement | {"source": source}
+    return question | replacement | {"source": source}

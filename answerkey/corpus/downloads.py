@@ -1,8 +1,12 @@
-"""Where the file of each database comes from, exactly, and how it is made from there."""
+"""Every chosen database is one whole SQLite file whose origin and checksum the manifest states.
+
+The directory of databases may hold links into DVC's cache: a file is replaced, never written into.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import shutil
 import tempfile
@@ -24,73 +28,190 @@ from answerkey.corpus.databases import (
     check_database,
     copy_database,
     locate_database,
-    open_database,
     replace_database,
 )
-from answerkey.corpus.filling import Filling, fill_file, plan_fillings
 from answerkey.corpus.hub import HubError, Limits, fetch_file, resolve_revision
-from answerkey.corpus.source_questions import list_db_ids
+from answerkey.corpus.source_questions import list_db_ids, read_source_questions
 from answerkey.corpus.text_databases import build_in_process
 from answerkey.errors import InputError
 from answerkey.log import track_progress
-from answerkey.params import ARCHIVE, FILES
-from answerkey.records import hash_file, read_manifest, write_manifest
-from answerkey.sqlite.files import check_db_ids
+from answerkey.params import ARCHIVE, FILES, Archive
+from answerkey.records import hash_file, hash_value, read_manifest, write_manifest
+from answerkey.sqlite.files import check_db_ids, open_database
 from answerkey.sqlite.schema import encode_schema, read_schema
 
 FILE, SQL = "file", "sql"  # kinds of databases in a directory
+MANIFEST = "manifest.json"
+
+# Only a corpus whose entry sets fill_empty loads this module and the rooms behind it, so that they
+# are no deps of the stage. Raise the number if they make other rows: then all filled databases are
+# made again.
+_FILLING = "answerkey.corpus.filling"
+_FILLING_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """What is added to a database: rows up to so many a table, and rows for its gold queries."""
+
+    rows: int
+    gold_sql: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class DatabaseSource:
     """What a database file must be made from. `origin` goes to the manifest and names no machine;
-    `path` is the source on this one, where there is one; `filling` what is added to it."""
+    `path` is the local source, if there is one."""
 
     origin: dict[str, str]
     path: Path | None = None
     filling: Filling | None = None
 
 
-def locate_databases(
-    corpus: Corpus,
+class Downloads(NamedTuple):
+    """The paths of all databases by name, sorted; how many were kept as they were, and how many
+    folders or files were removed."""
+
+    paths: dict[str, Path]
+    kept: int
+    removed: int
+
+
+def download_spider_databases(
     db_ids: Iterable[str],
+    output_dir: str | os.PathLike[str],
     *,
-    limits: Limits,
+    sources: dict[str, DatabaseSource] | None = None,
+    current: Collection[str] | None = None,
+    limits: Limits | None = None,
+    on_made: Callable[[str], None] = lambda db_id: None,
+) -> dict[str, Path]:
+    """The path of each database, by id, sorted: `output_dir/ID/ID.sqlite`. Makes what is missing.
+
+    A file that is `current` stays as it is; if that is None, a file that passes the checks does.
+    Without sources, the databases are Spider's, from the hub. `on_made` is called with the id of
+    each database that is made, also if others cannot be.
+
+    Raises:
+        FileNotFoundError: "Failed to download database: ID: ...".
+        ValueError: on a corrupt database or SQL text that does not run; with all of them.
+    """
+    checked = sorted(check_db_ids(db_ids))
+    paths = {db_id: locate_database(Path(output_dir), db_id) for db_id in checked}
+    if current is None:
+        current = {db_id for db_id, path in paths.items() if _is_whole(path)}
+    missing = [db_id for db_id in checked if db_id not in current]
+    if missing and (sources is None or limits is None):
+        spider, spider_limits = read_spider()
+        limits = limits or spider_limits
+        with name_failure(missing[0]):
+            sources = sources or locate_databases(spider, missing, limits=limits)
+    if missing:
+        make_databases({db_id: sources[db_id] for db_id in missing}, paths, limits, on_made=on_made)
+    return paths
+
+
+def _is_whole(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    try:
+        check_database(path)
+    except ValueError:
+        return False
+    return True
+
+
+def update_databases(corpora: Iterable[Corpus], output_dir: Path, *, limits: Limits) -> Downloads:
+    """Make `output_dir` hold the databases of some corpora, their manifest and nothing else. The
+    next run keeps what a run has made that fails.
+
+    Raises:
+        as `locate_all` and `download_spider_databases`.
+    """
+    manifest_path = output_dir / MANIFEST
+    sources = locate_all(corpora, limits=limits)
+    try:
+        manifest = read_manifest(manifest_path)
+    except (FileNotFoundError, InputError):
+        manifest = {}  # then nothing is kept
+    removed = _remove_others(output_dir, sources)
+    current = _find_current(sources, output_dir, manifest)
+    made = set(current)
+    try:
+        paths = download_spider_databases(
+            sources, output_dir, sources=sources, current=current, limits=limits, on_made=made.add
+        )
+    finally:
+        if made:
+            entries = (
+                (
+                    name,
+                    _describe(locate_database(output_dir, name), sources[name], current.get(name)),
+                )
+                for name in sorted(made)
+            )
+            write_manifest(manifest_path, entries)
+    return Downloads(paths, len(current), removed)
+
+
+# Where databases come from.
+
+
+def locate_all(corpora: Iterable[Corpus], *, limits: Limits) -> dict[str, DatabaseSource]:
+    """What the file of each database of some corpora must be made from, by name, sorted.
+
+    Raises:
+        as `list_db_ids`, `name_databases` and `locate_databases`.
+    """
+    chosen = [(corpus, list_db_ids(corpus, limits=limits)) for corpus in corpora]
+    named = name_databases(chosen)
+    sources: dict[str, DatabaseSource] = {}
+    for corpus, _ in chosen:
+        names = {
+            found.db_id: name for name, found in named.items() if found.corpus.name == corpus.name
+        }
+        if names:
+            with name_failure(min(names)):
+                located = locate_databases(corpus, names, limits=limits)
+            if corpus.fill_empty is not None:
+                located = _plan_fillings(corpus, located, limits)
+            sources |= {names[db_id]: source for db_id, source in located.items()}
+    return dict(sorted(sources.items()))
+
+
+def locate_databases(
+    corpus: Corpus, db_ids: Iterable[str], *, limits: Limits
 ) -> dict[str, DatabaseSource]:
     """What the file of each database must be made from, by id, sorted. Reads local sources to
     identify them; fetches nothing, but asks the hub what a branch means.
 
     Raises:
-        FileNotFoundError: where a directory does not have a database.
-        InputError: where several of its folders do.
-        HubError: where the hub does not say what a branch means.
+        FileNotFoundError: if a directory does not have a database.
+        InputError: if several of its folders do.
+        HubError: if the hub does not say what a branch means.
     """
     checked, databases = sorted(check_db_ids(db_ids)), corpus.databases
     if isinstance(databases, DirectoryDatabases):
         _check_root(databases, corpus.owner, checked[0])
-        located, failures = {}, Failures()
+        located, failures = {}, _Failures()
         for db_id in checked:
             with failures.collect():
                 located[db_id] = _locate_local(databases, corpus.owner, db_id)
         failures.raise_all()
         return located
-    revision = resolve_revision(databases.repo_id, databases.revision, limits=limits)
+    is_archive = isinstance(databases, Archive)
     place = {
         "corpus": corpus.owner,
-        "kind": FILES if databases.member is None else ARCHIVE,
+        "kind": ARCHIVE if is_archive else FILES,
         "repo_id": databases.repo_id,
-        "revision": revision,
+        "revision": resolve_revision(databases.repo_id, databases.revision, limits=limits),
     }
-    if databases.member is None:
-        return {
-            db_id: DatabaseSource(place | {"path": databases.path.replace("{db_id}", db_id)})
-            for db_id in checked
-        }
-    place["path"] = databases.path
-    if databases.archive_sha256 is not None:
-        place["sha256"] = databases.archive_sha256
+    if is_archive:
+        place |= {"path": databases.path}
+        place |= {"sha256": databases.sha256} if databases.sha256 is not None else {}
+    key, template = ("member", databases.member) if is_archive else ("path", databases.path)
     return {
-        db_id: DatabaseSource(place | {"member": databases.member.replace("{db_id}", db_id)})
+        db_id: DatabaseSource(place | {key: template.replace("{db_id}", db_id)})
         for db_id in checked
     }
 
@@ -98,19 +219,15 @@ def locate_databases(
 def _check_root(databases: DirectoryDatabases, owner: str, db_id: str) -> None:
     if any((databases.root / folder).is_dir() for folder in databases.folders):
         return
-    expected = [f"{folder}/{db_id}/{db_id}.sqlite" for folder in databases.folders]
+    expected = " or ".join(f"{folder}/{db_id}/{db_id}.sqlite" for folder in databases.folders)
     words = describe_root(
-        owner,
-        databases.root,
-        databases.folders[0],
-        [" or ".join(expected)],
-        section="databases",
+        owner, databases.root, databases.folders[0], [expected], section="databases"
     )
     raise FileNotFoundError(f"Failed to download database: {db_id}: {words}")
 
 
 def _locate_local(databases: DirectoryDatabases, owner: str, db_id: str) -> DatabaseSource:
-    """The .sqlite where there is one: in a Spider release, the schema.sql beside it is often in
+    """The .sqlite rather than the text: in a Spider release, the schema.sql beside it is often in
     another dialect and has no rows."""
     folders = [databases.root / folder / db_id for folder in databases.folders]
     if len(found := [str(folder) for folder in folders if folder.is_dir()]) > 1:
@@ -132,65 +249,45 @@ def _locate_local(databases: DirectoryDatabases, owner: str, db_id: str) -> Data
     )
 
 
-class Failures:
-    """What could not be done, of several things that do not depend on each other."""
-
-    def __init__(self) -> None:
-        self._errors: list[InputError | FileNotFoundError] = []
-
-    @contextlib.contextmanager
-    def collect(self) -> Iterator[None]:
-        """Keep an error of the block for later."""
-        try:
-            yield
-        except (InputError, FileNotFoundError) as error:
-            self._errors.append(error)
-
-    def raise_all(self) -> None:
-        """Nothing, where all went well.
-
-        Raises:
-            InputError, FileNotFoundError: the error, or one with a line for each of them.
-        """
-        if not self._errors:
-            return
-        if len(self._errors) == 1:
-            raise self._errors[0]
-        is_missing = all(isinstance(error, FileNotFoundError) for error in self._errors)
-        kind = FileNotFoundError if is_missing else InputError
-        lines = [f"{len(self._errors)} databases are missing or broken:", *map(str, self._errors)]
-        raise kind("\n".join(lines))
+def _plan_fillings(
+    corpus: Corpus, located: Mapping[str, DatabaseSource], limits: Limits
+) -> dict[str, DatabaseSource]:
+    """The sources with what is added to each; its origin has other words for another filling."""
+    rows = corpus.fill_empty
+    queries: dict[str, dict[str, None]] = {db_id: {} for db_id in located}
+    for question in read_source_questions(corpus, limits=limits):
+        if question.db_id in queries:
+            queries[question.db_id][question.query] = None
+    filled = {}
+    for db_id, source in located.items():
+        filling = Filling(rows, tuple(queries[db_id]))
+        words = hash_value([_FILLING_VERSION, rows, filling.gold_sql])
+        origin = source.origin | {"fill_empty": str(rows), "filled_for": words}
+        filled[db_id] = replace(source, origin=origin, filling=filling)
+    return filled
 
 
-@contextlib.contextmanager
-def name_failure(db_id: str) -> Iterator[None]:
-    """Turn what the hub refuses into the error that names a database."""
-    try:
-        yield
-    except HubError as error:
-        raise FileNotFoundError(f"Failed to download database: {db_id}: {error}") from error
+# How their files are made.
 
 
 def make_databases(
-    sources: dict[str, DatabaseSource],
-    paths: dict[str, Path],
+    sources: Mapping[str, DatabaseSource],
+    paths: Mapping[str, Path],
     limits: Limits,
     *,
     on_made: Callable[[str], None],
 ) -> None:
     """Make the file of every source; an archive is fetched once for all that are in it.
 
-    A database that is missing or broken is named at the end, when all others are made. Where the
-    hub does not answer, that is the end.
+    A database that is missing or broken is named at the end, when all others are made. A hub that
+    does not answer is the end.
     """
     archives: dict[tuple[str, ...], zipfile.ZipFile] = {}
-    failures = Failures()
+    failures = _Failures()
     with contextlib.ExitStack() as stack:
         for name in track_progress(sources, "download_databases", unit="database"):
             source, path = sources[name], paths[name]
             kind = source.origin["kind"]
-            if kind not in (FILE, SQL, FILES, ARCHIVE):
-                raise ValueError(f"Database {name}: unknown kind of origin {kind!r}")
             if kind == FILES:
                 with name_failure(name):
                     fetched = fetch_file(*_name_place(source), limits=limits, check=check_database)
@@ -198,18 +295,30 @@ def make_databases(
                 archive = stack.enter_context(_open_archive(name, source, path, limits))
                 archives[_name_place(source)] = archive
             with failures.collect():
-                if kind == FILE:
-                    copy_database(source.path, path, sha256=source.origin["sha256"])
-                elif kind == SQL:
-                    build_in_process(source.path, path)
-                elif kind == FILES:
-                    copy_database(fetched, path)
-                else:
-                    _extract_member(archives[_name_place(source)], name, source.origin, path)
+                match kind:
+                    case "file":
+                        copy_database(source.path, path, sha256=source.origin["sha256"])
+                    case "sql":
+                        build_in_process(source.path, path)
+                    case "files":
+                        copy_database(fetched, path)
+                    case "archive":
+                        _extract_member(archives[_name_place(source)], name, source.origin, path)
+                    case _:
+                        raise ValueError(f"Database {name}: unknown kind of origin {kind!r}")
                 if source.filling is not None:
-                    fill_file(path, source.filling)
+                    _fill(path, source.filling)
                 on_made(name)
     failures.raise_all()
+
+
+def _fill(path: Path, filling: Filling) -> None:
+    """Put the filled copy of a database in its place, if it can and needs to be filled."""
+    filling_module = importlib.import_module(_FILLING)
+    content = filling_module.fill_database(path, filling.gold_sql, rows=filling.rows)
+    if content is not None:
+        with replace_database(path) as file:
+            file.write(content)
 
 
 def _name_place(source: DatabaseSource) -> tuple[str, str, str]:
@@ -264,127 +373,41 @@ def _extract_member(
             )
 
 
-# Every chosen database is one whole SQLite file whose origin and checksum the manifest states.
-#
-# The directory of databases may hold links into DVC's cache: a file is replaced, never written
-# into, and whatever does not belong there is removed.
+class _Failures:
+    """What could not be done, of several things that do not depend on each other."""
+
+    def __init__(self) -> None:
+        self._errors: list[InputError | FileNotFoundError] = []
+
+    @contextlib.contextmanager
+    def collect(self) -> Iterator[None]:
+        """Keep an error of the block for later."""
+        try:
+            yield
+        except (InputError, FileNotFoundError) as error:
+            self._errors.append(error)
+
+    def raise_all(self) -> None:
+        """Raise the error, or one with a line for each of them; nothing if all went well."""
+        if len(self._errors) == 1:
+            raise self._errors[0]
+        if self._errors:
+            is_missing = all(isinstance(error, FileNotFoundError) for error in self._errors)
+            kind = FileNotFoundError if is_missing else InputError
+            first = f"{len(self._errors)} databases are missing or broken:"
+            raise kind("\n".join([first, *map(str, self._errors)]))
 
 
-MANIFEST = "manifest.json"
-
-
-class Downloads(NamedTuple):
-    """The paths of all databases by name, sorted; how many were kept as they were, and how many
-    folders or files were removed."""
-
-    paths: dict[str, Path]
-    kept: int
-    removed: int
-
-
-def download_spider_databases(
-    db_ids: Iterable[str],
-    output_dir: str | os.PathLike[str],
-    *,
-    sources: dict[str, DatabaseSource] | None = None,
-    current: Collection[str] | None = None,
-    limits: Limits | None = None,
-    on_made: Callable[[str], None] = lambda db_id: None,
-) -> dict[str, Path]:
-    """The path of each database, by id, sorted: `output_dir/ID/ID.sqlite`. Makes what is missing.
-
-    A file that is `current` stays as it is; where nobody says which ones are, a file that passes
-    the checks is. Without sources, the databases are Spider's, from the hub. `on_made` is called
-    with the id of each database that is made, also where others cannot be.
-
-    Raises:
-        FileNotFoundError: "Failed to download database: ID: ...".
-        ValueError: on a corrupt database or SQL text that does not run; where it is several, with
-            all of them.
-    """
-    checked = sorted(check_db_ids(db_ids))
-    paths = {db_id: locate_database(Path(output_dir), db_id) for db_id in checked}
-    if current is None:
-        current = {db_id for db_id, path in paths.items() if _is_whole(path)}
-    missing = [db_id for db_id in checked if db_id not in current]
-    if missing and (sources is None or limits is None):
-        spider, spider_limits = read_spider()
-        limits = limits or spider_limits
-        with name_failure(missing[0]):
-            sources = sources or locate_databases(spider, missing, limits=limits)
-    if missing:
-        missing_sources = {db_id: sources[db_id] for db_id in missing}
-        make_databases(missing_sources, paths, limits, on_made=on_made)
-    return paths
-
-
-def _is_whole(path: Path) -> bool:
-    if not path.is_file():
-        return False
+@contextlib.contextmanager
+def name_failure(db_id: str) -> Iterator[None]:
+    """Turn a refusal of the hub into the error that names a database."""
     try:
-        check_database(path)
-    except ValueError:
-        return False
-    return True
+        yield
+    except HubError as error:
+        raise FileNotFoundError(f"Failed to download database: {db_id}: {error}") from error
 
 
-def update_databases(corpora: Iterable[Corpus], output_dir: Path, *, limits: Limits) -> Downloads:
-    """Make `output_dir` hold the databases of some corpora, their manifest and nothing else. What a
-    run has made that fails, the next one keeps.
-
-    Raises:
-        as `locate_all` and `download_spider_databases`.
-    """
-    manifest_path = output_dir / MANIFEST
-    sources = locate_all(corpora, limits=limits)
-    manifest = _read_entries(manifest_path)
-    removed = _remove_others(output_dir, sources, {MANIFEST})
-    current = _find_current(sources, output_dir, manifest)
-    made = set(current)
-    try:
-        paths = download_spider_databases(
-            sources, output_dir, sources=sources, current=current, limits=limits, on_made=made.add
-        )
-    finally:
-        if made:
-            whole = {name: locate_database(output_dir, name) for name in sorted(made)}
-            write_manifest(manifest_path, _describe_databases(whole, sources, current))
-    return Downloads(paths, len(current), removed)
-
-
-def locate_all(corpora: Iterable[Corpus], *, limits: Limits) -> dict[str, DatabaseSource]:
-    """What the file of each database of some corpora must be made from, by name, sorted.
-
-    Raises:
-        as `list_db_ids`, `name_databases` and `locate_databases`.
-    """
-    chosen = [(corpus, list_db_ids(corpus, limits=limits)) for corpus in corpora]
-    named = name_databases(chosen)
-    sources: dict[str, DatabaseSource] = {}
-    for corpus, _ in chosen:
-        names = {
-            found.db_id: name for name, found in named.items() if found.corpus.name == corpus.name
-        }
-        if names:
-            with name_failure(min(names)):
-                located = locate_databases(corpus, names, limits=limits)
-                for db_id, filling in plan_fillings(corpus, names, limits).items():
-                    source = located[db_id]
-                    origin = source.origin | filling.describe()
-                    located[db_id] = replace(source, origin=origin, filling=filling)
-            sources |= {names[db_id]: source for db_id, source in located.items()}
-    return dict(sorted(sources.items()))
-
-
-def _describe_databases(
-    paths: Mapping[str, Path], sources: Mapping[str, DatabaseSource], current: Mapping[str, str]
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The manifest's entries by name; what is current, or was copied, is not read again."""
-    for name, path in paths.items():
-        origin = sources[name].origin
-        is_copied = origin["kind"] == FILE and sources[name].filling is None
-        copied = origin["sha256"] if is_copied else None
-        yield name, _describe_database(path, origin, sha256=current.get(name, copied))
+# What stands in the directory.
 
 
 def read_tables(db_id: str, path: Path) -> dict[str, Any]:
@@ -393,43 +416,35 @@ def read_tables(db_id: str, path: Path) -> dict[str, Any]:
         return {"database_name": db_id, "tables": encode_schema(read_schema(connection))}
 
 
-def _read_entries(manifest: Path) -> dict[str, dict[str, Any]]:
-    """The entries of a manifest by id; none where there is no manifest: then nothing is kept."""
-    try:
-        return read_manifest(manifest)
-    except (FileNotFoundError, InputError):
-        return {}
-
-
-def _describe_database(
-    path: Path, origin: dict[str, str], *, sha256: str | None = None
-) -> dict[str, Any]:
-    """The manifest's entry for a file, whose sha256 is computed where it is not yet known."""
+def _describe(path: Path, source: DatabaseSource, sha256: str | None) -> dict[str, Any]:
+    """The manifest's entry for a file, which is read once more only if its sha256 is not known."""
+    if sha256 is None and source.origin["kind"] == FILE and source.filling is None:
+        sha256 = source.origin["sha256"]  # a copy
     return {
         "sha256": sha256 or hash_file(path),
         "size_bytes": path.stat().st_size,
-        "origin": origin,
+        "origin": source.origin,
     }
 
 
 def _find_current(
-    sources: dict[str, DatabaseSource],
+    sources: Mapping[str, DatabaseSource],
     output_dir: Path,
-    manifest: dict[str, dict[str, Any]],
+    manifest: Mapping[str, Mapping[str, Any]],
 ) -> dict[str, str]:
     """sha256 of the databases that are, byte for byte, what manifest and sources want, by id."""
     current = {}
     for db_id, source in sources.items():
-        entry, path = manifest.get(db_id, {}), locate_database(Path(output_dir), db_id)
+        entry, path = manifest.get(db_id, {}), locate_database(output_dir, db_id)
         is_wanted = entry.get("origin") == source.origin and path.is_file()
         if is_wanted and (sha256 := hash_file(path)) == entry.get("sha256"):
             current[db_id] = sha256
     return current
 
 
-def _remove_others(output_dir: Path, db_ids: Collection[str], kept: Collection[str]) -> int:
-    """Remove what is neither a listed database nor a kept file; how many folders or files that was
-    at the top: databases no longer listed, and leftovers of a run that was cut short.
+def _remove_others(output_dir: Path, db_ids: Collection[str]) -> int:
+    """Remove all but the manifest and the listed databases; how many folders or files that was at
+    the top: databases no longer listed, and leftovers of a run that was cut short.
 
     A link is removed itself, never what it points to.
     """
@@ -437,12 +452,11 @@ def _remove_others(output_dir: Path, db_ids: Collection[str], kept: Collection[s
         return 0
     removed = 0
     for entry in sorted(output_dir.iterdir()):
-        is_folder = entry.is_dir() and not entry.is_symlink()
-        if is_folder and entry.name in db_ids:
+        if entry.name in db_ids and entry.is_dir() and not entry.is_symlink():
             for file in entry.iterdir():
                 if file.name != f"{entry.name}.sqlite" or (file.is_dir() and not file.is_symlink()):
                     _remove(file)
-        elif entry.name not in kept:
+        elif entry.name != MANIFEST:
             _remove(entry)
             removed += 1
     return removed

@@ -1,7 +1,7 @@
 """Files of a Hugging Face dataset repository, read at exactly the commit that was asked for.
 
-Whatever the server does, an answer or an error comes before the deadline. HF_ENDPOINT, HF_TOKEN,
-HF_HOME and HF_HUB_OFFLINE mean what they mean to the hub's own library.
+An answer or an error comes before the deadline, whatever the server does. HF_ENDPOINT, HF_TOKEN,
+HF_HOME and HF_HUB_OFFLINE mean the same as to the hub's own library.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class Limits:
 
 
 class HubError(ConnectionError):
-    """The hub did not give what was asked for. It is permanent where another attempt would fail
-    too, unreachable where there was no hub to ask."""
+    """The hub did not give what was asked for. It is permanent if another attempt would fail too,
+    unreachable if there was no hub to ask."""
 
     def __init__(
         self, message: str, *, is_permanent: bool = True, is_unreachable: bool = False
@@ -53,7 +53,7 @@ def resolve_revision(repo_id: str, revision: str, *, limits: Limits) -> str:
     """The commit of a branch or tag, asked online; a full commit is its own answer, unasked.
 
     Raises:
-        HubError: where the hub does not say.
+        HubError: if the hub does not say.
     """
     if COMMIT.fullmatch(revision):
         return revision
@@ -73,14 +73,14 @@ def fetch_file(
     directory: Path | None = None,
     is_forced: bool = False,
 ) -> Path:
-    """Where the file of that commit lies: in the hub's cache, else fetched into `directory`, else
-    into the cache. What has another checksum, or what `check` refuses by a ValueError, is damaged:
-    it is fetched again, once, whatever the cache has; with `is_forced` the cache is never asked.
+    """The local path of a file of that commit: in the hub's cache, else fetched into `directory`,
+    else into the cache. A file with another checksum, or that `check` refuses by a ValueError, is
+    damaged: it is fetched again, once. With `is_forced` the cache is never asked.
 
     Raises:
-        ValueError: where `revision` is no full commit: it could mean another one tomorrow; where
+        ValueError: if `revision` is no full commit, which could mean another one tomorrow; if
             `path` leads out of the directory.
-        HubError: where the file does not come, or comes damaged both times.
+        HubError: if the file does not come, or comes damaged both times.
     """
     if not COMMIT.fullmatch(revision):
         raise ValueError(f"{repo_id}: expected a commit of 40 hex digits, found {revision!r}")
@@ -96,11 +96,9 @@ def fetch_file(
     where = f"{path} of {repo_id} at {revision}"
     ends_at = time.monotonic() + limits.deadline_s
     damage = ""
-    for trusts_cache in (not is_forced, False):
+    for forced in (is_forced, True):
         try:
-            answer = _retry(
-                request | {"is_forced": not trusts_cache}, limits, where=where, ends_at=ends_at
-            )
+            answer = _retry(request | {"is_forced": forced}, limits, where=where, ends_at=ends_at)
         except HubError as error:
             note = damage and f"the copy in the cache is damaged ({damage}); "
             raise HubError(f"{note}{error}") from error
@@ -141,7 +139,7 @@ def _retry(request: dict[str, Any], limits: Limits, *, where: str, ends_at: floa
 
 
 def _ask(request: dict[str, Any], *, seconds: float) -> str:
-    """Run `answerkey.corpus.transfer` once, which dies with this call, whatever ends it."""
+    """Run `answerkey.corpus.transfer` once, which dies with this call."""
     is_watched = sys.stderr is not None and sys.stderr.isatty()
     quiet = {} if is_watched else {"HF_HUB_DISABLE_PROGRESS_BARS": "1"}
     done = subprocess.run(
@@ -160,9 +158,5 @@ def _ask(request: dict[str, Any], *, seconds: float) -> str:
         raise HubError(f"the transfer ended with code {done.returncode}: {last_words}")
     result = json.loads(done.stdout.strip().split("\n")[-1])
     if "error" in result:
-        raise HubError(
-            result["error"],
-            is_permanent=result["is_permanent"],
-            is_unreachable=result["is_unreachable"],
-        )
+        raise HubError(result.pop("error"), **result)
     return result["answer"]

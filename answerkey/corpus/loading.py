@@ -8,12 +8,23 @@ from itertools import chain
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from answerkey.corpus.corpora import Corpus, name_databases, read_spider
-from answerkey.corpus.corrections import CORRECTIONS_DIR, apply_corrections, read_corrections
+from answerkey.corpus.corpora import (
+    CORRECTIONS_DIR,
+    GRADING_METHOD,
+    Corpus,
+    name_databases,
+    read_spider,
+)
+from answerkey.corpus.corrections import apply_corrections, read_corrections
 from answerkey.corpus.hub import Limits
-from answerkey.corpus.source_questions import choose_db_ids, read_source_questions
+from answerkey.corpus.source_questions import (
+    SourceQuestion,
+    choose_db_ids,
+    read_source_questions,
+)
 from answerkey.errors import InputError
 from answerkey.params import ALL, SOURCE_SPLITS, VALIDATION
+from answerkey.scoring.rules import read_rule
 from answerkey.sqlite.files import check_db_ids
 
 Record = dict[str, Any]
@@ -23,8 +34,8 @@ def load_spider_questions(
     db_ids: Iterable[str] | str, *, corpus: Corpus | None = None, limits: Limits | None = None
 ) -> list[Record]:
     """One record a source question of these databases (`all`: of every one with questions), sorted
-    by database, then train before validation, then as the files have them; none of none. Spider
-    from the hub, where no corpus is given.
+    by database, then train before validation, then as the files have them. Spider from the hub, if
+    no corpus is given.
 
     Raises:
         ConnectionError: "Failed to download Spider dataset: ...".
@@ -47,11 +58,12 @@ class Loaded(NamedTuple):
 
 
 def load_corpora(corpora: Iterable[Corpus], *, limits: Limits, counts: Counter[str]) -> Loaded:
-    """The questions of some corpora, corrected and named. `counts` gets how many were corrected, by
-    action, and as `not_chosen` how many decisions are about other databases.
+    """The questions of some corpora, corrected and named; of a database that several have, in the
+    order of the corpora. `counts` gets how many were corrected, by action, and as `not_chosen` how
+    many decisions are about other databases.
 
     Raises:
-        as `load_spider_questions`, `apply_corrections`, `name_databases` and `merge_corpora`.
+        as `load_spider_questions`, `apply_corrections` and `name_databases`.
     """
     chosen: list[tuple[Corpus, list[str]]] = []
     named: list[Iterator[Record]] = []
@@ -65,9 +77,10 @@ def load_corpora(corpora: Iterable[Corpus], *, limits: Limits, counts: Counter[s
             questions, actions, not_chosen = apply_corrections(questions, corrections)
             counts.update(actions, not_chosen=not_chosen)
         chosen.append((corpus, db_ids))
-        named.append(name_for_dataset(questions, corpus))
+        named.append(_name_for_dataset(questions, corpus))
     name_databases(chosen)
-    return Loaded(merge_corpora(named), rows)
+    records = sorted(chain.from_iterable(named), key=itemgetter("database_name"))
+    return Loaded(check_splits(records), rows)
 
 
 def describe_corpora(
@@ -75,8 +88,8 @@ def describe_corpora(
     entries: Mapping[str, Mapping[str, Any]],
     rows: Mapping[str, Mapping[str, int]],
 ) -> dict[str, Record]:
-    """What a dataset says of each corpus: a part of its entry that names no machine, and how many
-    rows each of its files of questions has."""
+    """Facts of each corpus for the dataset card: a part of its entry that names no machine, and how
+    many rows each of its files of questions has."""
     return {
         corpus.name: {
             "license": entries[corpus.name].get("license"),
@@ -91,8 +104,8 @@ def describe_corpora(
 
 
 class Sorted(NamedTuple):
-    """The questions of a corpus, by database and split, the ids of the databases, and how many rows
-    each of its files has, those of other databases too."""
+    """The ids of the chosen databases of a corpus, their questions by database and split, and how
+    many rows each file has, those of other databases too."""
 
     db_ids: list[str]
     records: list[Record]
@@ -100,22 +113,15 @@ class Sorted(NamedTuple):
 
 
 def sort_questions(db_ids: Iterable[str] | str, *, corpus: Corpus, limits: Limits) -> Sorted:
-    """The questions of these databases (`all`: of every one with questions), sorted by database,
-    then train before validation, then as the files have them. Splits are not checked.
+    """The questions of these databases, as `load_spider_questions` sorts them. Splits are not
+    checked.
 
     Raises:
-        as `read_source_questions` and `choose_db_ids`.
+        as `read_source_questions` and `choose_db_ids`; InputError on an unknown grading_method.
     """
     names: dict[str, str] = {}
     records = [
-        {
-            "question_text": question.question,
-            "database_name": names.setdefault(question.db_id, question.db_id),  # held once
-            "gold_sql": question.query,
-            **({"evidence": question.evidence} if question.evidence else {}),
-            "spider_split": question.split,
-            "source": question.source,
-        }
+        _make_record(question, names.setdefault(question.db_id, question.db_id))  # held once
         for question in read_source_questions(corpus, limits=limits)
     ]
     rows = dict(Counter(record["source"]["file"] for record in records))
@@ -128,9 +134,39 @@ def sort_questions(db_ids: Iterable[str] | str, *, corpus: Corpus, limits: Limit
     return Sorted(chosen, records, rows)
 
 
-def name_for_dataset(questions: Iterable[Record], corpus: Corpus) -> Iterator[Record]:
-    """The questions of a corpus with names of databases as the dataset has them; `source` keeps a
-    db_id that is another, and `id_prefix` is what ids must start with."""
+def _make_record(question: SourceQuestion, name: str) -> Record:
+    _check_rule(question.source)
+    return {
+        "question_text": question.question,
+        "database_name": name,
+        "gold_sql": question.query,
+        **({"evidence": question.evidence} if question.evidence else {}),
+        "spider_split": question.split,
+        "source": question.source,
+    }
+
+
+def _check_rule(source: Record) -> None:
+    """Make sure that a row names a rule of comparison, or none.
+
+    Raises:
+        InputError: with file, row and what was expected.
+    """
+    rule = source.get(GRADING_METHOD)
+    if rule is None:
+        return
+    try:
+        if not isinstance(rule, str):
+            raise ValueError(f"expected text, found {rule!r:.200}")
+        read_rule(rule)
+    except ValueError as error:
+        where = f"{source['file']}: row {source['index']}"
+        raise InputError(f"{where}: {GRADING_METHOD}: {error}") from error
+
+
+def _name_for_dataset(questions: Iterable[Record], corpus: Corpus) -> Iterator[Record]:
+    """The questions of a corpus with names of databases as the dataset has them. `source` keeps a
+    db_id that is another; `id_prefix` is what ids must start with."""
     for question in questions:
         db_id = question["database_name"]
         name = corpus.name_database(db_id)
@@ -138,16 +174,6 @@ def name_for_dataset(questions: Iterable[Record], corpus: Corpus) -> Iterator[Re
             source = question["source"] | {"db_id": db_id}
             question = question | {"database_name": name, "source": source}
         yield question | ({"id_prefix": corpus.id_prefix} if corpus.id_prefix else {})
-
-
-def merge_corpora(corpora: Iterable[Iterable[Record]]) -> list[Record]:
-    """The questions of several corpora by database; of a database that several have, in the order
-    of the corpora.
-
-    Raises:
-        InputError: on a database with questions in both source splits, in whichever corpora.
-    """
-    return check_splits(sorted(chain.from_iterable(corpora), key=itemgetter("database_name")))
 
 
 def check_splits(questions: list[Record]) -> list[Record]:
@@ -169,77 +195,25 @@ def check_splits(questions: list[Record]) -> list[Record]:
     return questions
 
 
-# Questions of dev and test sets that are looked for in the dataset, and are not in it.
-
-
-def read_held_out(corpora: Iterable[Corpus], *, limits: Limits) -> Iterator[dict[str, Any]]:
-    """The validation questions of some corpora, each with its text, its SQL and where it stands.
+def read_held_out(corpora: Iterable[Corpus], *, limits: Limits) -> Iterator[Record]:
+    """The validation questions of some corpora, which compare_questions looks for in the dataset.
     Their databases are not looked at.
 
     Raises:
-        as `read_source_questions`; InputError where a corpus has no validation question.
+        as `read_source_questions`; InputError if a corpus has no validation question.
     """
     for corpus in corpora:
         found = False
         for question in read_source_questions(corpus, limits=limits):
-            if question.split != VALIDATION:
-                continue
-            found = True
-            yield {
-                "question_text": question.question,
-                "gold_sql": question.query,
-                "source": question.source,
-            }
+            if question.split == VALIDATION:
+                found = True
+                yield {
+                    "question_text": question.question,
+                    "gold_sql": question.query,
+                    "source": question.source,
+                }
         if not found:
             raise InputError(
                 f"Corpus {corpus.name} has no validation question: expected some, since"
                 " compare_questions.held_out in params.yaml names it"
             )
-
-
-# Every question gets the split of its source and an id that no other question can change.
-
-
-SPLIT_OF_SOURCE = {"train": "train", "validation": "eval"}
-
-
-def assign_splits(questions: Iterable[Record]) -> list[Record]:
-    """New records with `question_id` first and `split` last, in the order given.
-
-    >>> [(question["question_id"], question["split"]) for question in assign_splits([
-    ...     {"database_name": "car_1", "spider_split": "validation"},
-    ...     {"database_name": "car_1", "spider_split": "validation"}])]
-    [('car_1_eval_000', 'eval'), ('car_1_eval_001', 'eval')]
-
-    The number is the position among all source questions of that database and split: an id stays
-    what it is, whatever is excluded later. An `id_prefix` starts the ids of a corpus that asks
-    another one's databases. Its questions are counted by themselves, so that their ids do not
-    depend on whether the other corpus is there.
-
-    No two questions share an id, since it can be taken apart again: neither a split nor a number
-    holds an underscore, and no two corpora give a database the same name behind a prefix.
-
-    Raises:
-        InputError: on an unknown spider_split.
-    """
-    return list(assign_each(questions))
-
-
-def assign_each(questions: Iterable[Record]) -> Iterator[Record]:
-    """As `assign_splits`, one question at a time."""
-    counts: Counter[tuple[str, str]] = Counter()
-    for question in questions:
-        database, source_split = question["database_name"], question["spider_split"]
-        if source_split not in SPLIT_OF_SOURCE:
-            raise InputError(
-                f"spider_split is {source_split!r} for a question of {database}: expected one of"
-                f" {tuple(SPLIT_OF_SOURCE)}"
-            )
-        split = SPLIT_OF_SOURCE[source_split]
-        stem = f"{question.get('id_prefix', '')}{database}"
-        question_id = f"{stem}_{split}_{counts[stem, split]:03d}"
-        counts[stem, split] += 1
-        first, last = {"question_id": question_id}, {"split": split}
-        record = first | question | first | last
-        record.pop("id_prefix", None)
-        yield record

@@ -12,63 +12,40 @@ from __future__ import annotations
 
 import io
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from answerkey.command_line import make_parser, run_stage
-from answerkey.corpus.corpora import Corpus, HubDatabases, parse_corpora, parse_limits
-from answerkey.corpus.hub import COMMIT, Limits, fetch_file, resolve_revision
+from answerkey.corpus.corpora import Corpus, parse_corpora, parse_limits
+from answerkey.corpus.hub import Limits, fetch_file, resolve_revision
 from answerkey.errors import InputError
 from answerkey.log import start_log
-from answerkey.params import ARCHIVE, FILES, PARAMS_PATH, HubQuestions, read_params
+from answerkey.params import (
+    ARCHIVE,
+    FILES,
+    PARAMS_PATH,
+    Archive,
+    DatabaseFiles,
+    HubQuestions,
+    read_params,
+)
 from answerkey.records import hash_file, replace_file
 
 Changes = dict[tuple[str, ...], Any]  # of params.yaml: the keys from the top to a value
 
 
-def list_unpinned_questions(corpora: Iterable[Corpus]) -> list[str]:
-    """A warning for each corpus whose questions are read at a revision that is no commit."""
-    return [
-        _describe(corpus.name, corpus.questions)
-        for corpus in corpora
-        if isinstance(corpus.questions, HubQuestions) and not is_pinned(corpus.questions)
-    ]
-
-
-def list_unpinned_databases(corpora: Iterable[Corpus]) -> list[str]:
-    """The same of databases, once for those that several corpora ask."""
-    owners = {
-        corpus.owner: corpus.databases
-        for corpus in corpora
-        if isinstance(corpus.databases, HubDatabases) and not is_pinned(corpus.databases)
-    }
-    return [_describe(owner, databases) for owner, databases in owners.items()]
-
-
-def is_pinned(place: HubQuestions | HubDatabases) -> bool:
-    """Whether the revision of a repository is a commit of 40 hex digits."""
-    return COMMIT.fullmatch(place.revision) is not None
-
-
-def _describe(name: str, place: HubQuestions | HubDatabases) -> str:
-    return (
-        f"warning: corpus {name} reads {place.repo_id} at {place.revision!r}, which is no commit"
-        " and may be another one tomorrow: pin it with"
-        f" `python -m answerkey.corpus.pin_revisions {name}`"
-    )
-
-
 def find_pins(corpus: Corpus, *, limits: Limits) -> Changes:
-    """What must change in params.yaml so that all of a corpus of the hub is pinned: nothing, where
-    it is. Fetches the files that have no checksum.
+    """Changes of params.yaml that pin all of a corpus of the hub: none if it is pinned. Fetches the
+    files that have no checksum.
 
     Raises:
-        InputError: where nothing of the corpus comes from the hub.
+        InputError: if nothing of the corpus comes from the hub.
         HubError: as `resolve_revision` and `fetch_file`.
     """
     found: Changes = {}
-    has_own_databases = isinstance(corpus.databases, HubDatabases) and corpus.owner == corpus.name
+    is_owner = corpus.owner == corpus.name
+    has_own_databases = is_owner and isinstance(corpus.databases, Archive | DatabaseFiles)
     if not isinstance(corpus.questions, HubQuestions) and not has_own_databases:
         raise InputError(
             f"Corpus {corpus.name} has nothing to pin: expected one with origin: hub in params.yaml"
@@ -82,10 +59,10 @@ def find_pins(corpus: Corpus, *, limits: Limits) -> Changes:
 
 def _pin_questions(questions: HubQuestions, limits: Limits) -> Changes:
     commit = resolve_revision(questions.repo_id, questions.revision, limits=limits)
-    known = questions.sha256 if is_pinned(questions) else {}
-    names = [name for names in questions.files.values() for name in names]
+    known = questions.sha256 if commit == questions.revision else {}
     sha256 = {
         name: known.get(name) or _hash_sent_file(questions.repo_id, commit, name, limits)
+        for names in questions.files.values()
         for name in names
     }
     found: Changes = {}
@@ -96,15 +73,15 @@ def _pin_questions(questions: HubQuestions, limits: Limits) -> Changes:
     return found
 
 
-def _pin_databases(databases: HubDatabases, limits: Limits) -> Changes:
+def _pin_databases(place: Archive | DatabaseFiles, limits: Limits) -> Changes:
     """The commit, and of an archive its checksum."""
-    commit = resolve_revision(databases.repo_id, databases.revision, limits=limits)
-    kind = FILES if databases.member is None else ARCHIVE
+    commit = resolve_revision(place.repo_id, place.revision, limits=limits)
+    kind = ARCHIVE if isinstance(place, Archive) else FILES
     found: Changes = {}
-    if commit != databases.revision:
+    if commit != place.revision:
         found["databases", kind, "revision"] = commit
-    if kind == ARCHIVE and (found or databases.archive_sha256 is None):
-        sha256 = _hash_sent_file(databases.repo_id, commit, databases.path, limits)
+    if isinstance(place, Archive) and (found or place.sha256 is None):
+        sha256 = _hash_sent_file(place.repo_id, commit, place.path, limits)
         found["databases", kind, "sha256"] = sha256
     return found
 

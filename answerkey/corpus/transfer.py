@@ -23,11 +23,10 @@ def resolve(repo_id: str, revision: str) -> str:
 
 
 def fetch(repo_id: str, revision: str, path: str, *, directory: str | None, is_forced: bool) -> str:
-    """Where the file of that very commit lies: in the hub's cache, or newly fetched to `directory`
-    (to the cache, where that is None).
+    """The local path of the file of that very commit: in the hub's cache, or newly fetched to
+    `directory` (None: to the cache).
 
-    A plain HEAD comes first, since the library's own retries of it take half a minute where there
-    is no network.
+    A plain HEAD comes first: the library's own retries of it take half a minute without a network.
     """
     from huggingface_hub import (
         constants,
@@ -55,43 +54,39 @@ def fetch(repo_id: str, revision: str, path: str, *, directory: str | None, is_f
 
 
 def describe_error(error: Exception) -> dict[str, Any]:
-    """What went wrong in a line, whether another attempt is in vain, and whether the hub itself
-    was not reached."""
+    """The error in a line, whether another attempt is in vain, and whether the hub itself was not
+    reached."""
     from huggingface_hub import constants, errors
 
-    def describe(words: str, *, is_permanent: bool, is_unreachable: bool = False) -> dict[str, Any]:
-        return {"error": words, "is_permanent": is_permanent, "is_unreachable": is_unreachable}
-
-    if isinstance(error, errors.OfflineModeIsEnabled):
-        words = f"HF_HUB_OFFLINE is set, and the cache does not have it from {constants.ENDPOINT}"
-        return describe(words, is_permanent=True, is_unreachable=True)
-    first_line = str(error).strip().split("\n")[0]
-    cause = f"{type(error).__name__}: {first_line}"
-    if isinstance(error, errors.LocalEntryNotFoundError):  # a kind of EntryNotFoundError
-        words = f"{constants.ENDPOINT} cannot be reached: {cause}"
-        return describe(words, is_permanent=False, is_unreachable=True)
-    # Order matters: a gated repository is a kind of repository that is not found.
+    asked = f"(asked {constants.ENDPOINT})"
+    cause = f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error) else ''}"
+    unreachable = {
+        "error": f"{constants.ENDPOINT} cannot be reached: {cause}",
+        "is_permanent": False,
+        "is_unreachable": True,
+    }
+    # Order matters: a gated repository is a kind of one that is not found, and so on.
     known = (
+        (errors.LocalEntryNotFoundError, ""),
         (errors.GatedRepoError, "access is restricted: ask for it there, then set HF_TOKEN"),
         (errors.RepositoryNotFoundError, "no such dataset, or a private one (then set HF_TOKEN)"),
         (errors.RevisionNotFoundError, "no such revision"),
         (errors.EntryNotFoundError, "no such file in that revision"),
     )
+    if isinstance(error, errors.OfflineModeIsEnabled):
+        words = f"HF_HUB_OFFLINE is set, and the cache does not have it from {constants.ENDPOINT}"
+        return {"error": words, "is_permanent": True, "is_unreachable": True}
     for kind, words in known:
         if isinstance(error, kind):
-            return describe(f"{words} (asked {constants.ENDPOINT})", is_permanent=True)
+            return {"error": f"{words} {asked}", "is_permanent": True} if words else unreachable
     status = getattr(getattr(error, "response", None), "status_code", None)
     if status is not None:
         is_permanent = 400 <= status < 500 and status not in (408, 429)
-        return describe(f"HTTP {status} (asked {constants.ENDPOINT})", is_permanent=is_permanent)
-    is_local = isinstance(error, ValueError) or (
-        isinstance(error, OSError) and not isinstance(error, ConnectionError | TimeoutError)
-    )
-    if is_local:  # what came was refused here, or the disk refused it
-        words = f"{cause} (asked {constants.ENDPOINT})"
-        return describe(words, is_permanent=isinstance(error, ValueError))
-    words = f"{constants.ENDPOINT} cannot be reached: {cause}"
-    return describe(words, is_permanent=False, is_unreachable=True)
+        return {"error": f"HTTP {status} {asked}", "is_permanent": is_permanent}
+    is_network = isinstance(error, ConnectionError | TimeoutError)
+    if isinstance(error, ValueError | OSError) and not is_network:  # refused here, or by the disk
+        return {"error": f"{cause} {asked}", "is_permanent": isinstance(error, ValueError)}
+    return unreachable
 
 
 def main() -> None:

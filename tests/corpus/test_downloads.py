@@ -1,4 +1,4 @@
-"""downloads: every chosen database is whole, is what its source has, and is made once."""
+"""Every chosen database is whole, is what its source has, and is made once."""
 
 import contextlib
 import hashlib
@@ -11,33 +11,36 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
-import yaml
 
 from answerkey.corpus import downloads
-from answerkey.corpus.corpora import parse_corpus, suggest_names
+from answerkey.corpus.corpora import parse_corpora, parse_corpus
 from answerkey.corpus.downloads import (
     DatabaseSource,
+    Downloads,
     download_spider_databases,
+    locate_databases,
     read_tables,
     update_databases,
 )
 from answerkey.corpus.hub import Limits
+from answerkey.corpus.source_questions import list_db_ids
+from tests.shared.bird_world import MEALS, RESORTS, TRAIN, write_bird, write_json
+from tests.shared.databases import make_database
 from tests.shared.hub_server import run_hubs
-from tests.shared.paths import ROOT
-from tests.shared.project_world import write_params
+from tests.shared.project_world import World, write_params
+from tests.shared.synsql_world import ROWS, synsql_entry, write_rows, write_synsql
 
-COMMIT, OTHER = "1" * 40, "2" * 40
+COMMIT = "1" * 40
+LIMITS = Limits(attempts=1, backoff_s=0, deadline_s=1)
+
+
 SHOP = "CREATE TABLE shop (id INTEGER PRIMARY KEY, name TEXT); INSERT INTO shop VALUES (1, 'A');"
+
+
 FARM = "CREATE TABLE farm (id INTEGER PRIMARY KEY); CREATE VIEW v AS SELECT id FROM farm;"
-
-
-def make_sqlite(path, text):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with contextlib.closing(sqlite3.connect(path)) as connection:
-        connection.executescript(text)
-    return path
 
 
 def write_questions(root, by_file):
@@ -56,8 +59,8 @@ def entry(tmp_path, monkeypatch):
     root = tmp_path / "corpus"
     (root / "database" / "shop").mkdir(parents=True)
     (root / "database" / "shop" / "schema.sql").write_text(SHOP)
-    make_sqlite(root / "database" / "farm" / "farm.sqlite", FARM)
-    make_sqlite(root / "database" / "barn" / "barn.sqlite", FARM)
+    make_database(root / "database" / "farm" / "farm.sqlite", FARM)
+    make_database(root / "database" / "barn" / "barn.sqlite", FARM)
     write_questions(root, {"train.json": ["shop", "shop"], "dev.json": ["farm"]})
     (tmp_path / "project").mkdir()
     monkeypatch.chdir(tmp_path / "project")
@@ -86,9 +89,6 @@ def list_files(top):
 
 def hash_bytes(content):
     return hashlib.sha256(content).hexdigest()
-
-
-# --- a directory
 
 
 def test_directory_gives_a_file_a_database_and_a_manifest_that_names_no_machine(entry):
@@ -135,7 +135,7 @@ def test_second_run_keeps_every_file_and_every_byte(entry):
 
 def test_sqlite_file_wins_over_text_beside_it(entry):
     folder = Path(entry["root"]) / "database" / "shop"
-    make_sqlite(folder / "shop.sqlite", "CREATE TABLE other (a);")
+    make_database(folder / "shop.sqlite", "CREATE TABLE other (a);")
     (folder / "schema.sql").write_text("CREATE TABLE shop (id int) ENGINE=InnoDB;")
     update(entry)
     assert read_manifest()["shop"]["origin"]["kind"] == "file"
@@ -156,7 +156,7 @@ def test_what_does_not_match_the_manifest_is_made_again(entry, damage):
     path, manifest = Path("data/databases/shop/shop.sqlite"), Path("data/databases/manifest.json")
     before, before_manifest = path.read_bytes(), manifest.read_bytes()
     if damage == "change":
-        make_sqlite(path, "INSERT INTO shop VALUES (7, 'foreign');")
+        make_database(path, SHOP + "INSERT INTO shop VALUES (7, 'foreign');")
     elif damage == "remove":
         path.unlink()
     elif damage == "lose manifest":
@@ -237,13 +237,6 @@ def test_root_that_does_not_exist_is_called_that(entry, layout):
     assert f"expected a directory with {folder}/farm/farm.sqlite" in str(caught.value)
 
 
-def test_root_of_another_layout_is_told_by_what_it_has(entry):
-    entry |= {"layout": "bird", "db_list": ["farm"]}
-    words = r"No .*/train_databases: the root of corpus tried has .*database.*corpora\.tried\.root"
-    with pytest.raises(FileNotFoundError, match=words):
-        update(entry)
-
-
 def test_database_of_another_file_name_is_told_by_what_is_in_its_folder(entry):
     folder = Path(entry["root"]) / "database" / "farm"
     (folder / "farm.sqlite").rename(folder / "farm.db")
@@ -289,8 +282,6 @@ def test_every_broken_database_is_named_and_the_others_are_kept(entry):
     assert update(entry) == (0, 3, 0)
 
 
-# --- the hub
-
 TEXTS = {"farm": FARM, "shop": SHOP, "barn": "CREATE TABLE barn (a);"}
 
 
@@ -307,7 +298,7 @@ def make_world(tmp_path, db_ids=("farm", "shop", "barn"), suffix=""):
         archive.writestr("spider_data/README", "not a database")
         archive.writestr("../evil.sqlite", "never extracted")
         for db_id in db_ids:
-            path = make_sqlite(tmp_path / f"source{suffix}" / db_id, TEXTS[db_id])
+            path = make_database(tmp_path / f"source{suffix}" / db_id, TEXTS[db_id])
             files[f"database/{db_id}/{db_id}.sqlite"] = path.read_bytes()
             archive.write(path, f"spider_data/database/{db_id}/{db_id}.sqlite")
     zipped = {"spider_data.zip": packed.getvalue()}
@@ -483,9 +474,6 @@ def test_archive_that_is_no_zip_file_is_named(start, empty, tmp_path):
         update(entry)
 
 
-# --- the function by itself
-
-
 def test_bare_call_fetches_spider_as_params_describe_it(start, tmp_path, monkeypatch):
     world = make_world(tmp_path)
     server = start(world)
@@ -567,16 +555,122 @@ def test_hub_libraries_are_not_imported_before_they_are_needed():
     assert done.stdout.strip() == "[]"
 
 
-# --- params
+# --- layouts
 
 
-def test_every_entry_of_the_project_can_be_read():
-    params = yaml.safe_load((ROOT / "params.yaml").read_text())
-    assert set(params["corpora"]) == {"sample", "local", "spider", "bird"}
-    for name, entry in params["corpora"].items():
-        assert parse_corpus(name, entry, params["corpora"]).name == name
+def bird_entry(root: Path, **others: Any) -> dict[str, Any]:
+    questions = {"train": ["train.json"], "validation": ["dev.json"]}
+    entry = {"origin": "directory", "layout": "bird", "root": str(root), "db_list": "all"}
+    return entry | {"questions": questions} | others
 
 
-def test_suggestions_are_few():
-    assert suggest_names("x", []) == "none is known"
-    assert suggest_names("x", [f"db_{n}" for n in range(9)]).endswith(", ...")
+def locate(entry: dict[str, Any], **others: Any) -> dict[str, str]:
+    corpus = parse_corpus("tried", entry, others)
+    sources = locate_databases(corpus, list_db_ids(corpus, limits=LIMITS), limits=LIMITS)
+    return {db_id: source.origin["path"] for db_id, source in sources.items()}
+
+
+def test_database_is_found_in_either_folder(tmp_path: Path) -> None:
+    write_bird(tmp_path)
+    assert locate(bird_entry(tmp_path)) == {
+        "school_meals": "train_databases/school_meals/school_meals.sqlite",
+        "ski_resorts": "dev_databases/ski_resorts/ski_resorts.sqlite",
+    }
+
+
+def test_database_in_both_folders_is_refused(tmp_path: Path) -> None:
+    write_bird(tmp_path)
+    make_database(tmp_path / "dev_databases/school_meals/school_meals.sqlite", RESORTS)
+    with pytest.raises(
+        ValueError, match=r"school_meals is in .*train_.* and in .*: expected it on"
+    ):
+        locate(bird_entry(tmp_path))
+
+
+def test_entry_may_say_where_in_the_root_the_databases_are(tmp_path: Path) -> None:
+    """As the archives of the release unpack: one folder for train and one for dev."""
+    write_json(tmp_path / "train/train.json", TRAIN)
+    make_database(tmp_path / "train/train_databases/school_meals/school_meals.sqlite", MEALS)
+    entry = bird_entry(
+        tmp_path,
+        databases=["train/train_databases"],
+        questions={"train": ["train/train.json"], "validation": []},
+    )
+    assert locate(entry) == {
+        "school_meals": "train/train_databases/school_meals/school_meals.sqlite"
+    }
+
+
+def test_questions_without_a_database_name_both_folders(tmp_path: Path) -> None:
+    write_bird(tmp_path)
+    write_json(tmp_path / "dev.json", [TRAIN[0] | {"db_id": "school_meal"}])
+    with pytest.raises(
+        ValueError, match=r"school_meal .*train_databases or .*dev_databases; close to it: school_m"
+    ):
+        locate(bird_entry(tmp_path))
+
+
+def test_layouts_have_folders_of_their_own_and_may_ask_databases_of_another(tmp_path):
+    make_database(tmp_path / "spider/database/shop/shop.sqlite", SHOP)
+    row = {"db_id": "shop", "SpiderSynQuestion": "?", "query": "SELECT 1"}
+    write_json(tmp_path / "syn/dev.json", [row])
+    questions = {"train": [], "validation": ["dev.json"]}
+    entry = bird_entry(tmp_path / "syn", layout="spider_syn", questions=questions)
+    entry |= {"databases_of": "spider", "prefix": "syn_"}
+    spider = bird_entry(tmp_path / "spider", layout="spider")
+    assert locate(entry, spider=spider) == {"shop": "database/shop/shop.sqlite"}
+    write_synsql(tmp_path)
+    assert locate(synsql_entry(tmp_path)) == {NAME: f"databases/{NAME}/{NAME}.sqlite"}
+
+
+# --- filled databases
+
+
+NAME = "clinic_staffing"
+
+
+def fill(root: Path, **others: Any) -> tuple[Downloads, str]:
+    """What was done, and the hash of the file."""
+    corpora = parse_corpora("synsql", {"synsql": synsql_entry(root, **others)})
+    done = update_databases(corpora, root / "out", limits=LIMITS)
+    return done, hashlib.sha256(done.paths[NAME].read_bytes()).hexdigest()
+
+
+def test_file_is_filled_again_where_rows_or_questions_are_others(tmp_path: Path) -> None:
+    write_synsql(tmp_path)
+    plain = hashlib.sha256((tmp_path / f"databases/{NAME}/{NAME}.sqlite").read_bytes()).hexdigest()
+    done, first = fill(tmp_path, fill_empty=20)
+    assert (done.kept, first != plain) == (0, True)
+    assert fill(tmp_path, fill_empty=20) == (done._replace(kept=1), first)
+    more = fill(tmp_path, fill_empty=30)
+    assert more[0].kept == 0
+    assert more[1] != first
+    write_rows(tmp_path, ROWS[:1])
+    fewer = fill(tmp_path, fill_empty=30)
+    assert fewer[0].kept == 0
+    assert fewer[1] not in (more[1], first)
+    assert fill(tmp_path)[1] == plain
+
+
+def test_code_that_makes_other_rows_needs_another_version(tmp_path: Path) -> None:
+    """Where this fails, raise downloads._FILLING_VERSION, and put the new hash here."""
+    write_synsql(tmp_path)
+    assert fill(tmp_path, fill_empty=20)[1][:16] == "3b82774b2d418e79"
+
+
+def test_gold_answers_are_of_the_filled_database(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    world = World(tmp_path)
+    write_synsql(tmp_path / "release")
+    empty = {}
+    for fill_empty in (None, 20):
+        world.params["corpora"]["synsql"] = synsql_entry("release", fill_empty=fill_empty)
+        world.change("corpus", "synsql")
+        world.run("download_databases", "load_questions", "assign_splits", "compute_gold_answers")
+        shard = world.lines(f"data/interim/gold_answers/{NAME}.jsonl")
+        empty[fill_empty] = [record["gold_answer"] in ([], 0) for record in shard]
+    assert empty == {None: [False, True, True, True], 20: [False] * 4}
+    origin = world.json("data/databases/manifest.json")["databases"][NAME]["origin"]
+    assert origin["fill_empty"] == "20"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answerkey.corpus.loading import assign_splits
+from answerkey.corpus.splits import assign_splits
 
 
 def ask(database, split, **others):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from answerkey.corpus.loading import assign_splits
+from answerkey.corpus.splits import assign_splits
 from tests.shared.project_world import World
 
 

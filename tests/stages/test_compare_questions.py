@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from answerkey.corpus.corrections import CORRECTIONS_DIR
+from answerkey.corpus.corpora import CORRECTIONS_DIR
 from answerkey.errors import InputError
 from tests.shared.project_world import HARBOUR, World
 

@@ -1,21 +1,32 @@
-"""loaded_questions: every source question once, from a directory or the hub, as it stands there."""
+"""Loading: every source question once, from a directory or the hub, as it stands there."""
+
+from __future__ import annotations
 
 import hashlib
 import json
-import os
+import tracemalloc
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 from answerkey.corpus import loading
-from answerkey.corpus.corpora import parse_corpus
+from answerkey.corpus.corpora import LAYOUTS, parse_corpora, parse_corpus
 from answerkey.corpus.hub import Limits
-from answerkey.corpus.loading import load_spider_questions
+from answerkey.corpus.loading import load_corpora, load_spider_questions
 from answerkey.corpus.source_questions import list_db_ids
+from answerkey.corpus.splits import assign_splits
+from tests.shared.bird_world import TRAIN as BIRD
+from tests.shared.bird_world import write_bird, write_json
+from tests.shared.databases import make_database
 from tests.shared.hub_server import pack_parquet, run_hubs
+from tests.shared.paths import ROOT
 from tests.shared.project_world import write_params
+from tests.shared.synsql_world import ROWS, synsql_entry, write_rows, write_synsql
 
-COMMIT, OTHER = "1" * 40, "2" * 40
+COMMIT = "1" * 40
 LIMITS = Limits(attempts=2, backoff_s=0.05, deadline_s=30)
 
 
@@ -28,7 +39,11 @@ TRAIN = [
     row("farm", "f1"),
     row("shop", "s1"),
 ]
+
+
 MORE = [row("shop", "s2"), row("barn", "b0")]
+
+
 VALIDATION = [row("dock", "d0"), row("dock", "d1")]
 
 
@@ -54,9 +69,6 @@ def directory_entry(root, db_list="all"):
 
 def load(corpus, db_ids):
     return load_spider_questions(db_ids, corpus=corpus, limits=LIMITS)
-
-
-# --- a directory
 
 
 def test_records_are_sorted_and_say_where_they_come_from(corpus):
@@ -98,10 +110,6 @@ def test_questions_scattered_over_a_file_come_by_database_in_its_order(corpus):
         for place in range(40)
         if names[place % 4] == name
     ]
-
-
-def test_order_of_the_list_makes_no_difference(corpus):
-    assert load(corpus, ["shop", "dock", "barn"]) == load(corpus, ["barn", "shop", "dock"])
 
 
 def test_all_means_every_database_with_questions(corpus):
@@ -152,19 +160,12 @@ def test_database_in_both_splits_is_refused_where_it_is_chosen(corpus):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("[{]", "dev.json: not JSON: Expecting property name .* line 1 column 3"),
-        (json.dumps(VALIDATION)[:-1], "dev.json: not JSON: Expecting ',' delimiter: line 1 col"),
-        ("[] {}", "dev.json: not JSON: .*; JSON Lines are read from a file .* ends in .jsonl"),
-        ("é", "dev.json: not JSON: Expecting value"),
-        ('{"db_id": "a"}', "dev.json: expected a JSON array, found dict"),
+        ("[{]", "dev.json: not a JSON array: line 1: Expecting property name"),
         (json.dumps([VALIDATION[0], {"db_id": "a", "query": "q"}]), "dev.json: row 1: expected"),
         (json.dumps([row("dock", None)]), "dev.json: row 0: expected text"),
         (json.dumps([row("dock", "d", 7)]), "dev.json: row 0: expected text"),
         (json.dumps([["dock", "d", "q"]]), "dev.json: row 0: expected text"),
         (json.dumps([row("../dock", "d")]), "dev.json: row 0: Not a database id"),
-        (b"\xff\xfe".decode("latin-1"), "dev.json: not JSON"),
-        ("[" * 100_000, "dev.json: not JSON of questions: brackets in brackets"),
-        ('[{"x": ' + "[" * 100_000, "dev.json: not JSON of questions: brackets in brackets"),
     ],
 )
 def test_file_that_is_no_list_of_questions_is_named(corpus, content, words):
@@ -180,19 +181,6 @@ def test_empty_file_is_named(corpus, name):
     entry["questions"]["validation"] = [name]
     with pytest.raises(ValueError, match=rf"{name}: the file is empty, expected questions"):
         load(parse_corpus("tried", entry), ["farm"])
-
-
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32-le"])
-def test_array_is_read_in_every_encoding_of_json(corpus, encoding):
-    text = json.dumps([row("dock", "Zoë")], ensure_ascii=False)
-    (corpus.questions.root / "dev.json").write_bytes(f" {text}\n".encode(encoding))
-    assert [record["question_text"] for record in load(corpus, ["dock"])] == ["Zoë"]
-
-
-def test_array_in_no_encoding_of_json_is_named(corpus):
-    (corpus.questions.root / "dev.json").write_bytes(b'["\xff"]')
-    with pytest.raises(ValueError, match=r"dev\.json: not JSON in UTF-8: .* byte 0xff"):
-        load(corpus, ["dock"])
 
 
 def test_half_of_a_surrogate_pair_reads_as_itself(corpus):
@@ -229,13 +217,6 @@ def test_root_that_does_not_exist_is_called_that(tmp_path):
         list_db_ids(corpus, limits=LIMITS)
 
 
-def test_root_that_is_a_file_is_called_that(tmp_path):
-    (tmp_path / "release.zip").touch()
-    corpus = parse_corpus("tried", directory_entry(tmp_path / "release.zip"))
-    with pytest.raises(FileNotFoundError, match=r"^The root of corpus tried is a file: .*\.zip"):
-        list_db_ids(corpus, limits=LIMITS)
-
-
 def test_root_one_folder_too_high_is_told_the_right_one(corpus):
     wrong = parse_corpus("tried", directory_entry(corpus.questions.root.parent))
     with pytest.raises(FileNotFoundError, match=r"/corpus has it: set that; expected a directory"):
@@ -251,9 +232,6 @@ def test_corpus_without_questions_is_called_that(corpus):
             load(corpus, db_ids)
     with pytest.raises(ValueError, match=words):
         list_db_ids(corpus, limits=LIMITS)
-
-
-# --- the hub
 
 
 @pytest.fixture
@@ -290,6 +268,8 @@ def hub_corpus(db_list="all", **questions):
 
 
 MAIN = {"org/questions": {"main": COMMIT}}
+
+
 ONE_FILE = {"train": ["s/train.parquet"], "validation": []}
 
 
@@ -420,32 +400,249 @@ def test_call_without_corpus_or_limits_takes_those_of_params(start, tmp_path, mo
         assert [record["source"]["corpus"] for record in records] == [name]
 
 
-# --- real Spider
-
-SPIDER_ROOT = os.environ.get("SPIDER_ROOT")
-RELEASE = {"train": ["train_spider.json"], "validation": ["dev.json"]}
-PACKED = {
-    "train": ["spider/train-00000-of-00001.parquet"],
-    "validation": ["spider/validation-00000-of-00001.parquet"],
-}
+# --- layouts
 
 
-def load_release():
-    entry = directory_entry(SPIDER_ROOT) | {"questions": RELEASE}
-    return load(parse_corpus("release", entry), "all")
+def bird_entry(root: Path, **others: Any) -> dict[str, Any]:
+    questions = {"train": ["train.json"], "validation": ["dev.json"]}
+    entry = {"origin": "directory", "layout": "bird", "root": str(root), "db_list": "all"}
+    return entry | {"questions": questions} | others
 
 
-@pytest.mark.skipif(
-    not SPIDER_ROOT or not Path(SPIDER_ROOT).with_name("spider-hf").is_dir(),
-    reason="SPIDER_ROOT has no spider-hf beside it",
+def load_entry(entry: dict[str, Any], **others: Any) -> list[dict[str, Any]]:
+    corpus = parse_corpus("tried", entry, others)
+    return load_spider_questions(corpus.db_list, corpus=corpus, limits=LIMITS)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "expected"),
+    [
+        ({}, None),
+        ({"evidence": None}, None),
+        ({"evidence": ""}, None),
+        ({"evidence": " \n"}, None),
+        ({"evidence": " a = `b c` "}, " a = `b c` "),
+    ],
 )
-def test_real_spider_is_the_same_through_the_hub(start):
-    top = Path(SPIDER_ROOT).with_name("spider-hf")
-    files = {name: (top / name).read_bytes() for names in PACKED.values() for name in names}
-    start({"org/questions": {COMMIT: files}}, MAIN)
-    records = load(hub_corpus(files=PACKED), "all")
-    release = load_release()
-    assert len(records) == len(release) == 4384
-    for record, expected in zip(records, release, strict=True):
-        assert record["source"]["index"] == expected["source"]["index"]
-        assert record | {"source": 0} == expected | {"source": 0}
+def test_evidence_is_what_stands_there_or_nothing(tmp_path, evidence, expected):
+    write_bird(tmp_path)
+    row = {"db_id": "school_meals", "question": "?", "SQL": "SELECT 1"}
+    write_json(tmp_path / "train.json", [row | evidence])
+    record = load_entry(bird_entry(tmp_path))[0]
+    assert record.get("evidence") == expected
+    assert ("evidence" in record) == (expected is not None)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"evidence": 7}, r"train.json: row 0: expected text for 'evidence', found 7"),
+        ({"SQL": None}, r"train.json: row 0: expected text for \('db_id', 'SQL', 'question'\)"),
+        ({"db_id": "../x"}, r"train.json: row 0: Not a database id"),
+        ({"grading_method": "sets"}, r"train.json: row 0: grading_method: .*'sets'"),
+        ({"grading_method": ""}, r"train.json: row 0: grading_method: "),
+        ({"grading_method": 3}, "train.json: row 0: grading_method: expected text, found 3"),
+    ],
+)
+def test_row_that_is_not_in_the_layout_is_named(tmp_path, change, words):
+    write_bird(tmp_path)
+    write_json(tmp_path / "train.json", [BIRD[0] | change])
+    with pytest.raises(ValueError, match=words):
+        load_entry(bird_entry(tmp_path))
+
+
+@pytest.mark.parametrize("rule", ["multiset", "set", "list", "subset,=,3", "subset,>=,2", None])
+def test_rule_of_comparison_is_kept_where_a_row_names_one(tmp_path, rule):
+    write_bird(tmp_path)
+    rows = [BIRD[0] | {"grading_method": rule}, *BIRD[1:]]
+    write_json(tmp_path / "train.json", rows)
+    first, second, *_ = (record["source"] for record in load_entry(bird_entry(tmp_path)))
+    assert first.get("grading_method") == rule
+    assert "grading_method" not in second
+
+
+def test_json_lines_are_read_too(tmp_path):
+    write_bird(tmp_path)
+    lines = "".join(json.dumps(row) + "\n" for row in BIRD)
+    (tmp_path / "train.jsonl").write_text(lines, encoding="utf-8")
+    questions = {"train": ["train.jsonl"], "validation": []}
+    records = load_entry(bird_entry(tmp_path, questions=questions))
+    assert [record["question_text"] for record in records] == [row["question"] for row in BIRD]
+    assert records[1]["source"] == {"corpus": "tried", "file": "train.jsonl", "index": 1}
+
+
+def test_spider_syn_asks_its_own_questions_of_another_corpus(tmp_path):
+    (tmp_path / "spider/database/shop").mkdir(parents=True)
+    row = {
+        "db_id": "shop",
+        "SpiderQuestion": "How many shops?",
+        "SpiderSynQuestion": "How many stores?",
+        "query": "SELECT count(*) FROM shop",
+    }
+    write_json(tmp_path / "syn/dev.json", [row])
+    entry = bird_entry(
+        tmp_path / "syn",
+        layout="spider_syn",
+        databases_of="spider",
+        prefix="syn_",
+        questions={"train": [], "validation": ["dev.json"]},
+    )
+    spider = bird_entry(tmp_path / "spider", layout="spider")
+    record = load_entry(entry, spider=spider)[0]
+    assert record["question_text"] == "How many stores?"
+    assert record["source"]["SpiderQuestion"] == "How many shops?"
+
+
+def test_synsql_keeps_its_word_for_difficulty_and_no_chain_of_thought(tmp_path):
+    write_synsql(tmp_path)
+    records = load_entry(synsql_entry(tmp_path))
+    assert [record["gold_sql"] for record in records] == [row["sql"] for row in ROWS]
+    assert [record.get("evidence") for record in records] == [
+        row["external_knowledge"] or None for row in ROWS
+    ]
+    assert records[3]["source"] == {
+        **{"corpus": "tried", "file": "data.json", "index": 3},
+        **{"question_style": "Imperative", "difficulty": "Highly Complex"},
+    }
+    params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    levels = params["classify_difficulty"]["source_levels"]
+    found = [levels[record["source"]["difficulty"]] for record in records]
+    assert found == ["easy", "medium", "hard", "hard"]
+
+
+def test_large_array_is_not_in_memory(tmp_path):
+    """What is held of a row is less than its chain of thought alone."""
+    write_synsql(tmp_path)
+    write_rows(tmp_path, [row | {"cot": row["cot"] * 1000} for row in ROWS * 100])
+    corpus = parse_corpus("tried", synsql_entry(tmp_path))
+    tracemalloc.start()
+    records = load_spider_questions(corpus.db_list, corpus=corpus, limits=LIMITS)
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(records) == 400
+    assert peak_bytes < (tmp_path / "data.json").stat().st_size / 2
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_missing_file_names_the_keys_to_set(tmp_path, name):
+    with pytest.raises(
+        FileNotFoundError, match=r"train.json: .*corpora\.tried\.root and \.questions"
+    ):
+        load_entry(bird_entry(tmp_path, layout=name))
+
+
+# --- several corpora
+
+
+def spider_entry(root: str, **others: Any) -> dict[str, Any]:
+    questions = {"train": ["train.json"], "validation": ["dev.json"]}
+    files = {"origin": "directory", "root": root, "db_list": "all", "questions": questions}
+    return files | {"license": None, "corrections": None} | others
+
+
+def write_spider(root: Path, **splits: list[str]) -> None:
+    """A release in Spider's layout with two questions of each database."""
+    for split in ("train", "dev"):
+        rows = [
+            {"db_id": db_id, "question": f"{db_id} {number}?", "query": f"SELECT {number}"}
+            for number in range(2)
+            for db_id in splits.get(split, [])
+        ]
+        write_json(root / f"{split}.json", rows)
+        for db_id in splits.get(split, []):
+            make_database(root / f"database/{db_id}/{db_id}.sqlite", f"CREATE TABLE {db_id} (a);")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def load_all(chosen: Any, entries: dict[str, Any]) -> list[dict[str, Any]]:
+    corpora = parse_corpora(chosen, entries)
+    return assign_splits(load_corpora(corpora, limits=LIMITS, counts=Counter()).records)
+
+
+def list_ids(records: list[dict[str, Any]], corpus: str) -> list[str]:
+    return [r["question_id"] for r in records if r["source"]["corpus"] == corpus]
+
+
+def test_ids_depend_on_no_other_corpus(here):
+    write_spider(here / "a", train=["farm", "shop"], dev=["dock"])
+    write_spider(here / "b", train=["barn"], dev=["formula"])
+    write_json(here / "v/dev.json", [{"db_id": "dock", "question": "v?", "query": "SELECT 1"}])
+    entries = {
+        "a": spider_entry("a"),
+        "b": spider_entry("b", prefix="b_"),
+        "v": spider_entry(
+            "v", databases_of="a", prefix="v_", questions={"train": [], "validation": ["dev.json"]}
+        ),
+    }
+    alone = {name: list_ids(load_all(name, entries), name) for name in entries}
+    assert alone["b"] == [
+        "b_barn_train_000",
+        "b_barn_train_001",
+        "b_formula_eval_000",
+        "b_formula_eval_001",
+    ]
+    assert alone["v"] == ["v_dock_eval_000"]
+    for chosen in (["a", "b", "v"], ["v", "b", "a"], ["b", "a"], ["v", "a"]):
+        records = load_all(chosen, entries)
+        assert {name: list_ids(records, name) for name in chosen} == {n: alone[n] for n in chosen}
+        assert len({record["question_id"] for record in records}) == len(records)
+        names = [record["database_name"] for record in records]
+        assert names == sorted(names)
+
+
+def test_question_of_a_renamed_database_keeps_its_db_id(here):
+    write_spider(here / "b", dev=["formula"])
+    record = load_all("b", {"b": spider_entry("b", prefix="b_")})[0]
+    assert record["database_name"] == "b_formula"
+    assert record["source"] == {"corpus": "b", "file": "dev.json", "index": 0, "db_id": "formula"}
+
+
+def test_shared_database_has_the_questions_of_each_corpus_in_the_order_of_the_list(here):
+    write_spider(here / "a", dev=["dock"])
+    write_json(here / "v/dev.json", [{"db_id": "dock", "question": "v?", "query": "SELECT 1"}])
+    none = {"train": [], "validation": ["dev.json"]}
+    entries = {
+        "a": spider_entry("a", prefix="a_"),
+        "v": spider_entry("v", databases_of="a", prefix="v_", questions=none),
+    }
+    for chosen in (["a", "v"], ["v", "a"]):
+        records = load_all(chosen, entries)
+        assert {record["database_name"] for record in records} == {"a_dock"}
+        assert list(dict.fromkeys(record["source"]["corpus"] for record in records)) == chosen
+    assert list_ids(records, "v") == ["v_a_dock_eval_000"]
+
+
+def test_corpora_whose_names_clash_are_not_loaded(here):
+    write_spider(here / "a", dev=["dock"])
+    write_spider(here / "b", dev=["dock"])
+    with pytest.raises(ValueError, match="both have a database dock"):
+        load_all(["a", "b"], {"a": spider_entry("a"), "b": spider_entry("b")})
+
+
+def test_database_never_crosses_splits_over_corpora(here):
+    write_spider(here / "a", train=["dock"])
+    write_json(here / "v/dev.json", [{"db_id": "dock", "question": "v?", "query": "SELECT 1"}])
+    none = {"train": [], "validation": ["dev.json"]}
+    entries = {
+        "a": spider_entry("a"),
+        "v": spider_entry("v", databases_of="a", prefix="v_", questions=none),
+    }
+    with pytest.raises(ValueError, match=r"dock has questions in both .*of corpus v"):
+        load_all(["a", "v"], entries)
+
+
+def test_corrections_are_those_of_their_corpus(here):
+    write_spider(here / "a", dev=["dock"])
+    write_spider(here / "b", dev=["dock"])
+    (here / "data/corrections").mkdir(parents=True)
+    decision = {"database": "dock", "question": "dock 0?", "action": "exclude", "reason": "Vague."}
+    (here / "data/corrections/b.yaml").write_text(yaml.safe_dump([decision]))
+    entries = {"a": spider_entry("a"), "b": spider_entry("b", prefix="b_", corrections="b")}
+    records = load_all(["a", "b"], entries)
+    corrected = [r["question_id"] for r in records if "correction" in r["source"]]
+    assert corrected == ["b_dock_eval_000"]

@@ -1,0 +1,382 @@
+"""A release of BIRD, and several corpora in one dataset, go through every stage."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+import yaml
+
+from stages import select_questions
+from tests.shared.bird_world import DEV, RESORTS, TRAIN, write_bird, write_json
+from tests.shared.checkout import commit, make_checkout, output, run, stages_to_run
+from tests.shared.databases import make_database
+from tests.shared.hub_server import pack_parquet, run_hubs
+from tests.shared.paths import ROOT
+from tests.shared.project_world import World
+
+COMMIT = "1" * 40
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    """BIRD alone, with everything that the pipeline makes of it."""
+    folder = tmp_path_factory.mktemp("bird")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        world = World(folder)
+        write_bird(folder / "data/bird")
+        world.change("corpus", "bird")
+        world.change("export_trainers.prompt_template", str(ROOT / "templates/prompt.j2"))
+        world.drop_targets()
+        world.run_to("export_dataset")
+        world.run("export_huggingface", "export_trainers", "report_dataset")
+    return world
+
+
+def test_development_set_is_enough(tmp_path, monkeypatch):
+    """Its questions and databases, without those of train; what is missing is said before."""
+    monkeypatch.chdir(tmp_path)
+    world = World(tmp_path)
+    write_bird(tmp_path / "data/bird")
+    (tmp_path / "data/bird/train.json").unlink()
+    shutil.rmtree(tmp_path / "data/bird/train_databases")
+    world.change("corpus", "bird")
+    world.drop_targets()
+    words = r"for validation alone set corpora\.bird\.questions: (\{validation: \[dev\.json\]\})$"
+    with pytest.raises(FileNotFoundError, match=words) as caught:
+        world.run("download_databases")
+    world.change("corpora.bird.questions", yaml.safe_load(re.search(words, str(caught.value))[1]))
+    world.run_to("export_dataset")
+    assert world.json("data/questions/questions_train.json") == []
+    assert len(world.json("data/questions/questions_eval.json")) == len(DEV)
+
+
+def read_records(world: World) -> dict[str, dict]:
+    """The sidecar of the product, by the text of the question."""
+    texts = {
+        question["question_id"]: question["question_text"]
+        for split in ("train", "eval")
+        for question in world.json(f"data/questions/questions_{split}.json")
+    }
+    return {texts[r["question_id"]]: r for r in world.lines("data/questions/audit.jsonl")}
+
+
+def test_every_question_has_an_answer_and_its_tables(world):
+    assert world.lines("data/questions/excluded.jsonl") == []
+    answers = {
+        question["question_id"]: (question["gold_answer"], question["tables_involved"])
+        for split in ("train", "eval")
+        for question in world.json(f"data/questions/questions_{split}.json")
+    }
+    assert answers == {
+        "school_meals_train_000": ("Delta", ["frpm"]),
+        "school_meals_train_001": (["Alameda", "Colusa"], ["frpm"]),
+        "school_meals_train_002": (494.0, ["frpm", "sat scores"]),
+        "school_meals_train_003": ("later", ["frpm", "sat scores"]),
+        "ski_resorts_eval_000": (3275, ["resort"]),
+        "ski_resorts_eval_001": (["Alta Vista", "Passo Nero"], ["lift list", "resort"]),
+    }
+
+
+def test_evidence_is_kept_where_there_is_any(world):
+    records = read_records(world)
+    for row in (*TRAIN, *DEV):
+        assert records[row["question"]]["evidence"] == (row.get("evidence") or None)
+
+
+def test_words_of_the_corpus_are_kept_with_the_source(world):
+    records = read_records(world)
+    assert records[DEV[1]["question"]]["source"] == {
+        "corpus": "bird",
+        "file": "dev.json",
+        "index": 1,
+        "question_id": 1,
+        "difficulty": "moderate",
+    }
+    assert records[TRAIN[0]["question"]]["source"] == {
+        "corpus": "bird",
+        "file": "train.json",
+        "index": 0,
+    }
+
+
+def test_prompt_shows_evidence_and_only_where_there_is_any(world):
+    from pyarrow import parquet
+
+    prompts = {}
+    for split in ("train", "eval"):
+        for row in parquet.read_table(
+            f"{world.folder}/data/exports/verl/{split}.parquet"
+        ).to_pylist():
+            assert row["data_source"] == "answerkey/bird"
+            prompts[row["extra_info"]["question_id"]] = row["prompt"][0]["content"]
+    end = "\n\nReturn the columns"
+    for number, row in enumerate(TRAIN):
+        tail = f"Question: {row['question']}\n"
+        if row.get("evidence"):
+            tail += f"Evidence: {row['evidence']}\n"
+        prompt = prompts[f"school_meals_train_{number:03d}"]
+        assert tail.strip() + end in prompt
+        assert ("Evidence" in prompt) == bool(row.get("evidence"))
+
+
+def test_exports_have_a_column_for_evidence(world):
+    from pyarrow import parquet
+
+    expected = [row["evidence"] for row in DEV]
+    exports = world.folder / "data/exports"
+    table = parquet.read_table(exports / "huggingface/eval.parquet")
+    assert table["evidence"].to_pylist() == expected
+    lines = (exports / "openenv/eval.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["evidence"] for line in lines] == expected
+    with closing(sqlite3.connect(exports / "questions.db")) as connection:
+        rows = connection.execute(
+            "SELECT evidence FROM questions WHERE split = 'eval' ORDER BY question_id"
+        ).fetchall()
+    assert [evidence for (evidence,) in rows] == expected
+
+
+def test_manifest_says_which_folder_a_database_is_from(world):
+    databases = world.json("data/databases/manifest.json")["databases"]
+    assert {name: entry["origin"]["path"] for name, entry in databases.items()} == {
+        "school_meals": "train_databases/school_meals/school_meals.sqlite",
+        "ski_resorts": "dev_databases/ski_resorts/ski_resorts.sqlite",
+    }
+
+
+def test_report_shows_evidence(world):
+    page = (world.folder / "reports/dataset.html").read_text(encoding="utf-8")
+    assert "large lift refers to Seats" in page
+    assert 'id="corpora"' not in page
+
+
+def test_difficulty_can_be_that_of_the_corpus_and_the_explanation_says_what_it_would_give(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    world = World(tmp_path)
+    write_bird(tmp_path / "data/bird")
+    world.change("corpus", "bird")
+    world.drop_targets()
+    world.run_to("classify_difficulty")
+    select_questions.main("--explain")
+    foretold = capsys.readouterr().out.split("method: source\n")[1]
+    world.change("classify_difficulty.method", "source")
+    world.run("classify_difficulty")
+    found = {
+        record["question_id"]: record["difficulty"]
+        for record in world.lines("data/interim/difficulty.jsonl")
+    }
+    assert [found[f"ski_resorts_eval_00{index}"] for index in (0, 1)] == ["easy", "medium"]
+    assert {found[name] for name in found if "_train_" in name} == {"easy"}  # by their tables
+    assert foretold.splitlines()[1:4] == [
+        "split  easy    medium  hard",
+        "train  4 of 4  0 of 0  0 of 0",
+        "eval   1 of 1  1 of 1  0 of 0",
+    ]
+
+
+def test_evidence_that_utf8_cannot_hold_is_excluded_and_stops_no_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    world = World(tmp_path)
+    write_bird(tmp_path / "data/bird")
+    # Escaped, as JSON spells half of a surrogate pair.
+    text = json.dumps([{**DEV[0], "evidence": "height \ud800"}, DEV[1]])
+    (tmp_path / "data/bird/dev.json").write_text(text, encoding="utf-8")
+    world.change("corpus", "bird")
+    world.drop_targets()
+    world.run_to("export_dataset")
+    (excluded,) = world.lines("data/questions/excluded.jsonl")
+    assert excluded["question_id"] == "ski_resorts_eval_000"
+    assert (excluded["reason"], excluded["detail"]) == (
+        "undecodable_text",
+        "evidence: surrogates not allowed",
+    )
+
+
+# --- several corpora in one dataset
+
+VARIANT = [
+    {"db_id": "library", "question": text, "query": sql}
+    for text, sql in (
+        ("What starts with a capital D?", "SELECT title FROM book WHERE title LIKE 'D%'"),
+        ("How thick is the thickest?", "SELECT max(pages) FROM book"),
+    )
+]
+
+
+class SeveralWorld(World):
+    """Spider's layout (`local`), BIRD, and a variant that asks the databases of `local`."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        write_bird(folder / "data/bird")
+        write_json(folder / "variant/dev.json", VARIANT)
+        self.params["corpora"]["variant"] = {
+            **{"origin": "directory", "root": "variant", "databases_of": "local"},
+            **{"prefix": "variant_", "db_list": "all", "license": "mit", "corrections": None},
+            "questions": {"train": [], "validation": ["dev.json"]},
+        }
+        self.change("export_trainers.prompt_template", str(ROOT / "templates/prompt.j2"))
+        self.change("corpus", ["local", "bird", "variant"])
+        self.drop_targets()
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> World:
+    folder = tmp_path_factory.mktemp("several")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        world = SeveralWorld(folder)
+        world.run_to("export_dataset")
+        world.run("export_huggingface", "export_trainers", "report_dataset")
+    return world
+
+
+def test_all_questions_reach_the_product_or_are_excluded(built):
+    metrics = built.json("metrics/counts.json")
+    assert metrics["corpus"]["bird"] == {"loaded": 6, "usable": 6, "selected": 6}
+    assert metrics["corpus"]["variant"]["loaded"] == 2
+    assert sum(counts["loaded"] for counts in metrics["corpus"].values()) == metrics["loaded"]
+    assert sum(counts["selected"] for counts in metrics["corpus"].values()) == metrics["selected"]
+    assert metrics["selected"] + sum(metrics["excluded"].values()) == metrics["loaded"]
+    assert sorted(metrics["database"]) == ["harbour", "library", "school_meals", "ski_resorts"]
+
+
+def test_dataset_of_several_corpora_validates(built, monkeypatch):
+    monkeypatch.chdir(built.folder)
+    done = run(
+        built.folder,
+        "python",
+        "-c",
+        f"import sys; sys.path.insert(0, {str(ROOT)!r});"
+        "from stages.validate_dataset import main; main('--validate')",
+        check=False,
+    )
+    assert "no errors" in output(done), output(done)
+
+
+def test_shared_database_is_kept_once(built):
+    databases = built.json("data/databases/manifest.json")["databases"]
+    assert {name: item["origin"]["corpus"] for name, item in databases.items()} == {
+        "harbour": "local",
+        "library": "local",
+        "school_meals": "bird",
+        "ski_resorts": "bird",
+    }
+
+
+def test_data_source_of_a_row_is_its_own_corpus(built):
+    from pyarrow import parquet
+
+    rows = parquet.read_table(built.folder / "data/exports/skyrl/eval.parquet").to_pylist()
+    found = {(row["extra_info"]["database_name"], row["data_source"]) for row in rows}
+    assert found >= {
+        ("library", "answerkey/local"),
+        ("library", "answerkey/variant"),
+        ("ski_resorts", "answerkey/bird"),
+    }
+
+
+def test_card_tells_of_every_corpus_and_licence(built):
+    from huggingface_hub import DatasetCard
+
+    card = DatasetCard.load(built.folder / "data/exports/huggingface/README.md")
+    assert card.data.license == ["other", "cc-by-sa-4.0", "mit"]
+    for words in (
+        "the corpora `local` and `bird` and `variant`",
+        "Questions: train.json, dev.json of the corpus `bird`.",
+        "2 copied from `bird`, 2 made from SQL text of `local`",
+        "Licence of `bird`: cc-by-sa-4.0.",
+        "6 of `bird`",
+    ):
+        assert words in card.text
+
+
+def test_report_has_a_table_of_the_corpora(built):
+    page = (built.folder / "reports/dataset.html").read_text(encoding="utf-8")
+    assert page.count('<table id="corpora">') == 1
+    assert "<title>Dataset report: local, bird, variant</title>" in page
+    filters = re.search(r'<select id="filter-corpus".*?</select>', page, re.DOTALL)[0]
+    assert re.findall(r'value="(\w+)"', filters) == ["bird", "local", "variant"]
+
+
+def test_changed_entry_of_another_corpus_changes_no_byte(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    world = SeveralWorld(tmp_path)
+    world.change("corpus", "bird")
+    world.run("download_databases", "load_questions")
+    before = {p: p.read_bytes() for p in (tmp_path / "data").rglob("*") if p.is_file()}
+    inode = (tmp_path / "data/databases/ski_resorts/ski_resorts.sqlite").stat().st_ino
+    world.change("corpora.local.license", "mit")
+    shutil.rmtree(tmp_path / "corpus")
+    world.run("download_databases", "load_questions")
+    assert {p: p.read_bytes() for p in (tmp_path / "data").rglob("*") if p.is_file()} == before
+    assert (tmp_path / "data/databases/ski_resorts/ski_resorts.sqlite").stat().st_ino == inode
+
+
+def test_hub_and_directory_stand_in_one_dataset(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    world = SeveralWorld(tmp_path)
+    packed = pack_parquet([{"db_id": "piste", "query": "SELECT 1", "question": "?"}])
+    source = make_database(tmp_path / "piste.sqlite", RESORTS)
+    hub = {
+        "org/questions": {COMMIT: {"t.parquet": packed}},
+        "org/files": {COMMIT: {"piste.sqlite": source.read_bytes()}},
+    }
+    place = {"repo_id": "org/files", "revision": COMMIT, "path": "{db_id}.sqlite"}
+    world.params["corpora"]["hubbed"] = {
+        "origin": "hub",
+        "db_list": ["piste"],
+        "prefix": "hub_",
+        "questions": {
+            "repo_id": "org/questions",
+            "revision": COMMIT,
+            "files": {"train": ["t.parquet"], "validation": []},
+        },
+        "databases": {"kind": "files", "files": place},
+    }
+    with run_hubs(monkeypatch, tmp_path / "hf") as start:
+        start(hub)
+        world.change("corpus", ["bird", "hubbed"])
+        world.run("download_databases", "load_questions", "assign_splits")
+    databases = world.json("data/databases/manifest.json")["databases"]
+    assert {name: entry["origin"]["kind"] for name, entry in databases.items()} == {
+        "hub_piste": "files",
+        "school_meals": "file",
+        "ski_resorts": "file",
+    }
+    assert (tmp_path / "data/databases/hub_piste/hub_piste.sqlite").is_file()
+    ids = [record["question_id"] for record in world.lines("data/interim/splits.jsonl")]
+    assert ids[0] == "hub_piste_train_000"
+    assert world.json("data/interim/corpora.json")["hubbed"]["license"] is None
+
+
+@pytest.mark.slow
+def test_sample_and_bird_are_built_together_by_dvc(tmp_path):
+    folder = make_checkout(tmp_path / "answerkey")
+    write_bird(folder / "data/bird")
+    path = folder / "params.yaml"
+    text = path.read_text(encoding="utf-8")
+    assert "\ncorpus: sample " in text
+    path.write_text(text.replace("\ncorpus: sample ", "\ncorpus: [sample, bird] "))
+    run(folder, "dvc", "repro")
+    metrics = json.loads((folder / "metrics/counts.json").read_text(encoding="utf-8"))
+    assert metrics["corpus"]["sample"]["loaded"] == 420
+    assert metrics["corpus"]["bird"]["usable"] == 6
+    commit(folder, "Two corpora")
+    # An entry that is not chosen reruns what reads the entries, which changes nothing.
+    text = path.read_text(encoding="utf-8")
+    path.write_text(
+        text.replace("root: data/local", "root: data/local  # here\n    prefix: x_", 1).replace(
+            "    prefix: null  # before", "    # before", 1
+        )
+    )
+    done = run(folder, "dvc", "repro")
+    assert sorted(stages_to_run(output(done))) == ["download_databases", "load_questions"]
