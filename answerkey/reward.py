@@ -1,57 +1,61 @@
-"""Rewards for text-to-SQL from stored gold answers: no gold SQL is executed.
+"""Rewards for text-to-SQL: a predicted query is right if its rows are those of the stored answer.
 
     >>> score([("b",), ("a",)], ["a", "b"], order_matters=False)
     1.0
     >>> score([("b",), ("a",)], ["a", "b"], order_matters=True)
     0.0
 
-Nothing but the standard library is imported. `compute_score` has the signature of verl's custom
-reward functions, `score_completions` that of TRL's; both have an async variant. All are methods of
-`RewardPool`, too.
+A reward is 1.0 or 0.0. 1.0 means that the rows equal the gold answer on the real database and, if
+the question brings a test suite, on each of its small databases, too. Everything else is 0.0: other
+rows, no SQL in the text, SQL that fails, writes or takes too much. Gold SQL is never executed.
 
-Predicted SQL is executed in worker processes, read-only and within limits, on the databases of the
-dataset. A worker whose prediction takes too long is replaced; the process that asks waits, and is
-in no danger. It may fork, and ask from many threads.
+Trainers call `score_completions` (TRL) or `compute_score` (verl); both have an async variant.
+`explain_score` says why a prediction is wrong. `RewardPool` has all of them as methods.
 
-What the dataset says of a question, under the names of the columns of exports:
+Only the standard library is imported. Predicted SQL runs in worker processes, read-only and within
+limits. A worker that takes too long is ended and replaced; the process that asks only waits. It may
+fork, and ask from many threads.
+
+A question is told by these names, which are the columns of exports:
 
 - database_name, gold_answer, order_matters.
-- max_steps: how many virtual machine steps of SQLite a prediction may take. Where nothing is said:
-  1 million, and 10 for each byte of the database.
+- max_steps: how many steps of SQLite's virtual machine a prediction may take. By default 1 million,
+  and 10 for each byte of the database.
 - rule: how rows are compared, such as "spider" or "subset,=,3" (`answerkey.scoring.rules`).
-- accepted_rows: where rows tie, the segments of a right answer: how many rows may stand in any
-  order, and where LIMIT cuts a tie, which. (`answerkey.scoring.comparison.rows_match`.)
-- test_suite: small databases on which a prediction must be right, too, each with path, sha256,
-  gold_answer, order_matters and accepted_rows. They are tried in their order once the real database
-  says right.
-- database_sha256: of the database file. It and those of the suite are read once, and again where
-  they have changed: another file than the one of the question is an error, and never a score.
+- accepted_rows: the segments of a right answer whose rows tie: how many rows may stand in any
+  order, and which, if LIMIT cuts a tie (`answerkey.scoring.comparison.rows_match`).
+- test_suite: small databases, each with path, sha256, gold_answer, order_matters and accepted_rows.
+  They are tried in this order, after the real database.
+- database_sha256: of the database file. Another file is an error, never a score.
 
-Options, by keyword, of RewardPool and of functions:
+Options, by keyword, of `RewardPool` and of all functions:
 
-- rule: in place of that of the questions. rel_tol: relative tolerance between floats, in place of
-  that of the rule.
-- databases: their folder. By default the environment variable ANSWERKEY_DATABASES, or
-  data/databases.
-- test_suites: the folder of the databases of test suites. By default the environment variable
-  ANSWERKEY_TEST_SUITES, or data/test_suites.
+- rule: in place of the questions' own. rel_tol: tolerance of floats, in place of the rule's.
+- databases: their folder; else the environment variable ANSWERKEY_DATABASES, or data/databases.
+- test_suites: the folder of suites; else ANSWERKEY_TEST_SUITES, or data/test_suites.
 - limits: what one prediction may use: `Limits`, or a mapping with some of its names.
-- workers: how many processes, by default the environment variable ANSWERKEY_WORKERS, or as many as
-  there are cores, up to 8.
+- workers: how many processes; else ANSWERKEY_WORKERS, or as many as there are cores, up to 8.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
+import logging
 import os
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from itertools import repeat
+from typing import Any, Self
 
 from answerkey.scoring.comparison import rows_match
-from answerkey.scoring.completions import extract_sql
-from answerkey.scoring.jobs import RIGHT, WRONG, Explanation
-from answerkey.scoring.reward_pool import RewardPool, SharedPool, find_rule
-from answerkey.scoring.rules import Rule
+from answerkey.scoring.completions import extract_sql, read_completion
+from answerkey.scoring.jobs import RIGHT, WRONG, Explanation, Job, Kind
+from answerkey.scoring.pool import DEFAULT_LIMITS, Pool, find_shared_pool
+from answerkey.scoring.rules import Rule, find_rule
+from answerkey.scoring.worker import DATABASES_VARIABLE, SUITES_VARIABLE
+from answerkey.sqlite.files import find_inside
 from answerkey.sqlite.guard import Limits, Row
 
 __all__ = [
@@ -70,6 +74,15 @@ __all__ = [
     "score_sql",
 ]
 
+DATABASES = "data/databases"
+TEST_SUITES = "data/test_suites"
+
+PathLike = str | os.PathLike[str]
+
+_LOG = logging.getLogger("answerkey.scoring")
+_OPTIONS = ("workers", "databases", "test_suites", "limits", "rule", "rel_tol")
+_TERMS = ("max_steps", "rule", "accepted_rows", "test_suite", "database_sha256")
+
 
 def score(
     predicted_rows: Sequence[Sequence[Any]],
@@ -80,7 +93,7 @@ def score(
     accepted_rows: Sequence[Any] | None = None,
     rel_tol: float | None = None,
 ) -> float:
-    """1.0 where the rows are those of the gold answer, else 0.0.
+    """Return 1.0 if the rows are those of the gold answer, else 0.0.
 
     >>> score([("Tern", 40.0000001)], [["Tern", 40.0]], order_matters=False)
     1.0
@@ -89,9 +102,8 @@ def score(
     >>> score([(40, "Tern")], [["Tern", 40.0]], order_matters=False, rule="spider")
     1.0
 
-    gold_answer is the JSON value, as the product has it (exports hold it as JSON text: json.loads).
-    Rows of your own may hold numbers of numpy, which count as those of Python. They are rows of one
-    database: what tries a test suite is `score_sql`.
+    gold_answer is a JSON value, as in the product; exports hold it as JSON text (json.loads). Rows
+    may hold numbers of numpy. They are rows of one database: `score_sql` tries a test suite.
     """
     is_right = rows_match(
         [tuple(map(_read_value, row)) for row in predicted_rows],
@@ -109,12 +121,12 @@ def _read_value(value: Any) -> Any:
 
 
 def execute(predicted_sql: str, database_name: str, **options: Any) -> list[Row] | None:
-    """The rows of a predicted query; None where it is refused, fails or takes too much.
+    """Return the rows of a predicted query; None if it is refused, fails or takes too much.
 
     Raises:
-        FileNotFoundError: where the database is missing, which is no fault of the prediction.
-        ValueError: where the question says that it was made with another file.
-        sqlite3.DatabaseError: where it is corrupt.
+        FileNotFoundError: the database is missing, which is no fault of the prediction.
+        ValueError: the database is another file than the one the question was made with.
+        sqlite3.DatabaseError: the database is corrupt.
     """
     return SharedPool(**options).execute(predicted_sql, database_name)
 
@@ -125,27 +137,19 @@ def score_sql(
     *,
     database_name: str,
     order_matters: bool,
-    max_steps: int | None = None,
-    accepted_rows: Sequence[Any] | None = None,
-    test_suite: list[dict[str, Any]] | None = None,
-    database_sha256: str | None = None,
-    **options: Any,
+    **terms_and_options: Any,
 ) -> float:
-    """`score` of the rows of a predicted query; 0.0 where it has none. Raises as `execute`.
+    """Return the reward of a predicted query. Raises as `execute`.
 
-    gold_answer, accepted_rows and test_suite are JSON values, as the product and its sidecars have
-    them.
+    >>> score_sql("SELECT name FROM ship", ["Sun", "Tern"], database_name="fleet",
+    ...           order_matters=False)                                      # doctest: +SKIP
+    1.0
+
+    gold_answer, accepted_rows and test_suite are JSON values, as in the product and its sidecars.
     """
-    return SharedPool(**options).score_sql(
-        predicted_sql,
-        gold_answer,
-        database_name=database_name,
-        order_matters=order_matters,
-        max_steps=max_steps,
-        accepted_rows=accepted_rows,
-        test_suite=test_suite,
-        database_sha256=database_sha256,
-    )
+    pool, terms = _share_pool(terms_and_options)
+    known = {"database_name": database_name, "order_matters": order_matters}
+    return pool.score_sql(predicted_sql, gold_answer, **known, **terms)
 
 
 def explain_score(
@@ -154,31 +158,20 @@ def explain_score(
     *,
     database_name: str,
     order_matters: bool,
-    max_steps: int | None = None,
-    accepted_rows: Sequence[Any] | None = None,
-    test_suite: list[dict[str, Any]] | None = None,
-    database_sha256: str | None = None,
-    **options: Any,
+    **terms_and_options: Any,
 ) -> Explanation:
-    """What `score_sql` gives, and why: SQLite's words, or how the rows differ. Raises as `execute`.
+    """Return what `score_sql` gives, and why: SQLite's words, or how the rows differ.
 
     >>> explain_score("SELECT nam FROM ship", ["Sun"], database_name="fleet",
     ...               order_matters=False)                                  # doctest: +SKIP
     Explanation(reward=0.0, reason='sql_error', detail='no such column: nam', ...)
 
-    For logs, and for a model that may try again; it shows some rows of the gold answer. Where the
-    test suite says wrong, `database` names its database, to which the rows belong.
+    It is for logs, and for a model that may try again; it shows some rows of the gold answer. If
+    the test suite says wrong, `database` names its database, to which the rows belong.
     """
-    return SharedPool(**options).explain_score(
-        predicted_sql,
-        gold_answer,
-        database_name=database_name,
-        order_matters=order_matters,
-        max_steps=max_steps,
-        accepted_rows=accepted_rows,
-        test_suite=test_suite,
-        database_sha256=database_sha256,
-    )
+    pool, terms = _share_pool(terms_and_options)
+    known = {"database_name": database_name, "order_matters": order_matters}
+    return pool.explain_score(predicted_sql, gold_answer, **known, **terms)
 
 
 def compute_score(
@@ -188,14 +181,16 @@ def compute_score(
     extra_info: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> float:
-    """verl's reward function, for data/exports/verl: ground_truth is JSON text, extra_info says the
-    rest of the question. Options may be set by `reward_kwargs`.
+    """Return the reward of a completion: verl's reward function, for data/exports/verl.
+
+    ground_truth is JSON text; extra_info says the rest of the question. `reward_kwargs` may set
+    options.
 
     Source: "Implement Reward Function for Dataset" in verl's documentation
     (docs/preparation/reward_function.rst).
 
     Raises:
-        ValueError: without extra_info, which says which database is asked. Else as `execute`.
+        ValueError: there is no extra_info, which names the database. Else as `execute`.
     """
     return SharedPool(**options).compute_score(data_source, solution_str, ground_truth, extra_info)
 
@@ -205,33 +200,244 @@ async def compute_score_async(*arguments: Any, **named: Any) -> float:
     return await asyncio.to_thread(compute_score, *arguments, **named)
 
 
-def score_completions(
-    completions: Sequence[Any],
-    *,
-    workers: int | None = None,
-    databases: str | os.PathLike[str] | None = None,
-    test_suites: str | os.PathLike[str] | None = None,
-    limits: Limits | Mapping[str, int] | None = None,
-    rel_tol: float | None = None,
-    **columns: Any,
-) -> list[float]:
-    """TRL's reward function, for data/exports/trl/prompt_completion: a reward for each completion,
-    which is a text, or a chat whose last message counts.
+def score_completions(completions: Sequence[Any], **columns_and_options: Any) -> list[float]:
+    """Return a reward for each completion: TRL's reward function, for
+    data/exports/trl/prompt_completion.
 
-    columns: those of the dataset, a value for each completion: database_name, gold_answer (JSON
-    text), order_matters, max_steps, rule, accepted_rows and test_suite (JSON text), and
-    database_sha256. `rule` may be one for all. Others are passed over.
+    >>> score_completions(["```sql\\nSELECT name FROM ship\\n```"], database_name=["fleet"],
+    ...                   gold_answer=['["Sun", "Tern"]'], order_matters=[False]) # doctest: +SKIP
+    [1.0]
+
+    A completion is a text, or a chat whose last message counts; the last fenced query in it is
+    scored (`extract_sql`). A column has a value for each completion; gold_answer, accepted_rows and
+    test_suite are JSON text. `rule` may be one for all. Columns of other names are ignored.
 
     Source: "Using a custom reward function" in the documentation of TRL's GRPOTrainer.
 
     Raises: as `execute`.
     """
-    pool = SharedPool(
-        workers, databases=databases, test_suites=test_suites, limits=limits, rel_tol=rel_tol
-    )
+    # A rule is a column, or one for all.
+    pool, columns = _share_pool(columns_and_options, besides="rule")
     return pool.score_completions(completions, **columns)
 
 
 async def score_completions_async(completions: Sequence[Any], **columns: Any) -> list[float]:
     """`score_completions` in a thread, for a loop that has other things to do."""
     return await asyncio.to_thread(score_completions, completions, **columns)
+
+
+class RewardPool:
+    """Worker processes that score predictions; use it as a context manager, or close it.
+
+    >>> with RewardPool(workers=4, databases="data/databases") as pool:     # doctest: +SKIP
+    ...     pool.score_completions(completions, **columns)
+    [1.0, 0.0, ...]
+
+    Methods are the functions of this module, without options. Workers start when they are needed.
+    Threads may share a pool; in a fork it has workers of its own.
+
+    Raises:
+        FileNotFoundError: the folder of the databases is missing.
+    """
+
+    def __init__(
+        self,
+        workers: int | None = None,
+        *,
+        databases: PathLike | None = None,
+        test_suites: PathLike | None = None,
+        limits: Limits | Mapping[str, int] | None = None,
+        rule: str | Rule | None = None,
+        rel_tol: float | None = None,
+    ) -> None:
+        if isinstance(limits, Mapping):
+            limits = replace(DEFAULT_LIMITS, **limits)
+        self._folder = databases
+        self._suites_folder = test_suites
+        self._rule = rule
+        self._rel_tol = rel_tol
+        if rule is not None:
+            _warn_if_loose(find_rule(rule))
+        self._pool = self._find_processes(workers, limits)
+        folder = self.find_folder()
+        if not os.path.isdir(folder):
+            raise FileNotFoundError(
+                f"No databases at {folder}: expected the folder of the dataset; fetch it by `dvc"
+                f" pull data/databases`, or say where it is by the option `databases` or the"
+                f" environment variable {DATABASES_VARIABLE}"
+            )
+
+    @staticmethod
+    def _find_processes(workers: int | None, limits: Limits | None) -> Pool:
+        return Pool(workers, limits=limits)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the workers; they start again if the pool is asked again."""
+        self._pool.close()
+
+    def execute(self, predicted_sql: str, database_name: str) -> list[Row] | None:
+        path = _find_path(self.find_folder(), database_name)
+        return self._pool.run([Job(Kind.EXECUTE, path, str(predicted_sql))])[0]
+
+    def score_sql(self, predicted_sql: str | None, gold_answer: Any, **question: Any) -> float:
+        return self._ask(Kind.SCORE, predicted_sql, gold_answer, **question)
+
+    def explain_score(
+        self, predicted_sql: str | None, gold_answer: Any, **question: Any
+    ) -> Explanation:
+        return self._ask(Kind.EXPLAIN, predicted_sql, gold_answer, **question)
+
+    def _ask(
+        self,
+        kind: Kind,
+        predicted_sql: str | None,
+        gold_answer: Any,
+        *,
+        database_name: str,
+        order_matters: bool,
+        max_steps: int | None = None,
+        rule: str | Rule | None = None,
+        accepted_rows: Sequence[Any] | None = None,
+        test_suite: list[dict[str, Any]] | None = None,
+        database_sha256: str | None = None,
+    ) -> Any:
+        job = Job(
+            kind,
+            _find_path(self.find_folder(), database_name),
+            predicted_sql if predicted_sql is None else str(predicted_sql),
+            max_steps=max_steps,
+            gold_answer=json.dumps(gold_answer),
+            order_matters=bool(order_matters),
+            rule=self._choose_rule(rule),
+            accepted_rows=None if accepted_rows is None else json.dumps(accepted_rows),
+            test_suite=None if test_suite is None else json.dumps(test_suite),
+            suites_folder=self._find_suites_folder(),
+            database_sha256=database_sha256,
+        )
+        return self._pool.run([job])[0]
+
+    def compute_score(
+        self,
+        data_source: str,
+        solution_str: str,
+        ground_truth: str,
+        extra_info: Mapping[str, Any] | None = None,
+    ) -> float:
+        if extra_info is None:
+            raise ValueError(f"{data_source}: expected extra_info with database_name, found none")
+        columns = {
+            "gold_answer": ground_truth,
+            **{name: extra_info[name] for name in ("database_name", "order_matters")},
+            **{name: extra_info.get(name) for name in _TERMS},
+        }
+        named = {name: [value] for name, value in columns.items()}
+        return self.score_completions([solution_str], **named)[0]
+
+    def score_completions(
+        self,
+        completions: Sequence[Any],
+        *,
+        gold_answer: Sequence[str],
+        database_name: Sequence[str],
+        order_matters: Sequence[bool],
+        rule: Iterable[str | None] | str | Rule | None = None,
+        **columns: Any,
+    ) -> list[float]:
+        count, folder = len(completions), self.find_folder()
+        suites_folder = self._find_suites_folder()
+        if isinstance(rule, str | Rule):
+            _warn_if_loose(find_rule(rule))
+            rule = repeat(rule, count)
+        terms = {**columns, "rule": rule}
+        rows = zip(
+            completions,
+            database_name,
+            gold_answer,
+            order_matters,
+            *(repeat(None, count) if terms.get(name) is None else terms[name] for name in _TERMS),
+            strict=True,
+        )
+        # A worker has none of the packages of its user: it is sent Python's own types alone.
+        return self._pool.run(
+            [
+                Job(
+                    Kind.SCORE,
+                    _find_path(folder, name),
+                    str(read_completion(completion)),
+                    is_completion=True,
+                    max_steps=None if steps is None else int(steps),
+                    gold_answer=_read_json("gold_answer", answer),
+                    order_matters=bool(ordered),
+                    rule=self._choose_rule(by),
+                    accepted_rows=accepted and _read_json("accepted_rows", accepted),
+                    test_suite=suite and _read_json("test_suite", suite),
+                    suites_folder=suites_folder,
+                    database_sha256=sha256 and str(sha256),
+                )
+                for completion, name, answer, ordered, steps, by, accepted, suite, sha256 in rows
+            ]
+        )
+
+    async def compute_score_async(self, *arguments: Any, **named: Any) -> float:
+        return await asyncio.to_thread(self.compute_score, *arguments, **named)
+
+    async def score_completions_async(
+        self, completions: Sequence[Any], **columns: Any
+    ) -> list[float]:
+        return await asyncio.to_thread(self.score_completions, completions, **columns)
+
+    def find_folder(self) -> str:
+        """The folder of the databases, as an absolute path."""
+        return os.path.abspath(self._folder or os.environ.get(DATABASES_VARIABLE) or DATABASES)
+
+    def _find_suites_folder(self) -> str:
+        folder = self._suites_folder or os.environ.get(SUITES_VARIABLE) or TEST_SUITES
+        return os.path.abspath(folder)
+
+    def _choose_rule(self, of_question: str | Rule | None) -> Rule:
+        return find_rule(self._rule or of_question, self._rel_tol)
+
+
+class SharedPool(RewardPool):
+    """Options of one call; the workers are those of all calls with the same limits."""
+
+    @staticmethod
+    def _find_processes(workers: int | None, limits: Limits | None) -> Pool:
+        return find_shared_pool(workers, limits)
+
+
+def _share_pool(named: dict[str, Any], *, besides: str = "") -> tuple[SharedPool, dict[str, Any]]:
+    """The pool for the options among some keywords, and the others."""
+    names = [name for name in _OPTIONS if name in named and name != besides]
+    return SharedPool(**{name: named.pop(name) for name in names}), named
+
+
+@lru_cache
+def _warn_if_loose(rule: Rule) -> None:
+    """Say once that a rule which is set for all questions lets guesses through."""
+    if rule.is_loose:
+        _LOG.warning(
+            "rule %r is set for all questions: by it, guesses that were not asked for are right"
+            " (docs/exports.md, Rules of comparison)",
+            rule.name,
+        )
+
+
+@lru_cache(4096)
+def _find_path(folder: str, database_name: str) -> str:
+    return str(find_inside(folder, f"{database_name}/{database_name}.sqlite"))
+
+
+def _read_json(name: str, text: Any) -> str:
+    if not isinstance(text, str):
+        raise TypeError(
+            f"{name}: expected JSON text, as exports have it, found {type(text).__name__}:"
+            f" {text!r:.80}"
+        )
+    return str(text)

@@ -12,7 +12,7 @@ from typing import Any
 from skyrl_gym.envs.base_text_env import BaseTextEnv, BaseTextEnvStepOutput
 from skyrl_gym.envs.registration import register, registry
 
-from answerkey.scoring.reward_pool import SharedPool
+from answerkey.reward import SharedPool
 
 NAME = "answerkey"
 

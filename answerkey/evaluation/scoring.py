@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from answerkey.evaluation.predictions import EvaluatedQuestion, Prediction
 from answerkey.scoring.jobs import RIGHT, Explanation, Job, Kind
 from answerkey.scoring.pool import Pool
-from answerkey.scoring.reward_pool import find_rule
+from answerkey.scoring.rules import find_rule
 from answerkey.sqlite.files import find_inside
 
 _AT_ONCE = 256  # predictions, until their scores are kept

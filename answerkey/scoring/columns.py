@@ -6,8 +6,8 @@
 A gold column can only be a predicted column that holds the same values, each as often. Among those
 a backtracking search goes on, column by column, as long as the rows of the columns chosen so far
 are the same on both sides. Predicted columns that are equal count as one. Floats that a chain of
-close ones joins count as equal here, so that an order which is found must still be tried; none that
-is right is left out, but where `MAX_LOOKED_AT` ends the search.
+close ones joins count as equal here, so an order that is found must still be tried. No right one is
+left out, unless `MAX_LOOKED_AT` ends the search.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class ColumnSearch:
     """The search for orders of columns, for gold and predicted columns as the rule reads them.
 
     gold_places, predicted_places: for each row where it stands, as far as that counts: all the
-        same where the order of rows does not count, and counted from 0 where it does.
+        same if the order of rows does not count, and counted from 0 if it does.
     is_choice: predicted rows may be some of the gold rows.
     """
 
@@ -106,7 +106,7 @@ class ColumnSearch:
         return tuple(columns[number] for number in range(len(order)))
 
     def _join_close_numbers(self) -> dict[float, tuple[float]]:
-        """For each number the smallest of those that a chain of close numbers joins to it."""
+        """Return, for each number, the smallest that a chain of close numbers joins to it."""
         if not any(map(any, self._floats)):
             return {}
         kinds = (int, float) if self._rule.numbers_by_value else (float,)
@@ -124,8 +124,8 @@ class ColumnSearch:
         return joined
 
     def _code(self, side: int, number: int, loose: bool) -> Column:
-        """A column with values that are equal where the rule may take them for equal. `loose` is
-        for a column that is compared with one that holds floats."""
+        """A column whose values are equal if the rule may take them for equal. `loose` is for a
+        column that is compared with one of floats."""
         key = (side, number, loose)
         if key not in self._codes:
             column = self._sides[side][number]
@@ -183,7 +183,7 @@ class ColumnSearch:
     def _extend(
         self, places: tuple[Sequence[int], Sequence[int]], gold: int, predicted: int
     ) -> tuple[list[int], list[int]] | None:
-        """The places, told apart by one more column; None where the two sides then differ."""
+        """The places, told apart by one more column; None if the two sides then differ."""
         loose = self._is_loose(gold, predicted)
         pairs = zip(places[0], self._code(0, gold, loose), strict=True)
         numbers: dict[Hashable, int] = {}

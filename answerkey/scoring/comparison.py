@@ -1,11 +1,11 @@
-"""Whether rows are a right choice where LIMIT cuts through rows that tie.
+"""Whether predicted rows equal a gold answer by a rule.
+
+Values, floats and rows are compared by `answerkey.sqlite.answers`; a rule only says which columns
+are compared, in which order, and how values are read. If LIMIT cuts through rows that tie, each
+right choice of them is right:
 
     ORDER BY weight LIMIT 2 over (a, 5), (b, 7), (c, 7) -> the segments [a], of which one row is in
     every right answer, and [b, c], of which one row is: a and b are right, a and c are, b and c not
-
-A choice is a flow: each predicted row takes a place of an equal row of some segment, a row of a
-segment has as many places as it occurs there, and a segment gives as many as are taken of it. The
-rows are right where all of them find a place (Ford and Fulkerson, augmenting paths).
 """
 
 from __future__ import annotations
@@ -21,11 +21,13 @@ from answerkey.scoring.rules import Column, Rule, has_float, read_as_floats, rea
 from answerkey.sqlite.answers import (
     Floats,
     Order,
+    Place,
     Row,
     answer_rows,
     are_same_rows,
     group_floats,
     has_choice,
+    has_flow,
     list_neighbours,
     list_takes,
     match_rows,
@@ -33,182 +35,11 @@ from answerkey.sqlite.answers import (
     take_apart,
 )
 
-_SINK = "sink"
-
-
-def rows_are_a_choice(
-    predicted: list[Row],
-    gold: list[Row],
-    segments: Sequence[int],
-    takes: Sequence[int],
-    *,
-    rows: str,
-    ordered: bool,
-    rel_tol: float,
-    abs_tol: float,
-) -> bool:
-    """Whether the rows are those of some right answer: as a multiset, a set or a subset of one.
-
-    >>> gold = [("a",), ("b",), ("c",)]
-    >>> options = {"rows": "multiset", "rel_tol": 0.0, "abs_tol": 0.0}
-    >>> rows_are_a_choice([("c",), ("a",)], gold, [0, 1, 1], [1, 1], ordered=False, **options)
-    True
-    >>> rows_are_a_choice([("c",), ("a",)], gold, [0, 1, 1], [1, 1], ordered=True, **options)
-    False
-
-    segments: for each gold row the number of its segment.
-    takes: for each segment how many of its rows are in a right answer.
-    """
-    tolerances = {"rel_tol": rel_tol, "abs_tol": abs_tol}
-    counted = Counter(segments)
-    parts: dict[Hashable, list[Row]] = defaultdict(list)
-    if not ordered:
-        # Segments that are taken as a whole are one.
-        labels = ["whole" if takes[n] == counted[n] else n for n in range(len(takes))]
-        open_places: Counter[Hashable] = Counter()
-        for label, take in zip(labels, takes, strict=True):
-            open_places[label] += take
-        for row, segment in zip(gold, segments, strict=True):
-            parts[labels[segment]].append(row)
-        return _fill(predicted, parts, open_places, rows=rows, **tolerances)
-    for row, segment in zip(gold, segments, strict=True):
-        parts[segment].append(row)
-    start = 0
-    for segment, take in enumerate(takes):
-        part = predicted[start : start + take]
-        start += take
-        whole = parts[segment]
-        if rows == "multiset" and take == len(whole):
-            if not match_rows(whole, part, ordered=False, **tolerances):
-                return False
-        elif not _fill(part, {segment: whole}, {segment: take}, rows=rows, **tolerances):
-            return False
-    return True
-
-
-def _fill(
-    predicted: list[Row],
-    segments: dict[Hashable, list[Row]],
-    takes: dict[Hashable, int],
-    *,
-    rows: str,
-    rel_tol: float,
-    abs_tol: float,
-) -> bool:
-    places = Counter((name, take_apart(row)) for name, part in segments.items() for row in part)
-    wanted = Counter(map(take_apart, predicted))
-    near = _list_near_places(wanted, places, rel_tol, abs_tol)
-    if rows == "multiset":
-        demands = [(near[row], count) for row, count in wanted.items()]
-    else:
-        # Rows that are close to the same gold rows are one row of a set.
-        demands = [(list(group), 1) for group in {tuple(near[row]) for row in wanted}]
-    if rows == "set":
-        usable: Counter[Hashable] = Counter()
-        for place in {place for group, _ in demands for place in group}:
-            usable[place[0]] += places[place]
-        if any(usable[name] < take for name, take in takes.items()):
-            return False
-    return _has_flow(demands, places, takes)
-
-
-def _list_near_places(
-    wanted: Counter[Row], places: Counter[tuple[Hashable, Row]], rel_tol: float, abs_tol: float
-) -> dict[Row, list[tuple[Hashable, Row]]]:
-    """For each predicted row the gold rows, by segment, that it may be."""
-    gold: dict[Hashable, dict[Row, list[tuple[Hashable, Row]]]] = defaultdict(
-        lambda: defaultdict(list)
-    )
-    for place in places:
-        exact, floats = place[1]
-        gold[exact][floats].append(place)
-    ordered = {exact: sorted(by_floats) for exact, by_floats in gold.items()}
-    near: dict[Row, list[tuple[Hashable, Row]]] = {}
-    for exact, floats in wanted:
-        equal = ordered.get(exact, [])
-        if floats:
-            (numbers,) = list_neighbours([floats], equal, rel_tol, abs_tol)
-            equal = [equal[number] for number in numbers]
-        near[exact, floats] = [place for found in equal for place in gold[exact][found]]
-    return near
-
-
-def _has_flow(
-    demands: list[tuple[list[tuple[Hashable, Row]], int]],
-    places: Counter[tuple[Hashable, Row]],
-    takes: dict[Hashable, int],
-) -> bool:
-    """Whether all that is wanted finds a place. The nodes are numbers of demands, places and names
-    of segments; what is left of an edge is how much more may flow along it."""
-    left: dict[Hashable, dict[Hashable, int]] = defaultdict(dict)
-    for name, take in takes.items():
-        left["segment", name][_SINK] = take
-    for place, count in places.items():
-        left[place]["segment", place[0]] = count
-    for number, (group, count) in enumerate(demands):
-        for place in group:
-            left[number][place] = count
-    for number in sorted(range(len(demands)), key=lambda number: len(demands[number][0])):
-        wanted = demands[number][1]
-        while wanted:
-            path = _find_direct_path(left, number) or _find_path(left, number)
-            if path is None:
-                return False
-            amount = min(wanted, *(left[a][b] for a, b in path))
-            for a, b in path:
-                left[a][b] -= amount
-                left[b][a] = left[b].get(a, 0) + amount
-            wanted -= amount
-    return True
-
-
-def _find_direct_path(
-    left: dict[Hashable, dict[Hashable, int]], start: Hashable
-) -> list[tuple[Hashable, Hashable]] | None:
-    """A path to the sink that takes no place away from others: nearly always, and much faster."""
-    for place, amount in left[start].items():
-        segment = "segment", place[0]
-        if amount and left[place][segment] and left[segment][_SINK]:
-            return [(start, place), (place, segment), (segment, _SINK)]
-    return None
-
-
-def _find_path(
-    left: dict[Hashable, dict[Hashable, int]], start: Hashable
-) -> list[tuple[Hashable, Hashable]] | None:
-    """The edges of a path to the sink along which something may flow."""
-    came_from: dict[Hashable, Hashable] = {start: start}
-    stack = [start]
-    while stack:
-        node = stack.pop()
-        for following, amount in left[node].items():
-            if not amount or following in came_from:
-                continue
-            came_from[following] = node
-            if following == _SINK:
-                path = []
-                while following != start:
-                    path.append((came_from[following], following))
-                    following = came_from[following]
-                return path
-            stack.append(following)
-    return None
-
-
-# Whether predicted rows equal a gold answer by a rule.
-#
-#     >>> from answerkey.scoring.rules import read_rule
-#     >>> rows_match([(1, "a")], [["a", 1.0]], rule=read_rule("spider"), order_matters=False)
-#     True
-#
-# Values, floats and rows are compared by `answerkey.sqlite.answers`; a rule only says in which
-# shape rows get there: which columns, in which order, and which values are read as which.
-
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The rows that may be in a right answer. `takes` says how many rows of each segment are in
-    one, where rows tie. `places` says in which segment each row is, where LIMIT cuts through a tie;
+    """The rows that may be in a right answer. If rows tie, `takes` says how many rows of each
+    segment are in one. If LIMIT cuts through a tie, `places` says in which segment each row is;
     else all rows are in a right answer."""
 
     rows: list[Row]
@@ -232,6 +63,8 @@ def rows_match(
     """Whether the rows are a right answer by the rule.
 
     >>> from answerkey.scoring.rules import read_rule
+    >>> rows_match([(1, "a")], [["a", 1.0]], rule=read_rule("spider"), order_matters=False)
+    True
     >>> options = {"rule": read_rule("strict"), "order_matters": True}
     >>> rows_match([("a",), ("c",), ("b",)], ["a", "b", "c"], accepted_rows=[1, 2], **options)
     True
@@ -239,13 +72,12 @@ def rows_match(
     >>> rows_match([("a",), ("c",)], ["a", "b"], accepted_rows=tie, **options)
     True
 
-    accepted_rows: for a question whose rows tie, the segments of a right answer, in their order
-        where the order of rows counts. A number stands for so many rows of the gold answer, the
-        next ones, in any order. Where LIMIT cuts through a tie, {rows, take} stands for so many of
-        these rows, in any order.
+    accepted_rows: if rows tie, the segments of a right answer, in their order if the order of rows
+        counts. A number stands for so many rows of the gold answer, the next ones, in any order.
+        {rows, take} stands for so many of these rows, in any order, if LIMIT cuts through a tie.
 
     Raises:
-        ValueError: where the segments have another number of rows than the gold answer.
+        ValueError: the segments have another number of rows than the gold answer.
     """
     expected = read_expected(gold_answer, accepted_rows)
     if expected.places is None and rule.is_strict:
@@ -255,7 +87,7 @@ def rows_match(
 
 
 def read_expected(gold_answer: Any, accepted_rows: Sequence[Any] | None) -> Expected:
-    """The rows of a gold answer, and those that are accepted instead where LIMIT cuts a tie."""
+    """The rows of a gold answer, and those that are accepted instead if LIMIT cuts a tie."""
     gold = answer_rows(gold_answer)
     if accepted_rows is None:
         return Expected(gold)
@@ -278,8 +110,8 @@ def read_expected(gold_answer: Any, accepted_rows: Sequence[Any] | None) -> Expe
 
 
 def choose_order(rule: Rule, order_matters: bool, expected: Expected) -> Order:
-    """How far the order of rows counts by the rule: rows that tie may come in any order, but where
-    it always counts."""
+    """How far the order of rows counts: rows that tie may come in any order, unless the rule says
+    always."""
     if rule.order == "gold" and order_matters and expected.takes:
         return expected.takes
     return rule.has_order(bool(order_matters))
@@ -288,8 +120,8 @@ def choose_order(rule: Rule, order_matters: bool, expected: Expected) -> Order:
 def find_column_order(
     rows: list[Row], expected: Expected, *, rule: Rule, order_matters: bool
 ) -> tuple[int, ...] | None:
-    """For each gold column the number of the predicted column that makes the rows right; None
-    where no order of columns does.
+    """Return, for each gold column, the number of the predicted column that makes the rows right;
+    None if no order of columns does.
 
     >>> from answerkey.scoring.rules import read_rule
     >>> expected = Expected([("a", 1), ("b", 2)])
@@ -369,15 +201,8 @@ class _Comparison:
         gold, predicted = (list(zip(*side, strict=True)) for side in zip(*pairs, strict=True))
         tolerances = {"rel_tol": rule.rel_tol, "abs_tol": rule.abs_tol}
         if self._expected.places is not None:
-            return rows_are_a_choice(
-                predicted,
-                gold,
-                self._expected.places,
-                self._expected.takes,
-                rows=rule.rows,
-                ordered=bool(self._ordered),
-                **tolerances,
-            )
+            is_ordered = bool(self._ordered)
+            return _rows_are_a_choice(predicted, gold, self._expected, rule, ordered=is_ordered)
         if rule.rows == "multiset":
             return match_rows(gold, predicted, ordered=self._ordered, **tolerances)
         return _sets_match(gold, predicted, is_subset=rule.rows == "subset", **tolerances)
@@ -386,6 +211,74 @@ class _Comparison:
         if self._rule.numbers_by_value and (has_float(gold) or has_float(predicted)):
             return read_as_floats(gold), read_as_floats(predicted)
         return gold, predicted
+
+
+def _rows_are_a_choice(
+    predicted: list[Row], gold: list[Row], expected: Expected, rule: Rule, *, ordered: bool
+) -> bool:
+    """Whether the rows are those of some right answer: as a multiset, a set or a subset of one."""
+    takes, sizes = expected.takes, Counter(expected.places)
+    parts: dict[Hashable, list[Row]] = defaultdict(list)
+    # Segments that are taken as a whole are one, unless their order counts.
+    labels = [
+        "whole" if take == sizes[number] and not ordered else number
+        for number, take in enumerate(takes)
+    ]
+    for row, place in zip(gold, expected.places, strict=True):
+        parts[labels[place]].append(row)
+    if ordered:
+        return all(
+            _fill(predicted[start:end], {number: parts[number]}, {number: end - start}, rule)
+            for number, (start, end) in enumerate(pairwise(accumulate(takes, initial=0)))
+        )
+    open_places: Counter[Hashable] = Counter()
+    for label, take in zip(labels, takes, strict=True):
+        open_places[label] += take
+    return _fill(predicted, parts, open_places, rule)
+
+
+def _fill(
+    predicted: list[Row],
+    segments: dict[Hashable, list[Row]],
+    takes: dict[Hashable, int],
+    rule: Rule,
+) -> bool:
+    """Whether each predicted row takes a place of an equal row of some segment, and each segment
+    gives as many as are taken of it."""
+    places = Counter((name, take_apart(row)) for name, part in segments.items() for row in part)
+    wanted = Counter(map(take_apart, predicted))
+    near = _list_near_places(wanted, places, rule)
+    if rule.rows == "multiset":
+        demands = [(near[row], count) for row, count in wanted.items()]
+    else:
+        # Rows that are close to the same gold rows are one row of a set.
+        demands = [(list(group), 1) for group in {tuple(near[row]) for row in wanted}]
+    if rule.rows == "set":
+        usable: Counter[Hashable] = Counter()
+        for place in {place for group, _ in demands for place in group}:
+            usable[place[0]] += places[place]
+        if any(usable[name] < take for name, take in takes.items()):
+            return False
+    return has_flow(demands, places, takes)
+
+
+def _list_near_places(
+    wanted: Counter[Row], places: Counter[Place], rule: Rule
+) -> dict[Row, list[Place]]:
+    """For each predicted row the gold rows, by segment, that it may be."""
+    gold: dict[Hashable, dict[Row, list[Place]]] = defaultdict(lambda: defaultdict(list))
+    for place in places:
+        exact, floats = place[1]
+        gold[exact][floats].append(place)
+    ordered = {exact: sorted(by_floats) for exact, by_floats in gold.items()}
+    near: dict[Row, list[Place]] = {}
+    for exact, floats in wanted:
+        equal = ordered.get(exact, [])
+        if floats:
+            (numbers,) = list_neighbours([floats], equal, rule.rel_tol, rule.abs_tol)
+            equal = [equal[number] for number in numbers]
+        near[exact, floats] = [place for found in equal for place in gold[exact][found]]
+    return near
 
 
 def _sets_match(

@@ -30,18 +30,15 @@ _BEGIN = re.compile(
 
 
 def read_completion(completion: Any) -> str:
-    """The text of a completion: a text, a message, or a chat, whose last message counts.
+    """Return the text of a completion: a text, a message, or a chat, whose last message counts.
 
     >>> read_completion([{"role": "assistant", "content": [{"type": "text", "text": "SELECT 1"}]}])
     'SELECT 1'
     >>> read_completion(None), read_completion([])
     ('', '')
 
-    The content of a message is a text, or a list of parts, of which those of text count. Whatever
-    else stands there is no text: a model or a trainer may leave anything.
-
-    >>> read_completion([{"role": "assistant", "content": [None, 3]}]), read_completion(3)
-    ('', '')
+    The content of a message is a text, or a list of parts, of which those of text count. Anything
+    else is no text.
     """
     if isinstance(completion, (list, tuple)):
         completion = completion[-1] if completion else None
@@ -57,7 +54,7 @@ def _read_part(part: Any) -> str:
 
 
 def extract_sql(text: str) -> str | None:
-    """The last fenced query in a text, which is what the prompt asks for; None without one.
+    """Return the last fenced query in a text, as the prompt asks for; None without one.
 
     >>> extract_sql("<think>```sql\\nSELECT 0\\n```</think>~~~sqlite\\nSELECT 1\\n~~~")
     'SELECT 1'

@@ -1,6 +1,13 @@
-"""Rows that stay alone when the rows of a prediction are paired with those of a gold answer.
+"""Where and how rows differ from a gold answer: for logs, and for a model that may try again.
 
-They are examples for a reader. Whether rows are right is decided in `scoring.comparison` alone.
+    >>> from answerkey.scoring.rules import read_rule
+    >>> found = find_difference([("b",)], ["a"], rule=read_rule("strict"), order_matters=False)
+    >>> found.kind, found.missing, found.unexpected
+    (<DifferenceKind.WRONG_ROWS: 'wrong_rows'>, [('a',)], [('b',)])
+
+The first of these that is true is said: another number of columns; right but for the order of the
+columns, the types of values, the order of the rows or the values of some columns; too few rows, too
+many rows, wrong rows. Whether rows are right is decided in `scoring.comparison` alone.
 """
 
 from __future__ import annotations
@@ -23,9 +30,39 @@ from answerkey.scoring.comparison import (
 from answerkey.scoring.rules import Rule, read_as_floats, read_columns
 from answerkey.sqlite.answers import Floats, Order, Row, are_close, take_apart
 
+SHOWN_ROWS = 5
+SHOWN_CHARACTERS = 200
+# Of the prediction and the gold answer together; of more, only the number of rows is said, since to
+# find in what they differ takes about ten times as long as to find that they do.
+MAX_EXPLAINED_VALUES = 5_000
+SHOWN_TIES = 2
+
+
+class DifferenceKind(StrEnum):
+    """How rows differ from a gold answer."""
+
+    COLUMN_COUNT = "column_count"
+    COLUMN_ORDER = "column_order"
+    TYPES = "types"
+    ROW_ORDER = "row_order"
+    WRONG_COLUMNS = "wrong_columns"
+    TOO_FEW_ROWS = "too_few_rows"
+    TOO_MANY_ROWS = "too_many_rows"
+    WRONG_ROWS = "wrong_rows"
+
+
+class Difference(NamedTuple):
+    """How rows differ, as a sentence, with some rows: missing ones are those of the gold answer,
+    unexpected ones those of the prediction. Long texts in them are cut."""
+
+    kind: DifferenceKind
+    detail: str
+    missing: list[Row]
+    unexpected: list[Row]
+
 
 def guess_column_order(rows: list[Row], expected: Expected, rule: Rule) -> tuple[int, ...]:
-    """For each gold column the predicted column that shares most values with it."""
+    """Return, for each gold column, the predicted column that shares most values with it."""
     if not rows or not expected.rows:
         return ()
     width = len(expected.rows[0])
@@ -49,7 +86,8 @@ def guess_column_order(rows: list[Row], expected: Expected, rule: Rule) -> tuple
 def list_leftovers(
     rows: list[Row], expected: Expected, rule: Rule, order: tuple[int, ...]
 ) -> tuple[list[Row], list[Row]]:
-    """The gold rows that no predicted row equals, and the predicted rows that equal no gold row."""
+    """The gold rows that no predicted row equals, and the predicted rows that equal no gold row:
+    examples for a reader."""
     if not rows or not expected.rows:
         needed = _list_needed_rows(expected, rule)
         return [expected.rows[number] for number in needed], list(rows)
@@ -82,8 +120,8 @@ def _list_needed_rows(expected: Expected, rule: Rule) -> set[int]:
 
 
 def _pair_rows(gold: list[Row], predicted: list[Row], rule: Rule) -> tuple[set[int], set[int]]:
-    """The numbers of the rows of both sides that stay alone when equal rows are paired. In a set
-    a row is paired with each that equals it."""
+    """The numbers of the rows of both sides that stay alone when equal rows are paired; in a set a
+    row is paired with each that equals it."""
     groups: dict[Any, tuple[list[Any], list[Any]]] = defaultdict(lambda: ([], []))
     for side, rows in enumerate((gold, predicted)):
         for number, row in enumerate(rows):
@@ -134,49 +172,6 @@ def _find_near(
     return None
 
 
-# Where and how rows differ from a gold answer: for logs, and for a model that may try again.
-#
-#     >>> from answerkey.scoring.rules import read_rule
-#     >>> found = find_difference([("b",)], ["a"], rule=read_rule("strict"), order_matters=False)
-#     >>> found.kind, found.missing, found.unexpected
-#     (<DifferenceKind.WRONG_ROWS: 'wrong_rows'>, [('a',)], [('b',)])
-#
-# The first of these that is true is said: another number of columns; right but for the order of
-# the columns, the types of values, the order of the rows or the values of some columns; too few
-# rows, too many rows, wrong rows.
-
-
-SHOWN_ROWS = 5
-SHOWN_CHARACTERS = 200
-# Of the prediction and the gold answer together; of more, only the number of rows is said, since to
-# find in what they differ takes about ten times as long as to find that they do.
-MAX_EXPLAINED_VALUES = 5_000
-SHOWN_TIES = 2
-
-
-class DifferenceKind(StrEnum):
-    """In what rows differ from a gold answer."""
-
-    COLUMN_COUNT = "column_count"
-    COLUMN_ORDER = "column_order"
-    TYPES = "types"
-    ROW_ORDER = "row_order"
-    WRONG_COLUMNS = "wrong_columns"
-    TOO_FEW_ROWS = "too_few_rows"
-    TOO_MANY_ROWS = "too_many_rows"
-    WRONG_ROWS = "wrong_rows"
-
-
-class Difference(NamedTuple):
-    """In what rows differ, as a sentence, with some rows: missing ones are those of the gold
-    answer, unexpected ones those of the prediction. Long texts in them are cut."""
-
-    kind: DifferenceKind
-    detail: str
-    missing: list[Row]
-    unexpected: list[Row]
-
-
 def find_difference(
     rows: list[Row],
     gold_answer: Any,
@@ -185,7 +180,7 @@ def find_difference(
     order_matters: bool,
     accepted_rows: Sequence[Any] | None = None,
 ) -> Difference | None:
-    """In what the rows differ from a right answer; None exactly where `rows_match` is true.
+    """Return how the rows differ from a right answer; None if and only if `rows_match` is true.
 
     >>> from answerkey.scoring.rules import read_rule
     >>> strict = read_rule("strict")

@@ -22,9 +22,15 @@ WORKER_DIED = "worker_died"
 SUMMARY_ROWS = 20
 
 
+_LENGTH_BYTES = 8
+_READ_BYTES = 65_536
+# To be woken by the system may take longer than a prediction does.
+_SECONDS_AWAKE = 0.0003
+
+
 class Kind(StrEnum):
     """What a worker gives for a job: a reward, an Explanation, the rows of the query, or a
-    RowSummary of them; None where it has no rows."""
+    RowSummary of them; None if the query has no rows."""
 
     SCORE = "score"
     EXPLAIN = "explain"
@@ -64,15 +70,15 @@ class Job(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A reward and where it comes from.
+    """A reward and the reason for it.
 
-    reason: None where the prediction is right; `no_query`; why the query has no answer
-        (`QueryReason`, such as sql_error or time_exceeded); or how its rows differ
-        (`DifferenceKind`, such as too_few_rows).
-    detail: the same in words: SQLite's own where it refuses the query.
+    reason: None if the prediction is right; `no_query`; why the query has no answer (`QueryReason`,
+        such as sql_error or time_exceeded); or how its rows differ (`DifferenceKind`, such as
+        too_few_rows).
+    detail: the same in words: SQLite's own if it refuses the query.
     missing, unexpected: some rows that the answer lacks, and some that it should not have.
-    database: the database of the test suite on which the prediction is wrong, as the suite names
-        it; None where it is wrong on the real one, or right.
+    database: the database of the test suite on which the prediction is wrong; None if it is wrong
+        on the real one, or right.
     """
 
     reward: float
@@ -95,7 +101,7 @@ class RowSummary(NamedTuple):
 def answer_without_rows(
     kind: Kind, reason: str, detail: str, *, database: str | None = None
 ) -> Any:
-    """What a job gives whose prediction has no rows."""
+    """Return what a job gives if its prediction has no rows."""
     if kind is Kind.SCORE:
         return WRONG
     if kind in (Kind.EXECUTE, Kind.SUMMARIZE):
@@ -103,20 +109,12 @@ def answer_without_rows(
     return Explanation(WRONG, reason, detail, database=database)
 
 
-# Messages between a process and its workers: pickles over a socket, each behind its length.
-#
-# What does not go at once waits at the sender. So the end that does not block never does, however
-# large a message is, and whatever the other end does: two that both send are not stuck.
-
-
-_LENGTH_BYTES = 8
-_READ_BYTES = 65_536
-# To be woken by the system may take longer than a prediction does.
-_SECONDS_AWAKE = 0.0003
-
-
 class Channel:
-    """One end of a socket: an open file, set to block or not."""
+    """One end of a socket for messages: pickles, each behind its length.
+
+    What does not go at once waits at the sender. So the end that does not block never does, however
+    large a message is: two that both send are not stuck.
+    """
 
     def __init__(self, file: int) -> None:
         self._file = file
@@ -143,7 +141,7 @@ class Channel:
         """Send as much of what waits as goes.
 
         Raises:
-            ConnectionError: where the other end is closed.
+            ConnectionError: the other end is closed.
         """
         while self._sent:
             try:
@@ -153,11 +151,11 @@ class Channel:
             del self._sent[:count]
 
     def receive(self) -> list[Any]:
-        """The messages that one look completes, which may be none.
+        """Return the messages that one look completes, which may be none.
 
         Raises:
-            BlockingIOError: where nothing has come, if the end does not block.
-            EOFError, ConnectionError: where the other end is closed.
+            BlockingIOError: nothing has come, and the end does not block.
+            EOFError, ConnectionError: the other end is closed.
         """
         data = os.read(self._file, _READ_BYTES)
         if not data:
@@ -177,9 +175,9 @@ class Channel:
 def wait_for_events(
     poll: select.poll, timeout_ms: int | None, *, is_soon: bool
 ) -> list[tuple[int, int]]:
-    """The events of open files; none where nothing comes in so many milliseconds.
+    """Return the events of open files; none if nothing comes in so many milliseconds.
 
-    is_soon: something is expected at once, so that it is looked for some times before sleeping.
+    is_soon: something is expected at once, so look some times before sleeping.
     """
     if is_soon:
         until = time.perf_counter() + _SECONDS_AWAKE

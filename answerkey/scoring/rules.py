@@ -47,19 +47,26 @@ COLUMNS = ("same", "any_order", "superset")
 ROW_COUNTS = ("=", ">=")
 
 
+Column = tuple[Any, ...]
+
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_INT64 = range(-(2**63), 2**63)
+_INT64_CHARACTERS = 20
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """What makes rows equal to those of a gold answer.
 
     rows: "multiset", or "set" (how often a row occurs does not count), or "subset" (a set, each row
         of which is one of the gold answer's; it is empty only where the gold answer is).
-    order: whether the order of rows counts: "gold", where the question's order_matters says so,
-        but for rows that tie, "always" or "never". It never counts in a set.
+    order: whether the order of rows counts: "gold" (as the question's order_matters says, but for
+        rows that tie), "always" or "never". It never counts in a set.
     columns: "same", or "any_order", one order for all rows, or "superset", the columns asked for
         in any order, and up to `extra_columns` others may be there.
-    numbers_by_value: 1 equals 1.0. Two columns of integers are compared exactly; where one of two
+    numbers_by_value: 1 equals 1.0. Two columns of integers are compared exactly; if one of two
         columns holds a float, within the tolerance.
-    numeric_text: a text that reads as a number equals it: see `scoring.values.read_number`.
+    numeric_text: a text that reads as a number equals it: see `read_number`.
     rel_tol, abs_tol: how far floats may be apart, as in `math.isclose`.
     digits: floats are rounded to so many decimals first.
     row_count: how many rows a subset needs, from 1, duplicates removed: ("=", n) or (">=", n).
@@ -120,7 +127,7 @@ class Rule:
         return self.rows == "subset" or self.columns == "superset"
 
     def allows_width(self, found: int, gold: int) -> bool:
-        """Whether so many columns may be there where the gold answer has so many."""
+        """Whether the gold answer may have `gold` columns and the rows `found`."""
         extra = self.extra_columns if self.columns == "superset" else 0
         return gold <= found <= gold + extra
 
@@ -160,7 +167,7 @@ _READERS = {
 
 
 def read_rule(rule: str | Rule) -> Rule:
-    """The rule that a text names, with its options.
+    """Return the rule that a text names, with its options.
 
     >>> read_rule("spider,rel_tol=0.001").rel_tol, read_rule("strict,digits=2").digits
     (0.001, 2)
@@ -171,6 +178,13 @@ def read_rule(rule: str | Rule) -> Rule:
         ValueError: on a name, an option or a value that does not exist.
     """
     return rule if isinstance(rule, Rule) else _read_text(rule)
+
+
+@functools.lru_cache
+def find_rule(rule: str | Rule | None, rel_tol: float | None = None) -> Rule:
+    """The rule of a name, strict without one; with another tolerance, if one is given."""
+    found = read_rule(rule or "strict")
+    return found if rel_tol is None else replace(found, rel_tol=rel_tol)
 
 
 @functools.cache
@@ -203,18 +217,8 @@ def _read_option(text: str, option: str, value: str) -> object:
         raise ValueError(f"rule {text!r}: {option} cannot be {value!r}") from error
 
 
-# Rows as columns of values, as a rule reads them.
-
-
-Column = tuple[Any, ...]
-
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_INT64 = range(-(2**63), 2**63)
-_INT64_CHARACTERS = 20
-
-
 def read_number(text: str) -> int | float | None:
-    """The number that a text reads as; None where it reads as none.
+    """Return the number that a text reads as; None if it reads as none.
 
     >>> read_number("3"), read_number("-1.50"), read_number("1e5"), read_number("007")
     (3, -1.5, 100000.0, 7)
@@ -222,8 +226,8 @@ def read_number(text: str) -> int | float | None:
     [None, None, None, None, None, None]
 
     It is a decimal literal of ASCII characters: digits, perhaps with a sign, a point and an
-    exponent, and nothing around it. Digits alone are an integer where 64 bits hold it; whatever
-    else is finite is a float.
+    exponent, and nothing around it. Digits alone are an integer if 64 bits hold it; else what is
+    finite is a float.
     """
     found = _NUMBER.fullmatch(text)
     if found is None:
@@ -235,7 +239,7 @@ def read_number(text: str) -> int | float | None:
 
 
 def read_columns(rows: Sequence[Sequence[Any]], rule: Rule) -> list[Column]:
-    """The columns of rows of one width, with texts read and floats rounded where the rule says so.
+    """The columns of rows of one width, with texts read and floats rounded if the rule says so.
 
     >>> from answerkey.scoring.rules import read_rule
     >>> read_columns([("1", 2.0), ("x", 3.126)], read_rule("multiset,digits=2"))

@@ -1,4 +1,9 @@
-"""Open databases: a worker keeps those that it was asked for last."""
+"""What a worker process does: jobs come over a pipe, and what they give goes back.
+
+It executes SQL that nobody has read, so it may be ended at any moment: by the kernel, once a job
+has used its seconds of CPU time, whatever SQLite is doing then (a single step may heed no interrupt
+and last for hours). It never outlives the process that started it.
+"""
 
 from __future__ import annotations
 
@@ -55,6 +60,22 @@ _KEPT_STATEMENTS = 128
 _KEPT_STATEMENTS_OF_SUITES = 16
 _KEPT_HASHES = 1 << 16
 
+LEAST_STEPS = 1_000_000  # of a budget
+
+_KEPT_SUITES = 32  # predictions for one question come together
+_KEPT_PATHS = 4096
+_DECODE = json.JSONDecoder().decode
+
+
+# More than the least budget if nobody knows how many steps the gold query takes: ten steps a byte
+# are some fifty scans of all tables.
+_STEPS_PER_BYTE = 10
+
+# What is done is told at the end of a message's jobs, and before that where one takes longer.
+_SECONDS_UNTOLD = 0.005
+_SECONDS_BETWEEN_LOOKS = 1
+
+
 Version = tuple[int, ...]  # of a file: another one where it was changed or replaced
 
 
@@ -69,15 +90,12 @@ class OpenDatabases:
     def find(
         self, path: str, *, sha256: str | None = None, is_of_suite: bool = False
     ) -> tuple[GuardedDatabase, int]:
-        """The open database, and the bytes of its file.
-
-        sha256: that of the file that the question was made with; None: nobody says.
-        is_of_suite: whether it is one of a test suite.
+        """Return the open database, and the bytes of its file.
 
         Raises:
-            FileNotFoundError: where there is no such file.
-            InputError: where it is another file than that of sha256.
-            sqlite3.DatabaseError: where it is no database, or a corrupt one.
+            FileNotFoundError: there is no such file.
+            InputError: it is another file than that of sha256.
+            sqlite3.DatabaseError: it is no database, or a corrupt one.
         """
         try:
             status = os.stat(path)
@@ -117,7 +135,7 @@ class OpenDatabases:
             database.close()
 
     def close_others(self, path: str) -> bool:
-        """Close all but one; whether there were any."""
+        """Close all but one, and return whether there were any."""
         others = [other for other in self._open if other != path]
         for other in others:
             self.close(other)
@@ -135,25 +153,11 @@ def _hash_file(path: str, version: Version) -> str:
         signal.setitimer(signal.ITIMER_PROF, left)
 
 
-# Trials: the databases on which a prediction must be right, and what is right on each.
-#
-# The real database comes first, then those of the test suite in their order. A prediction is
-# right where it is right on all of them.
-
-
-LEAST_STEPS = 1_000_000  # of a budget
-
-_KEPT_SUITES = 32  # predictions for one question come together
-_KEPT_PATHS = 4096
-_DECODE = json.JSONDecoder().decode
-
-
 class Trial(NamedTuple):
-    """A database and what is right there.
+    """A database on which a prediction must be right, and what is right there.
 
-    max_steps: None, where the size of the database says it.
-    name: of a database of a test suite, the path that the suite names; else None.
-    sha256: of the database file; None: nobody says.
+    max_steps: None: by the size of the database.
+    name: the path that a test suite names; None for the real database.
     """
 
     path: str
@@ -166,10 +170,10 @@ class Trial(NamedTuple):
 
 
 def list_trials(job: Job) -> Iterator[Trial]:
-    """The trials of a job. The suite is read only where somebody asks for more than the first.
+    """Yield the real database, then those of the suite, which is read only if one asks for them.
 
     Raises:
-        ValueError: where gold_answer, accepted_rows or test_suite is not what exports have.
+        ValueError: gold_answer, accepted_rows or test_suite is not what exports have.
     """
     yield Trial(
         job.path,
@@ -217,22 +221,6 @@ def _read_json(name: str, text: str) -> Any:
         raise ValueError(f"{name}: expected JSON text, found {text!r:.80}: {error}") from error
 
 
-# What a worker process does: jobs come over a pipe, and what they give goes back.
-#
-# A worker executes SQL that nobody has read, so it may be ended at any moment: by the kernel,
-# once a job has used its seconds of CPU time, whatever SQLite is doing then (a single step may
-# heed no interrupt and last for hours). It never outlives the process that started it.
-
-
-# More than the least budget, where nobody knows how many steps the gold query takes: a larger
-# database takes more to read, and ten steps a byte are some fifty scans of all its tables.
-_STEPS_PER_BYTE = 10
-
-# What is done is told at the end of a message's jobs, and before that where one takes longer.
-_SECONDS_UNTOLD = 0.005
-_SECONDS_BETWEEN_LOOKS = 1
-
-
 def serve(channel: Channel, begins: int, limits: Limits) -> None:
     """Do the jobs of one message after another, until the other end is closed.
 
@@ -266,12 +254,12 @@ def serve(channel: Channel, begins: int, limits: Limits) -> None:
 
 
 def do_job(job: Job, databases: OpenDatabases) -> Any:
-    """What the job's kind says; the first database on which a prediction is wrong decides.
+    """Return what the job's kind says; the first database that says wrong decides.
 
     Raises:
-        FileNotFoundError, InputError, sqlite3.DatabaseError: where a database is missing, another
-            one or corrupt, which is no fault of the prediction.
-        MemoryError: where the machine has less memory than a query may use.
+        FileNotFoundError, InputError, sqlite3.DatabaseError: a database is missing, another one or
+            corrupt, which is no fault of the prediction.
+        MemoryError: the machine has less memory than a query may use.
     """
     sql = job.text
     if job.is_completion and sql is not None:
@@ -320,7 +308,7 @@ def _summarize(rows: list[Row]) -> RowSummary:
 
 
 def _find_wrong(rows: list[Row], trial: Trial, job: Job) -> Any:
-    """What the job gives where the rows are wrong; None where they are right."""
+    """Return what the job gives if the rows are wrong; None if they are right."""
     known = {
         "rule": job.rule or RULES["strict"],
         "order_matters": trial.order_matters,

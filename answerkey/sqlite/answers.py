@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import os
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
@@ -16,16 +16,22 @@ from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
 
 INTEGER, FLOAT, STRING, LIST, TABLE = ANSWER_TYPES = ("integer", "float", "string", "list", "table")
 
+_STEPS_ROUNDED = 50_000  # so coarse that another version of SQLite mostly gives the same number
+
+
 Row = tuple[Any, ...]
 Floats = tuple[float, ...]
+Place = tuple[Hashable, Hashable]  # of a row: its segment, and which one it is there
 
-# How far the order of rows counts: False, not at all; True, from the first row to the last; or the
-# lengths of segments, which stand one after the other, each with its rows in any order.
+_SINK = "sink"
+
+# How far the order of rows counts: False, not at all; True, fully; or the lengths of segments that
+# stand one after the other, each with its rows in any order.
 Order = bool | Sequence[int]
 
 
 def shape_answer(rows: Sequence[Sequence[Any]]) -> Any:
-    """The JSON value of a query's rows.
+    """Return the JSON value of a query's rows: a scalar, a list, or a list of rows.
 
     >>> shape_answer([(3,)])
     3
@@ -46,7 +52,7 @@ def shape_answer(rows: Sequence[Sequence[Any]]) -> Any:
 
 
 def answer_rows(answer: Any) -> list[tuple[Any, ...]]:
-    """The rows that an answer stands for: what `shape_answer` was given.
+    """Return the rows of an answer: what `shape_answer` was given.
 
     >>> answer_rows(3), answer_rows(["a", "b"]), answer_rows([["a", 1]])
     ([(3,)], [('a',), ('b',)], [('a', 1)])
@@ -57,7 +63,7 @@ def answer_rows(answer: Any) -> list[tuple[Any, ...]]:
 
 
 def classify_answer_type(gold_answer: Any) -> str:
-    """integer, float or string for one value; list for n x 1 and for no row; table for n x m.
+    """Return integer, float or string for one value, list for n x 1 and no row, table for n x m.
 
     >>> [classify_answer_type(answer) for answer in (3, 2.5, "x", ["x", None], [], [["x", 1]])]
     ['integer', 'float', 'string', 'list', 'list', 'table']
@@ -65,7 +71,7 @@ def classify_answer_type(gold_answer: Any) -> str:
     'table'
 
     Raises:
-        ValueError: on NULL, which alone has no type, and on what SQLite never gives.
+        ValueError: the answer is NULL, which alone has no type, or what SQLite never gives.
     """
     kind = type(gold_answer)
     if kind is int:
@@ -82,7 +88,7 @@ def classify_answer_type(gold_answer: Any) -> str:
 
 
 def has_choice(accepted_rows: Sequence[Any] | None) -> bool:
-    """Whether right answers have other rows than the gold answer, since LIMIT cuts through a tie.
+    """Whether LIMIT cuts through a tie, so that right answers have other rows than the gold answer.
 
     >>> has_choice([1, 2]), has_choice([1, {"rows": [["b"], ["c"]], "take": 1}])
     (False, True)
@@ -100,7 +106,7 @@ def list_takes(accepted_rows: Sequence[Any]) -> list[int]:
 
 
 def read_order(order_matters: bool, accepted_rows: Sequence[Any] | None) -> Order:
-    """How far the order of the gold answer's own rows counts, as sidecars say it.
+    """How far the order of the gold answer's own rows counts, from the fields of a sidecar.
 
     >>> read_order(True, None), read_order(True, [1, 1]), read_order(True, [1, 2])
     (True, True, [1, 2])
@@ -124,8 +130,7 @@ def write_order(order: Order) -> dict[str, Any]:
 
 
 def answers_match(expected: Any, actual: Any, *, ordered: Order, rel_tol: float = 1e-6) -> bool:
-    """Whether two answers are the same: as sequences of rows if ordered, else as multisets; or as
-    sequences of multisets of these lengths.
+    """Whether two answers are the same: as multisets of rows, or in their `Order`.
 
     >>> answers_match(["b", "a"], ["a", "b"], ordered=False)
     True
@@ -139,8 +144,7 @@ def answers_match(expected: Any, actual: Any, *, ordered: Order, rel_tol: float 
     True
 
     Integers, strings and NULL are compared exactly, floats within a relative tolerance, and a value
-    never equals one of another type. Reflexive, symmetric, and blind to the order of rows where
-    unordered; not transitive, since a tolerance is not.
+    never equals one of another type. It is reflexive and symmetric; a tolerance is not transitive.
     """
     return match_rows(answer_rows(expected), answer_rows(actual), ordered=ordered, rel_tol=rel_tol)
 
@@ -148,7 +152,7 @@ def answers_match(expected: Any, actual: Any, *, ordered: Order, rel_tol: float 
 def match_rows(
     left: list[Row], right: list[Row], *, ordered: Order, rel_tol: float, abs_tol: float = 0.0
 ) -> bool:
-    """What `answers_match` says of rows; floats may differ by an absolute tolerance, too.
+    """`answers_match` for rows; floats may differ by an absolute tolerance, too.
 
     >>> match_rows([("a", 1.0)], [("a", 1.004)], ordered=False, rel_tol=0.0, abs_tol=0.01)
     True
@@ -196,7 +200,7 @@ def _list_types(rows: list[tuple[Any, ...]]) -> list[type]:
 
 
 def take_apart(row: tuple[Any, ...]) -> tuple[Any, tuple[float, ...]]:
-    """What must be equal exactly, with its types, and the floats, which need not be."""
+    """Return what must be equal exactly, with its types, and the floats."""
     exact = tuple((float,) if type(value) is float else (type(value), value) for value in row)
     return exact, tuple(value for value in row if type(value) is float)
 
@@ -220,9 +224,9 @@ def are_close(
 def _floats_match(left: list[Floats], right: list[Floats], rel_tol: float, abs_tol: float) -> bool:
     """Whether the rows of floats of two sides can be paired so that every pair is close.
 
-    Pairing them in sorted order settles one column, and more of them mostly, where the column that
-    tells rows apart best comes first. Sorting may still pair rows badly where first columns are
-    close but not equal, so a matching is looked for before saying no.
+    Pairing them in sorted order settles one column, and mostly more, if the column that tells rows
+    apart best comes first. If first columns are close but not equal, sorting may pair rows badly,
+    so a matching is looked for before saying no.
     """
     if len(left) != len(right):
         return False
@@ -235,7 +239,12 @@ def _floats_match(left: list[Floats], right: list[Floats], rel_tol: float, abs_t
     left, right = sort_floats(left, right, rel_tol, abs_tol)
     if all(are_close(a, b, rel_tol, abs_tol) for a, b in zip(left, right, strict=True)):
         return True
-    return _has_perfect_matching(list_neighbours(left, right, rel_tol, abs_tol))
+    demands = [
+        ([(0, number) for number in near], 1)
+        for near in list_neighbours(left, right, rel_tol, abs_tol)
+    ]
+    places = Counter((0, number) for number in range(len(right)))
+    return has_flow(demands, places, {0: len(right)})
 
 
 def sort_floats(
@@ -261,8 +270,8 @@ def _count_distinct(ordered: list[float], rel_tol: float, abs_tol: float) -> int
 def list_neighbours(
     left: Sequence[Floats], right: Sequence[Floats], rel_tol: float, abs_tol: float
 ) -> list[list[int]]:
-    """For each left row the places of the right rows close to it. The right ones are sorted, so
-    that only those whose first float may be close are looked at."""
+    """Return, for each left row, the places of the right rows close to it; the right ones are
+    sorted."""
     firsts = [row[0] for row in right]
     neighbours = []
     for row in left:
@@ -274,43 +283,78 @@ def list_neighbours(
     return neighbours
 
 
-def _has_perfect_matching(neighbours: list[list[int]]) -> bool:
-    """Whether each left node gets a right node of its own (augmenting paths, without recursion)."""
-    owner: dict[int, int] = {}  # right node -> the left node that has it
-    owned: dict[int, int] = {}  # the same, from left to right
-    for start in range(len(neighbours)):
-        parents: dict[int, int] = {}  # right node -> left node that reached it
-        queue, free = [start], None
-        while queue and free is None:
-            left = queue.pop()
-            for right in neighbours[left]:
-                if right in parents:
-                    continue
-                parents[right] = left
-                if right not in owner:
-                    free = right
-                    break
-                queue.append(owner[right])
-        if free is None:
-            return False
-        while free is not None:
-            left = parents[free]
-            left_before = owned.get(left)
-            owner[free], owned[left] = left, free
-            free = left_before
+def has_flow(
+    demands: list[tuple[list[Place], int]],
+    places: Counter[Place],
+    takes: dict[Hashable, int],
+) -> bool:
+    """Whether all that is wanted finds a place (Ford and Fulkerson, augmenting paths).
+
+    demands: places that would do, and how many of them are wanted.
+    places: how many rows each place holds. A place is in a segment, by its name and its number.
+    takes: how many may be taken of each segment.
+    """
+    # The nodes are numbers of demands, places and names of segments; what is left of an edge is how
+    # much more may flow along it.
+    left: dict[Hashable, dict[Hashable, int]] = defaultdict(dict)
+    for name, take in takes.items():
+        left["segment", name][_SINK] = take
+    for place, count in places.items():
+        left[place]["segment", place[0]] = count
+    for number, (group, count) in enumerate(demands):
+        for place in group:
+            left[number][place] = count
+    for number in sorted(range(len(demands)), key=lambda number: len(demands[number][0])):
+        wanted = demands[number][1]
+        while wanted:
+            path = _find_direct_path(left, number) or _find_path(left, number)
+            if path is None:
+                return False
+            amount = min(wanted, *(left[a][b] for a, b in path))
+            for a, b in path:
+                left[a][b] -= amount
+                left[b][a] = left[b].get(a, 0) + amount
+            wanted -= amount
     return True
 
 
-# The gold answer: what gold SQL returns on its database, as a JSON value.
+def _find_direct_path(
+    left: dict[Hashable, dict[Hashable, int]], start: Hashable
+) -> list[tuple[Hashable, Hashable]] | None:
+    """A path to the sink that takes no place away from others: nearly always, and much faster."""
+    for place, amount in left[start].items():
+        segment = "segment", place[0]
+        if amount and left[place][segment] and left[segment][_SINK]:
+            return [(start, place), (place, segment), (segment, _SINK)]
+    return None
 
 
-_STEPS_ROUNDED = 50_000  # so coarse that another version of SQLite mostly gives the same number
+def _find_path(
+    left: dict[Hashable, dict[Hashable, int]], start: Hashable
+) -> list[tuple[Hashable, Hashable]] | None:
+    """The edges of a path to the sink along which something may flow."""
+    came_from: dict[Hashable, Hashable] = {start: start}
+    stack = [start]
+    while stack:
+        node = stack.pop()
+        for following, amount in left[node].items():
+            if not amount or following in came_from:
+                continue
+            came_from[following] = node
+            if following == _SINK:
+                path = []
+                while following != start:
+                    path.append((came_from[following], following))
+                    following = came_from[following]
+                return path
+            stack.append(following)
+    return None
 
 
 def compute_gold_answer(
     gold_sql: str, db_path: str | os.PathLike[str], *, limits: Limits | None = None
 ) -> Any:
-    """The answer of gold SQL on its database, as a JSON value.
+    """Return the answer of gold SQL on its database, as a JSON value.
 
     >>> compute_gold_answer("SELECT count(*) FROM ship", path)    # doctest: +SKIP
     42
@@ -319,14 +363,14 @@ def compute_gold_answer(
 
     Raises:
         QueryError: a sqlite3.OperationalError with `reason` and `detail`.
-        FileNotFoundError: where there is no database at db_path.
+        FileNotFoundError: there is no database at db_path.
     """
     with GuardedDatabase(Path(db_path), limits) as database:
         return shape_answer(database.execute(gold_sql))
 
 
 def answer_query(database: GuardedDatabase, gold_sql: str) -> dict[str, Any]:
-    """What is recorded of a query: gold_answer, answer_type and steps (virtual machine steps,
+    """Return the record of a query: gold_answer, answer_type and steps (virtual machine steps,
     rounded up to 50,000), or reason and detail."""
     try:
         answer = shape_answer(database.execute(gold_sql))

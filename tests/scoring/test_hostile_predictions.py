@@ -26,7 +26,7 @@ from answerkey.reward import (
     score_completions,
     score_sql,
 )
-from answerkey.scoring.workers import WorkerProcess
+from answerkey.scoring.pool import WorkerProcess
 from tests.shared.databases import make_database
 from tests.shared.paths import ROOT
 from tests.shared.processes import wait_until

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from answerkey import reward as reward_module
 from answerkey.reward import (
     RewardPool,
     compute_score,
@@ -137,9 +138,7 @@ def test_row_of_all_that_can_be_counted_is_no_answer(suites):
 
 
 def test_loose_rule_for_all_questions_is_warned_of_once(suites, caplog):
-    from answerkey.scoring import reward_pool
-
-    reward_pool._warn_if_loose.cache_clear()
+    reward_module._warn_if_loose.cache_clear()
     known = {"gold_answer": ["2"], "database_name": ["ships"], "order_matters": [False]}
     for rule in ("spider2", "spider2", "subset,=,1", "spider", "bird"):
         assert score_completions([fence("SELECT count(*) FROM ship")], **known, rule=rule) == [1.0]
