@@ -11,10 +11,9 @@ sqlglot writes it, from a copy of the tree in which
 - inner joins have their conditions in WHERE, and their tables in the order of their names;
 - what AND or OR joins, literals after IN, and the two sides of a comparison are sorted.
 
-What may change the answer (a literal, the order of columns, DISTINCT, ORDER BY, LIMIT) stays. Two
-texts that are equal give the same rows, but for what their order in storage decides; two that
-differ may still mean the same. A query with a name that cannot be resolved comes out as sqlglot
-spells it, so that it equals fewer others than it might.
+What may change the answer (a literal, the order of columns, DISTINCT, ORDER BY, LIMIT) stays.
+Equal texts give the same rows, but for what their order in storage decides; two that differ may
+still mean the same. A query with an unknown name comes out as sqlglot spells it.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from answerkey.sql.query_parts import LITERALS, ROW_AGGREGATES, is_atom
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.schema import fold_name, has_collation
 
-# An unknown name is a ValueError; the others are where a tree of an unforeseen shape may end.
+# An unknown name is a ValueError; a tree of an unforeseen shape may raise the others.
 NO_FORM = (ValueError, LookupError, AttributeError, TypeError, SqlglotError)
 
 _MIRRORED = {
@@ -51,12 +50,13 @@ _LAST_OPERANDS = {exp.Between: "high", exp.Glob: "expression"}
 _LOOSE_OPERATORS = (exp.EQ, exp.NEQ, exp.Is, exp.NullSafeEQ, exp.NullSafeNEQ, exp.In, exp.Between)
 _LOOSE_OPERATORS += (exp.Like, exp.Glob, exp.RegexpLike, exp.Match)
 _JOIN_KINDS = ("INNER", "CROSS", "OUTER")  # which say nothing that SIDE or ON would not
+_NAME = re.compile("\x01([tc])([^\x01]*)\x01")  # a name in a text, until it is numbered
 
 
 def canonical_tree(scopes: Scopes) -> exp.Expression:
-    """A tree of its own, whose text is the one spelling that stands for all; see `write_sql`.
+    """Return a tree of its own, whose text is the one spelling that stands for all.
 
-    Where a name cannot be resolved, it is the query's tree, with unquoted names in lower case.
+    If a name cannot be resolved, it is the query's tree, with unquoted names in lower case.
     """
     try:
         tree = qualify_names(scopes)
@@ -79,7 +79,7 @@ def canonical_tree(scopes: Scopes) -> exp.Expression:
 
 
 def write_sql(tree: exp.Expression) -> str:
-    """The text of a tree; where sqlglot cannot write it, its nodes."""
+    """The text of a tree; its nodes if sqlglot cannot write it."""
     try:
         return _write(tree)
     except NO_FORM:
@@ -168,7 +168,7 @@ def may_be_sorted(node: exp.Expression) -> bool:
 
 def sort_query(nodes: list[exp.Expression], key: Callable[[str], Any], *, may_mirror: bool) -> None:
     """Sort what may stand in any order, in the tree itself, by a key of its text; the sides of
-    comparisons where they may be mirrored. The nodes are the tree's, in the order of tree.walk."""
+    comparisons if they may be mirrored. The nodes are the tree's, in the order of tree.walk."""
     if may_mirror:
         for node in nodes:
             if type(node) in _MIRRORED:
@@ -263,22 +263,17 @@ def _join_parts(kind: type[exp.Connector], parts: list[exp.Expression]) -> exp.E
     return joined
 
 
-# Templates: canonical SQL without its literals and without the names of tables and columns.
-#
-# >>> tree = parse_one("SELECT name FROM ship WHERE id = 3")  # doctest: +SKIP >>>
-# write_template(canonical_tree(Scopes(tree, schema)))  # doctest: +SKIP 'SELECT t1.c1 FROM t1
-# WHERE t1.c2 = ?'
-#
-# Each literal is `?`, and so is a whole list of them after IN. Tables and columns are numbered in
-# the order in which they appear, so that it stays visible where one is used twice. What canonical
-# SQL sorts by name is sorted here by what the query does with it: what it shows comes first.
-
-
-_NAME = re.compile("\x01([tc])([^\x01]*)\x01")  # a name in a text, until it is numbered
-
-
 def write_template(tree: exp.Expression) -> str:
-    """The template of a canonical tree, which is changed."""
+    """Write canonical SQL without its literals and names: its template. The tree is changed.
+
+    >>> tree = parse_one("SELECT name FROM ship WHERE id = 3")  # doctest: +SKIP
+    >>> write_template(canonical_tree(Scopes(tree, schema)))    # doctest: +SKIP
+    'SELECT t1.c1 FROM t1 WHERE t1.c2 = ?'
+
+    A literal is `?`, and so is a list of them after IN. Tables and columns are numbered in the
+    order in which they appear. What canonical SQL sorts by name is sorted here by what the query
+    does with it: what it shows comes first.
+    """
     nodes = list(tree.walk())
     _blank(nodes)
     if any(map(may_be_sorted, nodes)):

@@ -102,18 +102,15 @@ def classify_hardness(tree: exp.Expression) -> str:
 
 
 def count_components(tree: exp.Expression) -> Components:
-    """The three counts of the official rule for a tree of `parse_one(sql, read="sqlite")`.
+    """Return the three counts of the official rule; the tree stays as it is.
 
     >>> from sqlglot import parse_one
     >>> sql = "SELECT a, b FROM t JOIN u ON t.id = u.id WHERE a IN (SELECT c FROM v)"
     >>> count_components(parse_one(sql, read="sqlite"))
     Components(component1=2, component2=1, others=1)
 
-    The tree stays as it is.
-
     Raises:
-        ValueError: where the tree is no query, which is SELECT, VALUES, a set operation, or one of
-            these in parentheses.
+        ValueError: the tree is no query (SELECT, VALUES, a set operation, or one in parentheses).
     """
     query, outer_queries = _find_left_arm(tree)
     clauses = query.args
@@ -152,8 +149,8 @@ def count_components(tree: exp.Expression) -> Components:
 
 
 def _find_left_arm(tree: exp.Expression) -> tuple[exp.Expr, int]:
-    """The leftmost SELECT or VALUES, and the number of queries that stand beside it: CTEs, and one
-    for a set operation or a chain of them."""
+    """Return the leftmost SELECT or VALUES, and the number of queries beside it: CTEs, and one for
+    a chain of set operations."""
     ctes = 0
     has_set_operation = False
     query = tree

@@ -1,4 +1,4 @@
-"""Tables: the names of the tables and views that a query reads."""
+"""A parsed query: its tables, columns, features, hardness and canonical forms."""
 
 from __future__ import annotations
 
@@ -15,90 +15,6 @@ from answerkey.sql.parser import TooComplexError, parse_sql
 from answerkey.sql.query_parts import find_cte
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.schema import Schema, fold_name
-
-TABLE_NODES = (exp.Table, exp.In)
-
-
-def list_tables(nodes: Iterable[exp.Expression], schema: Schema | None) -> list[str]:
-    """The sorted, unique names of the tables and views, from the nodes of a tree that may name one
-    (`TABLE_NODES`).
-
-    >>> from sqlglot import parse_one
-    >>> tree = parse_one("WITH c AS (SELECT * FROM Ship) SELECT * FROM c JOIN port")
-    >>> list_tables(tree.find_all(*TABLE_NODES), None)
-    ['Ship', 'port']
-
-    Names of CTEs are not tables. With a schema, names come as it spells them; without, as the query
-    does. A view counts as itself.
-    """
-    names: dict[str, str] = {}
-    for node in nodes:
-        name = _name_table(node)
-        if name:
-            known = schema.find_table(name) if schema else None
-            names.setdefault(fold_name(name), known.name if known else name)
-    return sorted(names.values())
-
-
-def extract_tables_involved(gold_sql: str, *, schema: Schema | None = None) -> list[str]:
-    """The sorted, unique names of the tables and views that SQL reads.
-
-    >>> extract_tables_involved("WITH c AS (SELECT * FROM Ship) SELECT * FROM c JOIN port")
-    ['Ship', 'port']
-
-    Names of CTEs are not tables. With a schema, names come as it spells them; without, as the query
-    does. A view counts as itself.
-
-    Raises:
-        sqlglot.errors.SqlglotError: where the SQL does not parse.
-    """
-    return list_tables(parse_sql(gold_sql).find_all(*TABLE_NODES), schema)
-
-
-def _name_table(node: exp.Expression) -> str:
-    """The name in a FROM, or in `x IN name`, which is short for `x IN (SELECT * FROM name)`.
-
-    It is '' for a CTE, a table-valued function, an index (INDEXED BY), and IN with a list or a
-    query.
-    """
-    if isinstance(node, exp.In):
-        table = node.args.get("field")
-        if not isinstance(table, exp.Column | exp.Literal):
-            return ""
-        name, database = table.name, table.text("table")
-    else:
-        if not isinstance(node.this, exp.Identifier) or node.arg_key == "indexed":
-            return ""
-        name, database = node.name, node.db
-    is_cte = not database and find_cte(node, name) is not None
-    return "" if is_cte else name
-
-
-# Columns involved: which columns of tables and views a query reads, whatever it calls them.
-
-
-def list_columns(scopes: Scopes) -> list[str]:
-    """The sorted, unique `table.column` that a query reads, spelt as the schema spells them.
-
-    `SELECT T1.name FROM ship AS T1 WHERE T1.tons > 9` -> ['ship.name', 'ship.tons']
-
-    A `*` stands for all columns that it expands to, count(*) for none. A name that cannot be
-    resolved, such as a string in double quotes, is left out.
-    """
-    found = [scopes.resolve(column) for column in scopes.nodes.find_all(exp.Column)]
-    for scope in scopes.select_scopes():
-        found += [output.resolution for output in scopes.outputs(scope.select)]
-    return sorted(
-        {
-            f"{what.table.name}.{what.column.name}"
-            for what in found
-            if what is not None and what.table is not None and what.column is not None
-        }
-    )
-
-
-# Features of a query: which parts of SQL it uses, by names that stay the same.
-
 
 _BY_NODE: dict[type[exp.Expression], str] = {
     exp.Between: "between",
@@ -124,6 +40,74 @@ _AGGREGATES_UNKNOWN_TO_SQLGLOT = {"total", "jsonb_group_array", "jsonb_group_obj
 FEATURES = tuple(
     sorted({*_BY_NODE.values(), "aggregate", "join", "left_join", "nested_query", "null_test"})
 )
+
+
+TABLE_NODES = (exp.Table, exp.In)
+
+
+def list_tables(nodes: Iterable[exp.Expression], schema: Schema | None) -> list[str]:
+    """`extract_tables_involved` of a tree, from its nodes that may name a table (`TABLE_NODES`)."""
+    names: dict[str, str] = {}
+    for node in nodes:
+        name = _name_table(node)
+        if name:
+            known = schema.find_table(name) if schema else None
+            names.setdefault(fold_name(name), known.name if known else name)
+    return sorted(names.values())
+
+
+def extract_tables_involved(gold_sql: str, *, schema: Schema | None = None) -> list[str]:
+    """Return the sorted, unique names of the tables and views that SQL reads.
+
+    >>> extract_tables_involved("WITH c AS (SELECT * FROM Ship) SELECT * FROM c JOIN port")
+    ['Ship', 'port']
+
+    Names of CTEs are not tables. With a schema, names come as it spells them; without, as the query
+    does. A view counts as itself.
+
+    Raises:
+        sqlglot.errors.SqlglotError: the SQL does not parse.
+    """
+    return list_tables(parse_sql(gold_sql).find_all(*TABLE_NODES), schema)
+
+
+def _name_table(node: exp.Expression) -> str:
+    """The name in a FROM, or in `x IN name`, which is short for `x IN (SELECT * FROM name)`.
+
+    It is '' for a CTE, a table-valued function, an index (INDEXED BY), and IN with a list or a
+    query.
+    """
+    if isinstance(node, exp.In):
+        table = node.args.get("field")
+        if not isinstance(table, exp.Column | exp.Literal):
+            return ""
+        name, database = table.name, table.text("table")
+    else:
+        if not isinstance(node.this, exp.Identifier) or node.arg_key == "indexed":
+            return ""
+        name, database = node.name, node.db
+    is_cte = not database and find_cte(node, name) is not None
+    return "" if is_cte else name
+
+
+def list_columns(scopes: Scopes) -> list[str]:
+    """The sorted, unique `table.column` that a query reads, spelt as the schema spells them.
+
+    `SELECT T1.name FROM ship AS T1 WHERE T1.tons > 9` -> ['ship.name', 'ship.tons']
+
+    A `*` stands for all columns that it expands to, count(*) for none. A name that cannot be
+    resolved, such as a string in double quotes, is left out.
+    """
+    found = [scopes.resolve(column) for column in scopes.nodes.find_all(exp.Column)]
+    for scope in scopes.select_scopes():
+        found += [output.resolution for output in scopes.outputs(scope.select)]
+    return sorted(
+        {
+            f"{what.table.name}.{what.column.name}"
+            for what in found
+            if what is not None and what.table is not None and what.column is not None
+        }
+    )
 
 
 def list_features(tree: exp.Expression) -> list[str]:
@@ -182,15 +166,11 @@ def _is_nested(select: exp.Expression) -> bool:
     return isinstance(node, exp.Subquery | exp.In | exp.Exists)
 
 
-# A parsed query: all that is known of it from its text and the schema.
-
-
 def parse_query(gold_sql: str, schema: Schema) -> dict[str, Any]:
-    """What is known of a query from its text and the schema, or a reason and a detail.
+    """Return what is known of a query from its text and the schema, or a reason and a detail.
 
-    A query that SQLite runs and the parser does not know is set aside, since its difficulty would
-    not be known. So is one that is larger or deeper than what later stages can read: all of them
-    see only queries that passed here, or ask for the same bounds.
+    A query that SQLite runs and the parser does not know is set aside, since nobody could tell its
+    difficulty. So is one that is larger or deeper than what later stages can read.
     """
     try:
         return _describe_query(gold_sql, schema)

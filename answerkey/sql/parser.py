@@ -1,6 +1,6 @@
 """Parser of gold SQL: sqlglot's for SQLite's dialect, set up once a process, not once a query.
 
-Where sqlglot's tree would lose what SQLite computes, the tree here keeps it: see `parse_sql`.
+If sqlglot's tree would lose what SQLite computes, this one keeps it: see `parse_sql`.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ def parse_sql(sql: str) -> exp.Expression:
     function; sqlglot takes it for `b LIKE a`, whatever stands around it.
 
     Raises:
-        TooComplexError: a SqlglotError, where the text has more than 100,000 bytes or 2,000 tokens.
-        sqlglot.errors.SqlglotError: where the text does not parse, or the tree would not show
-            what it says: +a, which has neither the affinity nor the collation of a; and NOT after
-            an operator (1 = NOT a IS NULL), whose tree is that of `1 = a IS NOT NULL`.
+        TooComplexError: a SqlglotError: more than 100,000 bytes or 2,000 tokens.
+        sqlglot.errors.SqlglotError: the text does not parse, or the tree would not show what it
+            says: +a, which has neither the affinity nor the collation of a; and NOT after an
+            operator (1 = NOT a IS NULL), whose tree is that of `1 = a IS NOT NULL`.
     """
     tokenizer, parser = _set_up()
     if len(sql.encode(errors="replace")) > MAX_SQL_BYTES:
@@ -97,7 +97,7 @@ def tokenize_sql(sql: str) -> list[Token]:
     """The tokens of `sqlglot.tokenize(sql, read="sqlite")`.
 
     Raises:
-        sqlglot.errors.TokenError: where a quote or comment has no end.
+        sqlglot.errors.TokenError: a quote or comment has no end.
     """
     return _set_up()[0].tokenize(sql)
 
@@ -132,8 +132,8 @@ def _check_tokens(tokens: list[Token]) -> tuple[bool, bool]:
 
 
 def _replace_types(tokens: list[Token]) -> tuple[list[Token], bool]:
-    """The tokens with one in place of those of each CAST's type; whether there is one that sqlglot
-    is not to read."""
+    """Return the tokens with one for the type of each CAST, and whether one of these is a name that
+    sqlglot is not to read."""
     read: list[Token] = []
     opened: list[tuple[bool, int | None]] = []  # whether it is of a CAST, and where its type begins
     has_numeric = False
@@ -169,7 +169,7 @@ def _is_lost(tokens: list[Token], place: int) -> bool:
 
 
 def _restore_call(node: exp.Expression, spelled: str) -> exp.Expression:
-    """The call that sqlglot made something else of, where it did."""
+    """Return the call of which sqlglot made an operator."""
     if isinstance(node, exp.Log):
         name, operands = spelled.strip('"`[]').upper(), [node.expression]
         if name not in _CALLED:

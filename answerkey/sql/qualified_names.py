@@ -24,10 +24,10 @@ _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def qualify_names(scopes: Scopes) -> exp.Expression:
-    """The copy.
+    """Return the copy.
 
     Raises:
-        ValueError: naming what cannot be resolved, or would mean something else in the copy.
+        ValueError: a name that cannot be resolved, or would mean something else in the copy.
     """
     return _Copy(scopes).tree
 
@@ -150,8 +150,8 @@ class _Copy:
                         self._repeat(node, shown[place - 1].unalias(), scope)
 
     def _repeat(self, node: exp.Expression, expression: exp.Expression, scope: Scope) -> bool:
-        """Whether an expression means in the place of a node what it means as a result column; then
-        it is put there.
+        """Put an expression in the place of a node, if it means there what it means as a result
+        column; return whether it does.
 
         It may be no constant, which may be read as a place, and may name nothing of a query around.
         """
@@ -191,8 +191,8 @@ class _Copy:
 
 
 def _copy_nodes(nodes: list[exp.Expression]) -> dict[int, exp.Expression]:
-    """A copy of each node of a tree, by the node's id; names are in lower case and quoted. It takes
-    less time than Expression.copy, which also copies where in the text each name stands."""
+    """A copy of each node of a tree, by the node's id; names are in lower case and quoted.
+    Expression.copy takes longer, since it copies where in the text each name stands."""
     twins: dict[int, exp.Expression] = {}
     for node in reversed(nodes):  # what is inside comes first
         if isinstance(node, exp.Identifier):
@@ -210,8 +210,8 @@ def _copy_nodes(nodes: list[exp.Expression]) -> dict[int, exp.Expression]:
 
 
 def _name_sources(scopes: Scopes) -> dict[int, str]:
-    """What each member of FROM is called, by its id: by its own name, with a number where that is
-    taken in its FROM or in a query around it."""
+    """The name of each member of FROM, by its id: its own, with a number if that is taken in its
+    FROM or in a query around it."""
     names: dict[int, str] = {}
     taken: dict[int, set[str]] = {}
     found = scopes.select_scopes()  # the outer ones first

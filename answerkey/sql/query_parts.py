@@ -1,5 +1,7 @@
-"""Operators: which nodes need no parentheses, which stand for all columns, and which number is the
-place of a column."""
+"""Parts of a query's tree that need no schema: its SELECTs, what its FROM joins, what WITH defines.
+
+`answerkey.sql.scopes` says what names stand for.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ def is_star(expression: exp.Expression) -> bool:
 
 
 def read_integer(node: exp.Expression) -> int | None:
-    """What a term of ORDER BY or GROUP BY is worth as the place of a column, or None.
+    """Return the place of a column that a term of ORDER BY or GROUP BY is, or None.
 
     `2` -> 2, `-(1)` -> -1, `0x10` -> 16, `2.0` -> None, `1 + 1` -> None
 
@@ -42,13 +44,8 @@ def read_integer(node: exp.Expression) -> int | None:
     return sign * int(node.this)
 
 
-# Parts of a query's tree: which SELECTs it is made of, what its FROM joins, what a WITH defines.
-#
-# These need no schema; answerkey.sql.scopes says what names stand for.
-
-
 def first_select(query: exp.Expression) -> exp.Select | None:
-    """The leftmost SELECT of a query, or None where that is VALUES."""
+    """Return the leftmost SELECT of a query, or None if that is VALUES."""
     while not isinstance(query, exp.Select):
         if not isinstance(query, exp.SetOperation | exp.Subquery):
             return None
@@ -57,7 +54,7 @@ def first_select(query: exp.Expression) -> exp.Select | None:
 
 
 def selects_of(query: exp.Expression) -> list[exp.Select]:
-    """The SELECTs that a compound select is made of, from left to right; one for a plain SELECT."""
+    """The SELECTs of a compound select, from left to right; one for a plain SELECT."""
     if isinstance(query, exp.Select):
         return [query]
     if isinstance(query, exp.SetOperation):
@@ -85,7 +82,7 @@ def alias_in(select: exp.Select, name: str) -> exp.Alias | None:
 
 
 def name_output(expression: exp.Expression) -> str:
-    """The name of a result column; '' where SQLite makes one up.
+    """The name of a result column; '' if SQLite makes one up.
 
     Source: sqlite3ColumnsFromExprList in SQLite's select.c.
     """
@@ -115,22 +112,22 @@ def sees_outer_names(column: exp.Expression, query: exp.Expression) -> bool:
 
 
 def _find_clause(node: exp.Expression, query: exp.Expression) -> str | None:
-    """The part of a query that a node stands in, as sqlglot calls it; None outside of the query."""
+    """The part of a query that a node stands in, as sqlglot calls it; None outside the query."""
     while node.parent is not None and node.parent is not query:
         node = node.parent
     return node.arg_key if node.parent is not None else None
 
 
 def find_operand(query: exp.Expression) -> exp.Expression:
-    """A query with all parentheses around it: what the expression or clause around it has."""
+    """A query with all parentheses around it."""
     while isinstance(query.parent, exp.Subquery | exp.Paren):
         query = query.parent
     return query
 
 
 def list_merged(member: exp.Expression, own: set[str], left: set[str]) -> set[str]:
-    """The columns that USING or NATURAL merges with those of tables further to the left, so that
-    `*` shows them once; `own` are the names that the member has, `left` those before it."""
+    """The columns that USING or NATURAL merges with those of tables to the left, so that `*` shows
+    them once; `own` are the names of the member, `left` those before it."""
     join = member.parent
     while isinstance(join, exp.Subquery):
         join = join.parent
@@ -158,7 +155,7 @@ def alias_columns(node: exp.Expression) -> tuple[str, ...]:
 
 
 def find_cte(node: exp.Expression, name: str) -> exp.CTE | None:
-    """The CTE that a table name means: the nearest WITH around it that defines one so called."""
+    """The CTE that a table name means: of the nearest WITH around it that defines one; or None."""
     folded = fold_name(name)
     current: exp.Expression | None = node
     while current is not None:
@@ -185,7 +182,7 @@ def is_whole_order_term(column: exp.Column) -> bool:
 
 
 def find_with(query: exp.Expression) -> exp.With | None:
-    """The nearest WITH whose tables a query may use: its own, or one around it."""
+    """The nearest WITH whose tables a query may use: its own, or one around it; or None."""
     node: exp.Expression | None = query
     while node is not None:
         if node.args.get("with_") is not None:

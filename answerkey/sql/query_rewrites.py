@@ -20,11 +20,8 @@ _EXACT = {TokenType.STRING, TokenType.IDENTIFIER}
 
 
 def to_sql(tree: exp.Expression) -> str:
-    """The text of a tree in SQLite's dialect.
-
-    The tree is not copied first, which would take longer than writing it. Only what SQLite does not
-    have (QUALIFY, DISTINCT ON) would need a copy.
-    """
+    """The text of a tree in SQLite's dialect. Only what SQLite does not have (QUALIFY, DISTINCT ON)
+    would need the copy that sqlglot makes by default, which takes longer than writing."""
     return tree.sql(dialect=sqlite_dialect(), copy=False)
 
 
@@ -62,8 +59,8 @@ def copy_with(
 
 
 def inline_aliases(expression: exp.Expression, scopes: Scopes) -> exp.Expression:
-    """A copy of an expression of ORDER BY, HAVING or GROUP BY in which every name of a result
-    column is replaced by what that column computes, so that it may stand in a select list."""
+    """A copy of an expression of ORDER BY, HAVING or GROUP BY for a select list: each name of a
+    result column is replaced by what that column computes."""
     copy = expression.copy()
     pairs = zip(list(expression.find_all(exp.Column)), list(copy.find_all(exp.Column)), strict=True)
     for column, twin in pairs:
@@ -77,8 +74,8 @@ def inline_aliases(expression: exp.Expression, scopes: Scopes) -> exp.Expression
 
 
 def write_with(query: exp.Query, **clauses: Any) -> str:
-    """The text of a query with other clauses: None leaves one out. The query has its own again
-    afterwards, which takes less time than a copy."""
+    """The text of a query with other clauses; None leaves one out. The query has its own again
+    afterwards: a copy would take longer."""
     own = dict(query.args)
     try:
         for name, clause in clauses.items():

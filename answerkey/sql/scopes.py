@@ -1,4 +1,13 @@
-"""An index of a query's tree: its nodes by type, for the many who ask for them."""
+"""Scopes: which table, view, CTE or subquery every name in a query stands for, by SQLite's rules.
+
+>>> tree = parse_one("SELECT T1.name FROM ship AS T1", read="sqlite")    # doctest: +SKIP
+>>> found = Scopes(tree, schema).resolve(tree.expressions[0])            # doctest: +SKIP
+>>> found.source.name, found.table.name, found.column.name               # doctest: +SKIP
+('T1', 'ship', 'name')
+
+Everything is worked out when it is first asked for, and the tree is never changed. Known limit: a
+column that USING or NATURAL merges stands for the leftmost table's.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +42,7 @@ def _pick(kinds: frozenset[type], types: tuple[type, ...]) -> list[type]:
 
 
 class NodeIndex:
-    """The nodes of a tree that does not change."""
+    """The nodes of a tree that does not change, for the many who ask for them by type."""
 
     def __init__(self, tree: exp.Expression) -> None:
         self._tree = tree
@@ -49,8 +58,8 @@ class NodeIndex:
         return self._walked
 
     def find_all(self, *types: type[exp.Expression]) -> list[exp.Expression]:
-        """The nodes of the tree that are of one of these types, in the order of tree.find_all; the
-        tree is walked once for all who ask. The list is not to be changed."""
+        """The nodes of one of these types, in the order of tree.find_all. The list is not to be
+        changed."""
         known = self._found.get(types)
         if known is None:
             if not self._nodes:
@@ -63,16 +72,11 @@ class NodeIndex:
         return known
 
 
-# Resolutions: what a name in a query stands for, and the scopes and sources it is looked up in.
-#
-# `Scopes` in answerkey.sql.scopes works them out.
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Output:
-    """A column that a query returns: its name ('' where SQLite makes one up), and the expression
-    that computes it, without AS. A `*` is expanded: then `expression` is None for a column of a
-    table, and `resolution` says which it is."""
+    """A column that a query returns: its name ('' if SQLite makes one up), and the expression that
+    computes it, without AS. For a column that `*` stands for, `resolution` says which it is, and
+    `expression` is None for one of a table."""
 
     name: str
     expression: exp.Expression | None
@@ -81,8 +85,8 @@ class Output:
 
 @dataclass(slots=True, eq=False)
 class Source:
-    """One member of a FROM clause: `table` is its base table or view, or else `query` the body of
-    the CTE or derived table; both are None for a table-valued function and an unknown name."""
+    """One member of FROM: `table` is its base table or view, or `query` the body of the CTE or
+    derived table; both are None for a table-valued function and an unknown name."""
 
     name: str
     node: exp.Expression
@@ -96,8 +100,7 @@ class Source:
 class Scope:
     """One SELECT, its sources, and the SELECT around it whose columns it may use.
 
-    Sources come by lower-case name, in the order of FROM; by place where one has no name, or where
-    another has it too.
+    Sources come by lower-case name, in the order of FROM; by place if one has no name of its own.
     """
 
     select: exp.Select
@@ -105,7 +108,7 @@ class Scope:
     sources: dict[str, Source] = field(default_factory=dict)
 
     def find_sources(self, name: str) -> list[Source]:
-        """The members of FROM of that name: more than one where the query gives it twice."""
+        """The members of FROM of that name: more than one if the query gives it twice."""
         folded = fold_name(name)
         return [source for source in self.sources.values() if fold_name(source.name) == folded]
 
@@ -114,11 +117,11 @@ class Scope:
 class Resolution:
     """What a name stands for.
 
-    source: the member of FROM that it is looked up in; None where it names a result column.
+    source: the member of FROM that has it; None if it names a result column.
     table, column: the base column behind it, followed through CTEs and derived tables that pass it
-        on unchanged; None where a query computes it. A rowid that no column holds has no column.
-    expression: what computes it, where it names a result column or a column of a subquery.
-    scope: the SELECT in which it was found: an outer one where the column is correlated.
+        on unchanged; None if a query computes it. A rowid that no column holds has no column.
+    expression: what computes it, if it names a result column or a column of a subquery.
+    scope: the SELECT in which it was found: an outer one if the column is correlated.
     """
 
     source: Source | None
@@ -138,22 +141,11 @@ class Resolution:
         return self.source is None
 
 
-# Scopes: which table, view, CTE or subquery every name in a query stands for, by SQLite's rules.
-#
-# >>> tree = parse_one("SELECT T1.name FROM ship AS T1", read="sqlite")    # doctest: +SKIP >>>
-# found = Scopes(tree, schema).resolve(tree.expressions[0])            # doctest: +SKIP >>>
-# found.source.name, found.table.name, found.column.name               # doctest: +SKIP ('T1',
-# 'ship', 'name')
-#
-# Everything is worked out when it is first asked for, and the tree is never changed. Known limit:
-# a column that USING or NATURAL merges stands for the leftmost table's.
-
-
 _QUERY_TYPES = (exp.Select, exp.SetOperation, exp.Values)
 
 
 class Scopes:
-    """The scopes of one query; see the module for an example."""
+    """The scopes of one query."""
 
     def __init__(self, tree: exp.Expression, schema: Schema) -> None:
         self.tree = tree
@@ -188,7 +180,7 @@ class Scopes:
         return scope
 
     def resolve(self, column: exp.Column) -> Resolution | None:
-        """What a column stands for, or None: for `*`, a double-quoted string, an unknown name."""
+        """Return what a column stands for; None for `*`, a "string" and an unknown name."""
         key = id(column)
         if key not in self._resolutions:
             self._resolutions[key] = None  # a name that is defined by itself stays unknown
@@ -209,7 +201,7 @@ class Scopes:
         """The result columns of a SELECT, a compound select (its first SELECT's) or VALUES.
 
         Raises:
-            TooComplexError: where they are more than a query that runs may have.
+            TooComplexError: they are more than a query that runs may have.
         """
         query = query.unnest() if isinstance(query, exp.Subquery) else query
         found = self._outputs.get(id(query))
@@ -377,7 +369,7 @@ class Scopes:
         return None
 
     def _find_visible_parent(self, scope: Scope, column: exp.Column) -> Scope | None:
-        """The scope around one, where a column in it may look into that."""
+        """The scope around one, if a column in it may look into that."""
         return scope.parent if sees_outer_names(column, scope.select) else None
 
     def _look_in_all(self, name: str, scope: Scope, sources: list[Source]) -> Resolution | None:
@@ -394,7 +386,7 @@ class Scopes:
         return Resolution(source, table, table.rowid_column if table else None, None, scope)
 
     def _look_in(self, source: Source, name: str, scope: Scope) -> Resolution | None:
-        """What a name means as a column of one member of FROM, the rowid aside."""
+        """Return what a name means as a column of one member of FROM, the rowid aside."""
         found = self._index_names(source).get(name)
         if found is None or not name:
             return None

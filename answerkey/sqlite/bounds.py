@@ -1,4 +1,8 @@
-"""Why a query has no answer that could be kept: a code for each reason."""
+"""Bounds: what foreign SQL may use while it runs, and why a query has no answer.
+
+Bounds that decide what is kept are counted by SQLite (virtual machine steps, bytes), so that they
+fall the same on every machine. Seconds are the last resort, for a single step without end.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ from typing import Protocol, Self
 
 
 class QueryReason(StrEnum):
-    """What SQLite says of a query, which bound it passed, or what its answer holds."""
+    """Why a query has no answer that could be kept."""
 
     SQL_ERROR = "sql_error"
     NOT_A_SELECT = "not_a_select"
@@ -36,11 +40,7 @@ class QueryReason(StrEnum):
     NULL_ANSWER = "null_answer"
 
 
-# Watchdog: the last resort against a query that no count of steps ends.
-
-
-# Set in processes whose run goes on without them. What others call a worker, such as the process of
-# a trainer, is none of ours to end.
+# Set in processes whose run goes on without them. A trainer's own process is none of ours to end.
 EXPENDABLE_VARIABLE = "ANSWERKEY_EXPENDABLE_PROCESS"
 # Exit status of a worker whose query is overdue; nothing else ends a process with this one.
 OVERDUE_STATUS = 75
@@ -97,8 +97,8 @@ class Watchdog:
 
 @contextlib.contextmanager
 def end_overdue(seconds: float) -> Iterator[None]:
-    """End this process where the block takes more than so many seconds, if it is one whose run goes
-    on without it: nothing interrupts Python code that is no query."""
+    """End this process if the block takes more than so many seconds and the run goes on without
+    it: nothing interrupts Python code that is no query."""
     timer = threading.Timer(seconds, os._exit, [OVERDUE_STATUS])
     timer.daemon = True
     if _is_expendable():
@@ -111,13 +111,6 @@ def end_overdue(seconds: float) -> Iterator[None]:
 
 def _is_expendable() -> bool:
     return EXPENDABLE_VARIABLE in os.environ
-
-
-# Bounds: what foreign SQL may use while it runs, and by which of them it was ended.
-#
-# Those that decide what is kept are counted by SQLite (virtual machine steps, bytes), so that
-# they fall the same on every machine. Seconds are only the last resort, for a single step that
-# takes for ever.
 
 
 # What a query may be before it runs: nothing interrupts what compiles or parses it.
@@ -186,11 +179,11 @@ class BoundedExecution:
         return self._checks_left < 0
 
     def explain(self, error: Exception) -> tuple[QueryReason, str] | None:
-        """The bound that an exception comes from, in a code and in words; None for another one.
+        """Return the bound that an exception comes from, in a code and in words, or None.
 
         Raises:
-            MemoryError: where memory ended before the bound: the machine has less of it.
-            KeyboardInterrupt: where somebody stops the run: Python swallows Ctrl-C in a callback of
+            MemoryError: the machine has less memory than the bound.
+            KeyboardInterrupt: somebody stops the run: Python swallows Ctrl-C in a callback of
                 SQLite.
         """
         code = getattr(error, "sqlite_errorcode", None)

@@ -1,6 +1,4 @@
-"""Names that build paths: a database id is one plain folder name, a list has none twice, and what a
-file says of a path leads nowhere but into its folder.
-"""
+"""Files of databases: safe names and paths, read without a lock, the same bytes by any SQLite."""
 
 from __future__ import annotations
 
@@ -17,10 +15,10 @@ _NOT_IN_NAMES = re.compile(r"[/\\:\x00-\x1f]")
 
 
 def check_db_id(db_id: str) -> str:
-    """The id, where it is one plain folder name; an id builds paths, so nothing else may pass.
+    """Return the id if it is one plain folder name: an id builds paths, so nothing else may pass.
 
     Raises:
-        InputError: on "", "..", ".x", "a/b", "a\\b", a control character, or no text at all.
+        InputError: the id is "", "..", ".x", "a/b", "a\\b", has a control character, or is no text.
     """
     is_plain = (
         isinstance(db_id, str)
@@ -36,10 +34,10 @@ def check_db_id(db_id: str) -> str:
 
 
 def check_db_ids(db_ids: Iterable[str]) -> list[str]:
-    """The ids as a list, each a plain name, none of them twice (whatever its case).
+    """Return the ids as a list, each a plain name, none of them twice, in any case.
 
     Raises:
-        InputError: as `check_db_id`; on a repeated id.
+        InputError: as `check_db_id`; an id is repeated.
     """
     if isinstance(db_ids, str):
         raise InputError(f"Expected a list of database ids, found {db_ids!r}")
@@ -53,16 +51,15 @@ def check_db_ids(db_ids: Iterable[str]) -> list[str]:
 
 
 def find_inside(folder: str | os.PathLike[str], path: str) -> Path:
-    """The file or folder that a path out of some file means below a folder.
+    """Return the file or folder that a path out of some file means below a folder.
 
     >>> find_inside("data", "fleet/fleet.sqlite").as_posix()
     'data/fleet/fleet.sqlite'
 
-    Where it ends is looked at, links and all, not how it is spelt. Only its last part may be a link
-    to elsewhere, as DVC makes them of files.
+    Links are followed. Only its last part may be a link to elsewhere, as DVC makes them of files.
 
     Raises:
-        InputError: where it leads out of the folder, or nowhere.
+        InputError: it leads out of the folder, or nowhere.
     """
     target = os.path.normpath(os.path.join(folder, path))
     if "\0" not in path:
@@ -72,11 +69,8 @@ def find_inside(folder: str | os.PathLike[str], path: str) -> Path:
     raise InputError(f"Not a path in {os.fspath(folder)}: {path!r}: expected one that stays there")
 
 
-# How SQLite is told to read a file that nobody changes.
-
-
 def immutable_uri(path: Path) -> str:
-    """The URI under which SQLite reads a file without a lock, and without a file beside it.
+    """Return the URI under which SQLite reads a file without a lock or a file beside it.
 
     >>> immutable_uri(Path("/data/car 1.sqlite"))
     'file:///data/car%201.sqlite?mode=ro&immutable=1'
@@ -92,15 +86,10 @@ def open_database(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(immutable_uri(path), uri=True)
 
 
-# The file of a database has the same bytes whichever SQLite library writes it.
-#
-# Versions of SQLite differ in what they leave in unused space, in how they encode whole numbers
-# in REAL columns (from 3.54 on, beside an index), and in the version number they stamp. DVC knows
-# a database by its bytes: without this, a teammate with another SQLite would see every database
-# as changed. Seen identical from 3.39 to 3.54; 3.54 alone differs where a REAL column is part of
-# a PRIMARY KEY, of a UNIQUE constraint, or of a WITHOUT ROWID table.
-
-
+# DVC knows a database by its bytes, so they must not depend on the SQLite library. Versions differ
+# in what they leave in unused space, in how they encode whole numbers in REAL columns (from 3.54
+# on, beside an index), and in the version number they stamp. Seen identical from 3.39 to 3.54; 3.54
+# differs if a REAL column is part of a PRIMARY KEY, a UNIQUE constraint or a WITHOUT ROWID table.
 PAGE_BYTES = 4096
 LAYOUT = f"""
 PRAGMA page_size = {PAGE_BYTES};
@@ -112,8 +101,8 @@ PRAGMA secure_delete = ON;
 
 
 def serialize_database(connection: sqlite3.Connection) -> bytes:
-    """The file of a filled database in memory, whose first statements were those of LAYOUT, and
-    perhaps one that sets another page size."""
+    """Return the file of a database in memory, the same bytes by any SQLite. Its first statements
+    were those of LAYOUT, and perhaps one that sets another page size."""
     _settle(connection)
     roots = [page for (page,) in connection.execute("SELECT rootpage FROM sqlite_master") if page]
     return _clear_traces(bytearray(connection.serialize()), [1, *roots])

@@ -1,4 +1,8 @@
-"""Functions that foreign SQL may not call, wherever it runs."""
+"""Foreign queries run here and nowhere else: each reads one database, in bounds, changing nothing.
+
+Not read: virtual tables (full text, R-tree, pragma_...) except json_each and json_tree, since
+connecting to one asks for the right to write.
+"""
 
 from __future__ import annotations
 
@@ -32,18 +36,6 @@ LIBRARY_FUNCTIONS = {
     *("sqlite_version", "sqlite_source_id", "fts5_source_id", "sqlite_offset"),
     *("sqlite_compileoption_get", "sqlite_compileoption_used"),
 }
-# What a connection did before: nothing, where it only reads.
-CONNECTION_FUNCTIONS = {"changes", "total_changes", "last_insert_rowid"}
-
-
-# The clock: SQLite's functions of date and time, which refuse here to read it.
-#
-# `julianday('n' || 'ow')` gives something else at each run, and no text says so. So each function
-# is
-# one of ours that looks at the values of a call, whatever they come from, and asks SQLite's own for
-# the result. A call takes some microseconds more; a query without one pays nothing.
-
-
 # How many arguments stand before the time, which is now where it is left out. All those of timediff
 # are times.
 _BEFORE_TIME = {
@@ -55,9 +47,17 @@ _ANYWHERE = {"now", "localtime", "utc"}
 _AS_TIME = {"subsec", "subsecond"}
 
 
+# What a connection did before: nothing, where it only reads.
+CONNECTION_FUNCTIONS = {"changes", "total_changes", "last_insert_rowid"}
+
+
 class Clock:
-    """The functions of a connection that might read the clock; `refuse` is called with the name of
-    one that would, and the query fails."""
+    """SQLite's functions of date and time, which refuse here to read the clock.
+
+    `julianday('n' || 'ow')` gives something else at each run, and no text says so. So each function
+    is one of ours that looks at the values of a call, and asks SQLite's own for the result. For one
+    that would read the clock, `refuse` is called with the name, and the query fails.
+    """
 
     def __init__(self, connection: sqlite3.Connection, refuse: Callable[[str], None]) -> None:
         self._refuse = refuse
@@ -105,13 +105,6 @@ def _read_word(value: Any) -> str:
     """A value as these functions read it, up to the first zero byte."""
     text = value.decode(errors="replace") if isinstance(value, bytes) else str(value)
     return text.partition("\0")[0].strip().lower()
-
-
-# Foreign queries run here and nowhere else: each reads one database within bounds, changing
-# nothing.
-#
-# Not read: virtual tables (full text, R-tree, pragma_...) except json_each and json_tree, since
-# connecting to one asks for the right to write.
 
 
 Value = int | float | str | None
@@ -184,14 +177,14 @@ class GuardedDatabase:
     ...     database.execute("SELECT count(*) FROM ship")
     [(42,)]
 
-    watchdog: holds a query to its seconds; None where something else does.
-    kept_statements: how many queries are kept compiled, for those that come again. Such a query
-        counts its steps from where it ended, so that a budget may end it up to 1,000 steps sooner.
+    watchdog: holds a query to its seconds; None if something else does.
+    kept_statements: how many queries are kept compiled. One that comes again counts its steps from
+        where it ended, so that a budget may end it up to 1,000 steps sooner.
     steps: the virtual machine steps of the last query that gave rows, rounded up to thousands.
 
     Raises:
-        FileNotFoundError: where there is no such file.
-        sqlite3.DatabaseError: where the file is no database, or a corrupt one.
+        FileNotFoundError: there is no such file.
+        sqlite3.DatabaseError: the file is no database, or a corrupt one.
     """
 
     def __init__(
@@ -258,12 +251,12 @@ class GuardedDatabase:
         self._clock.close()
 
     def execute(self, sql: str, *, max_steps: int | None = None) -> list[Row]:
-        """All rows of one SELECT; max_steps takes the place of that of the limits.
+        """Return all rows of one SELECT; max_steps takes the place of that of the limits.
 
         Raises:
-            QueryError: with the reason, where the query is refused, fails or passes a bound.
-            sqlite3.DatabaseError: where the file, not the query, is at fault.
-            MemoryError: where the machine has less memory than SQLite may use.
+            QueryError: the query is refused, fails or passes a bound; with the reason.
+            sqlite3.DatabaseError: the file, not the query, is at fault.
+            MemoryError: the machine has less memory than SQLite may use.
         """
         # Harmless to the authorizer, but its rows are no answer.
         if "EXPLAIN" in sql.upper() and find_first_keyword(sql) == "EXPLAIN":
@@ -326,8 +319,8 @@ class GuardedDatabase:
         self._denied.append((sqlite3.SQLITE_FUNCTION, None, name))
 
     def _explain(self, error: Exception, execution: BoundedExecution) -> Exception:
-        """The QueryError that an exception means, or another error where the database file is at
-        fault."""
+        """Return the QueryError that an exception means, or another error if the database file is
+        at fault."""
         words = str(error)
         code = getattr(error, "sqlite_errorcode", None)
         if words.startswith("You can only execute one statement at a time"):

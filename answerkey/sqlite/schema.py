@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 import string
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -48,7 +48,7 @@ class Table:
     sql: str = ""
 
     def find_column(self, name: str) -> Column | None:
-        """The column of that name whatever its case, or None."""
+        """The column of that name, in any case, or None."""
         folded = fold_name(name)
         return next((column for column in self.columns if fold_name(column.name) == folded), None)
 
@@ -60,7 +60,7 @@ class Table:
 
     @property
     def rowid_name(self) -> str | None:
-        """A name of the rowid that no column has; None where columns have them all."""
+        """A name of the rowid that no column has; None if columns have them all."""
         return next((name for name in ROWID_NAMES if self.find_column(name) is None), None)
 
     @property
@@ -87,12 +87,12 @@ class Schema:
         object.__setattr__(self, "by_name", {fold_name(table.name): table for table in self.tables})
 
     def find_table(self, name: str) -> Table | None:
-        """The table or view of that name whatever its case, or None."""
+        """The table or view of that name, in any case, or None."""
         return self.by_name.get(fold_name(name))
 
 
 def affinity(declared_type: str) -> str:
-    """INTEGER, TEXT, BLOB, REAL or NUMERIC: what SQLite makes of a declared type.
+    """Return INTEGER, TEXT, BLOB, REAL or NUMERIC, as SQLite reads a declared type.
 
     >>> affinity("varchar(20)"), affinity("bigint"), affinity("DATE"), affinity("")
     ('TEXT', 'INTEGER', 'NUMERIC', 'BLOB')
@@ -127,7 +127,7 @@ def fold_name(name: str) -> str:
 
 
 def quote_name(name: str) -> str:
-    """An identifier in double quotes, safe in SQL whatever it holds.
+    """Return an identifier in double quotes, safe in SQL.
 
     >>> quote_name('weight "net"')
     '"weight ""net\"""'
@@ -161,7 +161,7 @@ def _read_table(connection: sqlite3.Connection, name: str, kind: str, sql: str) 
 
 
 def _read_columns(connection: sqlite3.Connection, quoted: str) -> tuple[Column, ...]:
-    """The columns of a table; none where no query can read it: a view of what does not exist, or a
+    """The columns of a table; none if no query can read it: a view of what does not exist, or a
     virtual table of a module that SQLite does not have."""
     try:
         rows = connection.execute(f"PRAGMA table_xinfo({quoted})").fetchall()
@@ -207,28 +207,7 @@ def has_collation(table_sql: str) -> bool:
 
 def encode_schema(schema: Schema) -> list[dict[str, Any]]:
     """The tables as JSON objects; `decode_schema` reads them back."""
-    return [
-        {
-            "name": table.name,
-            "is_view": table.is_view,
-            "columns": [
-                {
-                    "name": column.name,
-                    "type": column.type,
-                    "is_not_null": column.is_not_null,
-                    "primary_key": column.primary_key,
-                }
-                for column in table.columns
-            ],
-            "unique_keys": table.unique_keys,
-            "foreign_keys": [
-                {"columns": key.columns, "table": key.table, "referred": key.referred}
-                for key in table.foreign_keys
-            ],
-            "sql": table.sql,
-        }
-        for table in schema.tables
-    ]
+    return [asdict(table) for table in schema.tables]
 
 
 def decode_schema(tables: list[dict[str, Any]]) -> Schema:
@@ -236,15 +215,15 @@ def decode_schema(tables: list[dict[str, Any]]) -> Schema:
     return Schema(
         tuple(
             Table(
-                table["name"],
-                table["is_view"],
-                tuple(Column(**column) for column in table["columns"]),
-                tuple(map(tuple, table["unique_keys"])),
-                tuple(
-                    ForeignKey(tuple(key["columns"]), key["table"], tuple(key["referred"]))
-                    for key in table["foreign_keys"]
-                ),
-                table["sql"],
+                **table
+                | {
+                    "columns": tuple(Column(**column) for column in table["columns"]),
+                    "unique_keys": tuple(map(tuple, table["unique_keys"])),
+                    "foreign_keys": tuple(
+                        ForeignKey(tuple(key["columns"]), key["table"], tuple(key["referred"]))
+                        for key in table["foreign_keys"]
+                    ),
+                }
             )
             for table in tables
         )

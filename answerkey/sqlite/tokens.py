@@ -1,7 +1,6 @@
 """SQL tokens: the words, names, texts and marks of a text, cut where SQLite cuts them.
 
-One pass, which takes back nothing that it has read: its time grows with the length of the text and
-with nothing else, whatever the text.
+The time grows with the length of the text alone: nothing is read twice.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import NamedTuple
 
 
 class Kind(Enum):
-    """What a token is. SQLite takes DOUBLE_QUOTED for a text where no column is called so."""
+    """The kind of a token. DOUBLE_QUOTED is a text for SQLite if no column is called so."""
 
     WORD = auto()  # a keyword, a name without quotes, a number
     TEXT = auto()
@@ -23,7 +22,7 @@ class Kind(Enum):
 
 
 class Token(NamedTuple):
-    """A token, and what it says: without quotes."""
+    """A token, and its text without quotes."""
 
     kind: Kind
     text: str
