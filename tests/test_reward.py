@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from answerkey.reward import (
+    RewardPool,
     compute_score,
     execute,
     explain_score,
@@ -309,3 +310,18 @@ def test_answers_that_a_tie_allows_are_right(ships):
         extra_info = {**known, "accepted_rows": json.dumps(accepted)}
         assert compute_score("x", fence(sql), '"Sun"', extra_info) == reward
         assert score([(name,)], "Sun", order_matters=True, accepted_rows=accepted) == reward
+
+
+# --- a missing folder of databases is said when the reward is set up
+
+
+def test_missing_folder_is_said_before_the_first_query(tmp_path):
+    words = r"No databases at .*nowhere: expected .* `databases` or .* ANSWERKEY_DATABASES"
+    with pytest.raises(FileNotFoundError, match=words):
+        RewardPool(databases=tmp_path / "nowhere")
+
+
+def test_missing_folder_is_said_where_a_completion_has_no_query(tmp_path):
+    extra_info = {"database_name": "fleet", "order_matters": False}
+    with pytest.raises(FileNotFoundError, match="No databases at"):
+        compute_score("any", "no SQL", "1", extra_info, databases=tmp_path / "nowhere")

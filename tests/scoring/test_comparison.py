@@ -1,4 +1,4 @@
-"""Rows against gold answers, by each rule."""
+"""Rows against gold answers, by each rule, also if rows tie; rules as texts."""
 
 import itertools
 from collections import Counter
@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from answerkey.scoring.comparison import rows_match
-from answerkey.scoring.rules import RULES, read_number, read_rule
+from answerkey.scoring.rules import RULES, Rule, read_number, read_rule
 from answerkey.sqlite.answers import answers_match, shape_answer
 
 ANY_ORDER = [name for name, rule in RULES.items() if rule.columns != "same"]
@@ -266,3 +266,204 @@ def test_column_is_found_among_a_thousand():
     assert match(rows, gold, rule)
     assert not match(rows, [*gold[1:], (0, "other")], rule)
     assert not match([(0, *row) for row in rows], gold, rule)
+
+
+# --- right choices where LIMIT cuts through rows that tie
+
+
+TIES_VALUES = st.sampled_from(["a", "b", 1, 1.5, None])
+
+
+@st.composite
+def choices(draw):
+    """Segments of rows, and rows that often are a choice of them."""
+    width = draw(st.integers(1, 2))
+    row = st.tuples(*[TIES_VALUES] * width)
+    segments = draw(st.lists(st.lists(row, min_size=1, max_size=3), min_size=1, max_size=3))
+    accepted = [
+        {"rows": [list(row) for row in rows], "take": draw(st.integers(0, len(rows)))}
+        for rows in segments
+    ]
+    rows = [row for part in list_answers(accepted)[0] for row in part]
+    if draw(st.booleans()):
+        rows = draw(st.permutations(rows))
+    if rows and draw(st.integers(0, 2)) == 0:
+        rows[draw(st.integers(0, len(rows) - 1))] = draw(row)
+    order = draw(st.permutations(range(width))) if draw(st.booleans()) else range(width)
+    return accepted, [tuple(row[n] for n in order) for row in rows]
+
+
+def list_answers(accepted):
+    """All right answers, each as the rows of its segments."""
+    parts = [
+        list(itertools.combinations([tuple(row) for row in part["rows"]], part["take"]))
+        for part in accepted
+    ]
+    return list(itertools.product(*parts))
+
+
+def is_answer(answer, rows, rule, ordered):
+    everything = [row for part in answer for row in part]
+    if rule.rows == "subset":
+        return set(rows) <= set(everything) and bool(rows) is bool(everything)
+    if rule.rows == "set":
+        return set(rows) == set(everything)
+    if not ordered:
+        return Counter(rows) == Counter(everything)
+    if len(rows) != len(everything):
+        return False
+    start = 0
+    for part in answer:
+        if Counter(rows[start : start + len(part)]) != Counter(part):
+            return False
+        start += len(part)
+    return True
+
+
+@settings(max_examples=400)
+@given(choices(), st.sampled_from(list(RULES)), st.booleans())
+def test_each_right_choice_is_accepted_and_no_other(drawn, name, order_matters):
+    accepted, rows = drawn
+    rule = RULES.get(name) or read_rule(name)
+    width = len(accepted[0]["rows"][0])
+    orders = itertools.permutations(range(width)) if rule.columns != "same" else [range(width)]
+    expected = any(
+        is_answer(answer, side, rule, rule.has_order(order_matters))
+        for side in [[tuple(row[n] for n in order) for row in rows] for order in orders]
+        for answer in list_answers(accepted)
+    )
+    assert choose(rows, accepted, name, order_matters) is expected
+
+
+def choose(rows, accepted, rule="strict", order_matters=False):
+    options = {"rule": RULES.get(rule) or read_rule(rule), "order_matters": order_matters}
+    return rows_match(rows, [], accepted_rows=accepted, **options)
+
+
+@pytest.mark.parametrize(
+    ("rows", "segments", "is_right"),
+    [
+        # OFFSET and LIMIT each cut a run, and a row stands in both
+        (["a", "b"], [(["a", "b"], 1), (["b", "c"], 1)], True),
+        (["b", "b"], [(["a", "b"], 1), (["b", "c"], 1)], True),
+        (["a", "a"], [(["a", "b"], 1), (["b", "c"], 1)], False),
+        (["b", "a"], [(["a", "b"], 1), (["b", "c"], 1)], True),
+        (["a", "b", "c"], [(["a", "b", "c"], 2), (["a"], 1)], True),
+        (["b", "c", "b"], [(["a", "b", "c"], 2), (["a", "b"], 1)], True),
+        (["b", "b", "b"], [(["a", "b", "b"], 2), (["b"], 1)], True),
+        (["c", "c"], [(["c", "a"], 2)], False),
+        # floats within the tolerance: the one that is nearest is not always the one to take
+        ([1.0, 1.0000005], [([1.0000009, 1.0], 2)], True),
+        ([1.0, 1.0000005], [([1.0000014, 1.0, 5.0], 2)], True),
+        ([1.0000005, 1.0], [([1.0000014, 1.0], 1), ([1.0, 2.0], 1)], True),
+        ([1.0, 1.0], [([1.0000014, 1.0], 1), ([2.0, 3.0], 1)], False),
+        ([1.0000007, 1.0000022, 1.0000008], [([1.0, 1.0000015, 1.000003, 5.0], 3)], True),
+    ],
+)
+def test_choices_of_one_column(rows, segments, is_right):
+    accepted = [{"rows": [[value] for value in values], "take": n} for values, n in segments]
+    assert choose([(value,) for value in rows], accepted) is is_right
+
+
+@pytest.mark.parametrize("rule", ["bird", "set"])
+def test_set_has_all_different_rows_of_a_choice(rule):
+    for rows, is_right in (("ab", True), ("ac", True), ("a", False), ("abc", False)):
+        accepted = [{"rows": [["a"], ["b"], ["c"]], "take": 2}]
+        assert choose([(value,) for value in rows], accepted, rule) is is_right
+    assert choose([("a",)], [{"rows": [["a"], ["a"], ["b"]], "take": 2}], rule)
+
+
+def test_order_counts_between_segments_only():
+    accepted = [{"rows": [["a"], ["b"]], "take": 2}, {"rows": [["c"], ["d"]], "take": 1}]
+    assert choose([("b",), ("a",), ("d",)], accepted, order_matters=True)
+    assert not choose([("b",), ("d",), ("a",)], accepted, order_matters=True)
+    assert choose([("b",), ("d",), ("a",)], accepted)
+
+
+def test_segment_of_which_nothing_is_taken_changes_nothing():
+    accepted = [{"rows": [["a", 1], ["b", 2]], "take": 1}, {"rows": [["c", 3]], "take": 0}]
+    assert choose([(2, "b")], accepted, "spider", order_matters=True)
+    assert not choose([(3, "c")], accepted, "spider", order_matters=True)
+
+
+def test_choice_among_many_rows_is_found():
+    rows = [(f"row {n}", n / 7) for n in range(5000)]
+    accepted = [{"rows": [list(row) for row in rows], "take": 2500}]
+    assert choose(rows[::2], accepted)
+    assert choose([(b, a) for a, b in rows[::2]], accepted, "spider")
+    assert not choose([*rows[:2499], rows[0]], accepted)
+
+
+def test_choice_among_rows_that_are_all_close_is_found():
+    accepted = [{"rows": [[1 + n * 1e-10] for n in range(600)], "take": 300}]
+    rows = [(1 + n * 1e-10,) for n in range(0, 600, 2)]
+    assert choose(rows, accepted)
+    assert not choose([*rows[1:], (1.1,)], accepted)
+
+
+# --- rules of comparison as texts
+
+
+def test_each_rule_is_read_by_its_name():
+    for name, rule in RULES.items():
+        if name == "subset":
+            continue
+        assert read_rule(name) is read_rule(name)
+        assert read_rule(name) == rule
+        assert read_rule(rule) is rule
+
+
+@pytest.mark.parametrize(
+    ("text", "option", "value"),
+    [
+        ("strict,columns=any_order", "columns", "any_order"),
+        ("strict, numbers_by_value", "numbers_by_value", True),
+        ("spider,numbers_by_value=false", "numbers_by_value", False),
+        ("spider,rel_tol=0.001", "rel_tol", 0.001),
+        ("strict,abs_tol=1e-2,digits=2", "digits", 2),
+        ("subset,=,3", "row_count", ("=", 3)),
+        ("subset,>=,2,numeric_text=false", "row_count", (">=", 2)),
+        ("multiset,order=gold", "order", "gold"),
+        ("spider2,extra_columns=3", "extra_columns", 3),
+    ],
+)
+def test_options_follow_the_name(text, option, value):
+    rule = read_rule(text)
+    assert getattr(rule, option) == value
+    assert rule.name == text
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "No rule ''.*strict, spider"),
+        ("Spider", "No rule 'Spider'"),
+        ("spider,colour=red", "no option 'colour', expected one of .*columns"),
+        ("spider,columns=some", "columns is 'some', expected one of same"),
+        ("strict,columns", "columns is 'true'"),
+        ("strict,rel_tol=much", "rel_tol cannot be 'much'"),
+        ("strict,rel_tol=nan", "rel_tol is nan"),
+        ("strict,rel_tol=1", "rel_tol is 1"),
+        ("strict,abs_tol=inf", "abs_tol is inf"),
+        ("strict,digits=-1", "digits is -1"),
+        ("strict,numeric_text=maybe", "numeric_text cannot be 'maybe'"),
+        ("subset,>=,some", "row_count cannot be 'some'"),
+        ("subset,>=,-1", "row_count is"),
+        ("subset,=,0", "row_count is"),
+        ("subset", "rule 'subset': expected how many rows it needs, as in subset,=,3"),
+        ("bird,rows=subset", "expected how many rows it needs"),
+        ("spider2,extra_columns=0", "extra_columns is 0, expected a whole number from 1"),
+        ("set,=,3", "only a subset has one"),
+        ("bird,order=always", "a set of rows has no order"),
+        ("strict,name=x", "no option 'name'"),
+        ("strict,,", "no option ''"),
+    ],
+)
+def test_what_is_no_rule_is_refused_by_name(text, message):
+    with pytest.raises(ValueError, match=message):
+        read_rule(text)
+
+
+def test_rule_of_ones_own_is_checked():
+    with pytest.raises(ValueError, match="rows is 'bag'"):
+        Rule("mine", rows="bag")

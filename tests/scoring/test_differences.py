@@ -8,8 +8,7 @@ from answerkey.scoring.comparison import rows_match
 from answerkey.scoring.differences import SHOWN_CHARACTERS, SHOWN_ROWS, find_difference
 from answerkey.scoring.rules import RULES, read_rule
 from answerkey.sqlite.answers import shape_answer
-from tests.scoring.test_comparison import table_pairs
-from tests.scoring.test_ties import choices
+from tests.scoring.test_comparison import choices, table_pairs
 
 
 def differ(rows, gold, rule="strict", *, ordered=False, accepted=None):

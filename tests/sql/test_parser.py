@@ -1,14 +1,15 @@
-"""The parser that is set up once gives the trees of one that is set up for each query."""
+"""Trees of queries, and their rewrites, which leave the tree as it is."""
 
 import sqlite3
 from contextlib import closing
 
 import pytest
 import sqlglot
+from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError
 
 from answerkey.sql.parser import parse_sql, tokenize_sql
-from answerkey.sql.query_rewrites import to_sql
+from answerkey.sql.query_rewrites import make_limit, to_sql, write_with
 
 QUERIES = [
     "SELECT name, count(*) FROM ship AS T1 WHERE id IN (SELECT 1) GROUP BY 1 ORDER BY 2 LIMIT 3",
@@ -106,3 +107,31 @@ def test_harmless_plus_parses(sql):
 @pytest.mark.parametrize("sql", QUERIES)
 def test_tokens_are_those_of_sqlglot(sql):
     assert repr(tokenize_sql(sql)) == repr(sqlglot.tokenize(sql, read="sqlite"))
+
+
+# --- rewrites of a query leave its tree as it is
+
+
+@pytest.mark.parametrize(
+    ("sql", "clauses", "expected"),
+    [
+        (
+            "SELECT i FROM t ORDER BY r LIMIT 2 OFFSET 1",
+            {"limit": None, "offset": None},
+            "SELECT i FROM t ORDER BY r",
+        ),
+        ("SELECT i FROM t LIMIT 2", {"limit": make_limit(9)}, "SELECT i FROM t LIMIT 9"),
+        ("SELECT i FROM t", {"expressions": [exp.column("r")]}, "SELECT r FROM t"),
+        (
+            "SELECT i FROM t UNION SELECT r FROM t LIMIT 1",
+            {"limit": None},
+            "SELECT i FROM t UNION SELECT r FROM t",
+        ),
+    ],
+)
+def test_query_has_its_own_clauses_again_after_it_was_written_with_others(sql, clauses, expected):
+    query = parse_sql(sql)
+    before = repr(query), list(map(id, query.walk())), list(query.args)
+    assert write_with(query, **clauses) == expected
+    assert (repr(query), list(map(id, query.walk())), list(query.args)) == before
+    assert all(node.parent is query for node in query.iter_expressions())
