@@ -1,4 +1,4 @@
-"""What the guard lets through and what it refuses; its bounds are in test_guard_bounds.py."""
+"""What the guard lets through and what it refuses; its bounds are in test_bounds.py."""
 
 import contextlib
 import hashlib
