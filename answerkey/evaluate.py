@@ -19,8 +19,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from answerkey.errors import let_reader_leave
-from answerkey.evaluation.predictions import SPLITS, Dataset, PredictionsError, read_predictions
+from answerkey.dataset import SPLITS
+from answerkey.errors import InputError, let_reader_leave
+from answerkey.evaluation.predictions import Dataset, read_predictions
 from answerkey.evaluation.scoring import Folders, score_predictions
 from answerkey.evaluation.summary import Result, collect_results, compare_runs, summarize
 
@@ -55,7 +56,7 @@ def evaluate(
 
     Raises:
         FileNotFoundError: where the dataset, a database or the predictions are missing.
-        PredictionsError: on predictions that cannot be read.
+        InputError: on predictions that cannot be read.
         ValueError: on a rule that there is not.
     """
     known, out = Dataset(Path(dataset)), Path(out)
@@ -80,7 +81,7 @@ def evaluate(
     ]
     results = collect_results(counted, scores)
     if not results:
-        raise PredictionsError(f"{dataset}: no question of the split {split}")
+        raise InputError(f"{dataset}: no question of the split {split}")
     summary = {
         "run": {
             "predictions": str(predictions),

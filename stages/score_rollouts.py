@@ -5,24 +5,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.command_line import run_stage
-from answerkey.dataset import INTERIM
-from answerkey.evaluation.rollouts import (
-    count_samples,
-    read_rollouts,
-    read_scored_questions,
-    score_rollouts,
-)
+from answerkey.dataset import INTERIM, join_stages
+from answerkey.evaluation.rollouts import count_samples, read_rollouts, score_rollouts
 from answerkey.evaluation.scoring import Folders
 from answerkey.log import start_log
 from answerkey.params import read_params
 from answerkey.records import read_database_hashes, write_json
-from answerkey.selection.product_records import read_reward
+from answerkey.selection.product_records import add_terms, read_reward
 
 ROLLOUTS = Path("data/rollouts")
 OUT = INTERIM / "pass_rates.json"  # not JSON Lines: DVC warns of each file that is empty
@@ -46,8 +43,15 @@ def main() -> None:
         if not wanted:
             return
         hashes = read_database_hashes(FOLDERS.databases)
-        for name, questions in read_scored_questions(wanted, hashes, reward):
-            journal = JOURNALS / f"{name}.jsonl"
+        asked = (
+            add_terms(question, hashes[question.database_name], reward)._replace(
+                test_suite=suite["databases"]
+            )
+            for question, suite in join_stages(wanted=wanted)
+            if suite and question.question_id in wanted
+        )
+        for name, of_database in groupby(asked, key=attrgetter("database_name")):
+            journal, questions = JOURNALS / f"{name}.jsonl", list(of_database)
             rates = score_rollouts(
                 rollouts, questions, FOLDERS, journal=journal, workers=workers or None
             )

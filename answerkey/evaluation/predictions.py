@@ -1,46 +1,37 @@
-"""Questions of a dataset with what evaluation needs to know of each: its product and sidecars."""
+"""Predictions as files have them, each with the question of a dataset that it is for.
+
+JSON Lines: `question_id`, and one of `prediction` (SQL), `completion` (what a model wrote: text or
+a chat) or a list of samples, `predictions` or `completions`. Lines with the same question_id are
+samples, too. A text file in Spider's order has the SQL of one question a line, for every question
+of its source file; a JSON object in BIRD's order has it by the place of the question,
+`{"0": "SELECT ...\\t----- bird -----\\tschool"}`. Lines end with a line feed: any other mark that
+ends a line somewhere, such as U+2028, may stand in SQL.
+"""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from answerkey.dataset import EVAL, EXCLUDED, SPLITS, read_product
+from answerkey.errors import InputError
+from answerkey.records import read_json, read_jsonl
 from answerkey.scoring.completions import extract_sql, read_completion
 
-SPLITS = ("train", "eval")
+_SQL, _COMPLETION = "prediction", "completion"
+_BIRD_MARK = "\t----- bird -----\t"
 
-Record = dict[str, Any]
 
-
-@dataclass(frozen=True, slots=True)
-class EvaluatedQuestion:
-    """A question of the product.
-
-    terms: its record in audit.jsonl: order_matters, max_steps, rule, accepted_rows, hardness,
-        features, source.
-    suite: the databases of its test suite; empty where it has none.
-    """
+class Prediction(NamedTuple):
+    """SQL for a question; sql: None if the completion has none. sample: its place among those
+    for the question, from 0."""
 
     question_id: str
-    question_text: str
-    database_name: str
-    gold_sql: str
-    gold_answer: Any
-    answer_type: str
-    difficulty: str
-    split: str
-    terms: Record
-    suite: list[Record] = field(default_factory=list)
-
-    @property
-    def source(self) -> tuple[str, str, int]:
-        """Corpus, file and place in that file."""
-        source = self.terms["source"]
-        return source["corpus"], source["file"], source["index"]
+    sample: int
+    sql: str | None
 
 
 class Dataset:
@@ -50,100 +41,31 @@ class Dataset:
     excluded: why each other source question was left out, by id.
 
     Raises:
-        FileNotFoundError: where a file of it is missing, with what to do.
+        FileNotFoundError: if a file of it is missing, with what to do.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        terms = {record["question_id"]: record for record in self._read_lines("audit.jsonl")}
-        suites = {
-            record["question_id"]: record["databases"]
-            for record in self._read_lines("test_suites.jsonl")
-        }
         self.questions = {
-            question["question_id"]: _join(question, terms, suites)
+            question.question_id: question
             for split in SPLITS
-            for question in json.loads(self._find(f"questions_{split}.json").read_text("utf-8"))
+            for question in read_product(folder, split)
         }
         self.excluded = {
-            record["question_id"]: record["reason"] for record in self._read_lines("excluded.jsonl")
+            record["question_id"]: record["reason"] for record in read_jsonl(folder / EXCLUDED)
         }
-
-    def has_id(self, question_id: str) -> bool:
-        """Whether it is the id of a question that was loaded, be it left out or not."""
-        return question_id in self.questions or question_id in self.excluded
 
     def list_ids(self, corpus: str, file: str) -> dict[int, str]:
         """The ids of the questions of a source file, by their place in it."""
         return {
-            question.source[2]: question_id
+            question.source["index"]: question_id
             for question_id, question in self.questions.items()
-            if question.source[:2] == (corpus, file)
+            if (question.corpus, question.source["file"]) == (corpus, file)
         }
 
     def count_rows(self, corpus: str, file: str) -> int:
         """How many questions a source file has, those of databases that were not chosen too."""
-        corpora = json.loads(self._find("corpora.json").read_text("utf-8"))
-        return corpora[corpus]["rows"][file]
-
-    def _find(self, name: str) -> Path:
-        path = self.folder / name
-        if not path.is_file():
-            raise FileNotFoundError(
-                f"{path} is missing: expected the folder of a dataset, as `dvc pull data/questions`"
-                " or `dvc repro` makes it"
-            )
-        return path
-
-    def _read_lines(self, name: str) -> Iterator[Record]:
-        with self._find(name).open(encoding="utf-8") as file:
-            yield from map(json.loads, file)
-
-
-def _join(
-    question: Record, terms: dict[str, Record], suites: dict[str, list[Record]]
-) -> EvaluatedQuestion:
-    question_id = question["question_id"]
-    return EvaluatedQuestion(
-        question_id,
-        question["question_text"],
-        question["database_name"],
-        question["gold_sql"],
-        question["gold_answer"],
-        question["answer_type"],
-        question["difficulty"],
-        question["split"],
-        terms[question_id],
-        suites.get(question_id, []),
-    )
-
-
-# Predictions as files have them, each with the question that it is for.
-#
-# JSON Lines: `question_id`, and one of `prediction` (SQL), `completion` (what a model wrote: text
-# or
-# a chat) or a list of samples, `predictions` or `completions`. Lines with the same question_id are
-# samples, too. A text file in Spider's order has the SQL of one question a line, for every question
-# of its source file; a JSON object in BIRD's order has it by the place of the question,
-# `{"0": "SELECT ...\\t----- bird -----\\tschool"}`. Lines end with a line feed: any other mark that
-# ends a line somewhere, such as U+2028, may stand in SQL.
-
-
-_SQL, _COMPLETION = "prediction", "completion"
-_BIRD_MARK = "\t----- bird -----\t"
-
-
-class Prediction(NamedTuple):
-    """SQL for a question; sql: None where the completion has none. sample: its place among those
-    for the question, from 0."""
-
-    question_id: str
-    sample: int
-    sql: str | None
-
-
-class PredictionsError(ValueError):
-    """Predictions that cannot be read: what, where, and what was expected."""
+        return read_json(self.folder / "corpora.json")[corpus]["rows"][file]
 
 
 def read_predictions(
@@ -156,9 +78,9 @@ def read_predictions(
         dev.json. None: the only one of the eval split.
 
     Raises:
-        FileNotFoundError: where there is no such file.
-        PredictionsError: on a line that is none, a question_id that the corpus does not have, and
-            a text file with more or fewer lines than the source file has questions.
+        FileNotFoundError: if there is no such file.
+        InputError: on a line that is no prediction, a question_id that the corpus does not have,
+            and a text file with more or fewer lines than the source file has questions.
     """
     if not path.is_file():
         raise FileNotFoundError(f"{path}: expected a file of predictions, found none")
@@ -176,15 +98,17 @@ def read_predictions(
         found.append(Prediction(question_id, samples[question_id], sql))
         samples[question_id] += 1
     if not found:
-        raise PredictionsError(f"{path}: no prediction for a question of {dataset.folder}")
+        raise InputError(f"{path}: no prediction for a question of {dataset.folder}")
     return found, dict(sorted(left_out.items()))
 
 
 def _read_lines(path: Path, dataset: Dataset) -> Iterator[tuple[str, str | None]]:
     for where, record in read_records(path):
         question_id = record.get("question_id")
-        if not isinstance(question_id, str) or not dataset.has_id(question_id):
-            raise PredictionsError(
+        if not isinstance(question_id, str) or not (
+            question_id in dataset.questions or question_id in dataset.excluded
+        ):
+            raise InputError(
                 f"{where}: expected the question_id of a question of {dataset.folder}, found"
                 f" {question_id!r:.80}"
             )
@@ -196,7 +120,7 @@ def read_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """The objects of JSON Lines, each with words that say where it stands.
 
     Raises:
-        PredictionsError: on a line that is none.
+        InputError: on a line that is no object.
     """
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
@@ -206,32 +130,32 @@ def read_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             try:
                 record = json.loads(line)
             except (ValueError, RecursionError) as error:
-                raise PredictionsError(f"{where}: expected a JSON object: {error}") from error
+                raise InputError(f"{where}: expected a JSON object: {error}") from error
             if not isinstance(record, dict):
-                raise PredictionsError(f"{where}: expected a JSON object, found {record!r:.80}")
+                raise InputError(f"{where}: expected a JSON object, found {record!r:.80}")
             yield where, record
 
 
 def read_samples(record: dict[str, Any], where: str) -> list[str | None]:
-    """The SQL of each sample in a line; None where a completion has none.
+    """The SQL of each sample in a line; None if a completion has none.
 
     Raises:
-        PredictionsError: where the line has no samples, or predictions that are no SQL.
+        InputError: if the line has no samples, or predictions that are no SQL.
     """
     names = [name for name in record if name.removesuffix("s") in (_SQL, _COMPLETION)]
     if len(names) != 1:
-        raise PredictionsError(
+        raise InputError(
             f"{where}: expected one of prediction, predictions, completion and completions, found"
             f" {', '.join(names) or 'none'}"
         )
     (name,) = names
     samples = record[name] if name.endswith("s") else [record[name]]
     if not isinstance(samples, list):
-        raise PredictionsError(f"{where}: {name}: expected a list, found {samples!r:.80}")
+        raise InputError(f"{where}: {name}: expected a list, found {samples!r:.80}")
     if name.removesuffix("s") == _COMPLETION:
         return [extract_sql(read_completion(sample)) for sample in samples]
     if not all(isinstance(sample, str | None) for sample in samples):
-        raise PredictionsError(f"{where}: {name}: expected SQL as text, found {samples!r:.80}")
+        raise InputError(f"{where}: {name}: expected SQL as text, found {samples!r:.80}")
     return samples
 
 
@@ -243,13 +167,13 @@ def _read_in_order(
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise PredictionsError(f"{path}: expected text as UTF-8: {error}") from error
+        raise InputError(f"{path}: expected text as UTF-8: {error}") from error
     if path.suffix == ".json":
         found = _read_by_place(path, text, count)
     else:
         lines = text.removesuffix("\n").split("\n")
         if len(lines) != count:
-            raise PredictionsError(
+            raise InputError(
                 f"{path}: expected {count:,} lines, one for each question of {file} of corpus"
                 f" {corpus}, found {len(lines):,}"
             )
@@ -267,7 +191,7 @@ def _read_by_place(path: Path, text: str, count: int) -> dict[int, str]:
                 raise ValueError(f"expected places from 0 to {count - 1:,}, each once: {place}")
             found[int(place)] = marked.partition(_BIRD_MARK)[0]
     except (ValueError, AttributeError, RecursionError) as error:
-        raise PredictionsError(
+        raise InputError(
             f'{path}: expected an object of SQL by place, as {{"0": "SELECT ..."}}: {error}'
         ) from error
     return found
@@ -275,15 +199,18 @@ def _read_by_place(path: Path, text: str, count: int) -> dict[int, str]:
 
 def _find_source(dataset: Dataset, source_file: str | None) -> tuple[str, str]:
     """The corpus and the source file of questions whose order predictions follow."""
-    asked = dataset.questions.values()
-    files = {question.source[:2] for question in asked}
-    if source_file is None:
-        chosen = {question.source[:2] for question in asked if question.split == "eval"}
-    else:
-        chosen = {file for file in files if file[1] == source_file}
+    files = {
+        (question.split, question.corpus, question.source["file"])
+        for question in dataset.questions.values()
+    }
+    chosen = {
+        (corpus, file)
+        for split, corpus, file in files
+        if (split == EVAL if source_file is None else file == source_file)
+    }
     if len(chosen) != 1:
-        named = ", ".join(sorted(file for _, file in files))
-        raise PredictionsError(
+        named = ", ".join(sorted({file for *_, file in files}))
+        raise InputError(
             f"source_file: expected the file whose order the predictions follow, one of {named};"
             f" found {source_file or 'none'}"
         )

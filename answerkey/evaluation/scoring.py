@@ -16,7 +16,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from answerkey.evaluation.predictions import EvaluatedQuestion, Prediction
+from answerkey.dataset import Question
+from answerkey.evaluation.predictions import Prediction
 from answerkey.scoring.jobs import RIGHT, Explanation, Job, Kind
 from answerkey.scoring.pool import Pool
 from answerkey.scoring.rules import find_rule
@@ -31,9 +32,9 @@ class Score(NamedTuple):
 
     on_database: whether it is right on the real database.
     on_suite: whether it is right there and on its test suite.
-    reason, detail, database: as in `answerkey.reward.Explanation`; reason is None where on_suite.
+    reason, detail, database: as in `answerkey.reward.Explanation`; reason is None if on_suite.
     missing, unexpected: some rows that part it from the gold answer on that database.
-    rows: its first rows on the real database, long texts cut; None where it has none, or is right.
+    rows: its first rows on the real database, long texts cut; None if it has none, or is right.
     row_count: how many there are.
     answer: a hash of all its rows, the same for the same rows in any order; None as rows.
     """
@@ -54,7 +55,7 @@ class Score(NamedTuple):
 
 
 class Folders(NamedTuple):
-    """Where the databases are; test_suites: None, where predictions are not tried on suites."""
+    """Where the databases are; test_suites: None, if predictions are not tried on suites."""
 
     databases: Path
     test_suites: Path | None
@@ -62,7 +63,7 @@ class Folders(NamedTuple):
 
 def score_predictions(
     predictions: Sequence[Prediction],
-    questions: dict[str, EvaluatedQuestion],
+    questions: dict[str, Question],
     folders: Folders,
     *,
     journal: Path,
@@ -75,7 +76,7 @@ def score_predictions(
     journal: the file of what was scored before, which is read first and added to.
 
     Raises:
-        FileNotFoundError: where a database is missing.
+        FileNotFoundError: if a database is missing.
         ValueError: on a rule that there is not, or a database that is another file.
     """
     code = _hash_code()
@@ -108,23 +109,22 @@ def score_predictions(
 
 
 def _make_job(
-    prediction: Prediction, question: EvaluatedQuestion, folders: Folders, rule: str | None
+    prediction: Prediction, question: Question, folders: Folders, rule: str | None
 ) -> Job:
-    terms, name = question.terms, question.database_name
-    accepted = terms["accepted_rows"]
-    has_suite = folders.test_suites is not None and question.suite
+    name, accepted = question.database_name, question.accepted_rows
+    has_suite = folders.test_suites is not None and question.test_suite
     return Job(
         Kind.EXPLAIN,
         str(find_inside(folders.databases.absolute(), f"{name}/{name}.sqlite")),
         prediction.sql,
-        max_steps=terms["max_steps"],
+        max_steps=question.max_steps,
         gold_answer=json.dumps(question.gold_answer),
-        order_matters=terms["order_matters"],
-        rule=find_rule(rule or terms["rule"]),
+        order_matters=question.order_matters,
+        rule=find_rule(rule or question.rule),
         accepted_rows=None if accepted is None else json.dumps(accepted),
-        test_suite=json.dumps(question.suite) if has_suite else None,
+        test_suite=json.dumps(question.test_suite) if has_suite else None,
         suites_folder=str(folders.test_suites.absolute()) if folders.test_suites else "",
-        database_sha256=terms["database_sha256"],
+        database_sha256=question.database_sha256,
     )
 
 
@@ -151,9 +151,9 @@ def _explain(pool: Pool, jobs: list[Job]) -> list[dict[str, Any]]:
     return json.loads(json.dumps(outcomes, default=_spell_bytes))
 
 
-def _list_sources(question: EvaluatedQuestion, folders: Folders) -> list[Any]:
-    suite = question.suite if folders.test_suites is not None else []
-    return [question.terms["database_sha256"], [database["sha256"] for database in suite]]
+def _list_sources(question: Question, folders: Folders) -> list[Any]:
+    suite = question.test_suite if folders.test_suites is not None else None
+    return [question.database_sha256, [database["sha256"] for database in suite or ()]]
 
 
 def _spell_bytes(value: Any) -> str:
@@ -189,7 +189,7 @@ def _read_journal(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def _read_entry(line: bytes) -> dict[str, dict[str, Any]]:
-    """A score by its key; nothing where the line has none."""
+    """A score by its key; nothing if the line has none."""
     try:
         record = json.loads(line)
         key = record.pop("key")

@@ -6,9 +6,9 @@ import math
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from answerkey.evaluation.predictions import EvaluatedQuestion
+from answerkey.dataset import HARDNESS_LEVELS, Question, Record
 from answerkey.evaluation.scoring import Score
 
 RESAMPLES = 2000
@@ -69,15 +69,12 @@ def sign_test(wins: int, losses: int) -> float:
 # by what is known of them, pass@k, majority, errors, and what parts two runs.
 
 
-Record = dict[str, Any]
-
-_DIFFICULTIES = ("easy", "medium", "hard", "extra")
-BREAKDOWNS: dict[str, Callable[[EvaluatedQuestion], list[str]]] = {
+BREAKDOWNS: dict[str, Callable[[Question], list[str]]] = {
     "split": lambda question: [question.split],
     "difficulty": lambda question: [question.difficulty],
-    "hardness": lambda question: [question.terms["hardness"]],
+    "hardness": lambda question: [question.hardness],
     "answer type": lambda question: [question.answer_type],
-    "feature": lambda question: question.terms["features"],
+    "feature": lambda question: question.features,
     "database": lambda question: [question.database_name],
 }
 
@@ -88,15 +85,13 @@ class Result(NamedTuple):
     on_database, on_suite: the share of the samples that are right, 0.0 where there are none.
     """
 
-    question: EvaluatedQuestion
+    question: Question
     scores: list[Score]
     on_database: float
     on_suite: float
 
 
-def collect_results(
-    questions: Iterable[EvaluatedQuestion], scores: Iterable[Score]
-) -> list[Result]:
+def collect_results(questions: Iterable[Question], scores: Iterable[Score]) -> list[Result]:
     """The result of each question in their order."""
     samples: defaultdict[str, list[Score]] = defaultdict(list)
     for score in scores:
@@ -178,13 +173,13 @@ def _cluster(results: list[Result], values: Iterable[float]) -> list[list[float]
 
 
 def _break_down(
-    results: list[Result], list_values: Callable[[EvaluatedQuestion], list[str]]
+    results: list[Result], list_values: Callable[[Question], list[str]]
 ) -> dict[str, Record]:
     groups: defaultdict[str, list[Result]] = defaultdict(list)
     for result in results:
         for value in list_values(result.question):
             groups[value].append(result)
-    places: Mapping[str, int] = {value: place for place, value in enumerate(_DIFFICULTIES)}
+    places: Mapping[str, int] = {value: place for place, value in enumerate(HARDNESS_LEVELS)}
     names = sorted(groups, key=lambda name: (places.get(name, len(places)), name))
     return {name: _measure(groups[name]) for name in names}
 

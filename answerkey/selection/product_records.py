@@ -33,6 +33,15 @@ def read_reward(values: Mapping[str, Any]) -> Reward:
     return reward
 
 
+def add_terms(question: Question, database_sha256: str, reward: Reward) -> Question:
+    """The question with what a reward must know of it."""
+    return question._replace(
+        max_steps=bound_steps(question.steps, reward),
+        rule=question.source.get("grading_method") or reward.rule,
+        database_sha256=database_sha256,
+    )
+
+
 def bound_steps(gold_steps: int, reward: Reward) -> int:
     """How many steps a prediction may take, by the steps of gold SQL.
 
@@ -100,7 +109,9 @@ def write_selection(
     ):
         for question, why in decided:
             if why[1] is None:
-                audit = make_audit(question, policies, hashes[question.database_name], reward)
+                audit = make_audit(
+                    add_terms(question, hashes[question.database_name], reward), policies
+                )
                 questions.write(encode_json(question.product_record) + b"\n")
                 audits.write(encode_json(audit) + b"\n")
                 if question.pass_rate is not None:
@@ -111,13 +122,8 @@ def write_selection(
                 excluded.write(encode_json(exclusion) + b"\n")
 
 
-def make_audit(
-    question: Question,
-    policies: Mapping[str, Policy],
-    database_sha256: str,
-    reward: Reward,
-) -> dict[str, Any]:
-    """What the nine fields do not hold."""
+def make_audit(question: Question, policies: Mapping[str, Policy]) -> dict[str, Any]:
+    """The record in audit.jsonl: what the nine fields do not hold."""
     accepted_rows = question.accepted_rows
     if has_choice(accepted_rows) and not accepts_ties(question.flags, policies):
         own_rows = write_order(read_order(question.order_matters, accepted_rows))
@@ -127,14 +133,14 @@ def make_audit(
         "flags": keep_reported(question.flags, policies),
         "gold_risk": question.gold_risk,
         "order_matters": question.order_matters,
-        "max_steps": bound_steps(question.steps, reward),
-        "rule": question.source.get("grading_method") or reward.rule,
+        "max_steps": question.max_steps,
+        "rule": question.rule,
         "accepted_rows": accepted_rows,
         "hardness": question.hardness,
         "features": question.features,
         "evidence": question.evidence,
         "source": question.source,
-        "database_sha256": database_sha256,
+        "database_sha256": question.database_sha256,
     }
 
 

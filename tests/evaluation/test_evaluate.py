@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
+from answerkey.errors import InputError
 from answerkey.evaluate import describe, evaluate
-from answerkey.evaluation.predictions import PredictionsError, read_samples
+from answerkey.evaluation.predictions import read_samples
 from tests.shared.export_world import ExportWorld
 from tests.shared.visits import Visit, launch_browser
 
@@ -206,7 +207,7 @@ def test_files_in_the_order_of_the_source(
         summary = evaluate(path, out=tmp_path / path.suffix)
         assert summary["accuracy"]["suite"] == 1
         assert sum(summary["left_out"].values()) == len(ordered) - len(questions)
-    with pytest.raises(PredictionsError, match=r"source_file: expected the file .* found no\.json"):
+    with pytest.raises(InputError, match=r"source_file: expected the file .* found no\.json"):
         evaluate(spider, out=tmp_path / "x", source_file="no.json")
 
 
@@ -233,7 +234,7 @@ def test_another_number_of_lines_than_the_source_file_has_is_refused(
     lines = [*ordered, "SELECT 1"][: count + more]
     path.write_text("".join(f"{one}\n" for one in lines), encoding="utf-8")
     said = f"p.sql: expected {count} lines, one for each question of dev.json .* {count + more}$"
-    with pytest.raises(PredictionsError, match=said):
+    with pytest.raises(InputError, match=said):
         evaluate(path, out=tmp_path / "out")
 
 
@@ -249,7 +250,7 @@ def test_another_number_of_lines_than_the_source_file_has_is_refused(
 def test_bad_objects_by_place_are_told(text: str, said: str, inside: Any, tmp_path: Path) -> None:
     path = tmp_path / "p.json"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(PredictionsError, match=said):
+    with pytest.raises(InputError, match=said):
         evaluate(path, out=tmp_path / "out")
 
 
@@ -274,7 +275,7 @@ def test_bad_predictions_are_told(
 ) -> None:
     path = tmp_path / "p.jsonl"
     path.write_text(line.replace("ID", json.dumps(questions[0]["question_id"])), encoding="utf-8")
-    with pytest.raises(PredictionsError, match=said):
+    with pytest.raises(InputError, match=said):
         evaluate(path, out=tmp_path / "out")
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.evaluation.predictions import EvaluatedQuestion, Prediction
+from answerkey.dataset import Question
+from answerkey.evaluation.predictions import Prediction
 from answerkey.evaluation.rollouts import score_rollouts
 from answerkey.evaluation.scoring import Folders, score_predictions
 from answerkey.records import hash_file
@@ -76,16 +77,13 @@ def test_answers_of_any_size_are_scored_explained_and_executed(ships, count, wid
 def test_predictions_and_rollouts_with_answers_of_any_size_end(
     ships: Path, tmp_path: Path, count: int, width: int, jobs: int, workers: int
 ) -> None:
-    terms = {
-        "order_matters": False,
-        "max_steps": None,
-        "rule": "strict",
-        "accepted_rows": None,
-        "database_sha256": hash_file(ships / "ships" / "ships.sqlite"),
-    }
-    gold = [*make_rows(count, width)[:-1], "x"]
-    known = ("What?", "ships", "SELECT 1", gold, "list", "easy", "eval", terms)
-    question = EvaluatedQuestion("ships_1", *known)
+    names = ("ships_1", "ships", "eval", "What?", "SELECT 1")
+    question = Question(*names, source={}, flags=[])._replace(
+        gold_answer=[*make_rows(count, width)[:-1], "x"],
+        order_matters=False,
+        rule="strict",
+        database_sha256=hash_file(ships / "ships" / "ships.sqlite"),
+    )
     sql = [f"{make_sql(count, width)} /* {number} */" for number in range(jobs)]
     folders = Folders(ships, None)
     scores = score_predictions(
