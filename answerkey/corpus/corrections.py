@@ -21,7 +21,7 @@ from answerkey.errors import InputError
 from answerkey.params import check_value, expect, load_yaml
 
 ACTIONS = EXCLUDE, REPLACE = ("exclude", "replace")
-REPLACEABLE = ("question_text", "gold_sql")
+REPLACEABLE = ("question_text", "gold_sql", "evidence")
 
 Record = dict[str, Any]
 _Text = Annotated[str, Field(strict=True, pattern=r"\S"), expect("text")]
@@ -35,11 +35,12 @@ class Replacement:
 
     question_text: _Text | None = None
     gold_sql: _Text | None = None
+    evidence: _Text | None = None
 
     @model_validator(mode="after")
     def _check_fields(self) -> Replacement:
         if not self.fields:
-            raise ValueError(f"expected one or both of {', '.join(REPLACEABLE)}")
+            raise ValueError(f"expected some of {', '.join(REPLACEABLE)}")
         return self
 
     @property
@@ -188,11 +189,11 @@ def _correct(question: Record, correction: Correction) -> Record:
     if correction.action == REPLACE:
         replacement = correction.replacement.fields
         for field, value in replacement.items():
-            if question[field] == value:
+            if question.get(field) == value:
                 raise InputError(
                     f"{correction.where}: {correction.question!r} of database"
                     f" {correction.database} has this {field} already: expected another"
                 )
-        note["original"] = {field: question[field] for field in replacement}
+        note["original"] = {field: question.get(field, "") for field in replacement}
     source = question["source"] | {"correction": note}
     return question | replacement | {"source": source}

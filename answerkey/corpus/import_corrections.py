@@ -1,0 +1,357 @@
+"""Make corrections and verdicts of a published list about the gold SQL of a corpus.
+
+    python -m answerkey.corpus.import_corrections dev_fixed.json --corpus bird --name fixed \
+        --source https://example.org/fixed --license cc-by-4.0 --date 2026-03-01
+
+The list is JSON, JSON Lines or CSV: questions with other SQL, question or evidence, or with a word
+whether their SQL is right. data/corrections/NAME.yaml gets what changes a question, and
+data/verdicts/NAME.jsonl what only judges it. A question on which two lists disagree is disputed:
+the log and the files say so. Name the file of corrections in params.yaml to use it.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from answerkey.command_line import make_parser, run_stage
+from answerkey.corpus.corpora import CORRECTIONS_DIR, Corpus, parse_corpora, parse_limits
+from answerkey.corpus.corrections import REPLACE, read_corrections
+from answerkey.corpus.loading import load_corpora
+from answerkey.corpus.splits import assign_each
+from answerkey.errors import InputError
+from answerkey.log import list_counts, start_log
+from answerkey.params import read_params
+from answerkey.records import encode_json, read_jsonl, replace_file, write_jsonl
+from answerkey.risk.verdicts import VERDICTS, read_verdicts
+
+RIGHT, WRONG = "right", "wrong"
+
+# The names that lists give to their fields; the first that a row has counts.
+IDS = ("question_id", "id", "qid", "instance_id")
+DATABASES = ("db_id", "database_name", "database", "db")
+QUESTIONS = ("question", "question_text", "nl")
+CHANGED_QUESTIONS = ("corrected_question", "fixed_question", "new_question")
+EVIDENCE = ("evidence", "external_knowledge")
+JUDGED_SQL = ("original_sql", "gold_sql", "original")
+CHANGED_SQL = ("corrected_sql", "fixed_sql", "new_sql", "fixed")
+SQL = ("sql", "SQL", "query")  # judged, if the row says right or wrong, else changed
+LABELS = ("verdict", "label", "is_correct", "correct")
+REASONS = ("reason", "note", "notes", "classes", "error_types", "comment", "explanation")
+
+_RIGHT_WORDS = {"right", "correct", "true", "1", "yes"}
+_WRONG_WORDS = {"wrong", "incorrect", "false", "0", "no"}
+_SHOWN = 5
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a row of a list says. `judged_sql` is the query that it is about: None is gold."""
+
+    where: str
+    question_id: Any = None
+    db_id: str | None = None
+    question: str | None = None
+    judged_sql: str | None = None
+    changes: dict[str, str] = field(default_factory=dict)  # fields of corrections.REPLACEABLE
+    verdict: str | None = None
+    reason: str = ""
+
+
+def read_claims(path: Path) -> Iterator[Claim]:
+    """What each row of a list says.
+
+    Raises:
+        InputError: with file and row, if it is no list of rows, or a row has neither SQL nor a
+            verdict, or a verdict that is none.
+    """
+    for number, row in enumerate(_read_rows(path)):
+        where = f"{path}: row {number}"
+        if not isinstance(row, dict):
+            raise InputError(f"{where}: expected fields with values, found {row!r:.80}")
+        yield _read_claim(row, where)
+
+
+def _read_rows(path: Path) -> Iterable[Any]:
+    if path.suffix == ".csv":
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            return [*csv.DictReader(file)]
+    if path.suffix == ".jsonl":
+        return read_jsonl(path)
+    try:
+        rows = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise InputError(f"{path}: expected JSON: {error}") from error
+    if isinstance(rows, dict):  # lists by database, or rows by question id
+        if all(isinstance(value, list) for value in rows.values()):
+            return [row for value in rows.values() for row in value]
+        return [{"question_id": key, **value} for key, value in rows.items()]
+    if not isinstance(rows, list):
+        raise InputError(f"{path}: expected a list of rows, found {type(rows).__name__}")
+    return rows
+
+
+def _read_claim(row: Record, where: str) -> Claim:
+    verdict = _read_verdict(row, where)
+    sql = _find(row, SQL)
+    judged, changed = _find(row, JUDGED_SQL), _find(row, CHANGED_SQL)
+    if verdict is not None:
+        judged = judged or sql
+    else:
+        changed = changed or sql
+    if verdict is None and changed is None:
+        raise InputError(
+            f"{where}: expected another SQL ({', '.join((*CHANGED_SQL, *SQL))}) or a verdict"
+            f" ({', '.join(LABELS)}, classes, or ..._wrong), found {', '.join(row)}"
+        )
+    question, changed_question = _find(row, QUESTIONS), _find(row, CHANGED_QUESTIONS)
+    changes = {
+        "question_text": changed_question or (question if verdict is None else None),
+        "gold_sql": changed,
+        "evidence": _find(row, EVIDENCE) if verdict is None else None,
+    }
+    return Claim(
+        where,
+        next((row[name] for name in IDS if row.get(name) not in (None, "")), None),
+        _find(row, DATABASES),
+        question,
+        judged,
+        {name: value for name, value in changes.items() if value is not None},
+        verdict,
+        _read_reason(row),
+    )
+
+
+def _find(row: Record, names: Iterable[str]) -> str | None:
+    return next((row[n] for n in names if isinstance(row.get(n), str) and row[n].strip()), None)
+
+
+def _read_verdict(row: Record, where: str) -> str | None:
+    """The word of a row: a label; a field such as `expert_wrong` that is true or false; or classes
+    of errors without a word about right and wrong."""
+    for name in LABELS:
+        if row.get(name) not in (None, ""):
+            word = str(row[name]).strip().lower()
+            if word not in _RIGHT_WORDS | _WRONG_WORDS:
+                raise InputError(f"{where}: {name} is {row[name]!r}, expected right or wrong")
+            return RIGHT if word in _RIGHT_WORDS else WRONG
+    for name, value in row.items():
+        if name.endswith("_wrong") and isinstance(value, bool):
+            return WRONG if value else RIGHT
+    return WRONG if row.get("classes") else None
+
+
+def _read_reason(row: Record) -> str:
+    for name in REASONS:
+        value = row.get(name)
+        words = [value] if isinstance(value, str) else value if isinstance(value, list) else []
+        texts = [each if isinstance(each, str) else encode_json(each).decode() for each in words]
+        if text := "; ".join(filter(str.strip, texts)):
+            return text.strip()
+    return ""
+
+
+class CorpusIndex:
+    """The questions of a corpus, found by what a list says of them."""
+
+    def __init__(self, corpus: Corpus, questions: Iterable[Record]) -> None:
+        self._corpus = corpus
+        self._by_id: dict[str, Record] = {}
+        self._by_text: dict[tuple[str, str], list[Record]] = defaultdict(list)
+        self._by_sql: dict[tuple[str, str], list[Record]] = defaultdict(list)
+        for question in questions:
+            source = question["source"]
+            db_id = source.get("db_id", question["database_name"])
+            question = question | {"db_id": db_id}
+            self._by_id[question["question_id"]] = question
+            if "question_id" in source:
+                self._by_id[str(source["question_id"])] = question
+            self._by_text[db_id, _fold(question["question_text"])].append(question)
+            self._by_sql[db_id, fold_sql(question["gold_sql"])].append(question)
+
+    def find(self, claim: Claim) -> Record | None:
+        """The question that a row is about: that of its text (and, if it is asked with several
+        queries, of its SQL), else of its id, else of its SQL. None if nothing or several fit."""
+        by_id = self._by_id.get(str(claim.question_id))
+        if by_id is not None and claim.db_id not in (None, by_id["db_id"]):
+            by_id = None  # a number that counts something else
+        if claim.db_id is None:
+            return by_id
+        same_text = self._by_text.get((claim.db_id, _fold(claim.question or "")), [])
+        same_sql = self._by_sql.get((claim.db_id, fold_sql(claim.judged_sql or "")), [])
+        both = [question for question in same_text if question in same_sql]
+        for matches in (both, same_text):
+            if len(matches) == 1:
+                return matches[0]
+        return by_id or (same_sql[0] if len(same_sql) == 1 else None)
+
+
+def _fold(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def fold_sql(sql: str) -> str:
+    """A query without what changes nothing at its ends and between its words.
+
+    >>> fold_sql("SELECT  name\\nFROM t ;") == fold_sql("SELECT name FROM t")
+    True
+    """
+    return re.sub(r"\s+", " ", sql).strip().rstrip(";").rstrip()
+
+
+class Imported(NamedTuple):
+    """Entries of a file of corrections, verdicts, what was disputed, and counts of rows."""
+
+    corrections: list[Record]
+    verdicts: list[Record]
+    disputed: list[str]
+    counts: Counter[str]
+
+
+Key = tuple[str, str, str]  # database_name, question_text, gold_sql
+
+
+def import_claims(
+    claims: Iterable[Claim],
+    index: CorpusIndex,
+    others: Mapping[Key, dict[str, str]],
+    *,
+    corpus: str,
+    source: str,
+    day: str,
+) -> Imported:
+    """What the rows of a list come to. `others` has the word, right or wrong, of other lists, by
+    their names, about the question of a key."""
+    done = Imported([], [], [], Counter())
+    decided: dict[Key, tuple[str, Record]] = {}
+    for claim in claims:
+        question = index.find(claim)
+        if question is None:
+            done.counts["not found"] += 1
+            continue
+        gold = fold_sql(question["gold_sql"])
+        is_about_gold = claim.verdict is None or claim.judged_sql is None
+        if not is_about_gold and fold_sql(claim.judged_sql) != gold:
+            done.counts["about another query"] += 1
+            continue
+        changes = _list_changes(claim, question)
+        word = claim.verdict or (WRONG if changes else RIGHT)
+        key = (question["database_name"], question["question_text"], question["gold_sql"])
+        if key in decided:
+            if decided[key] != (word, changes):
+                done.disputed.append(f"{question['question_id']}: this list says two things")
+            done.counts["repeated"] += 1
+            continue
+        decided[key] = (word, changes)
+        said = others.get((*key[:2], ""), {}) | others.get(key, {})
+        against = sorted(name for name in said if said[name] != word)
+        reason = claim.reason or f"The list says {word}."
+        if against:
+            done.disputed.append(f"{question['question_id']}: {word}, but not by {against[0]}")
+            reason += f" Disputed: {', '.join(against)} says otherwise."
+        if changes and word == WRONG:
+            done.counts["corrected"] += 1
+            done.corrections.append(_make_correction(question, changes, reason, source))
+        else:
+            done.counts[word] += 1
+            done.verdicts.append(
+                {
+                    **{"corpus": corpus, "database_name": key[0], "question_text": key[1]},
+                    **{"gold_sql": key[2], "verdict": word, "reason": reason},
+                    **{"source": source, "date": day},
+                }
+            )
+    return done
+
+
+def _list_changes(claim: Claim, question: Record) -> dict[str, str]:
+    changes = {}
+    for name, value in claim.changes.items():
+        old, fold = question.get(name, ""), fold_sql if name == "gold_sql" else _fold
+        if fold(value) != fold(old):
+            changes[name] = value.strip()
+    return changes
+
+
+def _make_correction(question: Record, changes: Record, reason: str, source: str) -> Record:
+    link = source.split()[0]
+    return {
+        "database": question["db_id"],
+        "question": question["question_text"],
+        "gold_sql": question["gold_sql"],
+        "action": REPLACE,
+        "replacement": changes,
+        "reason": reason,
+        **({"link": link} if link.startswith(("https://", "http://")) else {}),
+    }
+
+
+def read_others(corpus: Corpus, name: str) -> dict[Key, dict[str, str]]:
+    """The word of all other files of verdicts and corrections, by key and name of the file. A key
+    of a correction that names no query has "" for it."""
+    said: dict[Key, dict[str, str]] = defaultdict(dict)
+    for verdict in read_verdicts():
+        if (stem := Path(verdict.where.rpartition(":")[0]).stem) != name:
+            said[verdict.key][stem] = verdict.verdict
+    for path in sorted(CORRECTIONS_DIR.glob("*.yaml")):
+        for correction in read_corrections(path) if path.stem != name else ():
+            database = corpus.name_database(correction.database)
+            said[database, correction.question, correction.gold_sql or ""][path.stem] = WRONG
+    return said
+
+
+def main(*arguments: str) -> None:
+    parser = make_parser("answerkey.corpus.import_corrections", __doc__)
+    parser.add_argument("file", type=Path, help="the list: .json, .jsonl or .csv")
+    parser.add_argument("--corpus", required=True, help="the entry of corpora that it is about")
+    parser.add_argument("--name", required=True, help="of the files that are written")
+    parser.add_argument("--source", required=True, help="the address of the list, or who made it")
+    parser.add_argument("--license", required=True, help="of the list, such as cc-by-4.0")
+    parser.add_argument("--date", required=True, help="its day, such as 2026-03-01")
+    options = parser.parse_args(arguments)
+    log = start_log("import_corrections")
+    try:
+        date.fromisoformat(options.date)
+    except ValueError:
+        raise InputError(f"--date is {options.date!r}, expected a day: 2026-03-01") from None
+    entries, download = read_params("corpora", "download")
+    (corpus,) = parse_corpora(options.corpus, entries)
+    corpus = replace(corpus, corrections=None)  # the list is about gold as the corpus has it
+    loaded = load_corpora([corpus], limits=parse_limits(download), counts=Counter())
+    source = f"{options.source} ({options.license})"
+    done = import_claims(
+        read_claims(options.file),
+        CorpusIndex(corpus, assign_each(loaded.records)),
+        read_others(corpus, options.name),
+        corpus=corpus.name,
+        source=source,
+        day=options.date,
+    )
+    if done.corrections:
+        path = CORRECTIONS_DIR / f"{options.name}.yaml"
+        text = yaml.safe_dump(done.corrections, allow_unicode=True, sort_keys=False, width=100)
+        with replace_file(path) as file:
+            file.write(f"# Made by import_corrections of {source}.\n{text}".encode())
+        log.info(f"{path}: {len(done.corrections)} corrections")
+    if done.verdicts:
+        path = VERDICTS / f"{options.name}.jsonl"
+        write_jsonl(path, done.verdicts)
+        log.info(f"{path}: {len(done.verdicts)} verdicts")
+    for line in done.disputed[:_SHOWN]:
+        log.info(f"disputed: {line}")
+    log.info(f"{done.counts.total()} rows{list_counts(done.counts)}; {len(done.disputed)} disputed")
+
+
+if __name__ == "__main__":
+    run_stage(main, has_options=True)
