@@ -8,16 +8,21 @@ from __future__ import annotations
 import json
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
-from fractions import Fraction
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from answerkey.errors import InputError
-from answerkey.records import decode_json, encode_json, read_jsonl
-from answerkey.sqlite.bounds import QueryReason
+from answerkey.records import (
+    DIFFICULTIES,
+    SPLITS,
+    Reason,
+    decode_json,
+    encode_json,
+    read_curated_exclusion,
+    read_jsonl,
+)
 
 FIELDS = (
     "question_id",
@@ -30,7 +35,6 @@ FIELDS = (
     "tables_involved",
     "split",
 )
-SPLITS = TRAIN, EVAL = ("train", "eval")
 # Beside the questions.
 SIDECARS = AUDIT, EXCLUDED, SUITES, PASS_RATES = (
     "audit.jsonl",
@@ -38,39 +42,6 @@ SIDECARS = AUDIT, EXCLUDED, SUITES, PASS_RATES = (
     "test_suites.jsonl",
     "pass_rates.jsonl",
 )
-DIFFICULTIES = EASY, MEDIUM, HARD = ("easy", "medium", "hard")
-HARDNESS_LEVELS = ("easy", "medium", "hard", "extra")  # Spider's own; in the sidecar
-
-
-# Reasons: the closed vocabulary of why a question is set aside, whatever policies say.
-#
-# A code is a reason or a flag (`answerkey.flags`), never both. A reason is recorded with the
-# stage that set the question aside; a flag only where a policy says so.
-
-
-class Reason(StrEnum):
-    """Why a question is set aside: those of queries come first."""
-
-    SQL_ERROR = QueryReason.SQL_ERROR
-    NOT_A_SELECT = QueryReason.NOT_A_SELECT
-    MULTIPLE_STATEMENTS = QueryReason.MULTIPLE_STATEMENTS
-    FORBIDDEN_FUNCTION = QueryReason.FORBIDDEN_FUNCTION
-    NONDETERMINISTIC_FUNCTION = QueryReason.NONDETERMINISTIC_FUNCTION
-    STEP_BUDGET_EXCEEDED = QueryReason.STEP_BUDGET_EXCEEDED
-    TIME_EXCEEDED = QueryReason.TIME_EXCEEDED
-    TOO_MANY_ROWS = QueryReason.TOO_MANY_ROWS
-    VALUE_TOO_LARGE = QueryReason.VALUE_TOO_LARGE
-    ANSWER_TOO_LARGE = QueryReason.ANSWER_TOO_LARGE
-    HEAP_EXCEEDED = QueryReason.HEAP_EXCEEDED
-    UNDECODABLE_TEXT = QueryReason.UNDECODABLE_TEXT
-    BLOB = QueryReason.BLOB
-    NOT_FINITE = QueryReason.NOT_FINITE
-    NULL_ANSWER = QueryReason.NULL_ANSWER
-    UNPARSABLE_SQL = "unparsable_sql"
-    TOO_COMPLEX = "too_complex"
-    EMPTY_QUESTION = "empty_question"
-    EXCLUDED_BY_CURATOR = "excluded_by_curator"
-    NOT_SELECTED = "not_selected"
 
 
 # The question, and how records of one question from several files are joined.
@@ -290,14 +261,6 @@ def find_failure(source: Record, outcome: Record, parsed: Record) -> tuple[str, 
     return None
 
 
-def read_curated_exclusion(source: Mapping[str, Any]) -> str | None:
-    """Why a curator excluded a question, with the link; None if none did."""
-    correction = source["source"].get("correction")
-    if correction is None or correction["action"] != "exclude":
-        return None
-    return " ".join(filter(None, (correction["reason"], correction["link"])))
-
-
 # The table that compare_questions writes, one record a question, for the stages after it. The
 # difficulty is in a file of its own, so that a changed threshold does not write the table again.
 
@@ -463,7 +426,6 @@ Cell = tuple[str, str]  # split, difficulty
 CorpusCell = tuple[str, str]  # split, corpus
 Part = tuple[str, str, str]  # split, difficulty, corpus ("": any)
 CELLS: tuple[Cell, ...] = tuple((split, level) for split in SPLITS for level in DIFFICULTIES)
-_SHARE_STEPS = 1_000_000
 
 
 class Group(NamedTuple):
@@ -511,12 +473,3 @@ def count_corpora(supply: Mapping[Group, int], corpora: Iterable[str]) -> dict[C
         if (group.split, group.corpus) in counts:
             counts[group.split, group.corpus] += count
     return counts
-
-
-def read_share(value: float) -> Fraction:
-    """A share of params as it is written there, to the millionth: 0.3 is three tenths.
-
-    >>> read_share(0.3), read_share(0.1 + 0.2)
-    (Fraction(3, 10), Fraction(3, 10))
-    """
-    return Fraction(round(Fraction(str(value)) * _SHARE_STEPS), _SHARE_STEPS)

@@ -19,11 +19,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from answerkey.dataset import SPLITS
 from answerkey.errors import InputError, let_reader_leave
 from answerkey.evaluation.predictions import Dataset, read_predictions
 from answerkey.evaluation.scoring import Folders, score_predictions
 from answerkey.evaluation.summary import Result, collect_results, compare_runs, summarize
+from answerkey.records import SPLITS
 
 PathLike = str | Path
 

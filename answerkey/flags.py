@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, NamedTuple
 
-from answerkey.dataset import Reason
+from answerkey.records import Reason
 
 EXCLUDE, FLAG = "exclude", "flag"
 

@@ -25,8 +25,8 @@ from pydantic import (
 )
 from pydantic.dataclasses import dataclass
 
-from answerkey.dataset import DIFFICULTIES, HARDNESS_LEVELS, read_share
 from answerkey.errors import InputError
+from answerkey.records import DIFFICULTIES, HARDNESS_LEVELS, read_share
 from answerkey.sqlite.files import check_db_ids, find_inside
 
 METHODS = TABLES, SPIDER, SOURCE, PASS_RATE = ("tables", "spider", "source", "pass_rate")

@@ -13,6 +13,8 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from enum import StrEnum
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, NoReturn
 
@@ -22,6 +24,7 @@ except ModuleNotFoundError:  # the pipeline has it; evaluation reads without, on
     import json as orjson
 
 from answerkey.errors import InputError
+from answerkey.sqlite.bounds import QueryReason
 from answerkey.sqlite.schema import Schema, decode_schema
 
 _BUFFER_BYTES = 1 << 16  # eight times as much as by default: reading lines takes half the time
@@ -325,3 +328,59 @@ class SchemaFile(Mapping[str, Schema]):
 
     def __len__(self) -> int:
         return len(self._places)
+
+
+# The closed vocabularies of records, and why a question is set aside.
+#
+# A code is a reason or a flag (`answerkey.flags`), never both. A reason is recorded with the stage
+# that set the question aside, whatever policies say; a flag only where a policy says so.
+
+
+SPLITS = TRAIN, EVAL = ("train", "eval")
+DIFFICULTIES = EASY, MEDIUM, HARD = ("easy", "medium", "hard")
+HARDNESS_LEVELS = ("easy", "medium", "hard", "extra")  # Spider's own; in the sidecar
+
+
+class Reason(StrEnum):
+    """Why a question is set aside: those of queries come first."""
+
+    SQL_ERROR = QueryReason.SQL_ERROR
+    NOT_A_SELECT = QueryReason.NOT_A_SELECT
+    MULTIPLE_STATEMENTS = QueryReason.MULTIPLE_STATEMENTS
+    FORBIDDEN_FUNCTION = QueryReason.FORBIDDEN_FUNCTION
+    NONDETERMINISTIC_FUNCTION = QueryReason.NONDETERMINISTIC_FUNCTION
+    STEP_BUDGET_EXCEEDED = QueryReason.STEP_BUDGET_EXCEEDED
+    TIME_EXCEEDED = QueryReason.TIME_EXCEEDED
+    TOO_MANY_ROWS = QueryReason.TOO_MANY_ROWS
+    VALUE_TOO_LARGE = QueryReason.VALUE_TOO_LARGE
+    ANSWER_TOO_LARGE = QueryReason.ANSWER_TOO_LARGE
+    HEAP_EXCEEDED = QueryReason.HEAP_EXCEEDED
+    UNDECODABLE_TEXT = QueryReason.UNDECODABLE_TEXT
+    BLOB = QueryReason.BLOB
+    NOT_FINITE = QueryReason.NOT_FINITE
+    NULL_ANSWER = QueryReason.NULL_ANSWER
+    UNPARSABLE_SQL = "unparsable_sql"
+    TOO_COMPLEX = "too_complex"
+    EMPTY_QUESTION = "empty_question"
+    EXCLUDED_BY_CURATOR = "excluded_by_curator"
+    NOT_SELECTED = "not_selected"
+
+
+def read_curated_exclusion(source: Mapping[str, Any]) -> str | None:
+    """Why a curator excluded a question, with the link; None if none did."""
+    correction = source["source"].get("correction")
+    if correction is None or correction["action"] != "exclude":
+        return None
+    return " ".join(filter(None, (correction["reason"], correction["link"])))
+
+
+_SHARE_STEPS = 1_000_000
+
+
+def read_share(value: float) -> Fraction:
+    """A share of params as it is written there, to the millionth: 0.3 is three tenths.
+
+    >>> read_share(0.3), read_share(0.1 + 0.2)
+    (Fraction(3, 10), Fraction(3, 10))
+    """
+    return Fraction(round(Fraction(str(value)) * _SHARE_STEPS), _SHARE_STEPS)

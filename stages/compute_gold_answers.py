@@ -17,10 +17,15 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.command_line import run_stage
-from answerkey.dataset import Reason, read_curated_exclusion
 from answerkey.log import list_counts, start_log
 from answerkey.params import read_params
-from answerkey.records import hash_value, read_database_hashes, read_jsonl
+from answerkey.records import (
+    Reason,
+    hash_value,
+    read_curated_exclusion,
+    read_database_hashes,
+    read_jsonl,
+)
 from answerkey.shards.database_files import find_database, local_path
 from answerkey.shards.query_run import DatabaseWork, FailureLog, Outcome, QueryRun, Task
 from answerkey.shards.shard_directory import ShardDirectory, hash_code, read_shards

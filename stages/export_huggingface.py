@@ -13,7 +13,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.command_line import run_stage
-from answerkey.dataset import SPLITS, read_product
+from answerkey.dataset import read_product
 from answerkey.exports.card import CardFacts, describe_origin, list_targets, make_card
 from answerkey.exports.croissant import make_croissant
 from answerkey.exports.huggingface import write_split
@@ -22,7 +22,7 @@ from answerkey.exports.parquet_files import WrittenFile
 from answerkey.exports.prompts import make_prompt_examples, read_template
 from answerkey.log import format_size, start_log
 from answerkey.params import read_params
-from answerkey.records import read_json, replace_file, write_json
+from answerkey.records import SPLITS, read_json, replace_file, write_json
 
 PRODUCT = Path("data/questions")
 FOLDERS = {DATABASES: Path("data/databases"), TEST_SUITES: Path("data/test_suites")}

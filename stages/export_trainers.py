@@ -13,14 +13,14 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.command_line import run_stage
-from answerkey.dataset import SPLITS, read_product
+from answerkey.dataset import read_product
 from answerkey.exports.prompt_lengths import PromptLengths, read_tokenizer
 from answerkey.exports.prompts import read_template
 from answerkey.exports.questions_db import write_questions_db
 from answerkey.exports.trainers import OPENENV, TABLES, clear_folders, write_formats
 from answerkey.log import start_log
 from answerkey.params import read_params
-from answerkey.records import read_jsonl, write_json
+from answerkey.records import SPLITS, read_jsonl, write_json
 
 PRODUCT = Path("data/questions")
 DATABASES = Path("data/databases")

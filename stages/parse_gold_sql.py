@@ -14,10 +14,9 @@ import sqlglot
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.command_line import run_stage
-from answerkey.dataset import Reason
 from answerkey.log import list_counts, start_log
 from answerkey.params import read_params
-from answerkey.records import SchemaFile, hash_value, read_jsonl
+from answerkey.records import Reason, SchemaFile, hash_value, read_jsonl
 from answerkey.shards.query_run import DatabaseWork, Outcome, QueryRun, Task
 from answerkey.shards.shard_directory import ShardDirectory, hash_code, read_shards
 from answerkey.sql.parsed_query import parse_query

@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from answerkey.dataset import EVAL, EXCLUDED, SPLITS, read_product
+from answerkey.dataset import EXCLUDED, read_product
 from answerkey.errors import InputError
-from answerkey.records import read_json, read_jsonl
+from answerkey.records import EVAL, SPLITS, read_json, read_jsonl
 from answerkey.scoring.completions import extract_sql, read_completion
 
 _SQL, _COMPLETION = "prediction", "completion"

@@ -8,8 +8,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from answerkey.dataset import HARDNESS_LEVELS, Question, Record
+from answerkey.dataset import Question, Record
 from answerkey.evaluation.scoring import Score
+from answerkey.records import HARDNESS_LEVELS
 
 RESAMPLES = 2000
 _SEED = 20

@@ -12,12 +12,12 @@ from datasets import DatasetInfo, Features, List, SplitDict, SplitInfo
 from datasets.info import DatasetInfosDict
 from huggingface_hub import DatasetCardData
 
-from answerkey.dataset import SPLITS
 from answerkey.exports.huggingface import CHAT, COLUMNS, FEATURES
 from answerkey.exports.packed_files import DATABASES, TEST_SUITES, PackedFiles
 from answerkey.exports.packed_files import FEATURES as PACKED_FEATURES
 from answerkey.exports.parquet_files import WrittenFile
 from answerkey.flags import EXPLANATIONS
+from answerkey.records import SPLITS
 
 NAME = "Text-to-SQL questions with executed gold answers"
 UNKNOWN_LICENSE = "other"  # the hub's word

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 from datasets import Features, Value
 
-from answerkey.dataset import SPLITS, read_product
+from answerkey.dataset import read_product
 from answerkey.errors import InputError
 from answerkey.exports.parquet_files import Table, WrittenFile, write_tables
 from answerkey.exports.prompts import describe_database
-from answerkey.records import read_database_hashes, read_json
+from answerkey.records import SPLITS, read_database_hashes, read_json
 from answerkey.sqlite.files import find_inside
 
 Record = dict[str, Any]

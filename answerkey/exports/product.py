@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from answerkey.dataset import SIDECARS, SPLITS
+from answerkey.dataset import SIDECARS
 from answerkey.errors import InputError
-from answerkey.records import encode_json, hash_file, read_jsonl, replace_file
+from answerkey.records import SPLITS, encode_json, hash_file, read_jsonl, replace_file
 from answerkey.sqlite.files import find_inside
 
 Record = dict[str, Any]

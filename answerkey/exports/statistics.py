@@ -8,8 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from answerkey.dataset import DIFFICULTIES, HARDNESS_LEVELS, SPLITS, Question, Reason
+from answerkey.dataset import Question
 from answerkey.flags import FLAGS
+from answerkey.records import DIFFICULTIES, HARDNESS_LEVELS, SPLITS, Reason
 from answerkey.sqlite.answers import ANSWER_TYPES
 
 

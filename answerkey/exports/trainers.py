@@ -7,12 +7,13 @@ from pathlib import Path
 
 from jinja2 import Template
 
-from answerkey.dataset import SPLITS, read_product
+from answerkey.dataset import read_product
 from answerkey.exports import skyrl, trl, verl
 from answerkey.exports.openenv import write_resets
 from answerkey.exports.parquet_files import Table, write_tables
 from answerkey.exports.prompt_lengths import PromptLengths
 from answerkey.exports.prompts import make_prompt_examples
+from answerkey.records import SPLITS
 
 # Formats that are a Parquet file a split, by their folders.
 TABLES: dict[str, Table] = {

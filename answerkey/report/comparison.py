@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from answerkey.dataset import SPLITS
 from answerkey.errors import InputError
-from answerkey.records import encode_json, read_json, read_jsonl
+from answerkey.records import SPLITS, encode_json, read_json, read_jsonl
 
 PRODUCT = Path("data/questions")
 

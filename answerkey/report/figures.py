@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from answerkey.dataset import DIFFICULTIES, HARDNESS_LEVELS, SPLITS
+from answerkey.records import DIFFICULTIES, HARDNESS_LEVELS, SPLITS
 
 WIDTH = 360
 _BAR_STEP = 38

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from answerkey.dataset import DIFFICULTIES, EVAL, SPLITS, Reason
 from answerkey.errors import InputError
 from answerkey.flags import EXPLANATIONS
 from answerkey.params import DATASET
+from answerkey.records import DIFFICULTIES, EVAL, SPLITS, Reason
 from answerkey.report.questions import make_filters, pick_examples
 
 STEPS = {

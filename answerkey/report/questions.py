@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from answerkey.dataset import DIFFICULTIES, SPLITS, Question
+from answerkey.dataset import Question
 from answerkey.errors import InputError
 from answerkey.flags import EXPLANATIONS
-from answerkey.records import hash_value
+from answerkey.records import DIFFICULTIES, SPLITS, hash_value
 from answerkey.sqlite.answers import ANSWER_TYPES
 
 Record = dict[str, Any]

@@ -11,9 +11,10 @@ from typing import Any
 
 import pandas as pd
 
-from answerkey.dataset import Group, Question, Reason, Solution, count_cells, count_corpora
+from answerkey.dataset import Group, Question, Solution, count_cells, count_corpora
 from answerkey.flags import FLAGS, sort_flags
 from answerkey.params import TIE_FLAGS, Policies, Policy, check_value
+from answerkey.records import Reason
 from answerkey.selection.picks import Candidate, Candidates, pick
 from answerkey.selection.supply import Usable, check_size
 from answerkey.selection.targets import Targets, find_largest

@@ -3,9 +3,9 @@ rollouts."""
 
 from __future__ import annotations
 
-from answerkey.dataset import EASY, HARD, MEDIUM
 from answerkey.errors import InputError
 from answerkey.params import PASS_RATE, SOURCE, SPIDER, TABLES, ClassifyDifficulty
+from answerkey.records import EASY, HARD, MEDIUM
 
 
 class DifficultyRule(ClassifyDifficulty):

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
-from answerkey.dataset import CELLS, DIFFICULTIES, SPLITS, Group, Part, Solution, read_share
+from answerkey.dataset import CELLS, Group, Part, Solution
 from answerkey.errors import InputError
-from answerkey.records import digest_text
+from answerkey.records import DIFFICULTIES, SPLITS, digest_text, read_share
 from answerkey.selection.targets import Targets, solve
 
 MOST_UNPROVED = 100

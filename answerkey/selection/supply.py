@@ -9,17 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from answerkey.dataset import (
-    DIFFICULTIES,
-    EVAL,
-    SPLITS,
-    CorpusCell,
-    Part,
-    count_corpora,
-    read_share,
-)
+from answerkey.dataset import CorpusCell, Part, count_corpora
 from answerkey.errors import InputError
 from answerkey.params import DATASET, METHODS, PASS_RATE, SOURCE, SPLIT, TABLES
+from answerkey.records import DIFFICULTIES, EVAL, SPLITS, read_share
 from answerkey.selection.difficulty_rule import DifficultyRule
 from answerkey.selection.targets import (
     TARGET_NAMES,

@@ -20,18 +20,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from answerkey.dataset import (
     CELLS,
-    DIFFICULTIES,
-    EVAL,
-    SPLITS,
     Cell,
     CorpusCell,
     Group,
     Solution,
     count_cells,
     list_corpus_cells,
-    read_share,
 )
 from answerkey.params import DATASET, Targets, check_value
+from answerkey.records import DIFFICULTIES, EVAL, SPLITS, read_share
 
 if TYPE_CHECKING:
     from ortools.graph.python.max_flow import SimpleMaxFlow

@@ -18,9 +18,9 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from answerkey.dataset import Reason
 from answerkey.errors import InputError
 from answerkey.log import hide_progress, track_progress
+from answerkey.records import Reason
 from answerkey.shards.database_files import Database
 from answerkey.shards.processes import LOCAL, Died, map_with_engine, run_alone
 from answerkey.shards.shard_directory import ShardDirectory

@@ -36,7 +36,7 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-from answerkey.dataset import HARDNESS_LEVELS
+from answerkey.records import HARDNESS_LEVELS
 
 EASY, MEDIUM, HARD, EXTRA = HARDNESS_LEVELS
 

@@ -8,7 +8,7 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from answerkey.dataset import Reason
+from answerkey.records import Reason
 from answerkey.sql.canonical import canonical_tree, write_sql, write_template
 from answerkey.sql.hardness import classify_hardness
 from answerkey.sql.parser import TooComplexError, parse_sql

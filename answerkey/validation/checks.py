@@ -11,9 +11,9 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from answerkey.comparison.compare import normalize_question
-from answerkey.dataset import DIFFICULTIES, EVAL, FIELDS, SPLITS, Cell, CorpusCell, read_share
+from answerkey.dataset import FIELDS, Cell, CorpusCell
 from answerkey.params import DATASET
-from answerkey.records import digest_text
+from answerkey.records import DIFFICULTIES, EVAL, SPLITS, digest_text, read_share
 from answerkey.selection.targets import Targets
 from answerkey.sqlite.answers import ANSWER_TYPES, answer_rows, classify_answer_type
 from answerkey.validation.facts import (

@@ -9,18 +9,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from answerkey.dataset import (
-    AUDIT,
-    EASY,
-    EXCLUDED,
-    HARD,
-    MEDIUM,
-    PASS_RATES,
-    SIDECARS,
-    SPLITS,
-    SUITES,
-)
-from answerkey.records import hash_file, read_jsonl
+from answerkey.dataset import AUDIT, EXCLUDED, PASS_RATES, SIDECARS, SUITES
+from answerkey.records import EASY, HARD, MEDIUM, SPLITS, hash_file, read_jsonl
 from answerkey.selection.difficulty_rule import DifficultyRule
 from answerkey.selection.targets import Targets
 from answerkey.sqlite.answers import Order

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 from sqlglot.errors import SqlglotError
 
-from answerkey.dataset import EASY, HARD, MEDIUM, read_classified
+from answerkey.dataset import read_classified
 from answerkey.order.cuts import read_row_order
 from answerkey.order.inspection import Inspection
-from answerkey.records import read_jsonl
+from answerkey.records import EASY, HARD, MEDIUM, read_jsonl
 from answerkey.selection.difficulty_rule import TABLES, DifficultyRule
 from answerkey.sql.hardness import classify_hardness
 from answerkey.sql.parsed_query import TABLE_NODES, list_tables

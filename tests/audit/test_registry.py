@@ -8,9 +8,9 @@ from unittest.mock import Mock
 import pytest
 
 from answerkey import probes
-from answerkey.dataset import Reason
 from answerkey.probes.comparison import find_vacuous_condition
 from answerkey.probes.registry import PROBES, QUESTION_PROBES
+from answerkey.records import Reason
 from answerkey.sqlite.guard import GuardedDatabase, QueryError
 from tests.shared.probe_world import ProbeWorld
 

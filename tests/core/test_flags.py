@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from answerkey.dataset import Reason
 from answerkey.flags import EXCLUDE, FAMILIES, FLAG, FLAGS
+from answerkey.records import Reason
 from answerkey.risk.gold_risk import _NO_SIGNS
 from tests.shared.paths import ROOT
 

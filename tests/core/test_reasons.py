@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from answerkey.dataset import Reason
+from answerkey.records import Reason
 from answerkey.sqlite.bounds import QueryReason
 
 

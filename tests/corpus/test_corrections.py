@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from answerkey.corpus.corpora import CORRECTIONS_DIR, parse_corpus
 from answerkey.corpus.corrections import apply_corrections, read_corrections
-from answerkey.dataset import read_curated_exclusion
-from answerkey.records import read_jsonl
+from answerkey.records import read_curated_exclusion, read_jsonl
 from stages import load_questions
 from tests.shared.paths import ROOT
 from tests.shared.report_world import run_stages, write_corpus, write_params

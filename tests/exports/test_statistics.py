@@ -5,7 +5,6 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from answerkey.dataset import Reason
 from answerkey.exports.statistics import (
     COLUMNS,
     count_pairs,
@@ -16,6 +15,7 @@ from answerkey.exports.statistics import (
     tabulate_questions,
 )
 from answerkey.flags import FLAGS
+from answerkey.records import Reason
 from tests.shared.joined_questions import make_joined
 
 GROUP = ("corpus", "split", "difficulty", "hardness", "answer_type", "tables", "reason")

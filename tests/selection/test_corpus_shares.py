@@ -10,17 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from answerkey.dataset import (
-    CELLS,
-    DIFFICULTIES,
-    EVAL,
-    SPLITS,
-    TRAIN,
-    Group,
-    count_cells,
-    count_corpora,
-)
+from answerkey.dataset import CELLS, Group, count_cells, count_corpora
 from answerkey.params import SCOPES
+from answerkey.records import DIFFICULTIES, EVAL, SPLITS, TRAIN
 from answerkey.selection.difficulty_rule import DifficultyRule
 from answerkey.selection.picks import Candidate, spread_table
 from answerkey.selection.supply import (

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from answerkey.dataset import CELLS, DIFFICULTIES, EVAL, TRAIN, Cell, Group, Solution, count_cells
+from answerkey.dataset import CELLS, Cell, Group, Solution, count_cells
+from answerkey.records import DIFFICULTIES, EVAL, TRAIN
 from answerkey.selection.picks import Candidate, count_unproved, hash_key
 from answerkey.selection.targets import Targets, find_largest
 from tests.shared.candidates import hold, pick_ids

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from answerkey.dataset import CELLS, DIFFICULTIES, EVAL, TRAIN, Group, read_share
+from answerkey.dataset import CELLS, Group
 from answerkey.errors import InputError
 from answerkey.params import SCOPES
+from answerkey.records import DIFFICULTIES, EVAL, TRAIN, read_share
 from answerkey.selection.targets import (
     Targets,
     find_binding_caps,

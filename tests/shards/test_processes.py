@@ -12,7 +12,7 @@ from multiprocessing import connection
 
 import pytest
 
-from answerkey.dataset import Reason
+from answerkey.records import Reason
 from answerkey.shards import processes
 from answerkey.shards.processes import Died, _Worker, hold_interrupts, map_in_processes, run_alone
 from answerkey.sqlite.guard import QueryError

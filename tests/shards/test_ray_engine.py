@@ -13,8 +13,8 @@ from importlib.util import find_spec
 
 import pytest
 
-from answerkey.dataset import Reason
 from answerkey.errors import InputError
+from answerkey.records import Reason
 from answerkey.shards.processes import Died, check_versions, list_versions, map_on_ray
 from answerkey.sqlite.bounds import EXPENDABLE_VARIABLE
 from answerkey.sqlite.guard import QueryError

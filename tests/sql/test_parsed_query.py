@@ -9,7 +9,7 @@ import pytest
 import sqlglot
 from sqlglot import parse_one
 
-from answerkey.dataset import Reason
+from answerkey.records import Reason
 from answerkey.sql.parsed_query import (
     FEATURES,
     extract_tables_involved,

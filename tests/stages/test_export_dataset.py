@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from answerkey.dataset import FIELDS, Reason
+from answerkey.dataset import FIELDS
 from answerkey.errors import InputError
 from answerkey.exports.product import write_questions
 from answerkey.flags import FLAGS
-from answerkey.records import hash_file
+from answerkey.records import Reason, hash_file
 from tests.shared.export_world import ExportWorld
 from tests.shared.paths import ROOT
 from tests.shared.project_world import World, list_stages

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answerkey.dataset import DIFFICULTIES, HARDNESS_LEVELS, SPLITS, Reason
 from answerkey.flags import EXPLANATIONS, FLAGS
+from answerkey.records import DIFFICULTIES, HARDNESS_LEVELS, SPLITS, Reason
 from answerkey.report.figures import (
     Bar,
     draw_databases,
