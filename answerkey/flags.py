@@ -77,12 +77,6 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
             policy=EXCLUDE,
         ),
         Flag(
-            "order_underdetermined",
-            "ORDER BY leaves the order of rows that differ open.",
-            example="`ORDER BY port` where two ships lie in one port",
-            because="the order of equals is open; scoring lets them come in any order",
-        ),
-        Flag(
             "numeric_text_order",
             "Numbers stored as text are sorted or compared as text, where '95' is greater "
             "than '1200'.",
@@ -93,14 +87,6 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
         ),
     ),
     "Soundness on the schema and the data": (
-        Flag(
-            "double_quoted_literal",
-            "A double-quoted word is a column or a string, and here it may not be what was meant.",
-            example='`port = "Cork"`',
-            because="SQLite manual, quirks: double-quoted string literals",
-            policy=EXCLUDE,
-            doubts_gold=True,
-        ),
         Flag(
             "type_mismatch",
             "A comparison is decided by the types of its sides, not by their values.",
@@ -114,15 +100,6 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
             "No condition joins two tables, so that every row meets every other.",
             example="`FROM ship, port` without a condition",
             because="every row meets every other",
-            policy=EXCLUDE,
-            doubts_gold=True,
-        ),
-        Flag(
-            "join_not_on_key",
-            "Tables are joined on columns that neither the schema nor the data relate to "
-            "each other.",
-            example="`ship.id = port.id`",
-            because="neither a declared key nor the data relate them",
             policy=EXCLUDE,
             doubts_gold=True,
         ),
@@ -146,27 +123,6 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
             because="the same",
             policy=EXCLUDE,
         ),
-        Flag(
-            "repeated_column",
-            "The query selects the same column twice, where its question may ask for another.",
-            example="`SELECT name, name`",
-            because="a slip of whoever wrote it",
-            policy=EXCLUDE,
-            doubts_gold=True,
-        ),
-        Flag(
-            "vacuous_condition",
-            "Every row meets a condition, or none does: another condition gets the same answer.",
-            example="`weight > 0`, which all are",
-            because="another condition gets the same answer",
-            doubts_gold=True,
-        ),
-        Flag(
-            "empty_table",
-            "The query reads a table that has no row.",
-            example="a table without rows",
-            because="nothing is learned of it",
-        ),
     ),
     "Worth as a training signal": (
         Flag(
@@ -175,12 +131,6 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
             example="`SELECT count(*) ...` gives 1",
             because="a guess is right half of the time",
             policy=EXCLUDE,
-        ),
-        Flag(
-            "guessable",
-            "Trivial queries on the same tables, such as counting rows, give the same answer.",
-            example="a count that is that of the whole table",
-            because="trivial queries on the same tables give it",
         ),
         Flag(
             "many_rows",
@@ -266,20 +216,6 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
             doubts_gold=True,
         ),
         Flag(
-            "having_without_group",
-            "HAVING without GROUP BY tests all rows as one group.",
-            example="`HAVING count(*) > 2` alone",
-            because="it tests all rows as one group",
-            doubts_gold=True,
-        ),
-        Flag(
-            "mixed_connectives",
-            "AND and OR stand side by side without parentheses.",
-            example="`a = 1 AND b = 2 OR c = 3`",
-            because="AND binds first, and the writer may not know",
-            doubts_gold=True,
-        ),
-        Flag(
             "date_text_order",
             "Dates that begin with the day or the month are compared as text.",
             example="`ORDER BY day` of '31.12.2019'",
@@ -294,20 +230,6 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
                 "another group's maximum will do. Kinds: `any_group`; `all_groups` groups "
                 "against the average of all rows"
             ),
-            doubts_gold=True,
-        ),
-        Flag(
-            "counts_of_groups",
-            "The size of each group that HAVING left is returned.",
-            example="`SELECT count(*) ... GROUP BY port HAVING ...`",
-            because="gives the size of each group, not how many there are",
-            doubts_gold=True,
-        ),
-        Flag(
-            "null_sorted_first",
-            "A row without a value is taken for the least.",
-            example="`ORDER BY crew LIMIT 1`, the first is NULL",
-            because="SQLite sorts NULL before all values",
             doubts_gold=True,
         ),
         Flag(
@@ -584,8 +506,8 @@ EXPLANATIONS = REASONS | {name: flag.sentence for name, flag in FLAGS.items()}
 def sort_flags(flags: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the flags of a question in the order of the catalogue.
 
-    >>> sort_flags([{"code": "guessable"}, {"code": "tie_at_limit"}])
-    [{'code': 'tie_at_limit'}, {'code': 'guessable'}]
+    >>> sort_flags([{"code": "latent_tie"}, {"code": "tie_at_limit"}])
+    [{'code': 'tie_at_limit'}, {'code': 'latent_tie'}]
     """
     return sorted(flags, key=lambda flag: _PLACES[flag["code"]])
 

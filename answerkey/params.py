@@ -235,7 +235,6 @@ class ComputeGoldAnswers:
 class AuditGoldAnswers:
     max_rows: From0
     max_bytes: From0
-    min_guess_score: Ratio
     rel_tol: NumberFrom0
     reordered_copies: From0
     max_copied_bytes: From0

@@ -65,11 +65,11 @@ def make_row(example: PromptExample) -> dict[str, Any]:
 
     >>> from answerkey.dataset import Question
     >>> names = ("a_train_000", "a", "train", "x and 1?", "SELECT 'x', 1")
-    >>> question = Question(*names, {"corpus": "sample"}, [{"code": "guessable"}])
+    >>> question = Question(*names, {"corpus": "sample"}, [{"code": "latent_tie"}])
     >>> question = question._replace(gold_answer=[["x", 1]], answer_type="table")
     >>> row = make_row(PromptExample(question, "x and 1?", 0))
     >>> row["gold_answer"], row["flags"], row["gold_integer"], row["answer_rows"]
-    ('[["x", 1]]', ['guessable'], None, 1)
+    ('[["x", 1]]', ['latent_tie'], None, 1)
     >>> row["prompt"]
     [{'role': 'user', 'content': 'x and 1?'}]
     """

@@ -21,7 +21,6 @@ class Thresholds:
     """The section audit_gold_answers of params.yaml: from where on an answer is remarkable.
 
     max_rows, max_bytes: rows of the answer, bytes of its JSON.
-    min_guess_score: the share of trivial queries that must give the answer.
     rel_tol: relative tolerance between floats.
     reordered_copies: on how many copies of a database with its rows in other orders a query runs at
         most.
@@ -30,7 +29,6 @@ class Thresholds:
 
     max_rows: int = 1000
     max_bytes: int = 65_536
-    min_guess_score: float = 0.3
     rel_tol: float = 1e-6
     reordered_copies: int = 8
     max_copied_bytes: int = 200_000_000

@@ -1,4 +1,4 @@
-"""aggregate_of_other_rows: rows of a group are compared with an aggregate of other groups."""
+"""Probes of GROUP BY: what a group leaves open, and what its keys do not tell apart."""
 
 from __future__ import annotations
 
@@ -309,35 +309,6 @@ def _cut(value: Any) -> Any:
     return value[:SHOWN_CHARACTERS] if isinstance(value, str) else value
 
 
-# counts_of_groups: groups are chosen by HAVING, and only the size of each is returned.
-
-
-def find_counts_of_groups(inspection: Inspection) -> list[Finding]:
-    """A finding for `SELECT count(*) FROM ship GROUP BY port HAVING count(*) > 2`: it returns how
-    many ships each port has, and not how many ports have more than two."""
-    query = unwrap(inspection.tree)
-    if not isinstance(query, exp.Select):
-        return []
-    group, having = query.args.get("group"), query.args.get("having")
-    outputs = [expression.unalias() for expression in query.expressions]
-    if group is None or having is None or not all(isinstance(o, exp.Count) for o in outputs):
-        return []
-    sql = f"{to_sql(group)} {to_sql(having)}"[:SHOWN_CHARACTERS]
-    return [Finding("counts_of_groups", {"sql": sql, "rows": len(inspection.rows)})]
-
-
-# having_without_group: HAVING without GROUP BY tests all rows as one group.
-
-
-def find_having_without_group(inspection: Inspection) -> list[Finding]:
-    """A finding for `SELECT name FROM ship HAVING count(*) > 2`: one group, of all ships."""
-    for select in inspection.scopes.nodes.find_all(exp.Select):
-        having = select.args.get("having")
-        if having is not None and select.args.get("group") is None:
-            return [Finding("having_without_group", {"having": show_sql(having)})]
-    return []
-
-
 # each_without_group: the question asks for a number of each thing, and the query returns one.
 
 
@@ -499,8 +470,6 @@ def _is_asked(question: Question, label: Resolution) -> bool:
 PROBES = (
     find_aggregate_of_other_rows,
     find_bare_column,
-    find_counts_of_groups,
-    find_having_without_group,
 )
 QUESTION_PROBES = (
     find_each_without_group,

@@ -1,4 +1,4 @@
-"""null_dropped: a condition says what a value must not be, and drops the rows that have none."""
+"""Probes of denials: only one of question and query says what must not be."""
 
 from __future__ import annotations
 
@@ -212,7 +212,6 @@ def _is_on_one_row(
     return not places or (key is not None and (source, fold_name(key)) in places)
 
 
-PROBES = ()
 QUESTION_PROBES = (
     find_negation_mismatch,
     find_not_in_on_rows,

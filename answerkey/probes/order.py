@@ -1,8 +1,4 @@
-"""latent_tie: LIMIT takes a row that only happens to have no tie in these rows.
-
-`SELECT name FROM ship ORDER BY weight DESC LIMIT 1` -> a finding where some ships have equal
-weights, though not the two heaviest. Where these have, it is tie_at_limit.
-"""
+"""Probes of ORDER BY and LIMIT: rows that tie, and an end or an order that nobody asked for."""
 
 from __future__ import annotations
 
@@ -160,66 +156,6 @@ def find_limit_without_order(inspection: Inspection) -> list[Finding]:
     return [cut for cut in list_cuts(inspection) if cut.code == "limit_without_order"]
 
 
-# null_sorted_first: the least is asked for, and a row without a value comes first.
-#
-# SQLite sorts NULL before all other values (its manual's page on SELECT, section 4).
-
-
-def find_null_sorted_first(inspection: Inspection) -> list[Finding]:
-    """A finding for `SELECT name FROM ship ORDER BY weight LIMIT 1`, where the first ship has NULL
-    for its weight."""
-    reading = read_query(inspection)
-    for select in reading.scopes.nodes.find_all(exp.Select):
-        order = select.args.get("order")
-        if order is None or select.args.get("limit") is None or select.args.get("group"):
-            continue
-        term = order.expressions[0]
-        if term.args.get("desc") or not _may_be_null(term.this.unnest(), reading):
-            continue
-        if _is_first_null(select, term.this, reading):
-            evidence = {"sorted_by": show_sql(term)}
-            return [Finding("null_sorted_first", evidence)]
-    return []
-
-
-def _may_be_null(key: exp.Expression, reading: Reading) -> bool:
-    base = reading.base_column(key)
-    return base is not None and not reading.values.has_no_null(base[0].name, base[1].name)
-
-
-def _is_first_null(select: exp.Select, key: exp.Expression, reading: Reading) -> bool:
-    query = select.copy()
-    query.set("expressions", [key.copy()])
-    query.set("distinct", None)
-    rows = reading.values.ask(to_sql(query))  # None of a subquery that looks at the row around it
-    return bool(rows) and rows[0][0] is None
-
-
-# order_underdetermined: ORDER BY leaves the order of rows that differ open.
-#
-# `SELECT name FROM ship ORDER BY weight` over two ships of one weight: either may come first.
-
-
-_SHOWN_RUNS = 5
-
-
-def find_order_underdetermined(inspection: Inspection) -> list[Finding]:
-    """A finding where neighbours in the answer differ, and no sort key puts them in order."""
-    ties = read_ties(inspection)
-    open_runs = ties.open_runs(inspection.rows) if ties is not None else []
-    if not open_runs:
-        return []
-    first, rows = open_runs[0]
-    evidence = {
-        "keys": ties.keys,
-        "certain_rows": first,
-        "tied_positions": [[at, at + len(tied) - 1] for at, tied in open_runs[:_SHOWN_RUNS]],
-        "tied_runs": len(open_runs),
-        "rows": show_rows(rows),
-    }
-    return [Finding("order_underdetermined", evidence)]
-
-
 # order_without_effect: ORDER BY or LIMIT on a SELECT that has one row.
 
 
@@ -250,10 +186,9 @@ def find_order_without_effect(inspection: Inspection) -> list[Finding]:
 def find_row_order_dependent(inspection: Inspection) -> list[Finding]:
     """A finding where a copy of the database with the same rows gives another answer.
 
-    The sequence of rows counts where it is certain: where ORDER BY leaves ties that differ, the
-    finding is order_underdetermined and not this. A copy on which the query runs out of its limits
-    says nothing. `evidence.differs_in`: "sequence" where only the order of rows differs, else
-    "rows".
+    The sequence of rows counts where ORDER BY leaves none open. A copy on which the query runs out
+    of its limits says nothing. `evidence.differs_in`: "sequence" where only the order of rows
+    differs, else "rows".
     """
     is_ordered = is_order_certain(inspection)
     if inspection.copies is None or _needs_no_copy(inspection, is_ordered):
@@ -468,8 +403,6 @@ PROBES = (
     find_latent_tie,
     find_limit_on_joined_rows,
     find_limit_without_order,
-    find_null_sorted_first,
-    find_order_underdetermined,
     find_order_without_effect,
     find_row_order_dependent,
     find_tie_at_limit,

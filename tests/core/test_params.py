@@ -147,7 +147,7 @@ def test_no_key_may_be_missing(tmp_path, key):
         ("select_questions.max_per_canonical_sql", 0, "expected a whole number from 1, found 0"),
         ("select_questions.targets.eval_share", 30, "expected a share from 0 to 1, found 30"),
         (
-            "select_questions.policies.guessable",
+            "select_questions.policies.latent_tie",
             "no",
             "expected exclude, flag or off, or accept_ties for tie_at_limit and"
             " limit_without_order, found 'no'",
@@ -239,7 +239,7 @@ def test_section_that_is_none_says_its_keys(tmp_path, value):
 
 
 def test_every_mistake_has_a_line(tmp_path):
-    params = change("select_questions.policies.guessable", "sink")
+    params = change("select_questions.policies.latent_tie", "sink")
     params["compute_gold_answers"]["max_step"] = 1
     params["report_dataset"]["max_rows"] = -1
     with pytest.raises(InputError) as caught:
@@ -247,7 +247,7 @@ def test_every_mistake_has_a_line(tmp_path):
     file = tmp_path / "params.yaml"
     assert str(caught.value).splitlines() == [
         f"{file}: unknown key compute_gold_answers.max_step: expected max_steps",
-        f"{file}: select_questions.policies.guessable: expected exclude, flag or off, or"
+        f"{file}: select_questions.policies.latent_tie: expected exclude, flag or off, or"
         " accept_ties for tie_at_limit and limit_without_order, found 'sink'",
         f"{file}: report_dataset.max_rows: expected a whole number from 0, found -1",
     ]

@@ -68,7 +68,7 @@ download: {attempts: 1, backoff_s: 0, deadline_s: 30}
 """
 # The other sections are those of the project.
 _, _, OTHERS = (ROOT / "params.yaml").read_text(encoding="utf-8").partition("\nexecution:")
-PARAMS += "execution:" + OTHERS.replace("guessable: flag", 'guessable: "off"')
+PARAMS += "execution:" + OTHERS.replace("latent_tie: flag", 'latent_tie: "off"')
 
 
 def hash_bytes(content: bytes) -> str:

@@ -21,7 +21,7 @@ METRICS = {
     "usable": 1354,
     "corpus": {"spider": {"loaded": 1500, "usable": 1354, "selected": 1234}},
     "excluded": {"null_answer": 7, "sql_error": 0, "not_selected": 120},
-    "flags": {"guessable": 3, "cross_join": 0},
+    "flags": {"latent_tie": 3, "cross_join": 0},
     "difficulty": {"easy": 1000, "medium": 200, "hard": 34},
     "answer_type": {"integer": 1234, "table": 0},
     "database": {"pets": 1200, "cars": 34, "unused": 0},
@@ -106,7 +106,7 @@ def test_text_holds_the_numbers_of_the_run():
     assert "- `train.parquet` (12,000 bytes): 1200 questions.\n" in text
     assert "| null_answer | 7 | The answer is a single NULL" in text
     assert "| not_selected | 120 |" in text
-    assert "| guessable | 3 |" in text
+    assert "| latent_tie | 3 |" in text
     assert "sql_error" not in text
     assert "```bibtex\n@software{answerkey," in text
     assert "}\n\n@inproceedings{first,\n}\n```" in text

@@ -32,7 +32,7 @@ AUDIT = {
         }
     ],
     "database_sha256": "b0",
-    "flags": [{"code": "guessable"}],
+    "flags": [{"code": "latent_tie"}],
     "evidence": "heavy means weight > 70",
 }
 VALUES = (

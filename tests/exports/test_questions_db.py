@@ -43,7 +43,7 @@ def make_audited(number: int, text: str, **fields: Any) -> Question:
         "split": "train",
         **fields,
     }
-    flags = [{"code": "guessable"}, {"code": "cross_join"}]
+    flags = [{"code": "latent_tie"}, {"code": "cross_join"}]
     terms = {"order_matters": True, "max_steps": 10**6, "rule": "strict", "accepted_rows": None}
     terms |= {"database_sha256": "e3b0"}
     audit = {"hardness": "hard", "flags": flags, "evidence": None, "test_suite": None} | terms
@@ -85,7 +85,7 @@ def test_every_question_is_in_it_unaltered(exported, path):
     for row, record in zip(excluded, records, strict=True):
         codes = sorted(flag["code"] for flag in record["flags"])
         assert row == {**{name: record[name] for name in row}, "flags": json.dumps(codes)}
-    assert any(row["flags"].startswith('["boolean_answer", "guessable"') for row in excluded)
+    assert any(row["flags"].startswith('["boolean_answer"') for row in excluded)
 
 
 def test_sqlite_utils_finds_questions_by_words(path):

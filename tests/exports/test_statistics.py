@@ -73,7 +73,7 @@ def test_value_that_the_vocabulary_does_not_have_is_an_error():
 
 
 def test_counts_are_of_the_selected_questions():
-    counts = make_counts(tabulate(ROWS), {"guessable": 2}, SUMMARY, SCORES)
+    counts = make_counts(tabulate(ROWS), {"latent_tie": 2}, SUMMARY, SCORES)
     assert (counts["loaded"], counts["usable"], counts["selected"]) == (6, 4, 3)
     assert {name: n for name, n in counts["excluded"].items() if n} == {
         "not_selected": 1,
@@ -90,7 +90,7 @@ def test_counts_are_of_the_selected_questions():
     assert counts["answer_type"] == {"integer": 1, "float": 0, "string": 0, "list": 2, "table": 0}
     assert counts["database"] == {"a": 2, "b": 0, "c": 1}
     assert counts["templates"] == 2
-    assert counts["flags"] == {"guessable": 2}
+    assert counts["flags"] == {"latent_tie": 2}
     assert counts["selection"] == SUMMARY
     assert counts["mutation_score"] == SCORES
 

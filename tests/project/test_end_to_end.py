@@ -125,12 +125,12 @@ def test_fresh_clone_has_nothing_to_run(fresh: Path) -> None:
 @pytest.mark.slow
 def test_policy_reruns_selection_and_what_follows(built: Path) -> None:
     text = (built / "params.yaml").read_text(encoding="utf-8")
-    assert "guessable: flag" in text
-    (built / "params.yaml").write_text(text.replace("guessable: flag", "guessable: exclude"))
+    assert "latent_tie: flag" in text
+    (built / "params.yaml").write_text(text.replace("latent_tie: flag", "latent_tie: exclude"))
     done = run(built, "dvc", "repro")
     assert sorted(stages_to_run(output(done))) == sorted(AFTER_DIFFICULTY[1:])
     excluded = (built / "data/questions/excluded.jsonl").read_text(encoding="utf-8")
-    assert '"reason": "guessable"' in excluded
+    assert '"reason": "latent_tie"' in excluded
     restore(built)
 
 

@@ -24,8 +24,8 @@ from tests.shared.project_world import World
 
 OUT = "data/verdicts/tried.jsonl"
 QUESTIONS = [
-    ("Which ships are heavier than -1?", "SELECT name FROM ship WHERE weight > -1"),
-    ("Which ships are longer than -1?", "SELECT name FROM ship WHERE length > -1"),
+    ("What are the ports of ships?", "SELECT port_id FROM ship"),
+    ("What are the captains of ships?", "SELECT captain_id FROM ship"),
     ("How heavy is Sun?", "SELECT weight FROM ship WHERE name = 'Sun'"),
 ]
 
@@ -93,12 +93,12 @@ def say(verdict: str) -> str:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    """Three questions, two of them with a condition that says nothing."""
+    """Three questions, two of them whose answers have equal rows."""
     folder = tmp_path_factory.mktemp("judged")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         world = World(folder)
-        world.write_flag_precision({"vacuous_condition": 80})
+        world.write_flag_precision({"duplicate_rows": 80})
         world.write_questions("train_spider.json", "harbour", QUESTIONS)
         world.write_questions("dev.json", "library", [])
         world.drop_targets()
@@ -160,9 +160,9 @@ def test_riskiest_questions_are_asked_and_what_is_said_becomes_flags(
     assert {request["path"] for request in server.asked} == {"/v1/chat/completions"}
     assert {request["key"] for request in server.asked} == {"Bearer secret-of-tests"}
     assert {request["model"] for request in server.asked} == {"tiny"}
-    for part in (*QUESTIONS[0], "CREATE TABLE ship", "-- (1, 'Tern', 40", '["Tern", "Sun"'):
+    for part in (*QUESTIONS[0], "CREATE TABLE ship", "-- (1, 'Tern', 40", "[1, 1, 2, 2, 3, 3]"):
         assert part in server.prompts[0], part
-    assert "vacuous_condition: Every row meets a condition" in server.prompts[0]
+    assert "duplicate_rows: The answer has equal rows" in server.prompts[0]
     assert "template_in_both_splits" not in server.prompts[0]
     monkeypatch.chdir(world.folder)
     world.run("compare_questions")

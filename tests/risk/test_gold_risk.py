@@ -32,9 +32,9 @@ def make_counts(wrong: int = 100, **hardness: Count) -> Counts:
     flags = {
         "cross_join": Count(98, 80),
         "latent_tie": Count(98, 20),
-        "guessable": Count(96, 1),
+        "boolean_answer": Count(96, 1),
         "negation_mismatch": Count(96, 50),
-        "repeated_column": Count(1, 1),
+        "text_arithmetic": Count(1, 1),
         "models_agree_otherwise": Count(98, 60),
     }
     kinds = {SURE: Count(40, 38), DOUBTFUL: Count(56, 12), MODELS: Count(40, 38)}
@@ -73,10 +73,10 @@ def test_sure_kind_weighs_more_than_a_doubtful_one_and_a_new_kind_as_its_flag():
 
 
 def test_flag_that_was_seen_once_stays_near_the_base():
-    assert 0.1 < estimate(Sign("repeated_column", None)).risk < 0.5
+    assert 0.1 < estimate(Sign("text_arithmetic", None)).risk < 0.5
 
 
-@pytest.mark.parametrize("code", ["guessable", "never_seen"])
+@pytest.mark.parametrize("code", ["boolean_answer", "never_seen"])
 def test_flag_that_is_seldom_right_or_was_never_measured_counts_nothing(code):
     assert estimate(Sign(code, None)) == estimate()
     assert estimate(Sign(code, None), CROSS) == estimate(CROSS)
@@ -102,7 +102,7 @@ def test_corpus_that_was_judged_has_its_own_base_and_its_own_signs():
 
 
 def test_evidence_names_base_and_signs_by_strength():
-    evidence = estimate(TIE, Sign("guessable", None), SURE, CROSS).describe()
+    evidence = estimate(TIE, Sign("boolean_answer", None), SURE, CROSS).describe()
     assert (evidence["base"], len(evidence["flags"])) == (0.1, 3)
     assert evidence["flags"][0]["kind"] == "never"
     assert evidence["flags"][1:] == [

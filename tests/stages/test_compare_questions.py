@@ -168,27 +168,28 @@ def test_held_out_set_without_validation_questions_is_named(world: World) -> Non
         world.run("load_questions")
 
 
-VACUOUS = ("Which ships are heavier than -1?", "SELECT name FROM ship WHERE weight > -1")
+FIRST = ("How long was the first voyage?", "SELECT days FROM voyage ORDER BY year LIMIT 1")
 BOOK = "SELECT pages FROM book WHERE title = 'Ice'"
-OTHER = ("Which ships are longer than -1?", "SELECT name FROM ship WHERE length > -1")
+LAST = ("Which ship sailed last?", "SELECT ship_id FROM voyage ORDER BY year DESC LIMIT 1")
 
 
 @pytest.fixture
 def risky(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    """Two questions of the product whose condition says nothing, and a verdict about the first."""
+    """Two questions of the product whose LIMIT only happens to cut no tie."""
     monkeypatch.chdir(tmp_path)
     world = World(tmp_path)
-    world.write_flag_precision({"vacuous_condition": 80})
-    world.change("select_questions.policies.vacuous_condition", "exclude")
-    world.change("select_questions.policies.latent_ambiguity", "off")
+    world.write_flag_precision({"latent_tie": 80})
+    world.change("select_questions.policies.latent_tie", "exclude")
+    for flag in ("latent_ambiguity", "weak_answer"):
+        world.change(f"select_questions.policies.{flag}", "off")
     world.drop_targets()
-    world.write_questions("train_spider.json", "harbour", [VACUOUS, OTHER])
+    world.write_questions("train_spider.json", "harbour", [FIRST, LAST])
     world.write_questions("dev.json", "library", [("How long is Ice?", BOOK)])
     return world
 
 
-def write_verdict(world: World, verdict: str, gold_sql: str = VACUOUS[1]) -> None:
-    names = {"corpus": "local", "database_name": "harbour", "question_text": VACUOUS[0]}
+def write_verdict(world: World, verdict: str, gold_sql: str = FIRST[1]) -> None:
+    names = {"corpus": "local", "database_name": "harbour", "question_text": FIRST[0]}
     said = {"verdict": verdict, "reason": "Seen.", "source": "person:kim", "date": "2026-03-01"}
     path = world.folder / "data/verdicts/kim.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -212,15 +213,15 @@ def test_risk_and_verdicts_reach_the_product(
 ) -> None:
     write_verdict(risky, "right")
     risky.run_to("export_dataset")
-    assert read_risks(risky, "audit") == {"0": (0.0, ["vacuous_condition", "judged_right"])}
-    assert read_risks(risky, "excluded") == {"1": (0.802, ["vacuous_condition", "gold_risk"])}
+    assert read_risks(risky, "audit") == {"0": (0.0, ["latent_tie", "judged_right"])}
+    assert read_risks(risky, "excluded") == {"1": (0.802, ["latent_tie", "gold_risk"])}
     said = capsys.readouterr().err
     assert "compare_questions: 1 questions have a gold risk of 0.7 or more\n" in said
     assert "compare_questions: 1 verdicts, 0 verdicts of other databases\n" in said
     write_verdict(risky, "wrong")
     risky.run_from("compare_questions")
     found = read_risks(risky, "excluded")
-    assert found["0"] == (1.0, ["vacuous_condition", "judged_wrong"])
+    assert found["0"] == (1.0, ["latent_tie", "judged_wrong"])
     write_verdict(risky, "right", "SELECT 2")
     risky.run_from("compare_questions")
     assert read_risks(risky, "excluded")["0"] == found["1"]
@@ -228,7 +229,7 @@ def test_risk_and_verdicts_reach_the_product(
 
 
 def test_at_risk_is_recorded_or_excludes_and_is_a_metric(risky: World) -> None:
-    risky.change("select_questions.policies.vacuous_condition", "flag")
+    risky.change("select_questions.policies.latent_tie", "flag")
     risky.change("select_questions.policies.gold_risk", "flag")
     risky.run_to("export_dataset")
     assert read_risks(risky, "audit").keys() == {"0", "1"}
@@ -239,7 +240,7 @@ def test_at_risk_is_recorded_or_excludes_and_is_a_metric(risky: World) -> None:
     assert reasons == ["gold_risk", "gold_risk"]
     risky.change("compare_questions.min_gold_risk", 0.9)
     risky.run_from("compare_questions")
-    assert read_risks(risky, "audit")["1"] == (0.802, ["vacuous_condition"])
+    assert read_risks(risky, "audit")["1"] == (0.802, ["latent_tie"])
 
 
 def test_verdict_that_cannot_be_meant_stops_the_run(risky: World) -> None:

@@ -143,7 +143,7 @@ def test_question_that_was_not_selected_is_told(world, capsys):
     world.run("select_questions")
     errors = fail(capsys, "--validate")[1:]
     assert any("expected in the product, as data/interim/selection has it" in e for e in errors)
-    world.change("select_questions.policies.vacuous_condition", "exclude")
+    world.change("select_questions.policies.latent_ambiguity", "exclude")
     world.run("select_questions")
     errors = fail(capsys, "--validate")[1:]
     assert any("expected only questions of data/interim/selection" in error for error in errors)
