@@ -26,7 +26,8 @@ from answerkey.scoring.comparison import rows_match
 from answerkey.scoring.rules import read_rule
 from answerkey.sqlite.answers import write_order
 from answerkey.sqlite.guard import GuardedDatabase, QueryError
-from answerkey.validation.facts import Facts, UnknownFactsError, derive_facts
+from answerkey.validation.checks import Facts, UnknownFactsError
+from answerkey.validation.facts import derive_facts
 
 RULES = ("strict", "spider", "bird", "spider2", "multiset", "set", "list")
 

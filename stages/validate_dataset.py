@@ -13,6 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.command_line import make_parser, run_stage
+from answerkey.dataset import INTERIM
 from answerkey.log import start_log
 from answerkey.params import read_params
 from answerkey.records import write_json
@@ -21,7 +22,7 @@ from answerkey.selection.difficulty_rule import DifficultyRule
 from answerkey.selection.targets import Targets
 from answerkey.sqlite.guard import Limits
 from answerkey.validation.checks import Terms, ValidationError
-from answerkey.validation.sidecars import INTERIM, check_selection, has_records
+from answerkey.validation.selection import check_selection, has_records
 
 OUT = INTERIM / "validation.json"
 

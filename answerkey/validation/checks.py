@@ -11,23 +11,23 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from answerkey.comparison.compare import normalize_question
-from answerkey.dataset import FIELDS, Cell, CorpusCell
+from answerkey.dataset import FIELDS, Cell, CorpusCell, Record
 from answerkey.params import DATASET
 from answerkey.records import DIFFICULTIES, EVAL, SPLITS, digest_text, read_share
 from answerkey.selection.targets import Targets
-from answerkey.sqlite.answers import ANSWER_TYPES, answer_rows, classify_answer_type
-from answerkey.validation.facts import (
-    Facts,
-    MissingDatabaseError,
-    Record,
-    UnknownFactsError,
-    check_facts,
-    shorten,
+from answerkey.sqlite.answers import (
+    ANSWER_TYPES,
+    Order,
+    answer_rows,
+    answers_match,
+    classify_answer_type,
+    list_takes,
 )
 
 _TEXT_FIELDS = ("question_id", "question_text", "database_name", "gold_sql")
 _VOCABULARIES = {"answer_type": ANSWER_TYPES, "difficulty": DIFFICULTIES, "split": SPLITS}
 _PREFIX = re.compile(r"[A-Za-z0-9_-]*")
+_SHOWN_CHARACTERS = 200
 
 
 class Terms(NamedTuple):
@@ -52,7 +52,7 @@ class ValidationError(Exception):
 
 
 def check_record(question: Record) -> list[str]:
-    """What is wrong with the fields of one record."""
+    """The errors in the fields of one record."""
     if not isinstance(question, dict):
         return [f"expected an object with {len(FIELDS)} fields, found {shorten(question)}"]
     if tuple(question) != FIELDS:
@@ -97,9 +97,99 @@ def check_record(question: Record) -> list[str]:
     return errors
 
 
+# Facts: what gold SQL makes of a question, wherever that is known from.
+
+
+class Facts(NamedTuple):
+    """What a record is held against.
+
+    answer: what its gold SQL returns; None: a single NULL.
+    order_matters: how far the order of the rows of the answer belongs to it.
+    tables_involved, difficulty: what follows from gold SQL and the schema.
+    corpus: that of the question, "" if none is known.
+    """
+
+    answer: Any
+    order_matters: Order
+    tables_involved: list[str]
+    difficulty: str
+    corpus: str
+
+
+class UnknownFactsError(Exception):
+    """There is nothing to hold a record against; the message says why. Its corpus may be known."""
+
+    def __init__(self, message: str, *, corpus: str = "") -> None:
+        super().__init__(message)
+        self.corpus = corpus
+
+
+class MissingDatabaseError(UnknownFactsError):
+    """There is no database of that name, which is one error however many questions ask it."""
+
+
+def check_facts(question: Record, facts: Facts, *, rel_tol: float) -> list[str]:
+    """The fields of a record that are not what its gold SQL makes them."""
+    stored, answer = question["gold_answer"], facts.answer
+    # One row of one column matches the same value in a list, so shapes are compared as well.
+    is_same = (
+        answer is not None
+        and classify_answer_type(answer) == question["answer_type"]
+        and answers_match(stored, answer, ordered=facts.order_matters, rel_tol=rel_tol)
+    )
+    errors = []
+    if not is_same:
+        errors.append(
+            f"gold_answer: expected what gold SQL returns, {shorten(answer)},"
+            f" found {shorten(stored)}"
+        )
+    if question["tables_involved"] != facts.tables_involved:
+        errors.append(
+            f"tables_involved: expected what gold SQL reads, {facts.tables_involved}, found"
+            f" {question['tables_involved']}"
+        )
+    if question["difficulty"] != facts.difficulty:
+        errors.append(
+            f"difficulty: expected {facts.difficulty}, by the rule of difficulty, found"
+            f" {question['difficulty']}"
+        )
+    return errors
+
+
+def shorten(value: Any) -> str:
+    """A value as a message shows it."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "..."
+
+
+def are_segments(value: Any, gold_answer: Any) -> bool:
+    """Whether a value is a list of segments of a gold answer, which `rows_match` explains: numbers
+    of rows, and {rows, take} with as many rows as it takes, or more."""
+    return (
+        isinstance(value, list)
+        and all(map(_is_segment, value))
+        and sum(list_takes(value)) == len(answer_rows(gold_answer))
+    )
+
+
+def _is_segment(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return type(value) is int and value >= 1
+    return (
+        value.keys() == {"rows", "take"}
+        and isinstance(value["rows"], list)
+        and all(isinstance(row, list) for row in value["rows"])
+        and type(value["take"]) is int
+        and 1 <= value["take"] <= len(value["rows"])
+    )
+
+
+# The set as a whole.
+
+
 class Tally:
-    """What is kept of the good records of a dataset: how many there are of each kind, their ids,
-    and a hash of their texts."""
+    """Counts the good records of a dataset by kind, and keeps their ids and a hash of their
+    texts."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -113,7 +203,7 @@ class Tally:
         self._first_of_text: dict[bytes, str] = {}
 
     def add(self, question: Record, corpus: str = "") -> None:
-        """Count a record, and its corpus where that matters."""
+        """Count a record, and its corpus if that matters."""
         self.size += 1
         self.cells[question["split"], question["difficulty"]] += 1
         self.corpora[question["split"], corpus] += 1
@@ -163,8 +253,8 @@ def find_errors(
     look_up: Callable[[Record], Facts],
     terms: Terms,
 ) -> list[str]:
-    """Every error of a dataset: of its records, of the set as a whole, and where a well-formed
-    record is not what `look_up` says of it. Questions are read once and not kept in memory.
+    """Every error of a dataset: of its records, of the set as a whole, and of well-formed records
+    that are not what `look_up` says of them. Questions are read once.
 
     Raises:
         sqlite3.Error: as `look_up`.

@@ -9,27 +9,22 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from answerkey.dataset import AUDIT, EXCLUDED, PASS_RATES, SIDECARS, SUITES
+from answerkey.dataset import SIDECARS, SUITES, Record
 from answerkey.records import EASY, HARD, MEDIUM, SPLITS, hash_file, read_jsonl
 from answerkey.selection.difficulty_rule import DifficultyRule
 from answerkey.selection.targets import Targets
 from answerkey.sqlite.answers import Order
 from answerkey.sqlite.files import find_inside
 from answerkey.sqlite.guard import Limits
-from answerkey.validation.checks import Record, Terms, find_errors, shorten
-from answerkey.validation.facts import RULE_OF_TABLES, derive_facts, read_reports
-from answerkey.validation.sidecars import (
-    SELECTION,
-    check_gold_risks,
-    check_pass_rates,
-    check_reward_terms,
+from answerkey.validation.checks import Terms, find_errors
+from answerkey.validation.facts import RULE_OF_TABLES, Known, derive_facts, read_known
+from answerkey.validation.selection import (
+    DATABASES,
+    check_selected,
     check_selection,
-    check_sidecars,
-    check_suite_answers,
-    check_suites,
     has_records,
-    hash_suites,
 )
+from answerkey.validation.sidecars import check_sidecars, check_suite_answers
 
 SHARES = Targets(difficulty_shares={EASY: 0.4, MEDIUM: 0.4, HARD: 0.2}, tolerance=0.02)
 
@@ -68,24 +63,17 @@ def validate_dataset(
     of which each may come in any order. `has_unique_texts=False` lets texts come again.
 
     Raises:
-        sqlite3.Error: where a file is no database, or a corrupt one.
+        sqlite3.Error: if a file is no database, or a corrupt one.
     """
-    known = {
-        "order_matters": order_matters,
-        "source_difficulties": source_difficulties,
-        "corpora": corpora,
-        "solved_shares": solved_shares,
-    }
-    with derive_facts(db_paths, rule=rule, limits=limits, **known) as look_up:
+    known = Known(order_matters, source_difficulties or {}, corpora or {}, solved_shares or {})
+    with derive_facts(db_paths, known, rule=rule, limits=limits) as look_up:
         return find_errors(questions, look_up, Terms(targets, has_unique_texts, rel_tol))
 
 
-# Checks of the product that lies in data/questions: against its databases, and against what the
-# stages wrote in data/interim, where that is there.
+# The product that lies in data/questions.
 
 
 PRODUCT = Path("data/questions")
-DATABASES = Path("data/databases")
 
 _NEXT_STEP = "run `dvc pull`, or `dvc repro` where nobody has pushed it"
 
@@ -96,8 +84,8 @@ class NothingToValidateError(Exception):
 
 def validate_product(terms: Terms, rule: DifficultyRule, limits: Limits) -> list[str]:
     """The errors of the product that lies here: against gold SQL, and against what the stages wrote
-    where all of that is here. A record that fails against gold SQL is not named again for being
-    other than what was selected.
+    if all of that is here. A record that fails against gold SQL is not named again for being other
+    than what was selected.
 
     Raises:
         NothingToValidateError: before a pull.
@@ -108,17 +96,17 @@ def validate_product(terms: Terms, rule: DifficultyRule, limits: Limits) -> list
     errors += check_product(questions, terms, rule, limits)
     if has_records():
         told = {error.partition(":")[0] for error in errors}
-        found = check_selected(questions, SELECTION)
+        found = check_selected(list(filter(_has_names, questions)), PRODUCT)
         errors += [error for error in found if error.partition(":")[0] not in told]
         errors += check_selection(terms)
     return list(dict.fromkeys(errors))
 
 
 def check_files() -> list[str]:
-    """Which files of the product are not there, where others are.
+    """The files of the product that are missing beside others.
 
     Raises:
-        NothingToValidateError: where none is.
+        NothingToValidateError: if all are missing.
     """
     names = [*map(_name_questions, SPLITS), *SIDECARS]
     missing = [name for name in names if not (PRODUCT / name).is_file()]
@@ -131,7 +119,7 @@ def check_files() -> list[str]:
 
 
 def read_product() -> tuple[list[Any], list[str]]:
-    """The records of both splits, and what is wrong with the files that hold them."""
+    """The records of both splits, and the errors of the files that hold them."""
     questions: list[Any] = []
     errors: list[str] = []
     for split in SPLITS:
@@ -148,7 +136,7 @@ def check_product(
     databases beside them.
 
     Raises:
-        NothingToValidateError: where none of the databases is there.
+        NothingToValidateError: if none of the databases is there.
     """
     named = [question for question in questions if _has_names(question)]
     db_paths = {
@@ -161,51 +149,17 @@ def check_product(
             f"Nothing to validate with: {DATABASES} has none of the {len(db_paths)} databases that"
             f" {PRODUCT} asks: {_NEXT_STEP}"
         )
-    audit, excluded = (read_jsonl(PRODUCT / name) for name in (AUDIT, EXCLUDED))
-    errors = check_sidecars(named, audit, excluded, {**dict.fromkeys(db_paths), **hashes})
-    errors += check_reward_terms(named, read_jsonl(PRODUCT / AUDIT))
-    errors += check_gold_risks({name: read_jsonl(PRODUCT / name) for name in (AUDIT, EXCLUDED)})
-    errors += check_suites(named, read_jsonl(PRODUCT / SUITES), hash_suites())
+    errors = check_sidecars(named, PRODUCT, {**dict.fromkeys(db_paths), **hashes})
     errors += check_suite_answers(
         named, read_jsonl(PRODUCT / SUITES), limits=limits, rel_tol=terms.rel_tol
     )
-    errors += check_pass_rates(named, read_jsonl(PRODUCT / PASS_RATES))
-    reports = read_reports(PRODUCT / AUDIT, PRODUCT / PASS_RATES)
+    known = read_known(PRODUCT)
     try:
         return errors + validate_dataset(
-            questions, db_paths, rule=rule, limits=limits, **terms._asdict(), **reports._asdict()
+            questions, db_paths, rule=rule, limits=limits, **terms._asdict(), **known._asdict()
         )
     except sqlite3.Error as error:
         return [*errors, f"{error}: expected a database; run `dvc checkout` or `dvc pull`"]
-
-
-def check_selected(questions: list[Any], selection: Path) -> list[str]:
-    """Where the product is not what was selected."""
-    product = {question["question_id"]: question for question in questions if _has_names(question)}
-    errors = list(_compare(read_jsonl(selection / "questions.jsonl"), product, selection))
-    for name in SIDECARS:
-        if hash_file(PRODUCT / name) != hash_file(selection / name):
-            errors.append(f"{PRODUCT / name}: expected the bytes of {selection / name}")
-    return errors
-
-
-def _compare(
-    selected: Iterable[Record], product: dict[str, Record], selection: Path
-) -> Iterable[str]:
-    for record in selected:
-        question_id = record["question_id"]
-        question = product.pop(question_id, None)
-        if question is None:
-            yield f"{question_id}: expected in the product, as {selection} has it, found nowhere"
-            continue
-        for field, expected in record.items():
-            if field in question and question[field] != expected:
-                yield (
-                    f"{question_id}: {field}: expected {shorten(expected)}, as {selection} has it,"
-                    f" found {shorten(question[field])}"
-                )
-    for question_id in product:
-        yield f"{question_id}: expected only questions of {selection} in the product"
 
 
 def _name_questions(split: str) -> str:
