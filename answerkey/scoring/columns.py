@@ -48,7 +48,6 @@ class ColumnSearch:
         self._is_choice = is_choice
         self._floats = tuple([has_float(column) for column in side] for side in self._sides)
         self._close = self._join_close_numbers()
-        self._is_chained = len(set(self._close.values())) < len(self._close)
         self._codes: dict[tuple[int, int, bool], Column] = {}
         self._contents: dict[tuple[int, int, bool], Any] = {}
 
@@ -154,31 +153,7 @@ class ColumnSearch:
     def _columns_fit(self, gold: int, predicted: int) -> bool:
         loose = self._is_loose(gold, predicted)
         left, right = self._content(0, gold, loose), self._content(1, predicted, loose)
-        if self._is_choice:
-            return right <= left
-        return left == right and (not self._is_chained or self._numbers_fit(gold, predicted))
-
-    def _numbers_fit(self, gold: int, predicted: int) -> bool:
-        """Whether numbers are close in sorted order, which a chain of close ones does not say."""
-        if not (self._floats[0][gold] or self._floats[1][predicted]):
-            return True
-        if self._rule.rows != "multiset":
-            return True
-        kinds = (int, float) if self._rule.numbers_by_value else (float,)
-        left, right = (
-            [
-                float(value)
-                for _, value in sorted(
-                    (place, value)
-                    for place, value in zip(places, side[number], strict=True)
-                    if type(value) in kinds
-                )
-            ]
-            for places, side, number in zip(
-                self._places, self._sides, (gold, predicted), strict=True
-            )
-        )
-        return are_close(left, right, self._rule.rel_tol, self._rule.abs_tol)
+        return right <= left if self._is_choice else left == right
 
     def _extend(
         self, places: tuple[Sequence[int], Sequence[int]], gold: int, predicted: int
