@@ -12,8 +12,6 @@ column that USING or NATURAL merges stands for the leftmost table's.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import lru_cache
-from operator import itemgetter
 from typing import Any
 
 from sqlglot import exp
@@ -36,19 +34,12 @@ from answerkey.sqlite.bounds import MAX_COLUMNS
 from answerkey.sqlite.schema import ROWID_NAMES, Column, Schema, Table, fold_name
 
 
-@lru_cache(maxsize=65_536)
-def _pick(kinds: frozenset[type], types: tuple[type, ...]) -> list[type]:
-    return [kind for kind in kinds if issubclass(kind, types)]
-
-
 class NodeIndex:
     """The nodes of a tree that does not change, for the many who ask for them by type."""
 
     def __init__(self, tree: exp.Expression) -> None:
         self._tree = tree
         self._walked: list[exp.Expression] = []
-        self._nodes: dict[type, list[tuple[int, exp.Expression]]] = {}
-        self._kinds: frozenset[type] = frozenset()
         self._found: dict[tuple[type, ...], list[exp.Expression]] = {}
 
     def walk(self) -> list[exp.Expression]:
@@ -62,13 +53,8 @@ class NodeIndex:
         changed."""
         known = self._found.get(types)
         if known is None:
-            if not self._nodes:
-                for place, node in enumerate(self.walk()):
-                    self._nodes.setdefault(type(node), []).append((place, node))
-                self._kinds = frozenset(self._nodes)
-            pairs = [pair for kind in _pick(self._kinds, types) for pair in self._nodes[kind]]
-            pairs.sort(key=itemgetter(0))
-            known = self._found[types] = [node for _, node in pairs]
+            known = [node for node in self.walk() if isinstance(node, types)]
+            self._found[types] = known
         return known
 
 
