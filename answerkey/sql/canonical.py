@@ -158,14 +158,6 @@ def _is_needless(paren: exp.Paren) -> bool:
     return isinstance(parent, exp.Func) and not isinstance(parent, exp.Binary)
 
 
-def may_be_sorted(node: exp.Expression) -> bool:
-    """Whether `sort_query` may change something at a node of a tree without literals."""
-    kind = type(node)
-    if kind in _MIRRORED:
-        return not isinstance(node.expression, LITERALS)
-    return kind is exp.Join or kind in _CONNECTORS
-
-
 def sort_query(nodes: list[exp.Expression], key: Callable[[str], Any], *, may_mirror: bool) -> None:
     """Sort what may stand in any order, in the tree itself, by a key of its text; the sides of
     comparisons if they may be mirrored. The nodes are the tree's, in the order of tree.walk."""
@@ -276,11 +268,10 @@ def write_template(tree: exp.Expression) -> str:
     """
     nodes = list(tree.walk())
     _blank(nodes)
-    if any(map(may_be_sorted, nodes)):
-        with suppress(*NO_FORM):
-            _sort_by_place(tree, _list_names(tree, ("expressions", "group", "order")))
-            # What these do not name is told apart by the conditions, which have an order now.
-            _sort_by_place(tree, _list_names(tree, ("expressions", "group", "order", "where")))
+    with suppress(*NO_FORM):
+        _sort_by_place(tree, _list_names(tree, ("expressions", "group", "order")))
+        # What these do not name is told apart by the conditions, which have an order now.
+        _sort_by_place(tree, _list_names(tree, ("expressions", "group", "order", "where")))
     return _number_names(write_sql(tree))
 
 

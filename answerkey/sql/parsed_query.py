@@ -136,16 +136,6 @@ def list_features(tree: exp.Expression) -> list[str]:
     return sorted(found)
 
 
-def has_top_level_order(tree: exp.Expression) -> bool:
-    """Whether the outermost query has an ORDER BY, so that its rows come as a sequence.
-
-    >>> from sqlglot import parse_one
-    >>> has_top_level_order(parse_one("SELECT a FROM (SELECT a FROM t ORDER BY a)"))
-    False
-    """
-    return tree.args.get("order") is not None
-
-
 def _is_aggregate(node: exp.Expression) -> bool:
     if isinstance(node, exp.Anonymous):
         return node.name.lower() in _AGGREGATES_UNKNOWN_TO_SQLGLOT

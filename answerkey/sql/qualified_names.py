@@ -37,7 +37,7 @@ class _Copy:
 
     def __init__(self, scopes: Scopes) -> None:
         self._scopes = scopes
-        self._twins = _copy_nodes(scopes.nodes.walk())
+        self._twins = _copy_nodes(scopes.tree)
         self.tree = self._twins[id(scopes.tree)]
         self._names = _name_sources(scopes)
         self._needed: set[int] = set()  # the AS that other names refer to
@@ -190,22 +190,14 @@ class _Copy:
                     copied.replace(copied.this)
 
 
-def _copy_nodes(nodes: list[exp.Expression]) -> dict[int, exp.Expression]:
-    """A copy of each node of a tree, by the node's id; names are in lower case and quoted.
-    Expression.copy takes longer, since it copies where in the text each name stands."""
-    twins: dict[int, exp.Expression] = {}
-    for node in reversed(nodes):  # what is inside comes first
-        if isinstance(node, exp.Identifier):
-            twin = _identify(fold_name(node.name))
-        else:
-            args = {
-                key: [twins.get(id(item), item) for item in value]
-                if isinstance(value, list)
-                else twins.get(id(value), value)
-                for key, value in node.args.items()
-            }
-            twin = type(node)(**args)
-        twins[id(node)] = twin
+def _copy_nodes(tree: exp.Expression) -> dict[int, exp.Expression]:
+    """The copy of each node of a tree, by the node's id; names are in lower case and quoted."""
+    copy = tree.copy()
+    twins = {id(node): twin for node, twin in zip(tree.walk(), copy.walk(), strict=True)}
+    for twin in twins.values():
+        if isinstance(twin, exp.Identifier):
+            twin.set("this", fold_name(twin.name))
+            twin.set("quoted", True)
     return twins
 
 

@@ -13,7 +13,6 @@ from answerkey.records import Reason
 from answerkey.sql.parsed_query import (
     FEATURES,
     extract_tables_involved,
-    has_top_level_order,
     list_columns,
     list_features,
     parse_query,
@@ -362,19 +361,3 @@ def test_features_are_what_the_query_uses(sql, expected):
 
 def test_every_feature_has_a_case_and_no_other_is_named():
     assert {feature for _, expected in SQL_FEATURES_CASES for feature in expected} == set(FEATURES)
-
-
-@pytest.mark.parametrize(
-    ("sql", "expected"),
-    [
-        ("SELECT a FROM t", False),
-        ("SELECT a FROM t ORDER BY a", True),
-        ("SELECT a FROM t UNION SELECT a FROM u ORDER BY 1", True),
-        ("SELECT a FROM (SELECT a FROM t ORDER BY a)", False),
-        ("WITH c AS (SELECT a FROM t ORDER BY a) SELECT a FROM c", False),
-        ("SELECT row_number() OVER (ORDER BY a) FROM t", False),
-        ("SELECT (SELECT a FROM t ORDER BY a LIMIT 1)", False),
-    ],
-)
-def test_rows_come_as_a_sequence_only_by_the_outermost_order(sql, expected):
-    assert has_top_level_order(parse_one(sql, read="sqlite")) is expected
