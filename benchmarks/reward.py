@@ -18,6 +18,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import count, cycle, islice
 from pathlib import Path
 from statistics import median, quantiles
@@ -80,24 +81,21 @@ def make_batch(questions: Sequence[Question], predictions: Sequence[str]) -> Bat
     return Batch([f"```sql\n{sql}\n```" for sql in predictions], columns)
 
 
-class BareLoop:
-    """Connections that stay open, and execute gold SQL without any bounds or comparison."""
+@contextlib.contextmanager
+def open_loop(questions: Sequence[Question], databases: Path) -> Iterator[Callable[..., None]]:
+    """A loop over connections that stay open, without any bounds or comparison."""
+    names = {question["database_name"] for question in questions}
+    with contextlib.ExitStack() as stack:
+        connections = {}
+        for name in names:
+            connection = sqlite3.connect(databases / name / f"{name}.sqlite")
+            connections[name] = stack.enter_context(contextlib.closing(connection))
 
-    def __init__(self, questions: Sequence[Question], databases: Path) -> None:
-        names = {question["database_name"] for question in questions}
-        self._connections = {
-            name: sqlite3.connect(databases / name / f"{name}.sqlite") for name in names
-        }
+        def run(predictions: Sequence[str]) -> None:
+            for question, sql in zip(questions, predictions, strict=True):
+                connections[question["database_name"]].execute(sql).fetchall()
 
-    def run(self, questions: Sequence[Question], predictions: Sequence[str]) -> None:
-        """Execute a prediction for each question."""
-        for question, sql in zip(questions, predictions, strict=True):
-            self._connections[question["database_name"]].execute(sql).fetchall()
-
-    def close(self) -> None:
-        """Close the connections."""
-        for connection in self._connections.values():
-            connection.close()
+        yield run
 
 
 class Bench:
@@ -118,18 +116,15 @@ class Bench:
         """Row 1."""
         questions = self._take_questions(self._count)
         gold = _list_gold_sql(questions)
-        batch = make_batch(questions, gold)
-        loop = BareLoop(questions, self._databases)
-        with contextlib.closing(loop), self._open_pool(1) as pool:
+        batch, new = make_batch(questions, gold), partial(self._make_new, gold)
+        with open_loop(questions, self._databases) as run, self._open_pool(1) as pool:
             seconds = self._take_turns(
                 "one worker",
                 {
-                    "loop": lambda: loop.run(questions, gold),
-                    "loop, new": lambda: loop.run(questions, self._make_new(gold)),
+                    "loop": lambda: run(gold),
+                    "loop, new": lambda: run(new()),
                     "pool": lambda: score_right(pool, batch),
-                    "pool, new": lambda: score_right(
-                        pool, make_batch(questions, self._make_new(gold))
-                    ),
+                    "pool, new": lambda: score_right(pool, make_batch(questions, new())),
                     "score_sql": lambda: score_one_by_one(pool, questions),
                     "execute": lambda: execute_one_by_one(pool, questions),
                 },
@@ -157,26 +152,19 @@ class Bench:
 
     def compare_counting_bombs_with_none(self) -> Iterator[Line]:
         """Row 3."""
+        places = range(BATCH // BOMBS // 2, BATCH, BATCH // BOMBS)
+        bombed, innocent = self._measure_bombs(self._make_counting_bomb, places)
+        times = show_seconds(bombed), show_seconds(innocent), show_ratio(bombed, innocent)
         work = f"{BATCH:,} completions of which {BOMBS} count for ever, two workers, s"
-        bombed, innocent = self._measure_bombs("counting bombs", self._place_counting_bombs)
-        ratio = show_ratio(bombed, innocent)
-        peer = "the same without them"
-        yield work, peer, show_seconds(bombed), show_seconds(innocent), ratio, "1.50"
+        yield work, "the same without them", *times, "1.50"
 
     def compare_single_step_bomb_with_none(self) -> Iterator[Line]:
         """Row 4."""
-        work = f"{BATCH:,} completions of which one never ends its first step, two workers, s"
-        bombed, innocent = self._measure_bombs("a single-step bomb", self._place_single_step_bomb)
+        bombed, innocent = self._measure_bombs(self._make_single_step_bomb, [BATCH // 2])
         more = f"{median(bombed) - median(innocent):+.2f} s"
-        peer = "the same without it"
-        yield (
-            work,
-            peer,
-            show_seconds(bombed),
-            show_seconds(innocent),
-            more,
-            "+2 s: its last resort",
-        )
+        work = f"{BATCH:,} completions of which one never ends its first step, two workers, s"
+        times = show_seconds(bombed), show_seconds(innocent), more
+        yield work, "the same without it", *times, "+2 s: its last resort"
 
     def measure_wait_beside_bombs(self) -> Iterator[Line]:
         """Row 5."""
@@ -258,31 +246,25 @@ class Bench:
     def _make_single_step_bomb(self, _: Question) -> str:
         return SINGLE_STEP.format(number=next(self._numbers))
 
-    def _place_counting_bombs(self, questions: list[Question]) -> list[str]:
-        predictions = _list_gold_sql(questions)
-        for place in range(BATCH // BOMBS // 2, BATCH, BATCH // BOMBS):
-            predictions[place] = self._make_counting_bomb(questions[place])
-        return predictions
-
-    def _place_single_step_bomb(self, questions: list[Question]) -> list[str]:
-        predictions = _list_gold_sql(questions)
-        predictions[BATCH // 2] = self._make_single_step_bomb(questions[BATCH // 2])
-        return predictions
-
     def _measure_bombs(
-        self, what: str, place_bombs: Callable[[list[Question]], list[str]]
+        self, make_bomb: Callable[[Question], str], places: Sequence[int]
     ) -> tuple[list[float], list[float]]:
-        """Seconds of a batch with bombs, and of the same without."""
+        """Seconds of a batch with bombs in these places, and of the same without."""
         questions = self._take_questions(BATCH)
         innocent = make_batch(questions, _list_gold_sql(questions))
+
+        def place_bombs() -> Batch:
+            predictions = _list_gold_sql(questions)
+            for place in places:
+                predictions[place] = make_bomb(questions[place])
+            return make_batch(questions, predictions)
+
         with self._open_pool(2) as pool:
-            seconds = self._take_turns(
-                what,
-                {
-                    "bombed": lambda: score(pool, make_batch(questions, place_bombs(questions))),
-                    "innocent": lambda: score_right(pool, innocent),
-                },
-            )
+            ways = {
+                "bombed": lambda: score(pool, place_bombs()),
+                "innocent": lambda: score_right(pool, innocent),
+            }
+            seconds = self._take_turns(f"a batch with bombs at {len(places)} places", ways)
         return seconds["bombed"], seconds["innocent"]
 
     def _time_calls(self, pool: RewardPool, questions: Sequence[Question]) -> list[float]:
@@ -329,21 +311,16 @@ def score_right(pool: RewardPool, batch: Batch) -> None:
     Raises:
         ValueError: where one is not, for what is fast and wrong is not worth measuring.
     """
-    _check_all_right(score(pool, batch))
+    check_all_right(score(pool, batch))
 
 
 def score_one_by_one(pool: RewardPool, questions: Sequence[Question]) -> None:
     """Score gold SQL, a call for each question; raises as `score_right`."""
-    _check_all_right(
-        [
-            pool.score_sql(
-                question["gold_sql"],
-                question["gold_answer"],
-                **{name: question[name] for name in TERMS},
-            )
-            for question in questions
-        ]
-    )
+    rewards = []
+    for question in questions:
+        terms = {name: question[name] for name in TERMS}
+        rewards.append(pool.score_sql(question["gold_sql"], question["gold_answer"], **terms))
+    check_all_right(rewards)
 
 
 def execute_one_by_one(pool: RewardPool, questions: Sequence[Question]) -> None:
@@ -371,7 +348,7 @@ def _add_resources(processes: Sequence[int]) -> tuple[int, int]:
     return pages * os.sysconf("SC_PAGE_SIZE"), files
 
 
-def _check_all_right(rewards: Sequence[float]) -> None:
+def check_all_right(rewards: Sequence[float]) -> None:
     if wrong := len(rewards) - sum(rewards):
         raise ValueError(f"gold SQL: expected rewards of 1.0, found {wrong:.0f} others")
 

@@ -6,7 +6,6 @@ import json
 import sqlite3
 import subprocess
 import sys
-import threading
 
 import numpy
 import pytest
@@ -126,22 +125,11 @@ def test_predicted_query_is_executed_and_compared(ships, sql, reward):
     assert (ships / "ships" / "ships.sqlite").read_bytes() == before
 
 
-def test_query_without_end_scores_nothing(ships):
-    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT count(*) FROM n"
-    known = {"database_name": "ships", "order_matters": False}
-    assert compute_score("answerkey/sample", fence(endless), '["Sun"]', known) == 0.0
-
-
 def test_last_message_of_a_chat_counts(ships):
     words = [fence("SELECT 1"), "One moment.", fence("SELECT 2")]
     chat = [{"role": "assistant", "content": text} for text in words]
     known = {"database_name": ["ships"] * 2, "order_matters": [False] * 2}
     assert score_completions([chat, chat], gold_answer=["2", "1"], **known) == [1.0, 0.0]
-
-
-def test_completion_without_a_query_is_wrong(ships):
-    known = {"database_name": "ships", "order_matters": False}
-    assert compute_score("answerkey/sample", "I do not know.", '["Sun"]', known) == 0.0
 
 
 def test_order_is_honoured(ships):
@@ -178,23 +166,6 @@ def test_missing_or_corrupt_database_is_no_fault_of_the_prediction(ships):
 def test_verl_row_without_extra_info_is_an_error(ships):
     with pytest.raises(ValueError, match="expected extra_info"):
         compute_score("answerkey/sample", fence("SELECT 1"), "1")
-
-
-def test_threads_may_score_at_the_same_time(ships):
-    rewards = []
-
-    def run() -> None:
-        for _ in range(20):
-            known = {"database_name": "ships", "order_matters": False}
-            sql = fence("SELECT count(*) FROM ship")
-            rewards.append(compute_score("answerkey/sample", sql, "2", known))
-
-    threads = [threading.Thread(target=run) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert rewards == [1.0] * 80
 
 
 def test_import_loads_the_standard_library_and_few_modules_alone():
@@ -253,11 +224,12 @@ def test_every_shape_of_completion_is_scored(ships):
         f"<think>{text}</think>",
         f"<think>{text}",
         [{"role": "assistant", "content": [None]}],
+        "I do not know.",
         3,
     ]
-    known = {"database_name": ["ships"] * 11, "order_matters": [False] * 11}
-    rewards = score_completions(shapes, gold_answer=["2"] * 11, **known)
-    assert rewards == [1.0] * 4 + [0.0] * 7
+    known = {"database_name": ["ships"] * 12, "order_matters": [False] * 12}
+    rewards = score_completions(shapes, gold_answer=["2"] * 12, **known)
+    assert rewards == [1.0] * 4 + [0.0] * 8
     assert compute_score("ships", 3, "2", {"database_name": "ships", "order_matters": False}) == 0.0
 
 
