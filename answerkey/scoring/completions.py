@@ -3,7 +3,7 @@
     >>> extract_sql("Two ways.\\n```sql\\nSELECT 1\\n```\\nor\\n```\\nSELECT 2\\n```")
     'SELECT 2'
 
-The time grows with the length of the text and with nothing else, whatever the text.
+The time grows with the length of the text alone, also for hostile texts.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def extract_sql(text: str) -> str | None:
 
 
 class _LastRuns(NamedTuple):
-    """Where the last run is that has at least so many marks: lengths grow, and places fall."""
+    """The place of the last run of at least so many marks: lengths grow, and places fall."""
 
     lengths: list[int]
     places: list[int]

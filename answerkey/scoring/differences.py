@@ -150,7 +150,7 @@ _Numbered = tuple[Floats, int]  # the floats of a row, and its number
 def _take_pairs_away(
     left: list[_Numbered], right: list[_Numbered], rel_tol: float, abs_tol: float
 ) -> list[_Numbered]:
-    """The right rows without a left one, which is taken out of the left rows where there is one."""
+    """Return the right rows without a left one; the left row of each other one is taken away."""
     alone = []
     for row in right:
         near = _find_near(left, row[0], rel_tol, abs_tol)

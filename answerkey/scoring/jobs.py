@@ -1,4 +1,4 @@
-"""Jobs: what a worker is asked of one prediction, and what it says."""
+"""Jobs: questions to a worker about one prediction, its answers, and the messages for both."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SECONDS_AWAKE = 0.0003
 
 
 class Kind(StrEnum):
-    """What a worker gives for a job: a reward, an Explanation, the rows of the query, or a
+    """The result of a job: a reward, an Explanation, the rows of the query, or a
     RowSummary of them; None if the query has no rows."""
 
     SCORE = "score"

@@ -56,10 +56,10 @@ _INT64_CHARACTERS = 20
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What makes rows equal to those of a gold answer.
+    """The conditions under which rows equal those of a gold answer.
 
     rows: "multiset", or "set" (how often a row occurs does not count), or "subset" (a set, each row
-        of which is one of the gold answer's; it is empty only where the gold answer is).
+        of which is one of the gold answer's; it is empty only if the gold answer is).
     order: whether the order of rows counts: "gold" (as the question's order_matters says, but for
         rows that tie), "always" or "never". It never counts in a set.
     columns: "same", or "any_order", one order for all rows, or "superset", the columns asked for

@@ -64,14 +64,13 @@ LEAST_STEPS = 1_000_000  # of a budget
 
 _KEPT_SUITES = 32  # predictions for one question come together
 _KEPT_PATHS = 4096
-_DECODE = json.JSONDecoder().decode
 
 
 # More than the least budget if nobody knows how many steps the gold query takes: ten steps a byte
 # are some fifty scans of all tables.
 _STEPS_PER_BYTE = 10
 
-# What is done is told at the end of a message's jobs, and before that where one takes longer.
+# Answers are sent at the end of a message's jobs, and sooner if one takes longer.
 _SECONDS_UNTOLD = 0.005
 _SECONDS_BETWEEN_LOOKS = 1
 
@@ -80,7 +79,7 @@ Version = tuple[int, ...]  # of a file: another one where it was changed or repl
 
 
 class OpenDatabases:
-    """Databases by path, each read and opened once, and again where the file has become another."""
+    """Databases by path, each read and opened once, and again if the file has become another."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -216,7 +215,7 @@ def _locate(folder: str, path: str) -> str:
 
 def _read_json(name: str, text: str) -> Any:
     try:
-        return _DECODE(text)
+        return json.loads(text)
     except ValueError as error:
         raise ValueError(f"{name}: expected JSON text, found {text!r:.80}: {error}") from error
 
@@ -330,8 +329,8 @@ def main(limits: str, parent: str) -> None:
 
 
 def _end_with(parent: int) -> None:
-    """End this process soon after its parent, whatever it waits for then: a fork of the parent may
-    hold the pipe open. The kernel would tell the end of the thread that started it."""
+    """End this process soon after its parent: a fork of the parent may hold the pipe open. The
+    kernel would tell the end of the thread that started it, not of the process."""
 
     def look(*_: object) -> None:
         if os.getppid() != parent:

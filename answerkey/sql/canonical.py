@@ -234,7 +234,7 @@ def _is_part(node: exp.Expression) -> bool:
 
 
 def _list_parts(node: exp.Expression) -> list[exp.Expression]:
-    """What an AND (or OR) joins; a connector of the other kind in parentheses."""
+    """The operands of an AND (or OR); a connector of the other kind in parentheses."""
     parts = []
     pending = [node]
     while pending:

@@ -49,7 +49,7 @@ _CLOSED_TYPES = (exp.Column, exp.Literal, exp.Query)
 
 
 class Components(NamedTuple):
-    """What the official rule adds up: see the module's table."""
+    """The sums of the official rule: see the module's table."""
 
     component1: int
     component2: int
@@ -67,7 +67,7 @@ class _Conditions(NamedTuple):
 
 
 class _Constructs(NamedTuple):
-    """What expressions hold; branches are CASE, iif() and OVER."""
+    """Counts of parts of expressions; branches are CASE, iif() and OVER."""
 
     nested_queries: int
     branches: int
@@ -191,7 +191,7 @@ def _read_from(query: exp.Expr) -> tuple[int, list[exp.Expr]]:
 
 
 def _count_conditions(roots: Iterable[exp.Expr]) -> _Conditions:
-    """What AND, OR, NOT and parentheses hold together, without a look inside a condition."""
+    """Count what AND, OR, NOT and parentheses join, without a look inside a condition."""
     conditions = connectors = ors = likes = negations = 0
     pending = list(roots)
     while pending:
@@ -217,7 +217,7 @@ def _count_conditions(roots: Iterable[exp.Expr]) -> _Conditions:
 
 
 def _count_constructs(roots: Iterable[exp.Expr | None]) -> _Constructs:
-    """What stands anywhere below some nodes, without a look inside a nested query."""
+    """Count the parts of expressions below some nodes, without a look inside a nested query."""
     nested_queries = branches = aggregates = 0
     for root in roots:
         if root is None:

@@ -56,7 +56,7 @@ def parse_sql(sql: str) -> exp.Expression:
 
     Two things differ from sqlglot. The type of a CAST is one of the five affinities, which is all
     that SQLite makes of it; sqlglot takes STRING for TEXT and NUMERIC for REAL. And like(a, b) is a
-    function; sqlglot takes it for `b LIKE a`, whatever stands around it.
+    function; sqlglot takes it for `b LIKE a`.
 
     Raises:
         TooComplexError: a SqlglotError: more than 100,000 bytes or 2,000 tokens.

@@ -1,10 +1,10 @@
-"""Qualified names: a copy of a query in which every name says what it stands for.
+"""Qualified names: a copy of a query in which each name has its table and the schema's spelling.
 
 `SELECT Name n FROM ship T1 ORDER BY n` -> `SELECT ship.name FROM ship ORDER BY (ship.name)`
 
 Tables and columns are called as the schema spells them; `ship_2` is a table whose name is taken, in
 its own FROM or in a query around it. What only the query gives a name to is called by that name, in
-lower case. A name given by AS stays where another query reads it, and where the expression that it
+lower case. A name given by AS stays if another query reads it, or if the expression that it
 names would mean something else in its place.
 """
 

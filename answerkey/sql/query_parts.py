@@ -168,7 +168,7 @@ def find_cte(node: exp.Expression, name: str) -> exp.CTE | None:
 
 
 def is_whole_order_term(column: exp.Column) -> bool:
-    """Whether a column is a whole term of ORDER BY (COLLATE aside), where AS names come first.
+    """Whether a column is a whole term of ORDER BY (COLLATE aside), in which AS names come first.
 
     Source: resolveOrderGroupBy in SQLite's resolve.c; everywhere else columns of FROM come first.
     """

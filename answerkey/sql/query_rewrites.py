@@ -51,7 +51,7 @@ def _list_words(sql: str) -> list[tuple[TokenType, str]]:
 def copy_with(
     tree: exp.Expression, nodes: Iterable[exp.Expression]
 ) -> tuple[exp.Expression, list[exp.Expression]]:
-    """A copy of the tree, and its nodes that stand where the given ones stand in the original."""
+    """Return a copy of the tree, and its nodes in the places of the given ones."""
     wanted = [id(node) for node in nodes]
     copy = tree.copy()
     twins = {id(original): twin for original, twin in zip(tree.walk(), copy.walk(), strict=True)}

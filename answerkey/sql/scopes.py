@@ -101,7 +101,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Resolution:
-    """What a name stands for.
+    """The meaning of a name.
 
     source: the member of FROM that has it; None if it names a result column.
     table, column: the base column behind it, followed through CTEs and derived tables that pass it

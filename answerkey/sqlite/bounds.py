@@ -140,7 +140,7 @@ def bound_memory(connection: sqlite3.Connection, bounds: Bounds) -> None:
 
 
 class BoundedExecution:
-    """What runs on a connection inside the block has one budget of steps and of seconds."""
+    """A block in which a connection has one budget of steps and of seconds."""
 
     def __init__(
         self,

@@ -47,7 +47,7 @@ _ANYWHERE = {"now", "localtime", "utc"}
 _AS_TIME = {"subsec", "subsecond"}
 
 
-# What a connection did before: nothing, where it only reads.
+# What a connection did before: nothing, since it only reads.
 CONNECTION_FUNCTIONS = {"changes", "total_changes", "last_insert_rowid"}
 
 
@@ -131,7 +131,7 @@ _FAULTS_OF_THE_FILE = {
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one query may use.
+    """The bounds of one query.
 
     max_steps: SQLite virtual machine steps, rounded up to thousands.
     max_rows: rows of the answer.
