@@ -148,7 +148,8 @@ def join_records(
     All are in one order, so that one record of each is held at a time.
 
     Raises:
-        InputError: with the name of a stream that has a record of no question, or out of order.
+        InputError: with the name of a stream of which a record is in none of `records`, or in
+            another place.
     """
     iterators = {name: iter(stream) for name, stream in streams.items()}
     heads = {name: next(iterator, None) for name, iterator in iterators.items()}
@@ -161,8 +162,8 @@ def join_records(
     for name, head in heads.items():
         if head is not None:
             raise InputError(
-                f"{name}: {head['question_id']} is no question, or out of step: expected files of"
-                " one run, as `dvc repro` or `dvc pull` makes them"
+                f"{name}: {head['question_id']} is in no other file, or out of step: expected files"
+                " of one run, as `dvc repro` or `dvc pull` makes them"
             )
 
 

@@ -44,18 +44,18 @@ def evaluate(
     workers: int | None = None,
 ) -> dict[str, Any]:
     """The numbers of an evaluation (`answerkey.evaluation.summary.summarize`), which are also
-    written to the folder `out` with the scores, and as a page where jinja2 is installed.
+    written to the folder `out` with the scores, and as a page if jinja2 is installed.
 
     predictions: JSON Lines, or SQL in the order of a source file (`source_file`, by default the one
         of the eval split).
-    test_suites: None, where predictions are not tried on suites.
+    test_suites: None, if predictions are not tried on suites.
     rule: of comparison, by its name, in place of that of each question.
     split: the questions that count; by default those of every split that has a prediction. A
         question without a prediction counts as wrong.
     against: predictions of another run, to be compared question by question.
 
     Raises:
-        FileNotFoundError: where the dataset, a database or the predictions are missing.
+        FileNotFoundError: if the dataset, a database or the predictions are missing.
         InputError: on predictions that cannot be read.
         ValueError: on a rule that there is not.
     """
@@ -152,13 +152,19 @@ def describe(summary: dict[str, Any]) -> str:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command takes."""
+    """Add the options of the command: those of `evaluate`, by name."""
     parser.add_argument("predictions", type=Path, help="JSON Lines, or SQL in a file's order")
     parser.add_argument("--out", type=Path, default=Path("reports/evaluation"))
     parser.add_argument("--dataset", type=Path, default=Path("data/questions"))
     parser.add_argument("--databases", type=Path, default=Path("data/databases"))
     parser.add_argument("--test-suites", type=Path, default=Path("data/test_suites"))
-    parser.add_argument("--no-test-suites", action="store_true", help="the real databases alone")
+    parser.add_argument(
+        "--no-test-suites",
+        dest="test_suites",
+        action="store_const",
+        const=None,
+        help="the real databases alone",
+    )
     parser.add_argument("--rule", help="of comparison, such as strict, spider or bird")
     parser.add_argument("--split", choices=SPLITS)
     parser.add_argument("--source-file", help="whose order the predictions have, as dev.json")
@@ -167,20 +173,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """The command; 0, or 1 where something that was named cannot be read, or nothing be written."""
+    """Run the command; 0, or 1 if what was named cannot be read, or nothing be written."""
     try:
-        summary = evaluate(
-            arguments.predictions,
-            out=arguments.out,
-            dataset=arguments.dataset,
-            databases=arguments.databases,
-            test_suites=None if arguments.no_test_suites else arguments.test_suites,
-            rule=arguments.rule,
-            split=arguments.split,
-            source_file=arguments.source_file,
-            against=arguments.against,
-            workers=arguments.workers,
-        )
+        options = {name: value for name, value in vars(arguments).items() if name != "run"}
+        summary = evaluate(**options)
     except (OSError, ValueError) as error:
         said = str(error)
         if isinstance(error, OSError) and error.errno is not None:

@@ -55,18 +55,6 @@ class Dataset:
             record["question_id"]: record["reason"] for record in read_jsonl(folder / EXCLUDED)
         }
 
-    def list_ids(self, corpus: str, file: str) -> dict[int, str]:
-        """The ids of the questions of a source file, by their place in it."""
-        return {
-            question.source["index"]: question_id
-            for question_id, question in self.questions.items()
-            if (question.corpus, question.source["file"]) == (corpus, file)
-        }
-
-    def count_rows(self, corpus: str, file: str) -> int:
-        """How many questions a source file has, those of databases that were not chosen too."""
-        return read_json(self.folder / "corpora.json")[corpus]["rows"][file]
-
 
 def read_predictions(
     path: Path, dataset: Dataset, *, source_file: str | None = None
@@ -163,7 +151,13 @@ def _read_in_order(
     path: Path, dataset: Dataset, source_file: str | None
 ) -> Iterator[tuple[str, str | None]]:
     corpus, file = _find_source(dataset, source_file)
-    ids, count = dataset.list_ids(corpus, file), dataset.count_rows(corpus, file)
+    # How many questions the file has, those of databases that were not chosen too.
+    count = read_json(dataset.folder / "corpora.json")[corpus]["rows"][file]
+    ids = {
+        question.source["index"]: question.question_id
+        for question in dataset.questions.values()
+        if (question.corpus, question.source["file"]) == (corpus, file)
+    }
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -84,10 +84,7 @@ def score_predictions(
         _make_job(prediction, questions[prediction.question_id], folders, rule)
         for prediction in predictions
     ]
-    keys = [
-        _hash(code, job._asdict(), _list_sources(questions[prediction.question_id], folders))
-        for job, prediction in zip(jobs, predictions, strict=True)
-    ]
+    keys = [_hash(code, job._asdict()) for job in jobs]
     known = _read_journal(journal)
     waiting = [place for place, key in enumerate(keys) if key not in known]
     journal.parent.mkdir(parents=True, exist_ok=True)
@@ -149,11 +146,6 @@ def _explain(pool: Pool, jobs: list[Job]) -> list[dict[str, Any]]:
         if summary is not None:
             outcomes[place] |= summary._asdict()
     return json.loads(json.dumps(outcomes, default=_spell_bytes))
-
-
-def _list_sources(question: Question, folders: Folders) -> list[Any]:
-    suite = question.test_suite if folders.test_suites is not None else None
-    return [question.database_sha256, [database["sha256"] for database in suite or ()]]
 
 
 def _spell_bytes(value: Any) -> str:

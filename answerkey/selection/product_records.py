@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from answerkey.dataset import AUDIT, EXCLUDED, NEXT_STEP, PASS_RATES, Question, Record
+from answerkey.dataset import AUDIT, EXCLUDED, PASS_RATES, Question, Record, join_records
 from answerkey.errors import InputError
 from answerkey.params import Reward
 from answerkey.records import encode_json, read_jsonl, replace_file, write_jsonl
@@ -61,27 +61,18 @@ def write_suites(path: Path, questions: Iterable[Record], shards: Path) -> None:
     """Write the test suite of each question, in their order, which is that of the shards.
 
     Raises:
-        FileNotFoundError: where the shard of a database is missing.
-        InputError: where a shard has no record of a question, or has it elsewhere.
+        FileNotFoundError: if the shard of a database is missing.
+        InputError: if a shard has no record of a question, or has it elsewhere.
     """
-    write_jsonl(
-        path,
-        (
-            {field: suite[field] for field in _FIELDS}
-            for name, asked in groupby(questions, key=itemgetter("database_name"))
-            for suite in _take(asked, shards / f"{name}.jsonl")
-        ),
-    )
 
+    def take() -> Iterator[Record]:
+        for name, asked in groupby(questions, key=itemgetter("database_name")):
+            streams = {str(path): asked}
+            for suite, found in join_records(read_jsonl(shards / f"{name}.jsonl"), streams):
+                if found[str(path)] is not None:
+                    yield {field: suite[field] for field in _FIELDS}
 
-def _take(questions: Iterable[Record], shard: Path) -> Iterable[Record]:
-    suites = read_jsonl(shard)
-    for question in questions:
-        question_id = question["question_id"]
-        suite = next((suite for suite in suites if suite["question_id"] == question_id), None)
-        if suite is None:
-            raise InputError(f"{shard}: no test suite of {question_id}: {NEXT_STEP}")
-        yield suite
+    write_jsonl(path, take())
 
 
 # What becomes of a question: a record of the product and one beside it, or an exclusion.

@@ -206,7 +206,7 @@ def test_missing_record_is_an_error_that_names_the_question(interim, name):
 def test_record_of_no_question_is_an_error_that_names_it(interim, name):
     with (interim / name).open("a", encoding="utf-8") as file:
         file.write('{"question_id": "c_eval_000", "flags": []}\n')
-    with pytest.raises(InputError, match="c_eval_000 is no question"):
+    with pytest.raises(InputError, match="c_eval_000 is in no other file"):
         join(interim)
 
 

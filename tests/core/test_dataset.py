@@ -54,7 +54,7 @@ def test_question_without_difficulty_is_an_error(interim):
 def test_difficulty_of_no_question_is_an_error(interim):
     with (interim / DIFFICULTY).open("a", encoding="utf-8") as file:
         file.write('{"question_id": "c_eval_000", "difficulty": "easy"}\n')
-    with pytest.raises(InputError, match="c_eval_000 is no question, or out of step"):
+    with pytest.raises(InputError, match="c_eval_000 is in no other file, or out of step"):
         list(read_classified(interim))
 
 
