@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -57,12 +57,22 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """SQL for a question, and the systems that predicted it."""
+    """SQL for a question, the systems that predicted it, and what people say of it and of gold.
+
+    verdict: worse, as_good or better than gold; "" if nobody has read it. kind: its class.
+    """
 
     question: Question
     sql: str
     systems: tuple[str, ...] = ()
     is_gold_wrong: bool = False
+    verdict: str = ""
+    kind: str = ""
+
+    @property
+    def name(self) -> tuple[str, str]:
+        """What tells predictions apart."""
+        return self.question.question_id, self.sql
 
 
 def read_questions(folder: Path) -> list[Question]:
@@ -104,22 +114,37 @@ def read_predictions(
     wrong = set()
     if wrong_gold is not None:
         wrong = {each["question_id"] for each in json.loads(wrong_gold.read_text("utf-8"))}
-    by_gold = {
-        (question.database_name, question.text, fold_sql(question.gold_sql)): question
-        for question in questions
-    }
+    known: dict[tuple[str, str], Question] = {}
+    for question in questions:
+        for name in (question.question_id, question.text):
+            known[name, fold_sql(question.gold_sql)] = question
     found = []
     for record in read_jsonl(path):
-        key = record["db_id"], record["question"], fold_sql(record["query"])
-        if key not in by_gold:
+        name = record["question"] if "question" in record else record["question_id"]
+        asked = known.get((name, fold_sql(record["query"])))
+        if asked is None:
             continue
         systems: dict[str, list[str]] = {}
         for system, sql in record["predictions"].items():
             systems.setdefault(" ".join(sql.split()), []).append(system)
         found += [
-            Prediction(by_gold[key], sql, tuple(of), record.get("question_id") in wrong)
+            Prediction(asked, sql, tuple(of), record.get("question_id") in wrong)
             for sql, of in systems.items()
         ]
+    return found
+
+
+def read_labels(path: Path, predictions: list[Prediction]) -> list[Prediction]:
+    """The predictions with the verdict and the class of those that people have read."""
+    labels = {
+        (label["question_id"], " ".join(label["prediction"].split())): label
+        for label in json.loads(path.read_text("utf-8"))
+    }
+    found = []
+    for one in predictions:
+        label = labels.get(one.name)
+        said = {"verdict": label["verdict"], "kind": label["class"]} if label is not None else {}
+        found.append(replace(one, **said))
     return found
 
 

@@ -1,17 +1,17 @@
 """Test suites: what they reject that one database accepts, what they cost, and their sizes.
 
-    python benchmarks/test_suites.py --corpus DIR [--predictions FILE] [--pairs FILE]
-        [--wrong-gold FILE] [--variants 32] [--large-mb 500] [--run CHECKOUT] [--rejections OUT]
+    python benchmarks/test_suites.py --run CHECKOUT [--predictions FILE] [--labels FILE]
+        [--pairs FILE] [--wrong-gold FILE] [--against CHECKOUT] [--rejections OUT]
     python benchmarks/test_suites.py --quick
 
-DIR is a corpus in the layout of a Spider release. The stages run in a temporary folder, up to
-generate_test_suites; a CHECKOUT in which they have run spares that. Every file of predictions is
-scored twice, against the database alone and with the suite of its question.
+A CHECKOUT is one in which the stages have run, up to generate_test_suites; --quick runs them on the
+sample. Every prediction is scored against the database alone and with the suite of its question.
 
---predictions: JSON Lines with db_id, question, query (gold SQL) and predictions, the SQL of each
-system. --pairs: a JSON list with db_id, gold and prediction, said to be equivalent. --wrong-gold: a
-JSON list with the question_id of each prediction's question whose gold SQL is wrong. --variants:
-fuzzed databases without a gate, for what the gate holds back. It measures and never asserts.
+--predictions: JSON Lines with db_id, question or question_id, query (gold SQL) and predictions, the
+SQL of each system. --labels: a JSON list with question_id, prediction, class and verdict: worse,
+as_good or better than gold. --pairs: a JSON list with db_id, gold and prediction, said to be
+equivalent. --wrong-gold: a JSON list with the question_id of each question whose gold is wrong.
+--against: another checkout, for what only one of both rejects. It measures and never asserts.
 """
 
 from __future__ import annotations
@@ -19,16 +19,20 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from large_corpus import make_large_corpus
-from measure import Cost, describe_machine, print_table, tell
-from suite_predictions import Prediction, Question, read_pairs, read_predictions, read_questions
-from suite_variants import find_why_held
+from measure import describe_machine, print_table, tell
+from suite_predictions import (
+    Prediction,
+    Question,
+    read_labels,
+    read_pairs,
+    read_predictions,
+    read_questions,
+)
 from worlds import ROOT, World
 
 from answerkey.reward import explain_score, score_completions
@@ -37,7 +41,6 @@ from answerkey.sqlite.files import open_database
 from answerkey.sqlite.schema import quote_name, read_schema
 from answerkey.suites.questions import write_by_heart
 
-SAMPLE = ROOT / "data" / "sample"
 STAGE = "generate_test_suites"
 _MOST_GUARDED = 200  # rows of an answer that a guarded query says
 _SHORT = 30  # rows of an answer that a CASE or a UNION ALL of literals says
@@ -46,11 +49,10 @@ Line = tuple[str, ...]
 
 
 class Run(NamedTuple):
-    """A checkout in which the stages have run, its questions, and what the stage cost."""
+    """A checkout in which the stages have run, and its questions."""
 
     folder: Path
     questions: list[Question]
-    cost: Cost | None = None
 
     @property
     def databases(self) -> Path:
@@ -80,8 +82,16 @@ class Run(NamedTuple):
         )
         return [reward == 1.0 for reward in rewards]
 
+    def judge(self, predictions: list[Prediction]) -> Judged:
+        """Score predictions, those again with suites that the database accepts."""
+        right = self.score(predictions, with_suites=False)
+        accepted = [one for one, is_right in zip(predictions, right, strict=True) if is_right]
+        by_suite = self.score(accepted, with_suites=True)
+        rejected = [one for one, is_right in zip(accepted, by_suite, strict=True) if not is_right]
+        return Judged(accepted, rejected)
+
     def explain(self, prediction: Prediction) -> dict[str, Any]:
-        """Where a prediction is wrong, and the rows that show it."""
+        """Say where a prediction is wrong, with the rows that show it."""
         question = prediction.question
         found = explain_score(
             prediction.sql,
@@ -96,54 +106,52 @@ class Run(NamedTuple):
         return {
             **{"question_id": question.question_id, "question": question.text},
             **{"gold": question.gold_sql, "prediction": prediction.sql},
-            **{"systems": prediction.systems, "database": found.database},
-            **{"reason": found.reason, "missing": found.missing, "unexpected": found.unexpected},
+            **{"systems": prediction.systems, "verdict": prediction.verdict},
+            **{"class": prediction.kind, "is_gold_wrong": prediction.is_gold_wrong},
+            **{"database": found.database, "reason": found.reason},
+            **{"missing": found.missing, "unexpected": found.unexpected},
         }
 
 
-def make_run(corpus: Path, folder: Path) -> Run:
-    """Run the stages on a corpus, up to the one that makes suites."""
-    tell(f"{corpus.name}: the stages up to {STAGE}")
-    world = World(folder, corpus)
-    costs = {}
-    for name in world.commands():
-        costs[name] = world.run_stage(name)
-        if name == STAGE:
-            break
-    return Run(folder, read_questions(folder), costs[STAGE])
+class Judged(NamedTuple):
+    """The predictions that the database accepts, and those of them that the suite rejects."""
+
+    accepted: list[Prediction]
+    rejected: list[Prediction]
+
+    def list_fooled(self) -> set[str]:
+        """The ids of the questions of which a prediction is right on the suite, too."""
+        rejected = {one.name for one in self.rejected}
+        return {one.question.question_id for one in self.accepted if one.name not in rejected}
 
 
-def show_cost(name: str, run: Run, reach: str) -> Iterator[Line]:
-    """What the stage took."""
-    if run.cost is not None:
-        peak = run.cost.peak_bytes / 1e6
-        yield (f"{STAGE}: {name}", f"{run.cost.wall_s:.1f} s, {peak:.0f} MB", reach)
+def make_run(folder: Path) -> Run:
+    """Run the stages on the sample, up to the one that makes suites."""
+    tell(f"the sample: the stages up to {STAGE}")
+    world = World(folder, ROOT / "data" / "sample")
+    world.run_stages(until=STAGE)
+    return Run(folder, read_questions(folder))
 
 
 def show_sizes(run: Run) -> Iterator[Line]:
-    """How many databases there are, and their bytes against those of the corpus."""
+    """Count the databases, and their bytes against those of the corpus."""
     counts = [len(question.suite) for question in run.questions]
     files = sorted(run.suites.glob("*/*.sqlite"))
     most = max(Counter(path.parent for path in files).values(), default=0)
+    mean = sum(counts) / max(len(counts), 1)
+    without = sum(not count for count in counts)
     yield (
         "databases of suites",
-        f"{len(files)}; {max(counts, default=0)} a question at most, {mean(counts):.2f} on average;"
-        f" {most} a database at most",
-        "5 a question, 8 a database",
+        f"{len(files)}; {max(counts, default=0)} a question at most, {mean:.2f} on average;"
+        f" {most} a database at most; {without} of {len(counts)} questions without",
     )
     own = sum(path.stat().st_size for path in files)
     real = sum(path.stat().st_size for path in run.databases.glob("*/*.sqlite"))
-    reach = "half of the databases"
-    yield ("bytes of all suites", f"{own:,} of {real:,}: {own / max(real, 1):.2f}", reach)
-
-
-def mean(values: Sequence[float]) -> float:
-    """The mean; 0 of nothing."""
-    return sum(values) / max(len(values), 1)
+    yield ("bytes of all suites", f"{own:,} of {real:,}: {own / max(real, 1):.2f}")
 
 
 def show_neighbors(run: Run) -> Iterator[Line]:
-    """How many neighbors are killed, of those that some database of the pool tells from gold."""
+    """Count the neighbors that are killed, of those that some database of the pool tells."""
     told = killed = by_database = 0
     for question in run.questions:
         counts = question.count_neighbors()
@@ -151,7 +159,7 @@ def show_neighbors(run: Run) -> Iterator[Line]:
         killed += counts["killed"]
         by_database += question.count_killed_by_database()
     share = f"{by_database / max(told, 1):.1%} by the database, {killed / max(told, 1):.2%} with"
-    yield ("neighbors killed", f"{share} the suite, of {told:,}", "99 %")
+    yield ("neighbors killed", f"{share} the suite, of {told:,}")
 
 
 def list_operators(run: Run) -> Iterator[Line]:
@@ -165,36 +173,24 @@ def list_operators(run: Run) -> Iterator[Line]:
 
 
 def show_constants(run: Run) -> Iterator[Line]:
-    """Queries that read no table and return the stored answer."""
+    """Score queries that read no table and return the stored answer."""
     asked = [question for question in run.questions if not has_choice(question.accepted_rows)]
     predictions = [
         Prediction(question, sql) for question in asked for sql in list_constant_queries(question)
     ]
-    right = run.score(predictions, with_suites=False)
-    accepted = run.score(predictions, with_suites=True)
-    fooled = {
-        prediction.question.question_id
-        for prediction, is_right in zip(predictions, accepted, strict=True)
-        if is_right
-    }
-    undecided = {
-        question.question_id
-        for question in asked
-        if question.operators.get("by_heart", {}).get("undecided")
-    }
+    judged = run.judge(predictions)
+    won = len(judged.accepted) - len(judged.rejected)
     yield (
         "constant queries that return the stored answer",
-        f"{sum(right):,} accepted by the database, {sum(accepted):,} with the suite, of"
-        f" {len(fooled)} questions of {len(asked):,}, of which {len(undecided)} are undecided",
-        "none but of undecided questions, under 1 %",
+        f"{len(judged.accepted):,} accepted by the database, {won:,} with the suite, of"
+        f" {len(judged.list_fooled())} questions of {len(asked):,}",
     )
 
 
 def list_constant_queries(question: Question) -> Iterator[str]:
     """VALUES, and where the answer is short, a UNION ALL of literals and CASE on nothing."""
     rows = question.list_rows()
-    values = write_by_heart(rows)
-    yield values
+    yield write_by_heart(rows)
     if 0 < len(rows) <= _SHORT:
         literals = [write_by_heart([row]).removeprefix("VALUES (")[:-1] for row in rows]
         yield " UNION ALL ".join(f"SELECT {literal}" for literal in literals)
@@ -204,8 +200,8 @@ def list_constant_queries(question: Question) -> Iterator[str]:
 
 
 def show_guarded(run: Run) -> Iterator[Line]:
-    """Queries that return the stored answer where a table has as many rows as in the real database,
-    and else nothing, NULL or 0."""
+    """Score queries that return the stored answer where a table has as many rows as in the real
+    database, and else nothing, NULL or 0."""
     asked = [question for question in run.questions if question.suite]
     counts = {path.stem: count_rows(path) for path in run.databases.glob("*/*.sqlite")}
     predictions = [
@@ -213,15 +209,12 @@ def show_guarded(run: Run) -> Iterator[Line]:
         for question in asked
         for sql in list_guarded_queries(question, counts[question.database_name])
     ]
-    accepted = run.score(predictions, with_suites=True)
-    pairs = zip(predictions, accepted, strict=True)
-    fooled = {one.question.question_id: one.question for one, is_right in pairs if is_right}
-    told = sum(bool(one.operators["by_heart"]["killed"]) for one in fooled.values())
+    judged = run.judge(predictions)
+    won, fooled = len(judged.accepted) - len(judged.rejected), len(judged.list_fooled())
     yield (
         "the stored answer behind a guard",
-        f"{sum(accepted):,} of {len(predictions):,} accepted, of {len(fooled)} questions of"
-        f" {len(asked):,} with a suite; {told} of them said to be told",
-        "0.5 % of questions, none said to be told",
+        f"{won:,} of {len(predictions):,} accepted, of {fooled} questions of {len(asked):,} with a"
+        f" suite: {fooled / max(len(asked), 1):.1%}",
     )
 
 
@@ -250,149 +243,100 @@ def list_guarded_queries(question: Question, counts: dict[str, int]) -> Iterator
             yield f"{known} WHERE {guard} UNION ALL SELECT {', '.join(other)} WHERE NOT {guard}"
 
 
-class Judged(NamedTuple):
-    """Predictions with what the database says of them, and the suite, too."""
-
-    predictions: list[Prediction]
-    by_database: list[bool]
-    by_suite: list[bool]
-    database_s: float
-    suite_s: float
-
-    def list_rejected(self) -> list[Prediction]:
-        """Those that the database accepts, and the suite does not."""
-        judged = zip(self.predictions, self.by_database, self.by_suite, strict=True)
-        return [prediction for prediction, real, suite in judged if real and not suite]
-
-    def list_accepted(self) -> list[Prediction]:
-        """Those that the database accepts."""
-        judged = zip(self.predictions, self.by_database, strict=True)
-        return [prediction for prediction, is_right in judged if is_right]
-
-
-def judge(run: Run, predictions: list[Prediction]) -> Judged:
-    """Score all, and again those that the database accepts, to compare what that takes."""
-    by_database = run.score(predictions, with_suites=False)
-    by_suite = run.score(predictions, with_suites=True)
-    judged = Judged(predictions, by_database, by_suite, 0.0, 0.0)
-    accepted = judged.list_accepted()
-    seconds = []
-    for with_suites in (False, True):
-        start = time.perf_counter()
-        run.score(accepted, with_suites=with_suites)
-        seconds.append(time.perf_counter() - start)
-    return judged._replace(database_s=seconds[0], suite_s=seconds[1])
-
-
 def show_predictions(judged: Judged) -> Iterator[Line]:
-    """What the suite rejects, where gold is right and where it is not."""
-    accepted, rejected = judged.list_accepted(), judged.list_rejected()
+    """Count what the suite rejects, by what is said of gold and of the predictions."""
     for name, is_wrong in (("gold not listed as wrong", False), ("gold listed as wrong", True)):
-        total = sum(prediction.is_gold_wrong is is_wrong for prediction in accepted)
-        count = sum(prediction.is_gold_wrong is is_wrong for prediction in rejected)
+        total = sum(one.is_gold_wrong is is_wrong for one in judged.accepted)
+        count = sum(one.is_gold_wrong is is_wrong for one in judged.rejected)
         ours = f"{count:,} rejected of {total:,} distinct that the database accepts"
-        yield (f"published predictions, {name}", ours, "")
-    ratio = judged.suite_s / max(judged.database_s, 1e-9)
-    ours = f"{judged.suite_s:.2f} s and {judged.database_s:.2f} s: {ratio:.2f}"
-    yield ("accepted predictions on their suites, and on the database alone", ours, "3")
+        yield (f"published predictions, {name}", ours)
 
 
-def list_systems(judged: Judged) -> Iterator[Line]:
-    """What each system has right, by the database and by the suite."""
-    counts: dict[str, Counter[str]] = {}
-    verdicts = zip(judged.predictions, judged.by_database, judged.by_suite, strict=True)
-    for prediction, real, suite in verdicts:
-        for system in prediction.systems:
-            found = counts.setdefault(system, Counter())
-            found.update(asked=1, real=real, suite=real and suite)
-    for system, found in sorted(counts.items()):
-        lost = (found["real"] - found["suite"]) / max(found["real"], 1)
-        yield (system, *(f"{found[name]:,}" for name in ("asked", "real", "suite")), f"{lost:.1%}")
-
-
-def show_held(run: Run, judged: Judged, count: int) -> Iterator[Line]:
-    """What variants without a gate reject, and why the suite does not."""
-    predictions = [one for one in judged.list_accepted() if not one.is_gold_wrong]
-    rejected = {id(prediction) for prediction in judged.list_rejected()}
-    tell(f"{count} variants of each database, without a gate")
-    why = find_why_held(run.databases, predictions, count=count)
-    told = {place for place, reason in why.items() if reason is not None}
-    held = Counter(
-        why[place] or "no variant that passes the gate is in the suite"
-        for place, prediction in enumerate(predictions)
-        if place in why and id(prediction) not in rejected
+def show_labels(judged: Judged) -> Iterator[Line]:
+    """Count labelled predictions that the suite rejects, by verdict and by class."""
+    total = Counter(one.verdict for one in judged.accepted if one.verdict)
+    count = Counter(one.verdict for one in judged.rejected if one.verdict)
+    share = count["worse"] / max(count.total(), 1)
+    yield (
+        "labelled predictions rejected",
+        f"{count.total()} of {total.total()}, {count['worse']} worse than gold: {share:.2f}",
     )
-    by_suite = sum(id(predictions[place]) in rejected for place in why)
-    yield (f"rejected by {count} variants without a gate", f"{len(why):,}", "304 of 3,837")
-    yield ("of these, rejected by the suite", f"{by_suite:,}", "all that the gate passes")
-    yield ("of these, told by a variant that the gate holds back alone", f"{len(told):,}", "")
-    for name, number in held.most_common():
-        yield (f"accepted because of: {name}", f"{number:,}", "")
+    share = count["worse"] / max(total["worse"], 1)
+    yield ("of those labelled worse", f"{count['worse']} of {total['worse']}: {share:.2f}")
+    kinds = Counter((one.verdict, one.kind) for one in judged.accepted if one.verdict)
+    rejected = Counter((one.verdict, one.kind) for one in judged.rejected)
+    for (verdict, kind), number in sorted(kinds.items()):
+        yield (f"{verdict}: {kind}", f"{rejected[verdict, kind]} of {number} rejected")
+    unlabelled = sum(not one.verdict for one in judged.rejected)
+    yield ("rejected without a label", str(unlabelled))
 
 
 def show_pairs(judged: Judged) -> Line:
-    """Pairs said to be equivalent that the suite rejects."""
-    agreeing, rejected = len(judged.list_accepted()), len(judged.list_rejected())
-    ours = f"{rejected} rejected of {agreeing} that agree on the database"
-    return ("pairs said to be equivalent", ours, "those whose rows show that they are not")
+    """Count pairs said to be equivalent that the suite rejects."""
+    ours = f"{len(judged.rejected)} rejected of {len(judged.accepted)} that agree on the database"
+    return ("pairs said to be equivalent", ours)
+
+
+def show_against(judged: Judged, other: Judged) -> Iterator[Line]:
+    """Compare what two runs reject of the same predictions."""
+    own, others = ({one.name for one in each.rejected} for each in (judged, other))
+    known = {one.name for one in judged.accepted} & {one.name for one in other.accepted}
+    both = len(own & others)
+    yield ("rejected by both runs", f"{both}; by this one alone {len(own & known - others)}")
+    yield ("rejected by the other run alone", f"{len(others & known - own)}")
 
 
 def write_rejections(path: Path, run: Run, judged: Sequence[Judged]) -> None:
-    """A JSON object a line for each prediction and pair that only the suite rejects."""
+    """Write a JSON object a line for each prediction and pair that only the suite rejects."""
     with path.open("w", encoding="utf-8") as file:
-        for prediction in (one for each in judged for one in each.list_rejected()):
-            record = {**run.explain(prediction), "is_gold_wrong": prediction.is_gold_wrong}
-            file.write(json.dumps(record, ensure_ascii=False, default=str) + "\n")
+        for prediction in (one for each in judged for one in each.rejected):
+            file.write(json.dumps(run.explain(prediction), ensure_ascii=False, default=str) + "\n")
 
 
 def read_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--corpus", type=Path, default=SAMPLE, help="default: the sample")
-    parser.add_argument("--run", type=Path, metavar="CHECKOUT", help="with the stages' outputs")
-    for name in ("predictions", "pairs", "wrong-gold"):
+    for name in ("run", "against"):
+        parser.add_argument(f"--{name}", type=Path, metavar="CHECKOUT", help="with outputs")
+    for name in ("predictions", "labels", "pairs", "wrong-gold"):
         parser.add_argument(f"--{name}", type=Path, metavar="FILE")
-    parser.add_argument("--variants", type=int, default=0, help="default: none")
-    parser.add_argument("--large-mb", type=int, help="a database of that size, too")
     parser.add_argument("--rejections", type=Path, metavar="OUT", help="JSON Lines, with rows")
-    parser.add_argument("--quick", action="store_true", help="the sample alone")
+    parser.add_argument("--quick", action="store_true", help="the sample, made anew")
     arguments = parser.parse_args()
-    if arguments.quick:
-        arguments.corpus = SAMPLE
+    if (arguments.run is None) is not arguments.quick:
+        parser.error("expected either --run CHECKOUT or --quick")
     return arguments
+
+
+def read_asked(arguments: argparse.Namespace, questions: list[Question]) -> list[Prediction]:
+    """The predictions of a run's questions, with what is said of them."""
+    found = read_predictions(arguments.predictions, questions, arguments.wrong_gold)
+    return read_labels(arguments.labels, found) if arguments.labels is not None else found
 
 
 def measure(arguments: argparse.Namespace, folder: Path) -> None:
     """Print all tables."""
-    lines: list[Line] = []
-    if arguments.run is not None:
-        run = Run(arguments.run.resolve(), read_questions(arguments.run))
+    if arguments.quick:
+        run = make_run(folder / "corpus")
     else:
-        run = make_run(arguments.corpus.resolve(), folder / "corpus")
-        reach = "15 s; 1 GB" if arguments.corpus == SAMPLE else "4 min; 1 GB"
-        lines += show_cost(arguments.corpus.name, run, reach)
-    if arguments.large_mb:
-        corpus = make_large_corpus(folder / "large", arguments.large_mb)
-        name = f"a database of {arguments.large_mb} MB"
-        lines += show_cost(name, make_run(corpus, folder / "of-large"), "2 min; 1 GB")
-    lines += [*show_sizes(run), *show_neighbors(run), *show_constants(run), *show_guarded(run)]
+        run = Run(arguments.run.resolve(), read_questions(arguments.run))
+    lines = [*show_sizes(run), *show_neighbors(run), *show_constants(run), *show_guarded(run)]
     judged: list[Judged] = []
     if arguments.predictions is not None:
-        known = read_predictions(arguments.predictions, run.questions, arguments.wrong_gold)
-        tell(f"{len(known):,} predictions")
-        judged.append(judge(run, known))
+        judged.append(run.judge(read_asked(arguments, run.questions)))
         lines += show_predictions(judged[0])
-        if arguments.variants:
-            lines += show_held(run, judged[0], arguments.variants)
+        if arguments.labels is not None:
+            lines += show_labels(judged[0])
+        if arguments.against is not None:
+            other = Run(arguments.against.resolve(), read_questions(arguments.against))
+            others = other.judge(read_asked(arguments, other.questions))
+            lines += show_against(judged[0], others)
     if arguments.pairs is not None:
-        judged.append(judge(run, read_pairs(arguments.pairs, run.questions)))
+        judged.append(run.judge(read_pairs(arguments.pairs, run.questions)))
         lines.append(show_pairs(judged[-1]))
-    print_table(("what", "ours", "to reach"), lines)
+    print_table(("what", "ours"), lines)
     print_table(("operator", "killed", "alive", "undecided"), list_operators(run))
-    if arguments.predictions is not None:
-        header = ("system", "predictions", "right by the database", "by the suite", "lost")
-        print_table(header, list_systems(judged[0]))
     if arguments.rejections is not None:
         write_rejections(arguments.rejections, run, judged)
 

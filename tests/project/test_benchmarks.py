@@ -120,16 +120,20 @@ def test_predictions_are_scored_with_and_without_suites(tmp_path: Path) -> None:
     pairs, rejections = tmp_path / "pairs.json", tmp_path / "rejections.jsonl"
     pair = {"db_id": "ships", "gold": gold, "prediction": "SELECT min(name) FROM ship"}
     pairs.write_text(json.dumps([pair]), encoding="utf-8")
-    options = ("--predictions", str(file), "--pairs", str(pairs), "--variants", "5")
+    labels = tmp_path / "labels.json"
+    label = {"question_id": "ships_0", "class": "text", "verdict": "worse"}
+    labels.write_text(json.dumps([{**label, "prediction": predictions["first"]}]), encoding="utf-8")
+    options = ("--predictions", str(file), "--pairs", str(pairs), "--labels", str(labels))
+    options += ("--against", str(tmp_path))
     command = ("python", "benchmarks/test_suites.py", "--run", str(tmp_path), *options)
     printed = run(ROOT, *command, "--rejections", str(rejections)).stdout
     assert "66.7% by the database, 100.00% with the suite, of 3" in printed
     assert "3 accepted by the database, 0 with the suite, of 0 questions" in printed
     assert "1 rejected of 2 distinct that the database accepts" in printed
     assert "1 rejected of 1 that agree on the database" in printed
-    assert "| first | 1 | 1 | 0 | 100.0% |" in printed
-    assert "| right | 1 | 1 | 1 | 0.0% |" in printed
-    assert "| wrong | 1 | 0 | 0 | 0.0% |" in printed
+    assert "| labelled predictions rejected | 1 of 1, 1 worse than gold: 1.00 |" in printed
+    assert "| worse: text | 1 of 1 rejected |" in printed
+    assert "| rejected by both runs | 1; by this one alone 0 |" in printed
     found = [json.loads(line) for line in rejections.read_text(encoding="utf-8").splitlines()]
     assert [each["systems"] for each in found] == [["first"], []]
     assert found[0]["database"] == "data/test_suites/ships/ships.01.sqlite"
