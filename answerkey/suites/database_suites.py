@@ -25,6 +25,7 @@ from answerkey.suites.constants import (
     list_shared_columns,
 )
 from answerkey.suites.fuzzer import Fuzzer
+from answerkey.suites.keys import find_key_facts
 from answerkey.suites.neighbors import Neighbor
 from answerkey.suites.questions import (
     BY_HEART,
@@ -201,10 +202,10 @@ class _Pool:
         """Note in every question which of its neighbors each variant tells from gold."""
         trees = {id(one.query): one.query.tree for one in asked}.values()
         constants = _list_planted(rows, [Scopes(tree, self._schema) for tree in trees])
-        settings = self._settings
+        settings, facts = self._settings, find_key_facts(rows)
         plan = _plan_variants(settings)
         for max_rows in sorted({max_rows for _, max_rows in plan}):
-            with Fuzzer(rows, constants=constants, max_rows=max_rows) as fuzzer:
+            with Fuzzer(rows, constants=constants, max_rows=max_rows, facts=facts) as fuzzer:
                 for number, (recipe, its_rows) in enumerate(plan):
                     if its_rows == max_rows:
                         self._try_variant(number, fuzzer, recipe, asked)
@@ -212,8 +213,12 @@ class _Pool:
             conditions = self._list_conditions(rows, asked, is_for_all=number % 2 == 0)
             if not conditions:
                 break
-            with Fuzzer(rows, conditions=conditions, max_rows=settings.max_rows // 2) as fuzzer:
-                self._try_variant(number, fuzzer, "conditions", asked)
+            most = settings.max_rows // 2
+            with Fuzzer(
+                rows, constants=constants, conditions=conditions, max_rows=most, facts=facts
+            ) as fuzzer:
+                recipe = "conditions" if number % 4 < 2 else "renamed_conditions"
+                self._try_variant(number, fuzzer, recipe, asked)
 
     def _list_conditions(
         self, rows: Rows, asked: list[Asked], *, is_for_all: bool
@@ -300,12 +305,12 @@ class _Pool:
 
 def _plan_variants(settings: SuiteSettings) -> list[tuple[str, int]]:
     """The recipe of each variant of a pool, and about how many rows its tables have: every fifth is
-    a small sample. The last quarter is made for the neighbors that are still alive then."""
+    a small sample. The last half is made for the neighbors that are still alive then."""
     return [
         ("subsample", _SMALL[number // 5 % len(_SMALL)])
         if number % 5 == 4
         else (_RECIPES[(number - number // 5) % len(_RECIPES)], settings.max_rows)
-        for number in range(settings.pool - settings.pool // 4)
+        for number in range(settings.pool - settings.pool // 2)
     ]
 
 

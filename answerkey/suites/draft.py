@@ -74,6 +74,8 @@ class Draft:
     source: the rows of the database, and `facts` what holds of them.
     constants: what queries compare columns with, and `conditions` the same query by query.
     max_rows: about how many rows a table should have.
+    single: the constants that one row of the database has: a name that the questions use for one
+        thing stays the name of one.
     """
 
     def __init__(
@@ -84,6 +86,7 @@ class Draft:
         conditions: list[PlantedConditions],
         random: Random,
         max_rows: int,
+        single: Sequence[Constant] = (),
     ) -> None:
         self.source = source
         self.facts = facts
@@ -91,15 +94,18 @@ class Draft:
         self.conditions = conditions
         self.random = random
         self.max_rows = max_rows
+        self.single = single
         self.rows: dict[str, list[DraftRow]] = {name: [] for name in source.tables}
 
     def list_references(self, table: str) -> list[Reference]:
         """The references of the rows of a table."""
         return [reference for reference in self.facts.references if reference.table == table]
 
-    def has_referred(self, reference: Reference) -> bool:
-        """Whether other rows refer to a column of a reference: if it changed, they would go."""
-        return any(
+    def is_fixed(self, reference: Reference) -> bool:
+        """Whether rows would go if a reference changed: other rows refer to its columns, or another
+        way leads to the same row."""
+        meetings = self.facts.kept.meetings
+        return any(reference in (*one.left, *one.right) for one in meetings) or any(
             other.parent == reference.table and set(other.referred) & set(reference.columns)
             for other in self.facts.references
         )

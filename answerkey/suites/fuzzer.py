@@ -11,8 +11,10 @@ from answerkey.records import hash_value
 from answerkey.sqlite.schema import fold_name
 from answerkey.suites.constants import Conditions
 from answerkey.suites.draft import Constant, Draft, PlantedConditions, Slot, choose_rows, mend
+from answerkey.suites.facts import MANY
 from answerkey.suites.keys import KeyFacts, find_key_facts
 from answerkey.suites.rows import Rows, find_positions, open_empty
+from answerkey.suites.settling import settle
 from answerkey.suites.steps import (
     collide_values,
     copy_rows,
@@ -23,6 +25,7 @@ from answerkey.suites.steps import (
     plant_conditions,
     plant_constants,
     reassign_children,
+    rename,
     set_nulls,
     skew_values,
     take_children,
@@ -36,6 +39,7 @@ RECIPES: dict[str, tuple[Callable[[Draft], None], ...]] = {
     "collide": (collide_values,),
     "plant": (plant_constants,),
     "conditions": (plant_conditions,),
+    "renamed_conditions": (rename, plant_conditions),
     "skew": (exchange_values, skew_values),
     "nulls": (set_nulls,),
     "copy": (copy_rows,),
@@ -45,6 +49,7 @@ RECIPES: dict[str, tuple[Callable[[Draft], None], ...]] = {
         *(plant_constants, take_children),
     ),
 }
+_ROUNDS = 4  # what is mended may have to be settled again
 
 
 class Fuzzer:
@@ -57,6 +62,7 @@ class Fuzzer:
     constants: tables, columns and values: what the queries of the database compare columns with.
     conditions: what meets and misses the conditions of some queries, for the recipe of that name.
     max_rows: about how many rows a table of a variant has; at most twice as many from the database.
+    facts: those of the rows, if they are known already.
 
     Raises:
         ValueError: where a constant is of a table or a column that is not there.
@@ -69,12 +75,14 @@ class Fuzzer:
         constants: Iterable[tuple[str, str, Any]] = (),
         conditions: Iterable[Conditions] = (),
         max_rows: int = 30,
+        facts: KeyFacts | None = None,
     ) -> None:
         self._rows = rows
-        self._facts = find_key_facts(rows)
+        self._facts = facts or find_key_facts(rows)
         self._constants = [_resolve(rows, *constant) for constant in constants]
         self._conditions = [_resolve_all(rows, self._facts, found) for found in conditions]
         self._wanted = _find_rows(rows, self._constants)
+        self._single = _find_single(self._facts, self._constants, rows)
         self._max_rows = max_rows
         self._stack = ExitStack()
 
@@ -97,6 +105,10 @@ class Fuzzer:
         choose_rows(draft, self._wanted)
         for step in steps:
             step(draft)
+        for _ in range(_ROUNDS):
+            if not settle(draft):
+                break
+            self._mend(draft)
         return self._finish(draft)
 
     def fill(self) -> Rows:
@@ -109,16 +121,32 @@ class Fuzzer:
     def _draft(self, name: str, seed: int) -> Draft:
         random = Random(int(hash_value([name, seed]), 16))
         return Draft(
-            *(self._rows, self._facts, self._constants, self._conditions, random, self._max_rows)
+            *(self._rows, self._facts, self._constants, self._conditions, random, self._max_rows),
+            single=self._single,
         )
 
-    def _finish(self, draft: Draft) -> Rows:
+    def _mend(self, draft: Draft) -> None:
         self._connection.execute("BEGIN")
         mend(draft, self._connection)
         self._connection.execute("ROLLBACK")
+
+    def _finish(self, draft: Draft) -> Rows:
+        self._mend(draft)
         return self._rows.with_rows(
             {name: [tuple(row.values) for row in rows] for name, rows in draft.rows.items()}
         )
+
+
+def _find_single(facts: KeyFacts, constants: Iterable[Constant], rows: Rows) -> list[Constant]:
+    """The texts in free columns of large tables that one row has."""
+    found = []
+    for constant in constants:
+        table = rows.tables[constant.table]
+        if len(table.rows) >= MANY and constant.column in facts.free[constant.table]:
+            values = [row[constant.column] for row in table.rows]
+            if isinstance(constant.value, str) and values.count(constant.value) == 1:
+                found.append(constant)
+    return found
 
 
 def _resolve(rows: Rows, table: str, column: str, value: Any) -> Constant:

@@ -14,6 +14,7 @@ from typing import Any
 
 from answerkey.sql.equal_values import BINARY, FOLDS, list_collations
 from answerkey.sqlite.schema import Table, affinity, fold_name
+from answerkey.suites.facts import MANY, Facts, find_facts
 from answerkey.suites.rows import (
     Reference,
     Row,
@@ -102,6 +103,9 @@ class _Candidates:
 Key = tuple[int, ...]  # positions of columns
 DANGLING = -1
 _LIKELY = 0.05
+_UNLIKELY_TWICE = (
+    7  # pairs that would be equal by chance: less than once in a thousand times none is
+)
 Link = tuple[str, int]  # a table, and the place of a row in it
 
 
@@ -118,7 +122,8 @@ class KeyFacts:
     free: by table, the columns that are in no key and no reference, and are not generated.
     alone: by table, the columns that are a key each, and in no reference.
     nullable: by table, the columns that may be NULL: in no key, and where they refer to another
-        table, with a NULL in the database.
+        table, with a NULL in the database; never those without a NULL in many rows.
+    kept: what else holds of the rows.
     """
 
     keys: dict[str, tuple[Key, ...]]
@@ -129,6 +134,7 @@ class KeyFacts:
     free: dict[str, tuple[int, ...]]
     alone: dict[str, tuple[int, ...]]
     nullable: dict[str, tuple[int, ...]]
+    kept: Facts
 
 
 def find_key_facts(rows: Rows) -> KeyFacts:
@@ -148,21 +154,29 @@ def find_key_facts(rows: Rows) -> KeyFacts:
     for name, table in rows.tables.items():
         referred = {reference.referred for reference in found if reference.parent == name}
         for place in sorted(columns[name]):
-            is_named = has_id_name(table.table.columns[place].name)
+            is_named = has_id_name(table.table.columns[place].name) or _are_names(table, place)
             if (place,) in referred or (is_named and _is_no_chance(rows, name, place, found)):
                 keys[name].append((place,))
         keys[name] += [(place,) for place in columns[name] if _is_list(table, place, keys[name])]
         keys[name] += [key for key in sorted(referred) if len(key) > 1 and _tells_apart(table, key)]
-        keys[name] = list(dict.fromkeys(keys[name])) or _find_link_key(table, found)
+        keys[name] = list(dict.fromkeys([*keys[name], *_find_link_key(rows, table, found)]))
     lost = {table.name: list_lost(table, tables) for table in tables}
     parents = [_find_parents(rows, reference) for reference in found]
+    free, alone, nullable = _list_changeable(rows, keys, found, lost)
+    kept = find_facts(rows, found, parents, free)
     return KeyFacts(
-        {name: tuple(own) for name, own in keys.items()},
-        tuple(found),
-        tuple(parents),
-        _list_links(found, parents),
-        lost,
-        *_list_changeable(rows, keys, found, lost),
+        keys={name: tuple(own) for name, own in keys.items()},
+        references=tuple(found),
+        parents=tuple(parents),
+        links=_list_links(found, parents),
+        lost=lost,
+        free=free,
+        alone=alone,
+        nullable={
+            name: tuple(place for place in places if place not in kept.never_null[name])
+            for name, places in nullable.items()
+        },
+        kept=kept,
     )
 
 
@@ -205,12 +219,23 @@ def _is_no_chance(rows: Rows, name: str, place: int, references: Sequence[Refere
     return True
 
 
-def _find_link_key(table: TableRows, references: Sequence[Reference]) -> list[Key]:
-    """The columns of a table without a key that refer to two tables or more, where they are one."""
+def _are_names(table: TableRows, place: int) -> bool:
+    """Whether a column has many texts, all of which differ: names that nobody gives twice."""
+    return len(table.rows) >= MANY and all(isinstance(v, str) for v in table.values(place))
+
+
+def _find_link_key(rows: Rows, table: TableRows, references: Sequence[Reference]) -> list[Key]:
+    """The columns that refer to two tables or more, if they tell all rows apart: in a table without
+    a key, or where parents drawn by chance would hardly do so."""
     own = [reference for reference in references if reference.table == table.name]
     key = tuple(sorted({place for reference in own for place in reference.columns}))
-    is_link = len({reference.parent for reference in own}) > 1
-    return [key] if is_link and _tells_apart(table, key) else []
+    parents = {reference.parent for reference in own}
+    if len(parents) < 2 or not _tells_apart(table, key):
+        return []
+    possible = prod(max(len(rows.tables[name].rows), 1) for name in parents)
+    has_key = bool(table.table.unique_keys)
+    is_rule = table.is_whole and len(table.rows) ** 2 / 2 > _UNLIKELY_TWICE * possible
+    return [key] if is_rule or not has_key else []
 
 
 def _find_parents(rows: Rows, reference: Reference) -> list[int | None]:

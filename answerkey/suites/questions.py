@@ -12,11 +12,14 @@ from answerkey.order.cuts import list_cuts, read_row_order
 from answerkey.order.inspection import Inspection
 from answerkey.sql.parser import parse_sql
 from answerkey.sql.query_rewrites import unwrap
+from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.answers import Order, has_choice, match_rows, read_order
 from answerkey.sqlite.bounds import QueryReason
 from answerkey.sqlite.guard import GuardedDatabase, QueryError, Row
 from answerkey.sqlite.schema import Schema, quote_name
 from answerkey.suites.neighbors import Neighbor, list_neighbors
+from answerkey.suites.operators.trees import write_changes
+from answerkey.suites.reading_rules import mutate_codes
 from answerkey.suites.readings import Reading, list_readings
 
 REL_TOL = 1e-6
@@ -67,6 +70,16 @@ class Executions:
         )
         return [value for (value,) in self.find_rows(sql, max_steps=_MAX_STEPS_OF_TEXTS) or []]
 
+    def find_values(self, table: str, column: str, known: str, value: Any) -> list[Any]:
+        """The values of a column in the rows that have a value in another one, two at most; none
+        where it takes many steps to look."""
+        names = [quote_name(name) for name in (table, column, known)]
+        sql = (
+            f"SELECT DISTINCT {names[1]} FROM {names[0]} WHERE {names[2]} = {_write_value(value)}"
+            " LIMIT 2"
+        )
+        return [value for (value,) in self.find_rows(sql, max_steps=_MAX_STEPS_OF_TEXTS) or []]
+
 
 def are_same(left: list[Row] | None, right: list[Row] | None, *, ordered: Order) -> bool:
     """Whether two lists of rows are the same answer; None, where a query failed, is none."""
@@ -99,6 +112,7 @@ _MAX_STEPS = 2_000_000
 class SuiteQuestion(NamedTuple):
     """What a suite is made from.
 
+    question_text: the question and its evidence.
     order: how far the order of rows counts on the real database.
     has_choice: whether other answers are right, too, because of a tie or by the rule of comparison:
         then there is no suite.
@@ -116,7 +130,7 @@ def make_question(record: dict[str, Any], audit: dict[str, Any]) -> SuiteQuestio
     is_subset = record["source"].get("grading_method", "").startswith("subset")
     return SuiteQuestion(
         record["question_id"],
-        record["question_text"],
+        " ".join(filter(None, (record["question_text"], record.get("evidence")))),
         record["gold_sql"],
         read_order(audit["order_matters"], audit["accepted_rows"]),
         has_choice(audit["accepted_rows"]) or is_subset,
@@ -194,9 +208,7 @@ def read_questions(
         query = queries[sql]
         readings = [
             reading
-            for reading in list_readings(
-                query.tree, schema, question.question_text, find_texts=real.find_texts
-            )
+            for reading in list_readings(query.tree, schema, question.question_text, lookup=real)
             if are_same(
                 rows,
                 real.find_rows(reading.sql, max_steps=_MAX_STEPS),
@@ -208,7 +220,12 @@ def read_questions(
 
 
 def _sort_neighbors(query: Query, real: Executions, schema: Schema, max_neighbors: int) -> None:
-    for neighbor in list_neighbors(query.tree, schema, max_neighbors=max_neighbors):
+    scopes = Scopes(query.tree, schema)
+    codes = write_changes(scopes, [mutate_codes(scopes, real)], most=max_neighbors)
+    for neighbor in [
+        *list_neighbors(query.tree, schema, max_neighbors=max_neighbors),
+        *(Neighbor(*code) for code in codes),
+    ]:
         found = real.run(neighbor.sql, max_steps=_MAX_STEPS)
         if found.is_unknown or are_same(query.rows, found.rows, ordered=query.order):
             query.alive.append(neighbor)
@@ -250,7 +267,7 @@ def find_stable_order(query: Query, storages: list[Executions], schema: Schema) 
     the first of which counts; else None. It may count where all rows tie on the real database."""
     first, *others = storages
     rows = first.find_rows(query.sql, max_steps=_MAX_STEPS_GATE)
-    if rows is None:
+    if rows is None or is_void(rows):
         return None
     answers = [other.find_rows(query.sql) for other in others]
     if not all(are_same(rows, answer, ordered=False) for answer in answers):

@@ -6,14 +6,15 @@ Reason: "the youngest singer" says which age counts, and not how many singers ma
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, Protocol
 
 from sqlglot import exp
 
 from answerkey.sql.query_parts import read_integer
 from answerkey.sql.query_rewrites import inline_aliases, make_limit
 from answerkey.sql.scopes import Resolution, Scopes, Source
-from answerkey.sqlite.schema import affinity, fold_name
+from answerkey.sqlite.schema import Table, affinity, fold_name
 from answerkey.suites.operators.trees import (
     Steps,
     add_condition,
@@ -22,12 +23,15 @@ from answerkey.suites.operators.trees import (
     has_unique_rows,
     is_name,
     is_nullable,
+    is_number,
     is_same_column,
+    join_parts,
     list_key,
     list_parts,
     name_column,
     read_text,
     replaced,
+    without,
 )
 
 _EXTREMES = (exp.Max, exp.Min)
@@ -35,8 +39,9 @@ _EXTREMES = (exp.Max, exp.Min)
 
 def read_superlatives(scopes: Scopes, question_text: str) -> Steps:
     """all_ties in place of ORDER BY ... LIMIT 1, or of an extreme that picks the row of a column
-    beside it; one_row in place of all rows that have an extreme value; first_row in place of MIN or
-    MAX alone, which gives a row where there is nothing."""
+    beside it; one_row in place of all rows that have an extreme value; extreme_of_kind: the extreme
+    of the rows that meet the other conditions; first_row in place of MIN or MAX alone, which gives
+    a row where there is nothing."""
     select = scopes.tree
     if not isinstance(select, exp.Select) or select.args.get("with_") is not None:
         return
@@ -45,6 +50,7 @@ def read_superlatives(scopes: Scopes, question_text: str) -> Steps:
     elif select.args.get("from_") is not None and select.args.get("group") is None:
         yield from _take_rows_of_extreme(select)
         yield from _take_one(select)
+        yield from _take_extreme_of_kind(select)
         yield from _take_first(select)
 
 
@@ -105,6 +111,24 @@ def _take_one(select: exp.Select) -> Steps:
             return
 
 
+def _take_extreme_of_kind(select: exp.Select) -> Steps:
+    """`WHERE kind = 'dog' AND age = (SELECT max(age) FROM pet)` -> the greatest age of dogs"""
+    where = select.args.get("where")
+    parts = list_parts(where.this, exp.And) if where is not None else []
+    for place, part in enumerate(parts):
+        condition = part.unnest()
+        query = condition.expression.unnest() if isinstance(condition, exp.EQ) else None
+        best = query.expressions[0].unalias() if isinstance(query, exp.Select) else None
+        if not isinstance(best, _EXTREMES) or query.args.get("group") or len(parts) == 1:
+            continue
+        others = [one.copy() for one in without(parts, place)]
+        value = condition.this.copy()
+        with changed(select, where=exp.Where(this=join_parts(exp.And, others))):
+            test = _is_extreme(value, type(best), select)
+        with changed(select, where=exp.Where(this=join_parts(exp.And, [*others, test]))):
+            yield "extreme_of_kind"
+
+
 def _take_first(select: exp.Select) -> Steps:
     """`SELECT min(age) FROM t` -> `SELECT age FROM t WHERE NOT age IS NULL ORDER BY age LIMIT 1`"""
     best = select.expressions[0].unalias()
@@ -150,14 +174,10 @@ def _copy_part(
 # whose youngest pet is a dog nobody sees the difference.
 
 
-FindTexts = Callable[[str, str, Sequence[str]], Collection[str]]
-"""Which of some words are values of a column, given the names of its table and itself; as the
-column has them, whatever capital letters the words have."""
-
 _SHORTEST = 3
 
 
-def read_named_values(scopes: Scopes, question_text: str, find_texts: FindTexts) -> Steps:
+def read_named_values(scopes: Scopes, question_text: str, lookup: Lookup) -> Steps:
     """named_value: a word of the question is a value of a column of gold's tables, and no literal
     of gold, and no name of a table or a column of it. Ties are read both ways, too."""
     select = scopes.tree
@@ -171,7 +191,7 @@ def read_named_values(scopes: Scopes, question_text: str, find_texts: FindTexts)
         for column in source.table.columns:
             if affinity(column.type) != "TEXT":
                 continue
-            for text in sorted(find_texts(source.table.name, column.name, sorted(words))):
+            for text in sorted(lookup.find_texts(source.table.name, column.name, sorted(words))):
                 node = name_column(column, source, scope)
                 condition = exp.EQ(this=node, expression=exp.Literal.string(text))
                 with changed(select, where=add_condition(select, "where", condition)):
@@ -287,8 +307,8 @@ _SHORTEST_TEXTS = 4  # the letters that two spellings have in common at least
 
 def read_texts(scopes: Scopes, question_text: str) -> Steps:
     """contained_text: LIKE '%text%', where the question says so, or uses the text as a word like
-    others; question_spelling: the spelling of
-    the question in place of gold's."""
+    others; any_case: LIKE in place of =, or = of LIKE; question_spelling: the spelling of the
+    question in place of gold's."""
     asks_to_contain = _INCLUDES.search(question_text) is not None
     for node in scopes.nodes.find_all(exp.EQ, exp.Like):
         text = read_text(node.expression, scopes)
@@ -301,6 +321,10 @@ def read_texts(scopes: Scopes, question_text: str) -> Steps:
             pattern = exp.Literal.string(f"%{text}%")
             with replaced(node, exp.Like(this=node.this.copy(), expression=pattern)):
                 yield "contained_text"
+        if text.upper() != text.lower() and not set(text) & set("%_"):
+            kind = exp.Like if isinstance(node, exp.EQ) else exp.EQ
+            with replaced(node, kind(this=node.this.copy(), expression=exp.Literal.string(text))):
+                yield "any_case"
         for word in _list_spellings(text, question_text):
             with replaced(node.expression, exp.Literal.string(word)):
                 yield "question_spelling"
@@ -598,7 +622,7 @@ def read_duplicates(scopes: Scopes, question_text: str) -> Steps:
                 with changed(count, this=count.this.expressions[0].copy()):
                     yield "without_distinct"
     if _EACH_ROW.search(question_text) is None or _ONCE.search(question_text) is not None:
-        is_cut = select.args.get("limit") is not None
+        is_cut = select.args.get("limit") is not None and select.args.get("order") is not None
         if not (select.args.get("distinct") or is_cut or has_unique_rows(select, scopes)):
             with changed(select, distinct=exp.Distinct()):
                 yield "distinct_rows"
@@ -644,3 +668,230 @@ def _count_things(
             column = name_column(source.table.find_column(key[0]), source, scope)
             with changed(count, this=exp.Distinct(expressions=[column])):
                 yield "distinct_things"
+
+
+# One value, or the sum of one.
+#
+# Reason: "the weight of Bo" is one number, which SUM, MAX and AVG give, too. A formula of the
+# evidence often says SUM of what one row has.
+
+
+_TOTALS = (exp.Sum, exp.Max, exp.Min, exp.Avg)
+_TOTAL = re.compile(r"\b(sum|total|overall|altogether)\b", re.IGNORECASE)
+
+
+def read_single_values(scopes: Scopes, question_text: str) -> Steps:
+    """one_value: a column in place of its SUM, MAX, MIN or AVG; summed_value: SUM in place of a
+    column, alone, in a subquery, or for each thing of a total; average: SUM / COUNT as AVG, or the
+    other way round, since a formula seldom says what becomes of NULL."""
+    for select in list(scopes.nodes.find_all(exp.Select)):
+        shown = [column.unalias() for column in select.expressions]
+        totals = [node for column in shown for node in column.find_all(*_TOTALS)]
+        totals = [node for node in totals if node.parent_select is select]
+        if totals and not select.find(exp.Count, exp.Case):
+            copy = select.copy()
+            for node in [one for column in copy.expressions for one in column.find_all(*_TOTALS)]:
+                if node.parent_select is copy:
+                    node.replace(node.this.copy())
+            if select.args.get("having") is None:
+                copy.set("group", None)
+                with replaced(select, copy):
+                    yield "one_value"
+        yield from _sum_values(select, scopes, question_text)
+    for node in list(scopes.nodes.find_all(exp.Div)):
+        total, count = node.this.find(exp.Sum), node.expression.find(exp.Count)
+        is_plain = isinstance(node.this.unnest(), exp.Sum | exp.Cast)
+        if is_plain and total is not None and count is not None and not total.find(exp.Case):
+            with replaced(node, exp.Avg(this=total.this.copy())):
+                yield "average"
+    for node in list(scopes.nodes.find_all(exp.Avg)):
+        total = exp.Cast(this=exp.Sum(this=node.this.copy()), to=exp.DataType.build("REAL"))
+        with replaced(node, exp.Div(this=total, expression=exp.Count(this=exp.Star()))):
+            yield "average"
+
+
+def _sum_values(select: exp.Select, scopes: Scopes, question_text: str) -> Steps:
+    if any(select.args.get(name) for name in ("group", "distinct", "limit")):
+        return
+    found = [find_direct(column.unalias(), scopes) for column in select.expressions]
+    numbers = [what is not None and _is_amount(what) for what in found]
+    if not any(numbers) or (not all(numbers) and _TOTAL.search(question_text) is None):
+        return
+    columns = [
+        exp.Sum(this=column.unalias().copy()) if is_amount else column.unalias().copy()
+        for column, is_amount in zip(select.expressions, numbers, strict=True)
+    ]
+    keys = [
+        column.copy() for column, is_number in zip(columns, numbers, strict=True) if not is_number
+    ]
+    group = exp.Group(expressions=keys) if keys else None
+    with changed(select, expressions=columns, group=group):
+        yield "summed_value"
+
+
+def _is_amount(found: Resolution) -> bool:
+    return is_number(found.column) and not _is_key(found) and not _is_key_of_other(found)
+
+
+# A condition or a join of gold that the question does not name.
+#
+# Reason: whoever answers the question cannot know of it.
+
+
+_UNKNOWN = re.compile(
+    r"\b(null|missing|unknown|no|not|none|without|blank|empty|known|available|recorded|ha[sd]|have)\b",
+    re.IGNORECASE,
+)
+
+
+_STEM = 4  # letters that a word of gold and one of the question have in common
+
+
+def read_unnamed(scopes: Scopes, question_text: str) -> Steps:
+    """unnamed_condition: a part of WHERE is left out of which the question has no literal;
+    unnamed_join: a table that nothing else uses."""
+    text = question_text.lower()
+    for select in scopes.nodes.find_all(exp.Select):
+        where = select.args.get("where")
+        parts = list_parts(where.this, exp.And) if where is not None else []
+        for place, part in enumerate(parts):
+            if not _is_named(part, text):
+                rest = [one.copy() for one in without(parts, place)]
+                clause = exp.Where(this=join_parts(exp.And, rest)) if rest else None
+                with changed(select, where=clause):
+                    yield "unnamed_condition"
+        joins = select.args.get("joins") or []
+        for place, join in enumerate(joins):
+            others = [node for node in select.find_all(exp.Column) if not _is_within(node, join)]
+            if _is_free_to_go(join, others, text, scopes):
+                with changed(select, joins=[one.copy() for one in without(joins, place)]):
+                    yield "unnamed_join"
+
+
+def _is_within(node: exp.Expression, other: exp.Expression) -> bool:
+    while node is not None and node is not other:
+        node = node.parent
+    return node is other
+
+
+def _is_named(condition: exp.Expression, text: str) -> bool:
+    """Whether a question says a part of a condition: one of its literals, or that a value lacks."""
+    if condition.find(exp.Select, exp.Column) is None or condition.find(exp.Select) is not None:
+        return True
+    if condition.find(exp.Null) is not None:
+        return _UNKNOWN.search(text) is not None
+    literals = [node.name.lower().strip("%") for node in condition.find_all(exp.Literal)]
+    words = [word for literal in literals for word in re.findall(r"\w+", literal)]
+    return not literals or any(
+        word[:_STEM] in text if len(word) >= _STEM else _find_word(word, text) is not None
+        for word in words
+    )
+
+
+def _is_free_to_go(join: exp.Join, others: list[exp.Column], text: str, scopes: Scopes) -> bool:
+    if join.side or join.args.get("on") is None or not isinstance(join.this, exp.Table):
+        return False
+    name = join.this.alias_or_name
+    found = [scopes.resolve(column) for column in others]
+    is_used = any(what is None or what.source.name == name for what in found)
+    words = re.findall(r"[^\W_]{3,}", fold_name(join.this.name))
+    return not is_used and not any(word.rstrip("s") in text for word in words)
+
+
+# A code in place of its name, where the question states it.
+#
+# Reason: `alignment_id = 3` in the evidence is as good as the name of alignment 3. A code that
+# nobody states is learnt by heart.
+
+
+class Lookup(Protocol):
+    """What the database of a question says of single values."""
+
+    def find_texts(self, table: str, column: str, words: Sequence[str]) -> Collection[str]:
+        """Which of some words are values of a column, whatever capital letters they have."""
+
+    def find_values(self, table: str, column: str, known: str, value: Any) -> list[Any]:
+        """The values of a column in the rows that have a value in another one; few of them."""
+
+
+def list_codes(scopes: Scopes, lookup: Lookup) -> Iterator[tuple[exp.EQ, exp.EQ, str, Any]]:
+    """The comparisons with a name that tells a row by itself, each with the comparison with the key
+    of that row in its place, the name of the key, and its value.
+
+    `colour.colour = 'Blue'` -> `colour.id = 7`
+    """
+    for node in list(scopes.nodes.find_all(exp.EQ)):
+        found, text = find_direct(node.this, scopes), read_text(node.expression, scopes)
+        if found is None or text is None or found.table is None:
+            continue
+        key = list_key(found.table)
+        if len(key) != 1 or fold_name(key[0]) == fold_name(found.column.name):
+            continue
+        codes = lookup.find_values(found.table.name, key[0], found.column.name, text)
+        if len(codes) == 1 and isinstance(codes[0], int | str):
+            own = name_column(found.table.find_column(key[0]), found.source, found.scope)
+            yield node, exp.EQ(this=own, expression=_write_literal(codes[0])), key[0], codes[0]
+
+
+def _write_literal(value: Any) -> exp.Literal:
+    return exp.Literal.string(value) if isinstance(value, str) else exp.Literal.number(value)
+
+
+def mutate_codes(scopes: Scopes, lookup: Lookup) -> Steps:
+    """code_by_heart: the key in place of a name. It is a reading if the question states it."""
+    for node, other, _, _ in list_codes(scopes, lookup):
+        with replaced(node, other):
+            yield "code_by_heart"
+
+
+def read_codes(scopes: Scopes, question_text: str, lookup: Lookup) -> Steps:
+    """stated_code: the key in place of a name, if the question states it; stated_name: the name in
+    place of a key, if the question has it."""
+    for node, other, key, code in list_codes(scopes, lookup):
+        if _states_code(question_text, key, code):
+            with replaced(node, other):
+                yield "stated_code"
+    for node in list(scopes.nodes.find_all(exp.EQ)):
+        found = find_direct(node.this, scopes)
+        if found is None or not isinstance(node.expression, exp.Literal):
+            continue
+        for table, key in _list_named_by(found, scopes):
+            value = node.expression.name
+            for column in table.columns:
+                names = lookup.find_values(table.name, column.name, key, value)
+                is_name = len(names) == 1 and isinstance(names[0], str)
+                if is_name and _find_word(names[0].lower(), question_text.lower()) is not None:
+                    yield from _compare_name(node, table, key, column.name, names[0])
+
+
+def _states_code(text: str, key: str, code: Any) -> bool:
+    """Whether a text sets a column with the name of a key, or one that ends in it, to a code.
+
+    >>> _states_code("blue refers to eye_colour_id = 7", "id", 7), _states_code("7 heroes", "id", 7)
+    (True, False)
+    """
+    pattern = rf"{re.escape(key)}\W{{1,3}}(?:=|is|:)?\s*['\"]?{re.escape(str(code))}(?!\w)"
+    return re.search(pattern, text, re.IGNORECASE) is not None
+
+
+def _list_named_by(found: Resolution, scopes: Scopes) -> Iterator[tuple[Table, str]]:
+    """The tables to which a column refers, or whose key it is, with their key."""
+    own = list_key(found.table)
+    if own == (found.column.name,):
+        yield found.table, own[0]
+    for key in found.table.foreign_keys:
+        if [fold_name(name) for name in key.columns] == [fold_name(found.column.name)]:
+            table = scopes.schema.find_table(key.table)
+            if table is not None and len(list_key(table)) == 1:
+                yield table, list_key(table)[0]
+
+
+def _compare_name(node: exp.EQ, table: Table, key: str, column: str, name: str) -> Steps:
+    quoted = [exp.column(one, quoted=True) for one in (key, column)]
+    query = exp.Select(
+        expressions=[quoted[0]],
+        from_=exp.From(this=exp.Table(this=exp.to_identifier(table.name, quoted=True))),
+        where=exp.Where(this=exp.EQ(this=quoted[1], expression=exp.Literal.string(name))),
+    )
+    with replaced(node, exp.In(this=node.this.copy(), query=exp.Subquery(this=query))):
+        yield "stated_name"

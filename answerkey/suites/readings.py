@@ -15,20 +15,23 @@ from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.schema import Schema
 from answerkey.suites.operators.trees import write_changes
 from answerkey.suites.reading_rules import (
-    FindTexts,
+    Lookup,
+    read_codes,
     read_duplicates,
     read_groupings,
     read_named_values,
     read_nulls,
     read_set_members,
+    read_single_values,
     read_superlatives,
     read_texts,
+    read_unnamed,
     read_zero_counts,
 )
 
 _RULES = (
-    *(read_duplicates, read_groupings, read_nulls, read_set_members, read_superlatives),
-    *(read_texts, read_zero_counts),
+    *(read_duplicates, read_groupings, read_nulls, read_set_members, read_single_values),
+    *(read_superlatives, read_texts, read_unnamed, read_zero_counts),
 )
 _MOST = 8  # of each rule
 
@@ -45,20 +48,19 @@ def list_readings(
     schema: Schema,
     question_text: str,
     *,
-    find_texts: FindTexts | None = None,
+    lookup: Lookup | None = None,
 ) -> list[Reading]:
     """The readings of a gold query and its question, sorted, each text once.
 
     "Who is the youngest singer?", `SELECT name FROM singer ORDER BY age LIMIT 1` -> all_ties:
     `SELECT name FROM singer WHERE age = (SELECT MIN(age) FROM singer)`
 
-    find_texts: what tells which words are values of a column in the database of the question; None
-    for no reading that needs to know.
+    lookup: what the database of the question says of values; None for no reading that needs it.
 
     The tree is changed on the way and ends as it was.
     """
     scopes = Scopes(tree, schema)
     steps = [rule(scopes, question_text) for rule in _RULES]
-    if find_texts is not None:
-        steps.append(read_named_values(scopes, question_text, find_texts))
+    if lookup is not None:
+        steps += [rule(scopes, question_text, lookup) for rule in (read_codes, read_named_values)]
     return sorted(Reading(*found) for found in write_changes(scopes, steps, most=_MOST))

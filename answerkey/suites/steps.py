@@ -10,7 +10,7 @@ from typing import Any
 
 from answerkey.sqlite.schema import Column
 from answerkey.suites.draft import Draft, DraftRow, PlantedConditions, make_row, sort_children_first
-from answerkey.suites.values import fit_value, list_near, make_new
+from answerkey.suites.values import list_near, make_new
 
 _FEW = 4  # values of a skewed column
 
@@ -20,18 +20,30 @@ RowMaker = Callable[[Draft, str, list[DraftRow]], DraftRow | None]
 
 def permute_columns(draft: Draft) -> None:
     """Put the values of each free column on other rows, and of each that is a key alone."""
-    for name, rows in draft.rows.items():
-        for place in (*draft.facts.free[name], *draft.facts.alone[name]):
-            values = [row.values[place] for row in rows]
-            draft.random.shuffle(values)
-            for row, value in zip(rows, values, strict=True):
-                row.values[place] = value
+    for name in draft.rows:
+        _permute(draft, name, draft.facts.free[name])
+    rename(draft)
+
+
+def rename(draft: Draft) -> None:
+    """Put the values of each column that is a key alone on other rows: names get other codes."""
+    for name in draft.rows:
+        _permute(draft, name, draft.facts.alone[name])
+
+
+def _permute(draft: Draft, name: str, places: tuple[int, ...]) -> None:
+    rows = draft.rows[name]
+    for place in places:
+        values = [row.values[place] for row in rows]
+        draft.random.shuffle(values)
+        for row, value in zip(rows, values, strict=True):
+            row.values[place] = value
 
 
 def reassign_children(draft: Draft) -> None:
     """Give half of the rows that refer to another row any parent."""
     for reference in draft.facts.references:
-        parents = [] if draft.has_referred(reference) else draft.list_parents(reference)
+        parents = [] if draft.is_fixed(reference) else draft.list_parents(reference)
         for row in draft.rows[reference.table] if parents else ():
             if draft.random.random() < 0.5:
                 row.put(reference.columns, draft.random.choice(parents))
@@ -42,7 +54,7 @@ def skew_values(draft: Draft) -> None:
     on: in half of the columns whose values repeat in the database, and of the references. Then
     groups have sizes that differ, and one of them the most rows."""
     for name, rows in draft.rows.items():
-        references = [one for one in draft.list_references(name) if not draft.has_referred(one)]
+        references = [one for one in draft.list_references(name) if not draft.is_fixed(one)]
         table = draft.source.tables[name]
         for places in (
             *((place,) for place in draft.facts.free[name]),
@@ -72,6 +84,8 @@ def exchange_values(draft: Draft) -> None:
             if len(values) == len(known):
                 continue
             if len(values) == 1:
+                if draft.facts.kept.columns[name][place].closed is not None:
+                    continue
                 others = dict(zip(values, list_near(values[0])[-1:], strict=False))
                 changed = draft.random.sample(rows, len(rows) - len(rows) // 3)
             else:
@@ -98,7 +112,7 @@ def take_children(draft: Draft) -> None:
             children = [row for row in rows if row.take(reference.columns) in childless]
             keys = draft.facts.keys[reference.table]
             is_in_key = any(set(reference.columns) & set(key) for key in keys)
-            if is_in_key or draft.has_referred(reference):
+            if is_in_key or draft.is_fixed(reference):
                 dropped = set(map(id, children))
                 draft.rows[reference.table] = [row for row in rows if id(row) not in dropped]
                 continue
@@ -155,14 +169,13 @@ def plant_constants(draft: Draft) -> None:
     a key or a reference."""
     counts: dict[tuple[str, int], int] = {}
     for name, place, constant in draft.random.sample(draft.constants, len(draft.constants)):
-        table = draft.source.tables[name]
-        kinds = {type(row[place]) for row in table.rows} - {type(None)}
-        value = fit_value(constant, table.table.columns[place], kinds)
-        rows = draft.rows[name]
-        is_fixed = place not in table.stored or place in draft.facts.lost[name]
-        if value is None or not rows or is_fixed:
+        fit = draft.facts.kept.columns[name][place].fit
+        value, rows = fit(constant), draft.rows[name]
+        is_stored = place in draft.source.tables[name].stored
+        if value is None or not rows or not is_stored or place in draft.facts.lost[name]:
             continue
-        for planted in (value, *list_near(value)):
+        values = (value, *(near for near in map(fit, list_near(value)) if near is not None))
+        for planted in values:
             counts[name, place] = counts.get((name, place), 0) + 1
             if counts[name, place] > max(3, draft.max_rows // 2):
                 break
@@ -234,8 +247,7 @@ def _place_row(draft: Draft, name: str, row: DraftRow, values: dict[int, Any]) -
     """The row with these values, added to its table, or another one that has its key by then."""
     table = draft.source.tables[name]
     for place, constant in values.items():
-        kinds = {type(known[place]) for known in table.rows} - {type(None)}
-        value = fit_value(constant, table.table.columns[place], kinds)
+        value = draft.facts.kept.columns[name][place].fit(constant)
         if value is not None and place in table.stored and place not in draft.facts.lost[name]:
             row.values[place] = value
     keys = [key for key in draft.facts.keys[name] if None not in row.take(key)]

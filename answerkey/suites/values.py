@@ -67,27 +67,6 @@ def list_near(value: Any) -> list[Any]:
     return [f"x {value}", f"{value} x"]
 
 
-def fit_value(value: Any, column: Column, kinds: set[type]) -> Any:
-    """A constant as a column would hold it, given the types of the values that it has; None where
-    it would hold none like it.
-
-    >>> fit_value("7", Column("year", "INT", False, 0), {int}), fit_value("x", _INT, {int})
-    (7, None)
-    """
-    kind = affinity(column.type)
-    if isinstance(value, str) and str not in kinds and kind not in ("TEXT", "BLOB"):
-        try:
-            value = float(value) if "." in value else int(value)
-        except ValueError:
-            return None
-    if isinstance(value, int | float) and (kind == "TEXT" or kinds == {str}):
-        return str(value)
-    return value if isinstance(value, str | int | float) else None
-
-
-_INT = Column("count", "INT", False, 0)
-
-
 def invent_value(column: Column, number: int) -> Any:
     """A value for a column of which no value is known, from its name and type.
 

@@ -134,7 +134,12 @@ CASES = [
         "SELECT id FROM ship WHERE code <> 'a'",
         {"with_unknown"},
     ),
-    ("Which ids have other codes?", "SELECT id FROM ship WHERE code <> 'a'", set()),
+    (
+        "Which ids have other codes?",
+        "SELECT id FROM ship WHERE code <> 'a'",
+        {"unnamed_condition"},
+    ),
+    ("Which ids have another code than a?", "SELECT id FROM ship WHERE code <> 'a'", set()),
     (
         "Which ids don't have code a?",
         "SELECT id FROM ship WHERE NOT code LIKE 'a%'",
@@ -171,13 +176,17 @@ CASES = [
 ]
 
 
+# Tried of most queries: the answers on the real database say whether they are readings.
+TRIED_OFTEN = {"any_case", "average", "one_value", "summed_value"}
+
+
 @pytest.mark.parametrize(("question_text", "gold", "names"), CASES)
 def test_question_has_the_readings_that_are_listed_by_hand(database, question_text, gold, names):
     tree = parse_sql(gold)
     before = repr(tree)
     readings = list_readings(tree, read_schema(database), question_text)
     assert repr(tree) == before
-    assert {reading.name for reading in readings} == names
+    assert {reading.name for reading in readings} - TRIED_OFTEN == names
     for reading in readings:
         database.execute(reading.sql).fetchall()
 
@@ -258,9 +267,11 @@ def test_word_of_the_question_is_a_value_that_gold_does_not_name(
         GuardedDatabase(path, Limits(100_000, 10, 10)) as database,
         contextlib.closing(open_database(path)) as connection,
     ):
-        find_texts = Executions(database).find_texts
         readings = list_readings(
-            parse_sql(gold), read_schema(connection), question_text, find_texts=find_texts
+            parse_sql(gold),
+            read_schema(connection),
+            question_text,
+            lookup=Executions(database),
         )
     found = [reading.sql for reading in readings if reading.name == "named_value"]
     assert len(found) == len(conditions)

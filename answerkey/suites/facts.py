@@ -1,0 +1,416 @@
+"""Facts: what all real rows keep beside keys and references. Variants keep it, too.
+
+A schema allows more than its world does. Columns that copy or compute others, links stored in both
+directions, closed vocabularies and formats are found once a database, and `settle` brings the rows
+of a draft back to them. What few rows keep may be chance: a rule counts from `MANY` rows on, and a
+rule between columns only if values drawn by chance would keep it less than once in a million times.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, permutations
+from math import isclose, log
+from typing import Any, NamedTuple
+
+from answerkey.sqlite.schema import Column, affinity
+from answerkey.suites.rows import Reference, Rows, TableRows
+
+MANY = 20
+_UNLIKELY = -log(1e-6)
+_MOST_NUMBERS = 8  # columns of a table among which sums are looked for
+_REPEATED = 10  # how often the values of a closed vocabulary come on average
+_CENT = 0.005
+_NEARLY_ALL = 0.9  # of the parents, where money was booked late or by hand
+_FEW_PARENTS = 5
+_DIGIT, _LETTER = re.compile(r"\d"), re.compile(r"[^\W\d_]")
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnFacts:
+    """What the values of a column are like.
+
+    kinds: their types. closed: all of them, if they are a vocabulary. shape: their common format,
+    as `read_shape` gives it. is_positive: whether none is below zero.
+    """
+
+    column: Column
+    kinds: frozenset[type]
+    closed: tuple[Any, ...] | None = None
+    shape: str | None = None
+    example: str = ""
+    is_positive: bool = False
+
+    def fit(self, value: Any) -> Any:
+        """Return a constant as the column would hold it; None if it would hold none like it.
+
+        '2019' fits a column of dates as '2019-05-01', if a value of the column ends so.
+        """
+        kind = affinity(self.column.type)
+        if isinstance(value, str) and str not in self.kinds and kind not in ("TEXT", "BLOB"):
+            try:
+                value = float(value) if "." in value else int(value)
+            except ValueError:
+                return None
+        if isinstance(value, int | float) and (kind == "TEXT" or self.kinds == {str}):
+            value = str(value)
+        if self.shape is not None and isinstance(value, str):
+            value += self.example[len(value) :]
+            if read_shape(value) != self.shape:
+                return None
+        if self.closed is not None and value not in self.closed:
+            return None
+        if self.is_positive and isinstance(value, int | float) and value < 0:
+            return None
+        return value if isinstance(value, str | int | float) else None
+
+
+def read_shape(value: str) -> str:
+    """The format of a text: a 9 for each digit, an a for each letter.
+
+    >>> read_shape("2019-10-08T12:00"), read_shape("K-7b")
+    ('9999-99-99a99:99', 'a-9a')
+    """
+    return _LETTER.sub("a", _DIGIT.sub("9", value))
+
+
+class Derived(NamedTuple):
+    """A column that follows from others of its row.
+
+    kind: "known" (each value of the source comes with one value, as in `known`), "equal", "plus",
+    "minus" or "times" (of the two sources), "order" (the two columns in ascending order).
+    """
+
+    kind: str
+    place: int
+    sources: tuple[int, ...]
+    known: dict[Any, Any]
+
+
+class Copied(NamedTuple):
+    """A column of a row that repeats one of the row that it refers to."""
+
+    reference: Reference
+    place: int
+    parent_place: int
+
+
+class Totalled(NamedTuple):
+    """A column of a parent that sums up a column of the rows that refer to it.
+
+    place: the summed column; None counts the rows. empty: the value of a parent without any, if
+    all such parents have one; else ()."""
+
+    reference: Reference
+    place: int | None
+    parent_place: int
+    empty: tuple[Any, ...]
+
+
+class Meeting(NamedTuple):
+    """Two ways from a row to a third table, by one reference or two each, that end in one row."""
+
+    left: tuple[Reference, ...]
+    right: tuple[Reference, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What holds of the rows of a database, by table."""
+
+    columns: dict[str, tuple[ColumnFacts, ...]]
+    never_null: dict[str, frozenset[int]]
+    derived: dict[str, tuple[Derived, ...]]
+    copied: tuple[Copied, ...]
+    totalled: tuple[Totalled, ...]
+    meetings: tuple[Meeting, ...]
+    mirrored: dict[str, tuple[int, int]]
+
+
+Free = dict[str, tuple[int, ...]]  # by table, the columns in no key and no reference
+Parents = Sequence[list[int | None]]  # by reference, the place of each row's parent
+
+
+def find_facts(rows: Rows, references: Sequence[Reference], parents: Parents, free: Free) -> Facts:
+    """The facts of a database, given its references and its free columns."""
+    known = _Known(rows, references, parents, free)
+    copied = tuple(known.list_copied())
+    taken = {(one.reference.table, one.place) for one in copied}
+    totalled = tuple(known.list_totalled(taken))
+    taken |= {(one.reference.parent, one.parent_place) for one in totalled}
+    return Facts(
+        {name: tuple(_describe_columns(table)) for name, table in rows.tables.items()},
+        {name: _find_never_null(table) for name, table in rows.tables.items()},
+        {name: tuple(known.list_derived(name, taken)) for name in rows.tables},
+        copied,
+        totalled,
+        tuple(known.list_meetings()),
+        dict(known.list_mirrored()),
+    )
+
+
+def _describe_columns(table: TableRows) -> Iterator[ColumnFacts]:
+    for place, column in enumerate(table.table.columns):
+        values = list(table.values(place))
+        kinds = frozenset(map(type, values))
+        distinct = dict.fromkeys(values)
+        is_closed = len(values) >= max(MANY, _REPEATED * len(distinct)) and float not in kinds
+        shapes = {read_shape(value) for value in distinct} if kinds == {str} else set()
+        has_shape = len(values) >= MANY and len(shapes) == 1 and "9" in min(shapes)
+        yield ColumnFacts(
+            column,
+            kinds,
+            tuple(distinct) if is_closed else None,
+            min(shapes) if has_shape else None,
+            values[0] if has_shape else "",
+            len(values) >= MANY and kinds <= {int, float} and min(values) >= 0,
+        )
+
+
+def _find_never_null(table: TableRows) -> frozenset[int]:
+    if len(table.rows) < MANY:
+        return frozenset()
+    return frozenset(
+        place for place, values in enumerate(zip(*table.rows, strict=True)) if None not in values
+    )
+
+
+class _Known:
+    """The rows in which facts are looked for."""
+
+    def __init__(
+        self, rows: Rows, references: Sequence[Reference], parents: Parents, free: Free
+    ) -> None:
+        self._rows = rows
+        self._references = references
+        self._parents = parents
+        self._free = free
+
+    def list_copied(self) -> Iterator[Copied]:
+        """The free columns that equal a column of the parent in all rows."""
+        for reference, parents in zip(self._references, self._parents, strict=True):
+            rows = self._rows.tables[reference.table].rows
+            others = self._rows.tables[reference.parent].rows
+            pairs = [
+                (row, others[parent])
+                for row, parent in zip(rows, parents, strict=True)
+                if parent is not None and parent >= 0
+            ]
+            if len(pairs) < MANY:
+                continue
+            for place in self._free[reference.table]:
+                if not _is_no_chance([row[place] for row, _ in pairs], len(pairs)):
+                    continue
+                for other in self._free[reference.parent]:
+                    if all(row[place] == parent[other] for row, parent in pairs):
+                        yield Copied(reference, place, other)
+                        break
+
+    def list_totalled(self, taken: set[tuple[str, int]]) -> Iterator[Totalled]:
+        """The numbers of parents that sum up a column of their children, or count them."""
+        for reference, parents in zip(self._references, self._parents, strict=True):
+            child, parent = (
+                self._rows.tables[name] for name in (reference.table, reference.parent)
+            )
+            if not (child.is_whole and parent.is_whole) or child is parent:
+                continue
+            children: dict[int, list[Any]] = {}
+            for row, place in zip(child.rows, parents, strict=True):
+                if place is not None and place >= 0:
+                    children.setdefault(place, []).append(row)
+            numbers = _list_numbers(parent, self._free[parent.name])
+            for place in (None, *_list_numbers(child, self._free[child.name])):
+                sums = {
+                    at: len(own) if place is None else sum(row[place] or 0 for row in own)
+                    for at, own in children.items()
+                }
+                if len(set(sums.values())) < _FEW_PARENTS:
+                    continue
+                for other in numbers:
+                    same = sum(
+                        _is_near(parent.rows[at][other], total) for at, total in sums.items()
+                    )
+                    if (parent.name, other) not in taken and same >= _NEARLY_ALL * len(sums):
+                        rest = {row[other] for at, row in enumerate(parent.rows) if at not in sums}
+                        empty = tuple(rest) if len(rest) == 1 else ()
+                        yield Totalled(reference, place, other, empty)
+                        break
+
+    def list_meetings(self) -> Iterator[Meeting]:
+        """The pairs of ways from a table to another one that end in the same row, for all rows."""
+        places = dict(zip(self._references, self._parents, strict=True))
+        ways: dict[tuple[str, str], list[tuple[Reference, ...]]] = {}
+        for one in self._references:
+            ways.setdefault((one.table, one.parent), []).append((one,))
+            for other in self._references:
+                if other.table == one.parent and other.parent != one.table:
+                    ways.setdefault((one.table, other.parent), []).append((one, other))
+
+        def follow(way: tuple[Reference, ...], row: int | None) -> int | None:
+            for reference in way:
+                row = places[reference][row] if row is not None and row >= 0 else None
+            return row
+
+        for (name, _end), found in ways.items():
+            count = len(self._rows.tables[name].rows)
+            for left, right in combinations(found, 2):
+                if count < MANY or left[0] == right[0] or max(len(left), len(right)) < 2:
+                    continue
+                ends = [follow(left, row) for row in range(count)]
+                if _is_no_chance(ends, count) and all(
+                    at == follow(right, row) for row, at in enumerate(ends)
+                ):
+                    yield Meeting(left, right)
+
+    def list_mirrored(self) -> Iterator[tuple[str, tuple[int, int]]]:
+        """The tables each of whose rows comes again with two references exchanged."""
+        for left, right in combinations(self._references, 2):
+            name = left.table
+            is_pair = right.table == name and right.parent == left.parent
+            rows = self._rows.tables[name].rows
+            if is_pair and len(left.columns) == 1 == len(right.columns) and len(rows) >= MANY:
+                low, high = sorted((left.columns[0], right.columns[0]))
+                known = set(rows)
+                if all(mirror_row(row, low, high) in known for row in rows):
+                    yield name, (low, high)
+
+    def list_derived(self, name: str, taken: set[tuple[str, int]]) -> Iterator[Derived]:
+        """The columns of a table that follow from others, in the order of their derivation."""
+        table = self._rows.tables[name]
+        if len(table.rows) < MANY:
+            return
+        columns = list(zip(*table.rows, strict=True))
+        done = {place for place in self._free[name] if (name, place) in taken}
+        done |= set(range(len(columns))) - set(self._free[name])
+        numbers = _list_numbers(table, self._free[name])[:_MOST_NUMBERS]
+        computed = list(_list_computed(columns, numbers, done))
+        done |= {one.place for one in computed}
+        yield from _list_determined(columns, done)
+        yield from _list_ordered(
+            columns, [place for place in self._free[name] if place not in done]
+        )
+        yield from computed
+
+
+def _list_numbers(table: TableRows, places: Sequence[int]) -> list[int]:
+    found = []
+    for place in places:
+        kinds = set(map(type, table.values(place)))
+        if kinds and kinds <= {int, float}:
+            found.append(place)
+    return found
+
+
+def _is_near(left: Any, right: Any) -> bool:
+    if left is None or right is None:
+        return left is right
+    return isclose(left, right, rel_tol=1e-9, abs_tol=_CENT)
+
+
+def _is_no_chance(values: Sequence[Any], count: int) -> bool:
+    """Whether `count` pairs of values drawn by chance would hardly all be equal."""
+    counts, total = Counter(values), len(values)
+    alike = sum((number / total) ** 2 for number in counts.values())
+    return alike < 1 and count * -log(alike) > _UNLIKELY
+
+
+def _list_computed(
+    columns: Sequence[Sequence[Any]], numbers: Sequence[int], done: set[int]
+) -> Iterator[Derived]:
+    """`total = price + tax` and `total = price * count`, each column once."""
+    used: set[int] = set()
+    for total, left, right in permutations(numbers, 3):
+        if left > right or used & {total, left, right}:
+            continue
+        for kind in ("plus", "times"):
+            values = list(zip(columns[total], columns[left], columns[right], strict=True))
+            if all(_is_near(row[0], compute(kind, *row[1:])) for row in values) and all(
+                len(set(columns[place])) >= _FEW_PARENTS for place in (total, left, right)
+            ):
+                used |= {total, left, right}
+                if total not in done:
+                    yield Derived(kind, total, (left, right), {})
+                elif kind == "plus" and right not in done:
+                    yield Derived("minus", right, (total, left), {})
+                elif kind == "plus" and left not in done:
+                    yield Derived("minus", left, (total, right), {})
+                break
+
+
+def compute(kind: str, left: Any, right: Any) -> Any:
+    """The sum, the difference or the product of two numbers; None of NULL.
+
+    >>> compute("minus", 75, 21.19), compute("plus", None, 1)
+    (53.81, None)
+    """
+    if not all(isinstance(value, int | float) for value in (left, right)):
+        return None
+    value = {"plus": left + right, "minus": left - right, "times": left * right}[kind]
+    return round(value, 6) if isinstance(value, float) else value
+
+
+def _list_determined(columns: Sequence[Sequence[Any]], done: set[int]) -> Iterator[Derived]:
+    """The columns of which another one knows the value, such as a city's state."""
+    counts = [len(set(values)) for values in columns]
+    rows = len(columns[0])
+    found: dict[int, Derived] = {}
+    for place, values in enumerate(columns):
+        if place in done or counts[place] == 1:
+            continue
+        for source in sorted(range(len(columns)), key=lambda at: (counts[at], -at)):
+            repeated = rows - counts[source]
+            is_twin = counts[source] == counts[place] and source < place
+            if not repeated or not (counts[source] > counts[place] or is_twin):
+                continue
+            if _is_no_chance(values, repeated) and (
+                (known := _map(columns[source], values)) is not None
+            ):
+                is_equal = all(left == right for left, right in known.items())
+                found[place] = Derived("equal" if is_equal else "known", place, (source,), known)
+                break
+    yield from sorted(
+        found.values(), key=lambda one: (-counts[one.sources[0]], one.sources, one.place)
+    )
+
+
+def _map(sources: Sequence[Any], values: Sequence[Any]) -> dict[Any, Any] | None:
+    """The value that comes with each value of the source; None if one comes with two."""
+    known: dict[Any, Any] = {}
+    for source, value in zip(sources, values, strict=True):
+        if known.setdefault(source, value) != value:
+            return None
+    return known
+
+
+def _list_ordered(columns: Sequence[Sequence[Any]], places: Sequence[int]) -> Iterator[Derived]:
+    """The pairs of columns of which the first is never greater, as a start and an end."""
+    used: set[int] = set()
+    for low, high in permutations(places, 2):
+        pairs = [pair for pair in zip(columns[low], columns[high], strict=True) if None not in pair]
+        if len(pairs) < MANY or used & {low, high}:
+            continue
+        if not all(_is_ordered(*pair) for pair in pairs):
+            continue
+        half = len(columns[high]) // 2  # neighbors may be alike
+        turned = zip(columns[low], [*columns[high][half:], *columns[high][:half]], strict=True)
+        chance = [_is_ordered(*pair) for pair in turned if None not in pair]
+        share = sum(chance) / max(len(chance), 1)
+        if 0 < share < 1 and len(pairs) * -log(share) > _UNLIKELY:
+            used |= {low, high}
+            yield Derived("order", low, (low, high), {})
+
+
+def _is_ordered(low: Any, high: Any) -> bool:
+    if isinstance(low, str) and isinstance(high, str):
+        return low <= high and read_shape(low) == read_shape(high)
+    return isinstance(low, int | float) and isinstance(high, int | float) and low <= high
+
+
+def mirror_row(row: Sequence[Any], left: int, right: int) -> tuple[Any, ...]:
+    """The row with the values of two columns exchanged."""
+    turned = list(row)
+    turned[left], turned[right] = row[right], row[left]
+    return tuple(turned)

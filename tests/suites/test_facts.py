@@ -1,0 +1,204 @@
+"""What many rows of a database keep is found, and kept in variants whatever the schema allows."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from answerkey.sqlite.schema import Column
+from answerkey.suites.facts import ColumnFacts, read_shape
+from answerkey.suites.fuzzer import RECIPES
+from answerkey.suites.keys import KeyFacts, find_key_facts
+from answerkey.suites.rows import Rows
+from tests.suites.world import ask, make_variant, read_world
+
+STATES = ("Oslo", "Bergen", "Troms", "Agder")
+TOWNS = "CREATE TABLE town (id INTEGER PRIMARY KEY, zip INT, city TEXT, state TEXT, code TEXT);"
+PAPERS = """
+    CREATE TABLE trip (id INTEGER PRIMARY KEY, title TEXT, status TEXT);
+    CREATE TABLE purse (id INTEGER PRIMARY KEY, trip_id INT REFERENCES trip (id), trip_status TEXT,
+        amount REAL, spent REAL, remaining REAL, bills INT);
+    CREATE TABLE bill (id INTEGER PRIMARY KEY, purse_id INT REFERENCES purse (id), cost REAL,
+        opened TEXT, closed TEXT);
+"""
+LINKS = """
+    CREATE TABLE web (id INTEGER PRIMARY KEY, kind TEXT);
+    CREATE TABLE knot (id INTEGER PRIMARY KEY, web_id INT REFERENCES web (id));
+    CREATE TABLE thread (id INTEGER PRIMARY KEY, web_id INT REFERENCES web (id));
+    CREATE TABLE tied (knot_id INT REFERENCES knot (id), other_id INT REFERENCES knot (id),
+        thread_id INT REFERENCES thread (id));
+"""
+SEEDS = range(6)
+
+
+def insert(table: str, rows: list[tuple]) -> str:
+    with sqlite3.connect(":memory:") as connection:
+        quoted = [
+            ", ".join(
+                connection.execute("SELECT quote(?)", (value,)).fetchone()[0] for value in row
+            )
+            for row in rows
+        ]
+    return f"INSERT INTO {table} VALUES {', '.join(f'({row})' for row in quoted)};"
+
+
+def write_towns(count: int = 60) -> str:
+    rows = [
+        (n, 100 + n % 12, f"City {n % 12}", STATES[n % 4], STATES[n % 4][:2].upper())
+        for n in range(count)
+    ]
+    return TOWNS + insert("town", rows)
+
+
+def write_papers() -> str:
+    trips = [(n, f"Trip {n}", ("open", "closed", "planned")[n % 3]) for n in range(30)]
+    costs = {n: [n + k + 0.25 for k in range(1 + n % 6)] for n in range(30)}
+    purses = [
+        (n, n, trips[n][2], 90.0 + n, sum(costs[n]), 90.0 + n - sum(costs[n]), len(costs[n]))
+        for n in range(30)
+    ]
+    bills = [
+        (
+            10 * n + k,
+            n,
+            cost,
+            f"2024-0{1 + n % 9}-{10 + k}",
+            f"2024-0{1 + n % 9}-{20 + (n // 3 + k) % 9}",
+        )
+        for n, own in costs.items()
+        for k, cost in enumerate(own)
+    ]
+    return PAPERS + insert("trip", trips) + insert("purse", purses) + insert("bill", bills)
+
+
+def write_links() -> str:
+    webs = [(n, "ab"[n % 2]) for n in range(12)]
+    knots = [(n, n // 3) for n in range(36)]
+    threads = [(n, n // 2) for n in range(24)]
+    ties = [(3 * (n // 2) + n % 2, 3 * (n // 2) + 1 + n % 2, n) for n in range(24)]
+    ties += [(other, one, thread) for one, other, thread in ties]
+    parts = {"web": webs, "knot": knots, "thread": threads, "tied": ties}
+    return LINKS + "".join(insert(name, rows) for name, rows in parts.items())
+
+
+def read_facts(folder: Path, sql: str) -> KeyFacts:
+    return find_key_facts(read_world(folder, sql))
+
+
+def make_all(rows: Rows, constants: list[tuple] = ()) -> list[Rows]:
+    recipes = [name for name in RECIPES if name not in ("fill", "conditions")]
+    options = {"constants": constants, "max_rows": 10}
+    return [make_variant(rows, name, seed, **options) for name in recipes for seed in SEEDS]
+
+
+def test_rule_of_few_rows_is_no_fact(tmp_path: Path) -> None:
+    facts = read_facts(tmp_path, write_towns(12)).kept
+    assert facts.never_null == {"town": frozenset()}
+    assert facts.derived == {"town": ()}
+
+
+def test_column_that_another_one_knows_is_kept(tmp_path: Path) -> None:
+    rows = read_world(tmp_path, write_towns())
+    derived = find_key_facts(rows).kept.derived["town"]
+    assert [(one.kind, one.sources, one.place) for one in derived] == [
+        ("known", (1,), 2),
+        ("known", (2,), 3),
+        ("known", (3,), 4),
+    ]
+    constants = [("town", "state", "Oslo"), ("town", "zip", 105)]
+    for variant in make_all(rows, constants):
+        pairs = ask(variant, "SELECT DISTINCT zip, city, state, code FROM town")
+        assert len({zip_code for zip_code, *_ in pairs}) == len(pairs)
+
+
+def test_null_comes_only_where_many_rows_have_one(tmp_path: Path) -> None:
+    facts = read_facts(tmp_path, write_towns())
+    assert facts.kept.never_null == {"town": frozenset(range(5))}
+    assert facts.nullable == {"town": ()}
+    facts = read_facts(tmp_path, write_towns() + "UPDATE town SET city = NULL WHERE id = 3;")
+    assert facts.nullable == {"town": (2,)}
+
+
+def test_copied_totalled_and_computed_columns_are_kept(tmp_path: Path) -> None:
+    rows = read_world(tmp_path, write_papers())
+    kept = find_key_facts(rows).kept
+    assert [(one.reference.table, one.place, one.parent_place) for one in kept.copied] == [
+        ("purse", 2, 2)
+    ]
+    assert {(one.place, one.parent_place) for one in kept.totalled} == {(2, 4), (None, 6)}
+    assert ("plus", 3, (4, 5)) in {one[:3] for one in kept.derived["purse"]}
+    assert ("order", 3, (3, 4)) in {one[:3] for one in kept.derived["bill"]}
+    constants = [("purse", "trip_status", "closed"), ("bill", "cost", 5.0)]
+    for variant in make_all(rows, constants):
+        assert not ask(
+            variant,
+            "SELECT * FROM purse JOIN trip ON trip_id = trip.id WHERE trip_status <> status"
+            " OR abs(amount - spent - remaining) > 0.01",
+        )
+        assert not ask(
+            variant,
+            "SELECT purse.id FROM purse JOIN bill ON purse_id = purse.id GROUP BY purse.id"
+            " HAVING abs(sum(cost) - spent) > 0.01 OR count(*) <> bills",
+        )
+        assert not ask(variant, "SELECT * FROM bill WHERE opened > closed")
+
+
+def test_links_in_both_directions_and_two_ways_to_one_row_are_kept(tmp_path: Path) -> None:
+    rows = read_world(tmp_path, write_links())
+    kept = find_key_facts(rows).kept
+    assert kept.mirrored == {"tied": (0, 1)}
+    assert len(kept.meetings) == 3  # by each knot and by the thread
+    found = 0
+    for variant in make_all(rows, [("web", "kind", "a")]):
+        found += len(ask(variant, "SELECT * FROM tied"))
+        assert not ask(
+            variant,
+            "SELECT knot_id, other_id FROM tied EXCEPT SELECT other_id, knot_id FROM tied",
+        )
+        assert not ask(
+            variant,
+            "SELECT * FROM tied JOIN knot ON knot_id = knot.id JOIN thread ON thread_id = thread.id"
+            " WHERE knot.web_id <> thread.web_id",
+        )
+    assert found > 100
+
+
+def test_texts_that_all_differ_in_many_rows_are_a_key(tmp_path: Path) -> None:
+    facts = read_facts(tmp_path, write_papers())
+    assert (1,) in facts.keys["trip"]
+
+
+def test_name_that_one_row_has_stays_the_name_of_one(tmp_path: Path) -> None:
+    sql = "CREATE TABLE hero (id INTEGER PRIMARY KEY, name TEXT, age INT);"
+    rows = [(n, f"Hero {n // 2}", n) for n in range(40)]
+    rows[0] = (0, "Ana", 1)
+    rows = read_world(tmp_path, sql + insert("hero", rows))
+    for variant in make_all(rows, [("hero", "name", "Ana")]):
+        assert ask(variant, "SELECT count(*) FROM hero WHERE name = 'Ana'") <= [(1,)]
+
+
+@pytest.mark.parametrize(
+    ("facts", "value", "fitted"),
+    [
+        ({"kinds": {int}}, "7", 7),
+        ({"kinds": {int}}, "x", None),
+        ({"kinds": {str}}, 7, "7"),
+        ({"kinds": {str}, "closed": ("+", "-")}, "x +", None),
+        ({"kinds": {str}, "closed": ("+", "-")}, "+", "+"),
+        ({"kinds": {int}, "is_positive": True}, -1, None),
+        ({"kinds": {str}, "shape": "9999-99-99", "example": "2020-05-01"}, "2019", "2019-05-01"),
+        ({"kinds": {str}, "shape": "9999-99-99", "example": "2020-05-01"}, "x 2019", None),
+    ],
+)
+def test_constant_is_written_as_its_column_would_hold_it(
+    facts: dict, value: object, fitted: object
+) -> None:
+    kinds = frozenset(facts.pop("kinds"))
+    kind = "INT" if int in kinds else "VARCHAR"
+    assert ColumnFacts(Column("c", kind, False, 0), kinds, **facts).fit(value) == fitted
+
+
+def test_shape_of_a_text_has_its_digits_and_letters() -> None:
+    assert read_shape("TR001_2") == read_shape("AB999_0") == "aa999_9"
