@@ -441,12 +441,13 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """The largest size, how many questions of each cell, and where corpora have shares, how many
-    questions of each corpus in each split."""
+    """The largest size, how many questions of each cell, of each corpus in each split (if corpora
+    have shares), and of each cell and corpus together."""
 
     size: int
     counts: dict[Cell, int]
     corpora: dict[CorpusCell, int] = field(default_factory=dict)
+    parts: dict[Part, int] = field(default_factory=dict)
 
 
 def count_cells(supply: Mapping[Group, int]) -> dict[Cell, int]:

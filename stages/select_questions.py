@@ -13,7 +13,14 @@ from answerkey.dataset import SUITES, read_classified
 from answerkey.log import list_counts, start_log
 from answerkey.params import read_params
 from answerkey.records import SchemaFile, read_database_hashes, read_jsonl, write_json
-from answerkey.selection.choice import WHY, choose, count_usable, read_policies, survey_questions
+from answerkey.selection.choice import (
+    WHY,
+    choose,
+    count_usable,
+    read_policies,
+    read_targets,
+    survey_questions,
+)
 from answerkey.selection.difficulty_rule import DifficultyRule
 from answerkey.selection.product_records import read_reward, write_selection, write_suites
 from answerkey.selection.supply import (
@@ -25,7 +32,6 @@ from answerkey.selection.supply import (
     measure_coverage,
     summarize,
 )
-from answerkey.selection.targets import read_targets
 
 DATABASES = Path("data/databases")
 SCHEMAS = Path("data/interim/schemas.jsonl")

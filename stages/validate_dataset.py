@@ -15,11 +15,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever i
 from answerkey.command_line import make_parser, run_stage
 from answerkey.dataset import INTERIM
 from answerkey.log import start_log
-from answerkey.params import read_params
+from answerkey.params import Targets, read_params
 from answerkey.records import write_json
 from answerkey.selection.choice import Policy, read_policies
 from answerkey.selection.difficulty_rule import DifficultyRule
-from answerkey.selection.targets import Targets
 from answerkey.sqlite.guard import Limits
 from answerkey.validation.checks import Terms, ValidationError
 from answerkey.validation.selection import check_selection, has_records

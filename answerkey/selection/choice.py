@@ -1,5 +1,7 @@
-"""Policies: what a flag means for a question (exclude it, record it, accept its ties, or pass it
-over)."""
+"""Policies, which say what a flag means for a question, and the choice among usable questions.
+
+Every question is selected, or has a reason why it is not.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +15,23 @@ import pandas as pd
 
 from answerkey.dataset import Group, Question, Solution, count_cells, count_corpora
 from answerkey.flags import FLAGS, sort_flags
-from answerkey.params import TIE_FLAGS, Policies, Policy, check_value
+from answerkey.params import TIE_FLAGS, Policies, Policy, Targets, check_value
 from answerkey.records import Reason
-from answerkey.selection.picks import Candidate, Candidates, pick
+from answerkey.selection.picks import find_paraphrases, order_candidates, pick
+from answerkey.selection.program import find_largest
 from answerkey.selection.supply import Usable, check_size
-from answerkey.selection.targets import Targets, find_largest
 from answerkey.sqlite.answers import has_choice
+
+
+def read_targets(values: Mapping[str, Any], corpus: str | list[str]) -> Targets:
+    """The targets as params spell them, for the corpus or corpora that params name.
+
+    Raises:
+        InputError: with the key, if a value is none that it can have.
+    """
+    targets = check_value(Targets, values, key="select_questions.targets")
+    targets.check_corpora(corpus)
+    return targets
 
 
 def read_policies(values: Mapping[str, Any]) -> dict[str, Policy]:
@@ -142,29 +155,23 @@ def choose(
     """The largest choice among the usable questions of `survey_questions`.
 
     Raises:
-        TargetsNotMetError: where the targets ask for more than there is.
+        TargetsNotMetError: if the targets ask for more than there is.
     """
     usable = table[table["reason"].isna()]
-    groups = map(Group._make, usable[list(Group._fields)].itertuples(index=False, name=None))
-    names = ("question_id", "template", "canonical_sql", "suite_score")
-    columns = (usable[name] for name in names)
-    candidates = Candidates(map(Candidate, usable.index, groups, *columns), seed=seed)
-    capped = candidates.cap_paraphrases(max_per_canonical_sql)
-    supply = candidates.count(
-        by_database=targets.max_per_database is not None,
-        by_answer_type=targets.max_answer_type_share is not None,
-        by_corpus=bool(targets.corpora),
-    )
+    ordered = order_candidates(usable, seed=seed, by_corpus=bool(targets.corpora))
+    capped = find_paraphrases(ordered, max_per_canonical_sql)
+    ordered = ordered.drop(capped)
+    groups = ordered[list(Group._fields)].itertuples(index=False, name=None)
+    supply = Counter(map(Group._make, groups))
     solution = find_largest(supply, targets)
     check_size(supply, targets, solution)
-    picked = set(pick(candidates, solution, targets))
+    rest = usable.index.difference(capped).difference(pick(ordered, solution, targets))
     table = table.copy()
     table.loc[capped, WHY] = (
         _STAGE,
         Reason.NOT_SELECTED,
         "max_per_canonical_sql: enough questions of this database have this SQL",
     )
-    rest = [place for place in usable.index.difference(capped) if place not in picked]
     table.loc[rest, "detail"] = _explain_rest(table.loc[rest], supply, solution, targets)
     table.loc[rest, ["stage", "reason"]] = _STAGE, Reason.NOT_SELECTED
     return Choice(table, supply, solution)

@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
-from answerkey.dataset import CorpusCell, Part, count_corpora
+from answerkey.dataset import CELLS, CorpusCell, Group, Part, Solution, count_cells, count_corpora
 from answerkey.errors import InputError
-from answerkey.params import DATASET, METHODS, PASS_RATE, SOURCE, SPLIT, TABLES
+from answerkey.params import DATASET, METHODS, PASS_RATE, SOURCE, SPLIT, TABLES, Targets
 from answerkey.records import DIFFICULTIES, EVAL, SPLITS, read_share
 from answerkey.selection.difficulty_rule import DifficultyRule
-from answerkey.selection.targets import (
-    TARGET_NAMES,
-    Group,
-    Solution,
-    Targets,
-    count_cells,
-    find_binding_caps,
-    find_binding_cells,
-    find_binding_corpora,
-    find_binding_levels,
-    find_largest,
-    find_size,
-    find_tolerance,
-)
+from answerkey.selection.program import TARGET_NAMES, find_largest, find_size
 from answerkey.sqlite.schema import Schema
+
+_PLENTY = 4
+_STEPS_OF_TOLERANCE = 200  # half a point each
 
 
 class TargetsNotMetError(InputError):
@@ -69,26 +60,73 @@ def find_binding(
     supply: Mapping[Group, int], targets: Targets, solution: Solution
 ) -> dict[str, int]:
     """What limits the selection, in words, each with the size that the selection would have with
-    plenty of it; largest gain first.
+    plenty of it: four times as many questions as there are in all. Largest gain first.
 
-    These are the cells that are used up and, where corpora have shares, the corpora of a split that
-    are used up. Where none of them limits the selection, these are any corpora, and the
-    difficulties of each.
+    These are the cells that are used up and, if corpora have shares, the corpora of a split that
+    are used up. If none of them limits the selection, these are any corpora, and the difficulties
+    of each.
     """
-    binding = {
-        " ".join(cell): size for cell, size in find_binding_cells(supply, targets, solution).items()
-    }
+    plenty = _PLENTY * (sum(supply.values()) + 1)
+
+    def find_gains(parts: Mapping[Any, list[Part]]) -> dict[Any, int]:
+        """The size that each would give, if it is larger. No cap looks at the questions that are
+        added: they have no database and no answer type."""
+        sizes = {}
+        for name, some in parts.items():
+            added = {Group(split, level, "", "", corpus): plenty for split, level, corpus in some}
+            sizes[name] = find_size({**supply, **added}, targets)
+        return {name: size for name, size in sizes.items() if size > solution.size}
+
+    gains = {}
+    if targets.difficulty_shares is not None or targets.eval_share is not None:
+        cells = count_cells(supply)
+        full = [cell for cell in CELLS if solution.counts[cell] == cells[cell]]
+        corpora = targets.corpora or ("",)
+        gains = find_gains({" ".join(c): [(*c, corpus) for corpus in corpora] for c in full})
     usable = count_corpora(supply, targets.corpora)
-    gains = find_binding_corpora(supply, targets, solution)
-    for (split, corpus), size in gains.items():
+    of_corpora = find_gains(
+        {(split, name): [(split, level, name) for level in DIFFICULTIES] for split, name in usable}
+    )
+    for (split, corpus), size in of_corpora.items():
         if solution.corpora[split, corpus] == usable[split, corpus]:
-            binding[f"{split} corpus {corpus}"] = size
-    if not binding:
-        for (split, corpus), size in gains.items():
-            binding[f"{split} corpus {corpus}"] = size
-            levels = find_binding_levels(supply, targets, solution, (split, corpus))
-            binding |= {f"{split} {level} corpus {corpus}": gain for level, gain in levels.items()}
-    return dict(sorted(binding.items(), key=lambda pair: -pair[1]))
+            gains[f"{split} corpus {corpus}"] = size
+    if not gains:
+        for (split, corpus), size in of_corpora.items():
+            gains[f"{split} corpus {corpus}"] = size
+            levels = {f"{split} {lv} corpus {corpus}": [(split, lv, corpus)] for lv in DIFFICULTIES}
+            gains |= find_gains(levels)
+    return _sort_gains(gains)
+
+
+def find_binding_targets(
+    supply: Mapping[Group, int], targets: Targets, solution: Solution
+) -> dict[str, int]:
+    """The targets that hold the selection back, each with the size that it would have without it;
+    largest gain first."""
+    sizes = {
+        name: find_size(supply, replace(targets, **{name: None}))
+        for name in TARGET_NAMES
+        if getattr(targets, name) is not None
+    }
+    return _sort_gains({name: size for name, size in sizes.items() if size > solution.size})
+
+
+def _sort_gains(gains: Mapping[str, int]) -> dict[str, int]:
+    return dict(sorted(gains.items(), key=lambda pair: -pair[1]))
+
+
+def find_tolerance(
+    supply: Mapping[Group, int], targets: Targets, min_questions: int
+) -> float | None:
+    """The smallest tolerance, in steps of half a point, at which min_questions come together; None
+    if none does."""
+
+    def reaches(steps: int) -> bool:
+        loosened = replace(targets, tolerance=steps / _STEPS_OF_TOLERANCE)
+        return find_size(supply, loosened) >= min_questions
+
+    steps = bisect_left(range(_STEPS_OF_TOLERANCE + 1), True, key=reaches)
+    return steps / _STEPS_OF_TOLERANCE if steps <= _STEPS_OF_TOLERANCE else None
 
 
 def describe_binding(binding: Mapping[str, int], size: int) -> str:
@@ -146,7 +184,7 @@ def check_size(supply: Mapping[Group, int], targets: Targets, solution: Solution
         ways.append(f"no tolerance reaches {wanted}: add databases, or loosen policies or caps")
     caps = [
         f"without {name}: {gain} instead of {size}"
-        for name, gain in find_binding_caps(supply, targets, solution).items()
+        for name, gain in find_binding_targets(supply, targets, solution).items()
     ]
     binding = find_binding(supply, targets, solution)
     held_back = "\n".join([*list_absent(supply, targets), describe_binding(binding, size), *caps])
@@ -161,7 +199,7 @@ def check_size(supply: Mapping[Group, int], targets: Targets, solution: Solution
 def summarize(supply: Mapping[Group, int], targets: Targets, solution: Solution) -> dict[str, Any]:
     """The selection in numbers with stable keys, for metrics; with corpora, if they have shares."""
     binding = find_binding(supply, targets, solution)
-    binding_caps = find_binding_caps(supply, targets, solution)
+    binding_caps = find_binding_targets(supply, targets, solution)
     cells, corpora = count_cells(supply), count_corpora(supply, targets.corpora)
 
     def describe(name: str, usable: int, selected: int) -> dict[str, int]:
@@ -363,10 +401,6 @@ def explain(questions: Mapping[Usable, int], rule: DifficultyRule, targets: Targ
 
 
 # Coverage: how much of the schemas the selected questions touch.
-
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def measure_coverage(questions: pd.DataFrame, schemas: Mapping[str, Schema]) -> dict[str, int]:

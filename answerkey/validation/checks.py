@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 
 from answerkey.comparison.compare import normalize_question
 from answerkey.dataset import FIELDS, Cell, CorpusCell, Record
-from answerkey.params import DATASET
+from answerkey.params import DATASET, Targets
 from answerkey.records import DIFFICULTIES, EVAL, SPLITS, digest_text, read_share
-from answerkey.selection.targets import Targets
 from answerkey.sqlite.answers import (
     ANSWER_TYPES,
     Order,

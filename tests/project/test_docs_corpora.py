@@ -18,7 +18,7 @@ from answerkey.corpus.corpora import LAYOUTS, parse_corpora, parse_corpus
 from answerkey.corpus.downloads import locate_all
 from answerkey.corpus.hub import Limits
 from answerkey.corpus.loading import load_corpora
-from answerkey.selection.targets import read_targets
+from answerkey.selection.choice import read_targets
 from tests.shared.bird_world import DEV, RESORTS, TRAIN, write_bird, write_json
 from tests.shared.checkout import make_checkout, run
 from tests.shared.databases import make_database

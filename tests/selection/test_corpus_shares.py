@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from answerkey.dataset import CELLS, Group, count_cells, count_corpora
-from answerkey.params import SCOPES
+from answerkey.params import SCOPES, Targets
 from answerkey.records import DIFFICULTIES, EVAL, SPLITS, TRAIN
+from answerkey.selection.choice import read_targets
 from answerkey.selection.difficulty_rule import DifficultyRule
-from answerkey.selection.picks import Candidate, spread_table
+from answerkey.selection.program import find_largest, find_size
 from answerkey.selection.supply import (
     TargetsNotMetError,
     Usable,
@@ -22,17 +23,11 @@ from answerkey.selection.supply import (
     describe_supply,
     explain,
     find_binding,
+    find_binding_targets,
     list_absent,
     summarize,
 )
-from answerkey.selection.targets import (
-    Targets,
-    find_binding_caps,
-    find_largest,
-    find_size,
-    read_targets,
-)
-from tests.shared.candidates import pick_ids
+from tests.shared.candidates import Candidate, pick_ids
 from tests.shared.exhaustive_search import is_allowed, list_best, search_everything
 
 SHARES = {"easy": 0.4, "medium": 0.4, "hard": 0.2}
@@ -53,9 +48,7 @@ def make_supply(counts: dict[str, tuple[int, ...]]) -> dict[Group, int]:
 def make_crowd(supply: dict[Group, int], *, templates: int = 7) -> list[Candidate]:
     """Candidates of each group; templates repeat."""
     return [
-        Candidate(
-            n, group, f"{group.database_name}_{group.difficulty}_{n:03d}", f"{n % templates}", ""
-        )
+        Candidate(group, f"{group.database_name}_{group.difficulty}_{n:03d}", f"{n % templates}")
         for group, count in supply.items()
         for n in range(count)
     ]
@@ -232,51 +225,42 @@ def test_a_million_questions_are_counted_exactly_and_soon(change):
 
 
 def make_taken(supply, targets, solution) -> dict[Group, int]:
-    """A selection with the totals of a solution, which `pick` would make."""
-    taken = {}
-    for split in SPLITS:
-        columns = spread_table(
-            [
-                [
-                    supply[Group(split, level, f"{corpus}_{split}", "list", corpus)]
-                    for level in SHARES
-                ]
-                for corpus in targets.corpora
-            ],
-            [solution.counts[split, level] for level in DIFFICULTIES],
-            [solution.corpora[split, corpus] for corpus in targets.corpora],
-        )
-        for corpus, column in zip(targets.corpora, columns, strict=True):
-            for level, count in zip(DIFFICULTIES, column, strict=True):
-                group = Group(split, level, f"{corpus}_{split}", "list", corpus)
-                assert 0 <= count <= supply[group]
-                taken[group] = count
+    """The selection that the parts of a solution are."""
+    taken = {
+        Group(split, level, f"{corpus}_{split}", "list", corpus): count
+        for (split, level, corpus), count in solution.parts.items()
+    }
+    assert all(0 <= count <= supply[group] for group, count in taken.items())
     assert count_cells(taken) == solution.counts
     assert count_corpora(taken, targets.corpora) == solution.corpora
     return taken
 
 
+@settings(max_examples=20)
 @given(
-    limits=st.lists(st.tuples(*[st.integers(0, 9)] * 3), min_size=1, max_size=4),
-    data=st.data(),
+    counts=st.fixed_dictionaries({name: st.tuples(*[st.integers(0, 9)] * 6) for name in HALVES}),
+    tolerance=st.sampled_from([0.1, 0.3, 0.5]),
 )
-def test_table_with_any_possible_totals_is_found(limits, data):
-    some = [[data.draw(st.integers(0, limit)) for limit in column] for column in limits]
-    rows, columns = list(map(sum, zip(*some, strict=True))), list(map(sum, some))
-    table = spread_table(limits, rows, columns)
-    assert list(map(sum, zip(*table, strict=True))) == rows
-    assert list(map(sum, table)) == columns
-    for column, most in zip(table, limits, strict=True):
-        assert all(0 <= count <= limit for count, limit in zip(column, most, strict=True))
+def test_parts_of_a_solution_add_up_to_its_cells_and_corpora(counts, tolerance):
+    supply = make_supply(counts)
+    targets = Targets(corpus_shares=HALVES, tolerance=tolerance, max_questions=20)
+    make_taken(supply, targets, find_largest(supply, targets))
 
 
-@given(rows=st.tuples(*[st.integers(0, 50)] * 3), data=st.data())
-def test_corpora_with_plenty_are_alike_in_difficulty(rows, data):
-    size = sum(rows)
-    first = data.draw(st.integers(0, size))
-    table = spread_table([[size] * 3] * 2, rows, [first, size - first])
-    for count, row in zip(table[0], rows, strict=True):
-        assert size * abs(count - row * first / max(size, 1)) <= size * 1.5
+@settings(max_examples=20)
+@given(shares=some_shares(DIFFICULTIES), share=st.integers(0, 10))
+def test_corpora_with_plenty_are_alike_in_difficulty(shares, share):
+    supply = make_supply({"bird": (99,) * 6, "spider": (99,) * 6})
+    corpus_shares = {"bird": share / 10, "spider": 1 - share / 10}
+    targets = Targets(
+        difficulty_shares=shares, corpus_shares=corpus_shares, eval_share=0.5, max_questions=40,
+        tolerance=0.01,
+    )  # fmt: skip
+    solution = find_largest(supply, targets)
+    sizes = {s: sum(solution.counts[s, level] for level in DIFFICULTIES) for s in SPLITS}
+    for (split, level, corpus), count in solution.parts.items():
+        proportional = solution.counts[split, level] * solution.corpora[split, corpus]
+        assert abs(count * sizes[split] - proportional) <= 1.5 * sizes[split]
 
 
 @pytest.mark.parametrize("caps", [{}, {"max_per_database": 60}, {"max_answer_type_share": 1}])
@@ -319,7 +303,7 @@ def test_corpus_that_holds_the_selection_back_is_named_with_its_gain():
     solution = find_largest(supply, QUARTER)
     assert solution.size == 160
     assert find_binding(supply, QUARTER, solution) == {"eval corpus bird": 640}
-    assert find_binding_caps(supply, QUARTER, solution) == {
+    assert find_binding_targets(supply, QUARTER, solution) == {
         "corpus_shares": 660,
         "eval_share": 530,
     }

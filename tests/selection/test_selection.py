@@ -10,10 +10,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from answerkey.dataset import CELLS, Cell, Group, Solution, count_cells
+from answerkey.params import Targets
 from answerkey.records import DIFFICULTIES, EVAL, TRAIN
-from answerkey.selection.picks import Candidate, count_unproved, hash_key
-from answerkey.selection.targets import Targets, find_largest
-from tests.shared.candidates import hold, pick_ids
+from answerkey.selection.picks import count_unproved, find_paraphrases, hash_key, rank_candidates
+from answerkey.selection.program import find_largest
+from tests.shared.candidates import Candidate, pick_ids, tabulate
 
 SHARES = {"easy": 0.4, "medium": 0.4, "hard": 0.2}
 OF_SPLITS = {"difficulty_shares": SHARES, "difficulty_shares_of": "split"}
@@ -32,7 +33,6 @@ def make_candidate(
     suite_score: float | None = None,
 ) -> Candidate:
     return Candidate(
-        number,
         Group(split, level, database, answer_type),
         f"{database}_{split}_{number:03d}",
         template or f"template {number}",
@@ -63,8 +63,7 @@ def select(candidates: list[Candidate], targets: Targets, *, seed: int = 20) -> 
 
 def order_cell(candidates: list[Candidate], *, seed: int) -> list[Candidate]:
     """The candidates, all of one cell, best first."""
-    held = hold(candidates, seed=seed)
-    return [candidates[entry.number] for cell in CELLS for entry in held.rank((*cell, ""))]
+    return [candidates[place] for place in rank_candidates(tabulate(candidates, seed=seed)).index]
 
 
 def find_cell(candidate: Candidate) -> Cell:
@@ -262,14 +261,9 @@ def test_empty_cells_need_no_candidates():
 
 def cap(candidates: list[Candidate], most: int | None, *, seed: int) -> tuple[set[str], set[str]]:
     """The ids of those that stay, and of the others."""
-    held = hold(candidates, seed=seed)
-    capped = {candidates[number].question_id for number in held.cap_paraphrases(most)}
-    kept = {
-        candidates[entry.number].question_id for cell in CELLS for entry in held.rank((*cell, ""))
-    }
-    assert kept | capped == {candidate.question_id for candidate in candidates}
-    assert not kept & capped
-    return kept, capped
+    table = tabulate(candidates, seed=seed)
+    capped = {candidates[place].question_id for place in find_paraphrases(table, most)}
+    return {candidate.question_id for candidate in candidates} - capped, capped
 
 
 def test_paraphrases_are_capped_in_each_database():
@@ -297,24 +291,3 @@ def test_paraphrases_that_stay_depend_on_the_seed_alone():
 def test_without_a_cap_every_paraphrase_stays():
     candidates = [make_candidate(n, canonical_sql="x") for n in range(3)]
     assert cap(candidates, None, seed=3)[1] == set()
-
-
-@pytest.mark.parametrize("most", [0, -1, 1.5, "2", True])
-def test_bad_cap_on_paraphrases_is_named(most):
-    with pytest.raises(ValueError, match="max_per_canonical_sql: expected a whole number from 1"):
-        cap([], most, seed=3)
-
-
-def test_groups_are_told_apart_as_far_as_targets_look_at_them():
-    crowd = [
-        make_candidate(n, database="ab"[n % 2], answer_type=("list", "table")[n // 2])
-        for n in range(4)
-    ]
-    held = hold(crowd, seed=3)
-    every = held.count(by_database=True, by_answer_type=True, by_corpus=True)
-    assert every == Counter(c.group for c in crowd)
-    assert held.count(by_answer_type=True) == {
-        Group(TRAIN, "easy", "", "list"): 2,
-        Group(TRAIN, "easy", "", "table"): 2,
-    }
-    assert held.count() == {Group(TRAIN, "easy", "", ""): 4}

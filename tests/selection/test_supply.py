@@ -7,6 +7,8 @@ import re
 import pytest
 
 from answerkey.dataset import CELLS, Group
+from answerkey.params import Targets
+from answerkey.selection.program import find_largest
 from answerkey.selection.supply import (
     TargetsNotMetError,
     check_size,
@@ -14,7 +16,6 @@ from answerkey.selection.supply import (
     describe_supply,
     summarize,
 )
-from answerkey.selection.targets import Targets, find_largest
 
 SHARES = {"easy": 0.4, "medium": 0.4, "hard": 0.2}
 OF_SPLITS = {"difficulty_shares": SHARES, "difficulty_shares_of": "split"}

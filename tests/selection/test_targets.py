@@ -12,17 +12,11 @@ from hypothesis import strategies as st
 
 from answerkey.dataset import CELLS, Group
 from answerkey.errors import InputError
-from answerkey.params import SCOPES
+from answerkey.params import SCOPES, Targets
 from answerkey.records import DIFFICULTIES, EVAL, TRAIN, read_share
-from answerkey.selection.targets import (
-    Targets,
-    find_binding_caps,
-    find_binding_cells,
-    find_largest,
-    find_size,
-    find_tolerance,
-    read_targets,
-)
+from answerkey.selection.choice import read_targets
+from answerkey.selection.program import find_largest, find_size
+from answerkey.selection.supply import find_binding, find_binding_targets, find_tolerance
 from tests.shared.exhaustive_search import is_allowed, list_best, search_everything
 
 SHARES = {"easy": 0.4, "medium": 0.4, "hard": 0.2}
@@ -240,7 +234,7 @@ def test_cell_that_holds_the_selection_back_is_named_with_its_gain():
     targets = Targets(**OF_SPLITS, eval_share=0.5)
     solution = find_largest(supply, targets)
     assert solution.size == 100
-    assert find_binding_cells(supply, targets, solution) == {("train", "hard"): 500}
+    assert find_binding(supply, targets, solution) == {"train hard": 500}
 
 
 def test_plenty_is_four_times_what_there_is():
@@ -249,7 +243,7 @@ def test_plenty_is_four_times_what_there_is():
     solution = find_largest(supply, targets)
     assert solution.size == 20
     # Eval then has 19 and 4 x 30, of which 133 go with 7 of train, and 152 would be too many.
-    assert find_binding_cells(supply, targets, solution)["eval", "easy"] == 140
+    assert find_binding(supply, targets, solution)["eval easy"] == 140
 
 
 def test_cells_come_by_gain_and_only_if_alone_they_matter():
@@ -257,7 +251,7 @@ def test_cells_come_by_gain_and_only_if_alone_they_matter():
     targets = Targets(**OF_SPLITS, eval_share=0.5)
     solution = find_largest(supply, targets)
     assert solution.size == 20
-    assert find_binding_cells(supply, targets, solution) == {}
+    assert find_binding(supply, targets, solution) == {}
 
 
 def test_cell_and_cap_that_bind_together_are_not_blamed_alone():
@@ -266,8 +260,8 @@ def test_cell_and_cap_that_bind_together_are_not_blamed_alone():
     solution = find_largest(supply, targets)
     assert solution.size == 100
     assert solution.counts["train", "hard"] == 10
-    assert find_binding_cells(supply, targets, solution) == {}
-    assert find_binding_caps(supply, targets, solution) == {}
+    assert find_binding(supply, targets, solution) == {}
+    assert find_binding_targets(supply, targets, solution) == {}
 
 
 @pytest.mark.parametrize(
@@ -283,8 +277,8 @@ def test_cap_that_holds_the_selection_back_is_named_with_its_gain(change, name):
     targets = Targets(**OF_SPLITS, eval_share=0.5, **change)
     solution = find_largest(supply, targets)
     assert solution.size < 200
-    assert find_binding_caps(supply, targets, solution) == {name: 200}
-    assert find_binding_cells(supply, targets, solution) == {}
+    assert find_binding_targets(supply, targets, solution) == {name: 200}
+    assert find_binding(supply, targets, solution) == {}
 
 
 def test_tolerance_that_would_do_is_the_least_one():

@@ -6,9 +6,9 @@ from collections import Counter
 
 import pytest
 
+from answerkey.params import Targets
 from answerkey.selection.difficulty_rule import DifficultyRule
 from answerkey.selection.supply import Usable, explain, list_neighbours
-from answerkey.selection.targets import Targets
 
 LEVELS = {"easy": "easy", "medium": "medium", "hard": "hard", "extra": "hard"}
 WORDS = {"simple": "easy", "moderate": "medium", "challenging": "hard"}

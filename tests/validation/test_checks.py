@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from answerkey.dataset import FIELDS
-from answerkey.selection.targets import Targets
+from answerkey.params import Targets
 from answerkey.validation.checks import (
     Facts,
     Tally,
