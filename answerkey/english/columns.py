@@ -11,6 +11,7 @@ from collections.abc import Iterable, Set
 from functools import lru_cache
 from itertools import pairwise
 
+from answerkey.english.names import EMPTY_WORDS
 from answerkey.english.question import Question, Word, list_words, word_set
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -33,8 +34,11 @@ _SYNONYMS = (
     "name title who label called",
     "id identifier identification key code number",
     "gender sex male female",
-    "age old older oldest young younger youngest elder eldest birth birthday born",
-    "salary pay paid wage earn income",
+    "age old older oldest young younger youngest elder eldest birth birthday born adult adults "
+    "minor minors teenager teenagers senior seniors elderly child children kid kids",
+    "temperature hot hotter hottest warm cold colder coldest cool freezing",
+    "power horsepower strong stronger strongest powerful weak",
+    "salary pay paid wage earn income rich wealthy poor",
     "phone telephone cell mobile number",
     "email mail",
     "type kind category sort class",
@@ -124,6 +128,20 @@ def is_named(name_words: Iterable[Word], words: Iterable[Word]) -> bool:
     """Whether any word of a name may stand for any of these words."""
     words = set(words)
     return any(may_mean(own, word) for own in name_words for word in words)
+
+
+def is_meant(name_words: Iterable[Word], question: Question) -> bool:
+    """Return whether a question or its evidence may mean a name: by any of its words, or by words
+    whose first letters are one: `frpm` for "free or reduced price meal".
+
+    >>> is_meant(split_name("frpm_count"), Question("Which free or reduced price meals?"))
+    True
+    """
+    name_words, said = list(name_words), question.said_words
+    initials = "".join(word.text[0] for word in said if word.text not in EMPTY_WORDS)
+    return is_named(name_words, said) or any(
+        len(word.text) >= _SHORTEST and word.text in initials for word in name_words
+    )
 
 
 def is_known(word: Word) -> bool:

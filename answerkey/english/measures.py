@@ -6,51 +6,23 @@ The youngest has the least age and the greatest date of birth; the first rank is
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
-from answerkey.english.question import Question
+from answerkey.english.numbers import ORDINAL, Number, list_numbers
+from answerkey.english.question import Question, Word, word_set
 
 SIZE, AGE, DATE, RANK = "size", "age", "date", "rank"
 
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-_DATES = frozenset(
-    [
-        "date",
-        "datetime",
-        "day",
-        "year",
-        "time",
-        "timestamp",
-        "dob",
-        "birth",
-        "birthday",
-        "birthdate",
-        "birthyear",
-        "born",
-        "founded",
-        "founding",
-        "established",
-        "built",
-        "opened",
-        "opening",
-        "since",
-        "start",
-        "started",
-        "end",
-        "ended",
-        "from",
-        "to",
-        "hired",
-        "joined",
-        "released",
-        "created",
-        "updated",
-        "inception",
-    ]
+_DATES = word_set(
+    "date datetime day year time timestamp dob birth birthday birthdate birthyear born founded "
+    "founding established built opened opening since start started end ended from to hired joined "
+    "released created updated inception"
 )
-_RANKS = frozenset(["rank", "ranking", "position", "place", "standing", "seed", "grade"])
+_RANKS = word_set("rank ranking position place standing seed grade")
 
 
 @lru_cache(maxsize=65_536)
@@ -90,6 +62,7 @@ def read_measure(name: str, declared_type: str = "") -> str | None:
 
 
 _MOST_NUMBERS = 100  # of a text: it may be hostile
+_LONGEST_TEXT = 10_000
 _WINDOW = 64  # characters before a number in which its comparative stands
 
 _MORE = "more|greater|larger|higher|bigger|taller|longer|heavier|wider|deeper"
@@ -136,66 +109,38 @@ _AFTER = re.compile(
 _BETWEEN = re.compile(r"\bbetween(?:\s+(?:the|years?|ages?|ids?))*[\s$£€]*$")
 _BETWEEN_AND = re.compile(r"\s*(?:and|to|-)\s*(?:the )?[\s$£€]*$")
 _NEGATION = re.compile(r"\b(?:not|never|no|without|except|neither|cannot|excluding)\b|n't\b")
-_AVERAGE = re.compile(
-    rf"(?<!\w)(?:(?P<le>{_NO} (?:{_MORE}) than)|(?P<ge>{_NO} (?:{_LESS}) than|at least)"
-    rf"|(?P<gt>(?:{_MORE}) {_NOUNS}than|over|above|exceed(?:s|ed|ing)?)"
-    rf"|(?P<lt>(?:{_LESS}) {_NOUNS}than|under|below)"
-    r"|(?P<gt_age>older than)|(?P<lt_age>younger than))"
-    r" (?:(?:the|its|their|all|of|overall) ){0,3}(?:average|mean|avg)\b"
-)
-_THAN = re.compile(
-    rf"\b(?:older|younger|{_MORE}|{_LESS}) (?:\w+ ){{0,3}}?than "
-    r"(?:(?P<all>all|every|each)|some|at least one)\b"
-)
-_PLAIN = re.compile(
-    rf"\b(?:(?P<more>{_MORE})|(?P<less>{_LESS})|(?P<older>older)|(?P<younger>younger))"
-    r" (?:\w+ ){0,3}?than\b"
-)
-_COUNTED = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
-    " sixteen seventeen eighteen nineteen twenty"
-)
-_TENS = "thirty forty fifty sixty seventy eighty ninety hundred"
-_WORDS = {word: value for value, word in enumerate(_COUNTED.split())}
-_WORDS |= {word: 10 * value for value, word in enumerate(_TENS.split(), start=3)}
-_WORDS |= {"once": 1, "twice": 2}
-_NUMBER = re.compile(
-    rf"(?<![\w.])(?:{'|'.join(_WORDS)}|[0-9]{{1,3}}(?:,[0-9]{{3}}){{1,4}}(?:\.[0-9]+)?"
-    r"|[0-9]{1,15}(?:\.[0-9]{1,15})?)(?!\w|-\w|[.,][0-9])"
-    r"|(?<!\w)[0-9]{4}(?=-[0-9]{2}-[0-9]{2}(?!\w))"  # the year of a date
-)
+_ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?!\w)")
 _OPERATORS = {"gt": ">", "ge": ">=", "lt": "<", "le": "<="}
 
 
 class Comparative(NamedTuple):
-    """A comparison that a question states.
+    """A comparison with a number that a question states.
 
     text: its words. operator: >, >=, < or <=, of which "between" has two.
-    measure: SIZE, AGE (older) or DATE (after). value: the number; None for an average.
-    is_negated: whether a negation stands before it.
+    measure: SIZE, AGE (older) or DATE (after). is_negated: whether a negation stands before it.
     """
 
     text: str
     operator: str
     measure: str
-    value: float | None
+    value: float
     is_negated: bool
 
 
 def find_comparatives(question: Question) -> list[Comparative]:
-    """The comparisons with a number that a question states, in order of their numbers."""
-    text = question.plain_text
+    """Return the comparisons with a number that a question states, in order of their numbers."""
+    text = question.plain_text[:_LONGEST_TEXT]
     found: list[Comparative] = []
     range_end = None
-    for number in islice(_NUMBER.finditer(text), _MOST_NUMBERS):
-        value = read_number(number.group())
-        before = text[max(0, number.start() - _WINDOW) : number.start()]
-        if range_end is not None and _BETWEEN_AND.match(text[range_end : number.start()]):
+    for number in islice(filter(_is_compared(text), list_numbers(text)), _MOST_NUMBERS):
+        before = text[max(0, number.start - _WINDOW) : number.start]
+        value = number.values[0]
+        if range_end is not None and _BETWEEN_AND.match(text[range_end : number.start]):
             found.append(Comparative("between", "<=", SIZE, value, False))
             range_end = None
         elif _BETWEEN.search(before):
             found.append(Comparative("between", ">=", SIZE, value, False))
-            range_end = number.end()
+            range_end = number.end
         else:
             range_end = None
             one = _read_before(text, before, number) or _read_after(text, number)
@@ -204,82 +149,36 @@ def find_comparatives(question: Question) -> list[Comparative]:
     return found
 
 
-def find_average_comparatives(question: Question) -> list[Comparative]:
-    """The comparisons with an average that a question states.
-
-    >>> found = find_average_comparatives(Question("ships with more crew than the average"))
-    >>> [(one.operator, one.text) for one in found]
-    [('>', 'more crew than the average')]
-    """
-    text = question.plain_text
-    found = []
-    for match in _AVERAGE.finditer(text):
-        kind, _, measure = match.lastgroup.partition("_")
-        is_negated = _is_negated(text, match.start())
-        operator = _OPERATORS[kind]
-        found.append(Comparative(match.group(), operator, measure or SIZE, None, is_negated))
-    return found
+def _is_compared(text: str) -> Callable[[Number], bool]:
+    """Return whether a number may be compared: it stands alone, or is the year of an ISO date."""
+    return lambda number: (
+        number.form != ORDINAL
+        and (number.is_alone or _ISO_DATE.match(text, number.start) is not None)
+    )
 
 
-def find_plain_comparatives(question: Question) -> list[Comparative]:
-    """The comparisons with "than" that a question states, whatever with.
-
-    >>> [one.operator for one in find_plain_comparatives(Question("deeper than the port of Alda"))]
-    ['>']
-    """
-    text = question.plain_text
-    return [
-        Comparative(
-            match.group(),
-            ">" if match["more"] or match["older"] else "<",
-            AGE if match["older"] or match["younger"] else SIZE,
-            None,
-            _is_negated(text, match.start()),
-        )
-        for match in _PLAIN.finditer(text)
-    ]
-
-
-def find_quantified_comparatives(question: Question) -> list[tuple[str, bool]]:
-    """The comparisons with several things: its words, and whether with all of them or with some.
-
-    >>> find_quantified_comparatives(Question("ships that are older than all ships of Alda"))
-    [('older than all', True)]
-    """
-    return [
-        (match.group(), match["all"] is not None) for match in _THAN.finditer(question.plain_text)
-    ]
-
-
-def read_number(text: str) -> float | None:
-    """The number that a text is, in digits or as a word; None where it is none.
-
-    >>> read_number("1,200.5"), read_number("twelve"), read_number("twice"), read_number("A4")
-    (1200.5, 12.0, 2.0, None)
-    """
-    if _NUMBER.fullmatch(text) is None:
-        return None
-    return float(_WORDS[text] if text in _WORDS else text.replace(",", ""))
-
-
-def _read_before(text: str, before: str, number: re.Match[str]) -> Comparative | None:
+def _read_before(text: str, before: str, number: Number) -> Comparative | None:
     for operator, measure, pattern in _BEFORE:
         match = pattern.search(before)
         if match is not None:
-            start = number.start() - len(before) + match.start(1)
-            shown, value = text[start : number.end()], read_number(number.group())
-            return Comparative(shown, operator, measure, value, _is_negated(text, start))
+            start = number.start - len(before) + match.start(1)
+            shown = text[start : number.end]
+            return Comparative(shown, operator, measure, number.values[0], _is_negated(text, start))
     return None
 
 
-def _read_after(text: str, number: re.Match[str]) -> Comparative | None:
-    match = _AFTER.match(text, number.end(), number.end() + _WINDOW)
+def _read_after(text: str, number: Number) -> Comparative | None:
+    match = _AFTER.match(text, number.end, number.end + _WINDOW)
     if match is None:
         return None
     kind, _, measure = match.lastgroup.partition("_")
-    shown, value = text[number.start() : match.end()], read_number(number.group())
-    is_negated = _is_negated(text, number.start())
-    return Comparative(shown, _OPERATORS[kind], measure or SIZE, value, is_negated)
+    return Comparative(
+        text[number.start : match.end()],
+        _OPERATORS[kind],
+        measure or SIZE,
+        number.values[0],
+        _is_negated(text, number.start),
+    )
 
 
 def _is_negated(text: str, start: int) -> bool:
@@ -295,7 +194,7 @@ OPPOSITE = {LEAST: MOST, MOST: LEAST}
 
 _WORDS_SUPERLATIVES = {
     (MOST, SIZE): "largest biggest highest greatest maximum max maximal longest tallest heaviest"
-    " priciest richest busiest widest deepest farthest furthest strongest costliest top",
+    " priciest richest busiest widest deepest farthest furthest strongest costliest",
     (LEAST, SIZE): "smallest lowest fewest minimum min minimal shortest lightest cheapest tiniest"
     " narrowest shallowest nearest closest weakest",
     (MOST, AGE): "oldest eldest",
@@ -304,40 +203,29 @@ _WORDS_SUPERLATIVES = {
     (LEAST, DATE): "earliest",
 }
 _LEXICON = {word: sense for sense, words in _WORDS_SUPERLATIVES.items() for word in words.split()}
-_DOWN = frozenset(
-    [
-        "cheap",
-        "inexpensive",
-        "small",
-        "low",
-        "short",
-        "young",
-        "poor",
-        "poorly",
-        "light",
-        "few",
-        "seldom",
-        "rarely",
-    ]
-)
+_DOWN = word_set("cheap inexpensive small low short young poor poorly light few seldom rarely")
 _RECENT = frozenset({"recent", "recently"})
 _BOUND_BEFORE = frozenset({"at"})  # at least, at most: a comparison
 _COMPASS = frozenset({"south", "southern", "west", "western"})  # the least latitude
 _PART_AFTER = frozenset({"of"})  # most of them: nearly all
+_WORDS_AFTER = 3
 
 
 class Superlative(NamedTuple):
-    """A superlative: its text, whether it asks for the LEAST or the MOST, of SIZE, AGE or DATE, and
-    which of the question's words it is."""
+    """A superlative of a question.
+
+    text: its words. pole: LEAST or MOST. measure: SIZE, AGE or DATE.
+    words: the words after `most` or `least` that may say of what; none if the word itself says it.
+    """
 
     text: str
     pole: str
     measure: str
-    place: int
+    words: tuple[Word, ...] = ()
 
 
 def find_superlatives(question: Question) -> list[Superlative]:
-    """The superlatives of a question outside of its quotations, in order.
+    """Return the superlatives of a question outside of its quotations, in order.
 
     >>> found = find_superlatives(Question("the oldest of those with at least 2 of the fewest"))
     >>> [(one.text, one.pole, one.measure) for one in found]
@@ -346,87 +234,48 @@ def find_superlatives(question: Question) -> list[Superlative]:
     words = question.plain_words
     found = []
     for place, word in enumerate(words):
+        after = words[place + 1 : place + 1 + _WORDS_AFTER]
         if word.text in (LEAST, MOST):
             before = words[place - 1].text if place else ""
-            after = words[place + 1].text if place + 1 < len(words) else ""
-            if before in _BOUND_BEFORE or after in _PART_AFTER or read_number(after) is not None:
-                continue
-            found.append(_read_adverb(word.text, after, place))
-        elif word.text in _LEXICON and not _COMPASS.intersection(
-            other.text for other in words[place + 1 : place + 3]
-        ):
-            found.append(Superlative(word.text, *_LEXICON[word.text], place))
+            following = after[0].text if after else ""
+            is_number = bool(list_numbers(following))
+            if before not in _BOUND_BEFORE and following not in _PART_AFTER and not is_number:
+                found.append(_read_adverb(word.text, following, tuple(after)))
+        elif word.text in _LEXICON and not _COMPASS.intersection(one.text for one in after[:2]):
+            found.append(Superlative(word.text, *_LEXICON[word.text]))
     return found
 
 
-def _read_adverb(pole: str, adjective: str, place: int) -> Superlative:
+def _read_adverb(pole: str, adjective: str, words: tuple[Word, ...]) -> Superlative:
+    text = f"{pole} {adjective}".strip()
     if adjective in _RECENT:
-        return Superlative(f"{pole} {adjective}", pole, DATE, place)
-    if adjective in _DOWN:
-        return Superlative(f"{pole} {adjective}", OPPOSITE[pole], SIZE, place)
-    return Superlative(f"{pole} {adjective}".strip(), pole, SIZE, place)
+        return Superlative(text, pole, DATE)
+    return Superlative(text, OPPOSITE[pole] if adjective in _DOWN else pole, SIZE, words)
 
 
-# Sort requests: where a question asks for an order, and in which direction.
+# Sort requests: in which direction a question asks for an order.
 
-
-ASCENDING, DESCENDING = "ascending", "descending"
 
 _HIGH = "highest|high|largest|large|most|oldest|old|longest|long|biggest|big|newest|greatest"
 _LOW = "lowest|low|smallest|small|least|fewest|youngest|young|shortest|short"
 _DIRECTION = re.compile(
     r"\b(?:(?P<down>descend(?:ing|ingly|s)?|decreas(?:ing|ingly)|desc|reversed?"
     rf"|(?:{_HIGH}|latest) to (?:the )?(?:{_LOW}|earliest|oldest))"
-    rf"|(?P<up>ascend(?:ing|ingly|s)?|increasing|asc"
-    rf"|(?:{_LOW}|earliest) to (?:the )?(?:{_HIGH}|latest))"
-    r"|(?P<letters>alphabetic\w*|lexicograph\w*)|(?P<time>chronological\w*))\b"
+    rf"|(?P<up>ascend(?:ing|ingly|s)?|increasing|asc|alphabetic\w*|lexicograph\w*"
+    rf"|(?:{_LOW}|earliest) to (?:the )?(?:{_HIGH}|latest)))\b"
 )
-_NAMES = (
-    "ascending|descending|increasing|decreasing|alphabetical|alphabetic|lexicographical"
-    "|chronological"
-)
-_REQUEST = re.compile(
-    r"\b(?:sort(?:ed|ing)? (?:\w+ ){0,6}?(?:by|in|on|according|from|using|alphabetically)\b"
-    r"|sorted\b"
-    r"|order(?:ed|ing)? (?:\w+ ){0,4}?by\b"
-    r"|(?:in|by) (?:the )?order of\b"
-    rf"|(?:in|with) (?:\w+ ){{0,2}}(?:{_NAMES}) (?:\w+ )?order"
-    r"|ranked by\b|rank \w+ by\b)"
-)
+_BY_AGE = re.compile(r"\b(?:ages?|old|oldest|young|youngest|seniority)\b")
 
 
-class SortRequest(NamedTuple):
-    """What a question says of the order of its answer.
+def find_directions(question: Question) -> tuple[tuple[str, ...], bool]:
+    """Return the ends that a question wants first, LEAST or MOST, in order; and whether it may sort
+    by age, which dates of birth have the other way round.
 
-    text: the words that ask for it.
-    directions: ASCENDING and DESCENDING as they are asked for, in order.
-    by_letters: whether it is the order of the alphabet.
-    by_age: whether old and young give the direction, which dates of birth have the other way.
-    """
-
-    text: str
-    directions: tuple[str, ...]
-    by_letters: bool
-    by_age: bool
-
-
-def find_sort_request(question: Question) -> SortRequest | None:
-    """What a question says of the order of its answer; None where it says nothing.
-
-    >>> find_sort_request(Question("Names of ports, sorted by depth, descending."))
-    SortRequest(text='sorted by', directions=('descending',), by_letters=False, by_age=False)
+    >>> find_directions(Question("Ports by depth, descending, then by name in alphabetical order."))
+    (('most', 'least'), False)
+    >>> find_directions(Question("Singers in ascending order of age"))
+    (('least',), True)
     """
     text = question.plain_text
-    directions: list[str] = []
-    by_letters, by_age, first = False, False, None
-    for match in _DIRECTION.finditer(text):
-        first = first or match
-        if match["letters"]:
-            by_letters = True
-        elif not match["time"]:
-            by_age = by_age or "old" in match.group() or "young" in match.group()
-            directions.append(DESCENDING if match["down"] else ASCENDING)
-    request = _REQUEST.search(text)
-    if request is None and first is None:
-        return None
-    return SortRequest((request or first).group(), tuple(directions), by_letters, by_age)
+    found = tuple(MOST if match["down"] else LEAST for match in _DIRECTION.finditer(text))
+    return found, _BY_AGE.search(text) is not None

@@ -21,9 +21,7 @@ YES_NO = frozenset(_YES_NO.split())
 
 # The numbers that a word may stand for, apart from those that name a number.
 HINTS: dict[str, tuple[float, ...]] = {
-    "once": (1,),
     "single": (1,),
-    "twice": (2,),
     "double": (2,),
     "couple": (2,),
     "pair": (2,),

@@ -33,11 +33,14 @@ DIGITS, WORD, ORDINAL = "digits", "word", "ordinal"
 
 _CARDINALS = {word: value for value, word in enumerate(_UNITS.split())}
 _CARDINALS |= {word: 10 * place for place, word in enumerate(_TENS.split(), start=2)} | {
-    "dozen": 12
+    "dozen": 12,
+    "once": 1,
+    "twice": 2,
 }
 _ORDINAL_VALUES = {word: value for value, word in enumerate(_ORDINALS.split())}
 _TOKEN = re.compile(
-    r"(?P<digits>[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?|\.[0-9]+)"
+    r"(?P<digits>[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?"
+    r"|(?<![\w.])\.[0-9]+)"  # not the .5 of No.5
     r"|(?P<word>[A-Za-z]+)"
     r"|(?P<percent>%)"
 )
@@ -173,12 +176,16 @@ _THAN = re.compile(
     r"\b(?:than|at (?:least|most)|exactly|only|over|under|above|below|up to|equals?(?: to)?)\s+$",
     re.IGNORECASE,
 )
+_ANY = re.compile(
+    r"\b(?:list|name|give|show|state|mention|provide|find)(?:\s+\w+)?\s+at\s+least\s+$",
+    re.IGNORECASE,
+)
 _OR_MORE = re.compile(r"\s+or\s+(?:more|less|fewer|above|below|over|under)\b", re.IGNORECASE)
 
 
 def find_number_role(text: str, number: Number) -> str | None:
-    """Whether a number counts the first rows that are wanted, something is compared with it, or it
-    says how many there are, as in "the two names"; None where the words beside it do not tell.
+    """Return whether a number counts the first rows that are wanted, something is compared with it,
+    or it chooses nothing, as in "the two names" or "name at least two"; None if nobody can tell.
 
     >>> from answerkey.english.numbers import list_numbers
     >>> text = "the 2 names of the three cheapest ships with at least 2 masts"
@@ -187,6 +194,8 @@ def find_number_role(text: str, number: Number) -> str | None:
     """
     before = text[max(0, number.start - _BESIDE) : number.start]
     after = text[number.end : number.end + _BESIDE]
+    if _ANY.search(before):
+        return KNOWN
     if _THAN.search(before) or _OR_MORE.match(after):
         return COMPARED
     if _TOP.search(before) or _SUPERLATIVE.match(after):

@@ -41,6 +41,7 @@ def mask_quotations(text: str) -> str:
 
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_SIGNS = re.compile(r"\s*([<>=!(),]+)\s*")
 _STEMMER = snowballstemmer.stemmer("english")
 
 
@@ -54,15 +55,21 @@ class Word(NamedTuple):
 
 
 class Question:
-    """A question in English, with what its corpus says to help (None where it says nothing).
+    """A question in English, with what its corpus says to help: BIRD's evidence.
 
-    >>> [word.stem for word in Question("Which ships' ports?").words]
+    The evidence is part of the question: what it names is asked for, and a value or a formula in it
+    is said. Meanings of columns, where a corpus has them, belong into the same text.
+
+    >>> question = Question("Which ships' ports?", "port refers to harbour_name")
+    >>> [word.stem for word in question.words]
     ['which', 'ship', 'port']
+    >>> question.explains("harbour_name")
+    True
     """
 
     def __init__(self, text: str, evidence: str | None = None) -> None:
         self.text = text
-        self.evidence = evidence
+        self.evidence = evidence or ""
 
     @cached_property
     def words(self) -> list[Word]:
@@ -83,7 +90,37 @@ class Question:
     @cached_property
     def evidence_words(self) -> list[Word]:
         """The words of its evidence, in order."""
-        return list_words(self.evidence or "")
+        return list_words(self.evidence)
+
+    @cached_property
+    def said_words(self) -> list[Word]:
+        """The words of the question and of its evidence."""
+        return self.words + self.evidence_words
+
+    def explains(self, *texts: str) -> bool:
+        """Whether the evidence has one of some texts, such as a column or `sex = 'F'`, whatever its
+        case and the spaces at its signs."""
+        return any(_stands_in(self._closed, _close(text)) for text in texts)
+
+    @cached_property
+    def _closed(self) -> str:
+        return _close(self.evidence)
+
+
+def _close(text: str) -> str:
+    """The text in small letters, without quotes and the spaces at its signs."""
+    return _SIGNS.sub(r"\1", re.sub(r"[\"'`]", "", text.lower())).strip()
+
+
+def _stands_in(text: str, part: str) -> bool:
+    """Whether a part stands in a text, and in no longer word."""
+    if not part:
+        return False
+    before, after = (
+        (r"(?<!\w)" if part[0].isalnum() else ""),
+        (r"(?!\w)" if part[-1].isalnum() else ""),
+    )
+    return re.search(before + re.escape(part) + after, text) is not None
 
 
 def list_words(text: str) -> list[Word]:

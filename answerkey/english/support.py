@@ -29,8 +29,8 @@ class Wording:
     """
 
     def __init__(self, question: Question) -> None:
-        self.text = f"{question.text}\n{question.evidence or ''}"
-        self.words: list[Word] = [*question.words, *question.evidence_words]
+        self.text = f"{question.text}\n{question.evidence}"
+        self.words = question.said_words
         self.texts = {word.text for word in self.words}
         self.stems = {word.stem for word in self.words}
 
@@ -172,21 +172,20 @@ def squeeze(text: str) -> str:
     return "".join(filter(str.isalnum, text.lower()))
 
 
-# Negations: which words of a question deny something.
+# Negations: what a question denies.
 
 
 _CLAUSE = re.compile(
-    r"\b(?:(?:do|does|did|is|are|was|were|has|have|had|can|could|will|would) not|cannot|never)\b"
-    r"|n't\b|nt'(?= )"
+    r"\b(?:(?:do|does|did|is|are|was|were|has|have|had|can|could|will|would) not|cannot|never"
+    r"|without|except|excluding|other than|neither|apart from|aside from)\b|n't\b|nt'(?= )"
 )
+_CLAUSE_END = re.compile(r"[.,;:?!()]|\b(?:and|but|or)\b")
 _WORD = re.compile(
-    r"\b(?:not|without|except|excluding|excludes?|other than|neither|nor|none|apart from"
-    r"|aside from)\b|\bno(?= [a-z])"
-)
-_WEAK = re.compile(
-    r"\b(?:but|outside|differ\w*|another|others?|lack\w*|miss\w*|fail\w*|only|rather|instead"
-    r"|besides|aside|exclu\w*|un\w+|non\w*|nothing|nobody|no|empty|null|blank|else|still|free|yet"
-    r"|remain\w*|leav\w*|omit\w*|skip\w*|avoid\w*|spar\w*|escap\w*|drop\w*|ignor\w*|bar|barring)\b"
+    r"\b(?:not|no|nor|none|but|outside|differ\w*|another|others?|other|lack\w*|miss\w*|fail\w*"
+    r"|only|rather|instead|besides|aside|exclu\w*|un\w+|non\w*|nothing|nobody|empty|null|blank"
+    r"|else|still|free|yet|remain\w*|leav\w*|omit\w*|skip\w*|avoid\w*|spar\w*|escap\w*|drop\w*"
+    r"|ignor\w*|bar|barring|abnormal\w*|abs(?:ent|ence)\w*|in(?:active|valid|complete)\w*"
+    r"|irregular\w*|dis(?:abled|continued|qualified)|than)\b|!=|<>"
 )
 _HARMLESS = re.compile(
     r"\s+(?:only|more than|less than|fewer than|greater|larger|higher|lower|smaller|later|earlier"
@@ -195,27 +194,29 @@ _HARMLESS = re.compile(
 )
 _OR_BEFORE = re.compile(r"\bor\s+$")  # refunded or not: either will do
 _ASIDE = re.compile(r"\([^()]{0,200}\)")
-CLAUSE, WORD = "clause", "word"
 
 
-def find_negations(question: Question) -> list[tuple[str, str]]:
-    """What a question denies: CLAUSE for a verb with not or never, WORD for no or without, and the
-    words; those in parentheses, "or not", "not only" and "no more than" are left out.
+def find_denied_clauses(question: Question) -> list[str]:
+    """Return what a question denies by a verb with not or never, by without or except: the words up
+    to the end of the clause, in small letters. What stands in parentheses, "or not", "not only" and
+    "no more than" are left out.
 
-    >>> find_negations(Question("Not only ships, or boats, that never sail"))
-    [('clause', 'never sail')]
+    >>> find_denied_clauses(Question("Not only ships, or boats, that never sail to Alda, or row"))
+    ['never sail to alda']
     """
-    text = _ASIDE.sub(lambda match: " " * len(match.group()), question.plain_text)
-    return [
-        (kind, text[match.start() : match.end() + 20].strip())
-        for kind, pattern in ((CLAUSE, _CLAUSE), (WORD, _WORD))
-        for match in pattern.finditer(text)
-        if not _HARMLESS.match(text, match.end())
-        and not _OR_BEFORE.search(text[max(0, match.start() - 8) : match.start()])
-    ]
+    text = _ASIDE.sub(lambda match: " " * len(match.group()), question.text.lower())
+    text = text.replace("’", "'")
+    found = []
+    for match in _CLAUSE.finditer(text):
+        is_either = _OR_BEFORE.search(text[max(0, match.start() - 8) : match.start()])
+        if not is_either and not _HARMLESS.match(text, match.end()):
+            end = _CLAUSE_END.search(text, match.end())
+            found.append(text[match.start() : end.start() if end else len(text)].strip())
+    return found
 
 
 def may_deny(question: Question) -> bool:
-    """Whether any word of a question may stand for a negation, even a weak one or a quoted one."""
-    text = question.text.lower().replace("’", "'")
-    return any(pattern.search(text) for pattern in (_CLAUSE, _WORD, _WEAK))
+    """Whether any word of a question or of its evidence may stand for a negation, even a weak one
+    or a quoted one."""
+    text = f"{question.text} {question.evidence}".lower().replace("’", "'")
+    return _CLAUSE.search(text) is not None or _WORD.search(text) is not None

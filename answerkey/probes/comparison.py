@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 from sqlglot import exp
 
 from answerkey.english import measures
-from answerkey.english.measures import (
-    Comparative,
-    find_average_comparatives,
-    find_comparatives,
-    find_plain_comparatives,
-    find_quantified_comparatives,
-    read_number,
-)
+from answerkey.english.measures import Comparative, find_comparatives
+from answerkey.english.numbers import read_number
 from answerkey.english.question import Question
 from answerkey.order.inspection import Inspection
 from answerkey.probes.compared_values import (
-    EQUALITIES,
-    PATTERNS,
     RANGES,
     Comparison,
     read_query,
 )
-from answerkey.probes.conditions import find_named_sibling
 from answerkey.probes.order import read_expression
 from answerkey.records import Finding
 
@@ -34,98 +22,41 @@ from answerkey.records import Finding
 # "Ports with at least 3 berths" ... WHERE berths > 3 -> a finding.
 
 
-_KINDS = ("bound", "equal", "opposite")  # where comparisons differ, the least that is wrong
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def find_comparison_mismatch(inspection: Inspection, question: Question) -> list[Finding]:
-    """A finding where the query compares a number, the average or several things otherwise than
-    asked.
+    """Return a finding if the query compares a number that the question compares, and otherwise.
 
-    The evidence has `kind`: opposite (less for more), bound (at least for more than), equal (= for
-    a range), quantifier (more than some for more than all), column (another column is compared than
-    the one that is named).
+    The evidence has `kind`: opposite (less for more), bound (at least for more than). What the
+    evidence of the corpus compares as the query does is right.
     """
-    found = next(_find_mismatches(inspection, question), None)
-    return [Finding("comparison_mismatch", found)] if found else []
-
-
-def _find_mismatches(inspection: Inspection, question: Question) -> Iterator[dict[str, Any]]:
     comparisons = read_query(inspection).comparisons
     asked = find_comparatives(question)
     for value in dict.fromkeys(one.value for one in asked):
         here = [one for one in asked if one.value == value]
         there = [one for one in comparisons if _holds_number(one, value)]
-        yield from _compare(here, there, inspection, question)
-    averages = find_average_comparatives(question)
-    there = [one for one in comparisons if _holds_average(one)]
-    yield from _compare(averages, there, inspection, question)
-    yield from _compare_quantifiers(comparisons, question)
-    plain = find_plain_comparatives(question)
-    there = [one for one in comparisons if one.operator in RANGES]
-    is_single = len(plain) == len(there) == 1 and isinstance(there[0].right, exp.Select)
-    if is_single and _judge_comparison_mismatch(plain[0], there[0], inspection) == "opposite":
-        yield from _compare(plain, there, inspection, question)
-    for one in comparisons:
-        sibling = None
-        if one.operator in RANGES:
-            sibling = find_named_sibling(one.left, inspection, question)
-        if sibling is not None:
-            yield {"kind": "column", "asked": sibling, "sql": one.text}
+        if any(one.is_negated for one in here) or any(_is_denied(one.node) for one in there):
+            continue
+        kinds = [_judge_operator(one, other, inspection) for one in here for other in there]
+        if kinds and all(kinds) and not any(_is_explained(one, question) for one in there):
+            kind = "bound" if "bound" in kinds else "opposite"
+            evidence = {"kind": kind, "asked": here[0].text, "sql": there[0].text}
+            return [Finding("comparison_mismatch", evidence)]
+    return []
 
 
-def _compare(
-    asked: list[Comparative],
-    comparisons: list[Comparison],
-    inspection: Inspection,
-    question: Question,
-) -> Iterator[dict[str, Any]]:
-    """A mismatch where none of the comparisons is as any of what is asked of the same number."""
-    if any(one.is_negated for one in asked) or any(_is_denied(one.node) for one in comparisons):
-        return
-    kinds = [
-        _judge_comparison_mismatch(one, other, inspection) for one in asked for other in comparisons
-    ]
-    if kinds and all(kinds) and not _explains(question.evidence, comparisons):
-        kind = next(kind for kind in _KINDS if kind in kinds)
-        yield {"kind": kind, "asked": asked[0].text, "sql": comparisons[0].text}
+def _is_explained(comparison: Comparison, question: Question) -> bool:
+    return question.explains(f"{comparison.operator} {comparison.right.name}")
 
 
-def _explains(evidence: str | None, comparisons: list[Comparison]) -> bool:
-    """Whether the evidence has a comparison as it stands in the query, such as `>= 3`."""
-    text = (evidence or "").replace(" ", "")
-    return any(one.operator + one.right.name in text for one in comparisons if one.right.name)
-
-
-def _compare_quantifiers(
-    comparisons: list[Comparison], question: Question
-) -> Iterator[dict[str, Any]]:
-    """More than all is more than the greatest, more than some is more than the least."""
-    asked = find_quantified_comparatives(question)
-    against = [one for one in comparisons if _is_of_extreme(one)]
-    if len(asked) != 1 or len(against) != 1 or _is_denied(against[0].node):
-        return
-    (text, is_all), comparison = asked[0], against[0]
-    is_greatest = isinstance(comparison.right.expressions[0].unalias(), exp.Max)
-    if is_all != ((comparison.operator[0] == ">") == is_greatest):
-        yield {"kind": "quantifier", "asked": text, "sql": comparison.text}
-
-
-def _is_of_extreme(comparison: Comparison) -> bool:
-    right = comparison.right
-    if comparison.operator not in RANGES or not isinstance(right, exp.Select):
-        return False
-    return isinstance(right.expressions[0].unalias(), exp.Min | exp.Max)
-
-
-def _judge_comparison_mismatch(
+def _judge_operator(
     asked: Comparative, comparison: Comparison, inspection: Inspection
 ) -> str | None:
-    """What is wrong with a comparison; None where it is as asked, or where nobody can tell."""
+    """What is wrong with a comparison; None if it is as asked, or if nobody can tell."""
     operator, wanted = comparison.operator, asked.operator
     if operator not in RANGES:
-        is_equality = operator in EQUALITIES | PATTERNS and asked.value not in (0, 1)  # codes
-        return "equal" if is_equality else None
+        return None
     measure = read_expression(comparison.left, inspection)[1]
     if measure == measures.RANK:
         return None
@@ -152,13 +83,6 @@ def _holds_number(comparison: Comparison, value: float | None) -> bool:
         return number == value
     year, rest = right.name[:4], right.name[4:5]
     return read_number(year) == value and rest in ("-", "/")
-
-
-def _holds_average(comparison: Comparison) -> bool:
-    right = comparison.right
-    return isinstance(right, exp.Select) and any(
-        isinstance(output.unalias(), exp.Avg) for output in right.expressions
-    )
 
 
 def _is_denied(node: exp.Expression) -> bool:

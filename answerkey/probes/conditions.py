@@ -36,7 +36,7 @@ _BEFORE = word_set(
     "the a an all and or of its their his her each every any different distinct unique with by "
     "average mean avg maximum minimum max min total sum highest lowest largest smallest "
     "greatest least most fewest longest shortest oldest youngest corresponding is are list show "
-    "find give return me us what which display also respective this that whose for in full both "
+    "find give return me us what which display also respective that whose for in full both "
     "on to combined overall higher lower larger smaller greater more less fewer ascending "
     "descending same from than how old possible various exact"
 )
@@ -49,6 +49,7 @@ _AFTER = word_set(
 )
 _BREAKS = word_set("of for from in who whose that which with where by is are has have at")
 _MEASURES = word_set("number numbers total average count maximum minimum")
+_OF = word_set("amount amounts date dates value type rate level time times size percentage")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +105,11 @@ def _find_places(
     found = []
     for last in places_of.get(words[-1].stem, ()) if own else ():
         text = question.words[last].text
+        is_of = "of" in [word.text for word in question.words[last + 1 : last + 2]]
         if text == "named" or (len(words) == 1 and text in _MEASURES):
             continue
+        if len(words) == 1 and text in _OF and is_of:
+            continue  # "date of birth" names a birthday
         places: list[int] | None = [last]
         for word in reversed(words[:-1]):
             farthest = _FARTHEST if word.stem in own else 1

@@ -312,26 +312,30 @@ def _cut(value: Any) -> Any:
 # each_without_group: the question asks for a number of each thing, and the query returns one.
 
 
-_SENTENCE_END = re.compile("[.?!]")
 _EACH = word_set("each every")
 _PREPOSITIONS = word_set("for of in by to at from with")
 _VERBS = word_set("do does did has have had")
 _ASKED_STEMS = word_set("mani much number count total sum amount averag mean maximum minimum")
 _ADDED = (exp.Count, exp.Sum)
+_SENTENCE_END = re.compile("[.?!]")
+_FORMULA = re.compile(r"\b(?:sum|count|avg|divide|subtract|multiply)\s*\(", re.IGNORECASE)
 
 
 def find_each_without_group(inspection: Inspection, question: Question) -> list[Finding]:
-    """A finding where a sentence of the question asks for a number (`how many`, `average`) of
-    `each` or `every`, and the query aggregates without any GROUP BY.
+    """Return a finding if a sentence of the question asks for a number (`how many`, `average`) of
+    `each` or `every` or `per` thing of the schema, and the query aggregates without any GROUP BY.
 
     Kinds: `of_each` after a preposition, as in "the total weight of each port"; `does_each` after a
     verb, as in "how many ships does each port have?". An average may well be over each thing ("how
-    many ships, on average, does each port have?"), so that the latter needs COUNT or SUM.
+    many ships, on average, does each port have?"), so that the latter needs COUNT or SUM, and
+    neither a quotient nor a formula in the evidence is a finding.
     """
     select, nodes = unwrap(inspection.tree), inspection.scopes.nodes
-    if not isinstance(select, exp.Select) or nodes.find_all(exp.Group, exp.Window):
+    if not isinstance(select, exp.Select) or nodes.find_all(exp.Group, exp.Window, exp.Div):
         return []
-    asked = _find_each(question) if is_one_row(select, inspection.scopes) else None
+    if not is_one_row(select, inspection.scopes) or _FORMULA.search(question.evidence):
+        return []
+    asked = _find_each(question) or _find_per(question, inspection)
     if asked is None:
         return []
     kind = "does_each" if asked.split()[0] in _VERBS else "of_each"
@@ -355,6 +359,17 @@ def _find_each(question: Question) -> str | None:
     return None
 
 
+def _find_per(question: Question, inspection: Inspection) -> str | None:
+    """`per` before the name of a table: not the `per` of a column such as cost_per_day, nor that of
+    a rate: "250 per account"."""
+    words = question.words
+    tables = {stem_name(table.name)[-1:] for table in read_query(inspection).tables}
+    for before, word, after in zip(words, words[1:], words[2:], strict=False):
+        if word.text == "per" and (after.stem,) in tables and not before.text[:1].isdigit():
+            return f"per {after.text}"
+    return None
+
+
 # group_by_non_key: rows are grouped by a name, where several things may have one name.
 #
 # `SELECT T1.name, count(*) FROM singer AS T1 JOIN song AS T2 ON T1.id = T2.singer_id GROUP BY
@@ -368,19 +383,16 @@ _WORDS_BETWEEN = 2
 
 
 def find_group_by_non_key(inspection: Inspection, question: Question) -> list[Finding]:
-    """A finding where a SELECT aggregates, groups by names of a table whose key it joins to other
-    rows, and not by that key.
+    """Return a finding if a SELECT aggregates, groups by names of a table whose key it joins to
+    other rows, and not by that key.
 
-    Kinds: `in_data` where some of the things that are grouped have one name; `possible` where none
-    have; `name_asked` where the question says "for each NAME" itself.
+    Kinds: `in_data` if some of the things that are grouped have one name; `possible` if none have.
+    A question that says "for each NAME" asks for groups of one name.
     """
     found = inspection.once(_find_first)
-    if found is None:
+    if found is None or _is_asked(question, found[0]):
         return []
-    label, evidence = found
-    if _is_asked(question, label):
-        evidence = evidence | {"kind": "name_asked"}
-    return [Finding("group_by_non_key", evidence)]
+    return [Finding("group_by_non_key", found[1])]
 
 
 def _find_first(inspection: Inspection) -> tuple[Resolution, dict[str, Any]] | None:

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from sqlglot import exp
 
-from answerkey.english.names import SYNONYMS, Name, list_names
+from answerkey.english.columns import is_named, split_name
+from answerkey.english.names import Name, list_names
 from answerkey.english.numbers import (
     COUNT_OF_FIRST,
     KNOWN,
@@ -17,10 +18,9 @@ from answerkey.english.numbers import (
     list_numbers,
     read_number,
 )
-from answerkey.english.question import Question, list_words
+from answerkey.english.question import Question, list_words, word_set
 from answerkey.english.support import (
     Wording,
-    list_value_words,
     squeeze,
 )
 from answerkey.order.inspection import Inspection
@@ -62,8 +62,9 @@ def _read_literals(inspection: Inspection) -> list[ComparedLiteral]:
 
 
 def list_limits(inspection: Inspection) -> list[int]:
-    """The whole numbers that stand after LIMIT in a query and in its subqueries."""
-    counts = [limit.expression for limit in inspection.scopes.nodes.find_all(exp.Limit)]
+    """Return the whole numbers after LIMIT in a query and its subqueries, but for an OFFSET."""
+    limits = inspection.scopes.nodes.find_all(exp.Limit)
+    counts = [limit.expression for limit in limits if limit.parent.args.get("offset") is None]
     return [int(count.name) for count in counts if isinstance(count, exp.Literal) and count.is_int]
 
 
@@ -107,18 +108,19 @@ def _list_stems(names: tuple[str, ...]) -> frozenset[str]:
 
 _OPERATORS = frozenset({"=", "!=", "IS", "IS NOT"})
 _NULLS = frozenset({"null", "none", "nil", ""})
-_KINDS = ("null", "pattern", "spelling", "other_column", "nowhere")
+_COLUMN_KINDS = ("null", "pattern", "spelling", "other_column")
 
 
 def find_literal_not_in_column(inspection: Inspection) -> list[Finding]:
-    """A finding where a column that has values is compared for equality with a text that is none
-    of them; of several such texts, the first by these kinds:
+    """Return a finding if a column that has values is compared for equality with a text that is
+    none of them; of several such texts, the first by these kinds:
 
     null: the text is 'null' or empty, where NULL was meant;
     pattern: it starts or ends with %, which only LIKE understands;
     spelling: the column holds it in other letters, spaces or signs;
-    other_column: another column of the same table holds it;
-    nowhere: none of them does.
+    other_column: another column of the same table holds it.
+
+    A text that none of them holds is no finding: nobody knows how it should be spelt.
     """
     reading = read_query(inspection)
     found = []
@@ -126,11 +128,12 @@ def find_literal_not_in_column(inspection: Inspection) -> list[Finding]:
         base = reading.base_column(literal.comparison.left)
         if base is None or not literal.is_text or literal.comparison.operator not in _OPERATORS:
             continue
-        if not _is_held(literal, *base, reading):
-            found.append(_describe(literal, *base, reading))
+        evidence = None if _is_held(literal, *base, reading) else _describe(literal, *base, reading)
+        if evidence is not None:
+            found.append(evidence)
     if not found:
         return []
-    first = min(found, key=lambda evidence: _KINDS.index(evidence["kind"]))
+    first = min(found, key=lambda evidence: _COLUMN_KINDS.index(evidence["kind"]))
     return [Finding("literal_not_in_column", first)]
 
 
@@ -146,72 +149,74 @@ def _is_held(literal: ComparedLiteral, table: Table, column: Column, reading: Re
 
 def _describe(
     literal: ComparedLiteral, table: Table, column: Column, reading: Reading
-) -> dict[str, Any]:
-    def describe(kind: str, **details: object) -> dict[str, Any]:
-        condition, place = literal.comparison.text, [table.name, column.name]
-        return {"kind": kind, "sql": condition, "column": place, **details}
-
+) -> dict[str, Any] | None:
+    condition, place = literal.comparison.text, [table.name, column.name]
+    evidence: dict[str, Any] = {"kind": "spelling", "sql": condition, "column": place}
     if literal.text.strip().lower() in _NULLS:
-        return describe("null")
+        return evidence | {"kind": "null"}
     if literal.text.startswith("%") or literal.text.endswith("%"):
-        return describe("pattern")
+        return evidence | {"kind": "pattern"}
     small = squeeze(literal.text)
     for value in list_text_values(reading.values, table.name, column.name):
         if small and squeeze(value) == small:
-            return describe("spelling", stored=value)
+            return evidence | {"stored": value}
     holder = find_holder(reading.values, [table], literal.text)
-    if holder == [table.name, column.name]:
-        return describe("spelling")
-    if holder is not None:
-        return describe("other_column", held_by=holder)
-    return describe("nowhere")
+    if holder is None or holder == place:
+        return None if holder is None else evidence
+    return evidence | {"kind": "other_column", "held_by": holder}
 
 
 # literal_not_in_query: the question gives a number or a name that stands nowhere in its query.
 
 
-_DEFAULTS = (0, 1)
+_DEFAULTS = (0, 1)  # codes of no and yes; none and some
 _MOST_NAMES = 20
-_KINDS_LITERAL_NOT_IN_QUERY = ("value", "limit", "number", "quoted")
+_LONGEST_CODE = 3  # letters: CA, USA
+_QUERY_KINDS = ("value", "limit", "number")
 
 
 def find_literal_not_in_query(inspection: Inspection, question: Question) -> list[Finding]:
-    """A finding where nothing in the query stands for a number or a name of the question; of
+    """Return a finding if nothing in the query stands for a number or a name of the question; of
     several, the first by these kinds:
 
     value: a quoted or capitalised name that a column of the database holds;
     limit: how many of the first rows are wanted ("the 3 cheapest");
-    number: another number in digits, or one in words that something is compared with;
-    quoted: a quoted text that no column holds.
+    number: another number in digits, or one in words that something is compared with.
+
+    What the evidence says needs not to stand in the query, and a code that nothing else in the
+    question stands for may be any name: `country = 'DEU'`.
     """
-    found = [
-        *_list_names_literal_not_in_query(inspection, question),
-        *_list_numbers(inspection, question),
-    ]
+    found = [*_list_unused_names(inspection, question), *_list_unused_numbers(inspection, question)]
     if not found:
         return []
-    first = min(found, key=lambda evidence: _KINDS_LITERAL_NOT_IN_QUERY.index(evidence["kind"]))
+    first = min(found, key=lambda evidence: _QUERY_KINDS.index(evidence["kind"]))
     return [Finding("literal_not_in_query", first)]
 
 
-def _list_names_literal_not_in_query(
-    inspection: Inspection, question: Question
-) -> list[dict[str, Any]]:
+def _list_unused_names(inspection: Inspection, question: Question) -> list[dict[str, Any]]:
     names = list_names(question.text)[:_MOST_NAMES]
-    if not names:
+    if not names or _has_unknown_code(inspection, question):
         return []
-    evidence = Wording(Question(question.evidence or ""))
+    evidence = Wording(Question(question.evidence))
     found = []
     for name in names:
         if evidence.says(name.text) or _is_name_used(name, inspection):
             continue
-        values = read_query(inspection).values
-        holder = find_holder(values, inspection.schema.tables, name.text)
+        holder = find_holder(read_query(inspection).values, inspection.schema.tables, name.text)
         if holder is not None:
             found.append({"kind": "value", "asked": name.text, "held_by": holder})
-        elif name.is_quoted:
-            found.append({"kind": "quoted", "asked": name.text})
     return found
+
+
+def _has_unknown_code(inspection: Inspection, question: Question) -> bool:
+    """Whether the query compares with a short text that the question has no word for."""
+    wording = Wording(question)
+    return any(
+        literal.is_text
+        and 0 < len(literal.text) <= _LONGEST_CODE
+        and not wording.supports(literal.text)
+        for literal in list_compared_literals(inspection)
+    )
 
 
 def _is_name_used(name: Name, inspection: Inspection) -> bool:
@@ -228,8 +233,8 @@ def _is_name_used(name: Name, inspection: Inspection) -> bool:
     )
 
 
-def _list_numbers(inspection: Inspection, question: Question) -> list[dict[str, Any]]:
-    evidence = {value for n in list_numbers(question.evidence or "") for value in n.values}
+def _list_unused_numbers(inspection: Inspection, question: Question) -> list[dict[str, Any]]:
+    said = {value for number in list_numbers(question.evidence) for value in number.values}
     found = []
     for number in list_numbers(question.text):
         first = number.values[0]
@@ -239,7 +244,7 @@ def _list_numbers(inspection: Inspection, question: Question) -> list[dict[str, 
         if role == KNOWN or (number.form == WORD and role is None):
             continue
         wanted = {*number.values, first - 1, first + 1}
-        if not wanted.isdisjoint(evidence):
+        if not wanted.isdisjoint(said):
             continue
         if not inspection.once(read_query_numbers).has_number(*wanted):
             kind = "limit" if role == COUNT_OF_FIRST else "number"
@@ -250,25 +255,26 @@ def _list_numbers(inspection: Inspection, question: Question) -> list[dict[str, 
 # literal_not_in_question: the query uses a number or a text that its question does not give.
 
 
-_DEFAULTS_LITERAL_NOT_IN_QUESTION = (0, 1)  # codes of no and yes; none and some
 _SHORTEST_VALUE = 3
-_MANY_VALUES = 10
 _MOST_LITERALS = 50
-_KINDS_LITERAL_NOT_IN_QUESTION = ("other_value", "number", "limit", "name", "known_word", "part")
+_QUESTION_KINDS = ("other_value", "number", "limit")
+_COUNT_WORDS = word_set(
+    "many much number count total several multiple often frequent frequently popular common busy "
+    "busiest active regular regularly repeatedly crowded few single once twice most least"
+)
 
 
 def find_literal_not_in_question(inspection: Inspection, question: Question) -> list[Finding]:
-    """A finding where neither the question nor its evidence supports a literal of the query; of
+    """Return a finding if neither the question nor its evidence supports a literal of the query; of
     several, the first by these kinds:
 
     other_value: a text, and the question gives another value of the same column;
-    number: a number; limit: the number of rows after LIMIT;
-    name: a text with a capital letter, of a column of many values; nothing stands for it;
-    known_word: a text such as 'female' or 'Spain', whose other words are all known;
-    part: some words of a text are there, others are not.
+    number: a number where the question gives another one, or a bound on something that no word of
+        the question means: "tall" may set a bound on a height;
+    limit: the number of rows after LIMIT.
 
     Other texts are no finding, for the question may have its own word for them: "put ashore" for
-    'discharged'.
+    'discharged', a kind for its genus, a first name for the whole.
     """
     wording = Wording(question)
     reading = read_query(inspection)
@@ -277,66 +283,62 @@ def find_literal_not_in_question(inspection: Inspection, question: Question) -> 
         if literal.number is None:
             evidence = _judge_text(literal, wording, reading)
         else:
-            evidence = _judge_number(literal, wording)
+            evidence = _judge_number(literal, wording, inspection, question)
         if evidence is not None:
             found.append(evidence)
     found += [
         {"kind": "limit", "sql": f"LIMIT {count}"}
         for count in list_limits(inspection)
-        if count not in _DEFAULTS_LITERAL_NOT_IN_QUESTION and count not in wording.numbers
+        if count not in _DEFAULTS and count not in wording.numbers
     ]
     if not found:
         return []
-    first = min(found, key=lambda evidence: _KINDS_LITERAL_NOT_IN_QUESTION.index(evidence["kind"]))
+    first = min(found, key=lambda evidence: _QUESTION_KINDS.index(evidence["kind"]))
     return [Finding("literal_not_in_question", first)]
 
 
-def _judge_number(literal: ComparedLiteral, wording: Wording) -> dict[str, Any] | None:
-    number = literal.number
+def _judge_number(
+    literal: ComparedLiteral, wording: Wording, inspection: Inspection, question: Question
+) -> dict[str, Any] | None:
+    number, comparison = literal.number, literal.comparison
+    is_bound = comparison.operator in RANGES
     near = [number]
-    if literal.comparison.operator in RANGES and number == int(number):
+    if is_bound and number == int(number):
         near += [number - 1, number + 1]  # more than 2 is at least 3
-    if number in _DEFAULTS_LITERAL_NOT_IN_QUESTION or wording.has_number(*near):
+    if number in _DEFAULTS or wording.has_number(*near):
         return None
-    return {"kind": "number", "sql": literal.comparison.text, "not_asked": [literal.text]}
+    is_unsaid = is_bound and not _may_bound(comparison.left, question)
+    if not is_unsaid and not _list_unused_numbers(inspection, question):
+        return None
+    return {"kind": "number", "sql": comparison.text, "not_asked": [literal.text]}
+
+
+def _may_bound(left: exp.Expression, question: Question) -> bool:
+    """Whether a word of the question may mean what is compared, and so set a bound on it."""
+    if left.find(exp.Count) is not None:
+        return not _COUNT_WORDS.isdisjoint(word.text for word in question.said_words)
+    names = [word for column in left.find_all(exp.Column) for word in split_name(column.name)]
+    return not names or is_named(names, question.said_words)
 
 
 def _judge_text(
     literal: ComparedLiteral, wording: Wording, reading: Reading
 ) -> dict[str, Any] | None:
-    missing = wording.list_missing(literal.text)
-    if not missing:
+    if not wording.list_missing(literal.text):
         return None
-    evidence = {"sql": literal.comparison.text}
-    values = _list_column_values(literal, reading)
-    asked = _find_other_value(literal, values, wording, reading)
-    if asked is not None:
-        return {"kind": "other_value"} | evidence | {"asked": asked}
-    if len(missing) < len(list_value_words(literal.text)):
-        kind = "part"
-    elif literal.text[:1].isupper() and len(values) >= _MANY_VALUES:
-        kind = "name"
-    elif missing[0] in SYNONYMS and len(missing[0]) > 1:
-        kind = "known_word"
-    else:
+    asked = _find_other_value(literal, wording, reading)
+    if asked is None:
         return None
-    return {"kind": kind} | evidence | {"not_asked": missing}
+    return {"kind": "other_value", "sql": literal.comparison.text, "asked": asked}
 
 
-def _list_column_values(literal: ComparedLiteral, reading: Reading) -> list[str]:
+def _find_other_value(literal: ComparedLiteral, wording: Wording, reading: Reading) -> str | None:
+    """A value of the column that the question gives in full, and that the query does not have."""
     base = reading.base_column(literal.comparison.left)
     if base is None or literal.comparison.operator in PATTERNS:
-        return []
-    table, column = base
-    return list_text_values(reading.values, table.name, column.name)
-
-
-def _find_other_value(
-    literal: ComparedLiteral, values: list[str], wording: Wording, reading: Reading
-) -> str | None:
-    """A value of the column that the question gives in full, and that the query does not have."""
+        return None
     own, query = Wording(Question(literal.text)), reading.inspection.once(read_query_words)
-    for value in values:
+    for value in list_text_values(reading.values, base[0].name, base[1].name):
         if len(value) < _SHORTEST_VALUE or not wording.says(value):
             continue
         is_same = own.supports(value) or Wording(Question(value)).supports(literal.text)
@@ -346,7 +348,4 @@ def _find_other_value(
 
 
 PROBES = (find_literal_not_in_column,)
-QUESTION_PROBES = (
-    find_literal_not_in_query,
-    find_literal_not_in_question,
-)
+QUESTION_PROBES = (find_literal_not_in_query, find_literal_not_in_question)

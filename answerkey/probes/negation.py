@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from sqlglot import exp
 
 from answerkey.english.question import Question
-from answerkey.english.support import CLAUSE, find_negations, may_deny
+from answerkey.english.support import find_denied_clauses, may_deny
 from answerkey.order.inspection import Inspection
-from answerkey.probes.compared_values import read_query
+from answerkey.probes.compared_values import Comparison, read_query
 from answerkey.probes.entities import (
     find_key,
     list_equalities,
@@ -26,46 +27,72 @@ from answerkey.sql.scopes import Resolution, Scopes, Source
 from answerkey.sqlite.column_values import ColumnValues, shorten
 from answerkey.sqlite.schema import fold_name
 
-# negation_mismatch: the question denies what the query does not, or the other way round.
-
-
 _EMPTY = frozenset({"", "null", "none", "nan", "n/a", "-"})
-_FALSE = frozenset({"no", "n", "f", "false", "0", "never", "not", ""})
-_PREFIXES = ("un", "non", "in", "dis")
 _PATTERNS = (exp.Like, exp.Glob, exp.RegexpLike)
 _DENIALS = (exp.Not, exp.NEQ, exp.Except, exp.NullSafeNEQ)
+_PREFIXES = ("un", "non", "in", "dis")
+_SHORTEST = 3  # letters of a value that is no code
 
 
 def find_negation_mismatch(inspection: Inspection, question: Question) -> list[Finding]:
-    """A finding where only one of question and query denies.
+    """Return a finding if only one of question and query denies.
 
-    The evidence has `kind`: not_denied (the question has a verb with not or never), null_text (it
-    denies in any way, and the query compares with the text "null"), denied (only the query denies).
-    Without, no and except alone say too little: "without changing" asks for one line.
+    The evidence has `kind`: not_denied (the question denies a value, and the query wants it),
+    denied (only the query denies, and neither the question nor its evidence has a word for it). A
+    code may deny by itself: `label = '-'`; so may what the evidence names.
     """
-    asked = find_negations(question)
-    if asked and question.evidence and find_negations(Question(question.evidence)):
-        return []  # which says how the query denies
     nodes = inspection.scopes.nodes
-    denials = list(nodes.find_all(*_DENIALS))
+    denials = [*nodes.find_all(*_DENIALS)]
     denials += [node for node in nodes.find_all(*_PATTERNS) if node.args.get("negate")]
-    if asked and not denials and not _denies_otherwise(inspection):
-        evidence = _describe(asked[0], inspection)
+    if not denials:
+        evidence = _find_denied_value(inspection, question)
         return [] if evidence is None else [Finding("negation_mismatch", evidence)]
-    denials = [node for node in denials if not _is_guard(node)]
-    if denials and not asked and not may_deny(question):
+    denials = [node for node in denials if _is_condition(node) and not _is_guard(node)]
+    if denials and not may_deny(question):
         evidence = {"kind": "denied", "sql": to_sql(denials[0])[:200]}
         return [Finding("negation_mismatch", evidence)]
     return []
 
 
-def _describe(asked: tuple[str, str], inspection: Inspection) -> dict[str, Any] | None:
-    form, text = asked
-    for comparison in read_query(inspection).comparisons:
-        right = comparison.right
-        if isinstance(right, exp.Literal | exp.Column) and right.name.lower() in _EMPTY:
-            return {"kind": "null_text", "asked": text, "sql": comparison.text}
-    return {"kind": "not_denied", "asked": text} if form == CLAUSE else None
+def _find_denied_value(inspection: Inspection, question: Question) -> dict[str, Any] | None:
+    """The evidence of a value that stands behind a negation, in its clause, and in the query."""
+    denied = find_denied_clauses(question)
+    comparisons = read_query(inspection).comparisons if denied else []
+    if any(map(_may_be_denial, comparisons)) or _may_deny_rows(inspection):
+        return None
+    for comparison in comparisons:
+        value = _read_value(comparison)
+        for clause in denied if value and not question.explains(value) else ():
+            if re.search(rf"(?<!\w){re.escape(value)}(?!\w)", clause):
+                return {"kind": "not_denied", "asked": clause[:40], "sql": comparison.text}
+    return None
+
+
+def _read_value(comparison: Comparison) -> str:
+    """The literal of a comparison in small letters, without wildcards; empty if it has none."""
+    right = comparison.right
+    return right.name.strip("% ").lower() if isinstance(right, exp.Literal | exp.Column) else ""
+
+
+def _may_be_denial(comparison: Comparison) -> bool:
+    """Whether a comparison may deny by its value: 0, 'no', 'unpaid', a code, what is below."""
+    value = _read_value(comparison)
+    is_text = not value.isdigit() and isinstance(comparison.right, exp.Literal | exp.Column)
+    is_code = value == "0" or value in _EMPTY or (is_text and len(value) < _SHORTEST)
+    is_opposite = len(value.split()) == 1 and value.startswith(_PREFIXES)
+    return is_code or is_opposite or comparison.operator in ("<", "<=")
+
+
+def _may_deny_rows(inspection: Inspection) -> bool:
+    nodes = inspection.scopes.nodes
+    return bool(nodes.find_all(exp.Is, exp.Coalesce, exp.Boolean)) or any(
+        join.side for join in nodes.find_all(exp.Join)
+    )
+
+
+def _is_condition(node: exp.Expression) -> bool:
+    """Whether a denial chooses rows: not one inside of a CASE, by which something is computed."""
+    return node.find_ancestor(exp.Case, exp.If) is None
 
 
 def _is_guard(node: exp.Expression) -> bool:
@@ -78,25 +105,6 @@ def _is_guard(node: exp.Expression) -> bool:
             if right.name.lower() in _EMPTY:
                 return True
             return isinstance(right, exp.Column) and bool(right.args.get("table"))
-    return False
-
-
-def _denies_otherwise(inspection: Inspection) -> bool:
-    """Whether a query denies by a value: 'no', 0, NULL, a number below a bound, an outer join."""
-    nodes = inspection.scopes.nodes
-    if nodes.find_all(exp.Is, exp.LT, exp.LTE, exp.Coalesce) or any(
-        join.side for join in nodes.find_all(exp.Join)
-    ):
-        return True
-    for comparison in read_query(inspection).comparisons:
-        right = comparison.right
-        if isinstance(right, exp.Literal | exp.Column):
-            words = right.name.lower().replace("%", " ").split() or [""]
-            is_opposite = len(words) == 1 and words[0].startswith(_PREFIXES)  # unpaid
-            if is_opposite or not _FALSE.isdisjoint(words):
-                return True
-        if isinstance(right, exp.Boolean):
-            return True
     return False
 
 

@@ -9,14 +9,13 @@ from typing import Any
 from sqlglot import exp
 
 from answerkey.english import measures
+from answerkey.english.columns import is_named, split_name
 from answerkey.english.measures import (
-    ASCENDING,
-    DESCENDING,
     LEAST,
     MOST,
     OPPOSITE,
     Superlative,
-    find_sort_request,
+    find_directions,
     find_superlatives,
     read_measure,
     split_words,
@@ -261,8 +260,10 @@ def find_tie_at_limit(inspection: Inspection) -> list[Finding]:
     return [cut for cut in list_cuts(inspection) if cut.code == "tie_at_limit"]
 
 
-# Extremes: where a query takes the least or the most of something, by ORDER BY ... LIMIT, min or
-# max.
+# direction_mismatch: the question asks for the least and the query for the most, or the reverse.
+#
+# "Which port has the fewest berths?" ... ORDER BY berths DESC LIMIT 1 -> a finding. The youngest
+# has the least age and the latest date of birth.
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,52 +271,49 @@ class Extreme:
     """One place where a query takes an extreme.
 
     pole: LEAST or MOST. measure: what the column's name says of it (answerkey.english.measures).
-    names: the columns in it, in small letters. has_limit: False for an ORDER BY of all rows.
+    names: the columns in it, in small letters. is_plain: whether it is one column, and no total.
     """
 
     text: str
     pole: str
     measure: str | None
     names: tuple[str, ...]
-    has_limit: bool
+    is_plain: bool
 
 
 def list_extremes(inspection: Inspection) -> list[Extreme]:
-    """The extremes of a query: the first term of each ORDER BY ... LIMIT, and each min and max that
-    stands in no ORDER BY."""
+    """Return the first term of each ORDER BY ... LIMIT, and each min and max that stands in no
+    ORDER BY."""
     found = []
     for order in inspection.scopes.nodes.find_all(exp.Order):
         query = order.parent
         if isinstance(query, exp.Query) and query.args.get("limit") is not None:
-            found.append(_read_term(order.expressions[0], inspection, has_limit=True))
+            found.append(_read_term(order.expressions[0], inspection))
     for node in inspection.scopes.nodes.find_all(exp.Min, exp.Max):
-        if node.expressions or node.find_ancestor(exp.Order) is not None:
-            continue
-        pole = LEAST if isinstance(node, exp.Min) else MOST
-        names, measure = read_expression(node.this, inspection)
-        found.append(Extreme(to_sql(node), pole, measure, names, True))
+        if not node.expressions and node.find_ancestor(exp.Order) is None:
+            pole = LEAST if isinstance(node, exp.Min) else MOST
+            found.append(_read_extreme(to_sql(node), pole, node.this, inspection))
     return found
 
 
-def list_sort_terms(inspection: Inspection) -> list[Extreme]:
-    """The terms of the ORDER BY of the whole query."""
-    order = inspection.tree.args.get("order")
-    has_limit = inspection.tree.args.get("limit") is not None
-    terms = order.expressions if order is not None else ()
-    return [_read_term(term, inspection, has_limit=has_limit) for term in terms]
-
-
-def _read_term(term: exp.Expression, inspection: Inspection, *, has_limit: bool) -> Extreme:
-    names, measure = read_expression(term.this, inspection)
+def _read_term(term: exp.Expression, inspection: Inspection) -> Extreme:
     pole = MOST if term.args.get("desc") else LEAST
-    return Extreme(f"ORDER BY {to_sql(term)}", pole, measure, names, has_limit)
+    return _read_extreme(f"ORDER BY {to_sql(term)}", pole, term.this, inspection)
+
+
+def _read_extreme(
+    text: str, pole: str, expression: exp.Expression, inspection: Inspection
+) -> Extreme:
+    names, measure = read_expression(expression, inspection)
+    is_plain = isinstance(expression.unnest(), exp.Column)
+    return Extreme(text, pole, measure, names, is_plain)
 
 
 def read_expression(
     expression: exp.Expression, inspection: Inspection
 ) -> tuple[tuple[str, ...], str | None]:
-    """The names of the columns in an expression, and what it measures where it is one column, as it
-    stands or in an aggregate other than count."""
+    """Return the names of the columns in an expression, and what it measures if it is one column,
+    as it stands or in an aggregate other than count."""
     columns = list(expression.find_all(exp.Column))
     names = tuple(column.name.lower() for column in columns)
     if len(columns) != 1 or expression.find(exp.Count, exp.Binary) is not None:
@@ -326,22 +324,12 @@ def read_expression(
     return (found.column.name.lower(),), read_measure(found.column.name, found.column.type)
 
 
-# direction_mismatch: the question asks for the least and the query for the most, or the reverse.
-#
-# "Which port has the fewest berths?" ... ORDER BY berths DESC LIMIT 1 -> a finding. The youngest
-# has the least age and the latest date of birth.
-
-
-_POLES = {ASCENDING: LEAST, DESCENDING: MOST}
-
-
 def find_direction_mismatch(inspection: Inspection, question: Question) -> list[Finding]:
-    """A finding where all directions that the question asks for are the opposite of all that the
-    query takes.
+    """Return a finding if all directions that the question asks for are the opposite of all that
+    the query takes.
 
-    The evidence has `kind`: extreme (superlatives against ORDER BY ... LIMIT, min or max),
-    top (the same for "top 3"), sort (descending against ascending), unasked (a plain "sorted by"
-    against DESC).
+    The evidence has `kind`: extreme (superlatives against ORDER BY ... LIMIT, min or max), sort
+    (descending against ascending). `top` says that some rows are wanted, and not which end.
     """
     found = _compare_extremes(inspection, question) or _compare_sorts(inspection, question)
     return [Finding("direction_mismatch", found)] if found else []
@@ -359,17 +347,23 @@ def _compare_extremes(inspection: Inspection, question: Question) -> dict[str, s
     if not pairs or not all(_are_opposite(asked, taken) for asked, taken in pairs):
         return None
     asked, taken = pairs[0]
-    if _says_pole(question.evidence or "", taken.pole):
+    if taken.pole in find_directions(question)[0] or _explains(question, taken):
         return None
-    kind = "top" if asked.text == "top" else "extreme"
-    return {"kind": kind, "asked": asked.text, "sql": taken.text}
+    return {"kind": "extreme", "asked": asked.text, "sql": taken.text}
 
 
 def _are_opposite(asked: Superlative, taken: Extreme) -> bool:
-    """Whether a query takes the other end than asked; False where nobody can tell."""
+    """Whether a query takes the other end than asked; False if nobody can tell.
+
+    The "most economical" car uses least: what `most` is said of must be the column, or a total.
+    """
     is_date = taken.measure == measures.DATE
     if taken.measure == measures.RANK or (asked.measure == measures.DATE and not is_date):
         return False
+    if asked.words and taken.is_plain:
+        own = [word for name in taken.names for word in split_name(name)]
+        if not is_named(own, asked.words):
+            return False
     if asked.measure == measures.SIZE:
         return not is_date and asked.pole != taken.pole
     if asked.measure == measures.AGE and taken.measure != measures.AGE:
@@ -377,26 +371,28 @@ def _are_opposite(asked: Superlative, taken: Extreme) -> bool:
     return asked.pole != taken.pole
 
 
-def _says_pole(evidence: str, pole: str) -> bool:
-    words = ("min(", "asc") if pole == LEAST else ("max(", "desc")
-    return any(word in evidence.lower() for word in words)
+def _explains(question: Question, taken: Extreme) -> bool:
+    """Whether the evidence says that this end is meant, or what the column is without saying which
+    end: "the larger the birthday, the younger"."""
+    ends = ("min(", "asc"), ("max(", "desc")
+    own, other = ends if taken.pole == LEAST else ends[::-1]
+    if question.explains(*own):
+        return True
+    return question.explains(*taken.names) and not question.explains(*other)
 
 
 def _compare_sorts(inspection: Inspection, question: Question) -> dict[str, str] | None:
-    terms = inspection.once(list_sort_terms)
-    request = find_sort_request(question) if terms else None
-    if request is None or terms[0].has_limit:
+    order = inspection.tree.args.get("order")
+    if order is None or inspection.tree.args.get("limit") is not None:
         return None
+    asked, is_by_age = find_directions(question)
+    terms = [_read_term(term, inspection) for term in order.expressions]
     poles = {term.pole for term in terms}
-    asked = {_POLES[direction] for direction in request.directions}
-    if request.by_age and terms[0].measure == measures.DATE:
-        asked = {OPPOSITE[pole] for pole in asked}
-    sql = ", ".join(term.text for term in terms)
-    if asked and not asked & poles:
-        return {"kind": "sort", "asked": request.directions[0], "sql": sql}
-    if not asked and poles == {MOST} and not find_superlatives(question):
-        return {"kind": "unasked", "asked": request.text.strip(), "sql": sql}
-    return None
+    is_mirrored = is_by_age and terms[0].measure == measures.DATE
+    wanted = {OPPOSITE[pole] for pole in asked} if is_mirrored else set(asked)
+    if not wanted or wanted & poles:
+        return None
+    return {"kind": "sort", "asked": asked[0], "sql": ", ".join(term.text for term in terms)}
 
 
 PROBES = (

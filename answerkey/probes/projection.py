@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 from sqlglot import exp
@@ -13,12 +13,14 @@ from answerkey.english.columns import (
     count_asked_items,
     find_asked_words,
     is_known,
+    is_meant,
     is_named,
     is_start_of,
     list_own_words,
     may_mean,
     split_name,
 )
+from answerkey.english.names import is_part_of_name, stem_name
 from answerkey.english.question import Question, Word, word_set
 from answerkey.order.inspection import Inspection
 from answerkey.probes.compared_values import read_query
@@ -159,11 +161,8 @@ def list_entity_key(inspection: Inspection) -> list[exp.Column] | None:
     return [exp.column(key.name, table=sources[0].name, quoted=True) for key in keys] or None
 
 
-# Asked aggregates: where a question asks for one number, or for one of each, and its query
-# returns something else.
-#
-# "How many ports have two piers?" wants one number; GROUP BY without more gives one for each
-# port.
+# What the question asks for. The evidence of the corpus counts as part of it: a column that it
+# names is asked for.
 
 
 _COUNTING = word_set(
@@ -175,40 +174,47 @@ _EXTREMES = word_set(
     "maximum minimum highest lowest largest smallest greatest least most fewest biggest longest "
     "shortest latest earliest oldest youngest heaviest lightest tallest cheapest expensive"
 )
-_AVERAGES = word_set("average averages averaged mean")
+_GENERAL = word_set("name id code title detail descript type number key")  # stems
+_NAMES = word_set("name titl")
+# asks for a column without its name
+_UNNAMED = re.compile(r"(?:^|[.?!,;:]\s*|\band )(?:how|who|where|when|why)\b", re.IGNORECASE)
 
 
-def find_aggregate_mismatch(projection: Projection, question: Question) -> dict[str, Any] | None:
-    """The evidence of the first of these kinds that holds, or None:
+def find_projection_mismatch(inspection: Inspection, question: Question) -> list[Finding]:
+    """Return a finding if what is selected is not what is asked for: "the first and last name" and
+    `SELECT first_name, first_name`. The evidence has the first of these kinds that holds:
 
     count_not_asked: only a count is returned, and no word of the question counts;
-    group_missing: one value of each is asked for, and the query has no GROUP BY;
     value_per_group: one number is asked for, and the query returns one for each group;
-    no_number: "how many" or "the number of" is asked for, and no value of the answer is a number;
     unasked_extreme: a greatest or least value stands beside what is asked for, which was to be that
         of the row that has it: "the longest pier of each port" and `SELECT pier, max(length)`;
-    no_average: an average is asked for, and nothing in the query or its columns is one.
+    missing_column: the question asks for a column by its name, and the query does not select it;
+    other_column: the same, and it selects one that the question does not name;
+    similar_column: it selects acc_type where the question says balance, and there is acc_bal;
+    unasked_column: beside what is asked for it selects a column that the question does not name.
     """
-    words = [word.text for word in question.words]
-    evidence: dict[str, Any] = {"selected": projection.shown}
-    if not projection.selected:
-        return None
-    if _returns_a_count(projection) and not _COUNTING & set(words):
-        return {"kind": "count_not_asked"} | evidence
-    if projection.is_aggregate and projection.tree.find(exp.Group) is None:
-        each = _find_each(projection, question)
-        if each is not None:
-            return {"kind": "group_missing", "asked": each} | evidence
-    if projection.is_aggregate and not _EACH & set(words) and _is_list_of_groups(projection):
-        return {"kind": "value_per_group"} | evidence
-    number = _find_number(projection, question)
-    if number is not None:
-        return {"kind": "no_number", "asked": number} | evidence
+    projection = read_projection(inspection)
+    if not projection.selected or len(question.words) > MOST_WORDS:
+        return []
+    evidence = (
+        _find_other_aggregate(projection, question)
+        or _find_missing(projection, question)
+        or _find_similar_column(projection, question)
+        or _find_unasked(projection, question)
+    )
+    if evidence is None:
+        return []
+    return [Finding("projection_mismatch", evidence | {"selected": projection.shown})]
+
+
+def _find_other_aggregate(projection: Projection, question: Question) -> dict[str, Any] | None:
+    words = {word.text for word in question.said_words}
+    if _returns_a_count(projection) and not _COUNTING & words:
+        return {"kind": "count_not_asked"}
+    if projection.is_aggregate and not _EACH & words and _is_list_of_groups(projection):
+        return {"kind": "value_per_group"}
     if _has_unasked_extreme(projection, question):
-        return {"kind": "unasked_extreme"} | evidence
-    average = next((word for word in words if word in _AVERAGES), None)
-    if average is not None and not _has_average(projection):
-        return {"kind": "no_average", "asked": average} | evidence
+        return {"kind": "unasked_extreme"}
     return None
 
 
@@ -216,34 +222,6 @@ def _returns_a_count(projection: Projection) -> bool:
     """Whether a count is all that is returned, as it stands: a share is calculated from counts."""
     outputs = projection.tree.selects
     return len(outputs) == 1 and isinstance(outputs[0].unalias(), exp.Count)
-
-
-def _find_each(projection: Projection, question: Question) -> str | None:
-    """The words that ask for one value of each: not the `per` of a column such as cost_per_day, nor
-    an average that "each has", nor "each counted once"."""
-    names = [
-        [word.stem for word in split_name(name) if not word.text.endswith("ly")]
-        for table in projection.tables
-        for name in (table.name, *(column.name for column in table.columns))
-    ]
-    words = question.words
-    for place, word in enumerate(words):
-        before = words[place - 1].text if place else ""
-        is_each = word.text == "each" and before in ("of", "by", "from")
-        if is_each or (word.text in ("each", "every") and before in ("for", "in")):
-            return f"{before} {word.text}"
-        is_once = any(word.text == "once" for word in words[place + 1 : place + 4])
-        if word.text == "each" and projection.aggregates != {"avg"} and not is_once:
-            return "each"
-        after = words[place + 1].stem if place + 1 < len(words) else ""
-        is_name = any(after in name for name in names)
-        if (
-            word.text == "per"
-            and is_name
-            and not any(pair == ("per", after) for name in names for pair in pairwise(name))
-        ):
-            return f"per {words[place + 1].text}"
-    return None
 
 
 def _is_list_of_groups(projection: Projection) -> bool:
@@ -255,36 +233,6 @@ def _is_list_of_groups(projection: Projection) -> bool:
         and not select.args.get("order")
         and not select.args.get("limit")
     )
-
-
-def _find_number(projection: Projection, question: Question) -> str | None:
-    """`how many` or `number of`, asked for where no value is a number, nor a text that starts with
-    one."""
-    if not projection.rows or any(selected.aggregate for selected in projection.selected):
-        return None
-    words = [word.text for word in question.words]
-    asked = find_asked_words(question)
-    for place, pair in enumerate(pairwise(words)):
-        is_number = (
-            pair == ("number", "of")
-            and words[place - 1] == "the"
-            and place - 1 in asked
-            and any(word.endswith("s") for word in words[place + 2 : place + 5])
-        )
-        if is_number or (pair == ("how", "many") and (place == 0 or place in asked)):
-            has_number = any(
-                not isinstance(value, str) or value[:1].isdigit()
-                for row in projection.rows
-                for value in row
-                if value is not None
-            )
-            is_named = any(
-                word.stem == "number"
-                for use in projection.used
-                for word in split_name(use.column.name)
-            )
-            return None if has_number or is_named else " ".join(pair)
-    return None
 
 
 def _has_unasked_extreme(projection: Projection, question: Question) -> bool:
@@ -301,43 +249,7 @@ def _has_unasked_extreme(projection: Projection, question: Question) -> bool:
     return is_condition and count_asked_items(question) < len(projection.selected)
 
 
-def _has_average(projection: Projection) -> bool:
-    names = {
-        word.text for table in projection.tables for column in table.columns
-        for word in split_name(column.name)
-    }  # fmt: skip
-    return (
-        "avg" in projection.aggregates
-        or projection.tree.find(exp.Div, exp.Avg) is not None
-        or bool(names & {"average", "avg", "mean"})
-    )
-
-
-# Asked columns: where a question names a column that its query does not return, or a query
-# returns one that its question does not name.
-
-
-_GENERAL = word_set("name id code title detail descript type number key")  # stems
-_NAMES = word_set("name titl")
-_WHOLE = word_set(
-    "all inform detail info everyth record complet entir whole data row content field attribut "
-    "column everi"
-)
-
-
-def find_column_mismatch(projection: Projection, question: Question) -> dict[str, Any] | None:
-    """The evidence of the first of these kinds that holds, or None:
-
-    missing_column: the question asks for a column by its name, and the query does not select it;
-    other_column: the same, and it selects one that the question does not name;
-    similar_column: it selects acc_type where the question says balance, and there is acc_bal;
-    unasked_column: beside what is asked for it selects a column that the question does not name;
-    star: the question asks for a column by its name, and the query selects all.
-    """
-    if projection.has_star:
-        return _find_star(projection, question)
-    evidence = {"selected": projection.shown}
-    unnamed = [selected for selected in projection.selected if _is_unnamed(selected, question)]
+def _find_missing(projection: Projection, question: Question) -> dict[str, Any] | None:
     for mention in find_mentions(question, projection.tables):
         is_followed = (mention.table.name, mention.column.name) in projection.joined
         if (
@@ -345,37 +257,27 @@ def find_column_mismatch(projection: Projection, question: Question) -> dict[str
             and not is_followed
             and not any(_covers(selected, mention, question) for selected in projection.selected)
         ):
+            has_unnamed = any(_is_unnamed(selected, question) for selected in projection.selected)
             return {
-                "kind": "other_column" if unnamed else "missing_column",
+                "kind": "other_column" if has_unnamed else "missing_column",
                 "asked": mention.quote(question),
                 "column": mention.name,
-            } | evidence
-    for selected in projection.selected:
-        if selected.table is not None and selected.column is not None and not selected.aggregate:
-            similar = find_similar(projection, question, selected.table, selected.column)
-            if similar is not None:
-                return {"kind": "similar_column", "column": similar} | evidence
-    if unnamed and _is_more_than_asked(projection, unnamed, question):
-        return {"kind": "unasked_column", "unasked": [s.text for s in unnamed]} | evidence
-    return None
-
-
-def _find_star(projection: Projection, question: Question) -> dict[str, Any] | None:
-    if any(word.stem in _WHOLE for word in question.words):
-        return None
-    for mention in find_mentions(question, projection.tables):
-        if mention.is_asked:
-            return {"kind": "star", "asked": mention.quote(question), "column": mention.name}
+            }
     return None
 
 
 def _covers(selected: Selected, mention: Mention, question: Question) -> bool:
-    """Whether a result column may be what the question names: its name and its table's have every
-    word of it, or it is a column that is named elsewhere, where just a name is asked for."""
+    """Whether a result column may be what the question names. It may if the evidence has its name,
+    if its name and its table's have every word that is asked for, if those words have all of a name
+    of several words, or if just a name is asked for and it is named elsewhere."""
     if selected.table is None or selected.column is None:
+        return True
+    if question.explains(selected.column.name):
         return True
     asked = mention.list_words(question)
     name = split_name(selected.column.name)
+    if len(name) > 1 and {word.stem for word in name} <= {word.stem for word in asked}:
+        return True
     words = (*name, *split_name(selected.table.name))
     is_general = all(word.stem in _GENERAL for word in asked) and not selected.column.primary_key
     if is_general and is_named(name, question.words):
@@ -390,12 +292,21 @@ def _is_unnamed(selected: Selected, question: Question) -> bool:
     if selected.column is None or selected.aggregate or not words:
         return False
     whole = "".join(word.text for word in split_name(selected.column.name))
-    return not is_named(words, question.words) and not any(
-        word.text.startswith(whole) for word in question.words
+    return not is_meant(words, question) and not any(
+        word.text.startswith(whole) for word in question.said_words
     )
 
 
-def find_similar(
+def _find_similar_column(projection: Projection, question: Question) -> dict[str, Any] | None:
+    for selected in projection.selected:
+        if selected.table is not None and selected.column is not None and not selected.aggregate:
+            similar = _find_similar(projection, question, selected.table, selected.column)
+            if similar is not None:
+                return {"kind": "similar_column", "column": similar}
+    return None
+
+
+def _find_similar(
     projection: Projection, question: Question, table: Table, chosen: Column
 ) -> str | None:
     """A column that shares a word with a chosen one and is not used, where the question has the
@@ -421,7 +332,7 @@ def find_similar(
             and not known & {word.stem for word in differing}
             and (table.name, column.name) not in used
             and "name" not in {word.stem for word in its_own}
-            and not is_named(its_own, question.words)
+            and not is_meant(its_own, question)
             and all(_is_said(word, question) for word in differing)
         ):
             return f"{table.name}.{column.name}"
@@ -432,40 +343,36 @@ def _is_said(word: Word, question: Question) -> bool:
     return any(word.stem == said.stem or is_start_of(word, said) for said in question.words)
 
 
-def _is_more_than_asked(
-    projection: Projection, unnamed: list[Selected], question: Question
-) -> bool:
-    """Whether columns stand beside others that are named, and are more than the question lists, or
-    a key or detail in the place of what it lists. Codes that nobody can read are left alone."""
-    if len(unnamed) == len(projection.selected):
-        return False
+def _find_unasked(projection: Projection, question: Question) -> dict[str, Any] | None:
+    """The evidence of columns that stand beside others that are named, and are more than the
+    question lists, or a detail in the place of what it lists. A name and a key stand for their
+    thing, and codes that nobody can read are left alone."""
+    unnamed = [selected for selected in projection.selected if _is_unnamed(selected, question)]
+    if not unnamed or len(unnamed) == len(projection.selected):
+        return None
     if any(selected.aggregate for selected in projection.selected):
-        return False
+        return None
+    if _UNNAMED.search(question.text):
+        return None
+    if any(_stands_for_thing(selected, question) for selected in unnamed):
+        return None
     names = [split_name(selected.column.name) for selected in unnamed if selected.column]
-    if any(_NAMES & {word.stem for word in name} for name in names):
-        return False  # a name stands for its thing
-    if not any(is_known(word) for name in names for word in name):
-        return False
     is_general = all(_GENERAL & {word.stem for word in name} for name in names)
-    return is_general or count_asked_items(question) < len(projection.selected)
+    is_readable = any(is_known(word) for name in names for word in name)
+    if is_readable and (is_general or count_asked_items(question) < len(projection.selected)):
+        return {"kind": "unasked_column", "unasked": [selected.text for selected in unnamed]}
+    return None
 
 
-# projection_mismatch: the query returns other columns or aggregates than its question asks for.
-
-
-def find_projection_mismatch(inspection: Inspection, question: Question) -> list[Finding]:
-    """A finding where what is selected is not what is asked for: "the first and last name" and
-    `SELECT first_name, first_name`.
-
-    The modules asked_aggregates and asked_columns have the kinds that its evidence tells.
-    """
-    projection = read_projection(inspection)
-    if projection.select is None or len(question.words) > MOST_WORDS:
-        return []
-    evidence = find_aggregate_mismatch(projection, question)
-    if evidence is None:
-        evidence = find_column_mismatch(projection, question)
-    return [] if evidence is None else [Finding("projection_mismatch", evidence)]
+def _stands_for_thing(selected: Selected, question: Question) -> bool:
+    """Whether a result column is a name, or the key of a table that the question names."""
+    table, column = selected.table, selected.column
+    if table is None or column is None:
+        return False
+    if _NAMES & {word.stem for word in split_name(column.name)} or is_part_of_name(column.name):
+        return True
+    stems = {word.stem for word in question.words}
+    return column.primary_key and not stems.isdisjoint(stem_name(table.name)[-1:])
 
 
 QUESTION_PROBES = (find_projection_mismatch,)

@@ -82,7 +82,7 @@ def test_no_probe_crashes_on_unusual_sql(world, sql):
 
 
 def test_queries_of_one_database_share_what_was_looked_up(world, monkeypatch):
-    sql = "SELECT id FROM ship WHERE name = 'Shared'"
+    sql = "SELECT id FROM ship WHERE name = 'tern'"
     probe = find_literal_not_in_column
     probe(world.inspect(sql))
     again = world.inspect(sql)

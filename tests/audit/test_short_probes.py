@@ -83,6 +83,9 @@ ASKED = {
         ("How many are in each port?", "SELECT port, count(*) FROM ship GROUP BY port", None),
         ("How many are there?", "SELECT count(*) FROM ship", None),
         ("Name each ship.", "SELECT name FROM ship", None),
+        ("Count the crews per ship.", "SELECT count(crew) FROM ship", "of_each"),
+        ("How many of at least 250 per ship are there?", "SELECT count(*) FROM ship", None),
+        ("How many crews has each ship?", "SELECT count(crew) / count(*) FROM ship", None),
     ],
 }  # fmt: skip
 

@@ -42,7 +42,7 @@ NOT_IN_COLUMN = [
     ("owner = 'null'", "null"),
     ('owner != "null"', "null"),
     ("name = '%Sun%'", "pattern"),
-    ("port IN ('Alda', 'Zulu')", "nowhere"),
+    ("port IN ('Alda', 'Zulu')", None),  # nobody knows how it is spelt
     ("port = 'Zulu' OR name = 'Moon'", "other_column"),
     ("port = 'Alda'", None),
     ("class = 'barge' COLLATE NOCASE", None),
@@ -72,10 +72,17 @@ NOT_IN_QUESTION = [
     ("Which ships weigh over 800?", "weight > 1000", "number"),
     ("Which ships are there?", "weight > 1000", "number"),
     ("Ships of the class Barge?", "class = 'Grand Liner'", "other_value"),
-    ("Ships with a home?", "port = 'Alda'", "name"),
+    ("Which ships over 800 are of class 7?", "class = 'Barge' AND weight > 900", "number"),
+    ("Ships with a home?", "port = 'Alda'", None),
     ("Who sails on ship 1?", "id = 1 AND id IN (SELECT ship_id FROM crew WHERE sex = 'male')",
-     "known_word"),
-    ("Which are liners?", "class = 'Grand Liner'", "part"),
+     None),
+    ("Which are liners?", "class = 'Grand Liner'", None),  # a name within a longer one
+    ("Which ships are floating hotels?", "class IN ('Grand Liner', 'Barge')", None),  # a genus
+    ("Which heavy ships are there?", "weight > 1000", None),  # a threshold of common knowledge
+    ("Which ports are busy?", "port IN (SELECT port FROM ship GROUP BY 1 HAVING count(*) > 5)",
+     None),
+    ("Who owns ship No.5?", "id = 5", None),
+    ("Which ships are insured?", "weight = 77", None),  # a code
     ("Which are at sea?", "state = 'sailing'", None),
     ("Which weigh at least 41?", "weight > 40", None),
     ("Which weigh more than a dozen?", "weight > 12", None),
@@ -113,7 +120,11 @@ NOT_IN_QUERY = [
     ("The three heaviest over 1000?", "weight > 1000", "limit"),
     ("Which ships weigh over 1000 in Alda?", "weight > 1000", "value"),
     ("Which ships of 'Moon' weigh over 1000?", "weight > 1000", "value"),
-    ("Which ships of class 'Zulu' weigh over 1000?", "weight > 1000", "quoted"),
+    ("Which ships of class 'Zulu' weigh over 1000?", "weight > 1000", None),
+    ("Which ships of Moon are there?", "class = 'MO'", None),
+    ("Which ships of Alda are there?", "port = 'NLD'", None),  # a code may be any name
+    ("Which ships of Sun Harbour are there?", "name LIKE '%Sun%'", None),
+    ("Name at least five ships.", "weight > 0", None),
     ("Which ships weigh over 1000 in Zulu?", "weight > 1000", None),
     ("Give the two names of ships over 1000.", "weight > 1000", None),
     ("Give Class and State over 1000.", "weight > 1000", None),

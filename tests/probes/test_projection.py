@@ -23,39 +23,14 @@ INSERT INTO keeper VALUES
 FIRE = [
     ("count_not_asked", "Which towns are keepers born in?", "SELECT count(birth_town) FROM keeper"),
     (
-        "group_missing",
-        "What is the total balance for each keeper id?",
-        "SELECT sum(acc_bal) FROM lighthouse",
-    ),
-    (
-        "group_missing",
-        "Count the lighthouses per keeper.",
-        "SELECT count(*) FROM lighthouse",
-    ),
-    (
         "value_per_group",
         "How many keepers have more than one lighthouse?",
         "SELECT count(*) FROM lighthouse GROUP BY keeper_id HAVING count(*) > 1",
     ),
     (
-        "no_number",
-        "How many keepers are born in Ulm?",
-        "SELECT fname FROM keeper WHERE birth_town = 'Ulm'",
-    ),
-    (
-        "no_number",
-        "What is the number of towns with a keeper?",
-        "SELECT birth_town FROM keeper GROUP BY birth_town HAVING count(*) > 0",
-    ),
-    (
         "unasked_extreme",
         "What is the name of the highest lighthouse of each keeper?",
         "SELECT name, max(height) FROM lighthouse GROUP BY keeper_id",
-    ),
-    (
-        "no_average",
-        "What is the average height of the lighthouses?",
-        "SELECT max(height) FROM lighthouse",
     ),
     (
         "missing_column",
@@ -97,7 +72,6 @@ FIRE = [
         "Show the gender of all keepers.",
         'SELECT birth_town FROM keeper WHERE gender = "F"',
     ),
-    ("star", "Find the ids of keepers from Rye.", "SELECT * FROM keeper WHERE birth_town = 'Rye'"),
 ]
 
 HOLD = [
@@ -159,6 +133,19 @@ HOLD = [
     ("How many men and women are there?", "SELECT gender, count(*) FROM keeper GROUP BY gender"),
     ("List the first name and motto of keepers.", "SELECT fname, xyz FROM keeper"),
     ("Show all details of keepers.", "SELECT * FROM keeper"),
+    ("Find the ids of keepers from Rye.", "SELECT * FROM keeper WHERE birth_town = 'Rye'"),
+    ("What is the average height?", "SELECT height FROM lighthouse"),  # a column may hold it
+    (
+        "Give the town and the keeper who is the tallest.",
+        "SELECT birth_town, fname, lname FROM keeper",
+    ),
+    ("List the keepers and their towns of birth.", "SELECT keeper_id, birth_town FROM keeper"),
+    (
+        "Show the balance of the acc. and how it fares.",
+        "SELECT acc_bal, cost_per_month FROM lighthouse",
+    ),
+    ("List the name and date of lighting.", "SELECT name, lit_date FROM lighthouse"),
+    ("Show who lit it. When was this height reached?", "SELECT lit_date FROM lighthouse"),
     ("List the keepers.", "SELECT * FROM keeper"),
 ]
 
@@ -196,3 +183,28 @@ def test_evidence_tells_what_is_asked_for_and_what_is_selected(world):
 def test_text_too_long_for_a_question_is_not_read(world, filler):
     text = "Show the " + filler * 100_000
     assert world.ask(find_projection_mismatch, text, "SELECT lit_date FROM lighthouse") is None
+
+
+EXPLAINED = [
+    (
+        "Show the names and closed dates of lighthouses.",
+        "SELECT name, lit_date FROM lighthouse",
+        "closed date refers to lit_date",
+    ),
+    (
+        "What is the first name and job of every keeper from Ulm?",
+        "SELECT fname, other_details FROM keeper",
+        "job refers to other_details",
+    ),
+    (
+        "Which towns are keepers born in?",
+        "SELECT count(birth_town) FROM keeper",
+        "towns refers to COUNT(birth_town)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "sql", "evidence"), EXPLAINED)
+def test_evidence_of_the_corpus_is_part_of_the_question(world, text, sql, evidence):
+    assert world.ask(find_projection_mismatch, text, sql) is not None
+    assert world.ask(find_projection_mismatch, text, sql, evidence=evidence) is None

@@ -32,16 +32,8 @@ OTHERWISE = [
     ("opposite", "Ships built before 1999.", _ships("birth_year > 1999")),
     ("opposite", "Visits after 2011.", "SELECT ship FROM visit WHERE day < '2011-01-01'"),
     ("opposite", "Ships between 10 and 25 years.", _ships("age < 10 OR age > 25")),
-    ("opposite", "Ships with more crew than the average.",
-     _ships("crew < (SELECT avg(crew) FROM ship)")),
     ("opposite", "Visits before 2011-01-01.", "SELECT ship FROM visit WHERE day > '2011-01-01'"),
     ("opposite", "Visits after 7th June, 2011.", "SELECT ship FROM visit WHERE day < '2011-06-07'"),
-    ("opposite", "Ships with less crew than the Ara.",
-     _ships("crew > (SELECT crew FROM ship WHERE name = 'Ara')")),
-    ("equal", "Ports with at least 5 berths.", "SELECT name FROM port WHERE berths = 5"),
-    ("quantifier", "Ships with more crew than all of owner Ito.",
-     _ships("crew > (SELECT min(crew) FROM ship WHERE owner = 'Ito')")),
-    ("column", "Ships with a net tonnage over 300.", _ships("gross_tonnage > 300")),
 ]  # fmt: skip
 
 AS_ASKED = [
@@ -66,12 +58,11 @@ AS_ASKED = [
      "SELECT ship FROM visit GROUP BY ship HAVING count(*) <= 2"),
     ("Ships called 'over 5' with 5 or less crew.", _ships("crew <= 5")),
     ("Crew below 3 or above 3?", _ships("crew < 3 OR crew > 3")),
-    ("Ships with more crew than some of owner Ito.",
-     _ships("crew > (SELECT min(crew) FROM ship WHERE owner = 'Ito')")),
-    ("Ships with more crew than all of owner Ito.",
-     _ships("crew > (SELECT max(crew) FROM ship WHERE owner = 'Ito')")),
-    ("Ships with a tonnage over 300.", _ships("gross_tonnage > 300")),
-    ("Ships with a gross, not net tonnage over 300.", _ships("gross_tonnage > 300")),
+    ("Ships of No.5 or more.", _ships("crew > 5")),
+    ("Visits after 2011/5/1.", "SELECT ship FROM visit WHERE substr(day, 1, 4) >= '2011'"),
+    ("Visits between 2010 and 2011, year by year.",
+     "SELECT sum(day LIKE '2010%'), sum(day LIKE '2011%') FROM visit"),
+    ("Ports with at least 5 berths.", "SELECT name FROM port WHERE berths = 5"),  # a code?
 ]  # fmt: skip
 
 

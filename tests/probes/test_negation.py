@@ -14,10 +14,13 @@ def world(tmp_path_factory):
 
 
 OTHERWISE = [
-    ("not_denied", "Ships that never came.", "SELECT name FROM ship JOIN visit ON ship = ship.id"),
     ("not_denied", "Ships that don't belong to Ito.", "SELECT name FROM ship WHERE owner = 'Ito'"),
-    ("not_denied", "Ships that aren't from there.", "SELECT name FROM ship WHERE owner = 'Un Oro'"),
-    ("null_text", "Ships without an owner.", "SELECT name FROM ship WHERE owner = 'null'"),
+    ("not_denied", "Ships that aren't of Un Oro.", "SELECT name FROM ship WHERE owner = 'Un Oro'"),
+    (
+        "not_denied",
+        "Ships that do not have over 500 tons.",
+        "SELECT name FROM ship WHERE gross_tonnage > 500",
+    ),
     ("denied", "Ships of Ito.", "SELECT name FROM ship WHERE owner <> 'Ito'"),
     ("denied", "Ships that came.", "SELECT id FROM ship EXCEPT SELECT ship FROM visit"),
     ("denied", "Ships with an a.", "SELECT name FROM ship WHERE name NOT LIKE '%a%'"),
@@ -25,6 +28,14 @@ OTHERWISE = [
 
 AS_ASKED = [
     ("Ships that never came.", "SELECT id FROM ship EXCEPT SELECT ship FROM visit"),
+    ("Ships that never came.", "SELECT name FROM ship JOIN visit ON ship = ship.id"),  # who knows
+    ("Ships that are not seaworthy.", "SELECT name FROM ship WHERE owner = '-'"),
+    (
+        "Ships that are not for Ito in Alda.",
+        "SELECT name FROM ship WHERE owner = 'Ito' AND rank = 0",
+    ),
+    ("Ships of an abnormal crew.", "SELECT name FROM ship WHERE crew NOT BETWEEN 3 AND 9"),
+    ("Names, in a column.", "SELECT CASE WHEN owner <> 'Ito' THEN name ELSE owner END FROM ship"),
     ("Ships without an a.", "SELECT name FROM ship WHERE name NOT LIKE '%a%'"),
     ("Ships with no owner.", "SELECT name FROM ship WHERE owner IS NULL"),
     ("Ships with no crew.", "SELECT name FROM ship WHERE crew = 0"),
@@ -61,3 +72,12 @@ def test_negation_as_asked_is_no_finding(world, question, sql):
 def test_evidence_of_the_corpus_decides(world):
     text, sql = "Ships with no owner.", "SELECT name FROM ship WHERE owner = 'Ito'"
     assert world.ask(find_negation_mismatch, text, sql, evidence="no owner: owner = 'Ito'") is None
+    text = "Ships that are not carriers."
+    sql = "SELECT name FROM ship WHERE owner = 'carriers'"
+    assert world.ask(find_negation_mismatch, text, sql)
+    evidence = "owner = 'carriers' means that it is not a carrier"
+    assert world.ask(find_negation_mismatch, text, sql, evidence=evidence) is None
+    text, sql = "Odd ships.", "SELECT name FROM ship WHERE owner NOT IN ('Ito', 'Lee')"
+    assert world.ask(find_negation_mismatch, text, sql)
+    evidence = "odd refers to owner NOT IN ('Ito', 'Lee')"
+    assert world.ask(find_negation_mismatch, text, sql, evidence=evidence) is None

@@ -24,11 +24,11 @@ OTHERWISE = [
     ("extreme", "The most recent visit?", "SELECT ship FROM visit ORDER BY day LIMIT 1"),
     ("extreme", "The home of the fewest ships?",
      "SELECT home FROM ship GROUP BY home ORDER BY count(*) DESC LIMIT 1"),
-    ("extreme", "The least expensive ship?", "SELECT name FROM ship ORDER BY crew DESC LIMIT 1"),
-    ("top", "The top 2 ports by depth?", "SELECT name FROM port ORDER BY depth LIMIT 2"),
+    ("extreme", "The top 2 ports of the most depth?",
+     "SELECT name FROM port ORDER BY depth LIMIT 2"),
+    ("sort", "Ships in descending order of age.", "SELECT name FROM ship ORDER BY birth_year DESC"),
     ("sort", "Ports in descending order of depth.", "SELECT name FROM port ORDER BY depth"),
     ("sort", "Ships by age from old to young.", "SELECT name FROM ship ORDER BY age"),
-    ("unasked", "Names of ports sorted by depth.", "SELECT name FROM port ORDER BY depth DESC"),
 ]  # fmt: skip
 
 AS_ASKED = [
@@ -49,6 +49,13 @@ AS_ASKED = [
     ("Ports by depth, descending.", "SELECT name FROM port ORDER BY depth DESC"),
     ("The deepest ports first, sorted by depth.", "SELECT name FROM port ORDER BY depth DESC"),
     ("Which port?", "SELECT name FROM port ORDER BY depth DESC LIMIT 1"),
+    ("Names of ports sorted by depth.", "SELECT name FROM port ORDER BY depth DESC"),
+    ("Top three ports in alphabetical order.", "SELECT name FROM port ORDER BY name LIMIT 3"),
+    ("Top 2 ports in ascending order of depth.", "SELECT name FROM port ORDER BY depth LIMIT 2"),
+    ("Ships in ascending order of age.", "SELECT name FROM ship ORDER BY birth_year DESC"),
+    ("Ports from the youngest to the oldest.", "SELECT name FROM port ORDER BY opened DESC"),
+    ("Ports by age in descending order.", "SELECT name FROM port ORDER BY opened"),
+    ("The most economical ship?", "SELECT name FROM ship ORDER BY crew LIMIT 1"),
 ]  # fmt: skip
 
 
@@ -68,3 +75,6 @@ def test_evidence_of_the_corpus_decides(world):
     text = "The highest class of ships?"
     assert world.ask(find_direction_mismatch, text, sql) is not None
     assert world.ask(find_direction_mismatch, text, sql, evidence="highest is MIN(crew)") is None
+    evidence = "the larger the crew, the lower the class"
+    assert world.ask(find_direction_mismatch, text, sql, evidence=evidence) is None
+    assert world.ask(find_direction_mismatch, text, sql, evidence="highest is MAX(crew)")
