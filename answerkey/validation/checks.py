@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable
-from itertools import groupby
-from operator import itemgetter
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from answerkey.comparison.compare import normalize_question
-from answerkey.dataset import FIELDS, Cell, CorpusCell, Record
+from answerkey.dataset import FIELDS, Record
 from answerkey.params import DATASET, Targets
-from answerkey.records import DIFFICULTIES, EVAL, SPLITS, digest_text, read_share
+from answerkey.records import DIFFICULTIES, EVAL, SPLITS, read_share
 from answerkey.sqlite.answers import (
     ANSWER_TYPES,
     Order,
@@ -186,74 +184,13 @@ def _is_segment(value: Any) -> bool:
 # The set as a whole.
 
 
-class Tally:
-    """Counts the good records of a dataset by kind, and keeps their ids and a hash of their
-    texts."""
-
-    def __init__(self) -> None:
-        self.size = 0
-        self.cells: Counter[Cell] = Counter()
-        self.corpora: Counter[CorpusCell] = Counter()
-        self.databases: Counter[tuple[str, str]] = Counter()  # by name and split
-        self.answer_types: Counter[str] = Counter()
-        self.repeated: Counter[str] = Counter()  # how often an id came again
-        self.repeated_texts: list[tuple[str, str]] = []  # an id, and the first with its text
-        self._ids: set[str] = set()
-        self._first_of_text: dict[bytes, str] = {}
-
-    def add(self, question: Record, corpus: str = "") -> None:
-        """Count a record, and its corpus if that matters."""
-        self.size += 1
-        self.cells[question["split"], question["difficulty"]] += 1
-        self.corpora[question["split"], corpus] += 1
-        self.databases[question["database_name"], question["split"]] += 1
-        self.answer_types[question["answer_type"]] += 1
-        question_id = question["question_id"]
-        if question_id in self._ids:
-            self.repeated[question_id] += 1
-            return
-        self._ids.add(question_id)
-        text = normalize_question(question["question_text"])
-        key = digest_text(f"{question['database_name']}\0{text}")
-        first = self._first_of_text.setdefault(key, question_id)
-        if first != question_id:
-            self.repeated_texts.append((question_id, first))
-
-
-def check_ids(tally: Tally) -> list[str]:
-    """Ids that occur more than once."""
-    return [
-        f"{question_id}: question_id: expected once, found {count + 1} times"
-        for question_id, count in sorted(tally.repeated.items())
-    ]
-
-
-def check_splits(tally: Tally) -> list[str]:
-    """Databases that stand in more than one split."""
-    by_name = groupby(sorted(tally.databases), key=itemgetter(0))
-    found = {name: [split for _, split in pairs] for name, pairs in by_name}
-    return [
-        f"{name}: split: expected one split a database, found {', '.join(splits)}"
-        for name, splits in found.items()
-        if len(splits) > 1
-    ]
-
-
-def check_texts(tally: Tally) -> list[str]:
-    """Questions whose text another one of the same database has."""
-    return [
-        f"{question_id}: question_text: expected once on a database, found as that of {first} too"
-        for question_id, first in tally.repeated_texts
-    ]
-
-
 def find_errors(
     questions: Iterable[Record],
     look_up: Callable[[Record], Facts],
     terms: Terms,
 ) -> list[str]:
     """Every error of a dataset: of its records, of the set as a whole, and of well-formed records
-    that are not what `look_up` says of them. Questions are read once.
+    that are not what `look_up` says of them.
 
     Raises:
         sqlite3.Error: as `look_up`.
@@ -261,44 +198,91 @@ def find_errors(
     errors: list[str] = []
     of_facts: list[str] = []
     missing: Counter[str] = Counter()
-    tally = Tally()
+    good: list[Record] = []
+    corpora: dict[str, str] = {}
     for number, question in enumerate(questions):
         if found := check_record(question):
             has_name = isinstance(question, dict) and "question_id" in question
             name = question["question_id"] if has_name else f"record {number}"
             errors += [f"{name}: {error}" for error in found]
             continue
+        good.append(question)
+        question_id = question["question_id"]
         try:
             facts = look_up(question)
         except MissingDatabaseError as error:
             missing[str(error)] += 1
-            tally.add(question, error.corpus)
+            corpora[question_id] = error.corpus
         except UnknownFactsError as error:
-            of_facts.append(f"{question['question_id']}: gold_sql: {error}")
-            tally.add(question, error.corpus)
+            of_facts.append(f"{question_id}: gold_sql: {error}")
+            corpora[question_id] = error.corpus
         else:
             found = check_facts(question, facts, rel_tol=terms.rel_tol)
-            of_facts += [f"{question['question_id']}: {error}" for error in found]
-            tally.add(question, facts.corpus)
-    if not tally.size and not errors:
+            of_facts += [f"{question_id}: {error}" for error in found]
+            corpora[question_id] = facts.corpus
+    if not good and not errors:
         errors.append("dataset: expected questions, found none")
-    errors += [*check_ids(tally), *check_splits(tally)]
-    errors += check_texts(tally) if terms.has_unique_texts else []
+    errors += [*check_ids(good), *check_splits(good)]
+    errors += check_texts(good) if terms.has_unique_texts else []
     errors += [
         f"{error}; asked by {count} of the questions" for error, count in sorted(missing.items())
     ]
     errors += of_facts
-    return errors + (check_targets(tally, terms.targets) if terms.targets is not None else [])
+    return errors + ([] if terms.targets is None else check_targets(good, terms.targets, corpora))
 
 
-def check_targets(tally: Tally, targets: Targets) -> list[str]:
-    """Shares and sizes that are off by more than the tolerance."""
+def check_ids(questions: Iterable[Record]) -> list[str]:
+    """Ids that occur more than once."""
+    counts = Counter(question["question_id"] for question in questions)
+    return [
+        f"{question_id}: question_id: expected once, found {count} times"
+        for question_id, count in sorted(counts.items())
+        if count > 1
+    ]
+
+
+def check_splits(questions: Iterable[Record]) -> list[str]:
+    """Databases that stand in more than one split."""
+    splits: defaultdict[str, set[str]] = defaultdict(set)
+    for question in questions:
+        splits[question["database_name"]].add(question["split"])
+    return [
+        f"{name}: split: expected one split a database, found {', '.join(sorted(found))}"
+        for name, found in sorted(splits.items())
+        if len(found) > 1
+    ]
+
+
+def check_texts(questions: Iterable[Record]) -> list[str]:
+    """Questions whose text another one of the same database has."""
     errors = []
-    size = tally.size
+    first_ids: dict[tuple[str, str], str] = {}
+    for question in questions:
+        key = question["database_name"], normalize_question(question["question_text"])
+        first = first_ids.setdefault(key, question["question_id"])
+        if first != question["question_id"]:
+            errors.append(
+                f"{question['question_id']}: question_text: expected once on a database, found as"
+                f" that of {first} too"
+            )
+    return errors
+
+
+def check_targets(
+    questions: Sequence[Record], targets: Targets, corpora: Mapping[str, str]
+) -> list[str]:
+    """Shares and sizes that are off by more than the tolerance; `corpora` by question_id."""
+    errors = []
+    size = len(questions)
     if targets.min_questions is not None and size < targets.min_questions:
         errors.append(f"size: expected at least {targets.min_questions}, found {size}")
     if targets.max_questions is not None and size > targets.max_questions:
         errors.append(f"size: expected at most {targets.max_questions}, found {size}")
+
+    def count(**known: str) -> int:
+        return sum(
+            all(question[name] == value for name, value in known.items()) for question in questions
+        )
 
     def check_share(name: str, part: int, whole: int, share: float) -> None:
         distance = abs(part - read_share(share) * whole)
@@ -308,33 +292,37 @@ def check_targets(tally: Tally, targets: Targets) -> list[str]:
                 f" found {part / whole:.4f} ({part} of {whole})"
             )
 
-    cells = tally.cells
-    splits = {split: sum(cells[split, level] for level in DIFFICULTIES) for split in SPLITS}
+    splits = {split: count(split=split) for split in SPLITS}
     if targets.eval_share is not None:
         check_share("split eval", splits[EVAL], size, targets.eval_share)
     for level, share in (targets.difficulty_shares or {}).items():
         if targets.difficulty_shares_of == DATASET:
-            count = sum(cells[split, level] for split in SPLITS)
-            check_share(f"difficulty {level}", count, size, share)
+            check_share(f"difficulty {level}", count(difficulty=level), size, share)
             continue
-        for split in SPLITS:
-            check_share(f"difficulty {level} in {split}", cells[split, level], splits[split], share)
+        for split, whole in splits.items():
+            part = count(split=split, difficulty=level)
+            check_share(f"difficulty {level} in {split}", part, whole, share)
+    by_corpus = Counter(
+        (question["split"], corpora.get(question["question_id"])) for question in questions
+    )
     for corpus in targets.corpora:
-        for split in SPLITS:
-            count, share = tally.corpora[split, corpus], targets.corpus_shares[corpus]
-            check_share(f"corpus {corpus} in {split}", count, splits[split], share)
-    most_of_database = targets.max_per_database
-    by_name = groupby(sorted(tally.databases), key=itemgetter(0))
-    for name, pairs in by_name if most_of_database is not None else ():
-        count = sum(tally.databases[pair] for pair in pairs)
-        if count > most_of_database:
-            errors.append(f"{name}: expected at most {most_of_database}, found {count}")
-    for name, count in sorted(tally.answer_types.items()):
-        most = targets.max_answer_type_share
-        if most is not None and count > read_share(most) * size:
-            errors.append(
-                f"answer_type {name}: expected at most {most:g}, found {count / size:.4f}"
-            )
+        for split, whole in splits.items():
+            part, share = by_corpus[split, corpus], targets.corpus_shares[corpus]
+            check_share(f"corpus {corpus} in {split}", part, whole, share)
+    if targets.max_per_database is not None:
+        databases = Counter(question["database_name"] for question in questions)
+        errors += [
+            f"{name}: expected at most {targets.max_per_database}, found {found}"
+            for name, found in sorted(databases.items())
+            if found > targets.max_per_database
+        ]
+    if (most := targets.max_answer_type_share) is not None:
+        kinds = Counter(question["answer_type"] for question in questions)
+        errors += [
+            f"answer_type {name}: expected at most {most:g}, found {found / size:.4f}"
+            for name, found in sorted(kinds.items())
+            if found > read_share(most) * size
+        ]
     return errors
 
 
