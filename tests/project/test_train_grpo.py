@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from statistics import mean
 
@@ -14,11 +15,15 @@ COMMAND = ".venv/trl/bin/python examples/train_grpo.py"
 NEEDED = (".venv/trl", "data/exports/trl")
 
 
-@pytest.mark.slow
-def test_loss_falls_and_reward_rises(tmp_path: Path) -> None:
+def skip_without_needs() -> None:
     for path in NEEDED:
         if not (ROOT / path).is_dir():
             pytest.skip(f"needs {path}: docs/exports.md")
+
+
+@pytest.mark.slow
+def test_loss_falls_and_reward_rises(tmp_path: Path) -> None:
+    skip_without_needs()
     assert COMMAND in (ROOT / "docs/exports.md").read_text(encoding="utf-8").splitlines()
     printed = run(ROOT, *COMMAND.split(), "--out", str(tmp_path)).stdout
     figures = {
@@ -30,3 +35,18 @@ def test_loss_falls_and_reward_rises(tmp_path: Path) -> None:
     assert len(reward) == 20
     assert loss[-1] < loss[0] / 10
     assert mean(reward[-5:]) > mean(reward[:5])
+
+
+@pytest.mark.slow
+def test_reward_of_one_database_takes_answers_by_heart_and_that_of_suites_does_not(
+    tmp_path: Path,
+) -> None:
+    skip_without_needs()
+    options = ("--compare", "--questions", "4", "--grpo-steps", "12", "--out", str(tmp_path))
+    run(ROOT, *COMMAND.split(), *options)
+    alone, suites = json.loads((tmp_path / "rewards.json").read_text(encoding="utf-8")).values()
+    assert alone[0] == suites[0]  # the same model, before it learns from either
+    assert all(step["on_suites"] <= step["on_database"] for step in alone + suites)
+    assert suites[-1]["by_heart"] < alone[-1]["by_heart"]
+    assert suites[-1]["on_suites"] > alone[-1]["on_suites"]
+    assert (tmp_path / "rewards.png").stat().st_size > 0
