@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from answerkey.corpus.loading import load_spider_questions
     from answerkey.corpus.splits import assign_splits
     from answerkey.loading import load
-    from answerkey.selection.difficulty_rule import classify_difficulty
+    from answerkey.sections.classify_difficulty import classify_difficulty
     from answerkey.sql.parsed_query import extract_tables_involved
     from answerkey.sqlite.answers import classify_answer_type, compute_gold_answer
     from answerkey.validation.checks import ValidationError
@@ -37,7 +37,7 @@ _MODULES = {
     "ValidationError": "answerkey.validation.checks",
     "assign_splits": "answerkey.corpus.splits",
     "classify_answer_type": "answerkey.sqlite.answers",
-    "classify_difficulty": "answerkey.selection.difficulty_rule",
+    "classify_difficulty": "answerkey.sections.classify_difficulty",
     "compute_gold_answer": "answerkey.sqlite.answers",
     "download_spider_databases": "answerkey.corpus.downloads",
     "extract_tables_involved": "answerkey.sql.parsed_query",

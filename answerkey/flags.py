@@ -370,7 +370,7 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
             "weak_answer",
             "The answers on the test suite tell too few wrong queries from the gold query.",
             example=(
-                "below `generate_test_suites.min_mutation_score`, or the suite does not tell "
+                "below `compare_questions.min_mutation_score`, or the suite does not tell "
                 "`by_heart`"
             ),
             because="wrong SQL passes",
@@ -450,7 +450,7 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
             "overlap",
             "The question or its SQL stands in a dev or test set that params name, or nearly so.",
             example="a question of a dev set that you report on",
-            because="`compare_questions.held_out` names the sets",
+            because="`load_questions.held_out` names the sets",
         ),
     ),
     "What models make of it": (

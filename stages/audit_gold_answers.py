@@ -14,11 +14,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever i
 
 from answerkey.command_line import run_stage
 from answerkey.log import list_counts, start_log
-from answerkey.order.inspection import Thresholds
 from answerkey.params import read_params
 from answerkey.probes.audit import AuditInputs, audit_databases
 from answerkey.shards.shard_directory import ShardDirectory, read_shards
-from answerkey.sqlite.guard import Limits
 
 INPUTS = AuditInputs(
     splits=Path("data/interim/splits.jsonl"),
@@ -32,21 +30,17 @@ OUT = Path("data/interim/audit")
 def main() -> None:
     """Bring the shards of all databases up to date."""
     log = start_log("audit_gold_answers")
-    thresholds, limits, engine, workers, databases_url = read_params(
-        "audit_gold_answers",
-        "compute_gold_answers",
-        "execution.engine",
-        "execution.workers",
-        "execution.databases_url",
+    thresholds, limits, execution = read_params(
+        "audit_gold_answers", "compute_gold_answers", "execution"
     )
     run = audit_databases(
         INPUTS,
         ShardDirectory(OUT),
-        thresholds=Thresholds(**thresholds),
-        limits=Limits(**limits),
-        databases_url=databases_url,
-        engine=engine,
-        workers=workers,
+        thresholds=thresholds,
+        limits=limits,
+        databases_url=execution.databases_url,
+        engine=execution.engine,
+        workers=execution.workers,
     )
     counts = Counter(
         flag["code"] for record in read_shards(OUT, run.names) for flag in record["flags"]

@@ -14,9 +14,9 @@ from answerkey.command_line import run_stage
 from answerkey.dataset import DIFFICULTY, INTERIM, read_joined
 from answerkey.errors import InputError
 from answerkey.log import list_counts, start_log
-from answerkey.params import PASS_RATE, SOURCE, read_params
+from answerkey.params import read_params
 from answerkey.records import write_jsonl
-from answerkey.selection.difficulty_rule import DifficultyRule
+from answerkey.sections.classify_difficulty import PASS_RATE, SOURCE
 
 WITHOUT = {SOURCE: "their corpus says nothing of difficulty", PASS_RATE: "they have no rollouts"}
 
@@ -24,8 +24,7 @@ WITHOUT = {SOURCE: "their corpus says nothing of difficulty", PASS_RATE: "they h
 def main() -> None:
     """Classify all questions that were parsed."""
     log = start_log("classify_difficulty")
-    (values,) = read_params("classify_difficulty")
-    rule = DifficultyRule(**values)
+    (rule,) = read_params("classify_difficulty")
     counts: Counter[str] = Counter()
     by_tables = 0  # for want of what the method asks for
 

@@ -30,22 +30,17 @@ HELD_OUT = Path("data/interim/held_out.json")
 def main() -> None:
     """Write the table of joined questions."""
     log = start_log("compare_questions")
-    min_similarity, min_gold_risk, flag_precision, min_mutation_score = read_params(
-        "compare_questions.min_similarity",
-        "compare_questions.min_gold_risk",
-        "compare_questions.flag_precision",
-        "generate_test_suites.min_mutation_score",
-    )
-    table = read_risk_table(Path(flag_precision))
-    assessment = Assessment(table, read_verdicts(), min_gold_risk=min_gold_risk)
+    (bounds,) = read_params("compare_questions")
+    table = read_risk_table(Path(bounds.flag_precision))
+    assessment = Assessment(table, read_verdicts(), min_gold_risk=bounds.min_gold_risk)
     schemas = (
         (record["database_name"], decode_schema(record["tables"])) for record in read_jsonl(SCHEMAS)
     )
-    questions = join_questions(min_mutation_score=min_mutation_score)
+    questions = join_questions(min_mutation_score=bounds.min_mutation_score)
     write_jsonl(INTERIM / JOINED, map(make_joined_record, questions))
     fingerprints = map(make_fingerprint, read_joined())
-    shared = compare(fingerprints, schemas, min_similarity=min_similarity)
-    held_out = HeldOut(read_json(HELD_OUT), min_similarity=min_similarity)
+    shared = compare(fingerprints, schemas, min_similarity=bounds.min_similarity)
+    held_out = HeldOut(read_json(HELD_OUT), min_similarity=bounds.min_similarity)
     overlaps: Counter[str] = Counter()
     solved: Counter[str] = Counter()
 

@@ -66,19 +66,13 @@ def plan_works(
 def main() -> None:
     """Bring the shards of all databases up to date."""
     log = start_log("compute_gold_answers")
-    limit_values, engine, workers, databases_url, max_warnings = read_params(
-        "compute_gold_answers",
-        "execution.engine",
-        "execution.workers",
-        "execution.databases_url",
-        "execution.max_warnings",
-    )
-    limits = Limits(**limit_values)
-    works = plan_works(read_database_hashes(DATABASES), limits, databases_url=databases_url)
+    limits, execution = read_params("compute_gold_answers", "execution")
+    hashes = read_database_hashes(DATABASES)
+    works = plan_works(hashes, limits, databases_url=execution.databases_url)
     overdue = {"reason": Reason.TIME_EXCEEDED, "detail": f"more than {limits.max_seconds} seconds"}
-    failures = FailureLog(log, max_warnings=max_warnings)
+    failures = FailureLog(log, max_warnings=execution.max_warnings)
     run = QueryRun(ShardDirectory(OUT), execute_task, overdue, watch=failures.note)
-    run.run(works, engine=engine, workers=workers)
+    run.run(works, engine=execution.engine, workers=execution.workers)
     failures.finish()
     reasons = Counter(record.get("reason", "") for record in read_shards(OUT, run.names))
     answers = reasons.pop("", 0)

@@ -8,7 +8,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.command_line import run_stage
-from answerkey.corpus.corpora import check_roots, list_unpinned, parse_corpora, parse_limits
+from answerkey.corpus.corpora import check_roots, list_unpinned, parse_corpora
 from answerkey.corpus.downloads import read_tables, update_databases
 from answerkey.log import format_size, start_log
 from answerkey.params import read_params
@@ -21,8 +21,8 @@ SCHEMAS_PATH = Path("data/interim/schemas.jsonl")
 def main() -> None:
     """Make what is missing or not as the sources have it; write the schemas of all."""
     log = start_log("download_databases")
-    chosen, entries, download = read_params("corpus", "corpora", "download")
-    corpora, limits = parse_corpora(chosen, entries), parse_limits(download)
+    chosen, entries, limits = read_params("corpus", "corpora", "download")
+    corpora = parse_corpora(chosen, entries)
     check_roots(corpora, entries, stage="download_databases")
     for warning in list_unpinned({corpus.owner: corpus.databases for corpus in corpora}):
         log.warning(warning)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -33,19 +34,15 @@ OUT = Path("data/exports/huggingface")
 
 def write_questions() -> dict[str, WrittenFile]:
     """Write a table for each split that has questions; what was written."""
-    example_rows, max_schema_characters, template = read_params(
-        "export_trainers.example_rows",
-        "export_trainers.max_schema_characters",
-        "export_trainers.prompt_template",
-    )
+    (settings,) = read_params("export_trainers")
     written = {}
     for split in SPLITS:
         examples = make_prompt_examples(
             read_product(PRODUCT, split),
-            read_template(Path(template)),
+            read_template(Path(settings.prompt_template)),
             FOLDERS[DATABASES],
-            example_rows=example_rows,
-            max_schema_characters=max_schema_characters,
+            example_rows=settings.example_rows,
+            max_schema_characters=settings.max_schema_characters,
         )
         written[split] = write_split(examples, OUT / f"{split}.parquet")
     return {split: file for split, file in written.items() if file}
@@ -59,14 +56,8 @@ def list_values(corpora: Mapping[str, Mapping[str, Any]], key: str) -> tuple[str
 def main() -> None:
     """Write the tables, and what describes them."""
     log = start_log("export_huggingface")
-    repo_id, version, date_published, max_packed_bytes, targets, max_per_sql = read_params(
-        "export_huggingface.repo_id",
-        "export_huggingface.version",
-        "export_huggingface.date_published",
-        "export_huggingface.max_packed_bytes",
-        "select_questions.targets",
-        "select_questions.max_per_canonical_sql",
-    )
+    hub, selection = read_params("export_huggingface", "select_questions")
+    targets = asdict(selection.targets)
     shutil.rmtree(OUT, ignore_errors=True)
     manifest = read_json(FOLDERS[DATABASES] / "manifest.json")["databases"]
     corpora = read_json(CORPORA)
@@ -74,14 +65,14 @@ def main() -> None:
         licenses={name: corpus["license"] for name, corpus in corpora.items()},
         origin=tuple(describe_origin(corpora, manifest)),
         files=write_questions(),
-        packed=write_packed_files(PRODUCT, FOLDERS, OUT, max_bytes=max_packed_bytes),
+        packed=write_packed_files(PRODUCT, FOLDERS, OUT, max_bytes=hub.max_packed_bytes),
         metrics=read_json(COUNTS),
-        targets=list_targets(targets, max_per_canonical_sql=max_per_sql),
+        targets=list_targets(targets, max_per_canonical_sql=selection.max_per_canonical_sql),
         languages=list_values(corpora, "language"),
         citations=list_values(corpora, "citation"),
-        repo_id=repo_id,
-        version=version,
-        date_published=date_published,
+        repo_id=hub.repo_id,
+        version=hub.version,
+        date_published=hub.date_published,
     )
     write_json(OUT / "croissant.json", make_croissant(facts))
     with replace_file(OUT / "README.md") as file:

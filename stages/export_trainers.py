@@ -33,21 +33,17 @@ LENGTHS = EXPORTS / "prompt_lengths.json"
 def main() -> None:
     """Write all formats of all splits, the database, and how long prompts are."""
     log = start_log("export_trainers")
-    example_rows, max_schema_characters, template_path = read_params(
-        "export_trainers.example_rows",
-        "export_trainers.max_schema_characters",
-        "export_trainers.prompt_template",
-    )
+    (settings,) = read_params("export_trainers")
     lengths = PromptLengths(read_tokenizer(TOKENIZER))
     clear_folders(EXPORTS)
     counts = write_formats(
         PRODUCT,
         DATABASES,
         EXPORTS,
-        read_template(Path(template_path)),
+        read_template(Path(settings.prompt_template)),
         lengths,
-        example_rows=example_rows,
-        max_schema_characters=max_schema_characters,
+        example_rows=settings.example_rows,
+        max_schema_characters=settings.max_schema_characters,
     )
     write_json(LENGTHS, lengths.summarize())
     questions = chain.from_iterable(read_product(PRODUCT, split) for split in SPLITS)

@@ -18,8 +18,6 @@ from answerkey.params import read_params
 from answerkey.records import SchemaFile, read_database_hashes, read_jsonl
 from answerkey.shards.database_files import find_database
 from answerkey.shards.shard_directory import ShardDirectory, read_shards
-from answerkey.sqlite.guard import Limits
-from answerkey.suites.database_suites import SuiteSettings
 from answerkey.suites.questions import make_question
 from answerkey.suites.suite_run import SuiteOuts, SuiteTask, run_suites
 
@@ -50,27 +48,16 @@ def plan_tasks(*, databases_url: str | None) -> Iterator[SuiteTask]:
 def main() -> None:
     """Bring the suites of all databases up to date."""
     log = start_log("generate_test_suites")
-    values = read_params(
-        "generate_test_suites.seed",
-        "generate_test_suites.max_rows",
-        "generate_test_suites.pool",
-        "generate_test_suites.max_databases",
-        "generate_test_suites.max_databases_per_question",
-        "generate_test_suites.max_neighbors",
-    )
-    limit_values, engine, workers, databases_url = read_params(
-        "compute_gold_answers",
-        "execution.engine",
-        "execution.workers",
-        "execution.databases_url",
+    settings, limits, execution = read_params(
+        "generate_test_suites", "compute_gold_answers", "execution"
     )
     names, made = run_suites(
-        plan_tasks(databases_url=databases_url),
+        plan_tasks(databases_url=execution.databases_url),
         SuiteOuts(ShardDirectory(OUT), SUITES),
-        settings=SuiteSettings(*values),
-        limits=Limits(**limit_values),
-        engine=engine,
-        workers=workers,
+        settings=settings,
+        limits=limits,
+        engine=execution.engine,
+        workers=execution.workers,
     )
     records = list(read_shards(OUT, names))
     scores = [record["mutation_score"] for record in records if record["mutation_score"]]

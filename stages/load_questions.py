@@ -15,11 +15,12 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.command_line import run_stage
-from answerkey.corpus.corpora import check_roots, list_unpinned, parse_corpora, parse_limits
+from answerkey.corpus.corpora import check_roots, list_unpinned, parse_corpora
 from answerkey.corpus.loading import describe_corpora, load_corpora, read_held_out
 from answerkey.log import list_counts, start_log
-from answerkey.params import SOURCE_SPLITS, read_params
+from answerkey.params import read_params
 from answerkey.records import tally, write_json, write_jsonl
+from answerkey.sections.corpora import SOURCE_SPLITS
 
 QUESTIONS_PATH = Path("data/interim/questions.jsonl")
 CORPORA_PATH = Path("data/interim/corpora.json")
@@ -29,11 +30,11 @@ HELD_OUT_PATH = Path("data/interim/held_out.json")  # not JSON Lines: DVC warns 
 def main() -> None:
     """Load the questions of the chosen corpora, corrected."""
     log = start_log("load_questions")
-    chosen, entries, download, held_out = read_params(
-        "corpus", "corpora", "download", "compare_questions.held_out"
+    chosen, entries, limits, settings = read_params(
+        "corpus", "corpora", "download", "load_questions"
     )
-    corpora, others = parse_corpora(chosen, entries), parse_corpora(held_out or [], entries)
-    limits = parse_limits(download)
+    corpora = parse_corpora(chosen, entries)
+    others = parse_corpora(settings.held_out or [], entries)
     check_roots([*corpora, *others], entries, stage="load_questions")
     for warning in list_unpinned({corpus.name: corpus.questions for corpus in corpora}):
         log.warning(warning)

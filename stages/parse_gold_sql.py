@@ -55,9 +55,10 @@ def plan_works(schemas: SchemaFile) -> Iterator[DatabaseWork]:
 def main() -> None:
     """Bring the shards of all databases up to date."""
     log = start_log("parse_gold_sql")
-    engine, workers = read_params("execution.engine", "execution.workers")
+    (execution,) = read_params("execution")
     run = QueryRun(ShardDirectory(OUT), parse_task, OVERDUE)
-    run.run(plan_works(SchemaFile(SCHEMAS_PATH)), engine=engine, workers=workers)
+    works = plan_works(SchemaFile(SCHEMAS_PATH))
+    run.run(works, engine=execution.engine, workers=execution.workers)
     outcomes = Counter(record.get("reason", "") for record in read_shards(OUT, run.names))
     parsed = outcomes.pop("", 0)
     log.info(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
@@ -44,22 +45,18 @@ def main(*arguments: str) -> None:
         print(compare_product(against))
         return
     log = start_log("report_dataset")
-    corpus, targets, max_rows, max_answer_characters = read_params(
-        "corpus",
-        "select_questions.targets",
-        "report_dataset.max_rows",
-        "report_dataset.max_answer_characters",
-    )
+    corpus, targets, settings = read_params("corpus", "select_questions.targets", "report_dataset")
+    max_rows, max_characters = settings.max_rows, settings.max_answer_characters
     counts = read_json(COUNTS)
     lost = Counter(record["stage"] for record in read_jsonl(PRODUCT / "excluded.jsonl"))
     steps = trace_steps(counts["loaded"], lost)
-    rows = read_rows(PRODUCT, max_rows=max_rows, max_characters=max_answer_characters)
+    rows = read_rows(PRODUCT, max_rows=max_rows, max_characters=max_characters)
     check_run(counts, steps, len(rows), max_rows)
-    statements = read_statements(rows, SchemaFile(SCHEMAS), max_characters=max_answer_characters)
+    statements = read_statements(rows, SchemaFile(SCHEMAS), max_characters=max_characters)
     page = render_page(
         read_template(),
         embed_json(make_payload(rows, statements)),
-        **make_facts(counts, read_json(LENGTHS), targets, rows),
+        **make_facts(counts, read_json(LENGTHS), asdict(targets), rows),
         operators=tabulate_operators(read_jsonl(PRODUCT / SUITES)),
         corpora=[corpus] if isinstance(corpus, str) else corpus,
         steps=steps,

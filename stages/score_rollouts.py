@@ -19,7 +19,7 @@ from answerkey.evaluation.scoring import Folders
 from answerkey.log import start_log
 from answerkey.params import read_params
 from answerkey.records import read_database_hashes, write_json
-from answerkey.selection.product_records import add_terms, read_reward
+from answerkey.selection.product_records import add_terms
 
 ROLLOUTS = Path("data/rollouts")
 OUT = INTERIM / "pass_rates.json"  # not JSON Lines: DVC warns of each file that is empty
@@ -30,10 +30,8 @@ JOURNALS = Path(".answerkey/rollouts")
 def main() -> None:
     """Write the pass rates."""
     log = start_log("score_rollouts")
-    min_rollouts, workers, reward_values = read_params(
-        "score_rollouts.min_rollouts", "execution.workers", "reward"
-    )
-    reward = read_reward(reward_values)
+    settings, reward, execution = read_params("score_rollouts", "reward", "execution")
+    min_rollouts = settings.min_rollouts
     rollouts = read_rollouts(ROLLOUTS)
     wanted = {name for name in rollouts if count_samples(rollouts, name) >= min_rollouts}
     scored = samples = 0
@@ -53,7 +51,7 @@ def main() -> None:
         for name, of_database in groupby(asked, key=attrgetter("database_name")):
             journal, questions = JOURNALS / f"{name}.jsonl", list(of_database)
             rates = score_rollouts(
-                rollouts, questions, FOLDERS, journal=journal, workers=workers or None
+                rollouts, questions, FOLDERS, journal=journal, workers=execution.workers or None
             )
             scored += len(rates)
             samples += sum(rate["total"] for rate in rates)

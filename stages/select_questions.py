@@ -13,16 +13,8 @@ from answerkey.dataset import SUITES, read_classified
 from answerkey.log import list_counts, start_log
 from answerkey.params import read_params
 from answerkey.records import SchemaFile, read_database_hashes, read_jsonl, write_json
-from answerkey.selection.choice import (
-    WHY,
-    choose,
-    count_usable,
-    read_policies,
-    read_targets,
-    survey_questions,
-)
-from answerkey.selection.difficulty_rule import DifficultyRule
-from answerkey.selection.product_records import read_reward, write_selection, write_suites
+from answerkey.selection.choice import WHY, choose, count_usable, read_policies, survey_questions
+from answerkey.selection.product_records import write_selection, write_suites
 from answerkey.selection.supply import (
     TargetsNotMetError,
     describe_loss,
@@ -47,25 +39,29 @@ def main(*arguments: str) -> None:
         action="store_true",
         help="print what the current params and their neighbours would select, and write nothing",
     )
-    is_explained = parser.parse_args(arguments).explain
-    log = start_log("select_questions")
-    corpus, policy_values, target_values, max_per_canonical_sql, seed, rule_values = read_params(
-        "corpus",
-        "select_questions.policies",
-        "select_questions.targets",
-        "select_questions.max_per_canonical_sql",
-        "select_questions.seed",
-        "classify_difficulty",
+    parser.add_argument(
+        "--policies", action="store_true", help="print the policy of every flag, and write nothing"
     )
-    reward = read_reward(*read_params("reward"))
-    policies, targets = read_policies(policy_values), read_targets(target_values, corpus)
+    options = parser.parse_args(arguments)
+    log = start_log("select_questions")
+    settings, reward = read_params("select_questions", "reward")
+    policies, targets = read_policies(settings.policies), settings.targets
+    if options.policies:
+        print("\n".join(f"{flag}: {policy}" for flag, policy in policies.items()))
+        return
     table = survey_questions(read_classified(), policies)
-    if is_explained:
-        explanation = explain(count_usable(table), DifficultyRule(**rule_values), targets)
+    if options.explain:
+        (rule,) = read_params("classify_difficulty")
+        explanation = explain(count_usable(table), rule, targets)
         print(f"{explanation}\n\n{describe_risks(table)}")
         return
     try:
-        choice = choose(table, targets, max_per_canonical_sql=max_per_canonical_sql, seed=seed)
+        choice = choose(
+            table,
+            targets,
+            max_per_canonical_sql=settings.max_per_canonical_sql,
+            seed=settings.seed,
+        )
     except TargetsNotMetError as error:
         unusable = Counter(table["reason"].dropna())
         raise TargetsNotMetError(

@@ -15,11 +15,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever i
 from answerkey.command_line import make_parser, run_stage
 from answerkey.dataset import INTERIM
 from answerkey.log import start_log
-from answerkey.params import Targets, read_params
+from answerkey.params import read_params
 from answerkey.records import write_json
-from answerkey.selection.choice import Policy, read_policies
-from answerkey.selection.difficulty_rule import DifficultyRule
-from answerkey.sqlite.guard import Limits
+from answerkey.sections.select_questions import Policy
+from answerkey.selection.choice import read_policies
 from answerkey.validation.checks import Terms, ValidationError
 from answerkey.validation.selection import check_selection, has_records
 
@@ -37,23 +36,22 @@ def main(*arguments: str) -> None:
     )
     is_product = parser.parse_args(arguments).validate
     log = start_log("validate_dataset")
-    target_values, policy_values, rel_tol, rule_values, limits = read_params(
-        "select_questions.targets",
+    policies, targets, rule, limits = read_params(
         "select_questions.policies",
-        "validate_dataset.rel_tol",
+        "select_questions.targets",
         "classify_difficulty",
         "compute_gold_answers",
     )
-    policies = read_policies(policy_values)
+    policies = read_policies(policies)
     repeats = (policies[flag] for flag in ("duplicate_question", "conflicting_gold"))
     has_unique_texts = all(policy is Policy.EXCLUDE for policy in repeats)
-    terms = Terms(Targets(**target_values), has_unique_texts, rel_tol)
+    terms = Terms(targets, has_unique_texts)
     if is_product:
         # The parser, which the pipeline does not need here, takes longer to load than the rest.
         from answerkey.validation.dataset import NothingToValidateError, validate_product
 
         try:
-            errors = validate_product(terms, DifficultyRule(**rule_values), Limits(**limits))
+            errors = validate_product(terms, rule, limits)
         except NothingToValidateError as error:
             log.error("%s", error)
             sys.exit(3)

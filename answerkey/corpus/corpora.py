@@ -13,17 +13,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from answerkey.corpus.hub import COMMIT, Limits
+from answerkey.corpus.hub import COMMIT
 from answerkey.errors import InputError
-from answerkey.params import (
+from answerkey.params import load_yaml, read_params
+from answerkey.sections.corpora import (
     Archive,
     DatabaseFiles,
+    DirectoryEntry,
+    Download,
     Entry,
     HubEntry,
     HubQuestions,
     check_corpora,
-    load_yaml,
-    read_params,
 )
 
 SPIDER = "spider"  # the layout of an entry that names none
@@ -253,15 +254,10 @@ def _place_databases(entry: Entry) -> DirectoryDatabases | Archive | DatabaseFil
     return DirectoryDatabases(Path(entry.root), tuple(folders))
 
 
-def parse_limits(download: dict[str, Any]) -> Limits:
-    """The limits that the section `download` of params.yaml sets."""
-    return Limits(**download)
-
-
-def read_spider() -> tuple[Corpus, Limits]:
+def read_spider() -> tuple[Corpus, Download]:
     """Spider as params.yaml describes it, for calls outside the pipeline."""
-    entry, download = read_params("corpora.spider", "download", path=PROJECT_PARAMS)
-    return parse_corpus("spider", entry), parse_limits(download)
+    entries, download = read_params("corpora", "download", path=PROJECT_PARAMS)
+    return parse_corpora("spider", entries)[0], download
 
 
 def suggest_names(name: str, known: Iterable[str]) -> str:
@@ -360,7 +356,7 @@ def describe_root(
     return f"{found}; expected a directory with {', '.join(expected)}"
 
 
-def check_roots(corpora: Iterable[Corpus], entries: Mapping[str, Any], *, stage: str) -> None:
+def check_roots(corpora: Iterable[Corpus], entries: Mapping[str, Entry], *, stage: str) -> None:
     """Make sure that the root of each corpus is among the deps of a stage in dvc.yaml, or below one
     of them. Without a dvc.yaml, as in a run without DVC, nothing is asked.
 
@@ -383,7 +379,7 @@ def check_roots(corpora: Iterable[Corpus], entries: Mapping[str, Any], *, stage:
                 )
 
 
-def _resolve(dep: str, entries: Mapping[str, Any]) -> Path:
+def _resolve(dep: str, entries: Mapping[str, Entry]) -> Path:
     found = re.fullmatch(r"\$\{corpora\.([\w-]+)\.root\}", dep)
-    root = entries.get(found[1], {}).get("root") if found else None
-    return Path(root or dep).absolute()
+    entry = entries.get(found[1]) if found else None
+    return Path(entry.root if isinstance(entry, DirectoryEntry) else dep).absolute()

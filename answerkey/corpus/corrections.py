@@ -9,39 +9,35 @@ from __future__ import annotations
 import difflib
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 import yaml
-from pydantic import ConfigDict, Field, model_validator
-from pydantic.dataclasses import dataclass
 
 from answerkey.errors import InputError
-from answerkey.params import check_value, expect, load_yaml
+from answerkey.kinds import check_value, one_of, text
+from answerkey.params import load_yaml
 
 ACTIONS = EXCLUDE, REPLACE = ("exclude", "replace")
 REPLACEABLE = ("question_text", "gold_sql", "evidence")
 
 Record = dict[str, Any]
-_Text = Annotated[str, Field(strict=True, pattern=r"\S"), expect("text")]
-_Link = Annotated[str, Field(strict=True, pattern=r"^https?://"), expect("an address, or null")]
-_strict = dataclass(config=ConfigDict(extra="forbid"), frozen=True, slots=True, kw_only=True)
+Words = Annotated[str, text("text", pattern=r"\S")]
+Link = Annotated[str, text("an address", pattern=r"^https?://")]
 
 
-@_strict
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Replacement:
     """New values of a question."""
 
-    question_text: _Text | None = None
-    gold_sql: _Text | None = None
-    evidence: _Text | None = None
+    question_text: Words | None = None
+    gold_sql: Words | None = None
+    evidence: Words | None = None
 
-    @model_validator(mode="after")
-    def _check_fields(self) -> Replacement:
+    def __post_init__(self) -> None:
         if not self.fields:
             raise ValueError(f"expected some of {', '.join(REPLACEABLE)}")
-        return self
 
     @property
     def fields(self) -> dict[str, str]:
@@ -49,7 +45,7 @@ class Replacement:
         return {field: value for field, value in values.items() if value is not None}
 
 
-@_strict
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Correction:
     """A decision about a question.
 
@@ -58,20 +54,18 @@ class Correction:
     where: its place in the file.
     """
 
-    database: _Text
-    question: _Text
-    action: Annotated[Literal[*ACTIONS], expect(f"one of {', '.join(ACTIONS)}")]
-    reason: _Text
-    gold_sql: _Text | None = None
+    database: Words
+    question: Words
+    action: Annotated[Literal[*ACTIONS], one_of(ACTIONS)]
+    reason: Words
+    gold_sql: Words | None = None
     replacement: Replacement | None = None
-    link: _Link | None = None
+    link: Link | None = None
     where: str = ""
 
-    @model_validator(mode="after")
-    def _check_replacement(self) -> Correction:
+    def __post_init__(self) -> None:
         if (self.action == REPLACE) != (self.replacement is not None):
             raise ValueError("expected a replacement for action replace, and for no other")
-        return self
 
 
 class Corrected(NamedTuple):

@@ -30,13 +30,13 @@ from answerkey.corpus.databases import (
     locate_database,
     replace_database,
 )
-from answerkey.corpus.hub import HubError, Limits, fetch_file, resolve_revision
+from answerkey.corpus.hub import HubError, fetch_file, resolve_revision
 from answerkey.corpus.source_questions import list_db_ids, read_source_questions
 from answerkey.corpus.text_databases import build_in_process
 from answerkey.errors import InputError
 from answerkey.log import track_progress
-from answerkey.params import ARCHIVE, FILES, Archive
 from answerkey.records import hash_file, hash_value, read_manifest, write_manifest
+from answerkey.sections.corpora import ARCHIVE, FILES, Archive, Download
 from answerkey.sqlite.files import check_db_ids, open_database
 from answerkey.sqlite.schema import encode_schema, read_schema
 
@@ -83,7 +83,7 @@ def download_spider_databases(
     *,
     sources: dict[str, DatabaseSource] | None = None,
     current: Collection[str] | None = None,
-    limits: Limits | None = None,
+    limits: Download | None = None,
     on_made: Callable[[str], None] = lambda db_id: None,
 ) -> dict[str, Path]:
     """The path of each database, by id, sorted: `output_dir/ID/ID.sqlite`. Makes what is missing.
@@ -121,7 +121,7 @@ def _is_whole(path: Path) -> bool:
     return True
 
 
-def update_databases(corpora: Iterable[Corpus], output_dir: Path, *, limits: Limits) -> Downloads:
+def update_databases(corpora: Iterable[Corpus], output_dir: Path, *, limits: Download) -> Downloads:
     """Make `output_dir` hold the databases of some corpora, their manifest and nothing else. The
     next run keeps what a run has made that fails.
 
@@ -157,7 +157,7 @@ def update_databases(corpora: Iterable[Corpus], output_dir: Path, *, limits: Lim
 # Where databases come from.
 
 
-def locate_all(corpora: Iterable[Corpus], *, limits: Limits) -> dict[str, DatabaseSource]:
+def locate_all(corpora: Iterable[Corpus], *, limits: Download) -> dict[str, DatabaseSource]:
     """What the file of each database of some corpora must be made from, by name, sorted.
 
     Raises:
@@ -180,7 +180,7 @@ def locate_all(corpora: Iterable[Corpus], *, limits: Limits) -> dict[str, Databa
 
 
 def locate_databases(
-    corpus: Corpus, db_ids: Iterable[str], *, limits: Limits
+    corpus: Corpus, db_ids: Iterable[str], *, limits: Download
 ) -> dict[str, DatabaseSource]:
     """What the file of each database must be made from, by id, sorted. Reads local sources to
     identify them; fetches nothing, but asks the hub what a branch means.
@@ -250,7 +250,7 @@ def _locate_local(databases: DirectoryDatabases, owner: str, db_id: str) -> Data
 
 
 def _plan_fillings(
-    corpus: Corpus, located: Mapping[str, DatabaseSource], limits: Limits
+    corpus: Corpus, located: Mapping[str, DatabaseSource], limits: Download
 ) -> dict[str, DatabaseSource]:
     """The sources with what is added to each; its origin has other words for another filling."""
     rows = corpus.fill_empty
@@ -273,7 +273,7 @@ def _plan_fillings(
 def make_databases(
     sources: Mapping[str, DatabaseSource],
     paths: Mapping[str, Path],
-    limits: Limits,
+    limits: Download,
     *,
     on_made: Callable[[str], None],
 ) -> None:
@@ -328,7 +328,7 @@ def _name_place(source: DatabaseSource) -> tuple[str, str, str]:
 
 @contextlib.contextmanager
 def _open_archive(
-    name: str, source: DatabaseSource, path: Path, limits: Limits
+    name: str, source: DatabaseSource, path: Path, limits: Download
 ) -> Iterator[zipfile.ZipFile]:
     """The archive of a source, fetched beside the databases' directory, removed at the end."""
     beside = path.parent.parent.absolute().parent

@@ -13,12 +13,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from answerkey.corpus import transfer
 from answerkey.records import hash_file
+from answerkey.sections.corpora import Download
 from answerkey.sqlite.files import find_inside
 
 COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -26,15 +26,6 @@ _WITHOUT_NETWORK = (
     "; without a network `corpus: sample` works, and `corpus: local` with a release at"
     " corpora.local.root (params.yaml)"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How long to try: attempts, seconds of pause times the attempt, seconds for one file."""
-
-    attempts: int
-    backoff_s: float
-    deadline_s: float
 
 
 class HubError(ConnectionError):
@@ -49,7 +40,7 @@ class HubError(ConnectionError):
         self.is_unreachable = is_unreachable
 
 
-def resolve_revision(repo_id: str, revision: str, *, limits: Limits) -> str:
+def resolve_revision(repo_id: str, revision: str, *, limits: Download) -> str:
     """The commit of a branch or tag, asked online; a full commit is its own answer, unasked.
 
     Raises:
@@ -67,7 +58,7 @@ def fetch_file(
     revision: str,
     path: str,
     *,
-    limits: Limits,
+    limits: Download,
     sha256: str | None = None,
     check: Callable[[Path], None] | None = None,
     directory: Path | None = None,
@@ -118,7 +109,7 @@ def _check_content(path: Path, sha256: str | None, check: Callable[[Path], None]
         check(path)
 
 
-def _retry(request: dict[str, Any], limits: Limits, *, where: str, ends_at: float) -> str:
+def _retry(request: dict[str, Any], limits: Download, *, where: str, ends_at: float) -> str:
     """The answer to a request, within the attempts and until a time of the monotonic clock."""
     for attempt in range(1, limits.attempts + 1):
         try:

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from answerkey.command_line import make_parser, run_stage
-from answerkey.corpus.corpora import CORRECTIONS_DIR, Corpus, parse_corpora, parse_limits
+from answerkey.corpus.corpora import CORRECTIONS_DIR, Corpus, parse_corpora
 from answerkey.corpus.corrections import REPLACE, read_corrections
 from answerkey.corpus.loading import load_corpora
 from answerkey.corpus.splits import assign_each
@@ -328,7 +328,7 @@ def main(*arguments: str) -> None:
     entries, download = read_params("corpora", "download")
     (corpus,) = parse_corpora(options.corpus, entries)
     corpus = replace(corpus, corrections=None)  # the list is about gold as the corpus has it
-    loaded = load_corpora([corpus], limits=parse_limits(download), counts=Counter())
+    loaded = load_corpora([corpus], limits=download, counts=Counter())
     source = f"{options.source} ({options.license})"
     done = import_claims(
         read_claims(options.file),

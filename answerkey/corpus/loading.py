@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
 from itertools import chain
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -16,22 +17,28 @@ from answerkey.corpus.corpora import (
     read_spider,
 )
 from answerkey.corpus.corrections import apply_corrections, read_corrections
-from answerkey.corpus.hub import Limits
 from answerkey.corpus.source_questions import (
     SourceQuestion,
     choose_db_ids,
     read_source_questions,
 )
 from answerkey.errors import InputError
-from answerkey.params import ALL, SOURCE_SPLITS, VALIDATION
 from answerkey.scoring.rules import read_rule
+from answerkey.sections.corpora import (
+    ALL,
+    SOURCE_SPLITS,
+    VALIDATION,
+    Download,
+    Entry,
+    HubQuestions,
+)
 from answerkey.sqlite.files import check_db_ids
 
 Record = dict[str, Any]
 
 
 def load_spider_questions(
-    db_ids: Iterable[str] | str, *, corpus: Corpus | None = None, limits: Limits | None = None
+    db_ids: Iterable[str] | str, *, corpus: Corpus | None = None, limits: Download | None = None
 ) -> list[Record]:
     """One record a source question of these databases (`all`: of every one with questions), sorted
     by database, then train before validation, then as the files have them. Spider from the hub, if
@@ -57,7 +64,7 @@ class Loaded(NamedTuple):
     rows: dict[str, dict[str, int]]
 
 
-def load_corpora(corpora: Iterable[Corpus], *, limits: Limits, counts: Counter[str]) -> Loaded:
+def load_corpora(corpora: Iterable[Corpus], *, limits: Download, counts: Counter[str]) -> Loaded:
     """The questions of some corpora, corrected and named; of a database that several have, in the
     order of the corpora. `counts` gets how many were corrected, by action, and as `not_chosen` how
     many decisions are about other databases.
@@ -85,22 +92,28 @@ def load_corpora(corpora: Iterable[Corpus], *, limits: Limits, counts: Counter[s
 
 def describe_corpora(
     corpora: Iterable[Corpus],
-    entries: Mapping[str, Mapping[str, Any]],
+    entries: Mapping[str, Entry],
     rows: Mapping[str, Mapping[str, int]],
 ) -> dict[str, Record]:
     """Facts of each corpus for the dataset card: a part of its entry that names no machine, and how
     many rows each of its files of questions has."""
     return {
         corpus.name: {
-            "license": entries[corpus.name].get("license"),
-            "language": entries[corpus.name].get("language", "en"),
-            "citation": entries[corpus.name].get("citation"),
-            "origin": entries[corpus.name]["origin"],
-            "questions": entries[corpus.name]["questions"],
+            "license": entries[corpus.name].license,
+            "language": entries[corpus.name].language,
+            "citation": entries[corpus.name].citation,
+            "origin": entries[corpus.name].origin,
+            "questions": _describe_files(entries[corpus.name].questions),
             "rows": rows[corpus.name],
         }
         for corpus in corpora
     }
+
+
+def _describe_files(questions: HubQuestions | dict[str, list[str]]) -> Record:
+    if isinstance(questions, HubQuestions):
+        return asdict(questions)
+    return {split: files for split, files in questions.items() if files}
 
 
 class Sorted(NamedTuple):
@@ -112,7 +125,7 @@ class Sorted(NamedTuple):
     rows: dict[str, int]
 
 
-def sort_questions(db_ids: Iterable[str] | str, *, corpus: Corpus, limits: Limits) -> Sorted:
+def sort_questions(db_ids: Iterable[str] | str, *, corpus: Corpus, limits: Download) -> Sorted:
     """The questions of these databases, as `load_spider_questions` sorts them. Splits are not
     checked.
 
@@ -195,7 +208,7 @@ def check_splits(questions: list[Record]) -> list[Record]:
     return questions
 
 
-def read_held_out(corpora: Iterable[Corpus], *, limits: Limits) -> Iterator[Record]:
+def read_held_out(corpora: Iterable[Corpus], *, limits: Download) -> Iterator[Record]:
     """The validation questions of some corpora, which compare_questions looks for in the dataset.
     Their databases are not looked at.
 
@@ -215,5 +228,5 @@ def read_held_out(corpora: Iterable[Corpus], *, limits: Limits) -> Iterator[Reco
         if not found:
             raise InputError(
                 f"Corpus {corpus.name} has no validation question: expected some, since"
-                " compare_questions.held_out in params.yaml names it"
+                " load_questions.held_out in params.yaml names it"
             )

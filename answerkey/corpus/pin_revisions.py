@@ -17,25 +17,25 @@ from pathlib import Path
 from typing import Any
 
 from answerkey.command_line import make_parser, run_stage
-from answerkey.corpus.corpora import Corpus, parse_corpora, parse_limits
-from answerkey.corpus.hub import Limits, fetch_file, resolve_revision
+from answerkey.corpus.corpora import Corpus, parse_corpora
+from answerkey.corpus.hub import fetch_file, resolve_revision
 from answerkey.errors import InputError
 from answerkey.log import start_log
-from answerkey.params import (
+from answerkey.params import PARAMS_PATH, read_params
+from answerkey.records import hash_file, replace_file
+from answerkey.sections.corpora import (
     ARCHIVE,
     FILES,
-    PARAMS_PATH,
     Archive,
     DatabaseFiles,
+    Download,
     HubQuestions,
-    read_params,
 )
-from answerkey.records import hash_file, replace_file
 
 Changes = dict[tuple[str, ...], Any]  # of params.yaml: the keys from the top to a value
 
 
-def find_pins(corpus: Corpus, *, limits: Limits) -> Changes:
+def find_pins(corpus: Corpus, *, limits: Download) -> Changes:
     """Changes of params.yaml that pin all of a corpus of the hub: none if it is pinned. Fetches the
     files that have no checksum.
 
@@ -57,7 +57,7 @@ def find_pins(corpus: Corpus, *, limits: Limits) -> Changes:
     return {("corpora", corpus.name, *keys): value for keys, value in found.items()}
 
 
-def _pin_questions(questions: HubQuestions, limits: Limits) -> Changes:
+def _pin_questions(questions: HubQuestions, limits: Download) -> Changes:
     commit = resolve_revision(questions.repo_id, questions.revision, limits=limits)
     known = questions.sha256 if commit == questions.revision else {}
     sha256 = {
@@ -73,7 +73,7 @@ def _pin_questions(questions: HubQuestions, limits: Limits) -> Changes:
     return found
 
 
-def _pin_databases(place: Archive | DatabaseFiles, limits: Limits) -> Changes:
+def _pin_databases(place: Archive | DatabaseFiles, limits: Download) -> Changes:
     """The commit, and of an archive its checksum."""
     commit = resolve_revision(place.repo_id, place.revision, limits=limits)
     kind = ARCHIVE if isinstance(place, Archive) else FILES
@@ -86,7 +86,7 @@ def _pin_databases(place: Archive | DatabaseFiles, limits: Limits) -> Changes:
     return found
 
 
-def _hash_sent_file(repo_id: str, commit: str, path: str, limits: Limits) -> str:
+def _hash_sent_file(repo_id: str, commit: str, path: str, limits: Download) -> str:
     """sha256 of a file as the hub sends it now: what the cache has may be damaged."""
     with tempfile.TemporaryDirectory(prefix="answerkey-") as directory:
         sent = fetch_file(
@@ -127,8 +127,7 @@ def main(*arguments: str) -> None:
     parser.add_argument("corpus", nargs="+", help="an entry of corpora with origin: hub")
     names = parser.parse_args(arguments).corpus
     log = start_log("pin_revisions")
-    entries, download = read_params("corpora", "download")
-    limits = parse_limits(download)
+    entries, limits = read_params("corpora", "download")
     changes: Changes = {}
     for corpus in parse_corpora(names, entries):
         changes |= (found := find_pins(corpus, limits=limits))

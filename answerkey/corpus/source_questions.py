@@ -17,11 +17,11 @@ from answerkey.corpus.corpora import (
     describe_root,
     suggest_names,
 )
-from answerkey.corpus.hub import HubError, Limits, fetch_file, resolve_revision
+from answerkey.corpus.hub import HubError, fetch_file, resolve_revision
 from answerkey.corpus.readers import read_array
 from answerkey.errors import InputError
-from answerkey.params import ALL, HubQuestions
 from answerkey.records import read_jsonl
+from answerkey.sections.corpora import ALL, Download, HubQuestions
 from answerkey.sqlite.files import check_db_id, check_db_ids
 
 
@@ -38,7 +38,7 @@ class SourceQuestion:
     source: dict[str, Any]
 
 
-def read_source_questions(corpus: Corpus, *, limits: Limits) -> Iterator[SourceQuestion]:
+def read_source_questions(corpus: Corpus, *, limits: Download) -> Iterator[SourceQuestion]:
     """All rows of a corpus: train, then validation, each in the order of its files.
 
     An error is raised when its row is reached.
@@ -53,7 +53,7 @@ def read_source_questions(corpus: Corpus, *, limits: Limits) -> Iterator[SourceQ
     return _read_hub(corpus, corpus.questions, limits)
 
 
-def list_db_ids(corpus: Corpus, *, limits: Limits) -> list[str]:
+def list_db_ids(corpus: Corpus, *, limits: Download) -> list[str]:
     """The ids that db_list means, sorted. `all`: of every database that has questions.
 
     Raises:
@@ -125,7 +125,9 @@ def _describe_missing(corpus: Corpus, questions: DirectoryQuestions, name: str) 
     return words
 
 
-def _read_hub(corpus: Corpus, questions: HubQuestions, limits: Limits) -> Iterator[SourceQuestion]:
+def _read_hub(
+    corpus: Corpus, questions: HubQuestions, limits: Download
+) -> Iterator[SourceQuestion]:
     repo_id, files = questions.repo_id, questions.files
     try:
         revision = resolve_revision(repo_id, questions.revision, limits=limits)

@@ -9,29 +9,12 @@ from typing import Any, TypeVar
 from sqlglot import exp
 
 from answerkey.order.reordered_copies import ReorderedCopies
+from answerkey.sections.audit_gold_answers import Thresholds
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.guard import GuardedDatabase, Row
 from answerkey.sqlite.schema import Schema
 
 _Result = TypeVar("_Result")
-
-
-@dataclass(frozen=True, slots=True)
-class Thresholds:
-    """The section audit_gold_answers of params.yaml: from where on an answer is remarkable.
-
-    max_rows, max_bytes: rows of the answer, bytes of its JSON.
-    rel_tol: relative tolerance between floats.
-    reordered_copies: on how many copies of a database with its rows in other orders a query runs at
-        most.
-    max_copied_bytes: a larger table is not copied, only scanned backwards.
-    """
-
-    max_rows: int = 1000
-    max_bytes: int = 65_536
-    rel_tol: float = 1e-6
-    reordered_copies: int = 8
-    max_copied_bytes: int = 200_000_000
 
 
 @dataclass(slots=True)
@@ -51,7 +34,7 @@ class Inspection:
     rows: list[Row]
     database: GuardedDatabase
     copies: ReorderedCopies | None = None
-    thresholds: Thresholds = Thresholds()
+    thresholds: Thresholds = field(default_factory=Thresholds)
     scopes: Scopes = field(init=False)
     _known: dict[Callable[[Inspection], Any], Any] = field(init=False, default_factory=dict)
 

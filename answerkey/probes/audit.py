@@ -15,7 +15,7 @@ from sqlglot.errors import SqlglotError
 
 from answerkey.english.question import Question
 from answerkey.order.accepted_rows import find_row_order
-from answerkey.order.inspection import Inspection, Thresholds
+from answerkey.order.inspection import Inspection
 from answerkey.order.reordered_copies import ReorderedCopies
 from answerkey.probes.registry import ask_probes, ask_question_probes
 from answerkey.records import (
@@ -28,6 +28,7 @@ from answerkey.records import (
     read_database_hashes,
     read_jsonl,
 )
+from answerkey.sections.audit_gold_answers import Thresholds
 from answerkey.shards.database_files import find_database, local_path
 from answerkey.shards.query_run import DatabaseWork, Outcome, QueryRun, Task
 from answerkey.shards.shard_directory import ShardDirectory, hash_code, read_shards

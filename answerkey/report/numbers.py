@@ -8,9 +8,9 @@ from typing import Any
 
 from answerkey.errors import InputError
 from answerkey.flags import EXPLANATIONS
-from answerkey.params import DATASET
 from answerkey.records import DIFFICULTIES, EVAL, SPLITS, Reason
 from answerkey.report.questions import make_filters, pick_examples
+from answerkey.sections.select_questions import DATASET
 
 STEPS = {
     "load_questions": "Accepted from the corpus",

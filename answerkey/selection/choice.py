@@ -15,35 +15,17 @@ import pandas as pd
 
 from answerkey.dataset import Group, Question, Solution, count_cells, count_corpora
 from answerkey.flags import FLAGS, sort_flags
-from answerkey.params import TIE_FLAGS, Policies, Policy, Targets, check_value
 from answerkey.records import Reason
+from answerkey.sections.select_questions import TIE_FLAGS, Policy, Targets
 from answerkey.selection.picks import find_paraphrases, order_candidates, pick
 from answerkey.selection.program import find_largest
 from answerkey.selection.supply import Usable, check_size
 from answerkey.sqlite.answers import has_choice
 
 
-def read_targets(values: Mapping[str, Any], corpus: str | list[str]) -> Targets:
-    """The targets as params spell them, for the corpus or corpora that params name.
-
-    Raises:
-        InputError: with the key, if a value is none that it can have.
-    """
-    targets = check_value(Targets, values, key="select_questions.targets")
-    targets.check_corpora(corpus)
-    return targets
-
-
-def read_policies(values: Mapping[str, Any]) -> dict[str, Policy]:
-    """The policies as params spell them, one for each flag.
-
-    YAML reads a bare `off` as false, which is taken for what was meant.
-
-    Raises:
-        InputError: naming flags that are unknown or missing, or a policy that is none.
-    """
-    policies = check_value(Policies, values, key="select_questions.policies")
-    return {flag: policies[flag] for flag in FLAGS}
+def read_policies(values: Mapping[str, Policy]) -> dict[str, Policy]:
+    """Return the policy of each flag: that of params, or its default."""
+    return {name: Policy(values.get(name, flag.policy)) for name, flag in FLAGS.items()}
 
 
 def find_exclusion(

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 import pandas as pd
 
 from answerkey.dataset import Solution
-from answerkey.params import Targets
 from answerkey.records import digest_text, read_share
+from answerkey.sections.select_questions import Targets
 from answerkey.selection.program import solve
 
 MOST_UNPROVED = 100

@@ -9,28 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from answerkey.dataset import AUDIT, EXCLUDED, PASS_RATES, Question, Record, join_records
-from answerkey.errors import InputError
-from answerkey.params import Reward
 from answerkey.records import encode_json, read_jsonl, replace_file, write_jsonl
-from answerkey.scoring.rules import read_rule
+from answerkey.sections.score_rollouts import Reward
 from answerkey.selection.choice import Policy, accepts_ties, keep_reported
 from answerkey.sqlite.answers import has_choice, read_order, write_order
 
 _STEPS_OF_GOLD = 20  # times those of gold SQL is what a prediction may take
-
-
-def read_reward(values: Mapping[str, Any]) -> Reward:
-    """What params say of the reward.
-
-    Raises:
-        InputError: where its rule is none.
-    """
-    reward = Reward(**values)
-    try:
-        read_rule(reward.rule)
-    except ValueError as error:
-        raise InputError(f"params.yaml: reward.rule: {error}") from error
-    return reward
 
 
 def add_terms(question: Question, database_sha256: str, reward: Reward) -> Question:

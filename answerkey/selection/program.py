@@ -23,8 +23,8 @@ from answerkey.dataset import (
     count_cells,
     list_corpus_cells,
 )
-from answerkey.params import DATASET, Targets
 from answerkey.records import DIFFICULTIES, EVAL, SPLITS, read_share
+from answerkey.sections.select_questions import DATASET, Targets
 
 if TYPE_CHECKING:
     from ortools.sat.python.cp_model import CpModel, CpSolver, IntVar, LinearExpr

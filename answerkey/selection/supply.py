@@ -12,9 +12,15 @@ import pandas as pd
 
 from answerkey.dataset import CELLS, CorpusCell, Group, Part, Solution, count_cells, count_corpora
 from answerkey.errors import InputError
-from answerkey.params import DATASET, METHODS, PASS_RATE, SOURCE, SPLIT, TABLES, Targets
 from answerkey.records import DIFFICULTIES, EVAL, SPLITS, read_share
-from answerkey.selection.difficulty_rule import DifficultyRule
+from answerkey.sections.classify_difficulty import (
+    METHODS,
+    PASS_RATE,
+    SOURCE,
+    TABLES,
+    DifficultyRule,
+)
+from answerkey.sections.select_questions import DATASET, SPLIT, Targets
 from answerkey.selection.program import TARGET_NAMES, find_largest, find_size
 from answerkey.sqlite.schema import Schema
 

@@ -16,6 +16,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
+from answerkey.kinds import From1
 from answerkey.sqlite.bounds import (
     MAX_COLUMNS,
     MAX_SQL_BYTES,
@@ -142,12 +143,12 @@ class Limits:
     max_seconds: the last resort.
     """
 
-    max_steps: int = 100_000_000
-    max_rows: int = 20_000
-    max_value_bytes: int = 1_000_000
-    max_answer_bytes: int = 16_000_000
-    max_heap_bytes: int = 536_870_912
-    max_seconds: int = 120
+    max_steps: From1 = 100_000_000
+    max_rows: From1 = 20_000
+    max_value_bytes: From1 = 1_000_000
+    max_answer_bytes: From1 = 16_000_000
+    max_heap_bytes: From1 = 536_870_912
+    max_seconds: From1 = 120
 
     def __post_init__(self) -> None:
         for name in self.__slots__:

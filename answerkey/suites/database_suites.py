@@ -6,7 +6,7 @@ import sqlite3
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from answerkey.errors import InputError
 from answerkey.records import hash_value
+from answerkey.sections.generate_test_suites import SuiteSettings
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.answers import Order
 from answerkey.sqlite.guard import GuardedDatabase, Limits
@@ -126,25 +127,6 @@ _SHARED = 2  # values of a column that are planted where it is looked up
 _SPARE = 0.005  # of the neighbors of a database may live, where that spares variants
 # Of a query on a variant, which is small. Gold that takes more does not count on it.
 _MAX_STEPS = 200_000
-
-
-@dataclass(frozen=True, slots=True)
-class SuiteSettings:
-    """The section generate_test_suites of params.yaml, without what concerns no suite.
-
-    seed: of all chance.
-    max_rows: about how many rows a table of a variant has.
-    pool: how many variants are tried.
-    max_databases, max_databases_per_question: how many are kept.
-    max_neighbors: of a gold query.
-    """
-
-    seed: int = 20
-    max_rows: int = 8
-    pool: int = 30
-    max_databases: int = 8
-    max_databases_per_question: int = 5
-    max_neighbors: int = 60
 
 
 class DatabaseSuites(NamedTuple):

@@ -17,13 +17,14 @@ import sqlglot
 from answerkey.errors import InputError
 from answerkey.log import track_progress
 from answerkey.records import hash_file, hash_value, replace_file, write_json
+from answerkey.sections.generate_test_suites import SuiteSettings
 from answerkey.shards.database_files import Database, local_path
 from answerkey.shards.processes import Died, map_with_engine, run_alone
 from answerkey.shards.shard_directory import ShardDirectory, hash_code, read_shards
 from answerkey.sqlite.files import find_inside
 from answerkey.sqlite.guard import Limits
 from answerkey.sqlite.schema import decode_schema
-from answerkey.suites.database_suites import DatabaseSuites, SuiteSettings, make_suites
+from answerkey.suites.database_suites import DatabaseSuites, make_suites
 from answerkey.suites.questions import SuiteQuestion
 
 STAGE = "generate_test_suites"

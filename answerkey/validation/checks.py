@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from answerkey.comparison.compare import normalize_question
 from answerkey.dataset import FIELDS, Record
-from answerkey.params import DATASET, Targets
 from answerkey.records import DIFFICULTIES, EVAL, SPLITS, read_share
+from answerkey.sections.select_questions import DATASET, Targets
 from answerkey.sqlite.answers import (
     ANSWER_TYPES,
     Order,
@@ -37,7 +37,7 @@ class Terms(NamedTuple):
 
     targets: Targets | None
     has_unique_texts: bool
-    rel_tol: float
+    rel_tol: float = 1e-6
 
 
 class ValidationError(Exception):

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from answerkey.dataset import SIDECARS, SUITES, Record
-from answerkey.params import Targets
 from answerkey.records import EASY, HARD, MEDIUM, SPLITS, hash_file, read_jsonl
-from answerkey.selection.difficulty_rule import DifficultyRule
+from answerkey.sections.classify_difficulty import DifficultyRule
+from answerkey.sections.select_questions import Targets
 from answerkey.sqlite.answers import Order
 from answerkey.sqlite.files import find_inside
 from answerkey.sqlite.guard import Limits

@@ -15,7 +15,7 @@ from answerkey.dataset import AUDIT, PASS_RATES, Record
 from answerkey.order.cuts import read_row_order
 from answerkey.order.inspection import Inspection
 from answerkey.records import EASY, HARD, MEDIUM, read_jsonl
-from answerkey.selection.difficulty_rule import TABLES, DifficultyRule
+from answerkey.sections.classify_difficulty import TABLES, DifficultyRule
 from answerkey.sql.hardness import classify_hardness
 from answerkey.sql.parsed_query import TABLE_NODES, list_tables
 from answerkey.sql.parser import parse_sql

@@ -3,9 +3,9 @@
 import pytest
 
 from answerkey.english.question import Question
-from answerkey.order.inspection import Thresholds
 from answerkey.order.reordered_copies import ReorderedCopies
 from answerkey.probes.audit import audit_query, report_question
+from answerkey.sections.audit_gold_answers import Thresholds
 from answerkey.sqlite.answers import shape_answer
 from tests.shared.probe_world import ProbeWorld
 

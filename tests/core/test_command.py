@@ -211,7 +211,7 @@ MISTAKES = {
     "broken questions": (
         "load_questions",
         cut("corpus/dev.json"),
-        "corpus/dev.json: not JSON",
+        "corpus/dev.json: not a JSON array",
     ),
     "no network": (
         "load_questions",
@@ -281,7 +281,7 @@ MISTAKES = {
     "missing product": (
         "export_trainers",
         remove("data/questions/questions_eval.json"),
-        "No data/questions/questions_eval.json: run `dvc repro export_dataset`, or `dvc pull`",
+        "No data/questions/questions_eval.json: expected the folder of a dataset, as `dvc pull",
     ),
     "missing template": (
         "export_trainers",

@@ -25,8 +25,8 @@ from answerkey.corpus.downloads import (
     read_tables,
     update_databases,
 )
-from answerkey.corpus.hub import Limits
 from answerkey.corpus.source_questions import list_db_ids
+from answerkey.sections.corpora import Download
 from tests.shared.bird_world import MEALS, RESORTS, TRAIN, write_bird, write_json
 from tests.shared.databases import make_database
 from tests.shared.hub_server import run_hubs
@@ -34,7 +34,7 @@ from tests.shared.project_world import World, write_params
 from tests.shared.synsql_world import ROWS, synsql_entry, write_rows, write_synsql
 
 COMMIT = "1" * 40
-LIMITS = Limits(attempts=1, backoff_s=0, deadline_s=1)
+LIMITS = Download(attempts=1, backoff_s=0, deadline_s=1)
 
 
 SHOP = "CREATE TABLE shop (id INTEGER PRIMARY KEY, name TEXT); INSERT INTO shop VALUES (1, 'A');"
@@ -74,7 +74,7 @@ def entry(tmp_path, monkeypatch):
 
 def update(entry):
     """Update data/databases for a corpus; how many were made, kept and removed."""
-    limits = Limits(attempts=2, backoff_s=0.05, deadline_s=30)
+    limits = Download(attempts=2, backoff_s=0.05, deadline_s=30)
     done = update_databases([parse_corpus("tried", entry)], DATABASES, limits=limits)
     return len(done.paths) - done.kept, done.kept, done.removed
 
@@ -525,7 +525,7 @@ def test_what_is_not_given_is_that_of_spider(entry, tmp_path, read_spider, given
     origin = {"kind": "sql", "path": "shop/schema.sql", "sha256": hash_bytes(SHOP.encode())}
     known = {
         "sources": {"shop": DatabaseSource(origin, path)},
-        "limits": Limits(attempts=1, backoff_s=0, deadline_s=1),
+        "limits": Download(attempts=1, backoff_s=0, deadline_s=1),
     }
     paths = download_spider_databases(["shop"], tmp_path / "out", **{k: known[k] for k in given})
     with contextlib.closing(sqlite3.connect(paths["shop"])) as connection:

@@ -5,7 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from answerkey.corpus.hub import HubError, Limits, fetch_file, resolve_revision
+from answerkey.corpus.hub import HubError, fetch_file, resolve_revision
+from answerkey.sections.corpora import Download
 from tests.shared.hub_server import run_hubs
 
 OLD, NEW = "a" * 40, "b" * 40
@@ -13,7 +14,7 @@ REPO = "org/corpus"
 CONTENT = b"SQLite and more " * 1000
 WORLD = {REPO: {OLD: {"data/a.bin": CONTENT}, NEW: {"data/a.bin": b"newer"}}}
 BRANCHES = {REPO: {"main": NEW, "release/v1": OLD}}
-LIMITS = Limits(attempts=2, backoff_s=0.05, deadline_s=20)
+LIMITS = Download(attempts=2, backoff_s=0.05, deadline_s=20)
 
 
 @pytest.fixture
@@ -126,10 +127,10 @@ def test_each_pause_is_longer_than_the_one_before_and_none_passes_the_deadline(h
     monkeypatch.setattr("answerkey.corpus.hub.time", clock)
     server = hub(failing=-1)
     with pytest.raises(HubError, match=r"4 attempts$"):
-        fetch(limits=Limits(attempts=4, backoff_s=5, deadline_s=600))
+        fetch(limits=Download(attempts=4, backoff_s=5, deadline_s=600))
     assert pauses == [5, 10, 15]
     with pytest.raises(HubError, match="HTTP 500"):
-        fetch(limits=Limits(attempts=4, backoff_s=700, deadline_s=600))
+        fetch(limits=Download(attempts=4, backoff_s=700, deadline_s=600))
     assert len(pauses) == 3
     assert len(server.requests) == 5
 
@@ -145,7 +146,7 @@ def test_file_with_other_bytes_is_found_out_and_fetched_twice(hub):
 def test_damaged_cache_is_mended_by_a_single_attempt(hub):
     server = hub()
     fetch().write_bytes(b"damaged")
-    one = Limits(attempts=1, backoff_s=0, deadline_s=20)
+    one = Download(attempts=1, backoff_s=0, deadline_s=20)
     sha256 = hashlib.sha256(CONTENT).hexdigest()
     assert fetch(sha256=sha256, limits=one).read_bytes() == CONTENT
     assert server.count_fetched("data/a.bin") == 2
@@ -183,13 +184,13 @@ def test_damage_is_told_where_nothing_can_be_fetched_again(hub, monkeypatch):
 def test_silent_server_is_left_at_the_deadline(hub, tmp_path, fault):
     hub(**fault)
     with pytest.raises(HubError, match=r"no end after 1 s"):
-        fetch(limits=Limits(2, 0.05, 1.0), directory=tmp_path / "here")
+        fetch(limits=Download(2, 0.05, 1.0), directory=tmp_path / "here")
 
 
 def test_silent_server_is_left_at_the_deadline_when_asked_for_a_branch(hub):
     hub(silent_methods=("GET",))
     with pytest.raises(HubError, match="no end after 1 s"):
-        resolve_revision(REPO, "main", limits=Limits(2, 0.05, 1.0))
+        resolve_revision(REPO, "main", limits=Download(2, 0.05, 1.0))
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "no-such-host.invalid"])
@@ -200,7 +201,7 @@ def test_absent_network_fails_within_seconds(hub, monkeypatch, host):
         rf"http://{host}:\d+ cannot be reached: ConnectError.*2 attempts; .*`corpus: sample` works"
     )
     with pytest.raises(HubError, match=words) as caught:
-        fetch(limits=Limits(2, 0.05, 900))
+        fetch(limits=Download(2, 0.05, 900))
     assert "\n" not in str(caught.value)
     assert "corpora.local.root" in str(caught.value)
 
@@ -215,7 +216,7 @@ def test_network_that_goes_before_the_content_is_told_as_such(hub):
 def test_no_attempt_at_all_is_refused(hub):
     server = hub()
     with pytest.raises(ValueError, match="expected at least 1"):
-        fetch(limits=Limits(0, 0, 1))
+        fetch(limits=Download(0, 0, 1))
     assert server.requests == []
 
 

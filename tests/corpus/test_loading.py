@@ -14,20 +14,20 @@ import yaml
 
 from answerkey.corpus import loading
 from answerkey.corpus.corpora import LAYOUTS, parse_corpora, parse_corpus
-from answerkey.corpus.hub import Limits
 from answerkey.corpus.loading import load_corpora, load_spider_questions
 from answerkey.corpus.source_questions import list_db_ids
 from answerkey.corpus.splits import assign_splits
+from answerkey.sections.classify_difficulty import DifficultyRule
+from answerkey.sections.corpora import Download
 from tests.shared.bird_world import TRAIN as BIRD
 from tests.shared.bird_world import write_bird, write_json
 from tests.shared.databases import make_database
 from tests.shared.hub_server import pack_parquet, run_hubs
-from tests.shared.paths import ROOT
 from tests.shared.project_world import write_params
 from tests.shared.synsql_world import ROWS, synsql_entry, write_rows, write_synsql
 
 COMMIT = "1" * 40
-LIMITS = Limits(attempts=2, backoff_s=0.05, deadline_s=30)
+LIMITS = Download(attempts=2, backoff_s=0.05, deadline_s=30)
 
 
 def row(db_id, question, query="SELECT 1", **others):
@@ -504,8 +504,7 @@ def test_synsql_keeps_its_word_for_difficulty_and_no_chain_of_thought(tmp_path):
         **{"corpus": "tried", "file": "data.json", "index": 3},
         **{"question_style": "Imperative", "difficulty": "Highly Complex"},
     }
-    params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
-    levels = params["classify_difficulty"]["source_levels"]
+    levels = DifficultyRule().source_levels
     found = [levels[record["source"]["difficulty"]] for record in records]
     assert found == ["easy", "medium", "hard", "hard"]
 

@@ -16,9 +16,10 @@ import yaml
 
 from answerkey.corpus.corpora import LAYOUTS, parse_corpora, parse_corpus
 from answerkey.corpus.downloads import locate_all
-from answerkey.corpus.hub import Limits
 from answerkey.corpus.loading import load_corpora
-from answerkey.selection.choice import read_targets
+from answerkey.kinds import check_value
+from answerkey.sections.corpora import Download
+from answerkey.sections.select_questions import Targets
 from tests.shared.bird_world import DEV, RESORTS, TRAIN, write_bird, write_json
 from tests.shared.checkout import make_checkout, run
 from tests.shared.databases import make_database
@@ -27,7 +28,7 @@ from tests.shared.paths import ROOT
 from tests.shared.synsql_world import ROWS, write_synsql
 
 DOCUMENT = (ROOT / "docs/corpora.md").read_text(encoding="utf-8")
-LIMITS = Limits(attempts=1, backoff_s=0, deadline_s=1)
+LIMITS = Download(attempts=1, backoff_s=0, deadline_s=1)
 NEWER = "b" * 40
 SHOP = "CREATE TABLE shop (id INTEGER PRIMARY KEY, name TEXT); INSERT INTO shop VALUES (1, 'Sun');"
 
@@ -82,7 +83,7 @@ def test_shares_name_the_corpora_that_are_chosen() -> None:
     chosen = yaml.safe_load(find_block("yaml", "corpus: ["))["corpus"]
     targets = yaml.safe_load(find_block("yaml", "corpus_shares"))["select_questions"]["targets"]
     assert set(targets) <= set(params["select_questions"]["targets"])
-    assert set(read_targets(targets, chosen).corpora) == set(chosen) <= set(params["corpora"])
+    assert set(check_value(Targets, targets).corpora) == set(chosen) <= set(params["corpora"])
 
 
 def test_hub_is_pinned_as_the_document_says(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

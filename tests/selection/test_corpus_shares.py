@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from answerkey.dataset import CELLS, Group, count_cells, count_corpora
-from answerkey.params import SCOPES, Targets
+from answerkey.kinds import check_value
 from answerkey.records import DIFFICULTIES, EVAL, SPLITS, TRAIN
-from answerkey.selection.choice import read_targets
-from answerkey.selection.difficulty_rule import DifficultyRule
+from answerkey.sections.classify_difficulty import DifficultyRule
+from answerkey.sections.select_questions import SCOPES, Targets
 from answerkey.selection.program import find_largest, find_size
 from answerkey.selection.supply import (
     TargetsNotMetError,
@@ -461,7 +461,7 @@ def test_explanation_shows_corpora_for_the_thresholds_and_their_neighbours():
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ({}, "corpus_shares: expected a share for each corpus"),
+        ({}, "corpus_shares: expected a sum of 1"),
         ([0.5, 0.5], "corpus_shares: expected a share for each corpus"),
         ("spider", "corpus_shares: expected a share for each corpus"),
         ({"": 1}, "corpus_shares: expected a share for each corpus"),
@@ -476,10 +476,10 @@ def test_explanation_shows_corpora_for_the_thresholds_and_their_neighbours():
 )
 def test_bad_shares_are_named_by_their_key(value, message):
     with pytest.raises(ValueError, match=message):
-        read_targets({"corpus_shares": value}, "spider")
+        check_value(Targets, {"corpus_shares": value})
 
 
 @pytest.mark.parametrize("shares", [HALVES, None])
 def test_shares_of_the_corpora_of_params_pass(shares):
-    assert read_targets({"corpus_shares": shares}, ["spider", "bird"]).corpus_shares == shares
-    assert read_targets({"corpus_shares": {"spider": 1}}, "spider").corpora == ("spider",)
+    Targets(corpus_shares=shares).check_corpora(["spider", "bird"])
+    Targets(corpus_shares={"spider": 1}).check_corpora("spider")

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 import yaml
 
+from answerkey.errors import InputError
 from answerkey.flags import FLAGS
+from answerkey.kinds import check_value
+from answerkey.params import load_params
+from answerkey.sections.select_questions import Policies
 from answerkey.selection.choice import Policy, find_exclusion, keep_reported, read_policies
+from stages import select_questions
 from tests.shared.paths import ROOT
 
 ALL_FLAGGED = dict.fromkeys(FLAGS, "flag")
@@ -18,42 +24,53 @@ def flag(code: str, evidence: object = None) -> dict:
     return {"code": code, "evidence": evidence}
 
 
-def test_params_of_the_project_name_every_flag_once():
+def check(values: dict) -> dict:
+    return check_value(Policies, values, key="select_questions.policies")
+
+
+def test_every_flag_has_the_policy_of_params_or_its_default():
+    policies = read_policies({"latent_tie": Policy.EXCLUDE})
+    assert list(policies) == list(FLAGS)
+    for name, flag in FLAGS.items():
+        assert policies[name] == ("exclude" if name == "latent_tie" else flag.policy)
+
+
+def write_policies(folder: Path, policies: dict) -> None:
     params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
-    assert set(read_policies(params["select_questions"]["policies"])) == set(FLAGS)
+    params["select_questions"]["policies"] = policies
+    (folder / "params.yaml").write_text(yaml.safe_dump(params), encoding="utf-8")
 
 
-def test_policies_come_in_the_order_of_the_vocabulary():
-    values = dict(reversed(ALL_FLAGGED.items()))
-    assert list(read_policies(values)) == list(FLAGS)
+def test_stage_prints_all_policies_in_force(tmp_path, monkeypatch, capsys):
+    write_policies(tmp_path, {"latent_tie": "off"})
+    monkeypatch.chdir(tmp_path)
+    select_questions.main("--policies")
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(":")[0] for line in lines] == list(FLAGS)
+    assert "latent_tie: off" in lines
 
 
 @pytest.mark.parametrize("spelling", ["off", "'off'", "no", "false"])
 def test_off_is_understood_as_yaml_reads_it(spelling):
-    values = {**ALL_FLAGGED, "latent_tie": yaml.safe_load(spelling)}
+    values = {"latent_tie": yaml.safe_load(spelling)}
     if spelling == "no":
         assert values["latent_tie"] is False
-    assert read_policies(values)["latent_tie"] is Policy.OFF
+    assert check(values)["latent_tie"] is Policy.OFF
 
 
 @pytest.mark.parametrize("value", ["ignore", True, None, 0, ["flag"], "Exclude"])
 def test_policy_that_is_none_is_named_with_its_flag(value):
     with pytest.raises(ValueError, match=r"policies\.latent_tie: expected exclude, flag or off"):
-        read_policies({**ALL_FLAGGED, "latent_tie": value})
+        check({"latent_tie": value})
 
 
 @pytest.mark.parametrize(
-    ("more", "gone", "message"),
-    [
-        ("gessable", "tie_at_limit", "unknown: gessable; missing: tie_at_limit"),
-        ("gessable", None, "unknown: gessable; missing: none"),
-        (None, "tie_at_limit", "unknown: none; missing: tie_at_limit"),
-    ],
+    ("name", "expected"), [("latent_tye", "latent_tie"), ("zzz", r"a flag of docs/probes\.md")]
 )
-def test_unknown_and_missing_flags_are_named(more, gone, message):
-    values = {name: policy for name, policy in ALL_FLAGGED.items() if name != gone}
-    with pytest.raises(ValueError, match=message):
-        read_policies(values | ({more: "flag"} if more else {}))
+def test_unknown_flag_is_named_with_the_one_that_is_meant(tmp_path, name, expected):
+    write_policies(tmp_path, {name: "flag"})
+    with pytest.raises(InputError, match=rf"policies: unknown {name}: expected {expected}$"):
+        load_params(tmp_path / "params.yaml")
 
 
 def test_first_excluding_flag_of_the_vocabulary_gives_the_reason():
@@ -85,7 +102,7 @@ def test_no_flag_but_a_cut_through_a_tie_can_be_accepted(code):
         " tie_at_limit and limit_without_order may be"
     )
     with pytest.raises(ValueError, match=words):
-        read_policies({**ALL_FLAGGED, code: "accept_ties"})
+        check({code: "accept_ties"})
 
 
 @pytest.mark.parametrize(
@@ -128,7 +145,7 @@ def test_doubt_about_gold_that_was_judged_right_excludes_nothing():
 
 
 def test_flag_that_is_off_is_not_reported():
-    policies = read_policies({**ALL_FLAGGED, "latent_tie": False, "all_null": "exclude"})
+    policies = read_policies({**ALL_FLAGGED, "latent_tie": "off", "all_null": "exclude"})
     flags = [flag("latent_tie"), flag("all_null"), flag("cross_join")]
     assert [kept["code"] for kept in keep_reported(flags, policies)] == ["cross_join", "all_null"]
 

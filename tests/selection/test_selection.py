@@ -10,8 +10,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from answerkey.dataset import CELLS, Cell, Group, Solution, count_cells
-from answerkey.params import Targets
 from answerkey.records import DIFFICULTIES, EVAL, TRAIN
+from answerkey.sections.select_questions import Targets
 from answerkey.selection.picks import count_unproved, find_paraphrases, hash_key, rank_candidates
 from answerkey.selection.program import find_largest
 from tests.shared.candidates import Candidate, pick_ids, tabulate

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from answerkey.dataset import CELLS, Group
-from answerkey.params import Targets
+from answerkey.sections.select_questions import Targets
 from answerkey.selection.program import find_largest
 from answerkey.selection.supply import (
     TargetsNotMetError,

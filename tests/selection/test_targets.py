@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from answerkey.dataset import CELLS, Group
 from answerkey.errors import InputError
-from answerkey.params import SCOPES, Targets
+from answerkey.kinds import check_value
 from answerkey.records import DIFFICULTIES, EVAL, TRAIN, read_share
-from answerkey.selection.choice import read_targets
+from answerkey.sections.select_questions import SCOPES, Targets
 from answerkey.selection.program import find_largest, find_size
 from answerkey.selection.supply import find_binding, find_binding_targets, find_tolerance
 from tests.shared.exhaustive_search import is_allowed, list_best, search_everything
@@ -308,7 +308,7 @@ def test_tolerance_that_would_do_is_the_least_one():
         ),
         ({"difficulty_shares_of": "each"}, "difficulty_shares_of: expected dataset or split"),
         ({"difficulty_shares_of": None}, "difficulty_shares_of: expected dataset or split"),
-        ({"eval_share": 30}, "eval_share: expected a share from 0 to 1, found 30"),
+        ({"eval_share": 30}, "eval_share: expected a share from 0 to 1, or null, found 30"),
         ({"eval_share": "0.3"}, "eval_share: expected a share from 0 to 1"),
         ({"eval_share": True}, "eval_share: expected a share from 0 to 1"),
         ({"eval_share": float("nan")}, "eval_share: expected a share from 0 to 1"),
@@ -322,14 +322,14 @@ def test_tolerance_that_would_do_is_the_least_one():
 )
 def test_bad_value_is_named_by_its_key(values, message):
     with pytest.raises(InputError, match=message):
-        read_targets(values, "sample")
+        check_value(Targets, values)
 
 
 def test_unknown_key_is_named():
     with pytest.raises(
         InputError, match=r"unknown key .*targets\.max_question: expected max_questions"
     ):
-        read_targets({"max_question": 3}, "sample")
+        check_value(Targets, {"max_question": 3}, key="select_questions.targets")
 
 
 @given(st.integers(0, 1_000_000))

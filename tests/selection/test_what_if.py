@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from answerkey.params import Targets
-from answerkey.selection.difficulty_rule import DifficultyRule
+from answerkey.sections.classify_difficulty import DifficultyRule
+from answerkey.sections.select_questions import Targets
 from answerkey.selection.supply import Usable, explain, list_neighbours
 
 LEVELS = {"easy": "easy", "medium": "medium", "hard": "hard", "extra": "hard"}

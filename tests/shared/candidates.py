@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from answerkey.dataset import Group, Solution
-from answerkey.params import Targets
+from answerkey.sections.select_questions import Targets
 from answerkey.selection.picks import order_candidates, pick
 
 

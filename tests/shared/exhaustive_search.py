@@ -7,8 +7,8 @@ from collections import Counter
 from fractions import Fraction
 
 from answerkey.dataset import CELLS, Group, Solution, count_cells, count_corpora
-from answerkey.params import DATASET, Targets
 from answerkey.records import EVAL, SPLITS, read_share
+from answerkey.sections.select_questions import DATASET, Targets
 
 Best = tuple[int, tuple[int, ...], tuple[int, ...]]  # size, cells, corpora
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from answerkey.flags import FLAGS
 from tests.shared.paths import FLAG_PRECISION, ROOT
 
 REPORT = Path("reports/dataset.html")
@@ -109,7 +110,7 @@ def write_params(folder: Path, report: Mapping[str, Any]) -> None:
         "difficulty_shares_of": "dataset",
         "tolerance": 0.02,
     }
-    select["policies"] = {flag: find_policy(flag) for flag in select["policies"]}
+    select["policies"] = {flag: find_policy(flag) for flag in FLAGS}
     params["export_trainers"]["prompt_template"] = str(ROOT / "templates/prompt.j2")
     params["report_dataset"].update(report)
     text = yaml.safe_dump(params, sort_keys=False, allow_unicode=True)

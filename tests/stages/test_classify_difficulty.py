@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.selection.difficulty_rule import DifficultyRule, classify_difficulty
+from answerkey.sections.classify_difficulty import DifficultyRule, classify_difficulty
 from tests.shared.joined_questions import make_joined, write_joined
 from tests.shared.project_world import World
 

@@ -136,7 +136,7 @@ def test_questions_of_held_out_sets_are_flagged(
     questions = {"train": ["public_train.json"], "validation": ["public.json"]}
     entry = {"origin": "directory", "root": "corpus", "db_list": "all"}
     world.params["corpora"]["public"] = {**entry, "questions": questions}
-    world.change("compare_questions.held_out", ["public", "local"])
+    world.change("load_questions.held_out", ["public", "local"])
     world.run_to("compare_questions")
     found = {
         record["question_id"]: flag["evidence"]
@@ -163,7 +163,7 @@ def test_questions_of_held_out_sets_are_flagged(
 def test_held_out_set_without_validation_questions_is_named(world: World) -> None:
     questions = {"train": ["dev.json"], "validation": []}
     world.params["corpora"]["public"] = world.params["corpora"]["local"] | {"questions": questions}
-    world.change("compare_questions.held_out", ["public"])
+    world.change("load_questions.held_out", ["public"])
     with pytest.raises(InputError, match=r"public has no validation question: .*held_out"):
         world.run("load_questions")
 

@@ -114,7 +114,7 @@ def test_only_what_changed_is_made_again(world, capfd):
     some.write_bytes(some.read_bytes() + b"!")
     assert "suites of 1 made" in run()
     assert "suites of 0 made" in run()
-    world.change("generate_test_suites.min_mutation_score", 0.9)
+    world.change("compare_questions.min_mutation_score", 0.9)
     assert "suites of 0 made" in run()
     world.change("generate_test_suites.seed", 21)
     assert "suites of 2 made" in run()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from answerkey.corpus.corpora import parse_corpora
-from answerkey.corpus.hub import Limits
 from answerkey.corpus.loading import load_spider_questions
+from answerkey.sections.corpora import Download
 from tests.shared.hub_server import pack_parquet, run_hubs
 from tests.shared.project_world import World
 
-LIMITS = Limits(attempts=1, backoff_s=0, deadline_s=30)
+LIMITS = Download(attempts=1, backoff_s=0, deadline_s=30)
 
 
 def test_stage_writes_one_line_a_question_and_what_the_card_says_of_its_corpus(

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from answerkey.records import SchemaFile, write_jsonl
+from answerkey.sections.execution import Execution
 from answerkey.shards.query_run import QueryRun
 from answerkey.shards.shard_directory import ShardDirectory, read_shards
 from answerkey.sql.parsed_query import parse_query
@@ -113,7 +114,7 @@ def test_out_holds_all_databases_and_only_what_changed_is_parsed_again(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(parse_gold_sql, "read_params", lambda *keys: ("local", 1))
+    monkeypatch.setattr(parse_gold_sql, "read_params", lambda *keys: [Execution(workers=1)])
     write_schemas()
     parse_gold_sql.main()
     first = read_files(OUT)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from answerkey.dataset import FIELDS
-from answerkey.params import Targets
+from answerkey.sections.select_questions import Targets
 from answerkey.validation.checks import (
     Facts,
     check_facts,

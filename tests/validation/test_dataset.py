@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from answerkey.params import Targets
+from answerkey.sections.select_questions import Targets
 from answerkey.validation.dataset import validate_dataset
 from answerkey.validation.facts import RULE_OF_TABLES
 

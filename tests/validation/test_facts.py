@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from answerkey.selection.difficulty_rule import SOURCE, SPIDER, DifficultyRule
+from answerkey.sections.classify_difficulty import SOURCE, SPIDER, DifficultyRule
 from answerkey.validation.checks import Facts, MissingDatabaseError, UnknownFactsError
 from answerkey.validation.facts import RULE_OF_TABLES, Known, derive_facts
 

@@ -1,15 +1,67 @@
-"""The rule of difficulty: what params make of tables, of hardness, of what a corpus says, or of
-rollouts."""
+"""The section classify_difficulty: the rule that makes a question easy, medium or hard."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
 from answerkey.errors import InputError
-from answerkey.params import PASS_RATE, SOURCE, SPIDER, TABLES, ClassifyDifficulty
-from answerkey.records import EASY, HARD, MEDIUM
+from answerkey.kinds import From0, Ratio, mapping, one_of
+from answerkey.records import DIFFICULTIES, EASY, HARD, HARDNESS_LEVELS, MEDIUM
+
+METHODS = TABLES, SPIDER, SOURCE, PASS_RATE = ("tables", "spider", "source", "pass_rate")
+
+_LEVEL = one_of(DIFFICULTIES)
+HardnessLevels = Annotated[
+    dict[str, str],
+    mapping(
+        f"a difficulty for each of {', '.join(HARDNESS_LEVELS)}",
+        _LEVEL,
+        keys=HARDNESS_LEVELS,
+        has_all=True,
+    ),
+]
+SourceLevels = Annotated[dict[str, str], mapping(f"a mapping to {', '.join(DIFFICULTIES)}", _LEVEL)]
+
+_SOURCE_LEVELS = {
+    **{"simple": EASY, "moderate": MEDIUM, "challenging": HARD},  # the words of BIRD
+    **{"Simple": EASY, "Moderate": MEDIUM, "Complex": HARD, "Highly Complex": HARD},  # of SynSQL
+}
 
 
-class DifficultyRule(ClassifyDifficulty):
-    """What params say, and what follows from it."""
+@dataclass(frozen=True, slots=True)
+class DifficultyRule:
+    """How questions are classified.
+
+    method: tables, by the thresholds; spider, by the official hardness; source, by what the corpus
+        itself says of a question; pass_rate, by the share of its rollouts that are right. By the
+        thresholds of tables if nothing is known of that.
+    hardness_levels: a difficulty for each level of hardness.
+    source_levels: a difficulty for each word of a corpus.
+    easy_min_pass_rate, medium_min_pass_rate: from this share on a question is easy, and medium.
+    """
+
+    method: Annotated[Literal[*METHODS], one_of(METHODS)] = TABLES
+    easy_max_tables: From0 = 2
+    medium_max_tables: From0 = 3
+    hardness_levels: HardnessLevels = field(
+        default_factory=lambda: {EASY: EASY, MEDIUM: MEDIUM, HARD: HARD, "extra": HARD}
+    )
+    source_levels: SourceLevels = field(default_factory=lambda: dict(_SOURCE_LEVELS))
+    easy_min_pass_rate: Ratio = 0.75
+    medium_min_pass_rate: Ratio = 0.25
+
+    def __post_init__(self) -> None:
+        if self.easy_max_tables > self.medium_max_tables:
+            raise ValueError(
+                "expected easy_max_tables <= medium_max_tables, found"
+                f" {self.easy_max_tables} and {self.medium_max_tables}"
+            )
+        if self.easy_min_pass_rate < self.medium_min_pass_rate:
+            raise ValueError(
+                "expected easy_min_pass_rate >= medium_min_pass_rate, found"
+                f" {self.easy_min_pass_rate} and {self.medium_min_pass_rate}"
+            )
 
     def __str__(self) -> str:
         if self.method != TABLES:

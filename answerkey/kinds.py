@@ -1,0 +1,198 @@
+"""Kinds of values that params.yaml may hold, and the check of a section against them.
+
+A section is a dataclass; the type of a field says its kind, and its default is the only one:
+
+    @dataclass(frozen=True, slots=True)
+    class ReportDataset:
+        max_rows: From0 = 5000
+
+This needs the standard library alone, and loads in a few milliseconds: every stage checks all
+params before it starts.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from types import NoneType
+from typing import Annotated, Any, get_args, get_type_hints
+
+from answerkey.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What a value may be.
+
+    words: what is expected.
+    accepts: whether a value is one.
+    values: the kind of each value in a list or a mapping.
+    finish: returns the value that the section has, or raises ValueError with words of its own.
+    choose: returns the kind that a value must have, if that depends on the value.
+    """
+
+    words: str
+    accepts: Callable[[Any], bool]
+    values: Any = None
+    finish: Callable[[Any], Any] | None = None
+    choose: Callable[[Any], Any] | None = None
+
+
+def whole(least: float = -math.inf) -> Kind:
+    """A whole number from the least; True is none."""
+    words = "a whole number" + ("" if least == -math.inf else f" from {least}")
+    return Kind(words, lambda value: type(value) is int and value >= least)
+
+
+def number(words: str, *, most: float = math.inf) -> Kind:
+    """A finite number from 0 to the most."""
+    return Kind(
+        words, lambda value: type(value) in (int, float) and 0 <= value <= most and value < math.inf
+    )
+
+
+def text(words: str = "a text", *, pattern: str = ".") -> Kind:
+    """A text in which the pattern is found."""
+    found = re.compile(pattern, re.DOTALL)
+    return Kind(words, lambda value: isinstance(value, str) and found.search(value) is not None)
+
+
+def one_of(names: Iterable[str]) -> Kind:
+    """One of some words.
+
+    >>> one_of(["tables", "spider", "source"]).words
+    'tables, spider or source'
+    """
+    *first, last = names
+    words = f"{', '.join(first)} or {last}"
+    return Kind(words, lambda value: isinstance(value, str) and value in {*first, last})
+
+
+def mapping(
+    words: str,
+    values: Any,
+    *,
+    keys: Iterable[str] | None = None,
+    has_all: bool = False,
+    finish: Callable[[Any], Any] | None = None,
+) -> Kind:
+    """A mapping of texts, all or some of `keys` if they are given, to values of a kind."""
+    known = None if keys is None else set(keys)
+
+    def accepts(value: Any) -> bool:
+        if not isinstance(value, dict) or not all(isinstance(key, str) and key for key in value):
+            return False
+        return known is None or (value.keys() == known if has_all else value.keys() <= known)
+
+    return Kind(words, accepts, values, finish)
+
+
+def listing(words: str, values: Any, *, least: int = 0) -> Kind:
+    """A list with at least so many values of a kind."""
+    return Kind(words, lambda value: isinstance(value, list) and len(value) >= least, values)
+
+
+Whole = Annotated[int, whole()]
+From0 = Annotated[int, whole(0)]
+From1 = Annotated[int, whole(1)]
+NumberFrom0 = Annotated[float, number("a number from 0")]
+Ratio = Annotated[float, number("a number from 0 to 1", most=1)]
+Share = Annotated[float, number("a share from 0 to 1", most=1)]
+Text = Annotated[str, text()]
+
+
+def check_value(kind: Any, value: Any, *, key: str = "", where: str = "params.yaml") -> Any:
+    """Return a value as its kind; sections become their dataclasses.
+
+    key: where the value stands; "": it is the whole file.
+
+    Raises:
+        InputError: a line for each mistake, with the file, the key, what was expected and what was
+            found.
+    """
+    mistakes: list[str] = []
+    checked = _check(kind, value, key, mistakes)
+    if mistakes:
+        raise InputError("\n".join(f"{where}: {mistake}" for mistake in mistakes))
+    return checked
+
+
+def _check(kind: Any, value: Any, key: str, mistakes: list[str]) -> Any:
+    or_null = ""
+    if NoneType in get_args(kind):
+        if value is None:
+            return None
+        or_null = ", or null"
+        kind = next(part for part in get_args(kind) if part is not NoneType)
+    if isinstance(kind, type) and is_dataclass(kind):
+        return _check_section(kind, value, key, mistakes)
+    rule: Kind = kind if isinstance(kind, Kind) else kind.__metadata__[0]
+    if rule.choose is not None:
+        return _check(rule.choose(value), value, key, mistakes)
+    if not rule.accepts(value):
+        found = f"{value!r}{_explain_text(value)}"
+        mistakes.append(f"{key}: expected {rule.words}{or_null}, found {found}")
+        return None
+    known = len(mistakes)
+    if rule.values is not None:
+        parts = dict(value) if isinstance(value, dict) else dict(enumerate(value))
+        for name, part in parts.items():
+            parts[name] = _check(rule.values, part, f"{key}.{name}", mistakes)
+        value = parts if isinstance(value, dict) else [*parts.values()]
+    if rule.finish is None or len(mistakes) > known:
+        return value
+    return _try(lambda: rule.finish(value), key, mistakes)
+
+
+def _check_section(kind: Any, value: Any, key: str, mistakes: list[str]) -> Any:
+    if isinstance(value, kind):
+        return value
+    kinds = get_type_hints(kind, include_extras=True)
+    if not isinstance(value, dict):
+        words = f"{key}: expected {', '.join(kinds)}, found {value!r}"
+        mistakes.append(words.removeprefix(": "))
+        return None
+    known, prefix = len(mistakes), f"{key}." if key else ""
+    for name in value:
+        if name not in kinds:
+            close = difflib.get_close_matches(str(name), kinds, n=1)
+            expected = close[0] if close else f"some of {', '.join(kinds)}"
+            mistakes.append(f"unknown key {prefix}{name}: expected {expected}")
+    for field in fields(kind):
+        is_required = field.default is MISSING and field.default_factory is MISSING
+        if is_required and field.name not in value:
+            found = ", ".join(map(str, value))
+            mistakes.append(f"no key {prefix}{field.name}: expected {field.name!r} among: {found}")
+    checked = {
+        name: _check(of_field, value[name], f"{prefix}{name}", mistakes)
+        for name, of_field in kinds.items()
+        if name in value
+    }
+    return None if len(mistakes) > known else _try(lambda: kind(**checked), key, mistakes)
+
+
+def _try(make: Callable[[], Any], key: str, mistakes: list[str]) -> Any:
+    try:
+        return make()
+    except ValueError as error:
+        mistakes.append(f"{key}: {error}".removeprefix(": "))
+        return None
+
+
+def _explain_text(value: Any) -> str:
+    """Say what to write if YAML takes a number for text, as it does 1e-6."""
+    try:
+        found = float(value) if isinstance(value, str) else math.nan
+    except ValueError:
+        return ""
+    if not math.isfinite(found):
+        return ""
+    if found.is_integer():
+        return f", a text for YAML: write {int(found)}"
+    written = str(found)
+    if "." not in written:  # YAML asks for it before an exponent
+        written = written.replace("e", ".0e")
+    return f", a text for YAML: write {written}"

@@ -1,0 +1,1 @@
+"""The sections of params.yaml, a file a stage: DVC reruns the stages that read one."""

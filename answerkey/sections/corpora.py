@@ -1,0 +1,268 @@
+"""The sections that say which questions and databases to read, and from where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import PurePosixPath
+from typing import Annotated, Any, Literal
+
+from answerkey.errors import InputError
+from answerkey.kinds import (
+    From1,
+    Kind,
+    NumberFrom0,
+    Text,
+    check_value,
+    listing,
+    mapping,
+    one_of,
+    text,
+)
+from answerkey.sqlite.files import check_db_ids, find_inside
+
+ALL = "all"  # db_list: every database that has questions
+SOURCE_SPLITS = TRAIN, VALIDATION = ("train", "validation")
+ORIGINS = DIRECTORY, HUB = ("directory", "hub")
+KINDS = ARCHIVE, FILES = ("archive", "files")  # of databases on the hub
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """How long to try: attempts, seconds of pause times the attempt, seconds for one file."""
+
+    attempts: From1 = 2
+    backoff_s: NumberFrom0 = 2
+    deadline_s: NumberFrom0 = 900
+
+
+@dataclass(frozen=True, slots=True)
+class LoadQuestions:
+    """held_out: corpora; a question that their validation files have has the flag overlap."""
+
+    held_out: Annotated[list[str], listing("a list of corpora", Text)] | None = None
+
+
+def _check_db_list(db_list: str | list[str]) -> str | list[str]:
+    if db_list == ALL:
+        return ALL
+    if not db_list:
+        raise ValueError(f"No database is listed: expected at least one id, or {ALL}")
+    return check_db_ids(db_list)
+
+
+def _order_splits(files: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    return {split: files.get(split, []) for split in SOURCE_SPLITS}
+
+
+def _is_split_files(value: Any) -> bool:
+    return isinstance(value, dict) and bool(value) and set(value) <= set(SOURCE_SPLITS)
+
+
+DbList = Annotated[
+    str | list[str],
+    Kind(
+        f"a list of databases, or {ALL}",
+        lambda value: value == ALL or isinstance(value, list),
+        finish=_check_db_list,
+    ),
+]
+Quoted = Annotated[str, text("a text, in quotes")]
+SplitFiles = Annotated[
+    dict[str, list[str]],
+    Kind(
+        "a list of files for train, one for validation, or both",
+        _is_split_files,
+        values=listing("a list of files, or []", Text),
+        finish=_order_splits,
+    ),
+]
+Folders = Annotated[list[str], listing("a list of folders below root", Text, least=1)]
+Prefix = Annotated[
+    str, text("letters, digits, _ and -, such as 'bird_'", pattern=r"^[A-Za-z0-9_-]+$")
+]
+Corrections = Annotated[str, text("a name in data/corrections", pattern=r"^[\w-]+$")]
+FillEmpty = Annotated[
+    int,
+    Kind("a whole number from 1 to 250", lambda value: type(value) is int and 1 <= value <= 250),
+]
+Template = Annotated[str, text("a text with {db_id}", pattern=r"\{db_id\}")]
+Checksums = Annotated[dict[str, str], mapping("a checksum for each of some files", Quoted)]
+Origin = Annotated[Literal[*ORIGINS], one_of(ORIGINS)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HubQuestions:
+    """Parquet files of a dataset repository, by source split; checksums of those that have one."""
+
+    repo_id: Quoted
+    revision: Quoted
+    files: SplitFiles
+    sha256: Checksums = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if stray := set(self.sha256).difference(*self.files.values()):
+            raise ValueError(f"sha256 lists {min(stray)}, which is none of its files")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Archive:
+    """A zip file with a member for each database; sha256 is null if it is not known."""
+
+    repo_id: Quoted
+    revision: Quoted
+    path: Text
+    sha256: Quoted | None
+    member: Template
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatabaseFiles:
+    """A file for each database."""
+
+    repo_id: Quoted
+    revision: Quoted
+    path: Template
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HubDatabases:
+    """Databases on the hub: those that `kind` says; the other section is there to be chosen."""
+
+    kind: Annotated[Literal[*KINDS], one_of(KINDS)]
+    archive: Archive | None = None
+    files: DatabaseFiles | None = None
+
+    def __post_init__(self) -> None:
+        if self.place is None:
+            raise ValueError(f"kind is {self.kind}: expected a key {self.kind}")
+
+    @property
+    def place(self) -> Archive | DatabaseFiles:
+        """Return the section that `kind` names."""
+        return self.archive if self.kind == ARCHIVE else self.files
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Entry:
+    """What entries of both origins hold.
+
+    db_list: the databases to use; all: every one that has questions.
+    layout: a name in `answerkey.corpus.corpora`.
+    databases_of: the entry whose databases are asked; null: it has its own.
+    prefix: stands before the names of its databases, or before its question ids if the databases
+        are another entry's.
+    license: the hub's identifier, for the dataset card.
+    language: of its questions, as the hub names it.
+    citation: BibTeX, for the dataset card.
+    corrections: the name of a file in data/corrections.
+    fill_empty: about how many rows each table of its databases must have; null: those that it has.
+    """
+
+    origin: Origin
+    db_list: DbList
+    layout: Text = "spider"
+    databases_of: Text | None = None
+    prefix: Prefix | None = None
+    license: Text | None = None
+    language: Text = "en"
+    citation: Text | None = None
+    corrections: Corrections | None = None
+    fill_empty: FillEmpty | None = None
+
+    def _check_owner(self, databases: Any) -> None:
+        if self.fill_empty is not None and self.databases_of is not None:
+            raise ValueError(f"has fill_empty and databases_of: set it for {self.databases_of}")
+        if databases is not None and self.databases_of is not None:
+            raise ValueError("has databases and databases_of: expected one of them")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DirectoryEntry(_Entry):
+    """A corpus in a directory; databases: the folders that hold them, if other than those of its
+    layout."""
+
+    root: Text
+    questions: SplitFiles
+    databases: Folders | None = None
+
+    def __post_init__(self) -> None:
+        self._check_owner(self.databases)
+        for path in chain(self.databases or (), *self.questions.values()):
+            if PurePosixPath(path).parts:  # "." is the root
+                find_inside(self.root, path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HubEntry(_Entry):
+    """A corpus on the Hugging Face hub."""
+
+    questions: HubQuestions
+    databases: HubDatabases | None = None
+
+    def __post_init__(self) -> None:
+        self._check_owner(self.databases)
+        if self.databases is None and self.databases_of is None:
+            raise ValueError("no key databases: expected it, or databases_of")
+
+
+Entry = DirectoryEntry | HubEntry
+
+
+@dataclass(frozen=True, slots=True)
+class _NoEntry:
+    """The first key of an entry, which says what other keys it has."""
+
+    origin: Origin
+
+
+def _find_kind(entry: Any) -> type:
+    """The section that an entry is, by its origin, or by its keys if that is wrong."""
+    if isinstance(entry, Entry):
+        return type(entry)
+    if not isinstance(entry, dict):
+        return _NoEntry
+    is_hub = entry.get("origin") == HUB or (
+        entry.get("origin") != DIRECTORY and "root" not in entry
+    )
+    return HubEntry if is_hub else DirectoryEntry
+
+
+ENTRIES = mapping("an entry for each corpus", Kind("", lambda _: True, choose=_find_kind))
+Corpora = Annotated[dict[str, Entry], ENTRIES]
+
+
+def check_corpora(entries: Mapping[str, Any]) -> dict[str, Entry]:
+    """Return the entries of `corpora`, by name.
+
+    Raises:
+        InputError: a line for each mistake, as `answerkey.kinds.check_value` has them.
+    """
+    checked = check_value(ENTRIES, dict(entries), key="corpora")
+    if mistakes := describe_wrong_owners(checked):
+        raise InputError("\n".join(f"params.yaml: {mistake}" for mistake in mistakes))
+    return checked
+
+
+def describe_wrong_owners(entries: Mapping[str, Entry]) -> list[str]:
+    """A line for each `databases_of` that names no entry with databases of its own."""
+    return [
+        f"corpora.{name}.databases_of: expected an entry with databases of its own, found {owner!r}"
+        for name, entry in entries.items()
+        if (owner := entry.databases_of) is not None
+        and (owner not in entries or entries[owner].databases_of is not None)
+    ]
+
+
+def check_held_out(names: Iterable[str], entries: Mapping[str, Entry]) -> None:
+    """Make sure that held-out corpora have entries.
+
+    Raises:
+        InputError: with the entries that there are.
+    """
+    for name in names:
+        if name not in entries:
+            raise InputError(
+                f"load_questions.held_out: expected some of {', '.join(entries)}, found {name!r}"
+            )

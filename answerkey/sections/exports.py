@@ -1,0 +1,41 @@
+"""The sections export_trainers and export_huggingface."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from answerkey.kinds import From0, Text, text
+
+
+@dataclass(frozen=True, slots=True)
+class PromptSettings:
+    """How a prompt is written, for trainers and for the hub.
+
+    prompt_template: a file of Jinja.
+    example_rows: of each table; fewer if its schema would be too long.
+    max_schema_characters: of the schema in a prompt, its example rows included.
+    """
+
+    prompt_template: Text = "templates/prompt.j2"
+    example_rows: From0 = 3
+    max_schema_characters: From0 = 8000
+
+
+@dataclass(frozen=True, slots=True)
+class HubSettings:
+    """What the dataset card says beside what the run found.
+
+    repo_id: the repository on the hub that the card's snippets name.
+    version, date_published: of this dataset, for Croissant.
+    max_packed_bytes: databases, or those of test suites, that together are larger stay out.
+    """
+
+    repo_id: Annotated[
+        str, text("a repository of the hub, such as org/name", pattern=r"^[\w.-]+/[\w.-]+$")
+    ]
+    version: Annotated[str, text("a version, such as 1.0.0", pattern=r"^\d+\.\d+\.\d+$")]
+    date_published: Annotated[
+        str, text('a date in quotes, such as "2026-11-23"', pattern=r"^\d{4}-\d{2}-\d{2}$")
+    ]
+    max_packed_bytes: From0 = 500_000_000

@@ -1,0 +1,119 @@
+"""The section select_questions: policies, targets, and how the choice is made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fractions import Fraction
+from typing import Annotated, Any, Literal
+
+from answerkey.errors import InputError
+from answerkey.kinds import From0, From1, Kind, Share, Whole, mapping, one_of
+from answerkey.records import DIFFICULTIES, read_share
+
+SCOPES = DATASET, SPLIT = ("dataset", "split")
+TIE_FLAGS = ("tie_at_limit", "limit_without_order")  # which alone may be accept_ties
+
+
+class Policy(StrEnum):
+    """What follows from a flag."""
+
+    EXCLUDE = "exclude"
+    FLAG = "flag"
+    ACCEPT_TIES = "accept_ties"
+    OFF = "off"
+
+
+def _check_ties(policies: dict[str, Any]) -> dict[str, Policy]:
+    for flag, policy in policies.items():
+        if policy == Policy.ACCEPT_TIES and flag not in TIE_FLAGS:
+            raise ValueError(
+                f"{flag}: expected exclude, flag or off, found accept_ties, which only"
+                f" {' and '.join(TIE_FLAGS)} may be"
+            )
+    return policies
+
+
+def _check_sum(shares: dict[str, float]) -> dict[str, float]:
+    total = sum(map(read_share, shares.values()), Fraction(0))
+    if total != 1:
+        raise ValueError(f"expected a sum of 1, found {float(total):g}: {shares}")
+    return shares
+
+
+Policies = Annotated[
+    dict[str, Policy],
+    mapping(
+        "a policy for some flags",
+        Kind(
+            f"exclude, flag or off, or accept_ties for {' and '.join(TIE_FLAGS)}",
+            lambda value: value is False or value in list(Policy),
+            finish=lambda value: Policy(value or "off"),  # YAML reads a bare off as false
+        ),
+        finish=_check_ties,
+    ),
+]
+DifficultyShares = Annotated[
+    dict[str, float],
+    mapping(", ".join(DIFFICULTIES), Share, keys=DIFFICULTIES, has_all=True, finish=_check_sum),
+]
+CorpusShares = Annotated[
+    dict[str, float],
+    mapping("a share for each corpus, as in {spider: 0.5, bird: 0.5}", Share, finish=_check_sum),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """What a selection must meet; None: no such constraint.
+
+    difficulty_shares: share of each difficulty; they add up to 1.
+    difficulty_shares_of: dataset, of train and eval together; split, of each of them.
+    corpus_shares: share of each corpus in each split; they add up to 1.
+    eval_share: share of eval among all.
+    tolerance: how far a share may be off (0.02: two points).
+    """
+
+    difficulty_shares: DifficultyShares | None = None
+    difficulty_shares_of: Annotated[Literal[*SCOPES], one_of(SCOPES)] = DATASET
+    corpus_shares: CorpusShares | None = None
+    eval_share: Share | None = None
+    tolerance: Share = 0.0
+    min_questions: From0 | None = None
+    max_questions: From0 | None = None
+    max_per_database: From0 | None = None
+    max_answer_type_share: Share | None = None
+
+    @property
+    def corpora(self) -> tuple[str, ...]:
+        """The corpora that have a share, sorted: their order in params changes nothing."""
+        return tuple(sorted(self.corpus_shares or ()))
+
+    def check_corpora(self, corpus: str | list[str]) -> None:
+        """Make sure that each corpus of params has a share, if any has, and no other one does.
+
+        Raises:
+            InputError: with both lists.
+        """
+        expected = sorted({corpus} if isinstance(corpus, str) else set(corpus))
+        if self.corpus_shares is not None and list(self.corpora) != expected:
+            raise InputError(
+                "select_questions.targets.corpus_shares: expected a share for each of the corpora"
+                f" {', '.join(expected)}, found {', '.join(self.corpora)}:"
+                " every corpus of `corpus` needs one, which may be 0"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class SelectQuestions:
+    """How questions are chosen.
+
+    seed: decides between questions whose test suites score the same.
+    policies: those that differ from the defaults of `answerkey.flags`.
+    max_per_canonical_sql: so many questions of a database have the same canonical SQL.
+    """
+
+    seed: Whole = 20
+    policies: Policies = field(default_factory=dict)
+    targets: Targets = field(default_factory=Targets)
+    max_per_canonical_sql: From1 | None = None
