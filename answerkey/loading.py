@@ -1,4 +1,11 @@
-"""Databases out of a Parquet file, into a folder where a reward finds them."""
+"""The questions of a dataset, and the folders in which a reward finds its databases.
+
+    loaded = answerkey.load("your-name/your-dataset", split="train")
+    pool = RewardPool(**loaded.folders)
+
+It reads the Hugging Face export, wherever that lies, and needs pyarrow alone; to fetch it from a
+hub it needs huggingface-hub, and from a DVC repository dvc.
+"""
 
 from __future__ import annotations
 
@@ -17,58 +24,71 @@ from answerkey.dataset import read_rows
 from answerkey.records import hash_file
 from answerkey.sqlite.files import find_inside
 
-
-def unpack_files(packed: Path, cache: Path) -> Path | None:
-    """The folder with the files of a table, NAME/FILE.sqlite, which is named by the table's own
-    checksum; None where the table has no content. A missing table has no file.
-
-    A file that lies there is read, and written again only where it is not the one of its checksum.
-
-    Raises:
-        ValueError: on content that is not that of its checksum, or a path that leaves the folder.
-    """
-    import pyarrow.parquet as pq
-
-    folder = cache / "files" / (hash_file(packed) if packed.is_file() else "none")
-    folder.mkdir(parents=True, exist_ok=True)
-    if not packed.is_file():
-        return folder
-    table = pq.ParquetFile(packed)
-    for group in range(table.num_row_groups):
-        files = table.read_row_group(group, columns=["path", "sha256"]).to_pylist()
-        targets = [find_inside(folder, file["path"]) for file in files]
-        if all(
-            target.is_file() and hash_file(target) == file["sha256"]
-            for target, file in zip(targets, files, strict=True)
-        ):
-            continue
-        contents = table.read_row_group(group, columns=["content"]).to_pylist()
-        for target, file, row in zip(targets, files, contents, strict=True):
-            if row["content"] is None:
-                return None
-            found = hashlib.sha256(row["content"]).hexdigest()
-            if found != file["sha256"]:
-                expected = f"expected sha256 {file['sha256']}, found {found}"
-                raise ValueError(f"{packed}: {file['path']}: {expected}")
-            _replace(target, row["content"])
-    return folder
-
-
-def _replace(target: Path, content: bytes) -> None:
-    """Write a file, which is never seen half written."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent) as folder:
-        partial = Path(folder) / target.name
-        partial.write_bytes(content)
-        partial.replace(target)
-
-
-# Where a dataset lies: a folder, a repository of the Hugging Face hub, or a DVC repository.
-
-
+KINDS = ("databases", "test_suites")
 EXPORT = "data/exports/huggingface"
 _HUB = re.compile(r"[\w.-]+/[\w.-]+")
 _GIT = re.compile(r"\w+://.+|[\w.-]+@[\w.-]+:.+")
+
+
+@dataclass(frozen=True)
+class LoadedSplit:
+    """The questions of a split, as rows with the columns of the export, and two folders."""
+
+    questions: list[dict[str, Any]]
+    databases: Path
+    test_suites: Path
+
+    @property
+    def folders(self) -> dict[str, Path]:
+        """The folders, as options of the reward: `RewardPool(**loaded.folders)`."""
+        return {"databases": self.databases, "test_suites": self.test_suites}
+
+
+def load(
+    source: str | os.PathLike[str],
+    *,
+    split: str = "train",
+    revision: str | None = None,
+    databases: str | os.PathLike[str] | None = None,
+    test_suites: str | os.PathLike[str] | None = None,
+    cache: str | os.PathLike[str] | None = None,
+) -> LoadedSplit:
+    """The questions of a split, and folders with the databases that a reward executes them on.
+
+    >>> loaded = load("data/exports/huggingface", split="eval")           # doctest: +SKIP
+    >>> loaded.questions[0]["question_id"], loaded.folders["databases"]   # doctest: +SKIP
+    ('city_transit_eval_000', PosixPath('/home/me/.cache/answerkey/files/5d1c…'))
+
+    source: a checkout after `dvc pull`; the folder of its Hugging Face export; a repository of the
+        hub, such as "org/name"; or the URL of a git repository with DVC, whose remote has the data.
+    revision: a commit, branch or tag of the hub's or the git repository.
+    databases, test_suites: folders of your own, if the export is without these files.
+    cache: where fetched and unpacked files are kept. By default the environment variable
+        ANSWERKEY_CACHE, or answerkey in the user's folder for caches.
+
+    Raises:
+        FileNotFoundError: if there is no such source, split or file, with what to do.
+        ValueError: on a file that is not the one of its checksum.
+        ModuleNotFoundError: without pyarrow, huggingface-hub or dvc, whichever it needs.
+    """
+    place = Path(cache) if cache else find_cache()
+    export = find_export(source, revision=revision, cache=place)
+    table = export.folder / f"{split}.parquet"
+    if not table.is_file():
+        raise FileNotFoundError(
+            f"No {table}: expected a split of the dataset, found the files"
+            f" {', '.join(sorted(path.name for path in export.folder.iterdir()))}"
+        )
+    given = dict(zip(KINDS, (databases, test_suites), strict=True))
+    found = {}
+    for kind in KINDS:
+        folder = Path(given[kind]) if given[kind] else export.find_folder(kind)
+        packed = export.folder / f"{kind}.parquet"
+        found[kind] = folder or unpack_files(packed, place) or export.fetch_folder(kind)
+    return LoadedSplit(read_rows(table), **found)
+
+
+# Where a dataset lies: a folder, a repository of the Hugging Face hub, or a DVC repository.
 
 
 @dataclass(frozen=True)
@@ -89,7 +109,7 @@ class Export:
         """The folder of a kind of databases, fetched.
 
         Raises:
-            FileNotFoundError: where there is nowhere to fetch it from.
+            FileNotFoundError: if there is nothing to fetch it from.
         """
         if self.fetch is None:
             raise FileNotFoundError(
@@ -107,10 +127,10 @@ def find_cache() -> Path:
 
 
 def find_export(source: str | os.PathLike[str], *, revision: str | None, cache: Path) -> Export:
-    """The export of a source, fetched where it is not on this machine.
+    """The export of a source, fetched if it is not on this machine.
 
     Raises:
-        FileNotFoundError: where there is no such source.
+        FileNotFoundError: if there is no such source.
     """
     folder, name = Path(source), os.fspath(source)
     if folder.is_dir() and revision is None:
@@ -152,8 +172,8 @@ def _fetch_from_hub(repo_id: str, revision: str | None) -> Export:
 
 
 def _fetch_from_dvc(url: str, revision: str | None, cache: Path) -> Export:
-    """What a commit of a git repository names, from the DVC remote of that repository. Each commit
-    is fetched once, and a folder of it again where a file in it was changed."""
+    """The export of a commit of a git repository, from its DVC remote. Each commit
+    is fetched once, and a folder of it again if a file in it was changed."""
     from dvc.api import DVCFileSystem
     from dvc.repo.open_repo import clean_repos
 
@@ -184,71 +204,49 @@ def _hash_files(folder: Path) -> dict[str, str]:
     return {path.relative_to(folder).as_posix(): hash_file(path) for path in files}
 
 
-# The questions of a dataset, and the folders in which a reward finds its databases.
-#
-#     loaded = answerkey.load("your-name/your-dataset", split="train")
-#     pool = RewardPool(**loaded.folders)
-#
-# It reads the Hugging Face export, wherever that lies, and needs pyarrow alone; to fetch it from
-# a hub it needs huggingface-hub, and from a DVC repository dvc.
+# Databases out of a Parquet file.
 
 
-KINDS = ("databases", "test_suites")
+def unpack_files(packed: Path, cache: Path) -> Path | None:
+    """The folder with the files of a table, NAME/FILE.sqlite, which is named by the table's own
+    checksum; None if the table has no content. A missing table has no file.
 
-
-@dataclass(frozen=True)
-class LoadedSplit:
-    """The questions of a split, as rows with the columns of the export, and two folders."""
-
-    questions: list[dict[str, Any]]
-    databases: Path
-    test_suites: Path
-
-    @property
-    def folders(self) -> dict[str, Path]:
-        """The folders, as options of the reward: `RewardPool(**loaded.folders)`."""
-        return {"databases": self.databases, "test_suites": self.test_suites}
-
-
-def load(
-    source: str | os.PathLike[str],
-    *,
-    split: str = "train",
-    revision: str | None = None,
-    databases: str | os.PathLike[str] | None = None,
-    test_suites: str | os.PathLike[str] | None = None,
-    cache: str | os.PathLike[str] | None = None,
-) -> LoadedSplit:
-    """The questions of a split, and folders with the databases that a reward executes them on.
-
-    >>> loaded = load("data/exports/huggingface", split="eval")           # doctest: +SKIP
-    >>> loaded.questions[0]["question_id"], loaded.folders["databases"]   # doctest: +SKIP
-    ('city_transit_eval_000', PosixPath('/home/me/.cache/answerkey/files/5d1c…'))
-
-    source: a checkout after `dvc pull`; the folder of its Hugging Face export; a repository of the
-        hub, such as "org/name"; or the URL of a git repository with DVC, whose remote has the data.
-    revision: a commit, branch or tag of the hub's or the git repository.
-    databases, test_suites: folders of your own, where the export is without these files.
-    cache: where fetched and unpacked files are kept. By default the environment variable
-        ANSWERKEY_CACHE, or answerkey in the user's folder for caches.
+    A file that lies there is written again only if it is not the one of its checksum.
 
     Raises:
-        FileNotFoundError: where there is no such source, split or file, with what to do.
-        ValueError: on a file that is not the one of its checksum.
-        ModuleNotFoundError: without pyarrow, huggingface-hub or dvc, whichever it needs.
+        ValueError: on content that is not that of its checksum, or a path that leaves the folder.
     """
-    place = Path(cache) if cache else find_cache()
-    export = find_export(source, revision=revision, cache=place)
-    table = export.folder / f"{split}.parquet"
-    if not table.is_file():
-        raise FileNotFoundError(
-            f"No {table}: expected a split of the dataset, found the files"
-            f" {', '.join(sorted(path.name for path in export.folder.iterdir()))}"
-        )
-    given = dict(zip(KINDS, (databases, test_suites), strict=True))
-    found = {}
-    for kind in KINDS:
-        folder = Path(given[kind]) if given[kind] else export.find_folder(kind)
-        packed = export.folder / f"{kind}.parquet"
-        found[kind] = folder or unpack_files(packed, place) or export.fetch_folder(kind)
-    return LoadedSplit(read_rows(table), **found)
+    import pyarrow.parquet as pq
+
+    folder = cache / "files" / (hash_file(packed) if packed.is_file() else "none")
+    folder.mkdir(parents=True, exist_ok=True)
+    if not packed.is_file():
+        return folder
+    table = pq.ParquetFile(packed)
+    for group in range(table.num_row_groups):
+        files = table.read_row_group(group, columns=["path", "sha256"]).to_pylist()
+        targets = [find_inside(folder, file["path"]) for file in files]
+        if all(
+            target.is_file() and hash_file(target) == file["sha256"]
+            for target, file in zip(targets, files, strict=True)
+        ):
+            continue
+        contents = table.read_row_group(group, columns=["content"]).to_pylist()
+        for target, file, row in zip(targets, files, contents, strict=True):
+            if row["content"] is None:
+                return None
+            found = hashlib.sha256(row["content"]).hexdigest()
+            if found != file["sha256"]:
+                expected = f"expected sha256 {file['sha256']}, found {found}"
+                raise ValueError(f"{packed}: {file['path']}: {expected}")
+            _replace(target, row["content"])
+    return folder
+
+
+def _replace(target: Path, content: bytes) -> None:
+    """Write a file, which is never seen half written."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent) as folder:
+        partial = Path(folder) / target.name
+        partial.write_bytes(content)
+        partial.replace(target)

@@ -126,7 +126,7 @@ def find_similar(text: str, texts: list[str], min_similarity: float) -> list[tup
 
 
 def measure_similarity(text: str, other: str) -> float:
-    """How similar two texts are, from 0 to 1; 1 where they are equal, and only there.
+    """How similar two texts are, from 0 to 1; 1 only if they are equal.
 
     >>> measure_similarity("list all ships", "list all shops")
     0.929
@@ -159,7 +159,7 @@ class SchemaColumns(NamedTuple):
 
 
 def list_columns(database_name: str, schema: Schema) -> SchemaColumns:
-    """The columns of a database's tables, whatever their order and case; views are left out."""
+    """The columns of a database's tables, by lower-case names; views are left out."""
     types = {
         (table.name.lower(), column.name.lower()): column.type.upper()
         for table in schema.tables
@@ -228,13 +228,7 @@ def _list_rarest(
     return ordered[: len(ordered) - math.ceil(min_share * len(ordered) - 1e-9) + 1]
 
 
-# Probes of a whole set: questions of one database that say the same twice, or contradict each
-# other.
-#
-#     findings = find_in_database(records_of_one_database)
-#
-# gives {question_id: [Finding, ...]}, whatever the order of the records. What a database's
-# questions share with those of the other split is for answerkey.comparison.compare.
+# Probes of one database: questions that say the same twice, or contradict each other.
 
 
 Findings = dict[str, list[Finding]]
@@ -245,10 +239,10 @@ _NAMED = 5  # questions that one piece of evidence names
 def find_in_database(
     records: Iterable[Fingerprint], *, min_similarity: float = MIN_SIMILARITY
 ) -> Findings:
-    """What the questions of one database have in common.
+    """{question_id: [Finding, ...]}: what the questions of one database have in common.
 
     Raises:
-        ValueError: where the records are of more than one database.
+        ValueError: if the records are of more than one database.
     """
     ordered = sorted(records, key=lambda record: sort_key(record.question_id))
     names = {record.database_name for record in ordered}
@@ -337,7 +331,7 @@ def _find_near_duplicates(
 def _group(
     records: list[Fingerprint], key: Callable[[Fingerprint], str]
 ) -> Iterator[list[Fingerprint]]:
-    """Records of one key, where there are several; a key of '' is none."""
+    """Records of one key, if there are several; a key of "" is none."""
     groups: dict[str, list[Fingerprint]] = defaultdict(list)
     for record in records:
         groups[key(record)].append(record)

@@ -1,4 +1,4 @@
-"""What all environments share: questions out of the exports, rewards with a reason, and rows to
+"""The core of all environments: questions out of the exports, rewards with a reason, and rows to
 show."""
 
 from __future__ import annotations

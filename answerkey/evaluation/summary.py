@@ -25,7 +25,7 @@ class Interval(NamedTuple):
 
 def bootstrap_mean(clusters: Sequence[Sequence[float]]) -> Interval | None:
     """The percentile interval of a mean (Efron 1979), whose clusters are drawn with replacement;
-    None where there is only one.
+    None if there is only one.
 
     Values of one cluster, such as the questions of one database, are right and wrong together: an
     interval that draws them one by one would be too narrow.
@@ -81,9 +81,9 @@ BREAKDOWNS: dict[str, Callable[[Question], list[str]]] = {
 
 
 class Result(NamedTuple):
-    """A question and the scores of its samples, in order; none where nothing was predicted.
+    """A question and the scores of its samples, in order; none if nothing was predicted.
 
-    on_database, on_suite: the share of the samples that are right, 0.0 where there are none.
+    on_database, on_suite: the share of the samples that are right, 0.0 if there are none.
     """
 
     question: Question
@@ -112,7 +112,7 @@ def summarize(results: list[Result]) -> Record:
     accuracy: of all questions: count, database, suite, and the intervals of both, once by drawing
         questions and once by drawing databases.
     breakdowns: the same by the values of BREAKDOWNS.
-    samples: pass@k and majority, where questions have several samples; else null.
+    samples: pass@k and majority if questions have several samples, else null.
     errors: how many samples have each reason; `on_suite_only` those that the real database accepts.
     without_prediction: the questions that have none, which count as wrong.
     """

@@ -31,7 +31,7 @@ def show_suite(suite: Record, *, max_characters: int) -> Record:
     databases: how many there are.
     kill: the neighbor with the shortest SQL that a database kills, or None: the file of the
         database, the operator, the SQL, the rows that gold SQL gives there, and those of the
-        neighbor, None where it fails.
+        neighbor, None if it fails.
     alive: operator and SQL of neighbors that live.
     """
     score = suite["mutation_score"]
@@ -66,7 +66,7 @@ def _show_rows(rows: list[list[Any]] | None) -> list[list[Any]] | None:
 
 def tabulate_operators(suites: Iterable[Record]) -> list[Record]:
     """A row for each operator with the fates of its neighbors in all suites, those with the most
-    alive first, and the share that is killed of those that count, None where none does.
+    alive first, and the share that is killed of those that count, None if none does.
 
     >>> tabulate_operators([{"operators": {"limit": {"killed": 3, "alive": 1, "undecided": 2}}}])
     [{'name': 'limit', 'killed': 3, 'alive': 1, 'undecided': 2, 'share': 0.75}]

@@ -51,7 +51,7 @@ def validate_dataset(
     ['dataset: expected questions, found none']
 
     Fields and their order, types, vocabularies, ids and splits are checked. Gold SQL is executed on
-    `db_paths`: its answer must be gold_answer, as a sequence where its order is certain, and its
+    `db_paths`: its answer must be gold_answer, as a sequence if its order is certain, and its
     tables tables_involved. The number of tables makes the difficulty (1 or 2: easy, 3: medium), 40%
     of the dataset are easy, 40% medium and 20% hard, within two points, and no database is asked
     one text twice.
@@ -75,7 +75,7 @@ def validate_dataset(
 
 PRODUCT = Path("data/questions")
 
-_NEXT_STEP = "run `dvc pull`, or `dvc repro` where nobody has pushed it"
+_NEXT_STEP = "run `dvc pull`, or `dvc repro` if nobody has pushed it"
 
 
 class NothingToValidateError(Exception):

@@ -1,4 +1,4 @@
-"""Joined questions: the table reads back as it was, with the difficulty of each question."""
+"""The readers of questions: the joined table, and the product with its sidecars."""
 
 from __future__ import annotations
 
@@ -7,8 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.dataset import DIFFICULTY, JOINED, Question, read_classified, read_joined
+from answerkey.dataset import (
+    DIFFICULTY,
+    FIELDS,
+    JOINED,
+    Question,
+    decode_columns,
+    list_reward_terms,
+    read_classified,
+    read_joined,
+    read_product,
+)
 from answerkey.errors import InputError
+from answerkey.records import SPLITS
 from tests.shared.joined_questions import make_joined, write_joined
 
 IDS = ["a_train_000", "a_train_001", "b_eval_000"]
@@ -63,3 +74,73 @@ def test_missing_file_is_an_error_with_its_path(interim, name):
     (interim / name).unlink()
     with pytest.raises(FileNotFoundError, match=name):
         list(read_classified(interim))
+
+
+TERMS = {
+    "flags": [],
+    "gold_risk": 0.1,
+    "order_matters": True,
+    "max_steps": 1_000_000,
+    "rule": "strict",
+    "accepted_rows": None,
+    "hardness": "easy",
+    "features": ["where"],
+    "evidence": "Heavy means 9.",
+    "source": {"corpus": "local"},
+    "database_sha256": "11",
+}
+RATE = {"total": 2, "database": 1, "suite": 1, "models": {}}
+
+
+@pytest.fixture
+def product(tmp_path: Path) -> Path:
+    """Two questions of train around one of eval; the first has rollouts."""
+    for split in SPLITS:
+        records = [
+            {**dict.fromkeys(FIELDS, "x"), "question_id": name, "split": split}
+            for name in IDS
+            if split in name
+        ]
+        lines = ",\n".join(map(json.dumps, records))
+        (tmp_path / f"questions_{split}.json").write_text(f"[\n{lines}\n]\n")
+    order = [IDS[0], IDS[2], IDS[1]]
+    suite = {"mutation_score": None, "operators": {}, "alive": [], "databases": [{"path": "p"}]}
+    write_lines(tmp_path / "audit.jsonl", [{"question_id": name, **TERMS} for name in order])
+    write_lines(tmp_path / "test_suites.jsonl", [{"question_id": name, **suite} for name in order])
+    write_lines(tmp_path / "pass_rates.jsonl", [{"question_id": IDS[0], **RATE}])
+    return tmp_path
+
+
+def test_product_is_read_by_split_with_all_that_its_sidecars_say(product):
+    first, second = read_product(product, "train")
+    assert (first.question_id, second.question_id) == (IDS[0], IDS[1])
+    assert (first.pass_rate, first.solved_share, second.pass_rate) == (RATE, 0.5, None)
+    assert (first.evidence, first.corpus, first.rule) == ("Heavy means 9.", "local", "strict")
+    assert first.test_suite == [{"path": "p"}]
+    assert list(first.product_record) == list(FIELDS)
+    assert [question.question_id for question in read_product(product, "eval")] == [IDS[2]]
+
+
+@pytest.mark.parametrize("name", ["audit.jsonl", "test_suites.jsonl", "questions_train.json"])
+def test_product_without_a_file_or_a_record_is_an_error_that_names_it(product, name):
+    path = product / name
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    if path.suffix == ".jsonl":
+        path.write_text("".join(lines[1:]), encoding="utf-8")
+        with pytest.raises(InputError, match=IDS[0]):
+            list(read_product(product, "train"))
+    path.unlink()
+    with pytest.raises(FileNotFoundError, match=rf"{name}: expected the folder of a dataset"):
+        list(read_product(product, "train"))
+
+
+def test_columns_of_an_export_hold_what_a_reward_must_know(product):
+    (question,) = read_product(product, "eval")
+    database = {"path": "p", "sha256": "2", "gold_answer": [], "order_matters": True}
+    database |= {"accepted_rows": None}
+    question = question._replace(accepted_rows=[1], test_suite=[{**database, "kill": None}])
+    columns = list_reward_terms(question)
+    assert json.loads(columns["test_suite"]) == [database]
+    decoded = decode_columns(columns)
+    assert (decoded["accepted_rows"], decoded["test_suite"]) == ([1], [database])
+    assert list_reward_terms(question._replace(test_suite=[]))["test_suite"] is None
