@@ -59,18 +59,6 @@ def read_row_order(inspection: Inspection) -> Order:
     return takes if is_known and len(takes) > 1 else False
 
 
-def is_order_settled(inspection: Inspection) -> bool:
-    """Whether ORDER BY and LIMIT of the query itself are seen to leave nothing open: neither the
-    sequence of its rows nor which of them it returns. Subqueries are not looked at."""
-    query = unwrap(inspection.tree)
-    if query.args.get("limit") is None and query.args.get("order") is None:
-        return True
-    ties = read_ties(inspection)
-    if ties is None:
-        return query.args.get("limit") is None and len(inspection.rows) < 2
-    return not (ties.has_open_keys or ties.cut_runs() or ties.open_runs(inspection.rows))
-
-
 # Cuts: LIMIT, or a value taken from several rows, leaves out rows that are as good as those kept.
 #
 # `SELECT name FROM ship ORDER BY weight LIMIT 1` over two ships of the least weight ->

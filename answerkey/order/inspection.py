@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 from sqlglot import exp
 
-from answerkey.order.reordered_copies import ReorderedCopies
+from answerkey.order.reordered_copy import ReorderedCopy
 from answerkey.sections.audit_gold_answers import Thresholds
 from answerkey.sql.scopes import Scopes
-from answerkey.sqlite.guard import GuardedDatabase, Row
+from answerkey.sqlite.guard import GuardedDatabase, QueryError, Row
 from answerkey.sqlite.schema import Schema
 
 _Result = TypeVar("_Result")
@@ -24,7 +24,7 @@ class Inspection:
     sql, tree: its text, and what was parsed of it. Probes share the tree: copy it to change it.
     rows: what it returned.
     database: where probes ask for evidence, within the same bounds.
-    copies: the same rows stored in other orders; None where nobody asks for them.
+    copy: the same rows in the reverse order; None: nobody asks for them.
     scopes: what the names in the tree stand for.
     """
 
@@ -33,7 +33,7 @@ class Inspection:
     schema: Schema
     rows: list[Row]
     database: GuardedDatabase
-    copies: ReorderedCopies | None = None
+    copy: ReorderedCopy | None = None
     thresholds: Thresholds = field(default_factory=Thresholds)
     scopes: Scopes = field(init=False)
     _known: dict[Callable[[Inspection], Any], Any] = field(init=False, default_factory=dict)
@@ -51,3 +51,13 @@ class Inspection:
         if function not in self._known:
             self._known[function] = function(self)
         return self._known[function]
+
+
+def execute_on_copy(inspection: Inspection) -> tuple[GuardedDatabase, list[Row]] | None:
+    """Return the reordered copy and the rows of the query there; None if it says nothing: there is
+    none, or the query fails on it."""
+    database = inspection.copy and inspection.copy.find_database(inspection.sql)
+    try:
+        return (database, database.execute(inspection.sql)) if database else None
+    except QueryError:
+        return None

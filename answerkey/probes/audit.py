@@ -16,7 +16,7 @@ from sqlglot.errors import SqlglotError
 from answerkey.english.question import Question
 from answerkey.order.accepted_rows import find_row_order
 from answerkey.order.inspection import Inspection
-from answerkey.order.reordered_copies import ReorderedCopies
+from answerkey.order.reordered_copy import ReorderedCopy
 from answerkey.probes.registry import ask_probes, ask_question_probes
 from answerkey.records import (
     Finding,
@@ -57,7 +57,7 @@ class QueryAudit(NamedTuple):
 
 def audit_query(
     database: GuardedDatabase,
-    copies: ReorderedCopies,
+    copy: ReorderedCopy,
     gold_sql: str,
     gold_answer: Any,
     *,
@@ -71,7 +71,7 @@ def audit_query(
     except (SqlglotError, RecursionError):
         return QueryAudit(None, [])  # parse_gold_sql has set the question aside
     try:
-        inspection = Inspection(gold_sql, tree, schema, rows, database, copies, thresholds)
+        inspection = Inspection(gold_sql, tree, schema, rows, database, copy, thresholds)
         list_columns(inspection.scopes)  # which asks for the columns of every SELECT
         return QueryAudit(inspection, ask_probes(inspection), *find_row_order(inspection))
     except TooComplexError as error:
@@ -152,19 +152,13 @@ def audit_task(task: Task) -> list[Outcome]:
     evidence. Gold SQL that stands beside itself, for other questions, is looked at once."""
     schema, limits, thresholds = task.context
     path = local_path(task.database)
-    copies = ReorderedCopies(
-        path,
-        seeds=range(thresholds.reordered_copies),
-        limits=limits,
-        max_bytes=thresholds.max_copied_bytes,
-    )
-    with GuardedDatabase(path, limits) as database, copies:
+    with GuardedDatabase(path, limits) as database, ReorderedCopy(path, limits) as copy:
 
         @lru_cache(maxsize=1)
         def audit(gold_sql: str, answer: str) -> QueryAudit:
             return audit_query(
                 database,
-                copies,
+                copy,
                 gold_sql,
                 decode_json(answer),
                 schema=schema,

@@ -21,19 +21,16 @@ from answerkey.english.measures import (
     split_words,
 )
 from answerkey.english.question import Question
-from answerkey.order.accepted_rows import has_fixed_rows
-from answerkey.order.cuts import is_order_certain, is_order_settled, list_cuts
-from answerkey.order.inspection import Inspection
+from answerkey.order.cuts import is_order_certain, list_cuts
+from answerkey.order.inspection import Inspection, execute_on_copy
 from answerkey.order.ties import read_ties, show_rows, typed_row
 from answerkey.probes.compared_values import Reading, read_query
 from answerkey.probes.conditions import is_one_row
 from answerkey.records import Finding
-from answerkey.sql.query_parts import ROW_AGGREGATES
-from answerkey.sql.query_rewrites import show_sql, to_sql, unwrap
+from answerkey.sql.query_rewrites import show_sql, to_sql
 from answerkey.sql.scopes import Resolution, Source
 from answerkey.sqlite.answers import answers_match, shape_answer
-from answerkey.sqlite.column_values import ColumnValues
-from answerkey.sqlite.guard import QueryError, Row
+from answerkey.sqlite.guard import Row
 from answerkey.sqlite.schema import fold_name, quote_name
 
 
@@ -183,58 +180,23 @@ def find_order_without_effect(inspection: Inspection) -> list[Finding]:
 
 
 def find_row_order_dependent(inspection: Inspection) -> list[Finding]:
-    """A finding where a copy of the database with the same rows gives another answer.
+    """Return a finding if a copy of the database with the same rows gives another answer.
 
-    The sequence of rows counts where ORDER BY leaves none open. A copy on which the query runs out
-    of its limits says nothing. `evidence.differs_in`: "sequence" where only the order of rows
-    differs, else "rows".
+    The sequence of rows counts if ORDER BY leaves none open. `evidence.differs_in`: "sequence" if
+    only the order of rows differs, else "rows".
     """
-    is_ordered = is_order_certain(inspection)
-    if inspection.copies is None or _needs_no_copy(inspection, is_ordered):
+    found = inspection.once(execute_on_copy)
+    if found is None:
         return []
-    answer, rel_tol = shape_answer(inspection.rows), inspection.thresholds.rel_tol
-    is_thorough = _picks_among_rows(inspection)
-    for name, database in inspection.copies.storages_for(inspection.sql, is_thorough=is_thorough):
-        try:
-            rows = database.execute(inspection.sql)
-        except QueryError:
-            continue
-        other = shape_answer(rows)
-        if not answers_match(answer, other, ordered=is_ordered, rel_tol=rel_tol):
-            is_set_same = answers_match(answer, other, ordered=False, rel_tol=rel_tol)
-            evidence = {
-                "storage": name,
-                "differs_in": "sequence" if is_set_same else "rows",
-                **_show_difference(inspection.rows, rows),
-            }
-            return [Finding("row_order_dependent", evidence)]
-    return []
-
-
-def _needs_no_copy(inspection: Inspection, is_ordered: bool) -> bool:
-    """Whether it is proven already that no copy gives another answer."""
-    is_settled = is_order_settled(inspection)
-    return (is_settled or not is_ordered) and has_fixed_rows(
-        inspection.scopes, ColumnValues(inspection.database), is_cut_settled=is_settled
-    )
-
-
-def _picks_among_rows(inspection: Inspection) -> bool:
-    """Whether the query uses only some of several rows, or their sequence, so that few orders of
-    rows may give another answer: in reverse, the second of three rows stays the second."""
-    nodes, own_limit = inspection.scopes.nodes, unwrap(inspection.tree).args.get("limit")
-    return (
-        bool(nodes.find_all(exp.Window, exp.Anonymous, *ROW_AGGREGATES))
-        or any(limit is not own_limit for limit in nodes.find_all(exp.Limit))
-        or any(map(_may_have_several_rows, nodes.find_all(exp.Subquery)))
-    )
-
-
-def _may_have_several_rows(subquery: exp.Subquery) -> bool:
-    """Whether a subquery is used as a value and may have several rows: it takes the first, and no
-    aggregate makes that the only one."""
-    is_value = not isinstance(subquery.parent, exp.From | exp.Join | exp.In | exp.SetOperation)
-    return is_value and not any(shown.find(exp.AggFunc) for shown in subquery.selects)
+    _, rows = found
+    is_ordered, rel_tol = is_order_certain(inspection), inspection.thresholds.rel_tol
+    answer, other = shape_answer(inspection.rows), shape_answer(rows)
+    if answers_match(answer, other, ordered=is_ordered, rel_tol=rel_tol):
+        return []
+    is_set_same = answers_match(answer, other, ordered=False, rel_tol=rel_tol)
+    difference = _show_difference(inspection.rows, rows)
+    evidence = {"differs_in": "sequence" if is_set_same else "rows", **difference}
+    return [Finding("row_order_dependent", evidence)]
 
 
 def _show_difference(rows: list[Row], other: list[Row]) -> dict[str, Any]:

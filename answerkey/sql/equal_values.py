@@ -17,7 +17,7 @@ from sqlglot.tokens import TokenType
 from answerkey.sql.parser import parse_sql, tokenize_sql
 from answerkey.sql.scopes import Output, Resolution, Scopes
 from answerkey.sqlite.guard import Value
-from answerkey.sqlite.schema import Column, affinity, fold_case, fold_name
+from answerkey.sqlite.schema import fold_case, fold_name
 
 BINARY = "BINARY"
 FOLDS = {BINARY: str, "NOCASE": fold_case, "RTRIM": lambda text: text.rstrip(" ")}
@@ -98,34 +98,3 @@ def list_collations(table_sql: str) -> dict[str, str]:
 
 def _known(name: str) -> str:
     return name.upper() if name.upper() in FOLDS else BINARY
-
-
-def has_one_spelling(expression: exp.Expression, scopes: Scopes) -> bool:
-    """Whether equal values of an expression are the same value, types included; False where that is
-    not known.
-
-    No column may have a collation. It holds for columns whose affinity allows one type only, for
-    their min() and max(), for counts and for constants.
-    """
-    expression = expression.unnest()
-    if isinstance(expression, exp.Min | exp.Max):
-        return has_one_spelling(expression.this, scopes)
-    if isinstance(expression, exp.Column):
-        found = scopes.resolve(expression)
-        return bool(
-            found and found.is_direct and found.column and column_has_one_spelling(found.column)
-        )
-    return isinstance(expression, exp.Count | exp.Literal)
-
-
-def column_has_one_spelling(column: Column) -> bool:
-    """Whether equal values that a column without a collation holds are the same value.
-
-    >>> columns = [Column("c", declared, False, 0) for declared in ("INT", "TEXT", "", "ANY")]
-    >>> [column_has_one_spelling(column) for column in columns]
-    [True, True, False, False]
-
-    Source: section 3 of the SQLite manual's page on datatypes; ANY is what a STRICT table has for a
-    column without affinity.
-    """
-    return affinity(column.type) != "BLOB" and column.type.upper() != "ANY"

@@ -11,12 +11,10 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from answerkey.sql.equal_values import has_one_spelling
 from answerkey.sql.query_parts import read_integer
 from answerkey.sql.query_rewrites import inline_aliases, to_sql
 from answerkey.sql.scopes import Resolution, Scope, Scopes, Source
-from answerkey.sqlite.column_values import ColumnValues
-from answerkey.sqlite.schema import Column, Table, affinity, fold_name
+from answerkey.sqlite.schema import fold_name
 
 _AGGREGATES_WITHOUT_A_CLASS = {"total", "json_group_array", "json_group_object", "string_agg"}
 
@@ -34,14 +32,10 @@ class Grouping:
     has_deciding_column: bool  # one of them stands in HAVING or ORDER BY
 
 
-def read_grouping(
-    select: exp.Select, scopes: Scopes, *, values: ColumnValues | None = None
-) -> Grouping | None:
-    """How a SELECT groups, or None where it does not aggregate or has no FROM.
+def read_grouping(select: exp.Select, scopes: Scopes) -> Grouping | None:
+    """Return how a SELECT groups, or None if it does not aggregate or has no FROM.
 
-    A PRIMARY KEY is taken to have no NULL and equal values to be the same, as authors of queries
-    do; not so with `values`, for proofs: then the data must have no NULL in a key, and the schema
-    ensure that equal values are the same.
+    A PRIMARY KEY is taken to have no NULL, as authors of queries do.
     """
     group = select.args.get("group")
     if group is None and not scopes.nodes.find_all(exp.AggFunc, exp.Anonymous):
@@ -59,7 +53,7 @@ def read_grouping(
     keys = [_read_key(key, select, scopes) for key in group.expressions] if group else []
     columns, stars = [], []
     outside = [column for part in parts for column in _columns_outside_aggregates(part, keys)]
-    known = _determine(select, keys, scopes, scope, values) if outside else set()
+    known = _determine(select, keys, scopes, scope) if outside else set()
     for column in outside:
         if isinstance(column, exp.Star) or column.is_star:
             outputs = scopes.expand_star(column, scope)
@@ -139,13 +133,12 @@ def _determine(
     keys: list[exp.Expression],
     scopes: Scopes,
     scope: Scope,
-    values: ColumnValues | None,
 ) -> set[_Place]:
     """The columns, as (source, name), that have one value in each group by their keys: these, what
     conditions equate to them or to a constant, and the other columns of a table whose primary or
     unique NOT NULL key is among them."""
     known = {place for key in keys if (place := _place(key, scopes, scope))}
-    pairs = list(_equalities(select, scopes, scope, strictly=values is not None))
+    pairs = list(_equalities(select, scopes, scope))
     size = -1
     while size != len(known):
         size = len(known)
@@ -155,7 +148,7 @@ def _determine(
             elif right in known:
                 known.add(left)
         for source in scope.sources.values():
-            if source.table is not None and _has_known_key(source, known, values):
+            if source.table is not None and _has_known_key(source, known):
                 known |= {(id(source), fold_name(column.name)) for column in source.table.columns}
     return known
 
@@ -168,10 +161,9 @@ def _place(node: exp.Expression, scopes: Scopes, scope: Scope) -> _Place | None:
 
 
 def _equalities(
-    select: exp.Select, scopes: Scopes, scope: Scope, *, strictly: bool
+    select: exp.Select, scopes: Scopes, scope: Scope
 ) -> Iterator[tuple[_Place | None, _Place]]:
-    """Columns that WHERE or an inner ON equates; None stands for a constant. `strictly`: only those
-    whose equal values are the same, which text and a number that it is compared with are not."""
+    """Columns that WHERE or an inner ON equates; None stands for a constant."""
     joins = select.args.get("joins") or []
     if any(join.side for join in joins):
         joins = []  # an outer join's ON equates nothing in the rows that it fills up with NULL
@@ -185,8 +177,6 @@ def _equalities(
         elif isinstance(node, exp.EQ):
             sides = node.this.unnest(), node.expression.unnest()
             left, right = (_place(side, scopes, scope) for side in sides)
-            if strictly and not _equates_spellings(sides, scopes):
-                continue
             if left is not None and right is not None:
                 yield left, right
             elif left is not None and isinstance(node.expression.unnest(), exp.Literal):
@@ -195,14 +185,7 @@ def _equalities(
                 yield None, right
 
 
-def _equates_spellings(sides: tuple[exp.Expression, ...], scopes: Scopes) -> bool:
-    columns = [scopes.resolve(side) for side in sides if isinstance(side, exp.Column)]
-    return all(has_one_spelling(side, scopes) for side in sides) and (
-        len({affinity(found.column.type) == "TEXT" for found in columns}) == 1
-    )
-
-
-def _has_known_key(source: Source, known: set[_Place], values: ColumnValues | None) -> bool:
+def _has_known_key(source: Source, known: set[_Place]) -> bool:
     primary = tuple(
         column.name
         for column in sorted(source.table.columns, key=lambda column: column.primary_key)
@@ -211,18 +194,10 @@ def _has_known_key(source: Source, known: set[_Place], values: ColumnValues | No
     for key in source.table.unique_keys:
         if not all((id(source), fold_name(name)) in known for name in key):
             continue
-        if key == primary and values is None:
-            return True
         columns = [source.table.find_column(name) for name in key]
-        if all(column and _has_no_null(source.table, column, values) for column in columns):
+        if key == primary or all(column and column.is_not_null for column in columns):
             return True
     return False
-
-
-def _has_no_null(table: Table, column: Column, values: ColumnValues | None) -> bool:
-    return column.is_not_null or (
-        values is not None and values.has_no_null(table.name, column.name)
-    )
 
 
 def _is_known(found: Resolution | None, known: set[_Place]) -> bool:

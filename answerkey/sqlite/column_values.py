@@ -45,11 +45,6 @@ class ColumnValues:
         """The first column of a query's rows, its texts cut to a length for people."""
         return [shorten(row[0]) for row in self.ask(sql) or ()]
 
-    def has_no_null(self, table: str, column: str) -> bool:
-        """Whether a column is known to hold no NULL."""
-        name = quote_name(column)
-        return self.ask(f"SELECT 1 FROM {quote_name(table)} WHERE {name} IS NULL LIMIT 1") == []
-
     def storage(self, table: str, column: str) -> dict[str, int]:
         """How many values of each storage class a column holds, NULL left out."""
         name = quote_name(column)

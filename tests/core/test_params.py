@@ -110,7 +110,7 @@ def test_key_without_a_default_may_not_be_missing(tmp_path, key, name):
         ("compute_gold_answers.max_steps", "1e8", "found '1e8', a text for YAML: write 100000000"),
         ("compute_gold_answers.max_steps", "inf", "expected a whole number from 1, found 'inf'"),
         ("compute_gold_answers.max_rows", 0, "expected a whole number from 1, found 0"),
-        ("audit_gold_answers.reordered_copies", -1, "expected a whole number from 0, found -1"),
+        ("audit_gold_answers.max_rows", -1, "expected a whole number from 0, found -1"),
         ("audit_gold_answers.max_rows", 1.5, "expected a whole number from 0, found 1.5"),
         ("audit_gold_answers.max_rows", 1.0, "expected a whole number from 0, found 1.0"),
         ("export_trainers.example_rows", True, "expected a whole number from 0, found True"),

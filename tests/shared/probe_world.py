@@ -9,7 +9,7 @@ from sqlglot import parse_one
 
 from answerkey.english.question import Question
 from answerkey.order.inspection import Inspection
-from answerkey.order.reordered_copies import ReorderedCopies
+from answerkey.order.reordered_copy import ReorderedCopy
 from answerkey.records import Finding
 from answerkey.sections.audit_gold_answers import Thresholds
 from answerkey.sqlite.guard import GuardedDatabase
@@ -26,7 +26,7 @@ class ProbeWorld:
         self.schema: Schema = read_schema(connection)
         connection.close()
         self.database = GuardedDatabase(path)
-        self.copies: ReorderedCopies | None = None
+        self.copy: ReorderedCopy | None = None
 
     def __enter__(self) -> "ProbeWorld":
         return self
@@ -35,18 +35,17 @@ class ProbeWorld:
         self.database.close()
 
     @contextmanager
-    def copied(self, **options) -> Iterator[ReorderedCopies]:
-        """Meanwhile, probes have copies with the rows in other orders."""
-        before = self.copies
-        with ReorderedCopies(self.database.path, **options) as self.copies:
-            yield self.copies
-        self.copies = before
+    def copied(self, **options) -> Iterator[ReorderedCopy]:
+        """Meanwhile, probes have a copy with the rows in the reverse order."""
+        with ReorderedCopy(self.database.path, **options) as self.copy:
+            yield self.copy
+        self.copy = None
 
     def inspect(self, sql: str, **thresholds) -> Inspection:
         rows = self.database.execute(sql)  # a case that SQLite refuses proves nothing
         tree = parse_one(sql, read="sqlite")
         terms = Thresholds(**thresholds)
-        return Inspection(sql, tree, self.schema, rows, self.database, self.copies, terms)
+        return Inspection(sql, tree, self.schema, rows, self.database, self.copy, terms)
 
     def find_all(self, probe, sql: str, **thresholds) -> list[Finding]:
         inspection = self.inspect(sql, **thresholds)

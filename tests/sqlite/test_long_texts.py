@@ -79,16 +79,14 @@ CASES = {
         OF_PATTERNS,
     ),
     "match": (
-        "from answerkey.exports.prompts import _VIRTUAL\n"
-        "from answerkey.probes.types import _PLAIN_NAME\n"
-        "def read(text): _VIRTUAL.match(text), _PLAIN_NAME.match(text)",
+        "from answerkey.exports.prompts import _VIRTUAL\ndef read(text): _VIRTUAL.match(text)",
         [*OF_PATTERNS, *OF_NAMES],
     ),
     "search": (
-        "from answerkey.order.reordered_copies import _ASKS_FOR_ROWID, _ASKS_FOR_SCHEMA\n"
+        "from answerkey.order.reordered_copy import _ASKS_FOR_PLACE\n"
         "from answerkey.probes.joins import _CROSS_JOIN\n"
         "def read(text):\n"
-        "    for pattern in (_ASKS_FOR_ROWID, _ASKS_FOR_SCHEMA, _CROSS_JOIN):\n"
+        "    for pattern in (_ASKS_FOR_PLACE, _CROSS_JOIN):\n"
         "        pattern.search(text)",
         OF_PATTERNS,
     ),

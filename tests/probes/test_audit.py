@@ -3,7 +3,7 @@
 import pytest
 
 from answerkey.english.question import Question
-from answerkey.order.reordered_copies import ReorderedCopies
+from answerkey.order.reordered_copy import ReorderedCopy
 from answerkey.probes.audit import audit_query, report_question
 from answerkey.sections.audit_gold_answers import Thresholds
 from answerkey.sqlite.answers import shape_answer
@@ -21,10 +21,10 @@ def world(tmp_path_factory):
 
 
 def audit(world: ProbeWorld, sql: str, answer, **thresholds: int) -> dict:
-    with ReorderedCopies(world.database.path, seeds=range(2)) as copies:
+    with ReorderedCopy(world.database.path) as copy:
         audited = audit_query(
             world.database,
-            copies,
+            copy,
             sql,
             answer,
             schema=world.schema,

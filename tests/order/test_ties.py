@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import parse_one
 
-from answerkey.order.cuts import is_order_certain, is_order_settled
+from answerkey.order.cuts import is_order_certain
 from answerkey.order.inspection import Inspection
 from answerkey.order.ties import read_ties
 from answerkey.probes.order import (
@@ -281,23 +281,6 @@ def test_cut_is_found_in_a_subquery_of_more_rows_than_an_answer_may_have(world):
 def test_order_is_certain(world, sql, expected):
     inspection = world.inspect(sql)
     assert is_order_certain(inspection) is expected
-
-
-@pytest.mark.parametrize(
-    ("sql", "expected"),
-    [
-        ("SELECT name FROM ship", True),
-        ("SELECT name FROM ship ORDER BY id", True),
-        ("SELECT name FROM ship ORDER BY id LIMIT 2", True),
-        ("SELECT name FROM ship ORDER BY weight", False),
-        ("SELECT name FROM ship ORDER BY weight DESC LIMIT 1", False),
-        ("SELECT DISTINCT port FROM visit ORDER BY days DESC LIMIT 1", False),  # by which days?
-        ("SELECT DISTINCT j.*, name FROM json_each('[1, 2]') j, ship WHERE ship.id = 1"
-         " ORDER BY name", False),  # its columns are not known
-    ],
-)  # fmt: skip
-def test_order_is_settled(world, sql, expected):
-    assert is_order_settled(world.inspect(sql)) is expected
 
 
 @given(

@@ -1,0 +1,140 @@
+"""A copy of a database that holds the same rows in the reverse order.
+
+`SELECT name FROM ship LIMIT 1` -> 'Sun' on the database, 'Tern' on the copy: no fact of the data.
+
+A table of the copy has the same columns, affinities and collations. It has no primary key, so that
+its rows lie as they were written, and an index on the first column of each of its indexes: without
+them SQLite makes its own to join tables, and rows come sorted by it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sqlite3
+import tempfile
+from contextlib import closing
+from operator import itemgetter
+from pathlib import Path
+
+from answerkey.sql.equal_values import BINARY, list_collations
+from answerkey.sqlite.files import immutable_uri
+from answerkey.sqlite.guard import GuardedDatabase, Limits
+from answerkey.sqlite.schema import ROWID_NAMES, affinity, fold_name, quote_name
+
+_MOST_BYTES = 200_000_000  # of a database that is copied
+_ASKS_FOR_PLACE = re.compile(
+    rf"(?<!\w)(?:sqlite_|(?:{'|'.join(ROWID_NAMES)})(?!\w))", re.IGNORECASE
+)
+
+
+class ReorderedCopy:
+    """The reordered copy of a database, made when a query first asks for it.
+
+    >>> with ReorderedCopy(path) as copy:                            # doctest: +SKIP
+    ...     copy.find_database("SELECT name FROM ship LIMIT 1").execute(...)
+    [('Tern',)]
+    """
+
+    def __init__(
+        self, path: Path, limits: Limits | None = None, *, folder: Path | None = None
+    ) -> None:
+        self._path = path
+        self._limits = limits
+        self._parent = folder
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._database: GuardedDatabase | None = None
+        self._has_views_of_places = False
+
+    def find_database(self, sql: str) -> GuardedDatabase | None:
+        """Return the copy, or None if it is no measure of a query: the query or a view names the
+        rowid or tables of SQLite's own, or the database has more than 200 MB.
+
+        Raises:
+            sqlite3.DatabaseError: if the file is no database, or a corrupt one.
+            OSError: if the disk does not hold the copy.
+        """
+        if _ASKS_FOR_PLACE.search(sql) or self._path.stat().st_size > _MOST_BYTES:
+            return None
+        if self._database is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="reordered-", dir=self._parent)
+            target = Path(self._folder.name) / "copy.sqlite"
+            views = _copy_tables(self._path, target)
+            _make_views(target, views)
+            self._has_views_of_places = any(map(_ASKS_FOR_PLACE.search, views))
+            self._database = GuardedDatabase(target, self._limits)
+        return None if self._has_views_of_places else self._database
+
+    def __enter__(self) -> ReorderedCopy:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the copy and remove it."""
+        if self._database is not None:
+            self._database.close()
+        if self._folder is not None:
+            self._folder.cleanup()
+
+
+def _copy_tables(path: Path, target: Path) -> list[str]:
+    """Write the tables of a database in reverse; return the statements that made its views."""
+    with closing(
+        sqlite3.connect(immutable_uri(path), uri=True, isolation_level=None)
+    ) as connection:
+        connection.text_factory = lambda text: text.decode(errors="replace")
+        connection.execute("ATTACH ? AS copy", (target.absolute().as_uri(),))
+        connection.execute("PRAGMA copy.synchronous = OFF")
+        connection.execute("PRAGMA copy.journal_mode = MEMORY")
+        tables = connection.execute(
+            "SELECT name, strict FROM pragma_table_list WHERE schema = 'main' AND type = 'table'"
+            " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
+        ).fetchall()
+        for name, is_strict in tables:
+            try:
+                _copy_table(connection, name, is_strict=bool(is_strict))
+            except sqlite3.Error as error:
+                if error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+                    raise OSError(
+                        f"Cannot write a copy of {path} to {target}: {error}. Expected"
+                        f" {path.stat().st_size} bytes to spare; TMPDIR names another folder"
+                    ) from error
+                # a name that is no UTF-8, or a function that is not there: a query of it fails
+                connection.execute(f"DROP TABLE IF EXISTS copy.{quote_name(name)}")
+        views = connection.execute("SELECT sql FROM sqlite_master WHERE type = 'view'").fetchall()
+    return [sql for (sql,) in views]
+
+
+def _copy_table(connection: sqlite3.Connection, name: str, *, is_strict: bool) -> None:
+    quoted = quote_name(name)
+    (sql,) = connection.execute(
+        "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?", (name,)
+    ).fetchone()
+    collations = list_collations(sql)
+    columns = connection.execute(f"PRAGMA table_xinfo({quoted})").fetchall()
+    definitions = (
+        f"{quote_name(column)} {'BLOB' if is_strict and kind == 'ANY' else affinity(kind)}"
+        f" COLLATE {collations.get(fold_name(column), BINARY)}"
+        for _, column, kind, *_ in columns
+    )
+    names = ", ".join(quote_name(column[1]) for column in columns)
+    connection.execute(f"CREATE TABLE copy.{quoted} ({', '.join(definitions)})")
+    connection.execute(
+        f"INSERT INTO copy.{quoted} SELECT {names} FROM main.{quoted} NOT INDEXED"
+        " ORDER BY row_number() OVER () DESC"
+    )
+    keys = [column[1] for column in sorted(columns, key=itemgetter(5)) if column[5]]
+    firsts = set(keys[:1])
+    for _, index, *_ in connection.execute(f"PRAGMA index_list({quoted})").fetchall():
+        _, _, column = connection.execute(f"PRAGMA index_info({quote_name(index)})").fetchone()
+        firsts |= {column} - {None}  # None is an expression
+    for number, column in enumerate(sorted(firsts)):
+        index = quote_name(f"{name} key {number}")
+        connection.execute(f"CREATE INDEX copy.{index} ON {quoted} ({quote_name(column)})")
+
+
+def _make_views(target: Path, views: list[str]) -> None:
+    """Make the views that can be made: not those whose text is no UTF-8."""
+    with closing(sqlite3.connect(target, isolation_level=None)) as connection:
+        for sql in views:
+            with contextlib.suppress(sqlite3.Error):
+                connection.execute(sql)
