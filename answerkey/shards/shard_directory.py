@@ -1,12 +1,13 @@
 """The hash of a stage's code, which is part of what its shards are made from.
 
 The code of a stage is what dvc.yaml lists among its deps: modules, and packages with all of their
-files. So a shard is made again exactly where DVC runs the stage again for its code. The hash goes
-into the keys of the shards, and never into their records.
+files. Docstrings, comments and blank lines count for nothing: DVC runs the stage again for one, and
+no shard is made. The hash goes into the keys of the shards, and never into their records.
 """
 
 from __future__ import annotations
 
+import ast
 import json
 import shutil
 from collections.abc import Iterable, Iterator
@@ -39,7 +40,45 @@ def hash_code(stage: str, *, root: Path = ROOT) -> str:
     """
     deps = load_yaml(root / "dvc.yaml")["stages"][stage]["deps"]
     files = sorted({path for dep in deps for path in _list_code(root / dep)})
-    return hash_value([(path.relative_to(root).as_posix(), hash_file(path)) for path in files])
+    return hash_value([(path.relative_to(root).as_posix(), _hash_module(path)) for path in files])
+
+
+def _hash_module(path: Path) -> str:
+    if path.suffix != ".py":
+        return hash_file(path)
+    return hash_value(drop_words(path.read_text(encoding="utf-8")))
+
+
+def drop_words(source: str) -> list[str]:
+    """Return the lines of a module without its docstrings, comments and blank lines. They are text,
+    no tree, and so the same on every version of Python.
+
+    >>> drop_words("def two():\\n    'A number.'\\n    # Even.\\n\\n    return 2")
+    ['def two():', '    return 2']
+    """
+    dropped: set[int] = set()
+    texts: set[int] = set()  # lines inside of a string that is no docstring
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[0] if node.body else None
+            if _is_text(first) and first.lineno > getattr(node, "lineno", 0):
+                dropped.update(range(first.lineno, first.end_lineno + 1))
+        elif isinstance(node, ast.Constant | ast.JoinedStr) and node.end_lineno > node.lineno:
+            texts.update(range(node.lineno, node.end_lineno + 1))
+    return [
+        line
+        for number, line in enumerate(source.splitlines(), start=1)
+        if number not in dropped
+        and (number in texts or (line.strip() and not line.lstrip().startswith("#")))
+    ]
+
+
+def _is_text(node: ast.stmt | None) -> bool:
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
 
 
 def _list_code(path: Path) -> Iterator[Path]:

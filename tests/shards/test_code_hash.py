@@ -126,7 +126,7 @@ def project(tmp_path: Path) -> Path:
 )
 def test_every_file_of_a_module_or_package_counts(project: Path, name: str) -> None:
     one, other = hash_code("one", root=project), hash_code("other", root=project)
-    (project / name).write_text("changed")
+    (project / name).write_text("changed = 1")
     assert hash_code("one", root=project) != one
     assert hash_code("other", root=project) == other
 
@@ -160,3 +160,62 @@ def test_module_that_is_listed_and_missing_is_named(project: Path) -> None:
     (project / "stages/one.py").unlink()
     with pytest.raises(FileNotFoundError, match=r"stages/one\.py"):
         hash_code("one", root=project)
+
+
+CODE = '''"""A module."""
+
+import os  # for two
+
+
+class Ship:
+    """A ship."""
+
+    def sail(self) -> str:
+        """Sail.
+
+        Far.
+        """
+        # Away.
+        return """# no comment
+
+        """
+'''
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('"""A module."""', '"""Another\nmodule."""'),
+        ('"""A module."""', ""),
+        ("\n\n\n", "\n"),
+        ("Far.", "Near."),
+        ("# Away.", "# Here.\n        # There."),
+        ('        """Sail.\n\n        Far.\n        """\n', ""),
+    ],
+)
+def test_docstrings_comments_and_blank_lines_do_not_count(
+    project: Path, before: str, after: str
+) -> None:
+    (project / "stages/one.py").write_text(CODE)
+    one = hash_code("one", root=project)
+    assert before in CODE
+    (project / "stages/one.py").write_text(CODE.replace(before, after, 1))
+    assert hash_code("one", root=project) == one
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("import os", "import sys"),
+        ("# no comment", "# nothing"),
+        ("# no comment\n\n", "# no comment\n"),
+        ("        return", "        yield"),
+        ("class Ship", "class Boat"),
+    ],
+)
+def test_code_and_texts_count(project: Path, before: str, after: str) -> None:
+    (project / "stages/one.py").write_text(CODE)
+    one = hash_code("one", root=project)
+    assert before in CODE
+    (project / "stages/one.py").write_text(CODE.replace(before, after, 1))
+    assert hash_code("one", root=project) != one
