@@ -193,8 +193,8 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
             "A join returns one thing several times, and the query has no DISTINCT.",
             example="names of singers of songs, without DISTINCT",
             because=(
-                "one thing is returned twice. Kinds: `in_data`, `possible`, `referred` (a "
-                "foreign key is returned)"
+                "one thing is returned twice. Kinds: `in_data`; `linked` listed by a relation; "
+                "`named` an attribute of one thing; `possible`; `referred` by a foreign key"
             ),
             doubts_gold=True,
         ),
@@ -212,7 +212,7 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
             "latent_tie",
             "ORDER BY with LIMIT sorts by a column that only happens to have no tie in these rows.",
             example="`ORDER BY weight LIMIT 1` where weights repeat elsewhere",
-            because="the next row may tie",
+            because="the next row may tie. Kinds: `often`, by three rows a value or more; `seldom`",
             doubts_gold=True,
         ),
         Flag(
@@ -347,7 +347,7 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
             example='"different towns" with equal rows',
             because=(
                 'Kinds: `asked`; `count` without DISTINCT; `counts_rows` for "number of '
-                'authors"; `repeated_row` a join gives one row twice; `repeated_id`'
+                'authors"; `repeated_id`'
             ),
             doubts_gold=True,
         ),

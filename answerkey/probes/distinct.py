@@ -1,4 +1,4 @@
-"""distinct_missing: different things are asked for, and one is returned or counted twice."""
+"""Probes of DISTINCT: it is missing, or drops what the question counts."""
 
 from __future__ import annotations
 
@@ -33,12 +33,11 @@ def find_different(question: Question) -> str | None:
 
 
 def find_distinct_missing(inspection: Inspection, question: Question) -> list[Finding]:
-    """A finding, of one of these kinds:
+    """Return a finding of one of these kinds; rows that a join repeats are join_repeats_rows:
 
     count: different values are asked for, and counted with those that are equal;
     counts_rows: values of a column are counted as rows: `count(*)` for "the number of authors";
     asked: different values are asked for, and the answer has equal rows;
-    repeated_row: the answer has equal rows since a join repeats one row of a table;
     repeated_id: a list of ids of another table has one twice.
     """
     tree = inspection.tree
@@ -100,8 +99,7 @@ def _find_equal_rows(
         return {"kind": "asked", "asked": asked} | evidence
     if _is_list_of_ids(projection) and any(word.stem == "id" for word in question.words):
         return {"kind": "repeated_id"} | evidence
-    key = _find_repeated_key(inspection)
-    return None if key is None else {"kind": "repeated_row", "key": key} | evidence
+    return None
 
 
 def _is_list_of_ids(projection: Projection) -> bool:
@@ -113,23 +111,6 @@ def _is_list_of_ids(projection: Projection) -> bool:
         and any(selected.column.name in key.columns for key in selected.table.foreign_keys)
         for selected in projection.selected
     )
-
-
-def _find_repeated_key(inspection: Inspection) -> object | None:
-    """The key of a row that a join repeats in the answer, where this selects from one table."""
-    tree = inspection.tree
-    if not tree.args.get("joins") or tree.args.get("group") or tree.args.get("limit"):
-        return None
-    keys = list_entity_key(inspection)
-    if keys is None:
-        return None
-    changed = tree.copy()
-    changed.set("expressions", keys)
-    changed.set("order", None)
-    places = ", ".join(str(place) for place in range(1, len(keys) + 1))
-    repeated = f"SELECT * FROM ({to_sql(changed)}) GROUP BY {places} HAVING count(*) > 1 LIMIT 1"
-    rows = read_query(inspection).values.ask(repeated)
-    return shorten(rows[0][0]) if rows else None
 
 
 # distinct_extra: DISTINCT on names makes one of different things that share a name.

@@ -211,12 +211,14 @@ _KEYS_SHOWN = 3
 
 
 def find_join_repeats_rows(inspection: Inspection) -> list[Finding]:
-    """A finding where all columns that a query with joins returns are of one table, whose rows the
-    joins repeat.
+    """Return a finding if all columns that a query with joins returns are of one table, whose rows
+    the joins repeat.
 
-    Kinds: `in_data` where a row comes twice; `possible` where none does yet, and the query has a
-    condition on a table that may have several rows for one; `referred` where the one column refers
-    to things of another table, and may name one twice.
+    Kinds: `in_data` if a row comes twice; `referred` if the one column refers to things of another
+    table, and may name one twice. Else none does yet, and the query has a condition on a table that
+    may have several rows for one: `linked` if a table that only links others leads there, so that
+    things are listed by a relation; `named` if the condition names one thing, whose attribute is
+    asked for; `possible` for other conditions.
     """
     select = unwrap(inspection.tree)
     if not isinstance(select, exp.Select) or find_with(select) is not None:
@@ -238,8 +240,10 @@ def find_join_repeats_rows(inspection: Inspection) -> list[Finding]:
     is_referred = kind == "referred" and _has_condition(select)
     if not (rows or is_referred or _has_condition_on_many(select, source, scopes, values)):
         return []
+    if kind == "possible":
+        kind = "in_data" if rows else _name_way(select, source, inspection, values)
     evidence = {
-        "kind": "in_data" if rows and kind == "possible" else kind,
+        "kind": kind,
         "key": f"{source.table.name}.{key}",
         "repeated": [[shorten(value) for value in row] for row in rows],
     }
@@ -270,6 +274,25 @@ def _has_condition(select: exp.Select) -> bool:
     is_outer = any(join.side for join in select.args.get("joins") or ())
     is_ordered = select.args.get("order") is not None
     return select.args.get("where") is not None and not (is_outer or is_ordered)
+
+
+def _name_way(
+    select: exp.Select, shown: Source, inspection: Inspection, values: ColumnValues
+) -> str:
+    """How a query comes from the things of its condition to those that it returns."""
+    scopes = inspection.scopes
+    ends = {end for pair in list_equalities(select, scopes) for end in pair if end[0] is not shown}
+    for source in {source for source, _ in ends}:
+        is_keyless = find_key(source.table, values) is None
+        if is_keyless and len({name for other, name in ends if other is source}) > 1:
+            return "linked"
+    for term in list_terms(select.args["where"].this):
+        found = resolve_direct(term.this, scopes) if isinstance(term, exp.EQ) else None
+        if found is not None and found.source is not shown:
+            is_key = fold_name(found.column.name) == fold_name(find_key(found.table, values) or "")
+            if is_key or is_label(found, inspection.schema):
+                return "named"
+    return "possible"
 
 
 def _has_condition_on_many(
@@ -504,7 +527,7 @@ def find_zero_count_dropped(inspection: Inspection, question: Question) -> list[
     dropped = _find_dropped(select, things, scopes, values)
     kind = form
     if form == "each":
-        if len(scopes.scope_of(select).sources) == 1:
+        if things.source is None:
             kind = "all" if _says_all(question, things.table) else None
         elif _has_other_condition(select, things, scopes):
             kind = None  # the condition may say which things are meant

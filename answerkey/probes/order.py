@@ -33,10 +33,16 @@ from answerkey.sqlite.answers import answers_match, shape_answer
 from answerkey.sqlite.guard import Row
 from answerkey.sqlite.schema import fold_name, quote_name
 
+_MANY_ROWS_A_VALUE = 3
+
 
 def find_latent_tie(inspection: Inspection) -> list[Finding]:
-    """A finding where ORDER BY ... LIMIT sorts by one column of a table, in which some values are
-    equal, and another column is returned."""
+    """Return a finding if ORDER BY ... LIMIT sorts by one column of a table, in which some values
+    are equal, and another column is returned.
+
+    Kinds: `often` if three rows or more share a value, on average, so that a tie is to be expected;
+    `seldom`.
+    """
     reading = read_query(inspection)
     for select in reading.scopes.nodes.find_all(exp.Select):
         found = _judge_sort(select, reading)
@@ -64,7 +70,8 @@ def _judge_sort(select: exp.Select, reading: Reading) -> dict[str, Any] | None:
     if not counts or counts[0][0] == counts[0][1]:
         return None
     rows, values = counts[0]
-    return {"sorted_by": show_sql(key), "rows": rows, "different_values": values}
+    kind = "often" if rows >= _MANY_ROWS_A_VALUE * values else "seldom"
+    return {"kind": kind, "sorted_by": show_sql(key), "rows": rows, "different_values": values}
 
 
 # limit_on_joined_rows: LIMIT counts the rows of a join, where the first things are asked for.

@@ -19,6 +19,13 @@ KINDS = [
     (f"SELECT name {SONGS}", "in_data"),
     (f"SELECT name, town {SONGS} WHERE sales > 4", "in_data"),
     (f"SELECT name {SONGS} WHERE language = 'French'", "possible"),
+    (f"SELECT name {SONGS} WHERE title = 'Tide'", "named"),
+    (f"SELECT name {SONGS} WHERE song.id = 4", "named"),
+    (
+        "SELECT singer.name FROM singer JOIN membership AS m ON singer.id = m.singer_id"
+        " JOIN venue ON venue.id = m.venue_id WHERE venue.name = 'Quay'",
+        "linked",
+    ),
     (f"SELECT song.singer_id {SONGS} WHERE town = 'Bath'", "referred"),
 ]
 NONE = [

@@ -27,10 +27,10 @@ KINDS = [
         "possible",
     ),
     (  # by what a joined table refers to
-        "How many songs are there of the singers at each venue?",
+        "How many songs are there of the singers at all venues?",
         "SELECT venue_id, count(*) FROM concert JOIN song ON song.singer_id = concert.singer_id"
         " GROUP BY venue_id",
-        "each",
+        "all",
     ),
     (
         "Which singers have at most one song?",
@@ -57,6 +57,11 @@ NONE = [
     (
         "How many Welsh songs has each singer?",
         f"SELECT singer.id, count(*) {SONGS} WHERE language = 'Welsh' GROUP BY singer.id",
+    ),
+    (  # venues are not read, and nobody says all
+        "How many songs are there of the singers at each venue?",
+        "SELECT venue_id, count(*) FROM concert JOIN song ON song.singer_id = concert.singer_id"
+        " GROUP BY venue_id",
     ),
     ("Songs of singers by town", f"SELECT town, count(*) {SONGS} GROUP BY town"),
     (
