@@ -103,22 +103,16 @@ class Facts(NamedTuple):
     answer: what its gold SQL returns; None: a single NULL.
     order_matters: how far the order of the rows of the answer belongs to it.
     tables_involved, difficulty: what follows from gold SQL and the schema.
-    corpus: that of the question, "" if none is known.
     """
 
     answer: Any
     order_matters: Order
     tables_involved: list[str]
     difficulty: str
-    corpus: str
 
 
 class UnknownFactsError(Exception):
-    """There is nothing to hold a record against; the message says why. Its corpus may be known."""
-
-    def __init__(self, message: str, *, corpus: str = "") -> None:
-        super().__init__(message)
-        self.corpus = corpus
+    """There is nothing to hold a record against; the message says why."""
 
 
 class MissingDatabaseError(UnknownFactsError):
@@ -188,9 +182,11 @@ def find_errors(
     questions: Iterable[Record],
     look_up: Callable[[Record], Facts],
     terms: Terms,
+    *,
+    corpora: Mapping[str, str],
 ) -> list[str]:
     """Every error of a dataset: of its records, of the set as a whole, and of well-formed records
-    that are not what `look_up` says of them.
+    that are not what `look_up` says of them. `corpora` are those of the questions by id.
 
     Raises:
         sqlite3.Error: as `look_up`.
@@ -199,7 +195,6 @@ def find_errors(
     of_facts: list[str] = []
     missing: Counter[str] = Counter()
     good: list[Record] = []
-    corpora: dict[str, str] = {}
     for number, question in enumerate(questions):
         if found := check_record(question):
             has_name = isinstance(question, dict) and "question_id" in question
@@ -212,14 +207,11 @@ def find_errors(
             facts = look_up(question)
         except MissingDatabaseError as error:
             missing[str(error)] += 1
-            corpora[question_id] = error.corpus
         except UnknownFactsError as error:
             of_facts.append(f"{question_id}: gold_sql: {error}")
-            corpora[question_id] = error.corpus
         else:
             found = check_facts(question, facts, rel_tol=terms.rel_tol)
             of_facts += [f"{question_id}: {error}" for error in found]
-            corpora[question_id] = facts.corpus
     if not good and not errors:
         errors.append("dataset: expected questions, found none")
     errors += [*check_ids(good), *check_splits(good)]

@@ -17,14 +17,14 @@ from answerkey.sqlite.answers import Order
 from answerkey.sqlite.files import find_inside
 from answerkey.sqlite.guard import Limits
 from answerkey.validation.checks import Terms, find_errors
-from answerkey.validation.facts import RULE_OF_TABLES, Known, derive_facts, read_known
+from answerkey.validation.facts import RULE_OF_TABLES, derive_facts
 from answerkey.validation.selection import (
     DATABASES,
     check_selected,
     check_selection,
     has_records,
 )
-from answerkey.validation.sidecars import check_sidecars, check_suite_answers
+from answerkey.validation.sidecars import Known, check_sidecars, check_suite_answers, read_known
 
 SHARES = Targets(difficulty_shares={EASY: 0.4, MEDIUM: 0.4, HARD: 0.2}, tolerance=0.02)
 
@@ -67,7 +67,8 @@ def validate_dataset(
     """
     known = Known(order_matters, source_difficulties or {}, corpora or {}, solved_shares or {})
     with derive_facts(db_paths, known, rule=rule, limits=limits) as look_up:
-        return find_errors(questions, look_up, Terms(targets, has_unique_texts, rel_tol))
+        terms = Terms(targets, has_unique_texts, rel_tol)
+        return find_errors(questions, look_up, terms, corpora=known.corpora)
 
 
 # The product that lies in data/questions.

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from sqlglot.errors import SqlglotError
 
-from answerkey.dataset import AUDIT, PASS_RATES, Record
+from answerkey.dataset import Record
 from answerkey.order.cuts import read_row_order
 from answerkey.order.inspection import Inspection
-from answerkey.records import EASY, HARD, MEDIUM, read_jsonl
+from answerkey.records import EASY, HARD, MEDIUM
 from answerkey.sections.classify_difficulty import TABLES, DifficultyRule
 from answerkey.sql.hardness import classify_hardness
 from answerkey.sql.parsed_query import TABLE_NODES, list_tables
 from answerkey.sql.parser import parse_sql
-from answerkey.sqlite.answers import Order, read_order, shape_answer
+from answerkey.sqlite.answers import shape_answer
 from answerkey.sqlite.files import open_database
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
 from answerkey.sqlite.schema import Schema, read_schema
 from answerkey.validation.checks import Facts, MissingDatabaseError, UnknownFactsError
+from answerkey.validation.sidecars import NOTHING_KNOWN, Known
 
 # By the number of tables: 1 or 2 easy, 3 medium, 4 or more hard.
 RULE_OF_TABLES = DifficultyRule(
@@ -33,40 +32,6 @@ RULE_OF_TABLES = DifficultyRule(
     hardness_levels={"easy": EASY, "medium": MEDIUM, "hard": HARD, "extra": HARD},
     source_levels={},
 )
-
-
-class Known(NamedTuple):
-    """Facts that gold SQL does not tell, by question_id.
-
-    order_matters: how far the order of rows belongs to an answer; None: gold SQL tells.
-    source_difficulties: what the corpus says of it.
-    corpora: its corpus.
-    solved_shares: the share of its rollouts that are right.
-    """
-
-    order_matters: Mapping[str, Order] | None = None
-    source_difficulties: Mapping[str, str] = {}
-    corpora: Mapping[str, str] = {}
-    solved_shares: Mapping[str, float] = {}
-
-
-NOTHING_KNOWN = Known()
-
-
-def read_known(folder: Path) -> Known:
-    """What the sidecars in a folder say."""
-    known = Known({}, {}, {}, {})
-    for record in read_jsonl(folder / AUDIT):
-        question_id, source = record["question_id"], record["source"]
-        if record["order_matters"]:
-            known.order_matters[question_id] = read_order(True, record["accepted_rows"])
-        if source.get("difficulty") is not None:
-            known.source_difficulties[question_id] = source["difficulty"]
-        known.corpora[question_id] = sys.intern(source["corpus"])
-    for rate in read_jsonl(folder / PASS_RATES):
-        if rate["total"]:
-            known.solved_shares[rate["question_id"]] = rate["suite"] / rate["total"]
-    return known
 
 
 @contextlib.contextmanager
@@ -89,11 +54,10 @@ def derive_facts(
 
         def look_up(question: Record) -> Facts:
             name, question_id = question["database_name"], question["question_id"]
-            corpus = known.corpora.get(question_id, "")
             if name not in opened:
                 stack.close()
                 opened.clear()
-                path = _find_path(db_paths, name, corpus=corpus)
+                path = _find_path(db_paths, name)
                 database = stack.enter_context(GuardedDatabase(path, limits))
                 opened[name] = database, _read_schema(path)
             database, schema = opened[name]
@@ -114,26 +78,24 @@ def derive_facts(
                     known.solved_shares.get(question_id),
                 )
             except QueryError as error:
-                raise UnknownFactsError(str(error), corpus=corpus) from error
+                raise UnknownFactsError(str(error)) from error
             except (SqlglotError, ValueError) as error:
                 words = str(error).partition("\n")[0]
-                raise UnknownFactsError(words, corpus=corpus) from error
+                raise UnknownFactsError(words) from error
             except RecursionError:
-                raise UnknownFactsError("nested too deeply to be parsed", corpus=corpus) from None
-            return Facts(shape_answer(rows), order, tables, difficulty, corpus)
+                raise UnknownFactsError("nested too deeply to be parsed") from None
+            return Facts(shape_answer(rows), order, tables, difficulty)
 
         yield look_up
 
 
-def _find_path(db_paths: Mapping[str, str | os.PathLike[str]], name: str, *, corpus: str) -> Path:
+def _find_path(db_paths: Mapping[str, str | os.PathLike[str]], name: str) -> Path:
     if name not in db_paths:
         words = f"{name}: expected its path, found none among {len(db_paths)} paths"
-        raise MissingDatabaseError(words, corpus=corpus)
+        raise MissingDatabaseError(words)
     path = Path(db_paths[name])
     if not path.is_file():
-        raise MissingDatabaseError(
-            f"{name}: expected a database at {path}: run `dvc pull`", corpus=corpus
-        )
+        raise MissingDatabaseError(f"{name}: expected a database at {path}: run `dvc pull`")
     return path
 
 

@@ -21,7 +21,12 @@ from answerkey.dataset import (
 from answerkey.records import hash_file, read_database_hashes, read_jsonl
 from answerkey.sqlite.answers import read_order
 from answerkey.validation.checks import Facts, Terms, UnknownFactsError, find_errors, shorten
-from answerkey.validation.sidecars import TEST_SUITES, check_conservation, check_sidecars
+from answerkey.validation.sidecars import (
+    TEST_SUITES,
+    check_conservation,
+    check_sidecars,
+    read_known,
+)
 
 SELECTION = INTERIM / "selection"
 DATABASES = Path("data/databases")
@@ -43,7 +48,9 @@ def has_records() -> bool:
 def check_selection(terms: Terms) -> list[str]:
     """The errors of the selection that lies between the stages."""
     questions = list(read_jsonl(SELECTION / "questions.jsonl"))
-    errors = find_errors(questions, find_recorded(INTERIM), terms)
+    errors = find_errors(
+        questions, find_recorded(INTERIM), terms, corpora=read_known(SELECTION).corpora
+    )
     errors += check_sidecars(questions, SELECTION, read_database_hashes(DATABASES))
     excluded, loaded = read_jsonl(SELECTION / EXCLUDED), read_jsonl(INTERIM / JOINED)
     return errors + check_conservation(questions, excluded, loaded)
@@ -68,7 +75,6 @@ def find_recorded(interim: Path) -> Callable[[Record], Facts]:
                 read_order(known.order_matters, known.accepted_rows),
                 known.tables_involved,
                 known.difficulty,
-                known.corpus,
             )
         raise UnknownFactsError("never executed, or out of order")
 

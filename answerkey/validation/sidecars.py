@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 import sqlite3
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from answerkey.dataset import AUDIT, EXCLUDED, PASS_RATES, SUITES, Record
 from answerkey.records import hash_file, read_jsonl
 from answerkey.scoring.comparison import rows_match
 from answerkey.scoring.rules import read_rule
-from answerkey.sqlite.answers import answer_rows, answers_match, read_order, shape_answer
+from answerkey.sqlite.answers import Order, answer_rows, answers_match, read_order, shape_answer
 from answerkey.sqlite.files import find_inside
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
 from answerkey.validation.checks import are_segments, shorten
@@ -29,6 +30,40 @@ _RATE_FIELDS = ("question_id", *_COUNTS, "models")
 _SUITE_FIELDS = ("question_id", "mutation_score", "operators", "alive", "databases")
 _FATES = ("killed", "alive", "undecided")
 _ROUNDING = 1e-4
+
+
+class Known(NamedTuple):
+    """Facts that gold SQL does not tell, by question_id.
+
+    order_matters: how far the order of rows belongs to an answer; None: gold SQL tells.
+    source_difficulties: what the corpus says of it.
+    corpora: its corpus.
+    solved_shares: the share of its rollouts that are right.
+    """
+
+    order_matters: Mapping[str, Order] | None = None
+    source_difficulties: Mapping[str, str] = {}
+    corpora: Mapping[str, str] = {}
+    solved_shares: Mapping[str, float] = {}
+
+
+NOTHING_KNOWN = Known()
+
+
+def read_known(folder: Path) -> Known:
+    """What the sidecars in a folder say."""
+    known = Known({}, {}, {}, {})
+    for record in read_jsonl(folder / AUDIT):
+        question_id, source = record["question_id"], record["source"]
+        if record["order_matters"]:
+            known.order_matters[question_id] = read_order(True, record["accepted_rows"])
+        if source.get("difficulty") is not None:
+            known.source_difficulties[question_id] = source["difficulty"]
+        known.corpora[question_id] = sys.intern(source["corpus"])
+    for rate in read_jsonl(folder / PASS_RATES):
+        if rate["total"]:
+            known.solved_shares[rate["question_id"]] = rate["suite"] / rate["total"]
+    return known
 
 
 def check_sidecars(

@@ -153,7 +153,7 @@ def test_question_that_was_not_selected_is_told(world, capsys):
 def test_before_a_pull_there_is_nothing_to_validate(world, capsys, folder):
     shutil.rmtree(f"data/{folder}")
     (line,) = fail(capsys, "--validate", status=3)
-    assert line.endswith(": run `dvc pull`, or `dvc repro` where nobody has pushed it")
+    assert line.endswith(": run `dvc pull`, or `dvc repro` if nobody has pushed it")
 
 
 def test_lost_file_of_the_product_is_told(world, capsys):
@@ -161,7 +161,7 @@ def test_lost_file_of_the_product_is_told(world, capsys):
     assert fail(capsys, "--validate") == [
         "validate_dataset: Validation failed with 1 errors",
         "data/questions/questions_eval.json: expected beside the other files of the product: run"
-        " `dvc pull`, or `dvc repro` where nobody has pushed it",
+        " `dvc pull`, or `dvc repro` if nobody has pushed it",
     ]
 
 

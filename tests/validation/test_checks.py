@@ -341,7 +341,7 @@ def make_question(answer: Any, kind: str) -> dict[str, Any]:
 
 
 def make_facts(answer: Any, *, order_matters: bool = False, **changes: Any) -> Facts:
-    return Facts(answer, order_matters, ["ship"], "easy", "")._replace(**changes)
+    return Facts(answer, order_matters, ["ship"], "easy")._replace(**changes)
 
 
 @pytest.mark.parametrize(

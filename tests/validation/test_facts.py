@@ -12,7 +12,8 @@ import pytest
 
 from answerkey.sections.classify_difficulty import SOURCE, SPIDER, DifficultyRule
 from answerkey.validation.checks import Facts, MissingDatabaseError, UnknownFactsError
-from answerkey.validation.facts import RULE_OF_TABLES, Known, derive_facts
+from answerkey.validation.facts import RULE_OF_TABLES, derive_facts
+from answerkey.validation.sidecars import Known
 
 SQL = """
 CREATE TABLE Ship (id INTEGER PRIMARY KEY, name, weight);
