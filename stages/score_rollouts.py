@@ -19,7 +19,7 @@ from answerkey.evaluation.scoring import Folders
 from answerkey.log import start_log
 from answerkey.params import read_params
 from answerkey.records import read_database_hashes, write_json
-from answerkey.selection.product_records import add_terms
+from answerkey.selection.reward_terms import add_terms
 
 ROLLOUTS = Path("data/rollouts")
 OUT = INTERIM / "pass_rates.json"  # not JSON Lines: DVC warns of each file that is empty

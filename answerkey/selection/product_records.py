@@ -1,4 +1,4 @@
-"""Reward terms: what params tell the reward, and the budget that a prediction has."""
+"""What select_questions writes: the candidate dataset, and what is known of each question."""
 
 from __future__ import annotations
 
@@ -12,28 +12,8 @@ from answerkey.dataset import AUDIT, EXCLUDED, PASS_RATES, Question, Record, joi
 from answerkey.records import encode_json, read_jsonl, replace_file, write_jsonl
 from answerkey.sections.score_rollouts import Reward
 from answerkey.selection.choice import Policy, accepts_ties, keep_reported
+from answerkey.selection.reward_terms import add_terms
 from answerkey.sqlite.answers import has_choice, read_order, write_order
-
-_STEPS_OF_GOLD = 20  # times those of gold SQL is what a prediction may take
-
-
-def add_terms(question: Question, database_sha256: str, reward: Reward) -> Question:
-    """The question with what a reward must know of it."""
-    return question._replace(
-        max_steps=bound_steps(question.steps, reward),
-        rule=question.source.get("grading_method") or reward.rule,
-        database_sha256=database_sha256,
-    )
-
-
-def bound_steps(gold_steps: int, reward: Reward) -> int:
-    """How many steps a prediction may take, by the steps of gold SQL.
-
-    >>> bound_steps(1_000_000, Reward(max_steps=100_000_000, rule="strict"))
-    20000000
-    """
-    return min(_STEPS_OF_GOLD * gold_steps, reward.max_steps)
-
 
 # The test suites of the selected questions, as a file beside them.
 
