@@ -13,7 +13,8 @@ from answerkey.dataset import SUITES, read_classified
 from answerkey.log import list_counts, start_log
 from answerkey.params import read_params
 from answerkey.records import SchemaFile, read_database_hashes, read_jsonl, write_json
-from answerkey.selection.choice import WHY, choose, count_usable, read_policies, survey_questions
+from answerkey.selection.choice import WHY, choose, count_usable, survey_questions
+from answerkey.selection.policies import read_policies
 from answerkey.selection.product_records import write_selection, write_suites
 from answerkey.selection.supply import (
     TargetsNotMetError,

@@ -18,7 +18,7 @@ from answerkey.log import start_log
 from answerkey.params import read_params
 from answerkey.records import write_json
 from answerkey.sections.select_questions import Policy
-from answerkey.selection.choice import read_policies
+from answerkey.selection.policies import read_policies
 from answerkey.validation.checks import Terms, ValidationError
 from answerkey.validation.selection import check_selection, has_records
 

@@ -11,7 +11,8 @@ from typing import Any
 from answerkey.dataset import AUDIT, EXCLUDED, PASS_RATES, Question, Record, join_records
 from answerkey.records import encode_json, read_jsonl, replace_file, write_jsonl
 from answerkey.sections.score_rollouts import Reward
-from answerkey.selection.choice import Policy, accepts_ties, keep_reported
+from answerkey.sections.select_questions import Policy
+from answerkey.selection.policies import accepts_ties, keep_reported
 from answerkey.selection.reward_terms import add_terms
 from answerkey.sqlite.answers import has_choice, read_order, write_order
 

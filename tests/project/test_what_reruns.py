@@ -64,7 +64,7 @@ CHANGES = {
         [],
     ),
     "a template of the page": (
-        "answerkey/report/templates/page.html",
+        "answerkey/report/templates/report.html.j2",
         "</body>",
         "<!-- changed --></body>",
         "report_dataset",

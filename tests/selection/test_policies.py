@@ -12,8 +12,8 @@ from answerkey.errors import InputError
 from answerkey.flags import FLAGS
 from answerkey.kinds import check_value
 from answerkey.params import load_params
-from answerkey.sections.select_questions import Policies
-from answerkey.selection.choice import Policy, find_exclusion, keep_reported, read_policies
+from answerkey.sections.select_questions import Policies, Policy
+from answerkey.selection.policies import find_exclusion, keep_reported, read_policies
 from stages import select_questions
 from tests.shared.paths import ROOT
 
