@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from sqlglot import exp
@@ -290,8 +290,6 @@ def _list_operands(node: exp.Expression) -> Iterator[exp.Expression]:
 
 def _find_text(reading: Reading, table: str, column: str) -> list[object]:
     """Some of the texts of a column that are no numbers."""
-    if not reading.values.holds_any(table, column, {TEXT}):
-        return []
     name = quote_name(column)
     return reading.values.ask_column(
         f"SELECT DISTINCT {name} FROM {quote_name(table)} WHERE typeof({name}) = 'text'"
@@ -315,10 +313,7 @@ def find_type_mismatch(inspection: Inspection) -> list[Finding]:
 
     Each condition of the evidence has one of these effects:
     never, always: the two sides are never of the same class (numbers are less than any text);
-    no_number: a text column that holds no number is compared with one;
-    text_order: a text column is compared with a number as text, which changes `rows` rows;
-    met_by_text: text in a column of numbers is greater than every number, in `rows` rows;
-    spelling: text such as '007' meets the number 7 although the texts differ, in `rows` rows.
+    text_order: a text column is compared with a number as text, which changes `rows` rows.
     """
     reading = read_query(inspection)
     conditions: list[dict[str, Any]] = []
@@ -336,67 +331,20 @@ def _judge(comparison: Comparison, reading: Reading) -> dict[str, Any] | None:
     if operator in PATTERNS or isinstance(right, exp.Null | exp.Boolean):
         return None
     affinities = find_affinity(left, reading), find_affinity(right, reading)
-    if affinities == ("TEXT", "TEXT"):
+    if affinities == ("TEXT", "TEXT") or (reading.is_literal(right) and reading.is_literal(left)):
         return None
-    if reading.is_literal(right) and reading.is_literal(left):
-        return None
-    applied = applied_affinity(*affinities)
-    if has_common_class(comparison, affinities, applied, reading):
-        return None  # nearly always, and much faster
-    return judge_by_storage(comparison, affinities, applied, reading)
-
-
-def judge_by_storage(
-    comparison: Comparison,
-    affinities: tuple[str | None, str | None],
-    applied: str | None,
-    reading: Reading,
-) -> dict[str, Any] | None:
-    """The effect of a comparison, by all that is stored in its columns; None where it has none."""
-    left, right, operator = comparison.left, comparison.right, comparison.operator
+    applied = _applied_affinity(*affinities)
     sides = [
         _after_coercion(expression, own, applied, reading)
         for expression, own in zip((left, right), affinities, strict=True)
     ]
     found = _find_constant(operator, *sides)
-    if found is None and reading.is_literal(right):
-        if applied == "TEXT":
-            found = _find_text_order(comparison, reading)
-        elif operator in _ABOVE and not reading.is_string(right):
-            found = _find_text_above(comparison, sides[0], reading)
-    elif found is None and applied == "NUMERIC" and operator in EQUALITIES:
-        found = _find_spelling(left, right, affinities, reading)
-    if found is None:
-        return None
-    return {"affinities": list(affinities)} | found
+    if found is None and applied == "TEXT" and reading.is_literal(right):
+        found = _find_text_order(comparison, reading)
+    return None if found is None else {"affinities": list(affinities)} | found
 
 
-def has_common_class(
-    comparison: Comparison,
-    affinities: tuple[str | None, str | None],
-    applied: str | None,
-    reading: Reading,
-) -> bool:
-    """Whether a column and a literal, or two columns, are seen to have values of one class, where
-    that alone makes the comparison one of values."""
-    left, right = comparison.left, comparison.right
-    if reading.is_string(right):
-        is_number = applied == "NUMERIC" and _is_number(right.name)
-        return _holds_any(left, NUMBERS if is_number else {TEXT}, reading)
-    if isinstance(right, exp.Literal):
-        is_sure = applied != "TEXT" and comparison.operator not in _ABOVE
-        return is_sure and _holds_any(left, NUMBERS, reading)
-    return set(affinities) <= NUMERIC_AFFINITIES and all(
-        _holds_any(side, NUMBERS, reading) for side in (left, right)
-    )
-
-
-def _holds_any(expression: exp.Expression, storage: Collection[str], reading: Reading) -> bool:
-    base = reading.returned_column(expression)
-    return base is not None and reading.values.holds_any(base[0].name, base[1].name, storage)
-
-
-def applied_affinity(left: str | None, right: str | None) -> str | None:
+def _applied_affinity(left: str | None, right: str | None) -> str | None:
     """The affinity that SQLite applies to one of the sides before it compares them, or None."""
     are_numeric = [side in NUMERIC_AFFINITIES for side in (left, right)]
     if any(are_numeric):
@@ -445,12 +393,7 @@ def _find_text_order(comparison: Comparison, reading: Reading) -> dict[str, Any]
     if base is None or reading.is_string(comparison.right):
         return None
     table, column = quote_name(base[0].name), quote_name(base[1].name)
-    values = reading.values
-    if not values.storage(base[0].name, base[1].name):
-        return None
-    number = reading.literal_sql(comparison.right)
-    if not count_numbers(reading, base[0].name, base[1].name):
-        return {"effect": "no_number"}
+    values, number = reading.values, reading.literal_sql(comparison.right)
     differs = (
         f"FROM {table} WHERE {is_number_sql(column)} AND ({column} {comparison.operator} {number})"
         f" IS NOT (CAST({column} AS NUMERIC) {comparison.operator} {number})"
@@ -460,44 +403,6 @@ def _find_text_order(comparison: Comparison, reading: Reading) -> dict[str, Any]
         return None
     shown = values.ask_column(f"SELECT DISTINCT {column} {differs} ORDER BY 1 LIMIT 3")
     return {"effect": "text_order", "rows": rows, "values": shown}
-
-
-def _find_text_above(
-    comparison: Comparison, side: frozenset[str], reading: Reading
-) -> dict[str, Any] | None:
-    """Text among the numbers of a column, all of which is greater than the number asked for."""
-    base = reading.base_column(comparison.left)
-    if base is None or TEXT not in side or "number" not in side:
-        return None
-    table, column = quote_name(base[0].name), quote_name(base[1].name)
-    rows = reading.values.storage(base[0].name, base[1].name)[TEXT]
-    shown = reading.values.ask_column(
-        f"SELECT DISTINCT {column} FROM {table} WHERE typeof({column}) = 'text' ORDER BY 1 LIMIT 3"
-    )
-    return {"effect": "met_by_text", "rows": rows, "values": shown}
-
-
-def _find_spelling(
-    left: exp.Expression,
-    right: exp.Expression,
-    affinities: tuple[str | None, str | None],
-    reading: Reading,
-) -> dict[str, Any] | None:
-    """A column of text and one of numbers: numbers that SQLite would not spell so."""
-    text_side = right if affinities[0] in NUMERIC_AFFINITIES else left
-    base = reading.returned_column(text_side)
-    if base is None:
-        return None
-    table, column = quote_name(base[0].name), quote_name(base[1].name)
-    spelt = (
-        f"FROM {table} WHERE typeof({column}) = 'text' AND {is_number_sql(column)}"
-        f" AND {column} <> CAST(CAST({column} AS NUMERIC) AS TEXT)"
-    )
-    rows = reading.values.ask_number(f"SELECT count(*) {spelt}")
-    if not rows:
-        return None
-    shown = reading.values.ask_column(f"SELECT DISTINCT {column} {spelt} ORDER BY 1 LIMIT 3")
-    return {"effect": "spelling", "rows": rows, "values": shown}
 
 
 def _is_number(text: str) -> bool:

@@ -5,7 +5,6 @@ The memory lasts as long as the open database, so that the questions of one data
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from weakref import WeakKeyDictionary
 
 from answerkey.sqlite.guard import GuardedDatabase, QueryError, Row
@@ -53,13 +52,6 @@ class ColumnValues:
             f" WHERE {name} IS NOT NULL GROUP BY 1 ORDER BY 1"
         )
         return dict(rows or ())
-
-    def holds_any(self, table: str, column: str, storage: Collection[str]) -> bool:
-        """Whether a column is known to hold a value of one of these storage classes; asked without
-        counting them."""
-        kinds = ", ".join(f"'{kind}'" for kind in sorted(storage))
-        condition = f"typeof({quote_name(column)}) IN ({kinds})"
-        return bool(self.ask(f"SELECT 1 FROM {quote_name(table)} WHERE {condition} LIMIT 1"))
 
 
 def shorten(value: object) -> object:

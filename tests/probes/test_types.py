@@ -1,0 +1,295 @@
+"""Probes of types: text that is sorted, compared or calculated with as something else."""
+
+import pytest
+
+from answerkey.probes.types import (
+    find_date_text_order,
+    find_numeric_text_order,
+    find_text_arithmetic,
+    find_type_mismatch,
+)
+from tests.shared.probe_world import ProbeWorld
+
+NUMBERS = """
+CREATE TABLE ship (id INT, name TEXT, weight TEXT, sales, grade VARCHAR(5), year TEXT, n INT);
+INSERT INTO ship VALUES
+    (1, 'Sun', '95', '1,200', '1', '1990', 95), (2, 'Tern', '1200', '900', '2', '1991', 1200),
+    (3, 'Ull', '100', '15,000', '3', '1992', 100), (4, 'Vik', NULL, '', '4', '1993', NULL);
+CREATE TABLE codes (code TEXT, padded TEXT);
+INSERT INTO codes VALUES ('A9', '009'), ('A10', '010'), ('7', '100'), ('B1', '099');
+CREATE VIEW seen AS SELECT weight AS kilos FROM ship;
+"""
+
+BY_DIGITS = [
+    "SELECT name FROM ship WHERE weight > 0 ORDER BY weight",
+    "SELECT name FROM ship ORDER BY weight DESC LIMIT 1",
+    "SELECT name, weight AS w FROM ship ORDER BY w DESC LIMIT 1",
+    "SELECT T1.name FROM ship AS T1 ORDER BY T1.sales DESC LIMIT 1",
+    "SELECT kilos FROM seen ORDER BY kilos",
+    "SELECT w FROM (SELECT weight AS w FROM ship) ORDER BY w DESC LIMIT 1",
+    "SELECT name FROM ship ORDER BY weight COLLATE NOCASE DESC LIMIT 1",
+    "SELECT max(weight) FROM ship",
+    "SELECT max(weight) || ' kg' FROM ship",
+    "SELECT sales FROM ship ORDER BY sales DESC",
+    "SELECT name FROM ship ORDER BY weight DESC LIMIT 0, 1",
+    "SELECT min(weight), count(*) FROM ship",
+    "SELECT name FROM ship WHERE weight = (SELECT max(weight) FROM ship)",
+    "SELECT count(*) FROM ship WHERE weight > 98",
+    "SELECT count(*) FROM ship WHERE '98' < weight",
+    "SELECT count(*) FROM ship WHERE weight BETWEEN 90 AND 150",
+    "SELECT name FROM ship WHERE weight > (SELECT avg(weight) FROM ship)",
+    "SELECT name FROM ship EXCEPT SELECT name FROM ship WHERE weight >= 500",
+]
+
+AGREES = [
+    "SELECT name FROM ship ORDER BY name",
+    "SELECT name FROM ship ORDER BY n DESC LIMIT 1",
+    "SELECT name FROM ship ORDER BY grade DESC",  # one digit: the orders agree
+    "SELECT name FROM ship ORDER BY year",
+    "SELECT count(*) FROM ship WHERE year > 1990",
+    "SELECT name FROM ship WHERE year = (SELECT max(year) FROM ship)",
+    "SELECT name FROM ship WHERE grade = (SELECT max(grade) FROM ship)",
+    "SELECT code FROM codes ORDER BY code",  # mostly no numbers
+    "SELECT padded FROM codes ORDER BY padded",
+    "SELECT name FROM ship ORDER BY CAST(weight AS INT) DESC LIMIT 1",
+    "SELECT name FROM ship ORDER BY weight + 0 DESC LIMIT 1",
+    "SELECT count(*) FROM ship WHERE CAST(weight AS REAL) > 98",
+    "SELECT count(*) FROM ship WHERE weight > n",  # SQLite reads the text as a number here
+    "SELECT count(*) FROM ship WHERE weight > CAST(98 AS INT)",
+    "SELECT count(*) FROM ship WHERE sales > CAST(5000 AS INT)",  # a mismatch of types, not this
+    "SELECT count(*) FROM ship a JOIN ship b ON a.sales <= b.n",
+    "SELECT count(*) FROM ship WHERE weight = 100",
+    "SELECT count(weight), max(n) FROM ship",
+    "SELECT max(weight, 1) FROM ship WHERE id = 9",
+    "SELECT name FROM ship WHERE name <> 'order by weight'",
+    "SELECT name FROM ship WHERE id = 1 ORDER BY weight",
+    'SELECT name FROM ship ORDER BY "no such column"',
+    "SELECT name FROM ship ORDER BY rowid DESC",
+]
+
+
+@pytest.fixture(scope="module")
+def numbers(tmp_path_factory):
+    with ProbeWorld(tmp_path_factory.mktemp("numbers"), NUMBERS) as world:
+        yield world
+
+
+@pytest.mark.parametrize("sql", BY_DIGITS)
+def test_order_of_digits_is_found(numbers, sql):
+    assert numbers.find(find_numeric_text_order, sql) is not None
+
+
+@pytest.mark.parametrize("sql", AGREES)
+def test_order_that_agrees_is_left_alone(numbers, sql):
+    assert numbers.find(find_numeric_text_order, sql) is None
+
+
+def test_evidence_shows_both_answers(numbers):
+    sql = "SELECT name FROM ship ORDER BY weight DESC LIMIT 1"
+    assert numbers.find(find_numeric_text_order, sql).evidence == {
+        "column": "ship.weight",
+        "where": "weight DESC",
+        "share_of_numbers": 1.0,
+        "answer": [["Sun"]],
+        "answer_by_number": [["Tern"]],
+    }
+
+
+VOYAGES = """
+CREATE TABLE voyage (
+    id INTEGER PRIMARY KEY, began DATE, ended DATE, length TEXT, crew TEXT, cargo TEXT,
+    paid TEXT, told TEXT, empty TEXT
+);
+INSERT INTO voyage VALUES
+    (1, '2001-03-01', '2001-04-09', '4:32', '9', '85', '31.12.2019', 'May 4, 2001', NULL),
+    (2, '2003-01-01', '2004-02-28', '12:05', '10', 'unknown', '02.01.1990', 'June 9, 1999', NULL);
+"""
+
+
+@pytest.fixture(scope="module")
+def voyages(tmp_path_factory):
+    with ProbeWorld(tmp_path_factory.mktemp("voyages"), VOYAGES) as world:
+        yield world
+
+
+@pytest.mark.parametrize(
+    ("sql", "kind"),
+    [
+        ("SELECT ended - began FROM voyage", "no_number"),
+        ("SELECT id FROM voyage WHERE (ended) - began > 1", "no_number"),
+        ("SELECT avg(length) FROM voyage", "no_number"),
+        ("SELECT sum(DISTINCT length) FROM voyage", "no_number"),
+        ("SELECT sum(cargo), avg(length) FROM voyage", "no_number"),
+        ("SELECT sum(cargo) FROM voyage", "some_text"),
+        ("SELECT avg(t) FROM (SELECT cargo AS t FROM voyage)", "some_text"),
+        ("SELECT sum(crew) FROM voyage", None),
+        ("SELECT julianday(ended) - julianday(began) FROM voyage", None),
+        ("SELECT max(length), count(cargo) FROM voyage", None),
+        ("SELECT sum(empty) FROM voyage", None),
+    ],
+)
+def test_text_is_calculated_with(voyages, sql, kind):
+    finding = voyages.find(find_text_arithmetic, sql)
+    assert (finding and finding.evidence["kind"]) == kind
+    if kind is not None:
+        assert finding.evidence["values"]
+
+
+@pytest.mark.parametrize(
+    ("sql", "kind"),
+    [
+        ("SELECT id FROM voyage ORDER BY paid", "sorted"),
+        ("SELECT id FROM voyage ORDER BY told DESC LIMIT 1", "sorted"),
+        ("SELECT max(paid) FROM voyage", "extreme"),
+        ("SELECT id FROM voyage WHERE paid > '01.01.2000'", "range"),
+        ("SELECT id FROM voyage WHERE told BETWEEN 'May 1, 2001' AND 'May 9, 2001'", "range"),
+        ("SELECT id FROM voyage ORDER BY began", None),
+        ("SELECT id FROM voyage ORDER BY length", None),
+        ("SELECT id FROM voyage WHERE paid = '31.12.2019'", None),
+        ("SELECT paid FROM voyage", None),
+    ],
+)
+def test_dates_are_sorted_as_text(voyages, sql, kind):
+    finding = voyages.find(find_date_text_order, sql)
+    assert (finding and finding.evidence["kind"]) == kind
+
+
+SHIPS = """
+CREATE TABLE ship (
+    id INTEGER PRIMARY KEY, name TEXT, hull_code TEXT, year INTEGER, built DATE, crew TEXT,
+    weight REAL, power NUMERIC, deck
+);
+INSERT INTO ship VALUES
+    (1, 'Sun', '007', 1990, '1990-03-01', '9', 12.5, 100, 1),
+    (2, 'Tern', '8', 2001, '2001-07-09', '10', 8.0, 'null', 2),
+    (3, 'Wren', '9', 2010, '2010-01-31', '110', 7.25, 30, 3);
+CREATE TABLE berth (code INTEGER, word TEXT, ship_text TEXT, number TEXT);
+INSERT INTO berth VALUES (7, 'Alda', '1', '1'), (8, 'Bree', '2', '7'), (9, 'Cove', '3', '8');
+CREATE TABLE empty (n INTEGER, t TEXT);
+CREATE VIEW sorted AS SELECT year, count(*) AS n FROM ship GROUP BY year;
+"""
+
+
+@pytest.fixture(scope="module")
+def ships(tmp_path_factory):
+    with ProbeWorld(tmp_path_factory.mktemp("ships"), SHIPS) as world:
+        yield world
+
+
+MISMATCHES = [
+    ("SELECT name FROM ship WHERE year = 'old'", "never"),
+    ('SELECT name FROM ship WHERE year <> "null"', "always"),
+    ("SELECT name FROM ship WHERE NOT year = 'old'", "never"),
+    ("SELECT name FROM ship WHERE 'old' > year", "always"),
+    ("SELECT name FROM ship WHERE year > 'old'", "never"),
+    ("SELECT name FROM ship WHERE year IN (1990, 'old')", "never"),
+    ("SELECT name FROM ship WHERE year BETWEEN 'a' AND 'b'", "never"),
+    ("SELECT CASE year WHEN 'old' THEN 1 END FROM ship", "never"),
+    ("SELECT name FROM ship WHERE deck = '1'", "never"),  # a column without a type coerces nothing
+    ("SELECT name FROM ship WHERE strftime('%Y', built) = 2010", "never"),
+    ("SELECT name FROM ship WHERE substr(built, 1, 4) > 2000", "always"),
+    ("SELECT name FROM ship WHERE strftime('%Y', built) BETWEEN 2000 AND 2010", "always"),
+    ("SELECT name FROM ship WHERE built = 2010", "never"),
+    ("SELECT name FROM ship WHERE date(built) < 2010", "never"),
+    ("SELECT name FROM ship WHERE built = year", "never"),
+    ("SELECT year FROM ship GROUP BY year HAVING count(*) > '1'", "never"),
+    ("SELECT year, count(*) AS n FROM ship GROUP BY year HAVING n = '1'", "never"),
+    ("SELECT name FROM ship WHERE (SELECT max(year) FROM ship) = '2010'", "never"),
+    ("SELECT name FROM ship WHERE length(name) = '3'", "never"),
+    ("SELECT name FROM ship WHERE crew > 50", "text_order"),
+    ("SELECT name FROM ship WHERE 50 < crew", "text_order"),
+    ("SELECT name FROM ship WHERE crew BETWEEN 50 AND 200", "text_order"),
+    ("SELECT name FROM ship WHERE hull_code = 7", "text_order"),
+    ("SELECT name FROM ship WHERE crew = 9.0", "text_order"),
+    ("SELECT c FROM (SELECT crew AS c FROM ship) WHERE c > 50", "text_order"),
+    ("WITH c AS (SELECT crew AS c FROM ship) SELECT c FROM c WHERE c > 50", "text_order"),
+    ("SELECT 1 FROM ship JOIN berth ON ship.id = berth.word", "never"),
+    ("SELECT 1 FROM ship WHERE id NOT IN (SELECT word FROM berth)", "never"),
+    ("SELECT 1 FROM ship WHERE id = (SELECT word FROM berth)", "never"),
+    ("SELECT year FROM ship UNION SELECT code FROM berth WHERE code = 'x'", "never"),
+]
+
+HARMLESS = [
+    "SELECT name FROM ship WHERE year = '1990'",
+    "SELECT name FROM ship WHERE year > '1990' AND weight <= '8.0'",
+    "SELECT name FROM ship WHERE year IN ('1990', \"2001\")",
+    "SELECT name FROM ship WHERE built > '2000-01-01'",  # NUMERIC affinity that holds text
+    "SELECT name FROM ship WHERE built BETWEEN '2000-01-01' AND \"2010-01-01\"",
+    "SELECT name FROM ship WHERE hull_code = '7'",
+    "SELECT name FROM ship WHERE crew = 9",  # the text is spelt as SQLite spells the number
+    "SELECT name FROM ship WHERE crew != 10",
+    "SELECT name FROM ship WHERE crew > '5'",  # text with text is another probe's affair
+    "SELECT name FROM ship WHERE CAST(crew AS INTEGER) > 50",
+    "SELECT name FROM ship WHERE CAST(crew AS INTEGER) > '50'",
+    "SELECT name FROM ship WHERE strftime('%Y', built) = '2010'",
+    "SELECT name FROM ship WHERE CAST(strftime('%Y', built) AS INT) = 2010",
+    "SELECT name FROM ship WHERE strftime('%Y', built) = year",
+    "SELECT name FROM ship WHERE year = strftime('%Y', built)",
+    "SELECT name FROM ship WHERE power < 50",  # text is not less than a number: nobody is surprised
+    "SELECT name FROM ship WHERE power = 'null' OR power <> 100",
+    "SELECT name FROM ship WHERE year LIKE '19%'",
+    "SELECT name FROM ship WHERE deck = 1",
+    "SELECT name FROM ship WHERE year IS NULL OR year = NULL",
+    "SELECT 1 FROM ship JOIN berth ON ship.id = berth.ship_text",
+    "SELECT 1 FROM ship JOIN berth ON ship.id = berth.number",
+    "SELECT 1 FROM ship JOIN berth ON ship.year = berth.code AND ship.weight > berth.code",
+    "SELECT year FROM ship GROUP BY year HAVING count(*) > 1",
+    "SELECT name FROM ship WHERE weight > (SELECT avg(year) FROM ship)",
+    "SELECT n FROM empty WHERE n = 'old' OR t = 5",  # no value, no judgement
+    "SELECT 'year = old' FROM ship WHERE name = 'year > ''old'''",
+    "SELECT 1 FROM ship WHERE 1 = 1 AND 'a' = 'b'",
+    "SELECT n FROM sorted WHERE n > 1",
+    "SELECT word FROM berth WHERE rowid = '1'",
+    "SELECT 1 FROM ship JOIN berth ON ship.hull_code > berth.code",  # '007' is as great as 7
+]
+
+
+@pytest.mark.parametrize(("sql", "effect"), MISMATCHES)
+def test_comparison_decided_by_types_is_found(ships, sql, effect):
+    finding = ships.find(find_type_mismatch, sql)
+    assert finding is not None
+    assert finding.evidence["conditions"][0]["effect"] == effect
+
+
+@pytest.mark.parametrize("sql", HARMLESS)
+def test_harmless_coercion_is_no_finding(ships, sql):
+    assert ships.find(find_type_mismatch, sql) is None
+
+
+def test_evidence_names_affinities_and_the_rows_that_differ(ships):
+    finding = ships.find(find_type_mismatch, "SELECT name FROM ship AS s WHERE s.crew > 50")
+    assert finding.evidence == {
+        "conditions": [
+            {
+                "condition": "s.crew > 50",
+                "affinities": ["TEXT", None],
+                "effect": "text_order",
+                "rows": 2,
+                "values": ["110", "9"],
+            }
+        ]
+    }
+
+
+def test_evidence_has_at_most_three_conditions(ships):
+    sql = "SELECT name FROM ship WHERE year IN ('a', 'b', 'c', 'd')"
+    assert len(ships.find(find_type_mismatch, sql).evidence["conditions"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("condition", "effect"),
+    [
+        (c.split(" WHERE ", 1)[1], e)
+        for c, e in MISMATCHES
+        if e in ("never", "always")
+        and "FROM ship WHERE" in c
+        and " IN " not in c
+        and "NOT" not in c
+        and "BETWEEN" not in c
+    ],
+)
+def test_never_and_always_are_true_of_sqlite(ships, condition, effect):
+    met, rows = ships.database.execute(
+        f"SELECT count(CASE WHEN {condition} THEN 1 END), count(*) FROM ship"
+    )[0]
+    assert met == (0 if effect == "never" else rows)
