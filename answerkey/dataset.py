@@ -66,6 +66,8 @@ class Question(NamedTuple):
         SQLite's virtual machine.
     accepted_rows: the segments of every right answer if rows tie and they are known
         (answerkey.order.accepted_rows).
+    other_answers: [{sql, answer}], queries that are right, too, and what they return; None if the
+        corpus has no others.
     mutation_score: {database, suite}, the shares of neighbors of gold SQL that the database tells
         from it, and that its test suite does; None if no neighbor counts.
     pass_rate: {total, database, suite, models}: how many rollouts there are, how many are right on
@@ -93,6 +95,7 @@ class Question(NamedTuple):
     steps: int | None = None
     order_matters: bool | None = None
     accepted_rows: list[Any] | None = None
+    other_answers: list[Record] | None = None
     mutation_score: Record | None = None
     pass_rate: Record | None = None
     gold_risk: float | None = None
@@ -236,6 +239,7 @@ def _join(source: Record, found: dict[str, Record | None]) -> tuple[Question, Re
         steps=outcome.get("steps"),
         order_matters=audit.get("order_matters"),
         accepted_rows=audit.get("accepted_rows"),
+        other_answers=outcome.get("other_answers"),
         mutation_score=suite.get("mutation_score"),
         flags=audit.get("flags", []),
         **{field: parsed.get(field) for field in _PARSED_FIELDS},
@@ -363,22 +367,28 @@ def read_questions(path: Path) -> Iterator[Record]:
 
 
 # What a database of a suite must tell a reward.
-_OF_DATABASE = ("path", "sha256", "gold_answer", "order_matters", "accepted_rows")
-_JSON_COLUMNS = ("gold_answer", "accepted_rows", "test_suite")
+_OF_DATABASE = (
+    *("path", "sha256", "gold_answer", "order_matters", "accepted_rows"),
+    "other_answers",  # if the question has any
+)
+_JSON_COLUMNS = ("gold_answer", "accepted_rows", "other_answers", "test_suite")
 
 
 def list_reward_terms(question: Question) -> Record:
     """What a reward must know of a question beside its gold answer, as columns hold it.
 
-    `accepted_rows` and `test_suite` are JSON text, or None.
+    `accepted_rows`, `other_answers` and `test_suite` are JSON text, or None.
     """
     suite = question.test_suite or ()
-    kept = [{name: database[name] for name in _OF_DATABASE} for database in suite]
+    kept = [
+        {name: database[name] for name in _OF_DATABASE if name in database} for database in suite
+    ]
     return {
         "order_matters": question.order_matters,
         "max_steps": question.max_steps,
         "rule": question.rule,
         "accepted_rows": _write_json(question.accepted_rows),
+        "other_answers": _write_json(question.other_answers or None),
         "test_suite": _write_json(kept or None),
         "database_sha256": question.database_sha256,
     }

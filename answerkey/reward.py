@@ -24,8 +24,10 @@ A question is told by these names, which are the columns of exports:
 - rule: how rows are compared, such as "spider" or "subset,=,3" (`answerkey.scoring.rules`).
 - accepted_rows: the segments of a right answer whose rows tie: how many rows may stand in any
   order, and which, if LIMIT cuts a tie (`answerkey.scoring.comparison.rows_match`).
-- test_suite: small databases, each with path, sha256, gold_answer, order_matters and accepted_rows.
-  They are tried in this order, after the real database.
+- other_answers: sql and answer of other queries that are right. A prediction must agree with gold,
+  or with one of them, on all databases.
+- test_suite: small databases, each with path, sha256, gold_answer, order_matters, accepted_rows and
+  other_answers. They are tried in this order, after the real database.
 - database_sha256: of the database file. Another file is an error, never a score.
 
 Options, by keyword, of `RewardPool` and of all functions:
@@ -81,7 +83,9 @@ PathLike = str | os.PathLike[str]
 
 _LOG = logging.getLogger("answerkey.scoring")
 _OPTIONS = ("workers", "databases", "test_suites", "limits", "rule", "rel_tol")
-_TERMS = ("max_steps", "rule", "accepted_rows", "test_suite", "database_sha256")
+_TERMS = (
+    *("max_steps", "rule", "accepted_rows", "other_answers", "test_suite", "database_sha256"),
+)
 
 
 def score(
@@ -91,9 +95,10 @@ def score(
     order_matters: bool,
     rule: str | Rule | None = None,
     accepted_rows: Sequence[Any] | None = None,
+    other_answers: Sequence[Mapping[str, Any]] = (),
     rel_tol: float | None = None,
 ) -> float:
-    """Return 1.0 if the rows are those of the gold answer, else 0.0.
+    """Return 1.0 if the rows are those of the gold answer, or of another right one, else 0.0.
 
     >>> score([("Tern", 40.0000001)], [["Tern", 40.0]], order_matters=False)
     1.0
@@ -105,12 +110,10 @@ def score(
     gold_answer is a JSON value, as in the product; exports hold it as JSON text (json.loads). Rows
     may hold numbers of numpy. They are rows of one database: `score_sql` tries a test suite.
     """
-    is_right = rows_match(
-        [tuple(map(_read_value, row)) for row in predicted_rows],
-        gold_answer,
-        rule=find_rule(rule, rel_tol),
-        order_matters=order_matters,
-        accepted_rows=accepted_rows,
+    rows = [tuple(map(_read_value, row)) for row in predicted_rows]
+    known = {"rule": find_rule(rule, rel_tol), "order_matters": order_matters}
+    is_right = rows_match(rows, gold_answer, accepted_rows=accepted_rows, **known) or any(
+        rows_match(rows, other["answer"], accepted_rows=None, **known) for other in other_answers
     )
     return RIGHT if is_right else WRONG
 
@@ -304,6 +307,7 @@ class RewardPool:
         max_steps: int | None = None,
         rule: str | Rule | None = None,
         accepted_rows: Sequence[Any] | None = None,
+        other_answers: Sequence[Mapping[str, Any]] | None = None,
         test_suite: list[dict[str, Any]] | None = None,
         database_sha256: str | None = None,
     ) -> Any:
@@ -316,6 +320,7 @@ class RewardPool:
             order_matters=bool(order_matters),
             rule=self._choose_rule(rule),
             accepted_rows=None if accepted_rows is None else json.dumps(accepted_rows),
+            other_answers=None if not other_answers else json.dumps(other_answers),
             test_suite=None if test_suite is None else json.dumps(test_suite),
             suites_folder=self._find_suites_folder(),
             database_sha256=database_sha256,
@@ -369,18 +374,19 @@ class RewardPool:
                 Job(
                     Kind.SCORE,
                     _find_path(folder, name),
-                    str(read_completion(completion)),
+                    str(read_completion(text)),
                     is_completion=True,
                     max_steps=None if steps is None else int(steps),
                     gold_answer=_read_json("gold_answer", answer),
                     order_matters=bool(ordered),
                     rule=self._choose_rule(by),
                     accepted_rows=accepted and _read_json("accepted_rows", accepted),
+                    other_answers=others and _read_json("other_answers", others),
                     test_suite=suite and _read_json("test_suite", suite),
                     suites_folder=suites_folder,
                     database_sha256=sha256 and str(sha256),
                 )
-                for completion, name, answer, ordered, steps, by, accepted, suite, sha256 in rows
+                for text, name, answer, ordered, steps, by, accepted, others, suite, sha256 in rows
             ]
         )
 

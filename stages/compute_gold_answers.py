@@ -29,7 +29,7 @@ from answerkey.records import (
 from answerkey.shards.database_files import find_database, local_path
 from answerkey.shards.query_run import DatabaseWork, FailureLog, Outcome, QueryRun, Task
 from answerkey.shards.shard_directory import ShardDirectory, hash_code, read_shards
-from answerkey.sqlite.answers import answer_query
+from answerkey.sqlite.answers import answer_queries
 from answerkey.sqlite.guard import GuardedDatabase, Limits
 
 SPLITS_PATH = Path("data/interim/splits.jsonl")
@@ -40,7 +40,7 @@ OUT = Path("data/interim/gold_answers")
 def execute_task(task: Task) -> list[Outcome]:
     """One outcome a query, in the order of the queries; the task's context is the limits."""
     with GuardedDatabase(local_path(task.database), task.context) as database:
-        return task.map_queries(lambda query: answer_query(database, query))
+        return task.map_queries(lambda queries: answer_queries(database, queries))
 
 
 def plan_works(
@@ -51,7 +51,9 @@ def plan_works(
     for name, records in groupby(read_jsonl(SPLITS_PATH), key=itemgetter("database_name")):
         questions, excluded = [], {}
         for record in records:
-            questions.append((record["question_id"], record["gold_sql"]))
+            others = record.get("other_sql", ())
+            query = (record["gold_sql"], *others) if others else record["gold_sql"]
+            questions.append((record["question_id"], query))
             decision = read_curated_exclusion(record)
             if decision is not None:
                 excluded[record["question_id"]] = {

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from answerkey.corpus.hub import COMMIT
+from answerkey.corpus.readers import read_rows, read_spider2, read_text2sql
 from answerkey.errors import InputError
 from answerkey.params import load_yaml, read_params
 from answerkey.sections.corpora import (
@@ -28,6 +29,7 @@ from answerkey.sections.corpora import (
 )
 
 SPIDER = "spider"  # the layout of an entry that names none
+DATABASE_FILES = ("{db_id}/{db_id}.sqlite", "{db_id}/schema.sql")
 DIFFICULTY = "difficulty"
 GRADING_METHOD = "grading_method"  # a rule of comparison, as in ReViSQL's BIRD-Verified
 
@@ -46,13 +48,17 @@ SOURCE_FIELDS = (
 class Layout:
     """The names of the fields of a row, and of the folders of databases.
 
-    databases: the folders below the root that have ID/ID.sqlite or ID/schema.sql; a database is in
-        one of them.
+    gold_sql: the field with the query, or with a list of queries that are all right; the first is
+        gold.
+    databases: the folders below the root that hold databases; a database is in one of them.
+    files: the file of a database in such a folder, {db_id} its id; the first that is there counts.
+        One that ends in .sql is made into a database.
     evidence: the field with what a question presupposes and its text does not say. A row may lack
         it, or have null or blank text there.
     difficulty: the field with the corpus's own word for how difficult a question is.
     kept: further fields that go into the record of where a question comes from, if a row has them.
     can_fill: whether `fill_empty` of an entry may ask for more rows in its databases.
+    read: gives the rows of a file of questions.
 
     Raises:
         ValueError: if a kept field has the name of one that the pipeline writes.
@@ -66,6 +72,8 @@ class Layout:
     difficulty: str | None = None
     kept: tuple[str, ...] = ()
     can_fill: bool = False
+    files: tuple[str, ...] = DATABASE_FILES
+    read: Callable[[Path], Iterator[Any]] = read_rows
 
     def __post_init__(self) -> None:
         if taken := sorted(set(self.kept) & set(SOURCE_FIELDS)):
@@ -73,7 +81,7 @@ class Layout:
 
     @property
     def required(self) -> tuple[str, str, str]:
-        """The fields that every row has as text: database, gold SQL, question."""
+        """The fields that every row has: database, gold SQL, question."""
         return (self.db_id, self.gold_sql, self.question)
 
     @property
@@ -113,6 +121,26 @@ LAYOUTS = {
         kept=("question_style", GRADING_METHOD),
         can_fill=True,
     ),
+    # text2sql-data (Finegan-Dollak et al., 2018): each query with its variants.
+    "text2sql-data": Layout(
+        question="question",
+        gold_sql="query",
+        databases=("",),
+        kept=("query-split", "question-split"),
+        files=("{db_id}-db.added-in-2020.sqlite", "{db_id}-db.sqlite", "{db_id}.sqlite"),
+        read=read_text2sql,
+    ),
+    # The part of Spider 2.0-lite (Lei et al., 2025) that is on SQLite.
+    "spider2-lite": Layout(
+        question="question",
+        gold_sql="query",
+        databases=("resource/databases/spider2-localdb",),
+        db_id="db",
+        evidence="evidence",
+        kept=("instance_id", GRADING_METHOD),
+        files=("{db_id}.sqlite",),
+        read=read_spider2,
+    ),
 }
 
 
@@ -126,17 +154,26 @@ class DirectoryQuestions:
 
 @dataclass(frozen=True, slots=True)
 class DirectoryDatabases:
-    """Folders below a directory that have ID/ID.sqlite or ID/schema.sql."""
+    """Folders below a directory, and the files in them that databases may be."""
 
     root: Path
     folders: tuple[str, ...]
+    files: tuple[str, ...] = DATABASE_FILES
 
     def list_ids(self) -> list[str]:
-        """Names of the databases' own folders, sorted; none if there is no such directory."""
-        found = (self.root / folder for folder in self.folders)
-        return sorted(
-            {path.name for top in found if top.is_dir() for path in top.iterdir() if path.is_dir()}
-        )
+        """The ids of databases that have a folder, or a file, sorted; none without a directory."""
+        tops = [self.root / folder for folder in self.folders]
+        ids = set()
+        for template in self.files:
+            first, *inside = template.split("/")
+            start, end = first.split("{db_id}")
+            ids |= {
+                path.name[len(start) : len(path.name) - len(end)]
+                for top in tops
+                for path in top.glob(f"{start}*{end}")
+                if path.is_dir() == bool(inside)
+            }
+        return sorted(ids)
 
     def __str__(self) -> str:
         return " or ".join(str(self.root / folder) for folder in self.folders)
@@ -250,8 +287,9 @@ def _make_corpus(name: str, entries: Mapping[str, Entry]) -> Corpus:
 def _place_databases(entry: Entry) -> DirectoryDatabases | Archive | DatabaseFiles:
     if isinstance(entry, HubEntry):
         return entry.databases.place
-    folders = entry.databases or LAYOUTS[entry.layout].databases
-    return DirectoryDatabases(Path(entry.root), tuple(folders))
+    layout = LAYOUTS[entry.layout]
+    folders = entry.databases or layout.databases
+    return DirectoryDatabases(Path(entry.root), tuple(folders), layout.files)
 
 
 def read_spider() -> tuple[Corpus, Download]:

@@ -219,7 +219,8 @@ def locate_databases(
 def _check_root(databases: DirectoryDatabases, owner: str, db_id: str) -> None:
     if any((databases.root / folder).is_dir() for folder in databases.folders):
         return
-    expected = " or ".join(f"{folder}/{db_id}/{db_id}.sqlite" for folder in databases.folders)
+    file = databases.files[0].replace("{db_id}", db_id)
+    expected = " or ".join(f"{folder}/{file}" for folder in databases.folders)
     words = describe_root(
         owner, databases.root, databases.folders[0], [expected], section="databases"
     )
@@ -229,23 +230,27 @@ def _check_root(databases: DirectoryDatabases, owner: str, db_id: str) -> None:
 def _locate_local(databases: DirectoryDatabases, owner: str, db_id: str) -> DatabaseSource:
     """The .sqlite rather than the text: in a Spider release, the schema.sql beside it is often in
     another dialect and has no rows."""
-    folders = [databases.root / folder / db_id for folder in databases.folders]
-    if len(found := [str(folder) for folder in folders if folder.is_dir()]) > 1:
+    files = [file.replace("{db_id}", db_id) for file in databases.files]
+    places = [databases.root / folder for folder in databases.folders]
+    # A database is found by its folder, if it has one, whatever is in it.
+    tops = [place / files[0].split("/")[0] for place in places]
+    if len(found := [str(top) for top in tops if top.exists()]) > 1:
         raise InputError(f"Database {db_id} is in {' and in '.join(found)}: expected it once")
-    for folder in folders:
-        for kind, path in ((FILE, folder / f"{db_id}.sqlite"), (SQL, folder / "schema.sql")):
-            if path.is_file():
-                relative = path.relative_to(databases.root).as_posix()
-                origin = {"corpus": owner, "kind": kind, "path": relative}
-                return DatabaseSource(origin | {"sha256": hash_file(path)}, path)
+    for path in (place / file for place in places for file in files):
+        if path.is_file():
+            relative = path.relative_to(databases.root).as_posix()
+            kind = SQL if path.suffix == ".sql" else FILE
+            origin = {"corpus": owner, "kind": kind, "path": relative}
+            return DatabaseSource(origin | {"sha256": hash_file(path)}, path)
     if found:
         inside = ", ".join(sorted(path.name for path in Path(found[0]).iterdir())[:5])
         looked = f"in {found[0]}, which has {inside or 'nothing'}"
     else:
         close = suggest_names(db_id, databases.list_ids())
         looked = f"in folder {db_id} of {databases}; {close}"
+    names = [file.rpartition("/")[2] for file in files]
     raise FileNotFoundError(
-        f"Failed to download database: {db_id}: neither {db_id}.sqlite nor schema.sql {looked}"
+        f"Failed to download database: {db_id}: neither {' nor '.join(names)} {looked}"
     )
 
 

@@ -153,6 +153,7 @@ def _make_record(question: SourceQuestion, name: str) -> Record:
         "question_text": question.question,
         "database_name": name,
         "gold_sql": question.query,
+        **({"other_sql": list(question.other_queries)} if question.other_queries else {}),
         **({"evidence": question.evidence} if question.evidence else {}),
         "spider_split": question.split,
         "source": question.source,

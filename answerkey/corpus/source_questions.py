@@ -18,9 +18,7 @@ from answerkey.corpus.corpora import (
     suggest_names,
 )
 from answerkey.corpus.hub import HubError, fetch_file, resolve_revision
-from answerkey.corpus.readers import read_array
 from answerkey.errors import InputError
-from answerkey.records import read_jsonl
 from answerkey.sections.corpora import ALL, Download, HubQuestions
 from answerkey.sqlite.files import check_db_id, check_db_ids
 
@@ -28,7 +26,7 @@ from answerkey.sqlite.files import check_db_id, check_db_ids
 @dataclass(frozen=True, slots=True)
 class SourceQuestion:
     """A row of a question file; evidence is '' if there is none; `source` says which row of which
-    file of which corpus, and holds what else its layout keeps."""
+    file of which corpus, and holds what else its layout keeps; `other_queries` are right, too."""
 
     db_id: str
     query: str
@@ -36,6 +34,7 @@ class SourceQuestion:
     evidence: str
     split: str
     source: dict[str, Any]
+    other_queries: tuple[str, ...] = ()
 
 
 def read_source_questions(corpus: Corpus, *, limits: Download) -> Iterator[SourceQuestion]:
@@ -106,7 +105,7 @@ def _read_directory(corpus: Corpus, questions: DirectoryQuestions) -> Iterator[S
                 raise FileNotFoundError(_describe_missing(corpus, questions, name))
             if not path.stat().st_size:
                 raise InputError(f"{path}: the file is empty, expected questions")
-            rows = read_jsonl(path) if path.suffix == ".jsonl" else read_array(path)
+            rows = corpus.layout.read(path)
             place = {"corpus": corpus.name, "file": name}
             yield from _check_rows(rows, corpus.layout, split, place, str(path))
 
@@ -116,7 +115,8 @@ def _describe_missing(corpus: Corpus, questions: DirectoryQuestions, name: str) 
     expected = [file for files in questions.files.values() for file in files]
     databases = corpus.databases
     if isinstance(databases, DirectoryDatabases) and corpus.owner == corpus.name:
-        expected.append(" or ".join(f"{folder}/ID/ID.sqlite" for folder in databases.folders))
+        file = databases.files[0].replace("{db_id}", "ID")
+        expected.append(" or ".join(f"{folder}/{file}" for folder in databases.folders))
     words = describe_root(corpus.name, questions.root, name, expected, section="questions")
     for split, files in questions.files.items():
         if files and all((questions.root / file).is_file() for file in files):
@@ -192,7 +192,11 @@ def _check_rows(
 ) -> Iterator[SourceQuestion]:
     for index, row in enumerate(rows):
         values = [row.get(name) for name in layout.required] if isinstance(row, dict) else [None]
-        if not all(isinstance(value, str) for value in values):
+        others: tuple[str, ...] = ()
+        if len(values) > 1 and isinstance(values[1], list) and values[1]:
+            values[1], *rest = values[1]
+            others = tuple(dict.fromkeys(sql for sql in rest if sql != values[1]))
+        if not all(isinstance(value, str) for value in (*values, *others)):
             raise InputError(
                 f"{where}: row {index}: expected text for {layout.required}, found {row!r:.200}"
                 f" (corpora.{source['corpus']}.layout in params.yaml names the fields)"
@@ -205,7 +209,7 @@ def _check_rows(
         kept = {name: row[name] for name in layout.kept if row.get(name) is not None}
         if row.get(layout.difficulty) is not None:
             kept[DIFFICULTY] = row[layout.difficulty]
-        yield SourceQuestion(*values, evidence, split, source | {"index": index} | kept)
+        yield SourceQuestion(*values, evidence, split, source | {"index": index} | kept, others)
 
 
 def _read_evidence(row: dict[str, Any], layout: Layout) -> str:

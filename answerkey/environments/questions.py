@@ -21,6 +21,7 @@ TERMS = (
     "max_steps",
     "rule",
     "accepted_rows",
+    "other_answers",
     "test_suite",
     "database_sha256",
 )

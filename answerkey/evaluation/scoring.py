@@ -108,7 +108,11 @@ def score_predictions(
 def _make_job(
     prediction: Prediction, question: Question, folders: Folders, rule: str | None
 ) -> Job:
-    name, accepted = question.database_name, question.accepted_rows
+    name, accepted, others = (
+        question.database_name,
+        question.accepted_rows,
+        question.other_answers,
+    )
     has_suite = folders.test_suites is not None and question.test_suite
     return Job(
         Kind.EXPLAIN,
@@ -119,6 +123,7 @@ def _make_job(
         order_matters=question.order_matters,
         rule=find_rule(rule or question.rule),
         accepted_rows=None if accepted is None else json.dumps(accepted),
+        other_answers=None if not others else json.dumps(others),
         test_suite=json.dumps(question.test_suite) if has_suite else None,
         suites_folder=str(folders.test_suites.absolute()) if folders.test_suites else "",
         database_sha256=question.database_sha256,

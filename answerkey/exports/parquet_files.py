@@ -102,6 +102,7 @@ FACTS = {
     "max_steps": WHOLE,
     "rule": TEXT,
     "accepted_rows": TEXT,  # JSON, or null
+    "other_answers": TEXT,  # JSON, or null
     "test_suite": TEXT,  # JSON, or null
     "database_sha256": TEXT,
 }

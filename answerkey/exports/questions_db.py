@@ -40,6 +40,7 @@ CREATE TABLE questions (
     max_steps INTEGER NOT NULL,
     rule TEXT NOT NULL,
     accepted_rows TEXT, -- JSON
+    other_answers TEXT, -- JSON
     test_suite TEXT, -- JSON
     database_sha256 TEXT NOT NULL,
     tables_involved TEXT NOT NULL, -- JSON array
@@ -56,7 +57,7 @@ CREATE TABLE excluded (
     flags TEXT NOT NULL -- JSON array
 );
 """
-_INSERT_QUESTION = f"INSERT INTO questions VALUES ({', '.join('?' * 18)})"
+_INSERT_QUESTION = f"INSERT INTO questions VALUES ({', '.join('?' * 19)})"
 _INSERT_EXCLUDED = f"INSERT INTO excluded VALUES ({', '.join('?' * 8)})"
 _INDEXES = """
 CREATE INDEX questions_database_name ON questions (database_name);

@@ -43,7 +43,7 @@ class Job(NamedTuple):
 
     text: SQL, or a completion from which it is taken; None: there is none.
     max_steps: the budget of the query; None: by the size of the database.
-    gold_answer, accepted_rows, test_suite: JSON text, as exports have them.
+    gold_answer, accepted_rows, other_answers, test_suite: JSON text, as exports have them.
     suites_folder: where the databases of test suites are.
     database_sha256: of the file at path; None: nobody says.
     """
@@ -57,6 +57,7 @@ class Job(NamedTuple):
     order_matters: bool = False
     rule: Rule | None = None
     accepted_rows: str | None = None
+    other_answers: str | None = None
     test_suite: str | None = None
     suites_folder: str = ""
     database_sha256: str | None = None
@@ -64,8 +65,8 @@ class Job(NamedTuple):
     @property
     def size(self) -> int:
         """The characters of it that may be many."""
-        texts = (self.text, self.gold_answer, self.accepted_rows, self.test_suite)
-        return sum(map(len, filter(None, texts)))
+        answers = (self.gold_answer, self.accepted_rows, self.other_answers, self.test_suite)
+        return sum(map(len, filter(None, (self.text, *answers))))
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from answerkey.errors import InputError
 from answerkey.scoring.comparison import rows_match
 from answerkey.scoring.completions import extract_sql
-from answerkey.scoring.differences import cut_texts, find_difference
+from answerkey.scoring.differences import DifferenceKind, cut_texts, find_difference
 from answerkey.scoring.jobs import (
     NO_QUERY,
     RIGHT,
@@ -164,6 +164,7 @@ class Trial(NamedTuple):
     order_matters: bool
     max_steps: int | None
     accepted_rows: list[Any] | None = None
+    other_answers: list[Any] | None = None
     name: str | None = None
     sha256: str | None = None
 
@@ -180,6 +181,7 @@ def list_trials(job: Job) -> Iterator[Trial]:
         job.order_matters,
         job.max_steps,
         job.accepted_rows and _read_json("accepted_rows", job.accepted_rows),
+        job.other_answers and _read_json("other_answers", job.other_answers),
         sha256=job.database_sha256,
     )
     if job.test_suite:
@@ -196,6 +198,7 @@ def _read_suite(text: str, folder: str) -> list[Trial]:
                 database["order_matters"],
                 LEAST_STEPS,
                 database.get("accepted_rows"),
+                database.get("other_answers"),
                 name=database["path"],
                 sha256=database.get("sha256"),
             )
@@ -263,6 +266,7 @@ def do_job(job: Job, databases: OpenDatabases) -> Any:
     sql = job.text
     if job.is_completion and sql is not None:
         sql = extract_sql(sql)
+    agreeing: list[str] | None = None
     for trial in list_trials(job):
         is_of_suite = trial.name is not None
         database, size_bytes = databases.find(
@@ -279,9 +283,9 @@ def do_job(job: Job, databases: OpenDatabases) -> Any:
             return rows
         if job.kind is Kind.SUMMARIZE:
             return _summarize(rows)
-        wrong = _find_wrong(rows, trial, job)
-        if wrong is not None:
-            return wrong
+        agreeing = _list_agreeing(rows, trial, job, agreeing)
+        if not agreeing:
+            return _explain_wrong(rows, trial, job)
     return RIGHT if job.kind is Kind.SCORE else Explanation(RIGHT)
 
 
@@ -306,17 +310,44 @@ def _summarize(rows: list[Row]) -> RowSummary:
     return RowSummary([cut_texts(row) for row in rows[:SUMMARY_ROWS]], len(rows), digest[:32])
 
 
-def _find_wrong(rows: list[Row], trial: Trial, job: Job) -> Any:
-    """Return what the job gives if the rows are wrong; None if they are right."""
-    known = {
-        "rule": job.rule or RULES["strict"],
-        "order_matters": trial.order_matters,
-        "accepted_rows": trial.accepted_rows,
-    }
+_GOLD = ""  # the name of gold among queries that are right; that of another is its SQL
+
+
+def _list_agreeing(
+    rows: list[Row], trial: Trial, job: Job, agreeing: list[str] | None
+) -> list[str]:
+    """Return which right queries have these rows, of those that agreed on the databases before.
+
+    So a prediction is right by one of them on all databases, and not by another on each.
+    """
+    known = {"rule": job.rule or RULES["strict"], "order_matters": trial.order_matters}
+    found = []
+    if (agreeing is None or _GOLD in agreeing) and rows_match(
+        rows, trial.gold_answer, accepted_rows=trial.accepted_rows, **known
+    ):
+        found.append(_GOLD)
+    for other in trial.other_answers or ():
+        is_asked = agreeing is None or other["sql"] in agreeing
+        if is_asked and rows_match(rows, other["answer"], accepted_rows=None, **known):
+            found.append(other["sql"])
+    return found
+
+
+def _explain_wrong(rows: list[Row], trial: Trial, job: Job) -> Any:
+    """Return what the job gives for rows that no right query has: how they differ from gold's."""
     if job.kind is Kind.SCORE:
-        return None if rows_match(rows, trial.gold_answer, **known) else WRONG
-    difference = find_difference(rows, trial.gold_answer, **known)
-    return None if difference is None else Explanation(WRONG, *difference, database=trial.name)
+        return WRONG
+    difference = find_difference(
+        rows,
+        trial.gold_answer,
+        rule=job.rule or RULES["strict"],
+        order_matters=trial.order_matters,
+        accepted_rows=trial.accepted_rows,
+    )
+    if difference is None:  # gold's rows here, and another right query's on the databases before
+        words = "gold's rows here, and those of another right query on a database before"
+        difference = (DifferenceKind.WRONG_ROWS, words)
+    return Explanation(WRONG, *difference, database=trial.name)
 
 
 def main(limits: str, parent: str) -> None:

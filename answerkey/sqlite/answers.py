@@ -383,3 +383,22 @@ def answer_query(database: GuardedDatabase, gold_sql: str) -> dict[str, Any]:
         "answer_type": classify_answer_type(answer),
         "steps": math.ceil(database.steps / _STEPS_ROUNDED) * _STEPS_ROUNDED,
     }
+
+
+def answer_queries(database: GuardedDatabase, queries: str | tuple[str, ...]) -> dict[str, Any]:
+    """Return the record of gold SQL, which is the first of several queries that are all right, with
+    `other_answers`: sql and answer of each other one that has an answer. Steps are the most of all.
+    """
+    if isinstance(queries, str):
+        return answer_query(database, queries)
+    gold_sql, *others = queries
+    record = answer_query(database, gold_sql)
+    if "reason" in record:
+        return record
+    record["other_answers"] = []
+    for sql in others:
+        found = answer_query(database, sql)
+        if "reason" not in found:
+            record["other_answers"].append({"sql": sql, "answer": found["gold_answer"]})
+            record["steps"] = max(record["steps"], found["steps"])
+    return record

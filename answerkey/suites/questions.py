@@ -116,6 +116,7 @@ class SuiteQuestion(NamedTuple):
     order: how far the order of rows counts on the real database.
     has_choice: whether other answers are right, too, because of a tie or by the rule of comparison:
         then there is no suite.
+    other_sql: queries that are right, too.
     """
 
     question_id: str
@@ -123,6 +124,7 @@ class SuiteQuestion(NamedTuple):
     gold_sql: str
     order: Order
     has_choice: bool
+    other_sql: tuple[str, ...] = ()
 
 
 def make_question(record: dict[str, Any], audit: dict[str, Any]) -> SuiteQuestion:
@@ -134,6 +136,7 @@ def make_question(record: dict[str, Any], audit: dict[str, Any]) -> SuiteQuestio
         record["gold_sql"],
         read_order(audit["order_matters"], audit["accepted_rows"]),
         has_choice(audit["accepted_rows"]) or is_subset,
+        tuple(record.get("other_sql", ())),
     )
 
 

@@ -158,10 +158,20 @@ def _list_databases(
                 **records.describe(number),
                 "gold_answer": shape_answer(rows),
                 **write_order(one.query.orders[number]),
+                **_list_others(one, variant),
                 "kill": _show_kill(one, min(new), rows, variant) if new else None,
             }
         )
     return found
+
+
+def _list_others(one: Asked, variant: Executions) -> Record:
+    """The answers of the other queries that are right, if there are any."""
+    answers = ((sql, variant.find_rows(sql)) for sql in one.question.other_sql)
+    found = [
+        {"sql": sql, "answer": shape_answer(rows)} for sql, rows in answers if rows is not None
+    ]
+    return {"other_answers": found} if found else {}
 
 
 def _show_kill(one: Asked, place: int, rows: list[Row], variant: Executions) -> Record:

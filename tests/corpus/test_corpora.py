@@ -53,8 +53,8 @@ def test_misspelt_names_of_an_entry_that_is_not_chosen_are_all_told(here: Path) 
     assert str(caught.value).splitlines() == [
         "params.yaml: corpora.b.corrections: expected a file in data/corrections, without its"
         " ending, or null, found 'spidre': close to it: spider (1 known)",
-        "params.yaml: corpora.c.layout: expected one of spider, spider_syn, bird, synsql, found"
-        " 'brid'",
+        "params.yaml: corpora.c.layout: expected one of spider, spider_syn, bird, synsql,"
+        " text2sql-data, spider2-lite, found 'brid'",
     ]
 
 

@@ -143,6 +143,19 @@ def test_variant_is_loaded_beside_spider(here: Path, name: str) -> None:
     assert set(sources) == {*ASKED.values(), *names}
 
 
+def test_command_imports_a_published_list(here: Path) -> None:
+    write_bird(here / "data/bird")
+    params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    params["corpora"] |= {"bird_dev": ENTRIES["bird_dev"]}
+    (here / "params.yaml").write_text(yaml.safe_dump(params), encoding="utf-8")
+    command = find_block("sh", "import_corrections").replace("\\\n", " ")
+    (name,) = re.findall(r"\S+\.json", command)
+    write_json(here / name, [{**DEV[0], "SQL": "SELECT 1"}, DEV[1]])
+    run(here, *command.split())
+    assert "SELECT 1" in (here / "data/corrections/arcwise.yaml").read_text(encoding="utf-8")
+    assert (here / "data/verdicts/arcwise.jsonl").is_file()
+
+
 def test_archives_of_bird_unpack_to_its_entry(here: Path) -> None:
     release = here / "release"
     write_bird(release)

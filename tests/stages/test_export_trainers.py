@@ -26,7 +26,8 @@ from tests.shared.project_world import ROOT, World
 
 FACTS = (
     *("question_id", "database_name", "gold_sql", "answer_type", "difficulty"),
-    *("order_matters", "max_steps", "rule", "accepted_rows", "test_suite", "database_sha256"),
+    *("order_matters", "max_steps", "rule", "accepted_rows", "other_answers", "test_suite"),
+    "database_sha256",
 )
 FILES = [
     "huggingface/README.md",
