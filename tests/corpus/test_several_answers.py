@@ -10,17 +10,17 @@ import pytest
 
 from answerkey.corpus.corpora import parse_corpus
 from answerkey.corpus.downloads import locate_databases
-from answerkey.corpus.hub import Limits
 from answerkey.corpus.loading import load_spider_questions
 from answerkey.corpus.source_questions import list_db_ids
 from answerkey.dataset import list_reward_terms, read_product
 from answerkey.errors import InputError
 from answerkey.reward import RewardPool, score
+from answerkey.sections.corpora import Download
 from tests.shared.databases import make_database
 from tests.shared.paths import ROOT
 from tests.shared.project_world import World
 
-LIMITS = Limits(attempts=1, backoff_s=0, deadline_s=1)
+LIMITS = Download(attempts=1, backoff_s=0, deadline_s=1)
 RIVERS = """
 CREATE TABLE river (id INTEGER PRIMARY KEY, name TEXT, country TEXT, length INTEGER);
 CREATE TABLE bridge (
