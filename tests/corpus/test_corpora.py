@@ -18,6 +18,7 @@ from answerkey.corpus.corpora import (
     suggest_names,
 )
 from answerkey.errors import InputError
+from answerkey.sections.corpora import check_corpora
 from stages import download_databases, load_questions
 from tests.shared.paths import ROOT
 from tests.shared.project_world import write_params
@@ -142,7 +143,7 @@ ENTRIES = {
 def check(chosen: Any, *deps: str) -> None:
     pipeline = {"stages": {STAGE: {"deps": ["stages/load_questions.py", *deps]}}}
     Path("dvc.yaml").write_text(yaml.safe_dump(pipeline), encoding="utf-8")
-    check_roots(parse_corpora(chosen, ENTRIES), ENTRIES, stage=STAGE)
+    check_roots(parse_corpora(chosen, ENTRIES), check_corpora(ENTRIES), stage=STAGE)
 
 
 @pytest.fixture
@@ -161,7 +162,7 @@ def test_absolute_root_may_be_named_by_its_entry(here: Path, tmp_path: Path) -> 
     Path("dvc.yaml").write_text(
         yaml.safe_dump({"stages": {STAGE: {"deps": ["${corpora.far.root}"]}}}), encoding="utf-8"
     )
-    check_roots(parse_corpora("far", entries), entries, stage=STAGE)
+    check_roots(parse_corpora("far", entries), check_corpora(entries), stage=STAGE)
 
 
 @pytest.mark.parametrize(
@@ -186,7 +187,7 @@ def test_root_that_is_no_dep_is_refused_with_the_line_to_add(
 def test_run_without_dvc_is_not_asked(
     here: Path,
 ) -> None:
-    check_roots(parse_corpora("beside", ENTRIES), ENTRIES, stage=STAGE)
+    check_roots(parse_corpora("beside", ENTRIES), check_corpora(ENTRIES), stage=STAGE)
 
 
 @pytest.mark.parametrize("stage", ["download_databases", "load_questions"])
@@ -195,7 +196,7 @@ def test_every_corpus_of_the_project_is_tracked(
 ) -> None:
     monkeypatch.chdir(ROOT)
     entries = yaml.safe_load(Path("params.yaml").read_text(encoding="utf-8"))["corpora"]
-    check_roots(parse_corpora(list(entries), entries), entries, stage=stage)
+    check_roots(parse_corpora(list(entries), entries), check_corpora(entries), stage=stage)
 
 
 @pytest.mark.parametrize("stage", [download_databases, load_questions])
