@@ -1,4 +1,4 @@
-"""Policies: what follows from a flag of a question (exclusion, a record, accepted ties, nothing)."""
+"""Policies: what follows from a flag (exclusion, a record, accepted ties, nothing)."""
 
 from __future__ import annotations
 
