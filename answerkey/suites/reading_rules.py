@@ -793,7 +793,8 @@ def _is_free_to_go(join: exp.Join, others: list[exp.Column], text: str, scopes: 
         return False
     name = join.this.alias_or_name
     found = [scopes.resolve(column) for column in others]
-    is_used = any(what is None or what.source.name == name for what in found)
+    sources = [None if what is None else what.source for what in found]  # None: a result column
+    is_used = None in found or any(source and source.name == name for source in sources)
     words = re.findall(r"[^\W_]{3,}", fold_name(join.this.name))
     return not is_used and not any(word.rstrip("s") in text for word in words)
 
