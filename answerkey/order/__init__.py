@@ -1,1 +1,1 @@
-"""What the order of rows decides: ties, cuts, sort keys, and which rows a right answer may have."""
+"""The order of rows: ties, cuts, sort keys, and the rows that a right answer may have."""

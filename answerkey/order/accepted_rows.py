@@ -29,7 +29,7 @@ def find_row_order(inspection: Inspection) -> tuple[bool, list[Segment] | None]:
     `[1, 2]`: the first row of the gold answer, and then the two behind it.
     `[1, {"rows": [["Kite"], ["Tern"]], "take": 1}]`: the first one, and then `take` of `rows`.
 
-    No segments where none is needed, and where they are not known: see `_find_choice`; or a copy
+    No segments if none is needed, or if they are not known: see `_find_choice`; or a copy
     of the database has rows in another sequence.
     """
     order = read_row_order(inspection)
@@ -45,7 +45,7 @@ def find_row_order(inspection: Inspection) -> tuple[bool, list[Segment] | None]:
 def _find_choice(inspection: Inspection) -> list[dict[str, Any]] | None:
     """The segments where a bound of the query itself cuts through a tie.
 
-    None where none does, and where its right answers are not all known: a subquery cuts, too;
+    None if none does, or if its right answers are not all known: a subquery cuts, too;
     DISTINCT rows are sorted by what is not selected; the segments are larger than an answer may be;
     a copy of the database has others.
     """
@@ -59,7 +59,7 @@ def _find_choice(inspection: Inspection) -> list[dict[str, Any]] | None:
 
 
 def _read_segments(inspection: Inspection) -> list[dict[str, Any]] | None:
-    """A segment for each run of the answer; None where they are not known, or too large."""
+    """Return a segment for each run of the answer; None if they are not known, or too large."""
     ties, thresholds = read_ties(inspection), inspection.thresholds
     whole = ties and complete_cut(ties, inspection, max_rows=thresholds.max_rows)
     if whole is None:

@@ -41,12 +41,12 @@ def is_order_certain(inspection: Inspection) -> bool:
 
 
 def read_row_order(inspection: Inspection) -> Order:
-    """How far a correct answer must keep the sequence of the rows.
+    """Return how far a correct answer must keep the sequence of the rows.
 
     `SELECT name FROM ship ORDER BY weight` over weights 4, 5, 5 and 9 -> [1, 2, 1]
 
-    False without ORDER BY at the top level, where all rows tie, and where it is not known which
-    do. True where no rows that differ tie.
+    False without ORDER BY at the top level, if all rows tie, and if it is not known which do. True
+    if no rows that differ tie.
     """
     if is_order_certain(inspection):
         return True
@@ -59,16 +59,13 @@ def read_row_order(inspection: Inspection) -> Order:
     return takes if is_known and len(takes) > 1 else False
 
 
-# Cuts: LIMIT, or a value taken from several rows, leaves out rows that are as good as those kept.
-#
-# `SELECT name FROM ship ORDER BY weight LIMIT 1` over two ships of the least weight ->
-# tie_at_limit:
-# the other ship is an equally correct answer. Without ORDER BY it is limit_without_order.
-
-
 def list_cuts(inspection: Inspection) -> list[Finding]:
-    """The findings tie_at_limit and limit_without_order: at most one for the query itself, and one
-    for each subquery whose cut changes the answer."""
+    """Return the findings tie_at_limit and limit_without_order: a LIMIT, or a value taken from
+    several rows, leaves out rows that are as good as those kept.
+
+    There is at most one for the query itself, and one for each subquery whose cut changes the
+    answer.
+    """
     return inspection.once(_list_cuts)
 
 
@@ -78,8 +75,8 @@ def _list_cuts(inspection: Inspection) -> list[Finding]:
 
 
 def _find_cut(ties: Ties | None, answer: list[Row]) -> Finding | None:
-    """tie_at_limit, or limit_without_order: rows tied on the sort keys (all rows, where there are
-    none) stand on both sides of a bound, and do not all look the same in the answer."""
+    """Return a finding if rows that tie on the sort keys (all rows, without keys) stand on both
+    sides of a bound, and do not all look the same in the answer."""
     runs = ties.cut_runs() if ties is not None else []
     if not runs:
         return None

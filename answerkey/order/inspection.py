@@ -47,7 +47,7 @@ class Inspection:
         return len(self.rows) == 1 and len(self.rows[0]) == 1
 
     def once(self, function: Callable[[Inspection], _Result]) -> _Result:
-        """What a function gives for this inspection; it is called once, however many probes ask."""
+        """Return what a function gives for this inspection: it is called once for all probes."""
         if function not in self._known:
             self._known[function] = function(self)
         return self._known[function]

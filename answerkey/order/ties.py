@@ -32,8 +32,8 @@ def find_sort_keys(
 ) -> list[SortKey] | None:
     """The sort keys of a query that gave this answer, one for each term of ORDER BY.
 
-    None where a key of a compound select is none of its columns, or where the columns are not known
-    as well as the answer has them.
+    None if a key of a compound select is none of its columns, or if the columns are not known as
+    well as the answer has them.
     """
     order = query.args.get("order")
     keys = []
@@ -95,7 +95,8 @@ def _without_collate(expression: exp.Expression) -> exp.Expression:
 def take_keys(
     rows: list[Row], keys: list[SortKey], scopes: Scopes
 ) -> tuple[int, list[tuple[Value, ...]]]:
-    """How many columns are selected, and each row's sort keys, folded as their collations do."""
+    """Return how many columns are selected, and each row's sort keys, folded by their
+    collations."""
     added = sum(key.place is None for key in keys)
     width = len(rows[0]) - added if rows else 0
     places, extra = [], width
@@ -122,13 +123,6 @@ def _collation_of_key(key: SortKey, scopes: Scopes) -> str:
     return collation_of_output(scopes.outputs(unwrap(scopes.tree))[key.place], scopes)
 
 
-# Ties: the rows that a query's top-level ORDER BY and LIMIT see, in runs whose order is open.
-#
-# `SELECT name FROM ship ORDER BY weight LIMIT 1` over weights 5, 5, 9 -> runs [0, 2) and [2, 3),
-# and
-# a cut at 1 through the first of them.
-
-
 SHOWN_ROWS = 3
 SHOWN_TEXT = 200
 _LOOK_AHEAD_ROWS = 50
@@ -151,9 +145,12 @@ class Run:
 
 @dataclass(slots=True)
 class Ties:
-    """The runs of a query.
+    """The rows that ORDER BY and LIMIT of a query see, in runs whose order is open.
 
-    keys: the sort keys as text; none where there is no ORDER BY.
+    `SELECT name FROM ship ORDER BY weight LIMIT 1` over weights 5, 5, 9 -> runs [0, 2) and [2, 3),
+    and a cut at 1 through the first of them.
+
+    keys: the sort keys as text; none without ORDER BY.
     start, stop: the positions between which rows are returned; stop is None without LIMIT.
     has_open_keys: DISTINCT rows are sorted by what is not selected, and some have several keys.
     """
@@ -201,11 +198,11 @@ def show_rows(rows: list[Row]) -> list[list[Any]]:
 
 
 def read_ties(inspection: Inspection) -> Ties | None:
-    """The runs of the query; None where there are none, or where they are not known.
+    """Return the runs of the query; None if there are none, or if they are not known.
 
-    There are none without ORDER BY and LIMIT. They are not known where a bound needs a row, where a
-    key of a compound select is none of its columns, and where the rewritten query does not confirm
-    the answer.
+    There are none without ORDER BY and LIMIT. They are not known if a bound needs a row, if a key
+    of a compound select is none of its columns, or if the rewritten query does not confirm the
+    answer.
     """
     return inspection.once(_read_ties)
 
@@ -298,8 +295,8 @@ def _fill_to_cut(
 
 
 def complete_cut(ties: Ties, inspection: Inspection, *, max_rows: int) -> Ties | None:
-    """The same runs, those that a bound cuts with all of their rows; None where rows that differ
-    have several keys, and where more than `max_rows` rows stand in the runs of the answer.
+    """Return the same runs, those that a bound cuts with all of their rows; None if rows that
+    differ have several keys, or if more than `max_rows` rows stand in the runs of the answer.
 
     `_fill_to_cut` stops as soon as it sees that a run is mixed.
     """

@@ -8,7 +8,7 @@ from answerkey.sqlite.answers import shape_answer
 
 
 def find_all_null(inspection: Inspection) -> list[Finding]:
-    """A finding where the answer has rows, and every value in them is NULL."""
+    """Return a finding if the answer has rows, and every value in them is NULL."""
     rows = inspection.rows
     if not rows or any(value is not None for row in rows for value in row):
         return []
@@ -19,7 +19,7 @@ _BOOLEAN_TEXTS = frozenset({"yes", "no", "true", "false", "t", "f", "y", "n"})
 
 
 def find_boolean_answer(inspection: Inspection) -> list[Finding]:
-    """A finding where the answer is one value out of two: 0 or 1, yes or no, true or false."""
+    """Return a finding if the answer is one value out of two: 0 or 1, yes or no, true or false."""
     if not inspection.is_scalar:
         return []
     value = inspection.rows[0][0]
@@ -30,8 +30,8 @@ def find_boolean_answer(inspection: Inspection) -> list[Finding]:
 
 
 def find_duplicate_rows(inspection: Inspection) -> list[Finding]:
-    """A finding where rows of the answer are equal, value by value: 1 and 1.0 are, and so are two
-    NULLs, as for DISTINCT."""
+    """Return a finding if rows of the answer are equal, value by value: 1 and 1.0 are, and so are
+    two NULLs, as for DISTINCT."""
     rows = inspection.rows
     distinct = len(set(rows))
     if distinct == len(rows):
@@ -40,18 +40,18 @@ def find_duplicate_rows(inspection: Inspection) -> list[Finding]:
 
 
 def find_empty_answer(inspection: Inspection) -> list[Finding]:
-    """A finding where the answer has no row."""
+    """Return a finding if the answer has no row."""
     return [] if inspection.rows else [Finding("empty_answer", {"rows": 0})]
 
 
 def find_many_rows(inspection: Inspection) -> list[Finding]:
-    """A finding where the answer has more than `max_rows` rows."""
+    """Return a finding if the answer has more than `max_rows` rows."""
     rows = len(inspection.rows)
     return [Finding("many_rows", {"rows": rows})] if rows > inspection.thresholds.max_rows else []
 
 
 def find_too_large(inspection: Inspection) -> list[Finding]:
-    """A finding where the answer as JSON has more than `max_bytes` bytes."""
+    """Return a finding if the answer as JSON has more than `max_bytes` bytes."""
     size = len(encode_json(shape_answer(inspection.rows)))
     return [Finding("too_large", {"bytes": size})] if size > inspection.thresholds.max_bytes else []
 

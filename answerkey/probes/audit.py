@@ -40,9 +40,9 @@ from answerkey.sqlite.schema import Schema, decode_schema
 
 
 class QueryAudit(NamedTuple):
-    """What the audit says of a query, whatever it is asked for.
+    """The audit of a query, for all questions that have it.
 
-    inspection: what probes of its questions look at; None where there is nothing to look at.
+    inspection: what probes of its questions look at; None: there is nothing to look at.
     findings: of the probes of the query.
     order_matters: whether the rows of the answer come in an order that a correct answer must keep,
         but for rows that tie.
@@ -81,7 +81,7 @@ def audit_query(
 
 
 def report_question(audit: QueryAudit, question: Question) -> dict[str, Any]:
-    """What the audit says of one of the questions of a query, as its shard holds it.
+    """Return the audit of one question of a query, as its shard holds it.
 
     flags: a list of {code, evidence}, those of the query and those of the question.
     order_matters, accepted_rows: those of the query.
@@ -104,14 +104,8 @@ def give_up(why: str) -> QueryAudit:
     return QueryAudit(None, [Finding("not_reproducible", {"second_run": why})])
 
 
-# Audit of all databases: every query that has an answer, in shards of a database each.
-#
-# A shard is made again only when its database, questions, answers, limits, thresholds or the code
-# change.
-
-
 class AuditInputs(NamedTuple):
-    """Where the questions, their answers and their databases are."""
+    """The paths of the questions, their answers and their databases."""
 
     splits: Path
     schemas: Path

@@ -83,7 +83,7 @@ class Reading:
         return [found[name] for name in sorted(found)]
 
     def resolve(self, expression: exp.Expression) -> Resolution | None:
-        """What a name stands for; None where the expression is no name."""
+        """Return what a name stands for; None if the expression is no name."""
         return self.scopes.resolve(expression) if isinstance(expression, exp.Column) else None
 
     def base_column(self, expression: exp.Expression) -> tuple[Table, Column] | None:
@@ -94,7 +94,7 @@ class Reading:
         return found.table, found.column
 
     def returned_column(self, expression: exp.Expression) -> tuple[Table, Column] | None:
-        """The same, and for a subquery the column that it returns."""
+        """Return the column of a table that an expression is, or that a subquery returns."""
         if not isinstance(expression, exp.Query):
             return self.base_column(expression)
         outputs = self.scopes.outputs(expression)
@@ -235,7 +235,7 @@ def find_affinity(expression: exp.Expression, reading: Reading) -> str | None:
 
 
 def find_storage(expression: exp.Expression, reading: Reading) -> frozenset[str]:
-    """The storage classes that the values of an expression have, NULL left out; empty where they
+    """Return the storage classes that the values of an expression have, NULL left out; none if they
     are not known. A column has those of the data."""
     if isinstance(expression, exp.Collate | exp.Neg):
         return find_storage(expression.this.unnest(), reading)
@@ -280,7 +280,7 @@ def is_number_sql(column_sql: str) -> str:
 
 
 def count_numbers(reading: Reading, table: str, column: str) -> int:
-    """How many values of a column are numbers or text that numeric affinity makes one."""
+    """Count the values of a column that are numbers, or text that numeric affinity makes one."""
     condition = is_number_sql(quote_name(column))
     return (
         reading.values.ask_number(f"SELECT count(*) FROM {quote_name(table)} WHERE {condition}")

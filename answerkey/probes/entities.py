@@ -73,20 +73,20 @@ _NO_REFERENCES = {"id", "name", "code"}  # as names of columns alone
 
 
 def resolve_direct(node: exp.Expression, scopes: Scopes) -> Resolution | None:
-    """What a node stands for, where that is a column of a table in FROM itself."""
+    """Return what a node stands for, if that is a column of a table in FROM itself."""
     node = node.unalias().unnest()
     found = scopes.resolve(node) if isinstance(node, exp.Column) else None
     return found if found is not None and found.is_direct and found.column is not None else None
 
 
 def list_key(table: Table) -> tuple[str, ...]:
-    """The primary key of a table, or its first unique one; () where it has none."""
+    """The primary key of a table, or its first unique one; () if it has none."""
     return table.unique_keys[0] if table.unique_keys else ()
 
 
 def find_key(table: Table | None, values: ColumnValues) -> str | None:
     """The one column that tells the rows of a table apart: its key, or where none is declared, the
-    first column, if its values all differ; None where there is no such column, or no table."""
+    first column, if its values all differ; None if there is no such column, or no table."""
     if table is None:
         return None
     key = list_key(table)

@@ -44,7 +44,7 @@ from answerkey.sqlite.schema import fold_name, quote_name
 
 
 def find_aggregate_of_other_rows(inspection: Inspection) -> list[Finding]:
-    """A finding where a subquery that does not look at the row around it aggregates too much.
+    """Return a finding if a subquery that does not look at the row around it aggregates too much.
 
     Kinds: `any_group` for `weight IN (SELECT max(weight) FROM ship GROUP BY port)`, which a ship
     meets that is as heavy as the heaviest of another port; `all_groups` for `SELECT port, count(*)
@@ -86,11 +86,6 @@ def _is_correlated(query: exp.Select, reading: Reading) -> bool:
     return any(resolution is not None and resolution.scope is own.parent for resolution in found)
 
 
-# Choices among the values of a bare column: those that change the answer, and the groups in it.
-#
-# `SELECT name, count(*) FROM ship GROUP BY harbour_id` with max(name) for name gives other rows.
-
-
 # Greatest first: SQLite keeps the first value that it reads, as a rule, which often is the least.
 _CHOICES = ("max({0})", "min({0})", "CASE WHEN count({0}) = count(*) THEN min({0}) END")
 
@@ -104,8 +99,9 @@ class Execution(NamedTuple):
 
 
 def find_other_choice(inspection: Inspection, grouping: Grouping) -> Execution | None:
-    """An execution with another choice of values that changes the answer, or, where that counts,
-    the order of its rows; None where there is none.
+    """Return an execution with another choice of values that changes the answer, or, if that
+    counts, the order of its rows; None if there is none. `GROUP BY port` with max(name) for name is
+    one.
 
     With min() or max() no other choice can be written in SQL: then it is the query as it stands.
     """
@@ -166,22 +162,17 @@ def _choose(inspection: Inspection, grouping: Grouping, choice: str) -> exp.Expr
     return copy
 
 
-# bare_column: a value that SQLite takes from any row of a group, since nothing says from which.
-#
-# `SELECT name, count(*) FROM ship GROUP BY harbour_id` -> a finding where some harbour has ships of
-# different names, and that can be seen in the answer.
-#
-# SQLite's rules (the manual's page on SELECT, section 2.5): with exactly one min() or max() the
-# values come from a row that has the extreme; otherwise from an arbitrary row.
-
-
 _FACTS = "count(DISTINCT {0}), count({0}), min({0}), max({0})"
 _MOST_GROUPS = 1000
 
 
 def find_bare_column(inspection: Inspection) -> list[Finding]:
-    """A finding where a column that is neither aggregated nor determined by GROUP BY holds several
-    values in some group, and another choice among them changes the answer."""
+    """Return a finding if a column that is neither aggregated nor determined by GROUP BY holds
+    several values in some group, and another choice among them changes the answer.
+
+    SQLite's rules (the manual's page on SELECT, section 2.5): with exactly one min() or max() the
+    values come from a row that has the extreme; otherwise from an arbitrary row.
+    """
     scopes = inspection.scopes
     for select in scopes.nodes.find_all(exp.Select):
         grouping = read_grouping(select, scopes)
@@ -200,7 +191,7 @@ def find_bare_column(inspection: Inspection) -> list[Finding]:
 def _find_groups(
     inspection: Inspection, grouping: Grouping, bare: dict[str, exp.Expression]
 ) -> list[Row]:
-    """The groups of a finding: those that are in the answer where some are; none, no finding."""
+    """Return the groups of a finding: those in the answer, if some are; none: no finding."""
     mixed = _find_mixed_groups(inspection, grouping, bare)
     other = find_other_choice(inspection, grouping) if mixed else None
     if other is None:

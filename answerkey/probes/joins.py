@@ -41,7 +41,7 @@ _CROSS_JOIN = re.compile(r"\bCROSS\s+JOIN\b", re.IGNORECASE)
 
 
 def find_cross_join(inspection: Inspection) -> list[Finding]:
-    """A finding where tables stand in one FROM and no condition joins them: `FROM ship, port`.
+    """Return a finding if tables stand in one FROM and no condition joins them: `FROM ship, port`.
 
     Any condition on columns of both joins two tables, also by way of other tables. So does a
     subquery that uses both. There is no finding where the author wrote CROSS JOIN, nor for a
@@ -107,8 +107,8 @@ def _conjuncts_of(select: exp.Select) -> Iterator[exp.Expression]:
 
 
 def _sources_in(node: exp.Expression, reading: Reading) -> list[Any]:
-    """What a condition ties together: the sources of its columns; with `T1.name = 'x'` also every
-    other source whose `name` is equated to the same literal."""
+    """Return what a condition ties together: the sources of its columns; with `T1.name = 'x'` also
+    every other source whose `name` is equated to the same literal."""
     found: list[Any] = []
     for column in node.find_all(exp.Column):
         resolution = reading.resolve(column)
@@ -156,8 +156,8 @@ def _is_wanted_row(source: Source, conjuncts: list[exp.Expression], reading: Rea
 def _count_rows(
     source: Source, conjuncts: Iterable[exp.Expression], reading: Reading
 ) -> int | None:
-    """How many rows of a source those conditions leave that look at nothing else; None where that
-    cannot be found out."""
+    """Return how many rows of a source those conditions leave that look at nothing else; None if
+    that cannot be found out."""
     own = [
         to_sql(conjunct)
         for conjunct in conjuncts
@@ -197,13 +197,6 @@ class _Groups:
         for key in keys:
             groups.setdefault(self._find(key), []).append(key)
         return list(groups.values())
-
-
-# join_repeats_rows: a join returns one thing several times, and nothing drops the repeats.
-#
-# `SELECT T1.name FROM singer AS T1 JOIN song AS T2 ON T1.id = T2.singer_id WHERE T2.year = 2014`
-# -> a
-# singer of two songs of that year comes twice, where singers are asked for.
 
 
 _CLAUSES = ("group", "limit", "distinct")
@@ -324,7 +317,7 @@ _GROUPS_SHOWN = 3
 
 
 def find_join_fan_out(inspection: Inspection, question: Question) -> list[Finding]:
-    """A finding where the outermost SELECT counts rows that repeat what the question counts, or
+    """Return a finding if the outermost SELECT counts rows that repeat what the question counts, or
     adds up or averages values that a join repeats.
 
     Kinds: `counted`, the thing stands in FROM; `referred`, a table in FROM refers to it;
@@ -505,8 +498,8 @@ class _Things(NamedTuple):
 
 
 def find_zero_count_dropped(inspection: Inspection, question: Question) -> list[Finding]:
-    """A finding where rows are counted for each of the things of a table that the question names,
-    and an inner join, or a table that refers to them, has no row for some.
+    """Return a finding if rows are counted for each of the things of a table that the question
+    names, and an inner join, or a table that refers to them, has no row for some.
 
     Kinds: `at_most`, only things of a count below a bound are asked for, and some have none;
     `fewest`, that of the least count; `each`, the counts of all, and some are left out; `possible`,

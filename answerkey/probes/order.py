@@ -74,17 +74,13 @@ def _judge_sort(select: exp.Select, reading: Reading) -> dict[str, Any] | None:
     return {"kind": kind, "sorted_by": show_sql(key), "rows": rows, "different_values": values}
 
 
-# limit_on_joined_rows: LIMIT counts the rows of a join, where the first things are asked for.
-#
-# `SELECT T2.name FROM storm AS T1 JOIN region AS T2 ON T2.storm_id = T1.id ORDER BY T1.deaths DESC
-# LIMIT 1` -> one region of the worst storm, which may have several.
-
-
 def find_limit_on_joined_rows(inspection: Inspection) -> list[Finding]:
-    """A finding where rows are sorted by a column of one table, and cut by LIMIT, and a join
+    """Return a finding if rows are sorted by a column of one table, and cut by LIMIT, and a join
     repeats the rows of that table: its key stands several times in the column it is joined with.
 
-    Kinds: `one` for LIMIT 1, where no column of the sorted table is returned; `several` for more.
+    `FROM storm JOIN region ... ORDER BY storm.deaths DESC LIMIT 1` is one region of the worst
+    storm, which may have several. Kinds: `one` for LIMIT 1 if no column of the sorted table is
+    returned; `several` for more.
     """
     reading = read_query(inspection)
     for select in reading.scopes.nodes.find_all(exp.Select):
@@ -149,21 +145,14 @@ def _has_repeats(found: Resolution, reading: Reading) -> bool:
     )
 
 
-# limit_without_order: LIMIT keeps whichever rows SQLite reads first.
-#
-# `SELECT name FROM ship LIMIT 1`, and `WHERE id = (SELECT ship_id FROM visit)` over several visits.
-
-
 def find_limit_without_order(inspection: Inspection) -> list[Finding]:
-    """A finding for the query itself, and one for each subquery whose cut changes the answer."""
+    """Return a finding for `LIMIT 1` without ORDER BY, and for `= (SELECT ship_id FROM visit)` over
+    several visits: of the query itself, and of each subquery whose cut changes the answer."""
     return [cut for cut in list_cuts(inspection) if cut.code == "limit_without_order"]
 
 
-# order_without_effect: ORDER BY or LIMIT on a SELECT that has one row.
-
-
 def find_order_without_effect(inspection: Inspection) -> list[Finding]:
-    """A finding where a SELECT that aggregates without GROUP BY is sorted or cut.
+    """Return a finding if a SELECT that aggregates without GROUP BY is sorted or cut.
 
     `SELECT avg(weight) FROM ship ORDER BY year DESC LIMIT 1` is the average of all ships: LIMIT
     counts the rows of the answer, not those that are averaged. `SELECT max(weight) FROM ship
@@ -181,13 +170,9 @@ def find_order_without_effect(inspection: Inspection) -> list[Finding]:
     return []
 
 
-# row_order_dependent: the answer changes when the same rows are stored or read in another order.
-#
-# `SELECT group_concat(name) FROM ship` -> 'Sun,Tern' or 'Tern,Sun'.
-
-
 def find_row_order_dependent(inspection: Inspection) -> list[Finding]:
-    """Return a finding if a copy of the database with the same rows gives another answer.
+    """Return a finding if a copy of the database with the same rows gives another answer, as for
+    `SELECT group_concat(name) FROM ship`: 'Sun,Tern' or 'Tern,Sun'.
 
     The sequence of rows counts if ORDER BY leaves none open. `evidence.differs_in`: "sequence" if
     only the order of rows differs, else "rows".
@@ -207,7 +192,7 @@ def find_row_order_dependent(inspection: Inspection) -> list[Finding]:
 
 
 def _show_difference(rows: list[Row], other: list[Row]) -> dict[str, Any]:
-    """Rows of which each side has more; where there are none, the first that differ."""
+    """Return the rows of which each side has more; if there are none, the first that differ."""
     here, there = Counter(map(typed_row, rows)), Counter(map(typed_row, other))
     more_here, more_there = here - there, there - here
     only_here = [row for row in rows if typed_row(row) in more_here]
@@ -218,14 +203,9 @@ def _show_difference(rows: list[Row], other: list[Row]) -> dict[str, Any]:
     return {"answer": show_rows(only_here), "other_answer": show_rows(only_there)}
 
 
-# tie_at_limit: LIMIT cuts through rows that ORDER BY holds equal.
-#
-# `SELECT name FROM ship ORDER BY weight LIMIT 1` over two ships of the least weight: the other ship
-# is an equally correct answer.
-
-
 def find_tie_at_limit(inspection: Inspection) -> list[Finding]:
-    """A finding for the query itself, and one for each subquery whose cut changes the answer."""
+    """Return a finding for `ORDER BY weight LIMIT 1` over two ships of the least weight: of the
+    query itself, and of each subquery whose cut changes the answer."""
     return [cut for cut in list_cuts(inspection) if cut.code == "tie_at_limit"]
 
 

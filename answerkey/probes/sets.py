@@ -36,7 +36,7 @@ class _Operation:
 
 
 def find_set_operation_on_non_key(inspection: Inspection) -> list[Finding]:
-    """A finding where rows of one table are compared by their names and not by its key.
+    """Return a finding if rows of one table are compared by their names and not by its key.
 
     Kinds: `in_data` where the names of things make the answer another than their keys would;
     `in_list` for IN and NOT IN, which need not show what they compare; `part_of_name`, a first name

@@ -54,8 +54,8 @@ def is_unsortable_date(value: object) -> bool:
 
 
 def find_date_text_order(inspection: Inspection) -> list[Finding]:
-    """A finding where all values of a column are such dates, and the query sorts by it, takes its
-    MIN or MAX, or asks for greater or less.
+    """Return a finding if all values of a column are such dates, and the query sorts by it, takes
+    its MIN or MAX, or asks for greater or less.
 
     Kinds: `sorted`, `extreme`, `range`.
     """
@@ -89,12 +89,6 @@ def _list_ordered(inspection: Inspection) -> Iterator[tuple[str, exp.Expression]
             yield "range", comparison.left
 
 
-# numeric_text_order: numbers stored as text are sorted or compared as text.
-#
-# `SELECT name FROM ship ORDER BY weight DESC LIMIT 1` over the texts '95' and '1200':
-# '95' is the greater text.
-
-
 _NUMBER = re.compile(r"\s*[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?\s*", re.ASCII)
 _GROUPED_NUMBER = re.compile(r"\s*[-+]?\d{1,3}(?:,\d{3})+(?:\.\d*)?\s*", re.ASCII)
 _COMPARISONS = (exp.LT, exp.LTE, exp.GT, exp.GTE)
@@ -104,8 +98,9 @@ _MOST_VALUES = 2000
 
 
 def find_numeric_text_order(inspection: Inspection) -> list[Finding]:
-    """A finding where a sort, a comparison by < or >, or a min() or max() over text that is mostly
-    numbers gives another answer than over the numbers."""
+    """Return a finding if a sort, a comparison by < or >, or a min() or max() over text that is
+    mostly numbers gives another answer than over the numbers: '95' is a greater text than
+    '1200'."""
     scopes = inspection.scopes
     for node in scopes.nodes.find_all(exp.Ordered, exp.Min, exp.Max, exp.Between, *_COMPARISONS):
         for column in _ordered_columns(node):
@@ -247,20 +242,16 @@ def _read_number(value: Value) -> Value:
     return value
 
 
-# text_arithmetic: text that is no number is added, averaged or calculated with.
-#
-# SQLite takes the digits that a text starts with, or 0: `arrival - departure` of two dates is a
-# number of years, and the average of '4:32' and '3:05' is 3.5. Source: sections 4.3 and 5 of the
-# SQLite manual's page on datatypes.
-
-
 _CALCULATIONS = (exp.Sum, exp.Avg, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Neg)
 
 
 def find_text_arithmetic(inspection: Inspection) -> list[Finding]:
-    """A finding where a column holds text that is no number, and the query calculates with it.
+    """Return a finding if a column holds text that is no number, and the query calculates with it.
 
-    Kinds: `no_number` where no value of the column is a number; `some_text` where others are.
+    SQLite takes the digits that a text starts with, or 0: `arrival - departure` of two dates is a
+    number of years. Source: sections 4.3 and 5 of the SQLite manual's page on datatypes.
+
+    Kinds: `no_number` if no value of the column is a number, else `some_text`.
     """
     reading = read_query(inspection)
     found = []
@@ -297,19 +288,16 @@ def _find_text(reading: Reading, table: str, column: str) -> list[object]:
     )
 
 
-# type_mismatch: a comparison is decided by the types of its sides, not by their values.
-#
-# Coercion that gives what a person expects is no finding: an integer column compared with '3', or
-# a text column whose numbers are written as SQLite writes them compared with 3.
-
-
 _CONDITIONS_SHOWN = 3
 _ABOVE = frozenset({">", ">="})
 _BELOW = frozenset({"<", "<="})
 
 
 def find_type_mismatch(inspection: Inspection) -> list[Finding]:
-    """A finding where a comparison depends on types: `strftime('%Y', day) = 2020` never holds.
+    """Return a finding if a comparison depends on types: `strftime('%Y', day) = 2020` never holds.
+
+    Coercion that gives what a person expects is no finding: an integer column compared with '3', or
+    a text column whose numbers are written as SQLite writes them compared with 3.
 
     Each condition of the evidence has one of these effects:
     never, always: the two sides are never of the same class (numbers are less than any text);

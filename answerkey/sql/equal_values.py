@@ -46,7 +46,7 @@ def collation_of(expression: exp.Expression, scopes: Scopes) -> str:
 
 
 def collation_of_output(output: Output, scopes: Scopes) -> str:
-    """The same of a result column."""
+    """Return the collation of a result column."""
     if output.expression is not None:
         return collation_of(output.expression, scopes)
     return _read(output.resolution, scopes) if output.resolution is not None else BINARY

@@ -1,4 +1,4 @@
-"""What the tables of a database hold: every question about them is asked once and remembered.
+"""Questions about the values in a database, each asked once and remembered.
 
 The memory lasts as long as the open database, so that the questions of one database share it.
 """
@@ -27,7 +27,7 @@ class ColumnValues:
         self._memory = _MEMORY.setdefault(database, {})
 
     def ask(self, sql: str) -> list[Row] | None:
-        """The rows of a query, or None where the guard refuses it."""
+        """Return the rows of a query, or None if the guard refuses it."""
         if sql not in self._memory:
             try:
                 self._memory[sql] = self._database.execute(sql)
@@ -45,7 +45,7 @@ class ColumnValues:
         return [shorten(row[0]) for row in self.ask(sql) or ()]
 
     def storage(self, table: str, column: str) -> dict[str, int]:
-        """How many values of each storage class a column holds, NULL left out."""
+        """Count the values of each storage class in a column, NULL left out."""
         name = quote_name(column)
         rows = self.ask(
             f"SELECT typeof({name}), count(*) FROM {quote_name(table)}"
