@@ -27,7 +27,6 @@ from answerkey.probes.compared_values import (
 )
 from answerkey.records import Finding
 from answerkey.sql.query_rewrites import copy_with, is_same_statement, show_sql, to_sql, unwrap
-from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.answers import answers_match, shape_answer
 from answerkey.sqlite.guard import QueryError, Row, Value
 from answerkey.sqlite.schema import Column, Table, affinity, quote_name
@@ -91,7 +90,7 @@ def _list_ordered(inspection: Inspection) -> Iterator[tuple[str, exp.Expression]
 
 _NUMBER = re.compile(r"\s*[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?\s*", re.ASCII)
 _GROUPED_NUMBER = re.compile(r"\s*[-+]?\d{1,3}(?:,\d{3})+(?:\.\d*)?\s*", re.ASCII)
-_COMPARISONS = (exp.LT, exp.LTE, exp.GT, exp.GTE)
+_ORDERING = (exp.Ordered, exp.Min, exp.Max, exp.Between, exp.LT, exp.LTE, exp.GT, exp.GTE)
 _ENOUGH_NUMBERS = 0.9
 _FIRST_LOOK_ROWS = 20
 _MOST_VALUES = 2000
@@ -101,18 +100,16 @@ def find_numeric_text_order(inspection: Inspection) -> list[Finding]:
     """Return a finding if a sort, a comparison by < or >, or a min() or max() over text that is
     mostly numbers gives another answer than over the numbers: '95' is a greater text than
     '1200'."""
-    scopes = inspection.scopes
-    for node in scopes.nodes.find_all(exp.Ordered, exp.Min, exp.Max, exp.Between, *_COMPARISONS):
+    reading = read_query(inspection)
+    for node in inspection.scopes.nodes.find_all(*_ORDERING):
         for column in _ordered_columns(node):
-            found = scopes.resolve(column)
-            if found is None or found.column is None:
+            base = reading.base_column(column)
+            if base is None or affinity(base[1].type) not in ("TEXT", "BLOB"):
                 continue
-            if affinity(found.column.type) not in ("TEXT", "BLOB"):
-                continue
-            if isinstance(node, exp.Between | exp.Binary) and not _compares_text(node, scopes):
+            if isinstance(node, exp.Between | exp.Binary) and not _compares_text(node, reading):
                 continue
             try:
-                share = _share_of_numbers(inspection, found.table, found.column)
+                share = _share_of_numbers(inspection, *base)
                 if share < _ENOUGH_NUMBERS:
                     continue
                 other = _answer_by_number(inspection, node, column)
@@ -120,7 +117,7 @@ def find_numeric_text_order(inspection: Inspection) -> list[Finding]:
                 continue
             if other is not None:
                 evidence: dict[str, Any] = {
-                    "column": f"{found.table.name}.{found.column.name}",
+                    "column": f"{base[0].name}.{base[1].name}",
                     "where": to_sql(node)[:200],
                     "share_of_numbers": round(share, 3),
                     "answer": show_rows(inspection.rows),
@@ -157,23 +154,13 @@ def _ordered_columns(node: exp.Expression) -> list[exp.Column]:
     return columns
 
 
-def _compares_text(node: exp.Expression, scopes: Scopes) -> bool:
+def _compares_text(node: exp.Expression, reading: Reading) -> bool:
     """Whether SQLite compares as text: no side has a numeric affinity.
 
     Source: section 4.2 of the SQLite manual's page on datatypes.
     """
-    for operand in node.iter_expressions():
-        inner = operand.unnest()
-        if isinstance(inner, exp.Cast):
-            kind = affinity(to_sql(inner.to))
-        elif isinstance(inner, exp.Column):
-            found = scopes.resolve(inner)
-            kind = affinity(found.column.type) if found and found.column else "BLOB"
-        else:
-            continue
-        if kind in ("INTEGER", "REAL", "NUMERIC"):
-            return False
-    return True
+    operands = (operand.unnest() for operand in node.iter_expressions())
+    return all(find_affinity(operand, reading) not in NUMERIC_AFFINITIES for operand in operands)
 
 
 def _share_of_numbers(inspection: Inspection, table: Table, column: Column) -> float:

@@ -52,7 +52,7 @@ COUNTS = {
     "join_repeats_rows": 266,
     "latent_tie": 58,
     "limit_on_joined_rows": 9,
-    "literal_not_in_column": 45,
+    "literal_not_in_column": 39,
     "order_without_effect": 4,
     "set_operation_on_non_key": 114,
     "text_arithmetic": 14,
