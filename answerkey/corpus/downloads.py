@@ -11,7 +11,7 @@ import os
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -81,16 +81,11 @@ def download_spider_databases(
     db_ids: Iterable[str],
     output_dir: str | os.PathLike[str],
     *,
-    sources: dict[str, DatabaseSource] | None = None,
-    current: Collection[str] | None = None,
+    corpus: Corpus | None = None,
     limits: Download | None = None,
-    on_made: Callable[[str], None] = lambda db_id: None,
 ) -> dict[str, Path]:
-    """The path of each database, by id, sorted: `output_dir/ID/ID.sqlite`. Makes what is missing.
-
-    A file that is `current` stays as it is; if that is None, a file that passes the checks does.
-    Without sources, the databases are Spider's, from the hub. `on_made` is called with the id of
-    each database that is made, also if others cannot be.
+    """The path of each database, by id, sorted: `output_dir/ID/ID.sqlite`. A file that passes the
+    checks stays; what is missing is made. Spider's from the hub, if no corpus is given.
 
     Raises:
         FileNotFoundError: "Failed to download database: ID: ...".
@@ -98,25 +93,21 @@ def download_spider_databases(
     """
     checked = sorted(check_db_ids(db_ids))
     paths = {db_id: locate_database(Path(output_dir), db_id) for db_id in checked}
-    if current is None:
-        current = {db_id for db_id, path in paths.items() if _is_whole(path)}
-    missing = [db_id for db_id in checked if db_id not in current]
-    if missing and (sources is None or limits is None):
-        spider, spider_limits = read_spider()
-        limits = limits or spider_limits
-        with name_failure(missing[0]):
-            sources = sources or locate_databases(spider, missing, limits=limits)
+    missing = [db_id for db_id, path in paths.items() if not _is_whole(path)]
     if missing:
-        make_databases({db_id: sources[db_id] for db_id in missing}, paths, limits, on_made=on_made)
+        if corpus is None or limits is None:
+            spider, spider_limits = read_spider()
+            corpus, limits = corpus or spider, limits or spider_limits
+        with name_failure(missing[0]):
+            sources = locate_databases(corpus, missing, limits=limits)
+        make_databases(sources, paths, limits, made=set())
     return paths
 
 
 def _is_whole(path: Path) -> bool:
-    if not path.is_file():
-        return False
     try:
         check_database(path)
-    except ValueError:
+    except (FileNotFoundError, NotADirectoryError, ValueError):
         return False
     return True
 
@@ -126,7 +117,7 @@ def update_databases(corpora: Iterable[Corpus], output_dir: Path, *, limits: Dow
     next run keeps what a run has made that fails.
 
     Raises:
-        as `locate_all` and `download_spider_databases`.
+        as `locate_all` and `make_databases`.
     """
     manifest_path = output_dir / MANIFEST
     sources = locate_all(corpora, limits=limits)
@@ -135,19 +126,16 @@ def update_databases(corpora: Iterable[Corpus], output_dir: Path, *, limits: Dow
     except (FileNotFoundError, InputError):
         manifest = {}  # then nothing is kept
     removed = _remove_others(output_dir, sources)
-    current = _find_current(sources, output_dir, manifest)
+    paths = {name: locate_database(output_dir, name) for name in sources}
+    current = _find_current(sources, paths, manifest)
     made = set(current)
+    missing = {name: source for name, source in sources.items() if name not in current}
     try:
-        paths = download_spider_databases(
-            sources, output_dir, sources=sources, current=current, limits=limits, on_made=made.add
-        )
+        make_databases(missing, paths, limits, made=made)
     finally:
         if made:
             entries = (
-                (
-                    name,
-                    _describe(locate_database(output_dir, name), sources[name], current.get(name)),
-                )
+                (name, _describe(paths[name], sources[name], current.get(name)))
                 for name in sorted(made)
             )
             write_manifest(manifest_path, entries)
@@ -280,12 +268,15 @@ def make_databases(
     paths: Mapping[str, Path],
     limits: Download,
     *,
-    on_made: Callable[[str], None],
+    made: set[str],
 ) -> None:
-    """Make the file of every source; an archive is fetched once for all that are in it.
+    """Make the file of every source, and add its name to `made`; an archive is fetched once.
 
-    A database that is missing or broken is named at the end, when all others are made. A hub that
-    does not answer is the end.
+    A hub that does not answer is the end.
+
+    Raises:
+        FileNotFoundError, InputError: naming all databases that are missing or broken, when all
+            others are made.
     """
     archives: dict[tuple[str, ...], zipfile.ZipFile] = {}
     failures = _Failures()
@@ -313,7 +304,7 @@ def make_databases(
                         raise ValueError(f"Database {name}: unknown kind of origin {kind!r}")
                 if source.filling is not None:
                     _fill(path, source.filling)
-                on_made(name)
+                made.add(name)
     failures.raise_all()
 
 
@@ -434,16 +425,16 @@ def _describe(path: Path, source: DatabaseSource, sha256: str | None) -> dict[st
 
 def _find_current(
     sources: Mapping[str, DatabaseSource],
-    output_dir: Path,
+    paths: Mapping[str, Path],
     manifest: Mapping[str, Mapping[str, Any]],
 ) -> dict[str, str]:
-    """sha256 of the databases that are, byte for byte, what manifest and sources want, by id."""
+    """sha256 of the databases that are, byte for byte, what manifest and sources want, by name."""
     current = {}
-    for db_id, source in sources.items():
-        entry, path = manifest.get(db_id, {}), locate_database(output_dir, db_id)
+    for name, source in sources.items():
+        entry, path = manifest.get(name, {}), paths[name]
         is_wanted = entry.get("origin") == source.origin and path.is_file()
         if is_wanted and (sha256 := hash_file(path)) == entry.get("sha256"):
-            current[db_id] = sha256
+            current[name] = sha256
     return current
 
 

@@ -1,5 +1,7 @@
-"""Foreign statements run here and nowhere else: they fill an empty database within bounds, with the
-same rows on every machine and every day.
+"""A database from SQL text: foreign statements fill an empty database within bounds.
+
+It has the same bytes on every machine and every day, whichever SQLite library builds it. Each is
+built in a process of its own: a statement without end can neither hold the stage up nor end it.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ import sqlite3
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from answerkey.corpus.databases import replace_database
 from answerkey.errors import InputError
@@ -33,7 +35,6 @@ _ALLOWED_ACTIONS = {
         *("SELECT", "READ", "RECURSIVE", "FUNCTION"),
     )
 }
-_BEGIN = (sqlite3.SQLITE_TRANSACTION, "BEGIN")
 # What dumps begin and end with has no effect here: all of the text is one transaction, and foreign
 # keys are checked at its end.
 _PASSED_OVER = {
@@ -56,6 +57,7 @@ _ACTION_NAMES = {
 }
 _CHANGING = "function {} is not allowed in it: it would give something else in each build"
 _AS_FILE = "hand over what is meant to be so large as a file, ID.sqlite, beside the text"
+_MOST_BROKEN = 1000  # rows that are counted if foreign keys point nowhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,45 +78,40 @@ class BuildLimits:
     max_seconds: int = 300
 
 
-class TextExecution:
-    """The statements of a text on an empty connection; use it as a context manager, in whose block
-    all that the connection does is bounded. `explain` says why it came to an end."""
+class _TextExecution:
+    """The statements of a text on an empty connection, and why they came to an end."""
 
-    def __init__(
-        self, connection: sqlite3.Connection, limits: BuildLimits, *, page_bytes: int
-    ) -> None:
+    def __init__(self, connection: sqlite3.Connection, limits: BuildLimits) -> None:
         self._connection = connection
         self._limits = limits
-        self._page_bytes = page_bytes
         self._bounds = BoundedExecution(connection, limits)
-        self._stack = contextlib.ExitStack()
         self._is_begun = False
         self._refused = ""  # what was refused last
         self._statement = ""  # which one was started last
 
-    def __enter__(self) -> Self:
+    def run(self, text: str) -> bytes:
+        """The bytes of the database that all statements make, in one transaction. None of them may
+        reach outside the database."""
         connection, limits = self._connection, self._limits
         bound_memory(connection, limits)
-        most_pages = limits.max_database_bytes // self._page_bytes
+        most_pages = limits.max_database_bytes // PAGE_BYTES
         connection.execute(f"PRAGMA max_page_count = {most_pages}").fetchall()
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, limits.max_value_bytes)
-        self._replace_functions()
-        self._stack.enter_context(self._bounds)
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._stack.__exit__(*error)
-
-    def run(self, text: str) -> None:
-        """Run all statements in one transaction, none of which may reach outside the database."""
-        connection = self._connection
-        connection.set_authorizer(self._authorize)
-        connection.set_trace_callback(self._note)
-        connection.executescript(f"BEGIN;\n{text}")
-        connection.set_trace_callback(None)
-        connection.set_authorizer(None)
-        connection.execute("COMMIT")
-        self._statement = ""
+        # The authorizer does not hear of functions in a DEFAULT, and a clock function has honest
+        # uses too: so they are refused where they are called.
+        for name in sorted(_CHANGING_FUNCTIONS):
+            connection.create_function(name, -1, partial(self._refuse, name))
+        with contextlib.closing(Clock(connection, self._refuse)), self._bounds:
+            connection.set_authorizer(self._authorize)
+            connection.set_trace_callback(self._note)
+            connection.executescript(f"BEGIN;\n{text}")
+            connection.set_trace_callback(None)
+            connection.set_authorizer(None)
+            connection.execute("COMMIT")
+            self._statement = ""
+            _check_references(connection)
+            _check_tables(connection)
+            return serialize_database(connection)
 
     def explain(self, error: Exception) -> str:
         """What was refused, which bound was passed, or SQLite's words; and where."""
@@ -139,8 +136,8 @@ class TextExecution:
             is_allowed = action in _ALLOWED_ACTIONS
         if is_allowed:
             return sqlite3.SQLITE_OK
-        if (action, first) == _BEGIN and not self._is_begun:
-            self._is_begun = True
+        if (action, first) == (sqlite3.SQLITE_TRANSACTION, "BEGIN") and not self._is_begun:
+            self._is_begun = True  # that of `run`
             return sqlite3.SQLITE_OK
         if (action, (first or "").lower()) in _PASSED_OVER:
             return sqlite3.SQLITE_IGNORE
@@ -151,50 +148,30 @@ class TextExecution:
             self._refused = f"{name} is not allowed in it"
         return sqlite3.SQLITE_DENY
 
-    def _replace_functions(self) -> None:
-        """Refuse a function where it is called: the authorizer does not hear of those in a DEFAULT,
-        and a clock function has honest uses too."""
-        for name in sorted(_CHANGING_FUNCTIONS):
-            self._connection.create_function(name, -1, partial(self._refuse, name))
-        self._stack.enter_context(contextlib.closing(Clock(self._connection, self._refuse)))
-
     def _refuse(self, name: str, *_: Any) -> None:
         self._refused = _CHANGING.format(name)
         raise ValueError(self._refused)
-
-
-# A database built from SQL text has the same bytes whichever SQLite library builds it: those of
-# answerkey.sqlite.files.
-#
-# The stage builds each in a process of its own: a statement without end can neither hold the
-# stage up nor bring it down.
-
-
-_MOST_BROKEN = 1000  # rows that are counted where foreign keys point nowhere
 
 
 def build_database(sql_path: Path, limits: BuildLimits | None = None) -> bytes:
     """The bytes of the SQLite file that the statements of a text file make.
 
     Raises:
-        InputError: with the file, the place and SQLite's words, where the text does not run, does
-            more than fill a database, takes more than the limits, makes no table, or leaves a
-            foreign key pointing nowhere.
+        InputError: with the file, the place and SQLite's words, if the text does not run, does more
+            than fill a database, takes more than the limits, makes no table, or leaves a foreign
+            key pointing nowhere.
     """
     limits = limits or BuildLimits()
     text = _read_text(sql_path, limits.max_text_bytes)
     with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         connection.executescript(LAYOUT)
-        with TextExecution(connection, limits, page_bytes=PAGE_BYTES) as execution:
-            try:
-                execution.run(text)
-                _check_references(connection)
-                _check_tables(connection)
-                return serialize_database(connection)
-            except InputError as error:
-                raise InputError(f"{sql_path}: {error}") from error
-            except (sqlite3.Error, MemoryError, ValueError) as error:
-                raise InputError(f"{sql_path}: {execution.explain(error)}") from error
+        execution = _TextExecution(connection, limits)
+        try:
+            return execution.run(text)
+        except InputError as error:
+            raise InputError(f"{sql_path}: {error}") from error
+        except (sqlite3.Error, MemoryError, ValueError) as error:
+            raise InputError(f"{sql_path}: {execution.explain(error)}") from error
 
 
 def _read_text(sql_path: Path, max_bytes: int) -> str:
@@ -235,7 +212,7 @@ def build_in_process(source: Path, path: Path, limits: BuildLimits | None = None
     """Make the file of a database from its text.
 
     Raises:
-        InputError: as `build_database`; where the process was ended.
+        InputError: as `build_database`; if the process was ended.
     """
     limits = limits or BuildLimits()
     if isinstance(run_alone(partial(_write_database, path=path, limits=limits), source), Died):

@@ -18,7 +18,6 @@ import pytest
 from answerkey.corpus import downloads
 from answerkey.corpus.corpora import parse_corpora, parse_corpus
 from answerkey.corpus.downloads import (
-    DatabaseSource,
     Downloads,
     download_spider_databases,
     locate_databases,
@@ -242,12 +241,6 @@ def test_database_of_another_file_name_is_told_by_what_is_in_its_folder(entry):
     (folder / "farm.sqlite").rename(folder / "farm.db")
     words = r"farm: neither farm\.sqlite nor schema\.sql in .*database/farm, which has .*farm\.db"
     with pytest.raises(FileNotFoundError, match=words):
-        update(entry)
-
-
-def test_all_needs_a_database_for_every_question(entry):
-    write_questions(Path(entry["root"]), {"dev.json": ["farm", "farn"]})
-    with pytest.raises(ValueError, match=r"Questions of farn .*close to it: farm"):
         update(entry)
 
 
@@ -504,39 +497,15 @@ def test_no_database_is_no_path_and_asks_nobody(tmp_path, monkeypatch):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.fixture
-def read_spider(monkeypatch):
-    """Notes each time that Spider's entry of the project's params is read."""
-    calls = []
-    read = downloads.read_spider
-    monkeypatch.setattr(downloads, "read_spider", lambda: calls.append(1) or read())
-    return calls
-
-
-def test_databases_of_known_sources_need_no_entry_of_spider(entry, read_spider):
-    update(entry)
-    assert len(list_files("data/databases")) == 3
-    assert read_spider == []
-
-
-@pytest.mark.parametrize(("given", "times"), [(("sources",), 1), (("sources", "limits"), 0)])
-def test_what_is_not_given_is_that_of_spider(entry, tmp_path, read_spider, given, times):
-    path = tmp_path / "corpus/database/shop/schema.sql"
-    origin = {"kind": "sql", "path": "shop/schema.sql", "sha256": hash_bytes(SHOP.encode())}
-    known = {
-        "sources": {"shop": DatabaseSource(origin, path)},
-        "limits": Download(attempts=1, backoff_s=0, deadline_s=1),
-    }
-    paths = download_spider_databases(["shop"], tmp_path / "out", **{k: known[k] for k in given})
+def test_databases_of_a_corpus_need_no_entry_of_spider(entry, tmp_path, monkeypatch):
+    monkeypatch.setattr(downloads, "read_spider", lambda: pytest.fail("nothing is to be read"))
+    corpus = parse_corpus("tried", entry)
+    paths = download_spider_databases(
+        ["shop", "farm"], tmp_path / "out", corpus=corpus, limits=LIMITS
+    )
+    assert list(paths) == ["farm", "shop"]
     with contextlib.closing(sqlite3.connect(paths["shop"])) as connection:
         assert connection.execute("SELECT name FROM shop").fetchall() == [("A",)]
-    assert len(read_spider) == times
-
-
-def test_paths_come_in_the_order_of_the_ids(entry, tmp_path):
-    update(entry)
-    paths = download_spider_databases(["shop", "farm"], DATABASES)
-    assert list(paths) == ["farm", "shop"]
 
 
 def test_unsafe_id_touches_nothing(tmp_path):

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from answerkey.corpus import loading
-from answerkey.corpus.corpora import LAYOUTS, parse_corpora, parse_corpus
+from answerkey.corpus.corpora import parse_corpora, parse_corpus
 from answerkey.corpus.loading import load_corpora, load_spider_questions
 from answerkey.corpus.source_questions import list_db_ids
 from answerkey.corpus.splits import assign_splits
@@ -181,11 +181,6 @@ def test_empty_file_is_named(corpus, name):
     entry["questions"]["validation"] = [name]
     with pytest.raises(ValueError, match=rf"{name}: the file is empty, expected questions"):
         load(parse_corpus("tried", entry), ["farm"])
-
-
-def test_half_of_a_surrogate_pair_reads_as_itself(corpus):
-    (corpus.questions.root / "dev.json").write_text(json.dumps([row("dock", "\ud800")]))
-    assert load(corpus, ["dock"])[0]["question_text"] == "\ud800"
 
 
 def test_line_with_brackets_in_brackets_is_named(corpus):
@@ -520,14 +515,6 @@ def test_large_array_is_not_in_memory(tmp_path):
     tracemalloc.stop()
     assert len(records) == 400
     assert peak_bytes < (tmp_path / "data.json").stat().st_size / 2
-
-
-@pytest.mark.parametrize("name", LAYOUTS)
-def test_missing_file_names_the_keys_to_set(tmp_path, name):
-    with pytest.raises(
-        FileNotFoundError, match=r"train.json: .*corpora\.tried\.root and \.questions"
-    ):
-        load_entry(bird_entry(tmp_path, layout=name))
 
 
 # --- several corpora

@@ -132,17 +132,11 @@ def test_any_rows_survive_the_build(tmp_path_factory, rows):
         ("ATTACH DATABASE '/tmp/x' AS x;", "ATTACH /tmp/x is not allowed"),
         ("PRAGMA writable_schema = ON;", "PRAGMA writable_schema is not allowed"),
         ("SELECT load_extension('x');", "function load_extension is not allowed|no such function"),
-        ("CREATE TABLE t (a); INSERT INTO t VALUES (random());", "function random is not allowed"),
-        (
-            "CREATE TABLE t (a, b DEFAULT CURRENT_TIMESTAMP); INSERT INTO t (a) VALUES (1);",
-            "function current_timestamp is not allowed",
-        ),
         (
             "CREATE TABLE t (a); CREATE TRIGGER g AFTER INSERT ON t BEGIN DELETE FROM t; END;",
             "CREATE TRIGGER g is not allowed",
         ),
         ("CREATE VIRTUAL TABLE t USING fts5(a);", "is not allowed|no such module"),
-        ("CREATE TABLE t (a); COMMIT; BEGIN; ROLLBACK;", "transaction ROLLBACK is not allowed"),
         ("SAVEPOINT s; CREATE TABLE t (a);", "SAVEPOINT BEGIN is not allowed"),
         ("VACUUM INTO '/tmp/never.sqlite';", "schema.sql"),
         (".read other.sql", 'near "."'),
@@ -176,13 +170,6 @@ def test_text_that_is_no_plain_database_is_refused(tmp_path, text, words):
 def test_error_says_after_which_statement(tmp_path):
     path = write(tmp_path / "schema.sql", "CREATE TABLE good (a);\nCREATE TABEL bad (a);")
     with pytest.raises(ValueError, match=r'near "TABEL".*at or after: CREATE TABLE good'):
-        build_database(path)
-
-
-def test_text_in_another_encoding_is_refused(tmp_path):
-    path = tmp_path / "schema.sql"
-    path.write_bytes("CREATE TABLE caffè (a);".encode("latin-1"))
-    with pytest.raises(ValueError, match=r"schema.sql: expected SQL as UTF-8"):
         build_database(path)
 
 
@@ -220,29 +207,15 @@ def test_text_that_no_parser_can_hold_does_not_end_the_stage(tmp_path):
         build_in_process(path, tmp_path / "made.sqlite")
 
 
-def test_text_is_built_in_its_process(tmp_path):
-    made = tmp_path / "made.sqlite"
-    build_in_process(write(tmp_path / "schema.sql", TABLE), made)
-    with contextlib.closing(open_database(made)) as connection:
-        assert connection.execute("SELECT count(*) FROM t").fetchone() == (0,)
-
-
 # --- foreign SQL
 
 
 ENDLESS = "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)"
 
 
-def write_text(tmp_path: Path, text: str, name: str = "shop") -> Path:
-    path = tmp_path / name / "schema.sql"
-    path.parent.mkdir()
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
 def build(tmp_path: Path, text: str, **limits: int) -> bytes:
     """The database of a text; the second build has the same bytes."""
-    path = write_text(tmp_path, text)
+    path = write(tmp_path / "shop/schema.sql", text)
     content = build_database(path, BuildLimits(**limits))
     assert build_database(path, BuildLimits(**limits)) == content
     return content
@@ -287,7 +260,7 @@ def read(content: bytes, sql: str) -> list[tuple]:
     ],
 )
 def test_text_that_takes_too_much_is_refused(tmp_path, text, limits, words) -> None:
-    path = write_text(tmp_path, text)
+    path = write(tmp_path / "shop/schema.sql", text)
     with pytest.raises(InputError, match=words) as caught:
         build_database(path, BuildLimits(**limits))
     assert str(caught.value).startswith(f"{path}: ")
@@ -296,7 +269,7 @@ def test_text_that_takes_too_much_is_refused(tmp_path, text, limits, words) -> N
 def test_bounds_also_hold_while_the_file_is_settled(tmp_path) -> None:
     rows = f"INSERT INTO t {ENDLESS} SELECT x, x FROM n LIMIT 1000;"
     table = "CREATE TABLE t (a REAL, b REAL); CREATE TABLE u (a REAL);"
-    path = write_text(tmp_path, f"{table} {rows}")
+    path = write(tmp_path / "shop/schema.sql", f"{table} {rows}")
     low, high = 1, 1024
     while high - low > 1:
         middle = (low + high) // 2
@@ -332,7 +305,7 @@ CHANGING = [
     ],
 )
 def test_value_of_chance_or_of_the_moment_is_refused(tmp_path, text, expression) -> None:
-    path = write_text(tmp_path, text.format(expression))
+    path = write(tmp_path / "shop/schema.sql", text.format(expression))
     with pytest.raises(InputError, match="would give something else in each build") as caught:
         build_database(path)
     assert str(caught.value).startswith(f"{path}: function ")
@@ -341,7 +314,7 @@ def test_value_of_chance_or_of_the_moment_is_refused(tmp_path, text, expression)
 def test_word_of_a_column_that_reads_the_clock_is_refused(tmp_path) -> None:
     text = "CREATE TABLE t (a, b); INSERT INTO t VALUES ('now', 1); UPDATE t SET b = date(a);"
     with pytest.raises(InputError, match="function date is not allowed"):
-        build_database(write_text(tmp_path, text))
+        build_database(write(tmp_path / "shop/schema.sql", text))
 
 
 @pytest.mark.parametrize(
@@ -402,7 +375,7 @@ COMMIT;
     plain = "\n".join(
         line for line in dump.splitlines() if line[:6] not in ("PRAGMA", "BEGIN ", "COMMIT")
     )
-    assert build_database(write_text(tmp_path, plain, name="plain")) == content
+    assert build_database(write(tmp_path / "plain/schema.sql", plain)) == content
 
 
 @pytest.mark.parametrize(
@@ -421,7 +394,7 @@ COMMIT;
     ],
 )
 def test_text_reaches_nothing_but_its_database(tmp_path, monkeypatch, sql) -> None:
-    path = write_text(tmp_path, f"{TABLE} {sql}")
+    path = write(tmp_path / "shop/schema.sql", f"{TABLE} {sql}")
     monkeypatch.chdir(path.parent)
     with pytest.raises(InputError, match=str(path)):
         build_database(path)
