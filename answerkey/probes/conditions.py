@@ -11,7 +11,6 @@ from answerkey.english.columns import find_asked_words, list_own_words, split_na
 from answerkey.english.measures import split_words
 from answerkey.english.names import list_quoted
 from answerkey.english.question import Question, Word, stem_word, word_set
-from answerkey.order.inspection import Inspection
 from answerkey.probes.compared_values import quote_text
 from answerkey.sql.groupings import read_grouping
 from answerkey.sql.scopes import Scopes
@@ -152,45 +151,6 @@ def _stands_alone(question: Question, first: int, last: int) -> bool:
 
 
 # Siblings: columns of one table whose names share a word, one of which a question names.
-
-
-_KEYS = frozenset({"id", "code", "key"})
-
-
-def find_named_sibling(
-    column: exp.Expression, inspection: Inspection, question: Question
-) -> str | None:
-    """The column, as table.column, that a question names where the query uses another; or None.
-
-    `ORDER BY total_weight`, "the greatest total length" -> 'load.total_length', where the query
-    uses that nowhere, its words stand together in the question, and "weight" does not.
-    """
-    found = inspection.scopes.resolve(column) if isinstance(column, exp.Column) else None
-    if found is None or found.table is None or found.column is None:
-        return None
-    own = _list_stems(found.column.name)
-    siblings = [
-        (sibling.name, stems)
-        for sibling in found.table.columns
-        if (stems := _list_stems(sibling.name)) & own and own - stems and stems - own - _KEYS
-    ]
-    if not siblings:
-        return None
-    used = {node.name.lower() for node in inspection.scopes.nodes.find_all(exp.Column)}
-    said = [word.stem for word in question.words]
-    for name, stems in siblings:
-        is_other = name.lower() not in used and (own - stems).isdisjoint(said)
-        if is_other and _stand_together(stems, said):
-            return f"{found.table.name}.{name}"
-    return None
-
-
-def _stand_together(stems: set[str], said: list[str]) -> bool:
-    """Whether a text has all of some words one beside the other, at most one other among them."""
-    width = len(stems) + 1
-    return stems <= set(said) and any(
-        stems <= set(said[start : start + width]) for start in range(len(said))
-    )
 
 
 def _list_stems(name: str) -> set[str]:
