@@ -111,6 +111,32 @@ def test_entry_that_is_not_in_the_format_is_named(world: World, entry: Any) -> N
         load_spider_questions("all", corpus=corpus, limits=LIMITS)
 
 
+@pytest.mark.parametrize(
+    ("queries", "gold", "others"),
+    [
+        (["SELECT 1"], "SELECT 1", None),
+        (["SELECT 1", "SELECT 2", "SELECT 1", "SELECT 2"], "SELECT 1", ["SELECT 2"]),
+        ([], None, None),
+        (["SELECT 1", 2], None, None),
+    ],
+)
+def test_list_of_queries_is_read_in_any_layout(
+    tmp_path: Path, queries: list[Any], gold: str | None, others: list[str] | None
+) -> None:
+    (tmp_path / "database/shop").mkdir(parents=True)
+    row = {"db_id": "shop", "question": "?", "query": queries}
+    (tmp_path / "asked.jsonl").write_text(json.dumps(row) + "\n")
+    questions = {"train": ["asked.jsonl"], "validation": []}
+    entry = {"origin": "directory", "root": str(tmp_path), "db_list": "all"}
+    corpus = parse_corpus("tried", {**entry, "questions": questions})
+    if gold is None:
+        with pytest.raises(InputError, match=r"asked\.jsonl: row 0: expected text for "):
+            load_spider_questions("all", corpus=corpus, limits=LIMITS)
+    else:
+        (record,) = load_spider_questions("all", corpus=corpus, limits=LIMITS)
+        assert (record["gold_sql"], record.get("other_sql")) == (gold, others)
+
+
 def test_reward_takes_each_right_query_on_all_databases(world: World) -> None:
     world.run_to("export_dataset")
     world.run("export_huggingface", "export_trainers", "report_dataset")
