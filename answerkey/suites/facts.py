@@ -20,12 +20,15 @@ from answerkey.sqlite.schema import Column, affinity
 from answerkey.suites.rows import Reference, Rows, TableRows
 
 MANY = 20
+_FEW = 3  # rows without a NULL: who asks sees no NULL, and a schema seldom forbids one
 _UNLIKELY = -log(1e-6)
 _MOST_NUMBERS = 8  # columns of a table among which sums are looked for
 _REPEATED = 10  # how often the values of a closed vocabulary come on average
 _CENT = 0.005
+_OF_SAMPLE = 0.8  # a sample is of short runs of rows
 _NEARLY_ALL = 0.9  # of the parents, where money was booked late or by hand
 _FEW_PARENTS = 5
+DANGLING = -1  # the place of a parent that is not there
 _DIGIT, _LETTER = re.compile(r"\d"), re.compile(r"[^\W\d_]")
 
 
@@ -119,7 +122,11 @@ class Meeting(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What holds of the rows of a database, by table."""
+    """What holds of the rows of a database, by table.
+
+    spelled: the references whose value a key of the row begins with, and the place of the key.
+    quotas: those by which each parent that has rows has so many.
+    """
 
     columns: dict[str, tuple[ColumnFacts, ...]]
     never_null: dict[str, frozenset[int]]
@@ -128,6 +135,8 @@ class Facts:
     totalled: tuple[Totalled, ...]
     meetings: tuple[Meeting, ...]
     mirrored: dict[str, tuple[int, int]]
+    spelled: dict[Reference, int]
+    quotas: tuple[tuple[Reference, int], ...]
 
 
 Free = dict[str, tuple[int, ...]]  # by table, the columns in no key and no reference
@@ -149,6 +158,8 @@ def find_facts(rows: Rows, references: Sequence[Reference], parents: Parents, fr
         totalled,
         tuple(known.list_meetings()),
         dict(known.list_mirrored()),
+        dict(known.list_spelled()),
+        tuple(known.list_quotas()),
     )
 
 
@@ -259,10 +270,11 @@ class _Known:
             for left, right in combinations(found, 2):
                 if count < MANY or left[0] == right[0] or max(len(left), len(right)) < 2:
                     continue
-                ends = [follow(left, row) for row in range(count)]
-                if _is_no_chance(ends, count) and all(
-                    at == follow(right, row) for row, at in enumerate(ends)
-                ):
+                ends = [(follow(left, row), follow(right, row)) for row in range(count)]
+                ends = [pair for pair in ends if None not in pair and DANGLING not in pair]
+                first = [pair[0] for pair in ends]
+                is_rule = len(ends) >= MANY and _is_no_chance(first, len(first))
+                if is_rule and all(one == other for one, other in ends):
                     yield Meeting(left, right)
 
     def list_mirrored(self) -> Iterator[tuple[str, tuple[int, int]]]:
@@ -274,8 +286,35 @@ class _Known:
             if is_pair and len(left.columns) == 1 == len(right.columns) and len(rows) >= MANY:
                 low, high = sorted((left.columns[0], right.columns[0]))
                 known = set(rows)
-                if all(mirror_row(row, low, high) in known for row in rows):
+                found = sum(mirror_row(row, low, high) in known for row in rows)
+                # of a sample, the other row of a pair may not have been read
+                most = len(rows) if self._rows.tables[name].is_whole else _OF_SAMPLE * len(rows)
+                if found >= most:
                     yield name, (low, high)
+
+    def list_spelled(self) -> Iterator[tuple[Reference, int]]:
+        """The references whose value a key of the row begins with, and the place of the key:
+        'TR01_2' is of 'TR01'."""
+        for reference in self._references:
+            rows = self._rows.tables[reference.table].rows
+            texts = [row[reference.columns[0]] for row in rows]
+            others = set(range(len(rows[0]) if rows else 0)) - set(reference.columns)
+            if len(rows) >= MANY and all(isinstance(text, str) for text in texts):
+                for place in sorted(others - set(self._free[reference.table])):
+                    pairs = [(row[place], text) for row, text in zip(rows, texts, strict=True)]
+                    if all(isinstance(own, str) and own.startswith(text) for own, text in pairs):
+                        yield reference, place
+                        break
+
+    def list_quotas(self) -> Iterator[tuple[Reference, int]]:
+        """The references by which each row that has any has the same number, as two ends of a
+        link."""
+        for reference, parents in zip(self._references, self._parents, strict=True):
+            counts = Counter(place for place in parents if place is not None and place >= 0)
+            numbers = set(counts.values())
+            is_whole = self._rows.tables[reference.table].is_whole
+            if is_whole and len(counts) >= MANY and len(numbers) == 1 and numbers != {1}:
+                yield reference, numbers.pop()
 
     def list_derived(self, name: str, taken: set[tuple[str, int]]) -> Iterator[Derived]:
         """The columns of a table that follow from others, in the order of their derivation."""

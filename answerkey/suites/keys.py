@@ -14,7 +14,7 @@ from typing import Any
 
 from answerkey.sql.equal_values import BINARY, FOLDS, list_collations
 from answerkey.sqlite.schema import Table, affinity, fold_name
-from answerkey.suites.facts import MANY, Facts, find_facts
+from answerkey.suites.facts import DANGLING, MANY, Facts, find_facts
 from answerkey.suites.rows import (
     Reference,
     Row,
@@ -101,7 +101,6 @@ class _Candidates:
 
 
 Key = tuple[int, ...]  # positions of columns
-DANGLING = -1
 _LIKELY = 0.05
 _UNLIKELY_TWICE = (
     7  # pairs that would be equal by chance: less than once in a thousand times none is
@@ -159,7 +158,11 @@ def find_key_facts(rows: Rows) -> KeyFacts:
                 keys[name].append((place,))
         keys[name] += [(place,) for place in columns[name] if _is_list(table, place, keys[name])]
         keys[name] += [key for key in sorted(referred) if len(key) > 1 and _tells_apart(table, key)]
-        keys[name] = list(dict.fromkeys([*keys[name], *_find_link_key(rows, table, found)]))
+        keys[name] = list(
+            dict.fromkeys(
+                [*keys[name], *_find_name_key(table), *_find_link_key(rows, table, found)]
+            )
+        )
     lost = {table.name: list_lost(table, tables) for table in tables}
     parents = [_find_parents(rows, reference) for reference in found]
     free, alone, nullable = _list_changeable(rows, keys, found, lost)
@@ -222,6 +225,19 @@ def _is_no_chance(rows: Rows, name: str, place: int, references: Sequence[Refere
 def _are_names(table: TableRows, place: int) -> bool:
     """Whether a column has many texts, all of which differ: names that nobody gives twice."""
     return len(table.rows) >= MANY and all(isinstance(v, str) for v in table.values(place))
+
+
+def _find_name_key(table: TableRows) -> list[Key]:
+    """The first and the last name of many people, if no two have both in common."""
+    key = tuple(
+        place
+        for place, column in enumerate(table.table.columns)
+        if "name" in fold_name(column.name) and affinity(column.type) == "TEXT"
+    )
+    is_key = len(key) > 1 and len(table.rows) >= MANY and _tells_apart(table, key)
+    return (
+        [key] if is_key and not any(None in (row[at] for at in key) for row in table.rows) else []
+    )
 
 
 def _find_link_key(rows: Rows, table: TableRows, references: Sequence[Reference]) -> list[Key]:

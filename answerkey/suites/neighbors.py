@@ -13,17 +13,16 @@ from answerkey.suites.operators.columns import (
     mutate_aggregates,
     mutate_columns,
     mutate_expressions,
+    mutate_order,
     mutate_select_list,
 )
 from answerkey.suites.operators.conditions import (
     mutate_comparisons,
     mutate_connectors,
     mutate_literals,
-    mutate_nulls,
     mutate_patterns,
     mutate_ranges,
 )
-from answerkey.suites.operators.groups import mutate_groups, mutate_order, mutate_windows
 from answerkey.suites.operators.sources import mutate_joins, mutate_set_operations, mutate_tables
 from answerkey.suites.operators.trees import Steps, write_changes
 
@@ -43,25 +42,22 @@ FAMILIES: tuple[Family, ...] = (
     mutate_comparisons,
     mutate_connectors,
     mutate_expressions,
-    mutate_groups,
     mutate_joins,
     mutate_literals,
-    mutate_nulls,
     mutate_order,
     mutate_patterns,
     mutate_ranges,
     mutate_select_list,
     mutate_set_operations,
     mutate_tables,
-    mutate_windows,
 )
 
 
 def list_neighbors(tree: exp.Expression, schema: Schema, *, max_neighbors: int) -> list[Neighbor]:
     """The neighbors of a gold query, sorted, each text once, none of them the gold's own.
 
-    `SELECT a FROM t LIMIT 2` -> limit: `SELECT a FROM t LIMIT 3`, limit: `SELECT a FROM t LIMIT 1`,
-    limit_removed: `SELECT a FROM t`, distinct: `SELECT DISTINCT a FROM t LIMIT 2`, ...
+    `SELECT a FROM t WHERE b > 2` -> comparison: `SELECT a FROM t WHERE b >= 2`, number: `SELECT a
+    FROM t WHERE b > 3`, distinct: `SELECT DISTINCT a FROM t WHERE b > 2`, ...
 
     Where there are more than `max_neighbors`, each operator gives the same number as far as it has
     so many, from all over the query. The tree is changed on the way and ends as it was.

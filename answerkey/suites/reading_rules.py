@@ -12,10 +12,12 @@ from typing import Any, Protocol
 from sqlglot import exp
 
 from answerkey.sql.query_parts import read_integer
-from answerkey.sql.query_rewrites import inline_aliases, make_limit
+from answerkey.sql.query_rewrites import inline_aliases, make_limit, to_sql
 from answerkey.sql.scopes import Resolution, Scopes, Source
+from answerkey.sqlite.guard import Row
 from answerkey.sqlite.schema import Table, affinity, fold_name
 from answerkey.suites.operators.trees import (
+    COMPARISONS,
     Steps,
     add_condition,
     changed,
@@ -39,9 +41,10 @@ _EXTREMES = (exp.Max, exp.Min)
 
 def read_superlatives(scopes: Scopes, question_text: str) -> Steps:
     """all_ties in place of ORDER BY ... LIMIT 1, or of an extreme that picks the row of a column
-    beside it; one_row in place of all rows that have an extreme value; extreme_of_kind: the extreme
-    of the rows that meet the other conditions; first_row in place of MIN or MAX alone, which gives
-    a row where there is nothing."""
+    beside it, also in a subquery; one_row in place of all rows that have an extreme value;
+    extreme_of_kind: the extreme of the rows that meet the other conditions."""
+    for subquery in list(scopes.nodes.find_all(exp.Subquery)):
+        yield from _take_inner_ties(subquery, scopes)
     select = scopes.tree
     if not isinstance(select, exp.Select) or select.args.get("with_") is not None:
         return
@@ -51,7 +54,6 @@ def read_superlatives(scopes: Scopes, question_text: str) -> Steps:
         yield from _take_rows_of_extreme(select)
         yield from _take_one(select)
         yield from _take_extreme_of_kind(select)
-        yield from _take_first(select)
 
 
 def _take_ties(select: exp.Select, scopes: Scopes) -> Steps:
@@ -80,6 +82,17 @@ def _take_ties(select: exp.Select, scopes: Scopes) -> Steps:
             select, having=add_condition(select, "having", condition), order=None, limit=None
         ):
             yield "all_ties"
+
+
+def _take_inner_ties(subquery: exp.Subquery, scopes: Scopes) -> Steps:
+    """`id = (SELECT id FROM t ORDER BY age LIMIT 1)` -> `id IN (SELECT id ... WHERE age = ...)`"""
+    select, user = subquery.this, subquery.parent
+    is_compared = isinstance(user, exp.EQ) and user.expression is subquery
+    if is_compared and isinstance(select, exp.Select) and select.args.get("limit") is not None:
+        for _ in _take_ties(select, scopes):
+            other = exp.In(this=user.this.copy(), query=subquery.copy())
+            with replaced(user, other):
+                yield "all_ties"
 
 
 def _take_rows_of_extreme(select: exp.Select) -> Steps:
@@ -127,24 +140,6 @@ def _take_extreme_of_kind(select: exp.Select) -> Steps:
             test = _is_extreme(value, type(best), select)
         with changed(select, where=exp.Where(this=join_parts(exp.And, [*others, test]))):
             yield "extreme_of_kind"
-
-
-def _take_first(select: exp.Select) -> Steps:
-    """`SELECT min(age) FROM t` -> `SELECT age FROM t WHERE NOT age IS NULL ORDER BY age LIMIT 1`"""
-    best = select.expressions[0].unalias()
-    if len(select.expressions) != 1 or not isinstance(best, _EXTREMES):
-        return
-    value = best.this
-    known = exp.Not(this=exp.Is(this=value.copy(), expression=exp.Null()))
-    order = exp.Ordered(this=value.copy(), desc=isinstance(best, exp.Max))
-    parts = {
-        "expressions": [value.copy()],
-        "where": add_condition(select, "where", known),
-        "order": exp.Order(expressions=[order]),
-        "limit": make_limit(1),
-    }
-    with changed(select, **parts):
-        yield "first_row"
 
 
 def _is_one_row(select: exp.Select) -> bool:
@@ -551,15 +546,14 @@ def read_groupings(scopes: Scopes, question_text: str) -> Steps:
 def _group_by_name(group: exp.Group, found: list[Resolution | None], scopes: Scopes) -> Steps:
     if len(found) != 1 or found[0] is None or is_name(found[0]):
         return
-    for column in group.parent.expressions:
-        node = column.unalias()
-        shown = find_direct(node, scopes)
-        if shown is None or not is_name(shown) or is_same_column(shown, found[0]):
-            continue
-        if _is_key(found[0]) or _is_key_of_other(found[0]):
-            with changed(group, expressions=[node.copy()]):
-                yield "grouped_by_name"
-            return
+    nodes = [column.unalias() for column in group.parent.expressions]
+    shown = [node for node in nodes if find_direct(node, scopes) is not None]
+    is_named = any(is_name(find_direct(node, scopes)) for node in shown)
+    is_key = _is_key(found[0]) or _is_key_of_other(found[0])
+    is_shown = any(is_same_column(find_direct(node, scopes), found[0]) for node in shown)
+    if is_named and is_key and not is_shown:
+        with changed(group, expressions=[node.copy() for node in shown]):
+            yield "grouped_by_name"
 
 
 def _is_key(found: Resolution) -> bool:
@@ -814,6 +808,9 @@ class Lookup(Protocol):
     def find_values(self, table: str, column: str, known: str, value: Any) -> list[Any]:
         """The values of a column in the rows that have a value in another one; few of them."""
 
+    def find_rows(self, sql: str, *, max_steps: int | None = None) -> list[Row] | None:
+        """The rows of a query; None if it fails or takes too many steps."""
+
 
 def list_codes(scopes: Scopes, lookup: Lookup) -> Iterator[tuple[exp.EQ, exp.EQ, str, Any]]:
     """The comparisons with a name that tells a row by itself, each with the comparison with the key
@@ -838,11 +835,21 @@ def _write_literal(value: Any) -> exp.Literal:
     return exp.Literal.string(value) if isinstance(value, str) else exp.Literal.number(value)
 
 
+_MAX_STEPS = 200_000
+
+
 def mutate_codes(scopes: Scopes, lookup: Lookup) -> Steps:
-    """code_by_heart: the key in place of a name. It is a reading if the question states it."""
+    """code_by_heart: the key in place of a name, which is a reading if the question states it; and
+    value_by_heart: what a subquery gives in place of it."""
     for node, other, _, _ in list_codes(scopes, lookup):
         with replaced(node, other):
             yield "code_by_heart"
+    for node in list(scopes.nodes.find_all(exp.Subquery)):
+        if isinstance(node.parent, COMPARISONS):
+            rows = lookup.find_rows(to_sql(node.this), max_steps=_MAX_STEPS) or []
+            if [len(row) for row in rows] == [1] and isinstance(rows[0][0], int | float | str):
+                with replaced(node, _write_literal(rows[0][0])):
+                    yield "value_by_heart"
 
 
 def read_codes(scopes: Scopes, question_text: str, lookup: Lookup) -> Steps:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from datetime import date
 from functools import partial
 from random import Random
@@ -27,11 +27,13 @@ def permute_columns(draft: Draft) -> None:
 
 def rename(draft: Draft) -> None:
     """Put the values of each column that is a key alone on other rows: names get other codes."""
+    spelling = {(one.table, place) for one, place in draft.facts.kept.spelled.items()}
     for name in draft.rows:
-        _permute(draft, name, draft.facts.alone[name])
+        places = [place for place in draft.facts.alone[name] if (name, place) not in spelling]
+        _permute(draft, name, places)
 
 
-def _permute(draft: Draft, name: str, places: tuple[int, ...]) -> None:
+def _permute(draft: Draft, name: str, places: Sequence[int]) -> None:
     rows = draft.rows[name]
     for place in places:
         values = [row.values[place] for row in rows]

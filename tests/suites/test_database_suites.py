@@ -217,8 +217,8 @@ def make_fleet() -> str:
         f"({key}, 'ship {key}', 'flag {key % 50}', {random.randrange(100)})" for key in range(300)
     ]
     crew = [
-        f"({key % 300}, 'sailor {random.randrange(400)}', 'role {random.randrange(30)}',"
-        f" '2020-01-{key % 28 + 1:02}')"
+        f"({random.randrange(300)}, 'sailor {random.randrange(400)}',"
+        f" 'role {random.randrange(30)}', '2020-01-{key % 28 + 1:02}')"
         for key in range(900)
     ]
     rows = {"port": ports, "ship": ships, "crew": crew}
@@ -261,3 +261,57 @@ def test_stored_answer_that_no_small_database_tells_is_undecided(tmp_path):
     gold = "SELECT count(*) FROM ship GROUP BY flag = 'flag 1' HAVING count(*) > 100"
     (record,) = make(tmp_path, ("Which?", gold), sql=make_fleet(), pool=10).records
     assert record["operators"]["by_heart"] == {"killed": 0, "alive": 0, "undecided": 1}
+
+
+COLOURS = """
+CREATE TABLE colour (id INTEGER PRIMARY KEY, colour TEXT);
+CREATE TABLE ship (id INTEGER PRIMARY KEY, tons INT, colour_id INT REFERENCES colour);
+INSERT INTO colour VALUES (1, 'red'), (2, 'blue'), (3, 'green'), (4, 'black');
+"""
+BLUE = "SELECT count(*) FROM ship JOIN colour c ON c.id = colour_id WHERE c.colour = 'blue'"
+
+
+def make_painted(folder, text, gold):
+    """The suite of a question on ships of four colours, and its databases."""
+    rows = ", ".join(f"({key}, {key * 7 % 31}, {key * 3 % 4 + 1})" for key in range(40))
+    made = make(folder, (text, gold), sql=f"{COLOURS} INSERT INTO ship VALUES {rows};")
+    return made.records[0], made.files
+
+
+def ask_files(files, sql):
+    for file in files:
+        with closing(sqlite3.connect(":memory:")) as connection:
+            connection.deserialize(file)
+            yield connection.execute(sql).fetchall()
+
+
+def test_code_that_a_question_states_is_right_and_one_learnt_by_heart_is_not(tmp_path):
+    by_code = "SELECT count(*) FROM ship WHERE colour_id = 2"
+    for text, is_right in (("How many are blue (colour_id = 2)?", True), ("How many?", False)):
+        record, files = make_painted(tmp_path, text, BLUE)
+        assert files
+        answers = zip(ask_files(files, BLUE), ask_files(files, by_code), strict=True)
+        assert all(gold == other for gold, other in answers) is is_right
+        told = record["operators"].get("code_by_heart", {"killed": 0})
+        assert bool(told["killed"]) is not is_right
+
+
+def test_value_of_a_subquery_learnt_by_heart_is_told(tmp_path):
+    gold = "SELECT id FROM ship WHERE tons = (SELECT max(tons) FROM ship)"
+    record, _ = make_painted(tmp_path, "Which are the heaviest?", gold)
+    assert record["operators"]["value_by_heart"] == {"killed": 1, "alive": 0, "undecided": 0}
+
+
+@pytest.mark.parametrize(
+    "gold",
+    [
+        "SELECT id FROM ship WHERE tons > 29",
+        "SELECT sum(tons), count(*) FROM ship WHERE tons > 29",
+        "SELECT 100.0 * sum(tons > 29) / count(*) FROM ship",
+    ],
+)
+def test_no_database_on_which_gold_says_nothing_is_in_a_suite(tmp_path, gold):
+    record, _ = make_painted(tmp_path, "What is over 29?", gold)
+    assert record["databases"]
+    for database in record["databases"]:
+        assert database["gold_answer"] not in ([], None, 0, 0.0, [[None, 0]])

@@ -82,11 +82,6 @@ LISTED = [
         ],
     ),
     (
-        "SELECT id FROM ship WHERE tons = 1 AND (code = 'a' OR code = 'b')",
-        "connector_order",
-        ["SELECT id FROM ship WHERE tons = 1 AND code = 'a' OR code = 'b'"],
-    ),
-    (
         "SELECT id FROM ship WHERE id = 1 AND tons = 2 AND code = 3",
         "connector",
         [
@@ -103,21 +98,6 @@ LISTED = [
         "SELECT s.id FROM ship s, port p WHERE s.port_id = p.id AND s.tons = 1",
         "condition_removed",
         ["SELECT s.id FROM ship AS s CROSS JOIN port AS p WHERE s.port_id = p.id"],
-    ),
-    (
-        "SELECT id FROM port WHERE id NOT IN (SELECT port_id FROM ship)",
-        "negation",
-        ["SELECT id FROM port WHERE id IN (SELECT port_id FROM ship)"],
-    ),
-    (
-        "SELECT id FROM port WHERE EXISTS (SELECT 1 FROM ship WHERE port_id = port.id)",
-        "negation",
-        ["SELECT id FROM port WHERE NOT EXISTS(SELECT 1 FROM ship WHERE port_id = port.id)"],
-    ),
-    (
-        "SELECT name = (code IN ('a')) FROM ship",
-        "negation",
-        ["SELECT name = (NOT code IN ('a')) FROM ship"],
     ),
     # ranges, patterns, NULL
     (
@@ -136,42 +116,11 @@ LISTED = [
         ["SELECT id FROM ship WHERE name LIKE '%x'", "SELECT id FROM ship WHERE name LIKE 'x%'"],
     ),
     (
-        "SELECT id FROM ship WHERE name LIKE '%x%'",
-        "pattern_as_equality",
-        ["SELECT id FROM ship WHERE name = 'x'"],
-    ),
-    (
         'SELECT id FROM ship WHERE name = "x"',
         "equality_as_pattern",
         ["SELECT id FROM ship WHERE name LIKE '%x%'"],
     ),
     ("SELECT id FROM ship WHERE tons = '5'", "equality_as_pattern", []),
-    (
-        "SELECT id FROM ship WHERE code IS NULL",
-        "null_test",
-        ["SELECT id FROM ship WHERE NOT code IS NULL"],
-    ),
-    (
-        "SELECT id FROM ship WHERE code IS NOT NULL",
-        "null_test",
-        ["SELECT id FROM ship WHERE code IS NULL"],
-    ),
-    (
-        "SELECT id FROM ship WHERE code IS NOT NULL",
-        "null_as_empty_text",
-        ["SELECT id FROM ship WHERE code <> ''"],
-    ),
-    (
-        "SELECT id FROM ship WHERE code <> 'a' AND tons > 1",
-        "null_included",
-        ["SELECT id FROM ship WHERE (code <> 'a' OR code IS NULL) AND tons > 1"],
-    ),
-    (
-        "SELECT code FROM ship WHERE tons = 1 OR tons = 2",
-        "null_excluded",
-        ["SELECT code FROM ship WHERE (tons = 1 OR tons = 2) AND NOT code IS NULL"],
-    ),
-    ("SELECT name FROM ship WHERE tons > 1", "null_included", []),
     # literals
     (
         "SELECT id FROM ship WHERE tons > 5",
@@ -184,11 +133,6 @@ LISTED = [
         ["SELECT id FROM ship WHERE code = '098'", "SELECT id FROM ship WHERE code = '100'"],
     ),
     ("SELECT id FROM ship GROUP BY 1 ORDER BY 1", "number", []),
-    (
-        "SELECT sum(tons) * 100.0 FROM ship",
-        "number_type",
-        ["SELECT SUM(tons) * 100 FROM ship"],
-    ),
     (
         'SELECT id FROM ship WHERE name = "Sun"',
         "text_affix",
@@ -209,11 +153,6 @@ LISTED = [
         ],
     ),
     ('SELECT id FROM ship WHERE name > "2010-01-01"', "text_case", []),
-    (
-        "SELECT id FROM ship WHERE tons IN (1, 2)",
-        "list_value_removed",
-        ["SELECT id FROM ship WHERE tons IN (1)", "SELECT id FROM ship WHERE tons IN (2)"],
-    ),
     # columns and tables
     (
         "SELECT name FROM ship",
@@ -225,13 +164,6 @@ LISTED = [
         "column",
         ['SELECT COUNT(*) FROM ship GROUP BY "id"', 'SELECT COUNT(*) FROM ship GROUP BY "tons"'],
     ),
-    (
-        "SELECT p.name FROM ship s JOIN port p ON s.port_id = p.id",
-        "column_source",
-        ['SELECT "s"."name" FROM ship AS s JOIN port AS p ON s.port_id = p.id'],
-    ),
-    ("SELECT s.id FROM ship s JOIN ship t ON s.id = t.id", "column_source", []),
-    ("SELECT ship.id FROM ship JOIN ship ON 1", "column_source", []),
     (
         "SELECT 1 FROM ship s JOIN port p ON s.port_id = p.id",
         "join_key",
@@ -292,14 +224,6 @@ LISTED = [
     ),
     # aggregates and groups
     (
-        "SELECT max(tons) FROM ship",
-        "aggregate",
-        ["SELECT AVG(tons) FROM ship", "SELECT MIN(tons) FROM ship"],
-    ),
-    ("SELECT max(name) FROM ship", "aggregate", ["SELECT MIN(name) FROM ship"]),
-    ("SELECT max(tons) FROM ship", "aggregate_removed", ["SELECT tons FROM ship"]),
-    ("SELECT max(tons, id) FROM ship", "aggregate", []),
-    (
         "SELECT sum(tons) FROM ship",
         "aggregate_distinct",
         ["SELECT SUM(DISTINCT tons) FROM ship"],
@@ -323,13 +247,6 @@ LISTED = [
             "SELECT COUNT(DISTINCT tons) FROM ship WHERE tons > 1",
         ],
     ),
-    (
-        "SELECT count(*) FROM ship GROUP BY tons, port_id",
-        "group_key_removed",
-        ["SELECT COUNT(*) FROM ship GROUP BY port_id", "SELECT COUNT(*) FROM ship GROUP BY tons"],
-    ),
-    ("SELECT max(tons) FROM ship GROUP BY code", "group_removed", ["SELECT MAX(tons) FROM ship"]),
-    ("SELECT code FROM ship GROUP BY code ORDER BY count(*)", "group_removed", []),
     # order
     (
         "SELECT id FROM ship ORDER BY tons, name DESC",
@@ -345,66 +262,8 @@ LISTED = [
         ["SELECT id FROM ship ORDER BY name DESC", "SELECT id FROM ship ORDER BY tons"],
     ),
     ("SELECT id FROM ship ORDER BY tons", "order_removed", ["SELECT id FROM ship"]),
-    (
-        "SELECT id FROM ship ORDER BY tons",
-        "limit_added",
-        ["SELECT id FROM ship ORDER BY tons LIMIT 1"],
-    ),
-    (
-        "SELECT id FROM ship ORDER BY tons LIMIT 2 OFFSET 1",
-        "limit",
-        [
-            "SELECT id FROM ship ORDER BY tons LIMIT 1 OFFSET 1",
-            "SELECT id FROM ship ORDER BY tons LIMIT 3 OFFSET 1",
-        ],
-    ),
-    (
-        "SELECT id FROM ship ORDER BY tons LIMIT 2 OFFSET 1",
-        "offset",
-        [
-            "SELECT id FROM ship ORDER BY tons LIMIT 2",
-            "SELECT id FROM ship ORDER BY tons LIMIT 2 OFFSET 2",
-        ],
-    ),
-    (
-        "SELECT id FROM ship ORDER BY tons LIMIT 1",
-        "limit",
-        ["SELECT id FROM ship ORDER BY tons LIMIT 2"],
-    ),
-    (
-        "SELECT id FROM ship ORDER BY tons LIMIT 1",
-        "limit_removed",
-        ["SELECT id FROM ship ORDER BY tons"],
-    ),
-    (
-        "SELECT id FROM ship ORDER BY tons LIMIT 1",
-        "order_and_limit_removed",
-        ["SELECT id FROM ship"],
-    ),
     ("SELECT id FROM (SELECT id FROM ship ORDER BY tons)", "direction", []),
     # set operations
-    (
-        "SELECT name FROM ship EXCEPT SELECT name FROM port",
-        "set_operation",
-        [
-            "SELECT name FROM ship INTERSECT SELECT name FROM port",
-            "SELECT name FROM ship UNION SELECT name FROM port",
-        ],
-    ),
-    (
-        "SELECT name FROM ship UNION SELECT name FROM port",
-        "set_operation",
-        [
-            "SELECT name FROM ship EXCEPT SELECT name FROM port",
-            "SELECT name FROM ship INTERSECT SELECT name FROM port",
-            "SELECT name FROM ship UNION ALL SELECT name FROM port",
-        ],
-    ),
-    (
-        "SELECT name FROM ship EXCEPT SELECT name FROM port",
-        "set_sides_swapped",
-        ["SELECT name FROM port EXCEPT SELECT name FROM ship"],
-    ),
     (
         "SELECT name FROM ship EXCEPT SELECT name FROM port",
         "set_side_removed",
@@ -421,27 +280,7 @@ LISTED = [
     ("SELECT id, name FROM ship", "distinct", []),
     ("SELECT code FROM ship GROUP BY code", "distinct", []),
     ("SELECT id FROM port WHERE id IN (SELECT port_id FROM ship)", "distinct", []),
-    (
-        "SELECT id, name FROM ship",
-        "shown_column_removed",
-        ["SELECT id FROM ship", "SELECT name FROM ship"],
-    ),
-    ("SELECT id, name FROM ship", "shown_columns_swapped", ["SELECT name, id FROM ship"]),
-    ("SELECT id, id AS n FROM ship", "shown_columns_swapped", []),
-    (
-        "SELECT code FROM ship GROUP BY code ORDER BY count(*)",
-        "shown_column_added",
-        ["SELECT code, COUNT(*) FROM ship GROUP BY code ORDER BY COUNT(*)"],
-    ),
     # expressions and windows
-    ("SELECT tons - id FROM ship", "arithmetic", ["SELECT tons + id FROM ship"]),
-    ("SELECT tons - id FROM ship", "operands_swapped", ["SELECT id - tons FROM ship"]),
-    (
-        "SELECT CAST(tons AS REAL) / 2 FROM ship",
-        "cast_removed",
-        ["SELECT tons / 2 FROM ship"],
-    ),
-    ("SELECT round(tons, 1) FROM ship", "function_removed", ["SELECT tons FROM ship"]),
     (
         "SELECT sum(CASE WHEN tons > 1 THEN 1 ELSE 0 END) FROM ship",
         "case_values",
@@ -449,19 +288,6 @@ LISTED = [
             "SELECT SUM(CASE WHEN tons > 1 THEN 0 ELSE 1 END) FROM ship",
             "SELECT SUM(CASE WHEN tons > 1 THEN 1 END) FROM ship",
         ],
-    ),
-    (
-        "SELECT rank() OVER (PARTITION BY code ORDER BY tons) FROM ship",
-        "window_function",
-        [
-            "SELECT DENSE_RANK() OVER (PARTITION BY code ORDER BY tons) FROM ship",
-            "SELECT ROW_NUMBER() OVER (PARTITION BY code ORDER BY tons) FROM ship",
-        ],
-    ),
-    (
-        "SELECT rank() OVER (PARTITION BY code ORDER BY tons) FROM ship",
-        "partition_removed",
-        ["SELECT RANK() OVER (ORDER BY tons) FROM ship"],
     ),
 ]
 

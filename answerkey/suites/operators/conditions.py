@@ -21,9 +21,7 @@ from answerkey.suites.operators.trees import (
     changed,
     find_direct,
     is_asked_for_rows,
-    is_condition,
     is_join_condition,
-    is_nullable,
     is_number,
     join_parts,
     list_leaves,
@@ -55,34 +53,21 @@ def mutate_comparisons(scopes: Scopes) -> Steps:
                 yield "comparison"
 
 
-# Connectors: a condition left out, negated, or joined otherwise.
+# Connectors: a condition left out, or joined otherwise.
 #
 # `a = 1 AND b = 2` -> `b = 2`, `a = 1`, `a = 1 OR b = 2`
 
 
-_NEGATED = (exp.In, exp.Like, exp.Glob, exp.Between, exp.Exists)
 _CLAUSES = {exp.Where: "where", exp.Having: "having"}
 
 
 def mutate_connectors(scopes: Scopes) -> Steps:
-    """condition_removed, connector (AND and OR), connector_order (parentheses left out), negation
-    (NOT IN, NOT LIKE, NOT BETWEEN, NOT EXISTS)."""
+    """condition_removed, connector (AND and OR)."""
     for root in list_roots(scopes):
         for leaf in list_leaves(root):
             if not is_join_condition(leaf, scopes):
                 yield from _remove(leaf)
         yield from _connect(root, scopes)
-    for node in scopes.nodes.find_all(*_NEGATED):
-        negation = node.find_ancestor(exp.Not)
-        if negation is not None and negation.this.unnest() is node:
-            with replaced(negation, node.copy()):
-                yield "negation"
-        else:
-            other: exp.Expression = exp.Not(this=node.copy())
-            if isinstance(node.parent, exp.Binary) and not isinstance(node.parent, CONNECTORS):
-                other = exp.Paren(this=other)
-            with replaced(node, other):
-                yield "negation"
 
 
 def _remove(leaf: exp.Expression) -> Steps:
@@ -113,11 +98,6 @@ def _connect(root: exp.Expression, scopes: Scopes) -> Steps:
             if is_free[place] and is_free[place + 1]:
                 with replaced(node, _swap_connector(kind, parts, place)):
                     yield "connector"
-        if kind is exp.And and all(is_free):
-            for part in parts:
-                if isinstance(part, exp.Paren) and isinstance(part.unnest(), exp.Or):
-                    with replaced(part, part.unnest().copy()):
-                        yield "connector_order"
 
 
 def _swap_connector(
@@ -133,10 +113,9 @@ def _swap_connector(
     return join_parts(kind, without(copies, place + 1))
 
 
-# Literals: the number before and after, a longer text, one in other letters, one value less.
+# Literals: the number before and after, a longer text, one in other letters.
 #
-# `a = 5` -> `a = 4`, `a = 6`; `b = 'Paris'` -> `b = 'Parisx'`, `b = 'paris'`;
-# `c IN (1, 2)` -> `c IN (1)`, `c IN (2)`; `d * 100.0` -> `d * 100`
+# `a = 5` -> `a = 4`, `a = 6`; `b = 'Paris'` -> `b = 'Parisx'`, `b = 'paris'`
 
 
 _PLACES = (exp.Ordered, exp.Group, exp.Limit, exp.Offset)  # which column, or how many rows
@@ -145,8 +124,7 @@ _LONGEST = 15  # digits that SQLite holds exactly
 
 
 def mutate_literals(scopes: Scopes) -> Steps:
-    """number (one less, one more), number_type (2.0 as 2), text_affix, text_case, and
-    list_value_removed from IN."""
+    """number (one less, one more), text_affix, text_case."""
     for node in scopes.nodes.find_all(exp.Literal, exp.Column):
         if isinstance(node.parent, _PLACES) or is_asked_for_rows(node):
             continue
@@ -156,11 +134,6 @@ def mutate_literals(scopes: Scopes) -> Steps:
                 yield from _mutate_text(node, text)
         elif isinstance(node, exp.Literal):
             yield from _mutate_number(node)
-    for node in scopes.nodes.find_all(exp.In):
-        values = node.expressions
-        for place in range(len(values) if len(values) > 1 else 0):
-            with changed(node, expressions=without(values, place)):
-                yield "list_value_removed"
 
 
 def _mutate_number(node: exp.Literal) -> Steps:
@@ -173,9 +146,6 @@ def _mutate_number(node: exp.Literal) -> Steps:
     for other in others:
         with replaced(node, exp.Literal.number(str(other))):
             yield "number"
-    if isinstance(node.parent, exp.Mul | exp.Div) and number == int(number) and not node.is_int:
-        with replaced(node, exp.Literal.number(int(number))):
-            yield "number_type"
 
 
 def _mutate_text(node: exp.Expression, text: str) -> Steps:
@@ -195,80 +165,16 @@ def _mutate_text(node: exp.Expression, text: str) -> Steps:
                 yield "text_case"
 
 
-# NULL: rows without a value are taken in, or left out.
+# Patterns: LIKE with other wildcards, and LIKE in place of =.
 #
-# `a IS NULL` -> `NOT a IS NULL`, `a = ''`; `a <> 1` -> `(a <> 1 OR a IS NULL)`;
-# `SELECT a FROM t` -> `SELECT a FROM t WHERE NOT a IS NULL`
-
-
-_TESTS_NULLS = (*COMPARISONS, exp.In, exp.Like, exp.Between)
-
-
-def mutate_nulls(scopes: Scopes) -> Steps:
-    """null_test: IS NULL and its opposite; null_as_empty_text; null_included in a condition on a
-    column that may be NULL; null_excluded from the first such column that is shown."""
-    for node in scopes.nodes.find_all(exp.Is):
-        if isinstance(node.expression, exp.Null):
-            yield from _mutate_test(node)
-    for node in scopes.nodes.find_all(*_TESTS_NULLS):
-        found = find_direct(node.this, scopes)
-        if found is None or not is_nullable(found.column) or is_join_condition(node, scopes):
-            continue
-        top = node.parent if isinstance(node.parent, exp.Not) else node
-        if is_condition(top):
-            either = exp.Or(this=top.copy(), expression=_is_null(node.this))
-            with replaced(top, exp.Paren(this=either)):
-                yield "null_included"
-    for scope in scopes.select_scopes():
-        yield from _exclude(scope.select, scopes)
-
-
-def _mutate_test(node: exp.Is) -> Steps:
-    empty = exp.Literal.string("")
-    if isinstance(node.parent, exp.Not):
-        with replaced(node.parent, node.copy()):
-            yield "null_test"
-        with replaced(node.parent, exp.NEQ(this=node.this.copy(), expression=empty)):
-            yield "null_as_empty_text"
-    else:
-        with replaced(node, exp.Not(this=node.copy())):
-            yield "null_test"
-        with replaced(node, exp.EQ(this=node.this.copy(), expression=empty)):
-            yield "null_as_empty_text"
-
-
-def _exclude(select: exp.Select, scopes: Scopes) -> Steps:
-    where = select.args.get("where")
-    for shown in select.expressions:
-        node = shown.unalias()
-        found = find_direct(node, scopes)
-        if found is None or not is_nullable(found.column) or is_asked_for_rows(node):
-            continue
-        condition: exp.Expression = exp.Not(this=_is_null(node))
-        if where is not None:
-            before = where.this.copy()
-            if isinstance(before, exp.Or):
-                before = exp.Paren(this=before)
-            condition = exp.And(this=before, expression=condition)
-        with changed(select, where=exp.Where(this=condition)):
-            yield "null_excluded"
-        return
-
-
-def _is_null(node: exp.Expression) -> exp.Is:
-    return exp.Is(this=node.copy(), expression=exp.Null())
-
-
-# Patterns: LIKE with other wildcards, LIKE in place of =, and = in place of LIKE.
-#
-# `a LIKE '%x%'` -> `a LIKE 'x%'`, `a LIKE '%x'`, `a = 'x'`
+# `a LIKE '%x%'` -> `a LIKE 'x%'`, `a LIKE '%x'`
 
 
 _FORMS = ("%{}%", "{}%", "%{}")
 
 
 def mutate_patterns(scopes: Scopes) -> Steps:
-    """pattern: other wildcards at the ends; pattern_as_equality and equality_as_pattern."""
+    """pattern: other wildcards at the ends; equality_as_pattern."""
     for node in scopes.nodes.find_all(exp.Like):
         pattern = read_text(node.expression, scopes)
         core = pattern.strip("%") if pattern else ""
@@ -278,10 +184,6 @@ def mutate_patterns(scopes: Scopes) -> Steps:
             if form.format(core) != pattern:
                 with changed(node, expression=exp.Literal.string(form.format(core))):
                     yield "pattern"
-        if not isinstance(node.parent, exp.Escape):
-            other = exp.EQ(this=node.this.copy(), expression=exp.Literal.string(core))
-            with replaced(node, other):
-                yield "pattern_as_equality"
     for node in scopes.nodes.find_all(exp.EQ):
         text, found = read_text(node.expression, scopes), find_direct(node.this, scopes)
         if text and not (found is not None and is_number(found.column)):

@@ -116,48 +116,22 @@ def _is_within(node: exp.Expression | None, ancestor: exp.Expression) -> bool:
     return node is not None
 
 
-# Set operations: another one, the sides of EXCEPT swapped, one side alone, one SELECT for both.
+# Set operations: one side alone, or one SELECT for both.
 #
-# `A EXCEPT B` -> `B EXCEPT A`, `A INTERSECT B`, `A UNION B`, `A`, `B`;
 # `SELECT a FROM t WHERE p INTERSECT SELECT a FROM t WHERE q` -> `SELECT a FROM t WHERE p AND q`
 
 
-_OTHERS = {
-    exp.Union: (exp.Intersect, exp.Except),
-    exp.Intersect: (exp.Union, exp.Except),
-    exp.Except: (exp.Intersect, exp.Union),
-}
 _SIMPLE = ("group", "having", "limit", "order", "with_")
 
 
 def mutate_set_operations(scopes: Scopes) -> Steps:
-    """set_operation, set_sides_swapped, set_side_removed, set_operation_as_condition."""
-    for node in scopes.nodes.find_all(*_OTHERS):
-        with_ = node.args.get("with_")
-        for kind in _OTHERS[type(node)]:
-            other = kind(**{**_copy_args(node), "distinct": True})
-            with replaced(node, other):
-                yield "set_operation"
-        if isinstance(node, exp.Union):
-            with changed(node, distinct=not node.args.get("distinct")):
-                yield "set_operation"
-        left, right = node.this, node.expression
-        if isinstance(node, exp.Except) and not _is_compound(left):
-            with changed(node, this=right.copy(), expression=left.copy()):
-                yield "set_sides_swapped"
-        if with_ is None:
-            for side in (left, right):
+    """set_side_removed, set_operation_as_condition."""
+    for node in scopes.nodes.find_all(exp.Union, exp.Intersect, exp.Except):
+        if node.args.get("with_") is None:
+            for side in (node.this, node.expression):
                 with replaced(node, side.copy()):
                     yield "set_side_removed"
-        yield from _merge(node, left, right)
-
-
-def _copy_args(node: exp.Expression) -> dict[str, object]:
-    return dict(node.copy().args)
-
-
-def _is_compound(node: exp.Expression) -> bool:
-    return isinstance(node, exp.SetOperation)
+        yield from _merge(node, node.this, node.expression)
 
 
 def _merge(node: exp.Expression, left: exp.Expression, right: exp.Expression) -> Steps:

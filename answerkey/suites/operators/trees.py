@@ -158,14 +158,6 @@ def is_join_condition(node: exp.Expression, scopes: Scopes) -> bool:
     return any(len(found) > 1 for found in sources.values())
 
 
-def is_condition(node: exp.Expression) -> bool:
-    """Whether a node is a whole condition, or a part that AND, OR or NOT takes."""
-    parent = node.parent
-    while isinstance(parent, exp.Paren | exp.Not):
-        parent = parent.parent
-    return isinstance(parent, exp.Where | exp.Having | exp.Join | exp.And | exp.Or)
-
-
 # Names of a query: which columns of tables they mean, which columns may stand in their place, and
 # which of them are texts in double quotes.
 
