@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
@@ -28,20 +27,8 @@ def test_paths_that_are_named_exist() -> None:
     assert [path for path in sorted(paths) if not (ROOT / path).exists()] == []
 
 
-def test_question_is_of_the_sample() -> None:
-    (gold,) = re.findall(r"^```sql\n(.*?)\n```$", TEXT, re.DOTALL | re.MULTILINE)
-    questions = [
-        question
-        for name in ("train_spider.json", "dev.json")
-        for question in json.loads((ROOT / "data/sample" / name).read_text(encoding="utf-8"))
-    ]
-    (question,) = (each for each in questions if each["query"] == gold)
-    assert question["question"] in TEXT.replace("\n", " ")
-
-
 def test_all_readings_are_listed() -> None:
-    rules = (ROOT / "answerkey/suites/reading_rules").glob("*.py")
-    code = "\n".join(path.read_text(encoding="utf-8") for path in rules)
-    named = set(re.findall(r'yield "(\w+)"', code))
+    code = (ROOT / "answerkey/suites/reading_rules.py").read_text(encoding="utf-8")
+    named = set(re.findall(r'yield "(\w+)"', code)) - {"code_by_heart", "value_by_heart"}
     listed = set(re.findall(r"`(\w+)`", TEXT.split("## Readings")[1].split("## One question")[0]))
     assert named == listed - {"latent_ambiguity"}
