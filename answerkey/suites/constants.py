@@ -19,7 +19,6 @@ _PREDICATES = (*_COMPARISONS, exp.Between, exp.In)
 _MOST_ROWS = 25  # of a group are planted
 _FLIPPED = {exp.GT: exp.LT, exp.GTE: exp.LTE, exp.LT: exp.GT, exp.LTE: exp.GTE}
 
-Place = tuple[str, str]  # a table and a column
 Slot = tuple[int, str]  # the place of a row among those of a query, and a column of it
 
 
@@ -63,38 +62,9 @@ def _is_of_table(found: Resolution | None) -> bool:
     return found is not None and found.table is not None and found.column is not None
 
 
-def list_shared_columns(scopes: Scopes) -> list[tuple[Place, Place]]:
-    """The columns that INTERSECT, EXCEPT or IN with a subquery looks up in each other, in pairs.
-    Keys and references are left out: they share values already.
-
-    `SELECT master FROM ship EXCEPT SELECT mayor FROM port` -> (('ship', 'master'), ('port',
-    'mayor'))
-    """
-    pairs = []
-    for node in scopes.nodes.find_all(exp.Intersect, exp.Except, exp.In):
-        if isinstance(node, exp.In):
-            sides = [[node.this], _list_outputs(node.args.get("query"))]
-        else:
-            sides = [_list_outputs(node.this), _list_outputs(node.expression)]
-        for columns in zip(*sides, strict=False):
-            left, right = (_find_place(column, scopes) for column in columns)
-            if left is not None and right is not None and left != right:
-                pairs.append((left, right))
-    return pairs
-
-
 def _list_outputs(query: exp.Expression | None) -> list[exp.Expression]:
     select = first_select(query) if query is not None else None
     return [output.unalias() for output in select.expressions] if select is not None else []
-
-
-def _find_place(node: exp.Expression, scopes: Scopes) -> Place | None:
-    found = scopes.resolve(node) if isinstance(node, exp.Column) else None
-    if not _is_of_table(found):
-        return None
-    name = found.column.name
-    is_reference = any(name in key.columns for key in found.table.foreign_keys)
-    return None if found.column.primary_key or is_reference else (found.table.name, name)
 
 
 def list_conditions(scopes: Scopes, tables: Container[str]) -> list[Conditions]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 import tempfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -23,7 +22,6 @@ from answerkey.suites.constants import (
     Conditions,
     list_conditions,
     list_constants,
-    list_shared_columns,
 )
 from answerkey.suites.fuzzer import Fuzzer
 from answerkey.suites.keys import find_key_facts
@@ -35,6 +33,7 @@ from answerkey.suites.questions import (
     Query,
     SuiteQuestion,
     are_same,
+    do_models_disagree,
     find_other_reading,
     find_stable_order,
     is_void,
@@ -42,7 +41,7 @@ from answerkey.suites.questions import (
 )
 from answerkey.suites.records import SuiteRecords, make_records
 from answerkey.suites.row_reading import read_rows
-from answerkey.suites.rows import Rows, find_positions, write_rows
+from answerkey.suites.rows import Rows, write_rows
 
 _FILLED = 3  # each database costs a prediction half of the time that the real one takes
 _HEAVY = 10  # times as much counts what must be told
@@ -116,14 +115,13 @@ def choose_suite(
 # How the variants of a pool are made, in turn: most neighbors are told from gold by databases that
 # are changed in every way at once.
 _RECIPES = (
-    *("everything", "plant", "everything", "permute", "reassign"),
-    *("everything", "collide", "skew", "everything", "childless", "copy", "skew", "nulls"),
+    *("everything", "plant", "everything", "permute", "reassign", "everything", "collide"),
+    *("skew", "everything", "childless", "copy", "skew"),
 )
 # About how many rows a table has in plain samples, which are tried too: where there are few rows,
 # fewer tie, and readings differ less often.
 _SMALL = (2, 4, 1, 6, 3, 8)
 _STORAGES = 3
-_SHARED = 2  # values of a column that are planted where it is looked up
 _SPARE = 0.005  # of the neighbors of a database may live, where that spares variants
 # Of a query on a variant, which is small. Gold that takes more does not count on it.
 _MAX_STEPS = 200_000
@@ -183,7 +181,9 @@ class _Pool:
     def try_variants(self, rows: Rows, asked: list[Asked]) -> None:
         """Note in every question which of its neighbors each variant tells from gold."""
         trees = {id(one.query): one.query.tree for one in asked}.values()
-        constants = _list_planted(rows, [Scopes(tree, self._schema) for tree in trees])
+        queries = (Scopes(tree, self._schema) for tree in trees)
+        found = dict.fromkeys(one for scopes in queries for one in list_constants(scopes))
+        constants = [constant for constant in found if constant[0] in rows.tables]
         settings, facts = self._settings, find_key_facts(rows)
         plan = _plan_variants(settings)
         for max_rows in sorted({max_rows for _, max_rows in plan}):
@@ -248,6 +248,8 @@ class _Pool:
             if other is not None:
                 one.latent = one.latent or (number, other)
                 continue
+            if do_models_disagree(query, one.question.model_queries, variant, order):
+                continue
             if id(query) not in kills:
                 kills[id(query)] = frozenset(
                     place
@@ -294,25 +296,6 @@ def _plan_variants(settings: SuiteSettings) -> list[tuple[str, int]]:
         else (_RECIPES[(number - number // 5) % len(_RECIPES)], settings.max_rows)
         for number in range(settings.pool - settings.pool // 2)
     ]
-
-
-def _list_planted(rows: Rows, queries: list[Scopes]) -> list[tuple[str, str, Any]]:
-    """What is planted, by table and column: the literals with which the queries compare it, and of
-    columns that are looked up in each other a few values of both."""
-    found: dict[tuple[str, str, Any], None] = {}
-    for scopes in queries:
-        found.update(dict.fromkeys(list_constants(scopes)))
-        for pair in list_shared_columns(scopes):
-            if all(table in rows.tables for table, _ in pair):
-                values = [value for place in pair for value in _take_values(rows, *place)]
-                found.update({(*place, value): None for place in pair for value in values})
-    return [constant for constant in found if constant[0] in rows.tables]
-
-
-def _take_values(rows: Rows, table: str, column: str) -> Iterator[Any]:
-    known = rows.tables[table]
-    [place] = find_positions(known.table, [column])
-    return islice(dict.fromkeys(known.values(place)), _SHARED)
 
 
 def _tells_apart(variant: Executions, query: Query, neighbor: Neighbor, order: Order) -> bool:

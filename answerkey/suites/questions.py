@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any, NamedTuple
 
 from sqlglot import exp
@@ -118,6 +119,8 @@ class SuiteQuestion(NamedTuple):
     has_choice: whether other answers are right, too, because of a tie or by the rule of comparison:
         then there is no suite.
     other_sql: queries that are right, too.
+    model_queries: what models answered, a query of each: if two of them agree on a variant, and not
+        with gold, gold is in doubt there.
     """
 
     question_id: str
@@ -126,6 +129,7 @@ class SuiteQuestion(NamedTuple):
     order: Order
     has_choice: bool
     other_sql: tuple[str, ...] = ()
+    model_queries: tuple[str, ...] = ()
 
 
 def make_question(record: dict[str, Any], audit: dict[str, Any]) -> SuiteQuestion:
@@ -300,3 +304,13 @@ def find_other_reading(
         if not are_same(rows, variant.find_rows(reading.sql), ordered=order):
             return reading
     return None
+
+
+def do_models_disagree(
+    query: Query, model_queries: Sequence[str], variant: Executions, order: Order
+) -> bool:
+    """Whether two models give one answer, and it is not gold's."""
+    gold = variant.find_rows(query.sql)
+    answers = [variant.find_rows(sql, max_steps=_MAX_STEPS_GATE) for sql in model_queries]
+    others = [rows for rows in answers if rows and not are_same(gold, rows, ordered=order)]
+    return any(are_same(one, other, ordered=order) for one, other in combinations(others, 2))

@@ -215,29 +215,18 @@ def _list_used(scopes: Scopes) -> set[str]:
 
 # NULL as a value, or as none.
 #
-# Reason: "which cities have two employees" asks for cities, and NULL is none; "not from the USA"
-# does not say whether a singer of whom no country is known is one of them.
-
-
-_NEGATION = re.compile(
-    r"\b(not|no|never|neither|nor|without|except|exclud\w+|other than|cannot)\b|n['’]t\b",
-    re.IGNORECASE,
-)
-_COMPARISONS = (exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
+# Reason: "which cities have two employees" asks for cities, and NULL is none.
 
 
 def read_nulls(scopes: Scopes, question_text: str) -> Steps:
     """without_null of columns in GROUP BY, and of those that INTERSECT or EXCEPT show;
-    with_unknown, where a question says "not" and a comparison leaves out NULL; counted_names and
-    counted_rows, where things are counted by their rows or by their names."""
+    counted_names and counted_rows, where things are counted by their rows or by their names."""
     for group in scopes.nodes.find_all(exp.Group):
         yield from _leave_out(group.parent, group.expressions, scopes)
     for node in scopes.nodes.find_all(exp.Intersect, exp.Except):
         if isinstance(node.this, exp.Select) and node.this.args.get("group") is None:
             shown = [column.unalias() for column in node.this.expressions]
             yield from _leave_out(node.this, shown, scopes)
-    if _NEGATION.search(question_text) is not None:
-        yield from _take_unknown(scopes)
     for count in scopes.nodes.find_all(exp.Count):
         yield from _count_otherwise(count, scopes)
 
@@ -250,18 +239,6 @@ def _leave_out(select: exp.Expression, columns: list[exp.Expression], scopes: Sc
         ]
         with changed(select, where=add_condition(select, "where", exp.and_(*tests))):
             yield "without_null"
-
-
-def _take_unknown(scopes: Scopes) -> Steps:
-    for node in scopes.nodes.find_all(*_COMPARISONS, exp.Not):
-        is_pattern = isinstance(node, exp.Not) and isinstance(node.this, exp.Like)
-        column = node.this.this if is_pattern else node.this
-        is_known = isinstance(node, exp.Not) and not is_pattern
-        if is_known or node.find_ancestor(exp.Where) is None or not _is_nullable(column, scopes):
-            continue
-        unknown = exp.Is(this=column.copy(), expression=exp.Null())
-        with replaced(node, exp.Paren(this=exp.Or(this=node.copy(), expression=unknown))):
-            yield "with_unknown"
 
 
 def _count_otherwise(count: exp.Count, scopes: Scopes) -> Steps:
@@ -593,16 +570,10 @@ def _is_of(found: Resolution, source: Source) -> bool:
 _ONCE = re.compile(r"\b(different|distinct|unique|duplicates?|repeat\w*)\b", re.IGNORECASE)
 _EACH_ROW = re.compile(r"\b(each|every|duplicates?|repeat\w*)\b", re.IGNORECASE)
 
-_END = "do|does|did|is|are|was|were|has|have|had|can|for|in|of|on|at|by|to|with|from|that|who|which"
-_COUNTED = re.compile(
-    rf"\b(?:how many|number of)((?:\s+(?!(?:{_END})\b)\w+){{1,2}})", re.IGNORECASE
-)
-
 
 def read_duplicates(scopes: Scopes, question_text: str) -> Steps:
-    """distinct_rows of the outermost SELECT, distinct_values in its counts, and distinct_things:
-    "how many singers" of a count of rows that joins singers to others; without_distinct, and
-    each_thing_once: DISTINCT names of joined things, but things of one name are several."""
+    """distinct_rows of the outermost SELECT, distinct_values in its counts; without_distinct,
+    and each_thing_once: DISTINCT names of joined things, but things of one name are several."""
     select = scopes.tree
     if not isinstance(select, exp.Select):
         return
@@ -621,8 +592,6 @@ def read_duplicates(scopes: Scopes, question_text: str) -> Steps:
             with changed(select, distinct=exp.Distinct()):
                 yield "distinct_rows"
         for count in _list_counts(select):
-            if isinstance(count.this, exp.Star) and _is_of_joined_rows(select):
-                yield from _count_things(count, select, scopes, question_text)
             found = find_direct(count.this, scopes)
             if found is not None and list_key(found.source.table) != (found.column.name,):
                 with changed(count, this=exp.Distinct(expressions=[count.this.copy()])):
@@ -647,21 +616,6 @@ def _list_counts(select: exp.Select) -> list[exp.Count]:
 
 def _is_of_joined_rows(select: exp.Select) -> bool:
     return bool(select.args.get("joins")) and select.args.get("group") is None
-
-
-def _count_things(
-    count: exp.Count, select: exp.Select, scopes: Scopes, question_text: str
-) -> Steps:
-    """The key of each table whose name the question counts."""
-    counted = {noun.lower() for noun in _COUNTED.findall(question_text)}
-    words = {word.rstrip("s") for phrase in counted for word in re.findall(r"\w+", phrase)}
-    scope = scopes.scope_of(select)
-    for source in scope.sources.values():
-        key = list_key(source.table) if source.table is not None else ()
-        if len(key) == 1 and fold_name(source.table.name).rstrip("s") in words:
-            column = name_column(source.table.find_column(key[0]), source, scope)
-            with changed(count, this=exp.Distinct(expressions=[column])):
-                yield "distinct_things"
 
 
 # One value, or the sum of one.

@@ -14,7 +14,6 @@ from answerkey.suites.constants import (
     Conditions,
     list_conditions,
     list_constants,
-    list_shared_columns,
 )
 
 SHIPS = """
@@ -147,24 +146,3 @@ def test_groups_have_as_many_rows_as_having_asks_for(having, count) -> None:
     sql = f"SELECT lower(flag) AS f FROM ship WHERE tons > 9 GROUP BY f HAVING {having}"
     found = ask_for_rows(sql)
     assert (found.shared, found.count) == (((0, "flag"),), count)
-
-
-@pytest.mark.parametrize(
-    ("sql", "pairs"),
-    [
-        ("SELECT flag FROM ship EXCEPT SELECT mayor FROM port", [("ship.flag", "port.mayor")]),
-        ("SELECT tons, flag AS f FROM ship INTERSECT SELECT 1, T.mayor FROM port AS T",
-         [("ship.flag", "port.mayor")]),
-        ("SELECT tons FROM ship WHERE name NOT IN (SELECT mayor FROM port)",
-         [("ship.name", "port.mayor")]),
-        ("SELECT flag FROM ship WHERE flag IN ('Peru')", []),
-        ("SELECT flag FROM ship WHERE tons > 1 INTERSECT SELECT flag FROM ship", []),
-        ("SELECT flag FROM ship WHERE flag IN (SELECT name FROM port)", []),
-        ("SELECT mayor FROM port WHERE name NOT IN (SELECT port FROM ship)", []),
-        ("SELECT port FROM ship EXCEPT SELECT mayor FROM port", []),
-        ("SELECT flag FROM ship EXCEPT VALUES ('Peru')", []),
-    ],
-)  # fmt: skip
-def test_columns_that_are_looked_up_in_each_other(sql, pairs) -> None:
-    found = list_shared_columns(read_query(sql))
-    assert [tuple(".".join(place) for place in pair) for pair in found] == pairs

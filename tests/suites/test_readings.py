@@ -48,7 +48,7 @@ CASES = [
     ("How many codes are there?", "SELECT count(DISTINCT code) FROM ship", {"without_distinct"}),
     ("How many distinct codes?", "SELECT count(DISTINCT code) FROM ship", set()),
     ("How many ships are there?", "SELECT count(*) FROM ship", set()),
-    ("How many ports have ships?", f"SELECT count(*) FROM {JOINED}", {"distinct_things"}),
+    ("How many ports have ships?", f"SELECT count(*) FROM {JOINED}", set()),
     ("How many tons did ships of a port carry?", f"SELECT count(*) FROM {JOINED}", set()),
     (
         "Which ports have ships? Give names.",
@@ -132,7 +132,7 @@ CASES = [
     (
         "Which ids have not code a?",
         "SELECT id FROM ship WHERE code <> 'a'",
-        {"with_unknown"},
+        set(),
     ),
     (
         "Which ids have other codes?",
@@ -143,7 +143,7 @@ CASES = [
     (
         "Which ids don't have code a?",
         "SELECT id FROM ship WHERE NOT code LIKE 'a%'",
-        {"with_unknown"},
+        set(),
     ),
     # texts
     (
@@ -231,7 +231,6 @@ ANSWERS = [
         "members_by_key",
         [("Ayr",), ("Oban",)],
     ),
-    (f"SELECT count(*) FROM {JOINED}", "distinct_things", [(2,)]),
     (f"SELECT DISTINCT p.name FROM {JOINED}", "each_thing_once", [("Ayr",), ("Ayr",)]),
     ("SELECT code, count(*) FROM ship GROUP BY code", "without_null", [("a", 2), ("b", 1)]),
     ("SELECT sum(tons) FROM ship WHERE id = 1", "one_value", [(5,)]),
