@@ -4,27 +4,54 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.command_line import run_stage
-from answerkey.dataset import DIFFICULTY, INTERIM, read_joined
+from answerkey.dataset import DIFFICULTY, INTERIM, Question, read_joined
 from answerkey.errors import InputError
 from answerkey.log import list_counts, start_log
 from answerkey.params import read_params
 from answerkey.records import write_jsonl
-from answerkey.sections.classify_difficulty import PASS_RATE, SOURCE
+from answerkey.sections.classify_difficulty import PASS_RATE, RANK, SOURCE
+from answerkey.sections.select_questions import Policy
+from answerkey.selection.complexity import find_cuts, measure_complexity
+from answerkey.selection.policies import find_reason, read_policies
 
 WITHOUT = {SOURCE: "their corpus says nothing of difficulty", PASS_RATE: "they have no rollouts"}
+
+
+def read_complexity(question: Question) -> float:
+    """The complexity of a question that was parsed."""
+    return measure_complexity(
+        len(question.tables_involved), question.hardness, question.canonical_sql
+    )
+
+
+def count_complexities(policies: Mapping[str, Policy]) -> Counter[float]:
+    """How many usable questions there are of each complexity."""
+    return Counter(
+        read_complexity(question)
+        for question in read_joined()
+        if find_reason(question, policies) is None
+    )
 
 
 def main() -> None:
     """Classify all questions that were parsed."""
     log = start_log("classify_difficulty")
-    (rule,) = read_params("classify_difficulty")
+    rule, policies, shares = read_params(
+        "classify_difficulty",
+        "select_questions.policies",
+        "select_questions.targets.difficulty_shares",
+    )
+    cuts = None
+    if rule.method == RANK:
+        cuts = find_cuts(count_complexities(read_policies(policies)), shares)
+        log.info("easy up to a complexity of %g, medium up to %g", *cuts)
     counts: Counter[str] = Counter()
     by_tables = 0  # for want of what the method asks for
 
@@ -35,8 +62,15 @@ def main() -> None:
                 continue
             word = question.source_difficulty
             try:
-                difficulty = rule.classify(
-                    len(question.tables_involved), question.hardness, word, question.solved_share
+                difficulty = (
+                    cuts.classify(read_complexity(question))
+                    if cuts
+                    else rule.classify(
+                        len(question.tables_involved),
+                        question.hardness,
+                        word,
+                        question.solved_share,
+                    )
                 )
             except ValueError as error:
                 raise InputError(f"{question.question_id}: {error}") from error

@@ -22,6 +22,7 @@ from answerkey.selection.supply import (
     describe_risks,
     describe_supply,
     explain,
+    find_rank_cuts,
     measure_coverage,
     summarize,
 )
@@ -45,14 +46,13 @@ def main(*arguments: str) -> None:
     )
     options = parser.parse_args(arguments)
     log = start_log("select_questions")
-    settings, reward = read_params("select_questions", "reward")
+    settings, rule, reward = read_params("select_questions", "classify_difficulty", "reward")
     policies, targets = read_policies(settings.policies), settings.targets
     if options.policies:
         print("\n".join(f"{flag}: {policy}" for flag, policy in policies.items()))
         return
     table = survey_questions(read_classified(), policies)
     if options.explain:
-        (rule,) = read_params("classify_difficulty")
         explanation = explain(count_usable(table), rule, targets)
         print(f"{explanation}\n\n{describe_risks(table)}")
         return
@@ -78,10 +78,12 @@ def main(*arguments: str) -> None:
         selected[["database_name", "tables_involved", "columns_involved"]], SchemaFile(SCHEMAS)
     )
     summary = summarize(choice.supply, targets, choice.solution)
+    cuts = find_rank_cuts(count_usable(table), rule, targets)
+    summary["complexity_cuts"] = None if cuts is None else cuts._asdict()
     write_json(OUT / "summary.json", {**summary, "coverage": coverage})
     reasons = Counter(choice.table["reason"].dropna())
     log.info("%d of %d questions%s", len(selected), len(table), list_counts(reasons))
-    if (loss := describe_loss(summary, sum(choice.supply.values()))) is not None:
+    if (loss := describe_loss(choice.supply, targets, choice.solution.size)) is not None:
         log.warning("%s", loss)
     cells = describe_supply(choice.supply, choice.solution.counts, choice.solution.corpora)
     log.info("selected of usable:\n%s", cells)

@@ -9,7 +9,13 @@ from answerkey.errors import InputError
 from answerkey.kinds import From0, Ratio, mapping, one_of
 from answerkey.records import DIFFICULTIES, EASY, HARD, HARDNESS_LEVELS, MEDIUM
 
-METHODS = TABLES, SPIDER, SOURCE, PASS_RATE = ("tables", "spider", "source", "pass_rate")
+METHODS = TABLES, SPIDER, RANK, SOURCE, PASS_RATE = (
+    "tables",
+    "spider",
+    "rank",
+    "source",
+    "pass_rate",
+)
 
 _LEVEL = one_of(DIFFICULTIES)
 HardnessLevels = Annotated[
@@ -33,9 +39,10 @@ _SOURCE_LEVELS = {
 class DifficultyRule:
     """How questions are classified.
 
-    method: tables, by the thresholds; spider, by the official hardness; source, by what the corpus
-        itself says of a question; pass_rate, by the share of its rollouts that are right. By the
-        thresholds of tables if nothing is known of that.
+    method: tables, by the thresholds; spider, by the official hardness; rank, by complexity, cut
+        where difficulty_shares of the targets hold (answerkey.selection.complexity); source, by
+        what the corpus itself says of a question; pass_rate, by the share of its rollouts that are
+        right. By the thresholds of tables if nothing is known of that.
     hardness_levels: a difficulty for each level of hardness.
     source_levels: a difficulty for each word of a corpus.
     easy_min_pass_rate, medium_min_pass_rate: from this share on a question is easy, and medium.
@@ -82,7 +89,10 @@ class DifficultyRule:
 
         Raises:
             InputError: on a word that source_levels does not have.
+            ValueError: if the method is rank, which looks at all questions together.
         """
+        if self.method == RANK:
+            raise ValueError("a question by itself has no rank: expected Cuts.classify")
         if self.method == SPIDER:
             return self.hardness_levels[hardness]
         if self.method == SOURCE and source_difficulty is not None:

@@ -1,7 +1,4 @@
-"""The choice among usable questions.
-
-Every question is selected, or has a reason why it is not.
-"""
+"""The choice among all usable questions: each is selected, or has a reason why it is not."""
 
 from __future__ import annotations
 
@@ -14,13 +11,11 @@ import pandas as pd
 from answerkey.dataset import Group, Question, Solution, count_cells, count_corpora
 from answerkey.records import Reason
 from answerkey.sections.select_questions import Policy, Targets
+from answerkey.selection.complexity import measure_complexity
 from answerkey.selection.picks import find_paraphrases, order_candidates, pick
 from answerkey.selection.policies import find_reason
 from answerkey.selection.program import find_largest
 from answerkey.selection.supply import Usable, check_size
-
-# The choice among all usable questions, and why each other one is left out.
-
 
 _STAGE = "select_questions"
 WHY = ["stage", "reason", "detail"]
@@ -56,7 +51,9 @@ def count_usable(table: pd.DataFrame) -> Counter[Usable]:
     """How many usable questions there are of each kind that another rule of difficulty could
     move."""
     usable = table[table["reason"].isna()]
-    usable = usable.assign(tables=usable["tables_involved"].map(len))[list(Usable._fields)]
+    tables = usable["tables_involved"].map(len)
+    complexity = list(map(measure_complexity, tables, usable["hardness"], usable["canonical_sql"]))
+    usable = usable.assign(tables=tables, complexity=complexity)[list(Usable._fields)]
     return Counter(map(Usable._make, usable.itertuples(index=False, name=None)))
 
 

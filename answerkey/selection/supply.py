@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -16,11 +17,13 @@ from answerkey.records import DIFFICULTIES, EVAL, SPLITS, read_share
 from answerkey.sections.classify_difficulty import (
     METHODS,
     PASS_RATE,
+    RANK,
     SOURCE,
     TABLES,
     DifficultyRule,
 )
 from answerkey.sections.select_questions import DATASET, SPLIT, Targets
+from answerkey.selection.complexity import Cuts, find_cuts
 from answerkey.selection.program import TARGET_NAMES, find_largest, find_size
 from answerkey.sqlite.schema import Schema
 
@@ -264,21 +267,31 @@ def summarize(supply: Mapping[Group, int], targets: Targets, solution: Solution)
     return summary
 
 
-def describe_loss(summary: Mapping[str, Any], usable: int) -> str | None:
-    """What to say where the targets take less than half of the usable questions: the target that
-    costs most, and what dropping it gives; None where they take more.
+def describe_loss(supply: Mapping[Group, int], targets: Targets, size: int) -> str | None:
+    """What to say if the targets take less than half of the usable questions: how many, and which
+    targets to lift; None if they take more.
 
-    >>> describe_loss({"size": 4, "size_without_target": {"eval_share": 7, "max_questions": 5}}, 10)
-    'the targets take 4 of 10 usable questions; eval_share costs most: without it they take 7'
+    >>> supply = {Group("train", level, "a", "list"): 10 for level in DIFFICULTIES}
+    >>> describe_loss(supply, Targets(max_questions=12, max_per_database=15), 12)
+    'the targets take 12 of 30 usable questions; all 30 without max_questions, max_per_database'
     """
-    size, without = summary["size"], summary["size_without_target"]
+    usable = sum(supply.values())
     if 2 * size >= usable:
         return None
-    name = max(without, key=lambda name: without[name])
-    costs = f"{name} costs most: without it they take {without[name]}"
-    if without[name] == size:
-        costs = "dropping one of them alone gives no more"
-    return f"the targets take {size} of {usable} usable questions; {costs}"
+    lifted = ", ".join(find_lifts(supply, targets))
+    return f"the targets take {size} of {usable} usable questions; all {usable} without {lifted}"
+
+
+def find_lifts(supply: Mapping[Group, int], targets: Targets) -> tuple[str, ...]:
+    """The fewest targets that one has to lift together for all usable questions."""
+    usable = sum(supply.values())
+    names = [name for name in TARGET_NAMES if getattr(targets, name) is not None]
+    return next(
+        lifted
+        for count in range(len(names) + 1)
+        for lifted in combinations(names, count)
+        if find_size(supply, replace(targets, **dict.fromkeys(lifted))) == usable
+    )
 
 
 def describe_shares(targets: Targets, solution: Solution) -> dict[str, dict[str, float | None]]:
@@ -324,16 +337,18 @@ class Usable(NamedTuple):
     answer_type: str
     tables: int
     hardness: str
+    complexity: float
     corpus: str
     source_difficulty: str | None
     solved_share: float | None = None
 
 
 def list_neighbours(
-    rule: DifficultyRule, questions: Mapping[Usable, int]
+    rule: DifficultyRule, questions: Mapping[Usable, int], targets: Targets
 ) -> Iterator[DifficultyRule]:
-    """The rules one step away: where tables decide, each threshold one less or one more; and the
-    other methods, those of source and rollouts where they say something of a question."""
+    """The rules one step away: if tables decide, each threshold one less or one more; and the other
+    methods: rank if there are shares to cut at, those of source and rollouts if they say something
+    of a question."""
     if rule.method == TABLES:
         easy, medium = rule.easy_max_tables, rule.medium_max_tables
         steps = [(easy - 1, medium), (easy + 1, medium), (easy, medium - 1), (easy, medium + 1)]
@@ -343,23 +358,43 @@ def list_neighbours(
     for method in METHODS:
         field = {SOURCE: "source_difficulty", PASS_RATE: "solved_share"}.get(method)
         is_known = not field or any(getattr(each, field) is not None for each in questions)
+        is_known &= method != RANK or targets.difficulty_shares is not None
         if method != rule.method and is_known:
             yield replace(rule, method=method)
 
 
-def count_supply(questions: Mapping[Usable, int], rule: DifficultyRule) -> Counter[Group]:
+def find_rank_cuts(
+    questions: Mapping[Usable, int], rule: DifficultyRule, targets: Targets
+) -> Cuts | None:
+    """The cuts among the usable questions; None if the rule is another one than rank."""
+    if rule.method != RANK:
+        return None
+    counts: Counter[float] = Counter()
+    for question, count in questions.items():
+        counts[question.complexity] += count
+    return find_cuts(counts, targets.difficulty_shares)
+
+
+def count_supply(
+    questions: Mapping[Usable, int], rule: DifficultyRule, targets: Targets
+) -> Counter[Group]:
     """How many questions of each group there are under a rule, from how many there are of each
     kind."""
+    cuts = find_rank_cuts(questions, rule, targets)
     supply: Counter[Group] = Counter()
     for question, count in questions.items():
-        group = Group(
-            question.split,
-            rule.classify(
+        if cuts is not None:
+            difficulty = cuts.classify(question.complexity)
+        else:
+            difficulty = rule.classify(
                 question.tables,
                 question.hardness,
                 question.source_difficulty,
                 question.solved_share,
-            ),
+            )
+        group = Group(
+            question.split,
+            difficulty,
             question.database_name,
             question.answer_type,
             question.corpus,
@@ -383,19 +418,21 @@ def list_other_targets(targets: Targets) -> Iterator[tuple[str, Targets]]:
 
 def explain(questions: Mapping[Usable, int], rule: DifficultyRule, targets: Targets) -> str:
     """The text that `python -m stages.select_questions --explain` prints."""
-    supply = count_supply(questions, rule)
+    supply = count_supply(questions, rule, targets)
     solution = find_largest(supply, targets)
     binding = find_binding(supply, targets, solution)
+    lifts, usable = find_lifts(supply, targets), sum(questions.values())
     lines = [
         f"{rule}",
-        f"largest selection: {solution.size} of {sum(questions.values())} usable questions",
+        f"largest selection: {solution.size} of {usable} usable questions",
         describe_binding(binding, solution.size),
         *(f"{words}: {find_size(supply, other)}" for words, other in list_other_targets(targets)),
+        *([f"without {', '.join(lifts)}: {usable}"] if len(lifts) > 1 else []),
         "",
         describe_supply(supply, solution.counts, solution.corpora),
     ]
-    for neighbour in list_neighbours(rule, questions):
-        supply = count_supply(questions, neighbour)
+    for neighbour in list_neighbours(rule, questions, targets):
+        supply = count_supply(questions, neighbour, targets)
         solution = find_largest(supply, targets)
         lines += [
             "",

@@ -13,7 +13,7 @@ from answerkey.dataset import Record
 from answerkey.order.cuts import read_row_order
 from answerkey.order.inspection import Inspection
 from answerkey.records import EASY, HARD, MEDIUM
-from answerkey.sections.classify_difficulty import TABLES, DifficultyRule
+from answerkey.sections.classify_difficulty import RANK, TABLES, DifficultyRule
 from answerkey.sql.hardness import classify_hardness
 from answerkey.sql.parsed_query import TABLE_NODES, list_tables
 from answerkey.sql.parser import parse_sql
@@ -71,12 +71,14 @@ def derive_facts(
                     order = read_row_order(inspection)
                 else:
                     order = known.order_matters.get(question_id, False)
-                difficulty = rule.classify(
-                    len(tables),
-                    hardness,
-                    known.source_difficulties.get(question_id),
-                    known.solved_shares.get(question_id),
-                )
+                difficulty = question["difficulty"]
+                if rule.method != RANK:  # which follows from all questions, also those left out
+                    difficulty = rule.classify(
+                        len(tables),
+                        hardness,
+                        known.source_difficulties.get(question_id),
+                        known.solved_shares.get(question_id),
+                    )
             except QueryError as error:
                 raise UnknownFactsError(str(error)) from error
             except (SqlglotError, ValueError) as error:

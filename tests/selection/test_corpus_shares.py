@@ -444,7 +444,7 @@ def test_summary_tells_each_corpus_and_each_share():
 
 def test_explanation_shows_corpora_for_the_thresholds_and_their_neighbours():
     usable = [
-        Usable(split, f"{corpus}_{split}", "list", tables, "easy", corpus, None)
+        Usable(split, f"{corpus}_{split}", "list", tables, "easy", 1.0, corpus, None)
         for split in SPLITS
         for corpus in HALVES
         for tables in (1, 1, 2, 2, 3)

@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from answerkey.records import HARDNESS_LEVELS
 from answerkey.sections.classify_difficulty import DifficultyRule
 from answerkey.sections.select_questions import Targets
 from answerkey.selection.supply import Usable, explain, list_neighbours
@@ -19,7 +20,8 @@ def make_rule(method: str, easy: int = 2, medium: int = 3) -> DifficultyRule:
 
 
 def ask(split: str, tables: int, *, hardness: str = "easy", word: str | None = None) -> Usable:
-    return Usable(split, f"harbour_{split}", "list", tables, hardness, "local", word)
+    complexity = tables + HARDNESS_LEVELS.index(hardness) + 0.004
+    return Usable(split, f"harbour_{split}", "list", tables, hardness, complexity, "local", word)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +54,7 @@ def ask(split: str, tables: int, *, hardness: str = "easy", word: str | None = N
 )
 def test_neighbours_are_one_step_away_and_possible(rule, word, neighbours):
     questions = Counter([ask("train", 1), ask("train", 2, word=word)])
-    assert list(list_neighbours(rule, questions)) == neighbours
+    assert list(list_neighbours(rule, questions, Targets())) == neighbours
 
 
 def test_explanation_tells_the_selection_of_the_rule_and_of_its_neighbours():
@@ -79,6 +81,12 @@ def test_explanation_tells_the_selection_of_the_rule_and_of_its_neighbours():
         "largest selection: 0\n"
         "split  easy    medium  hard\n"
         "train  0 of 8  0 of 0  0 of 2\n"
+        "eval   0 of 0  0 of 0  0 of 0\n"
+        "\n"
+        "method: rank\n"
+        "largest selection: 10\n"
+        "split  easy    medium  hard\n"
+        "train  4 of 4  4 of 4  2 of 2\n"
         "eval   0 of 0  0 of 0  0 of 0"
     )
 
@@ -89,7 +97,7 @@ def test_explanation_tells_what_other_targets_would_give():
     shares = {"easy": 0.4, "medium": 0.4, "hard": 0.2}
     targets = Targets(difficulty_shares=shares, eval_share=0.4, tolerance=0.1, max_per_database=120)
     told = explain(questions, make_rule("tables", 1, 2), targets).splitlines()
-    assert told[1:10] == [
+    assert told[1:11] == [
         "largest selection: 201 of 321 usable questions",
         "Limited by eval/easy: lifting it gives 240 instead of 201",
         "Limited by eval/medium: lifting it gives 240 instead of 201",
@@ -98,6 +106,7 @@ def test_explanation_tells_what_other_targets_would_give():
         "without difficulty_shares: 201",
         "without eval_share: 201",
         "without max_per_database: 270",
+        "without eval_share, max_per_database: 321",
         "",
     ]
     targets = Targets(difficulty_shares=shares, difficulty_shares_of="split", tolerance=0.1)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from answerkey.errors import InputError
+from answerkey.records import DIFFICULTIES, read_jsonl
 from answerkey.sections.classify_difficulty import DifficultyRule, classify_difficulty
+from answerkey.selection.complexity import find_cuts, measure_complexity
 from tests.shared.joined_questions import make_joined, write_joined
 from tests.shared.project_world import World
 
@@ -134,4 +140,62 @@ def test_word_that_means_no_difficulty_stops_the_run_and_is_named(world):
     write_questions(world.folder, "simple", "simple", "simple", "insane")
     world.change("classify_difficulty.method", "source")
     with pytest.raises(ValueError, match=r"a_train_003: the corpus says 'insane': expected one of"):
+        world.run("classify_difficulty")
+
+
+def test_longer_and_nested_queries_are_more_complex():
+    queries = [
+        (1, "easy", 'SELECT "name" FROM "ship"'),
+        (1, "easy", 'SELECT "name" FROM "ship" WHERE "name" <> \'SELECT JOIN\''),
+        (1, "easy", 'SELECT COUNT(*) FROM "ship"'),
+        (2, "medium", 'SELECT COUNT(*) FROM "ship" JOIN "port" ON "port"."id" = "ship"."port_id"'),
+        (2, "extra", 'SELECT MAX("x") FROM "a" WHERE "y" IN (SELECT "id" FROM "b")'),
+    ]
+    found = [measure_complexity(*query) for query in queries]
+    assert found == [1.004, 1.007, 2.004, 5.011, 8.012]
+
+
+@given(
+    counts=st.dictionaries(st.sampled_from([1.003, 1.004, 2.005, 3.01, 7.02]), st.integers(1, 9)),
+    shares=st.sampled_from([(0.4, 0.4, 0.2), (0, 0.5, 0.5), (1, 0, 0), (0.2, 0, 0.8)]),
+)
+def test_cuts_lose_no_question_and_are_nearest_to_the_shares(counts, shares):
+    cuts = find_cuts(counts, dict(zip(DIFFICULTIES, shares, strict=True)))
+    found = Counter()
+    for complexity, count in counts.items():
+        found[cuts.classify(complexity)] += count
+    total = sum(counts.values())
+    assert found.total() == total
+    assert cuts.easy <= cuts.medium
+    easiest = [sum(n for c, n in counts.items() if c <= most) for most in [0, *counts]]
+    assert abs(found["easy"] - shares[0] * total) == pytest.approx(
+        min(abs(count - shares[0] * total) for count in easiest)
+    )
+
+
+def test_rank_cuts_among_usable_questions_where_the_shares_hold(world, capsys):
+    queries = ["SELECT 1", "SELECT 1 FROM a", "SELECT COUNT(*) FROM a", "SELECT 1 FROM a JOIN b"]
+    questions = [
+        make_joined(
+            f"a_train_{place:03d}", tables_involved=["a"], hardness="easy", canonical_sql=query
+        )
+        for place, query in enumerate([*queries, *queries])
+    ]
+    questions[7] = questions[7]._replace(flags=[{"code": "tie_at_limit", "evidence": None}])
+    write_joined(Path("data/interim"), questions)
+    world.change("classify_difficulty.method", "rank")
+    world.change(
+        "select_questions.targets.difficulty_shares", {"easy": 0.5, "medium": 0.35, "hard": 0.15}
+    )
+    world.run("classify_difficulty")
+    found = [record["difficulty"] for record in read_jsonl(Path("data/interim/difficulty.jsonl"))]
+    assert found == ["easy", "easy", "medium", "hard"] * 2
+    assert "easy up to a complexity of 1.004, medium up to 2.004" in capsys.readouterr().err
+
+
+def test_rank_without_shares_says_what_it_needs(world):
+    write_joined(Path("data/interim"), [])
+    world.change("classify_difficulty.method", "rank")
+    world.change("select_questions.targets.difficulty_shares", None)
+    with pytest.raises(InputError, match=r"rank cuts at .*difficulty_shares: expected such shares"):
         world.run("classify_difficulty")

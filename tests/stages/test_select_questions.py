@@ -244,18 +244,16 @@ def test_rule_of_params_that_is_none_stops_the_run(world):
         world.run("select_questions")
 
 
-def test_targets_that_cost_more_than_half_are_warned_about_with_the_one_that_costs_most(
-    world, capsys
-):
+def test_targets_that_cost_more_than_half_are_warned_about_with_those_to_lift(world, capsys):
     world.run("select_questions")
-    assert "costs most" not in capsys.readouterr().err
+    assert "the targets take" not in capsys.readouterr().err
     world.change("select_questions.targets.min_questions", None)
     world.change("select_questions.targets.max_questions", 20)
     world.change("select_questions.targets.eval_share", 0.9)
     world.run("select_questions")
-    assert re.findall("^.*costs most.*$", capsys.readouterr().err, re.MULTILINE) == [
+    assert re.findall("^.*the targets take.*$", capsys.readouterr().err, re.MULTILINE) == [
         "select_questions: the targets take 10 of 36 usable questions;"
-        " eval_share costs most: without it they take 20"
+        " all 36 without difficulty_shares, eval_share, max_questions"
     ]
 
 

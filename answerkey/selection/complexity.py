@@ -1,0 +1,83 @@
+"""Complexity: one number of a query, and the cuts that make easy, medium and hard of it.
+
+The same SQL has the same number, so that no cut tells equal queries apart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from itertools import accumulate
+from typing import NamedTuple
+
+from answerkey.errors import InputError
+from answerkey.records import EASY, HARD, HARDNESS_LEVELS, MEDIUM, read_share
+
+_QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*\"""")
+_WORDS = re.compile(r"\w+")
+_JOIN = re.compile(r"\bJOIN\b")
+_QUERY = re.compile(r"\bSELECT\b")
+_SET_OPERATION = re.compile(r"\b(?:UNION|INTERSECT|EXCEPT)\b")
+_AGGREGATE = re.compile(r"\b(?:COUNT|SUM|AVG|MIN|MAX|TOTAL|GROUP_CONCAT)\(")
+_MOST_WORDS = 999
+
+
+def measure_complexity(tables: int, hardness: str, canonical_sql: str) -> float:
+    """How complex a query is: the whole part is a number of points, the decimals are the words of
+    its canonical SQL in thousandths, so that of two with the same points the longer is harder.
+
+    One point for each table, each JOIN, each aggregate and each set operation; two for each query
+    within the query; none to three for the official hardness, from easy to extra.
+
+    >>> measure_complexity(1, "easy", 'SELECT COUNT(*) FROM "ship"')
+    2.004
+    >>> measure_complexity(2, "hard", 'SELECT "id" FROM "a" EXCEPT SELECT "a_id" FROM "b"')
+    7.009
+    """
+    sql = _QUOTED.sub("x", canonical_sql)
+    joins, queries = len(_JOIN.findall(sql)), len(_QUERY.findall(sql))
+    others = len(_SET_OPERATION.findall(sql)) + len(_AGGREGATE.findall(sql))
+    points = tables + joins + 2 * (queries - 1) + others + HARDNESS_LEVELS.index(hardness)
+    return points + min(len(_WORDS.findall(sql)), _MOST_WORDS) / (_MOST_WORDS + 1)
+
+
+class Cuts(NamedTuple):
+    """The highest complexity of an easy question, and of a medium one."""
+
+    easy: float
+    medium: float
+
+    def classify(self, complexity: float) -> str:
+        """easy, medium or hard."""
+        if complexity <= self.easy:
+            return EASY
+        return MEDIUM if complexity <= self.medium else HARD
+
+
+def find_cuts(complexities: Mapping[float, int], shares: Mapping[str, float] | None) -> Cuts:
+    """The cuts that bring the shares of difficulties nearest to those that are asked for, from how
+    many questions there are of each complexity.
+
+    Equal complexities, and so equal SQL, are never cut apart.
+
+    >>> counts = {1.004: 2, 2.005: 1, 2.006: 3, 3.009: 1, 5.012: 3}
+    >>> find_cuts(counts, {"easy": 0.3, "medium": 0.4, "hard": 0.3})
+    Cuts(easy=2.005, medium=3.009)
+
+    Raises:
+        InputError: if no shares are asked for.
+    """
+    if shares is None:
+        raise InputError(
+            "classify_difficulty.method: rank cuts at select_questions.targets.difficulty_shares:"
+            " expected such shares, found null"
+        )
+    counts = sorted(complexities.items())
+    sums = [0, *accumulate(count for _, count in counts)]
+    values = [0.0, *(value for value, _ in counts)]
+    easy, medium = read_share(shares[EASY]), read_share(shares[MEDIUM])
+    low, high = (
+        min(range(len(sums)), key=lambda place: abs(sums[place] - share * sums[-1]))
+        for share in (easy, easy + medium)
+    )
+    return Cuts(values[low], values[high])
