@@ -1,4 +1,7 @@
-"""Every question gets the split of its source and an id that no other question can change."""
+"""Every question gets the split of its source and an id that no other question can change.
+
+A corpus with fewer questions than min_questions ends here, before anything runs.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever i
 
 from answerkey.command_line import run_stage
 from answerkey.corpus.splits import assign_each
+from answerkey.errors import InputError
 from answerkey.log import start_log
+from answerkey.params import read_params
 from answerkey.records import read_jsonl, tally, write_jsonl
 
 QUESTIONS_PATH = Path("data/interim/questions.jsonl")
@@ -21,9 +26,15 @@ SPLITS_PATH = Path("data/interim/splits.jsonl")
 def main() -> None:
     """Assign split and id to all questions that were loaded."""
     log = start_log("assign_splits")
+    (min_questions,) = read_params("select_questions.targets.min_questions")
     splits: Counter[str] = Counter()
     questions = assign_each(read_jsonl(QUESTIONS_PATH))
     total = write_jsonl(SPLITS_PATH, tally(questions, splits, itemgetter("split")))
+    if total < (min_questions or 0):
+        raise InputError(
+            f"the corpus has {total} questions, and select_questions.targets.min_questions asks for"
+            f" {min_questions}: lower it, or set it to null"
+        )
     log.info(f"{total} questions: {splits['train']} train, {splits['eval']} eval")
 
 

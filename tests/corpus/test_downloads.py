@@ -632,6 +632,7 @@ def test_gold_answers_are_of_the_filled_database(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     world = World(tmp_path)
+    world.change("select_questions.targets.min_questions", None)
     write_synsql(tmp_path / "release")
     empty = {}
     for fill_empty in (None, 20):
