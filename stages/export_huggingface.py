@@ -17,10 +17,9 @@ from answerkey.command_line import run_stage
 from answerkey.dataset import read_product
 from answerkey.exports.card import CardFacts, describe_origin, list_targets, make_card
 from answerkey.exports.croissant import make_croissant
-from answerkey.exports.huggingface import write_split
+from answerkey.exports.huggingface import read_examples, write_split
 from answerkey.exports.packed_files import DATABASES, TEST_SUITES, write_packed_files
 from answerkey.exports.parquet_files import WrittenFile
-from answerkey.exports.prompts import make_prompt_examples, read_template
 from answerkey.log import format_size, start_log
 from answerkey.params import read_params
 from answerkey.records import SPLITS, read_json, replace_file, write_json
@@ -29,21 +28,15 @@ PRODUCT = Path("data/questions")
 FOLDERS = {DATABASES: Path("data/databases"), TEST_SUITES: Path("data/test_suites")}
 CORPORA = PRODUCT / "corpora.json"
 COUNTS = Path("metrics/counts.json")
+PROMPTS = Path("data/exports/trl/prompt_completion")  # as export_trainers rendered them
 OUT = Path("data/exports/huggingface")
 
 
 def write_questions() -> dict[str, WrittenFile]:
     """Write a table for each split that has questions; what was written."""
-    (settings,) = read_params("export_trainers")
     written = {}
     for split in SPLITS:
-        examples = make_prompt_examples(
-            read_product(PRODUCT, split),
-            read_template(Path(settings.prompt_template)),
-            FOLDERS[DATABASES],
-            example_rows=settings.example_rows,
-            max_schema_characters=settings.max_schema_characters,
-        )
+        examples = read_examples(read_product(PRODUCT, split), PROMPTS / f"{split}.parquet")
         written[split] = write_split(examples, OUT / f"{split}.parquet")
     return {split: file for split, file in written.items() if file}
 

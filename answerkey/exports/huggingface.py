@@ -9,15 +9,17 @@ Lists and tables have no typed column: the values of one may be of several types
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 from datasets import Features, List, Value
 
-from answerkey.dataset import list_reward_terms
+from answerkey.dataset import Question, list_reward_terms
+from answerkey.errors import InputError
 from answerkey.exports.parquet_files import Table, WrittenFile, write_tables
-from answerkey.exports.prompts import PromptExample
+from answerkey.exports.prompts import Message, PromptExample
 from answerkey.exports.trl import make_completion
 from answerkey.sqlite.answers import FLOAT, INTEGER, STRING
 
@@ -97,6 +99,30 @@ def make_row(example: PromptExample) -> dict[str, Any]:
 
 # The features stand in the file, so that `load_dataset` reads the same types.
 TABLE = Table(FEATURES.arrow_schema, make_row)
+
+
+def read_examples(questions: Iterable[Question], path: Path) -> Iterator[PromptExample]:
+    """The questions of a split with the prompts that export_trainers rendered for TRL.
+
+    Raises:
+        FileNotFoundError: if there is no such file, and there are questions.
+        InputError: if its prompts are those of other questions.
+    """
+    rows = _read_prompts(path)
+    for index, question in enumerate(questions):
+        question_id, messages = next(rows, (None, None))
+        if question_id != question.question_id:
+            raise InputError(
+                f"{path}: expected the prompt of {question.question_id}, found that of"
+                f" {question_id}: run `dvc repro`"
+            )
+        yield PromptExample(question, messages[0]["content"], index)
+
+
+def _read_prompts(path: Path) -> Iterator[tuple[str, list[Message]]]:
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(columns=["question_id", "prompt"]):
+            yield from zip(*(batch[name].to_pylist() for name in batch.schema.names), strict=True)
 
 
 def write_split(examples: Iterable[PromptExample], path: Path) -> WrittenFile | None:

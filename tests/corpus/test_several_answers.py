@@ -139,7 +139,7 @@ def test_list_of_queries_is_read_in_any_layout(
 
 def test_reward_takes_each_right_query_on_all_databases(world: World) -> None:
     world.run_to("export_dataset")
-    world.run("export_huggingface", "export_trainers", "report_dataset")
+    world.run("export_trainers", "export_huggingface", "report_dataset")
     norway, _, old = read_product(Path("data/questions"), "train")
     assert norway.gold_answer == "Glomma"
     assert norway.other_answers == [

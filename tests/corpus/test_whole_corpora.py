@@ -35,7 +35,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
         world.change("export_trainers.prompt_template", str(ROOT / "templates/prompt.j2"))
         world.drop_targets()
         world.run_to("export_dataset")
-        world.run("export_huggingface", "export_trainers", "report_dataset")
+        world.run("export_trainers", "export_huggingface", "report_dataset")
     return world
 
 
@@ -235,7 +235,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> World:
         patch.chdir(folder)
         world = SeveralWorld(folder)
         world.run_to("export_dataset")
-        world.run("export_huggingface", "export_trainers", "report_dataset")
+        world.run("export_trainers", "export_huggingface", "report_dataset")
     return world
 
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from answerkey.dataset import FIELDS, Question, list_reward_terms, read_product
-from answerkey.exports.huggingface import FEATURES, make_row
+from answerkey.errors import InputError
+from answerkey.exports.huggingface import FEATURES, make_row, read_examples
 from answerkey.exports.prompts import PromptExample
 from tests.shared.export_world import SPLITS
 
@@ -117,3 +118,11 @@ def test_every_answer_comes_back_as_the_same_value_and_type(answer):
 def test_answer_that_json_does_not_have_is_an_error():
     with pytest.raises(ValueError, match="JSON"):
         make_row(make_example([float("nan")]))
+
+
+def test_prompts_of_other_questions_are_refused(exported):
+    path = exported.exports / "trl/prompt_completion/train.parquet"
+    questions = list(read_product(exported.folder / "data/questions", "train"))
+    assert [example.index for example in read_examples(questions, path)] == [*range(len(questions))]
+    with pytest.raises(InputError, match=f"expected the prompt of {questions[1].question_id}"):
+        list(read_examples(questions[1:], path))

@@ -24,8 +24,8 @@ AFTER_DIFFICULTY = [
     "select_questions",
     "validate_dataset",
     "export_dataset",
-    "export_huggingface",
     "export_trainers",
+    "export_huggingface",
     "report_dataset",
 ]
 

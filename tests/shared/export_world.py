@@ -29,7 +29,7 @@ class ExportWorld:
             self.world.change("corpora.local.license", "cc-by-sa-4.0")
             self.world.change("export_trainers.prompt_template", str(ROOT / "templates/prompt.j2"))
             self.world.run_to("export_dataset")
-            self.world.run("export_huggingface", "export_trainers")
+            self.world.run("export_trainers", "export_huggingface")
 
     def copy(self, folder: Path) -> World:
         """The same in another folder, to change and to run again."""

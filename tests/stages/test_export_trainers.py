@@ -184,7 +184,7 @@ def test_split_without_questions_has_no_file_and_none_of_before(world, tmp_path)
     world.drop_targets()
     world.write_questions("dev.json", "library", [("Pay?", "SELECT wage FROM book")])
     world.run_to("export_dataset")
-    world.run("export_huggingface", "export_trainers")
+    world.run("export_trainers", "export_huggingface")
     assert list(list_files(world.folder / "data/exports")) == [
         file for file in FILES if "eval" not in file
     ]
