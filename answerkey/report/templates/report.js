@@ -49,11 +49,19 @@ function showCell(value) {
   return make("td", {}, value);
 }
 
-function showAnswer(answer, label = "Gold answer") {
+function showAnswer(answer, names = [], label = "Gold answer") {
   if (answer === null) return [make("p", {}, "none")];
   if (answer.count === 0) return [make("p", {}, "no row")];
   const lines = answer.rows.map((cells) => make("tr", {}, ...cells.map(showCell)));
-  const box = make("div", { className: "answer" }, make("table", {}, make("tbody", {}, ...lines)));
+  const shown = make("table", {}, make("tbody", {}, ...lines));
+  if (names.length > 0 && names.length === answer.rows[0].length) {
+    const heads = names.map((name, index) => {
+      const isNumeric = lines[0].cells[index].className === "numeric";
+      return make("th", { scope: "col", className: isNumeric ? "numeric" : "" }, name);
+    });
+    shown.prepend(make("thead", {}, make("tr", {}, ...heads)));
+  }
+  const box = make("div", { className: "answer" }, shown);
   box.tabIndex = 0;
   box.setAttribute("role", "region");
   box.setAttribute("aria-label", label);
@@ -73,9 +81,9 @@ function showFinding([code, evidence]) {
 
 function showDetails(row) {
   const box = make("div", { className: "details" });
-  box.append(make("h3", {}, "Gold SQL"), make("pre", {}, make("code", {}, row.sql)));
+  box.append(make("h3", {}, "Gold SQL"), make("pre", {}, showSql(row.sql)));
   const kind = row.answer_type === null ? "" : `, ${row.answer_type}`;
-  box.append(make("h3", {}, `Gold answer${kind}`), ...showAnswer(row.answer));
+  box.append(make("h3", {}, `Gold answer${kind}`), ...showAnswer(row.answer, nameColumns(row.sql)));
   const flags = [...row.findings];
   if (row.reason !== null) {
     box.append(make("h3", {}, "Why it is left out"), ...showFinding(flags.shift()));

@@ -53,8 +53,8 @@ function show(to) {
   place = Math.max(0, Math.min(to, queue.length - 1));
   const row = queue[place];
   const left = make("div", {}, make("h3", {}, "Gold SQL"));
-  left.append(make("pre", {}, make("code", {}, row.sql)));
-  left.append(make("h3", {}, "Gold answer"), ...showAnswer(row.answer));
+  left.append(make("pre", {}, showSql(row.sql)));
+  left.append(make("h3", {}, "Gold answer"), ...showAnswer(row.answer, nameColumns(row.sql)));
   if (row.suite !== null) left.append(showSuite(row.suite));
   const right = make("div", {}, make("h3", {}, "Flags"));
   right.append(...(row.findings.length ? row.findings.flatMap(showFinding) : ["none"]));

@@ -19,7 +19,7 @@ function showOperators(operators) {
 function showRows(title, rows) {
   const box = make("div", {}, make("p", { className: "facts" }, title));
   if (rows === null) box.append(make("p", {}, "it fails"));
-  else box.append(...showAnswer({ rows, count: rows.length }, title));
+  else box.append(...showAnswer({ rows, count: rows.length }, [], title));
   return box;
 }
 
