@@ -106,7 +106,7 @@ def test_row_opens_and_closes_by_click(visit):
     button.click()
     assert button.get_attribute("aria-expanded") == "true"
     text = visit.details.inner_text()
-    assert "ORDER BY weight LIMIT 1" in text
+    assert "ORDER BY weight\nLIMIT 1" in text
     assert "LIMIT cuts through rows" in text
     assert re.search(r"as good\s+Sun", text)
     button.click()
@@ -129,7 +129,7 @@ def test_row_opens_and_closes_by_keyboard(visit):
         if page.evaluate("document.activeElement.classList.contains('open')"):
             break
     page.keyboard.press("Enter")
-    assert "SELECT sum(weight) FROM ship" in visit.details.inner_text()
+    assert "SELECT sum(weight)\nFROM ship" in visit.details.inner_text()
     page.keyboard.press("Space")
     assert visit.details.count() == 0
 
@@ -275,7 +275,7 @@ def test_address_of_filters_and_an_opened_question_shows_them_to_others(visit, b
     assert other.page.get_by_label("Split", exact=True).input_value() == "train"
     assert other.page.get_by_label("Outcome", exact=True).input_value() == "left out"
     assert other.page.get_by_label("Search in questions").input_value() == "ship GÖTE"
-    assert "ORDER BY weight LIMIT 1" in other.details.inner_text()
+    assert "ORDER BY weight\nLIMIT 1" in other.details.inner_text()
     assert other.page.evaluate("document.activeElement.textContent").startswith("What is the")
     assert other.complaints == []
     other.context.close()
@@ -310,7 +310,7 @@ def test_address_follows_what_is_shown(visit):
 def test_address_that_is_pasted_into_an_open_page_is_followed(visit):
     visit.page.evaluate("location.hash = '#questions?database=books&question=books_eval_001'")
     visit.expect_count(3)
-    assert "SELECT pages FROM book" in visit.details.inner_text()
+    assert "SELECT pages\nFROM book" in visit.details.inner_text()
     visit.page.evaluate("location.hash = '#questions?split=train'")
     visit.expect_count(11)
     assert visit.page.get_by_label("Database", exact=True).input_value() == ""
