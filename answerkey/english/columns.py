@@ -12,9 +12,9 @@ from functools import lru_cache
 from itertools import pairwise
 
 from answerkey.english.names import EMPTY_WORDS
-from answerkey.english.question import Question, Word, list_words, word_set
+from answerkey.english.question import Question, Word, list_words, stem_word, word_set
 
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _SHORTEST = 3  # letters that are enough to stand for a longer word
 _LONG = 5  # letters of a word that is probably not cut short
 _SHORT_FORMS = {
@@ -72,14 +72,36 @@ _NONE: frozenset[int] = frozenset()
 
 
 @lru_cache(maxsize=65_536)
+def split_words(name: str) -> tuple[str, ...]:
+    """Return the words of a name, in small letters.
+
+    >>> split_words("dateOfBirth"), split_words("Built_in_2nd")
+    (('date', 'of', 'birth'), ('built', 'in', '2', 'nd'))
+    """
+    return tuple(part.lower() for part in _PART.findall(name))
+
+
+@lru_cache(maxsize=65_536)
 def split_name(name: str) -> tuple[Word, ...]:
-    """The words of a name, in order; short forms that many schemas share are written out.
+    """Return the words of a name, in order; short forms that many schemas share are written out.
 
     >>> [word.text for word in split_name("AircraftID_no")]
     ['aircraft', 'id', 'number']
     """
-    parts = [_SHORT_FORMS.get(part.lower()) or _CAMEL.sub(" ", part) for part in name.split("_")]
+    parts = [
+        _SHORT_FORMS.get(part.lower()) or " ".join(split_words(part)) for part in name.split("_")
+    ]
     return tuple(list_words(" ".join(parts)))
+
+
+@lru_cache(maxsize=65_536)
+def stem_name(name: str) -> tuple[str, ...]:
+    """Return the stems of the words of a name.
+
+    >>> stem_name("CarMakers"), stem_name("singer_in_concert")
+    (('car', 'maker'), ('singer', 'in', 'concert'))
+    """
+    return tuple(map(stem_word, split_words(name)))
 
 
 @lru_cache(maxsize=65_536)
@@ -115,7 +137,7 @@ def may_mean(name_word: Word, word: Word) -> bool:
 
 
 def is_start_of(short: Word, word: Word) -> bool:
-    """Whether a word is the start of a longer one, as `bal` is of balance.
+    """Return whether a word is the start of a longer one, as `bal` is of balance.
 
     >>> is_start_of(*list_words("bal balances")), is_start_of(*list_words("end ends"))
     (True, False)
@@ -125,7 +147,7 @@ def is_start_of(short: Word, word: Word) -> bool:
 
 
 def is_named(name_words: Iterable[Word], words: Iterable[Word]) -> bool:
-    """Whether any word of a name may stand for any of these words."""
+    """Return whether any word of a name may stand for any of these words."""
     words = set(words)
     return any(may_mean(own, word) for own in name_words for word in words)
 
@@ -145,7 +167,7 @@ def is_meant(name_words: Iterable[Word], question: Question) -> bool:
 
 
 def is_known(word: Word) -> bool:
-    """Whether a word of a name is one that people use: it has a synonym, or is not short."""
+    """Return whether a word of a name is one that people use: it has a synonym, or is not short."""
     return len(word.text) >= _LONG or bool(_list_groups(word))
 
 
@@ -156,6 +178,59 @@ def _list_groups(word: Word) -> frozenset[int]:
 def _is_subsequence(short: str, long: str) -> bool:
     letters = iter(long)
     return all(letter in letters for letter in short)
+
+
+def is_table_of(stems: tuple[str, ...], table: str) -> bool:
+    """Return whether a table has the name of a noun, of which it may leave out adjectives.
+
+    >>> is_table_of(("old", "ship"), "ships"), is_table_of(("ship",), "ship_visit")
+    (True, False)
+    """
+    parts = stem_name(table)
+    return bool(parts) and parts[-1] == stems[-1] and set(parts) <= set(stems)
+
+
+# People: whether a name in a schema is one of people, who often share their names, and most often
+# a part of them.
+
+
+_PEOPLE_WORDS = (
+    "person people human individual man men woman women child children parent friend"
+    " customer client guest visitor member user subscriber passenger tenant resident citizen"
+    " employee staff worker manager boss head officer assistant secretary director agent"
+    " student pupil highschooler teacher professor instructor lecturer faculty advisor tutor"
+    " doctor physician nurse patient engineer technician mechanic lawyer judge inspector"
+    " player athlete coach referee swimmer wrestler rider skater climber gymnast runner driver"
+    " singer artist musician actor actress composer conductor dancer performer producer"
+    " author writer editor journalist reviewer captain pilot sailor soldier"
+    " voter candidate politician representative senator mayor president participant contestant"
+    " investor entrepreneur shareholder donor owner buyer seller tourist host celebrity"
+)
+_PEOPLE = frozenset(map(stem_word, _PEOPLE_WORDS.split()))
+_PART_PEOPLE_WORDS = (
+    "first last given family middle personal fname lname firstname lastname givenname familyname"
+    " forename surname"
+)
+_PARTS = frozenset(map(stem_word, _PART_PEOPLE_WORDS.split()))
+
+
+def names_people(table: str) -> bool:
+    """Return whether the name of a table says that its rows are people.
+
+    >>> names_people("Customers"), names_people("bank_customer"), names_people("customer_orders")
+    (True, True, False)
+    """
+    stems = stem_name(table)
+    return bool(stems) and stems[-1] in _PEOPLE
+
+
+def is_part_of_name(column: str) -> bool:
+    """Return whether the name of a column says that it holds the first or the last names of people.
+
+    >>> [is_part_of_name(name) for name in ("stu_fname", "LName", "last_name", "name")]
+    [True, True, True, False]
+    """
+    return not _PARTS.isdisjoint([*stem_name(column), *stem_name(column.lower())])
 
 
 # Asked: which words of a question say what it wants to have, and which say of what.
@@ -204,7 +279,7 @@ def find_asked_words(question: Question) -> Set[int]:
 
 
 def count_asked_items(question: Question) -> int:
-    """How many things a question lists that it wants to have, at most; 0 where it lists none.
+    """Return how many things a question lists that it wants, at most; 0 if it lists none.
 
     >>> count_asked_items(Question("Which pilots fly? Show their name, age and rank."))
     3

@@ -11,28 +11,18 @@ from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
+from answerkey.english.columns import split_words
 from answerkey.english.numbers import ORDINAL, Number, list_numbers
 from answerkey.english.question import Question, Word, word_set
 
 SIZE, AGE, DATE, RANK = "size", "age", "date", "rank"
 
-_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _DATES = word_set(
     "date datetime day year time timestamp dob birth birthday birthdate birthyear born founded "
     "founding established built opened opening since start started end ended from to hired joined "
     "released created updated inception"
 )
 _RANKS = word_set("rank ranking position place standing seed grade")
-
-
-@lru_cache(maxsize=65_536)
-def split_words(name: str) -> tuple[str, ...]:
-    """The words of a name, in small letters.
-
-    >>> split_words("dateOfBirth"), split_words("Built_in_2nd")
-    (('date', 'of', 'birth'), ('built', 'in', '2', 'nd'))
-    """
-    return tuple(part.lower() for part in _PART.findall(name))
 
 
 @lru_cache(maxsize=65_536)

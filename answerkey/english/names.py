@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import NamedTuple
 
-from answerkey.english.question import Question, Word, stem_word
+from answerkey.english.question import Question, Word
 
 _MONTH_NAMES = """
 january february march april may june july august september october november december
@@ -129,7 +128,7 @@ class Name(NamedTuple):
 
 
 def list_quoted(text: str) -> list[Name]:
-    """What a text says in quotes.
+    """Return what a text says in quotes.
 
     >>> [name.text for name in list_quoted("the 'red' ship's \\"old port\\"")]
     ['red', 'old port']
@@ -143,8 +142,8 @@ def list_quoted(text: str) -> list[Name]:
 
 
 def list_names(text: str) -> list[Name]:
-    """What a text quotes, and its runs of capitalised words; not the first word of a sentence, days
-    and months. A text with most of its words in capitals has none of the latter.
+    """Return what a text quotes, and its runs of capitalised words but for the first word of a
+    sentence, days and months. A text with most of its words in capitals has none of the latter.
 
     >>> [name.text for name in list_names("Which ships of Port Louis are in the 'Sun' class?")]
     ['Sun', 'Port Louis']
@@ -171,7 +170,7 @@ def list_names(text: str) -> list[Name]:
 
 
 def _measure_name(text: str, match: re.Match[str]) -> int:
-    """The length of a capitalised word without 's; 0 where it is no name."""
+    """The length of a capitalised word without 's; 0 if it is no name."""
     word = re.sub(r"['’]s$", "", match.group().rstrip(".'’-&"))
     before = text[max(0, match.start() - 4) : match.start()].rstrip()
     if not before or before[-1] in _SENTENCE_ENDS:
@@ -184,7 +183,6 @@ def _measure_name(text: str, match: re.Match[str]) -> int:
 # Things that a question counts: the nouns after "how many", "number of", "most", "at least 2".
 
 
-_NAME_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _COUNTING = {("how", "many"), *((word, "of") for word in ("number", "numbers", "count", "amount"))}
 _DEGREES = {"most", "fewest", "least", "fewer", "more", "than", "only", "exactly"}
 _BOUNDS = {"most", "least", "than", "only", "exactly", "has", "have", "had"}
@@ -232,7 +230,7 @@ def _is_counting(before: list[str]) -> bool:
 
 
 def _read_noun(question: Question, words: list[Word]) -> list[Word]:
-    """The words up to the first plural; none where the phrase ends before."""
+    """The words up to the first plural; none if the phrase ends before."""
     for place, word in enumerate(words):
         gap = question.text[words[place - 1].end : word.start] if place else ""
         if word.text in _ENDS or gap.strip(" -"):
@@ -241,66 +239,3 @@ def _read_noun(question: Question, words: list[Word]) -> list[Word]:
         if is_plural or word.text == "people":
             return words[: place + 1]
     return []
-
-
-@lru_cache(maxsize=100_000)
-def stem_name(name: str) -> tuple[str, ...]:
-    """The stems of the words of a name in a schema.
-
-    >>> stem_name("CarMakers"), stem_name("singer_in_concert")
-    (('car', 'maker'), ('singer', 'in', 'concert'))
-    """
-    return tuple(stem_word(part.lower()) for part in _NAME_PART.findall(name))
-
-
-def is_table_of(stems: tuple[str, ...], table: str) -> bool:
-    """Whether a table has the name of a noun, of which it may leave out adjectives.
-
-    >>> is_table_of(("old", "ship"), "ships"), is_table_of(("ship",), "ship_visit")
-    (True, False)
-    """
-    parts = stem_name(table)
-    return bool(parts) and parts[-1] == stems[-1] and set(parts) <= set(stems)
-
-
-# People: whether a name in a schema is one of people, who often share their names, and most often
-# a part of them.
-
-
-_WORDS = (
-    "person people human individual man men woman women child children parent friend"
-    " customer client guest visitor member user subscriber passenger tenant resident citizen"
-    " employee staff worker manager boss head officer assistant secretary director agent"
-    " student pupil highschooler teacher professor instructor lecturer faculty advisor tutor"
-    " doctor physician nurse patient engineer technician mechanic lawyer judge inspector"
-    " player athlete coach referee swimmer wrestler rider skater climber gymnast runner driver"
-    " singer artist musician actor actress composer conductor dancer performer producer"
-    " author writer editor journalist reviewer captain pilot sailor soldier"
-    " voter candidate politician representative senator mayor president participant contestant"
-    " investor entrepreneur shareholder donor owner buyer seller tourist host celebrity"
-)
-_PEOPLE = frozenset(map(stem_word, _WORDS.split()))
-_PART_WORDS = (
-    "first last given family middle personal fname lname firstname lastname givenname familyname"
-    " forename surname"
-)
-_PARTS = frozenset(map(stem_word, _PART_WORDS.split()))
-
-
-def names_people(table: str) -> bool:
-    """Whether the name of a table says that its rows are people.
-
-    >>> names_people("Customers"), names_people("bank_customer"), names_people("customer_orders")
-    (True, True, False)
-    """
-    stems = stem_name(table)
-    return bool(stems) and stems[-1] in _PEOPLE
-
-
-def is_part_of_name(column: str) -> bool:
-    """Whether the name of a column says that it holds the first or the last names of people.
-
-    >>> [is_part_of_name(name) for name in ("stu_fname", "LName", "last_name", "name")]
-    [True, True, True, False]
-    """
-    return not _PARTS.isdisjoint([*stem_name(column), *stem_name(column.lower())])

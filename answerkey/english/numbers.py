@@ -76,7 +76,7 @@ def list_numbers(text: str) -> list[Number]:
 
 
 def read_number(text: str) -> float | None:
-    """The number that a whole text is, an int where it is one; None where it is none.
+    """Return the number that a whole text is, an int if it is one; None if it is none.
 
     >>> read_number("1,200"), read_number("0.50"), read_number("12 km")
     (1200, 0.5, None)

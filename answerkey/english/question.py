@@ -113,7 +113,7 @@ def _close(text: str) -> str:
 
 
 def _stands_in(text: str, part: str) -> bool:
-    """Whether a part stands in a text, and in no longer word."""
+    """Return whether a part stands in a text, and in no longer word."""
     if not part:
         return False
     before, after = (

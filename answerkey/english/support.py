@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from difflib import SequenceMatcher
 from functools import cached_property
 
 from answerkey.english.names import EMPTY_WORDS, HINTS, SYNONYMS, UNITS, YES_NO
@@ -12,12 +11,9 @@ from answerkey.english.numbers import list_numbers
 from answerkey.english.question import Question, Word, list_words, stem_word
 
 _SHORT_CODE = 4  # letters: CA, USA, Comp
-_LONGEST_WORD = 40
-_MOST_WORDS = 500  # in which misspelt words are looked for
+_MOST_WORDS = 500  # in which words of another form are looked for
 _JOINED_WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_DATE = re.compile(r"([0-9]{4})-[0-9]{2}(?:-[0-9]{2})?(?:[ T].*)?", re.DOTALL)
 _COMMON_START = 4  # letters: failed, failure
-_SAME_LETTERS = 0.8  # the share that a misspelt word keeps, as SequenceMatcher counts
 
 
 class Wording:
@@ -49,7 +45,7 @@ class Wording:
         return found
 
     def has_number(self, *values: float) -> bool:
-        """Whether the text has one of some numbers, or one that is the same in another unit.
+        """Return whether the text has one of some numbers, or one that is the same in another unit.
 
         >>> Wording(Question("longer than 2 hours")).has_number(120)
         True
@@ -64,20 +60,17 @@ class Wording:
         )
 
     def says(self, value: str) -> bool:
-        """Whether the words of a value stand in the text, one after the other."""
+        """Return whether the words of a value stand in the text, one after the other."""
         words = " ".join(word.text for word in list_words(value))
         return bool(words) and f" {words} " in self._spoken
 
     def supports(self, value: str) -> bool:
-        """Whether the question can mean a value: all its words are there."""
+        """Return whether the question can mean a value: all its words are there."""
         return not self.list_missing(value)
 
     def list_missing(self, value: str) -> list[str]:
-        """The words of a value for which the question has none; empty where it can mean it."""
+        """The words of a value for which the question has none; empty if it can mean it."""
         if value.strip().lower() in YES_NO:
-            return []
-        date = _DATE.fullmatch(value.strip())
-        if date is not None and self._has_year(int(date[1])):
             return []
         small = squeeze(value)
         words = list_value_words(value)
@@ -116,11 +109,8 @@ class Wording:
             return word.text in self.squeezed or float(word.text) in self.numbers
         return any(is_same_word(word.text, other) for other in self._first_words)
 
-    def _has_year(self, year: int) -> bool:
-        return not self.numbers.isdisjoint((year - 1, year, year + 1))
-
     def _is_abbreviated(self, words: list[Word]) -> bool:
-        """Whether one stands for the first letters of the other: LA, Los Angeles."""
+        """Return whether one stands for the first letters of the other: LA, Los Angeles."""
         if len(words) > 1 and "".join(word.text[0] for word in words) in self.texts:
             return True
         code = "".join(word.text for word in words)
@@ -130,15 +120,15 @@ class Wording:
 
 
 def is_same_word(one: str, other: str) -> bool:
-    """Whether a word in small letters is another one, cut, with another ending or misspelt.
+    """Return whether a word in small letters is another one, cut or with another ending.
 
     >>> is_same_word("ca", "california"), is_same_word("malta", "maltese")
     (True, True)
-    >>> is_same_word("recieve", "receive"), is_same_word("red", "rain")
-    (True, False)
+    >>> is_same_word("red", "rain")
+    False
     """
     short, long = sorted((one, other), key=len)
-    if not short or short[0] != long[0] or len(long) > _LONGEST_WORD:
+    if not short or short[0] != long[0]:
         return False
     if one is short and len(one) <= _SHORT_CODE:
         letters = iter(long)
@@ -146,11 +136,7 @@ def is_same_word(one: str, other: str) -> bool:
             return True
     if len(short) >= 3 and long.startswith(short):
         return True
-    if len(short) > _COMMON_START and short[:_COMMON_START] == long[:_COMMON_START]:
-        return True
-    if len(short) <= _SHORT_CODE or len(long) > 2 * len(short):
-        return False
-    return SequenceMatcher(None, short, long, autojunk=False).ratio() >= _SAME_LETTERS
+    return len(short) > _COMMON_START and short[:_COMMON_START] == long[:_COMMON_START]
 
 
 def list_value_words(value: str) -> list[Word]:

@@ -53,7 +53,7 @@ def _is_explained(comparison: Comparison, question: Question) -> bool:
 def _judge_operator(
     asked: Comparative, comparison: Comparison, inspection: Inspection
 ) -> str | None:
-    """What is wrong with a comparison; None if it is as asked, or if nobody can tell."""
+    """Return what is wrong with a comparison; None if it is as asked, or if nobody can tell."""
     operator, wanted = comparison.operator, asked.operator
     if operator not in RANGES:
         return None
@@ -86,7 +86,7 @@ def _holds_number(comparison: Comparison, value: float | None) -> bool:
 
 
 def _is_denied(node: exp.Expression) -> bool:
-    """Whether a condition stands below a NOT, or in what EXCEPT takes away."""
+    """Return whether a condition stands below a NOT, or in what EXCEPT takes away."""
     while node.parent is not None:
         parent = node.parent
         if isinstance(parent, exp.Not):

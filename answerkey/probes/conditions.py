@@ -1,4 +1,4 @@
-"""Conditions: the parts of a condition that AND or OR joins, and whether a SELECT has one row."""
+"""Columns that a question names, and values that columns hold."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from answerkey.english.columns import find_asked_words, list_own_words, split_name
-from answerkey.english.measures import split_words
 from answerkey.english.names import list_quoted
-from answerkey.english.question import Question, Word, stem_word, word_set
+from answerkey.english.question import Question, Word, word_set
 from answerkey.probes.compared_values import quote_text
 from answerkey.sql.groupings import read_grouping
 from answerkey.sql.scopes import Scopes
@@ -19,7 +18,7 @@ from answerkey.sqlite.schema import Column, Table, affinity, quote_name
 
 
 def is_one_row(select: exp.Select, scopes: Scopes) -> bool:
-    """Whether a SELECT aggregates without GROUP BY, so that it has one row at most."""
+    """Return whether a SELECT aggregates without GROUP BY, so that it has one row at most."""
     return select.args.get("group") is None and read_grouping(select, scopes) is not None
 
 
@@ -124,13 +123,13 @@ def _find_places(
 
 
 def _has_value(question: Question, place: int) -> bool:
-    """Whether what is named gets a value at once: `whose rank is 2`."""
+    """Return whether what is named gets a value at once: `whose rank is 2`."""
     following = question.words[place + 1 : place + 2]
     return bool(following) and following[0].text in ("is", "are", "was")
 
 
 def _is_one_phrase(question: Question, first: int, last: int) -> bool:
-    """Whether words stand in one list: `start and end date`, `first, middle and last name`."""
+    """Tell whether words stand in one list: `start and end date`, `first, middle and last name`."""
     between = question.text[question.words[first].end : question.words[last].start]
     return not set(between) & set('.?!;:()"') and not any(
         word.text in _BREAKS or word.text.endswith("'s")
@@ -150,13 +149,6 @@ def _stands_alone(question: Question, first: int, last: int) -> bool:
     return before in _BEFORE or before.endswith("'s")
 
 
-# Siblings: columns of one table whose names share a word, one of which a question names.
-
-
-def _list_stems(name: str) -> set[str]:
-    return {stem_word(word) for word in split_words(name)}
-
-
 # Value lookup: which columns of a database hold a value, and which values a column holds.
 
 
@@ -166,7 +158,7 @@ MOST_VALUES = 500
 
 
 def list_text_values(values: ColumnValues, table: str, column: str) -> list[str]:
-    """The different short texts of a column, in order; none where it has more than 500."""
+    """The different short texts of a column, in order; none if it has more than 500."""
     name = quote_name(column)
     rows = values.ask(
         f"SELECT DISTINCT {name} FROM {quote_name(table)}"
@@ -179,7 +171,7 @@ def list_text_values(values: ColumnValues, table: str, column: str) -> list[str]
 
 
 def find_holder(values: ColumnValues, tables: Iterable[Table], value: str) -> list[str] | None:
-    """The first table and column that hold a text, whatever its case; None where none does."""
+    """The first table and column that hold a text, whatever its case; None if none does."""
     for table in tables:
         names = [
             quote_name(column.name)

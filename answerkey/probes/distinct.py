@@ -103,7 +103,7 @@ def _find_equal_rows(
 
 
 def _is_list_of_ids(projection: Projection) -> bool:
-    """Whether the result is a foreign key, and nothing else."""
+    """Return whether the result is a foreign key, and nothing else."""
     return len(projection.selected) == 1 and all(
         selected.table is not None
         and selected.column is not None
@@ -120,7 +120,7 @@ _NAMES = word_set("titl name")  # stems
 
 
 def find_distinct_extra(inspection: Inspection, question: Question) -> list[Finding]:
-    """A finding, where the question does not ask for different values, of one of these kinds:
+    """Return a finding, if the question does not ask for different values, of one of these kinds:
 
     counted_names: COUNT(DISTINCT name) is less than the number of rows that it counts;
     merged_names: SELECT DISTINCT name drops a row of the table that has another key.
@@ -138,7 +138,7 @@ def find_distinct_extra(inspection: Inspection, question: Question) -> list[Find
 
 
 def _is_name(selected: Selected) -> bool:
-    """Whether a result column is a name beside the key of its table, and no key of another."""
+    """Tell whether a result column is a name beside the key of its table, and no key of another."""
     table, column = selected.table, selected.column
     if table is None or column is None or column.primary_key:
         return False

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from sqlglot import exp
 
-from answerkey.english.names import stem_name
+from answerkey.english.columns import stem_name
 from answerkey.english.question import Question, list_words, word_set
 from answerkey.order.cuts import is_order_certain
 from answerkey.order.inspection import Inspection

@@ -138,7 +138,7 @@ def find_literal_not_in_column(inspection: Inspection) -> list[Finding]:
 
 
 def _is_held(literal: ComparedLiteral, table: Table, column: Column, reading: Reading) -> bool:
-    """Whether a column holds a text, or nothing at all, or cannot be asked."""
+    """Return whether a column holds a text, or nothing at all, or cannot be asked."""
     name, source = quote_name(column.name), quote_name(table.name)
     value = reading.literal_sql(literal.comparison.right)
     ask = reading.values.ask
@@ -209,7 +209,7 @@ def _list_unused_names(inspection: Inspection, question: Question) -> list[dict[
 
 
 def _has_unknown_code(inspection: Inspection, question: Question) -> bool:
-    """Whether the query compares with a short text that the question has no word for."""
+    """Return whether the query compares with a short text that the question has no word for."""
     wording = Wording(question)
     return any(
         literal.is_text
@@ -220,7 +220,7 @@ def _has_unknown_code(inspection: Inspection, question: Question) -> bool:
 
 
 def _is_name_used(name: Name, inspection: Inspection) -> bool:
-    """Whether the query has a name or what stands for it, or the schema has its words."""
+    """Return whether the query has a name or what stands for it, or the schema has its words."""
     if inspection.once(read_query_words).supports(name.text):
         return True
     words = Question(name.text).words
@@ -314,7 +314,7 @@ def _judge_number(
 
 
 def _may_bound(left: exp.Expression, question: Question) -> bool:
-    """Whether a word of the question may mean what is compared, and so set a bound on it."""
+    """Return whether a word of the question may mean what is compared, and so set a bound on it."""
     if left.find(exp.Count) is not None:
         return not _COUNT_WORDS.isdisjoint(word.text for word in question.said_words)
     names = [word for column in left.find_all(exp.Column) for word in split_name(column.name)]

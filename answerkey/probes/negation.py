@@ -75,7 +75,7 @@ def _read_value(comparison: Comparison) -> str:
 
 
 def _may_be_denial(comparison: Comparison) -> bool:
-    """Whether a comparison may deny by its value: 0, 'no', 'unpaid', a code, what is below."""
+    """Tell whether a comparison may deny by its value: 0, 'no', 'unpaid', a code, what is below."""
     value = _read_value(comparison)
     is_text = not value.isdigit() and isinstance(comparison.right, exp.Literal | exp.Column)
     is_code = value == "0" or value in _EMPTY or (is_text and len(value) < _SHORTEST)
@@ -96,7 +96,7 @@ def _is_condition(node: exp.Expression) -> bool:
 
 
 def _is_guard(node: exp.Expression) -> bool:
-    """Whether a denial only leaves out what is empty, or the row itself."""
+    """Return whether a denial only leaves out what is empty, or the row itself."""
     if isinstance(node, exp.Not):
         return isinstance(node.this.unnest(), exp.Is)
     if isinstance(node, exp.NEQ):
@@ -120,8 +120,8 @@ _NEGATIONS = {"not", "never", "without", "no", "none", "neither", "nor", "except
 
 
 def find_not_in_on_rows(inspection: Inspection, question: Question) -> list[Finding]:
-    """A finding where the question denies something, and the query denies a value on rows of which
-    a thing that it returns may have several.
+    """Return a finding if the question denies something, and the query denies a value on rows of
+    which a thing that it returns may have several.
 
     Things are the rows of one table, or what a column refers to. Kinds: `in_data` where a thing is
     returned that has a row with the value; `possible`.
@@ -164,7 +164,7 @@ def _denies(word: str) -> bool:
 
 
 def _look_into_count(column: exp.Expression) -> exp.Expression:
-    """What count(DISTINCT ...) counts; any other column as it is."""
+    """Return what count(DISTINCT ...) counts; any other column as it is."""
     call = column.unalias()
     if isinstance(call, exp.Count) and isinstance(call.this, exp.Distinct):
         return call.this.expressions[0]
@@ -172,7 +172,7 @@ def _look_into_count(column: exp.Expression) -> exp.Expression:
 
 
 def _assert(term: exp.Expression) -> tuple[exp.Expression, exp.Expression] | None:
-    """The left side of a term that denies, and what it denies; None where it denies nothing."""
+    """The left side of a term that denies, and what it denies; None if it denies nothing."""
     if isinstance(term, exp.NEQ):
         return term.this, exp.EQ(this=term.this.copy(), expression=term.expression.copy())
     inner = term.this.unnest() if isinstance(term, exp.Not) else None
@@ -180,7 +180,7 @@ def _assert(term: exp.Expression) -> tuple[exp.Expression, exp.Expression] | Non
 
 
 def _has_other_denial(inspection: Inspection, source: Source, terms: list[exp.Expression]) -> bool:
-    """Whether the query denies something else than values of one table, which the question may
+    """Tell whether the query denies something else than values of one table, which the question may
     mean."""
     own = set()
     for term in terms:
@@ -195,7 +195,7 @@ def _has_other_denial(inspection: Inspection, source: Source, terms: list[exp.Ex
 def _name_things(
     inspection: Inspection, select: exp.Select, shown: list[Resolution], denied: Resolution
 ) -> list[exp.Column]:
-    """Columns that tell the things apart that are returned; none where each has one row with the
+    """Columns that tell the things apart that are returned; none if each has one row with the
     column that is denied."""
     values = ColumnValues(inspection.database)
     source, scope = shown[0].source, shown[0].scope

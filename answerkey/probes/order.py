@@ -9,7 +9,7 @@ from typing import Any
 from sqlglot import exp
 
 from answerkey.english import measures
-from answerkey.english.columns import is_named, split_name
+from answerkey.english.columns import is_named, split_name, split_words
 from answerkey.english.measures import (
     LEAST,
     MOST,
@@ -18,7 +18,6 @@ from answerkey.english.measures import (
     find_directions,
     find_superlatives,
     read_measure,
-    split_words,
 )
 from answerkey.english.question import Question
 from answerkey.order.cuts import is_order_certain, list_cuts

@@ -1,4 +1,4 @@
-"""Projections: what a query selects, and which columns it uses, in one form for probes."""
+"""Probes of the projection: a query returns other columns or totals than its question asks for."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from answerkey.english.columns import (
     is_known,
     is_meant,
     is_named,
+    is_part_of_name,
     is_start_of,
     list_own_words,
     may_mean,
     split_name,
+    stem_name,
 )
-from answerkey.english.names import is_part_of_name, stem_name
 from answerkey.english.question import Question, Word, word_set
 from answerkey.order.inspection import Inspection
 from answerkey.probes.compared_values import read_query
@@ -74,21 +75,16 @@ class Selected:
 
 
 class Projection:
-    """What one query selects and uses. `selected` has its result columns, `used` all columns that
-    it names, and `joined` the names of tables and columns that it joins: in a JOIN, or where two
-    columns are equal."""
+    """The columns that one query selects and uses.
+
+    selected: its result columns; none if it selects *. used: all columns that it names.
+    joined: the names of tables and columns that it joins, in a JOIN or by the equality of two.
+    """
 
     def __init__(self, inspection: Inspection) -> None:
         scopes = inspection.scopes
         self.tree = inspection.tree
-        self.rows = inspection.rows
         self.tables = read_query(inspection).tables
-        self.select = first_select(inspection.tree)
-        self.has_star = self.select is not None and any(
-            expression.is_star and not isinstance(expression, exp.Count)
-            for expression in self.select.expressions
-        )
-        self.aggregates = {_AGGREGATES[type(node)] for node in scopes.nodes.find_all(*_AGGREGATES)}
         self.used = [
             Use(found.table, found.column, node)
             for node in scopes.nodes.find_all(exp.Column)
@@ -104,11 +100,16 @@ class Projection:
                 and columns.issuperset(map(id, use.node.parent.iter_expressions()))
             )
         }
-        self.selected = [] if self.has_star else self._read_selected(inspection)
+        select = first_select(inspection.tree)
+        outputs = select.expressions if select is not None else []
+        has_star = any(one.is_star and not isinstance(one, exp.Count) for one in outputs)
+        self.selected = [] if has_star else self._read_selected(outputs, inspection)
 
-    def _read_selected(self, inspection: Inspection) -> list[Selected]:
+    def _read_selected(
+        self, outputs: list[exp.Expression], inspection: Inspection
+    ) -> list[Selected]:
         selected = []
-        for expression in self.select.expressions if self.select is not None else ():
+        for expression in outputs:
             columns = list(expression.find_all(exp.Column))
             found = inspection.scopes.resolve(columns[0]) if len(columns) == 1 else None
             aggregates = {name for kind, name in _AGGREGATES.items() if expression.find(kind)}
@@ -132,7 +133,7 @@ class Projection:
 
     @property
     def is_aggregate(self) -> bool:
-        """Whether every result column is an aggregate, or calculated from some."""
+        """Return whether every result column is an aggregate, or calculated from some."""
         return bool(self.selected) and all(
             selected.aggregate not in ("", "computed") for selected in self.selected
         )
@@ -144,8 +145,8 @@ def read_projection(inspection: Inspection) -> Projection:
 
 
 def list_entity_key(inspection: Inspection) -> list[exp.Column] | None:
-    """The primary key of the one table whose columns, as they stand, a query selects; None where it
-    selects of several tables, or computes, or where the table has no key."""
+    """The primary key of the one table whose columns, as they stand, a query selects; None if it
+    selects of several tables, or computes, or if the table has no key."""
     scopes = inspection.scopes
     sources = []
     for output in scopes.outputs(inspection.tree):
@@ -225,7 +226,7 @@ def _returns_a_count(projection: Projection) -> bool:
 
 
 def _is_list_of_groups(projection: Projection) -> bool:
-    """Whether all groups are returned, so that there are as many values as groups."""
+    """Return whether all groups are returned, so that there are as many values as groups."""
     select = projection.tree
     return (
         isinstance(select, exp.Select)
@@ -365,7 +366,7 @@ def _find_unasked(projection: Projection, question: Question) -> dict[str, Any] 
 
 
 def _stands_for_thing(selected: Selected, question: Question) -> bool:
-    """Whether a result column is a name, or the key of a table that the question names."""
+    """Return whether a result column is a name, or the key of a table that the question names."""
     table, column = selected.table, selected.column
     if table is None or column is None:
         return False

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from answerkey.english.names import is_part_of_name, names_people
+from answerkey.english.columns import is_part_of_name, names_people
 from answerkey.order.inspection import Inspection
 from answerkey.probes.entities import find_key, is_label, name_column, resolve_direct, write_rows
 from answerkey.records import Finding

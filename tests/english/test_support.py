@@ -22,7 +22,6 @@ SUPPORTED = [
     ("which are insured", "Y"),
     ("without a captain", "null"),
     ("built before May 7, 2001", "2001-05-07"),
-    ("built after 2000", "2001-01-01 00:00:00"),
     ("in August", "8/"),
     ("in November", "11"),
     ("on Sundays", "0"),
