@@ -262,6 +262,10 @@ _COUNT_WORDS = word_set(
     "many much number count total several multiple often frequent frequently popular common busy "
     "busiest active regular regularly repeatedly crowded few single once twice most least"
 )
+_DEGREES = word_set(
+    "large big great huge major small little tiny high low old young new recent modern long short "
+    "famous popular successful good bad normal abnormal typical"
+)
 
 
 def find_literal_not_in_question(inspection: Inspection, question: Question) -> list[Finding]:
@@ -314,9 +318,13 @@ def _judge_number(
 
 
 def _may_bound(left: exp.Expression, question: Question) -> bool:
-    """Return whether a word of the question may mean what is compared, and so set a bound on it."""
+    """Return whether a word of the question may mean what is compared, and so set a bound on it, or
+    is one of degree, such as "large", which bounds many things."""
+    words = {word.text for word in question.said_words}
+    if words & _DEGREES:
+        return True
     if left.find(exp.Count) is not None:
-        return not _COUNT_WORDS.isdisjoint(word.text for word in question.said_words)
+        return bool(words & _COUNT_WORDS)
     names = [word for column in left.find_all(exp.Column) for word in split_name(column.name)]
     return not names or is_named(names, question.said_words)
 
