@@ -166,6 +166,16 @@ def is_meant(name_words: Iterable[Word], question: Question) -> bool:
     )
 
 
+def name_column(column: str, question: Question) -> tuple[Word, ...]:
+    """Return the words that name a column: those of its name, and of what the corpus says of it.
+
+    >>> question = Question("Which districts pay well?", meanings={"a11": "average salary"})
+    >>> [word.text for word in name_column("A11", question)]
+    ['a', '11', 'average', 'salary']
+    """
+    return (*split_name(column), *list_words(question.meanings.get(column.lower(), "")))
+
+
 def is_known(word: Word) -> bool:
     """Return whether a word of a name is one that people use: it has a synonym, or is not short."""
     return len(word.text) >= _LONG or bool(_list_groups(word))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cached_property, lru_cache
+from types import MappingProxyType
 from typing import NamedTuple
 
 import snowballstemmer
@@ -58,7 +60,8 @@ class Question:
     """A question in English, with what its corpus says to help: BIRD's evidence.
 
     The evidence is part of the question: what it names is asked for, and a value or a formula in it
-    is said. Meanings of columns, where a corpus has them, belong into the same text.
+    is said. `meanings` has what the corpus says of columns, by their names in small letters: these
+    words name a column as well (answerkey.english.columns.name_column).
 
     >>> question = Question("Which ships' ports?", "port refers to harbour_name")
     >>> [word.stem for word in question.words]
@@ -67,9 +70,15 @@ class Question:
     True
     """
 
-    def __init__(self, text: str, evidence: str | None = None) -> None:
+    def __init__(
+        self,
+        text: str,
+        evidence: str | None = None,
+        meanings: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self.text = text
         self.evidence = evidence or ""
+        self.meanings = meanings
 
     @cached_property
     def words(self) -> list[Word]:

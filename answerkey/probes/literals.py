@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from sqlglot import exp
 
-from answerkey.english.columns import is_named, split_name
+from answerkey.english.columns import is_named, name_column
 from answerkey.english.names import Name, list_names
 from answerkey.english.numbers import (
     COUNT_OF_FIRST,
@@ -325,7 +325,8 @@ def _may_bound(left: exp.Expression, question: Question) -> bool:
         return True
     if left.find(exp.Count) is not None:
         return bool(words & _COUNT_WORDS)
-    names = [word for column in left.find_all(exp.Column) for word in split_name(column.name)]
+    columns = left.find_all(exp.Column)
+    names = [word for column in columns for word in name_column(column.name, question)]
     return not names or is_named(names, question.said_words)
 
 

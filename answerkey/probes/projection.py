@@ -17,8 +17,8 @@ from answerkey.english.columns import (
     is_named,
     is_part_of_name,
     is_start_of,
-    list_own_words,
     may_mean,
+    name_column,
     split_name,
     stem_name,
 )
@@ -65,13 +65,6 @@ class Selected:
     table: Table | None
     column: Column | None
     aggregate: str
-
-    @property
-    def own_words(self) -> tuple[Word, ...]:
-        """The words of the column's name that its table's name does not have."""
-        if self.table is None or self.column is None:
-            return ()
-        return list_own_words(self.table.name, self.column.name)
 
 
 class Projection:
@@ -279,7 +272,7 @@ def _covers(selected: Selected, mention: Mention, question: Question) -> bool:
     name = split_name(selected.column.name)
     if len(name) > 1 and {word.stem for word in name} <= {word.stem for word in asked}:
         return True
-    words = (*name, *split_name(selected.table.name))
+    words = (*name_column(selected.column.name, question), *split_name(selected.table.name))
     is_general = all(word.stem in _GENERAL for word in asked) and not selected.column.primary_key
     if is_general and is_named(name, question.words):
         return True
@@ -289,13 +282,14 @@ def _covers(selected: Selected, mention: Mention, question: Question) -> bool:
 def _is_unnamed(selected: Selected, question: Question) -> bool:
     """Whether no word of the question may mean a result column, nor is its whole name: `username`
     is user_name."""
-    words = selected.own_words
-    if selected.column is None or selected.aggregate or not words:
+    table, column = selected.table, selected.column
+    if table is None or column is None or selected.aggregate:
         return False
-    whole = "".join(word.text for word in split_name(selected.column.name))
-    return not is_meant(words, question) and not any(
-        word.text.startswith(whole) for word in question.said_words
-    )
+    of_table = {word.stem for word in split_name(table.name)}
+    words = [word for word in name_column(column.name, question) if word.stem not in of_table]
+    whole = "".join(word.text for word in split_name(column.name))
+    is_said = any(word.text.startswith(whole) for word in question.said_words)
+    return bool(words) and not is_said and not is_meant(words, question)
 
 
 def _find_similar_column(projection: Projection, question: Question) -> dict[str, Any] | None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from answerkey.english.question import Question
 from answerkey.probes.projection import find_projection_mismatch
 from tests.shared.probe_world import ProbeWorld
 
@@ -208,3 +209,11 @@ EXPLAINED = [
 def test_evidence_of_the_corpus_is_part_of_the_question(world, text, sql, evidence):
     assert world.ask(find_projection_mismatch, text, sql) is not None
     assert world.ask(find_projection_mismatch, text, sql, evidence=evidence) is None
+
+
+def test_meaning_of_a_column_names_it(world):
+    inspection = world.inspect("SELECT fname, gender FROM keeper WHERE birth_town = 'Ulm'")
+    text = "What is the first name of every keeper from Ulm?"
+    told = Question(text, meanings={"gender": "whether somebody is from Ulm"})
+    assert find_projection_mismatch(inspection, Question(text)) != []
+    assert find_projection_mismatch(inspection, told) == []
