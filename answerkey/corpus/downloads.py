@@ -114,10 +114,7 @@ def _is_whole(path: Path) -> bool:
 
 def update_databases(corpora: Iterable[Corpus], output_dir: Path, *, limits: Download) -> Downloads:
     """Make `output_dir` hold the databases of some corpora, their manifest and nothing else. The
-    next run keeps what a run has made that fails.
-
-    Raises:
-        as `locate_all` and `make_databases`.
+    next run keeps what a run has made that fails. Raises as `locate_all` and `make_databases`.
     """
     manifest_path = output_dir / MANIFEST
     sources = locate_all(corpora, limits=limits)
@@ -142,15 +139,9 @@ def update_databases(corpora: Iterable[Corpus], output_dir: Path, *, limits: Dow
     return Downloads(paths, len(current), removed)
 
 
-# Where databases come from.
-
-
 def locate_all(corpora: Iterable[Corpus], *, limits: Download) -> dict[str, DatabaseSource]:
-    """What the file of each database of some corpora must be made from, by name, sorted.
-
-    Raises:
-        as `list_db_ids`, `name_databases` and `locate_databases`.
-    """
+    """What the file of each database of some corpora must be made from, by name, sorted. Raises as
+    `list_db_ids`, `name_databases` and `locate_databases`."""
     chosen = [(corpus, list_db_ids(corpus, limits=limits)) for corpus in corpora]
     named = name_databases(chosen)
     sources: dict[str, DatabaseSource] = {}
@@ -258,9 +249,6 @@ def _plan_fillings(
         origin = source.origin | {"fill_empty": str(rows), "filled_for": words}
         filled[db_id] = replace(source, origin=origin, filling=filling)
     return filled
-
-
-# How their files are made.
 
 
 def make_databases(
@@ -401,9 +389,6 @@ def name_failure(db_id: str) -> Iterator[None]:
         yield
     except HubError as error:
         raise FileNotFoundError(f"Failed to download database: {db_id}: {error}") from error
-
-
-# What stands in the directory.
 
 
 def read_tables(db_id: str, path: Path) -> dict[str, Any]:

@@ -53,11 +53,8 @@ def read_source_questions(corpus: Corpus, *, limits: Download) -> Iterator[Sourc
 
 
 def list_db_ids(corpus: Corpus, *, limits: Download) -> list[str]:
-    """The ids that db_list means, sorted. `all`: of every database that has questions.
-
-    Raises:
-        as `read_source_questions` and `choose_db_ids`, if it is `all`.
-    """
+    """The ids that db_list means, sorted. `all`: of every database that has questions; then it
+    raises as `read_source_questions` and `choose_db_ids`."""
     if corpus.db_list != ALL:
         return sorted(corpus.db_list)
     questions = read_source_questions(corpus, limits=limits)
