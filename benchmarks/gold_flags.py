@@ -1,9 +1,10 @@
 """How often gold with each flag is wrong, by corpus; and how well gold risk ranks wrong gold.
 
     python benchmarks/gold_flags.py --corpus spider RUN LABELS... --corpus bird RUN LABELS...
-        [--ids FILE] [--rollouts RUN] [--out data/flag_precision.json]
+        [--ids FILE] [--out data/flag_precision.json]
 
-RUN is a checkout in which the stages have run up to compare_questions on that corpus. LABELS are
+RUN is a checkout in which the stages have run on that corpus; with rollouts in its data/rollouts,
+what models agree on counts, too. LABELS are
 lists of judged gold, each a JSON array of one of these forms:
 
 - {"db_id", "query", "question", "verdict"}: INCORRECT is wrong, CORRECT and PARTIALLY_CORRECT are
@@ -16,7 +17,8 @@ lists of judged gold, each a JSON array of one of these forms:
 A question that two lists judge counts twice: neither list is the truth. Printed are, by list, the
 area under the ROC curve and what a risk from a threshold on finds, with weights of other databases:
 ten times the databases (of a corpus with one, its questions) are halved, and each half is ranked by
-what was counted on the other and on all other corpora.
+what was counted on the other and on all other corpora. Last come the questions that a flag which
+doubts gold excludes in these runs, and the share of sound ones that go with them.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
+from answerkey.flags import FLAGS
 from answerkey.records import read_jsonl, write_json
 from answerkey.risk.gold_risk import Count, Counts, RiskTable, Sign, encode_risk_table, list_signs
 
@@ -46,7 +49,7 @@ class Judged(NamedTuple):
     question_id: str
     hardness: str
     signs: list[Sign]
-    is_excluded: bool  # by any flag that doubts gold, as the run's policies have it
+    is_doubted: bool  # excluded by the run's policies, by a flag that doubts gold
     of_list: str
     is_wrong: bool
 
@@ -93,14 +96,18 @@ def read_judged(corpus: str, run: Path, labels: list[Path], ids: dict[Any, str])
     """Return each judgement of a question that has an answer, with the signs that its flags are."""
     questions = [q for q in read_jsonl(run / "data/interim/joined.jsonl") if q["answer_type"]]
     known = {question["question_id"]: question for question in questions}
-    excluded = {r["question_id"] for r in read_jsonl(run / "data/questions/excluded.jsonl")}
+    doubted = {
+        record["question_id"]
+        for record in read_jsonl(run / "data/questions/excluded.jsonl")
+        if (flag := FLAGS.get(record["reason"])) is not None and flag.doubts_gold
+    }
     found = []
     for path in labels:
         for of_list, question_id, is_wrong in read_labels(path, questions, ids):
             if (question := known.get(question_id)) is not None:
                 signs = list_signs(question["flags"])
                 name, level = question["database_name"], question["hardness"]
-                is_out = question_id in excluded
+                is_out = question_id in doubted
                 found.append(
                     Judged(corpus, name, question_id, level, signs, is_out, of_list, is_wrong)
                 )
@@ -155,14 +162,27 @@ def measure_list(judged: list[Judged], of_list: str) -> list[str]:
         found = hits[step]
         precision = f"{found.wrong / found.questions:.2f}" if found.questions else "none"
         row += [precision, f"{found.wrong / (HALVINGS * wrong):.2f}"]
-    return row
+    return row + measure_exclusions(tested)
+
+
+def measure_exclusions(tested: list[Judged]) -> list[str]:
+    """Return how many of the questions that flags exclude as wrong are, and the share of sound
+    ones that are lost by it."""
+    excluded = Count()
+    for each in tested:
+        if each.is_doubted:
+            excluded += (1, each.is_wrong)
+    sound = sum(not each.is_wrong for each in tested)
+    lost = excluded.questions - excluded.wrong
+    return [f"{excluded.wrong} of {excluded.questions}", f"{lost / sound:.1%}"]
 
 
 def write_lists(judged: list[Judged]) -> str:
     """Return the table of lists."""
     lines = [
-        "| list | wrong | area | precision from 0.5 | recall | from 0.7 | recall |",
-        "|---|---|---|---|---|---|---|",
+        "| list | wrong | area | precision from 0.5 | recall | from 0.7 | recall "
+        "| excluded as wrong, that are | sound ones lost |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     lines += [
         f"| {' | '.join(measure_list(judged, name))} |"

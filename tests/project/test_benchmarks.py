@@ -180,6 +180,7 @@ def flag(code: str, **evidence: str) -> dict:
 
 
 def test_flags_are_counted_by_what_judge_and_experts_say(tmp_path: Path) -> None:
+    """Eight questions, each on four databases: halves of them have wrong gold, and right gold."""
     crossed, tied, sure = flag("cross_join"), flag("tie_at_limit"), flag("latent_tie", kind="text")
     asked = [
         ("a", "train", [crossed, sure], "INCORRECT"),
@@ -191,33 +192,38 @@ def test_flags_are_counted_by_what_judge_and_experts_say(tmp_path: Path) -> None
         ("e", "eval", [tied], "edited"),
         ("f", "eval", [], "right"),
     ]
-    questions, verdicts, wrong = [], [], []
-    for number, (name, split, flags, said) in enumerate(asked):
-        known = {"question_id": f"{name}_{number}", "database_name": name, "split": split}
+    questions, verdicts, wrong, excluded = [], [], [], []
+    for number, (name, split, flags, said) in enumerate(asked * 4):
+        database = f"{name}{number // len(asked)}"
+        known = {"question_id": f"{database}_{number}", "database_name": database, "split": split}
         text = {"question_text": f"Question  {number}?", "gold_sql": f"SELECT {number}"}
-        questions.append({**known, **text, "flags": flags})
+        of_stages = {"answer_type": "integer", "hardness": "easy", "flags": flags}
+        questions.append({**known, **text, **of_stages})
+        if crossed in flags or name == "c":
+            reason = "cross_join" if crossed in flags else "tie_at_limit"
+            excluded.append({"question_id": known["question_id"], "reason": reason})
         if split == "train":
             asked_sql = {"query": f"SELECT  {number};", "question": f"Question {number}?"}
-            verdicts.append({"db_id": name, **asked_sql, "verdict": said})
+            verdicts.append({"db_id": database, **asked_sql, "verdict": said})
         elif said != "right":
             wrong.append({"question_id": known["question_id"], "edition": said})
     write_lines(tmp_path / "data/interim/joined.jsonl", *questions)
-    (tmp_path / "judge.json").write_text(json.dumps(verdicts), encoding="utf-8")
-    (tmp_path / "experts.json").write_text(json.dumps(wrong), encoding="utf-8")
-    files = ("--judge", str(tmp_path / "judge.json"), "--experts", str(tmp_path / "experts.json"))
+    write_lines(tmp_path / "data/questions/excluded.jsonl", *excluded)
+    labels = {"judge": verdicts, "experts": wrong}
+    paths = [tmp_path / f"{name}.json" for name in labels]
+    for path in paths:
+        path.write_text(json.dumps(labels[path.stem]), encoding="utf-8")
     out = tmp_path / "table.json"
-    command = ("python", "benchmarks/gold_flags.py", "--run", str(tmp_path), *files)
-    printed = run(ROOT, *command, "--out", str(out)).stdout
-    assert "judge: 2 wrong of 4 questions\nexperts: 1 wrong of 2 questions" in printed
-    assert "| `cross_join` |  | 2/2 | 1/1 | 1.00 |" in printed
-    assert "| `tie_at_limit` |  | 0/2 | 0/0 | 0.00 |" in printed
-    assert "| `latent_tie` | text | 1/1 | 0/0 | 1.00 |" in printed
-    assert "| gold_risk (noisy-or) | these databases | 100.0% | 100.0% | 100.0% |" in printed
-    assert json.loads(out.read_text(encoding="utf-8"))["flags"]["cross_join"] == {
-        "flagged": 3,
-        "wrong": 3,
-        "precision": 1.0,
-        "kinds": {},
-    }
-    printed = run(ROOT, *command, "--table", str(out)).stdout
-    assert "| gold_risk (noisy-or) | --table | 100.0% | 100.0% | 100.0% |" in printed
+    command = ("python", "benchmarks/gold_flags.py", "--corpus", "spider", tmp_path, *paths)
+    printed = run(ROOT, *map(str, command), "--out", str(out)).stdout
+    lists = [line.split(" | ") for line in printed.splitlines()[2:4]]
+    assert [row[:3] for row in lists] == [
+        ["| judge", "8 of 16", "1.00"],
+        ["| experts", "4 of 8", "1.00"],
+    ]
+    assert [row[-2:] for row in lists] == [["8 of 8", "0.0% |"], ["4 of 4", "0.0% |"]]
+    assert "| `cross_join` | 12 of 12 |" in printed
+    assert "| `tie_at_limit` | 0 of 8 |" in printed
+    counted = json.loads(out.read_text(encoding="utf-8"))["spider"]
+    assert (counted["questions"], counted["wrong"]) == (24, 12)
+    assert counted["flags"]["latent_tie"]["kinds"] == {"text": {"questions": 4, "wrong": 4}}
