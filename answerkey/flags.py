@@ -455,6 +455,16 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
     ),
     "What models make of it": (
         Flag(
+            "models_agree_otherwise",
+            "Models agree with each other on an answer that is not the gold answer.",
+            example="11 of 20 models answer 4, where gold answers 5",
+            because=(
+                "they have the same rows on the database and on its test suite. Kinds, by the "
+                "share of models: `some` from 1/6, `third`, `half`, `most` from 2/3"
+            ),
+            doubts_gold=True,
+        ),
+        Flag(
             "always_solved",
             "Every rollout is right, on the test suite as well.",
             example="every rollout is right",

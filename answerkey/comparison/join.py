@@ -1,5 +1,9 @@
 """All that the stages recorded of a question, joined, with the flags that its test suite and its
-rollouts raise."""
+rollouts raise.
+
+What models agree on stands among the flags before gold risk is computed, which weighs it; that
+they always or never solve a question is told after it.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +29,10 @@ def join_questions(interim: Path = INTERIM, *, min_mutation_score: float) -> Ite
     rates = {rate.pop("question_id"): rate for rate in read_json(interim / "pass_rates.json")}
     for question, suite in join_stages(interim):
         found = find_in_suite(suite, min_mutation_score=min_mutation_score)
-        yield question._replace(
-            pass_rate=rates.pop(question.question_id, None),
-            flags=question.flags + encode_findings(found),
-        )
+        rate = rates.pop(question.question_id, None)
+        if rate is not None and (agreement := rate.pop("agreement", None)) is not None:
+            found.append(Finding("models_agree_otherwise", agreement))
+        yield question._replace(pass_rate=rate, flags=question.flags + encode_findings(found))
     if rates:
         raise InputError(f"pass_rates: {next(iter(rates))} is no question: {NEXT_STEP}")
 

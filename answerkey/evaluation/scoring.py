@@ -13,18 +13,22 @@ import sqlite3
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from answerkey.dataset import Question
 from answerkey.evaluation.predictions import Prediction
+from answerkey.scoring.differences import DifferenceKind
 from answerkey.scoring.jobs import RIGHT, Explanation, Job, Kind
 from answerkey.scoring.pool import Pool
 from answerkey.scoring.rules import find_rule
+from answerkey.scoring.worker import list_trials
 from answerkey.sqlite.files import find_inside
 
 _AT_ONCE = 256  # predictions, until their scores are kept
 _CODE = ("scoring", "sqlite", "evaluation")
+_WITH_ROWS = frozenset(DifferenceKind)  # the reasons of wrong predictions that have rows
 
 
 class Score(NamedTuple):
@@ -36,7 +40,9 @@ class Score(NamedTuple):
     missing, unexpected: some rows that part it from the gold answer on that database.
     rows: its first rows on the real database, long texts cut; None if it has none, or is right.
     row_count: how many there are.
-    answer: a hash of all its rows, the same for the same rows in any order; None as rows.
+    answer: a hash of all its rows, the same for the same rows (`RowSummary`); None as rows.
+    meaning: a hash of its rows on the real database and on those of its test suite: predictions
+        that share one mean the same, as far as anybody sees. None if it has no rows, or is right.
     """
 
     question_id: str
@@ -52,6 +58,7 @@ class Score(NamedTuple):
     rows: list[list[Any]] | None = None
     row_count: int | None = None
     answer: str | None = None
+    meaning: str | None = None
 
 
 class Folders(NamedTuple):
@@ -131,8 +138,7 @@ def _make_job(
 
 
 def _explain(pool: Pool, jobs: list[Job]) -> list[dict[str, Any]]:
-    """The scores of jobs; those that the real database rejects are executed once more for their
-    rows."""
+    """The scores of jobs; those that have rows and are wrong are executed once more for them."""
     found: list[Explanation] = pool.run(jobs)
     outcomes = [
         {
@@ -142,15 +148,35 @@ def _explain(pool: Pool, jobs: list[Job]) -> list[dict[str, Any]]:
         }
         for one in found
     ]
-    rejected = [place for place, outcome in enumerate(outcomes) if not outcome["on_database"]]
-    executed = [
-        Job(Kind.SUMMARIZE, job.path, job.text, max_steps=job.max_steps)
-        for job in (jobs[place] for place in rejected)
-    ]
-    for place, summary in zip(rejected, pool.run(executed), strict=True):
-        if summary is not None:
+    executed = {
+        place: _list_executions(jobs[place])
+        for place, one in enumerate(found)
+        if one.database is not None or one.reason in _WITH_ROWS
+    }
+    summaries = iter(pool.run([job for of_place in executed.values() for job in of_place]))
+    for place, of_place in executed.items():
+        summary, *on_suite = islice(summaries, len(of_place))
+        if summary is None:
+            continue
+        if not outcomes[place]["on_database"]:
             outcomes[place] |= summary._asdict()
+        answers = [each and each.answer for each in (summary, *on_suite)]
+        outcomes[place]["meaning"] = _hash(answers)
     return json.loads(json.dumps(outcomes, default=_spell_bytes))
+
+
+def _list_executions(job: Job) -> list[Job]:
+    """The jobs that give a prediction's rows on the real database, then on those of its suite."""
+    return [
+        Job(
+            Kind.SUMMARIZE,
+            trial.path,
+            job.text,
+            max_steps=trial.max_steps,
+            order_matters=trial.order_matters,
+        )
+        for trial in list_trials(job)
+    ]
 
 
 def _spell_bytes(value: Any) -> str:

@@ -92,7 +92,7 @@ class Explanation:
 
 class RowSummary(NamedTuple):
     """Some of the rows of a query, long texts cut; how many there are; and a hash of all of them,
-    the same for the same rows in any order."""
+    floats to six digits, the same in any order unless the job says that the order matters."""
 
     rows: list[Row]
     row_count: int

@@ -282,7 +282,7 @@ def do_job(job: Job, databases: OpenDatabases) -> Any:
         if job.kind is Kind.EXECUTE:
             return rows
         if job.kind is Kind.SUMMARIZE:
-            return _summarize(rows)
+            return _summarize(rows, is_ordered=trial.order_matters)
         agreeing = _list_agreeing(rows, trial, job, agreeing)
         if not agreeing:
             return _explain_wrong(rows, trial, job)
@@ -304,10 +304,16 @@ def _execute(
     return database.execute(sql, max_steps=max_steps)
 
 
-def _summarize(rows: list[Row]) -> RowSummary:
-    text = "\n".join(sorted(map(repr, rows)))
+def _summarize(rows: list[Row], *, is_ordered: bool) -> RowSummary:
+    lines = [repr([_round(value) for value in row]) for row in rows]
+    text = "\n".join(lines if is_ordered else sorted(lines))
     digest = hashlib.sha256(text.encode()).hexdigest()
     return RowSummary([cut_texts(row) for row in rows[:SUMMARY_ROWS]], len(rows), digest[:32])
+
+
+def _round(value: Any) -> Any:
+    """A float as the comparison tells it from others, by six digits; other values as they are."""
+    return float(f"{value:.6g}") if type(value) is float else value
 
 
 _GOLD = ""  # the name of gold among queries that are right; that of another is its SQL

@@ -255,5 +255,14 @@ def test_all_rollouts_or_none_raise_a_flag(counts, flag, more):
     assert found == ([] if flag is None else [Finding(flag, evidence | more)])
 
 
+def test_agreement_of_models_is_a_flag_and_no_pass_rate(interim):
+    agreement = {"kind": "half", "models": 2, "of": 4, "sql": "SELECT 4"}
+    rate = {"question_id": IDS[0], **RATE, "agreement": agreement}
+    write_json(interim / "pass_rates.json", [rate])
+    question = join(interim)[0]
+    assert question.flags[-1] == {"code": "models_agree_otherwise", "evidence": agreement}
+    assert question.pass_rate == RATE
+
+
 def test_question_without_rollouts_has_no_flag():
     assert find_in_rollouts(None, gold_risk=0.6) == []

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from answerkey.errors import InputError
+from answerkey.evaluation.rollouts import find_agreement
+from answerkey.evaluation.scoring import Score
 from tests.shared.project_world import World, build_world
 
 RATES = "data/interim/pass_rates.json"
@@ -100,6 +103,60 @@ def test_rollout_that_the_database_accepts_and_the_suite_does_not_is_told(world)
     world.run("score_rollouts")
     (rate,) = world.json(RATES)
     assert (rate["total"], rate["database"], rate["suite"]) == (2, 2, 0)
+
+
+def test_models_that_agree_on_the_suite_as_well_are_a_doubt_about_gold(world):
+    """Three of five models want the same other names, the fourth one name, the last is right."""
+    gold = {r["question_id"]: r["gold_sql"] for r in world.lines("data/interim/splits.jsonl")}
+    shards = world.lines("data/interim/gold_answers/harbour.jsonl")
+    answer = {r["question_id"]: r for r in shards}[FIRST]["gold_answer"]
+    others = (
+        "SELECT name FROM ship WHERE name > 'F'",
+        "SELECT name FROM ship WHERE name > 'F' ORDER BY name DESC",
+        "SELECT name FROM ship WHERE NOT name <= 'F'",
+        f"SELECT name FROM ship WHERE name = '{answer[0]}'",
+        gold[FIRST],
+    )
+    for place, sql in enumerate(others):
+        record = {"question_id": FIRST, "model": f"m{place}", "predictions": [sql, sql]}
+        write_rollouts(world, f"{place}.jsonl", record)
+    world.run("score_rollouts")
+    (rate,) = world.json(RATES)
+    found = rate["agreement"]
+    assert (found["kind"], found["models"], found["of"]) == ("half", 3, 5)
+    assert found["sql"] == others[0]
+    assert found["row_count"] >= len(found["rows"]) > 0
+    world.run("compare_questions")
+    joined = {r["question_id"]: r for r in world.lines("data/interim/joined.jsonl")}
+    flags = {flag["code"]: flag["evidence"] for flag in joined[FIRST]["flags"]}
+    assert flags["models_agree_otherwise"] == found
+    assert "agreement" not in joined[FIRST]["pass_rate"]
+
+
+WRONG = [
+    Score(FIRST, place, sql, False, False, rows=[[sql]], row_count=1, meaning=meaning)
+    for place, (sql, meaning) in enumerate([("SELECT 10", "x"), ("SELECT 7", "x"), ("SELECT", "y")])
+]
+
+
+@pytest.mark.parametrize(
+    ("counts", "kind"),
+    [
+        ([{"a": 1}, {"b": 1}, {}, {}], None),  # two models
+        ([{"a": 1}, {"b": 1}, {}, {"c": 1}], "most"),
+        ([{"a": 1}, {"b": 1}, {}, dict.fromkeys("cd", 1)], "half"),
+        ([{"a": 1}, {}, {}, dict.fromkeys("bcdef", 1)], "some"),
+        ([{"a": 1}, {}, {}, dict.fromkeys("bcdefg", 1)], None),
+        ([{"a": 1}, {"b": 1}, dict.fromkeys("cdef", 1), {}], "most"),
+        ([{"a": 1, "b": 1}, {}, {}, {"a": 1, "b": 2, "c": 1}], "third"),  # b mostly says otherwise
+    ],
+)
+def test_kind_of_agreement_is_the_share_of_models(counts, kind):
+    queries = ("SELECT 10", "SELECT 7", "SELECT", None)
+    samples = {sql: Counter(of_sql) for sql, of_sql in zip(queries, counts, strict=True)}
+    scores = [score for score in WRONG if samples[score.sql]]
+    found = find_agreement(samples, scores, 5)
+    assert (found and found["kind"]) == kind
 
 
 def test_what_was_scored_is_not_executed_again(world):
