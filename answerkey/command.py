@@ -1,24 +1,307 @@
-"""The command `answerkey`."""
+"""The command `answerkey`: a verb for each thing that people do. What it cannot do, it says in
+words, with exit status 1.
+
+A verb imports what it needs when it runs: `--help` is there at once, and `evaluate`, `score` and
+`review` need nothing but Python.
+"""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import json
+import sqlite3
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
-from answerkey import evaluate
-from answerkey.errors import let_reader_leave
+from answerkey.errors import InputError, explain_error, let_reader_leave
+
+# An extra for a package that not every verb needs; `pipeline` has all others.
+EXTRAS = {"shtab": "completion"}
 
 
-def main() -> int:
-    """Run the subcommand that is named; its exit status."""
-    parser = argparse.ArgumentParser(prog="answerkey", description="Text-to-SQL with sound answers")
-    commands = parser.add_subparsers(required=True)
-    command = commands.add_parser("evaluate", help="how many predictions are right")
-    evaluate.add_arguments(command)
-    command.set_defaults(run=evaluate.run)
+# --- the verbs
+
+
+def explain() -> int:
+    from answerkey.dataset import read_classified
+    from answerkey.params import read_params
+    from answerkey.selection.choice import explain_choice
+
+    settings, rule = read_params("select_questions", "classify_difficulty")
+    print(explain_choice(read_classified(), settings, rule))
+    return 0
+
+
+def validate() -> int:
+    from answerkey.log import start_log
+    from answerkey.params import read_params
+    from answerkey.selection.policies import read_policies
+    from answerkey.validation.checks import make_terms
+    from answerkey.validation.dataset import report_product
+
+    settings, rule, limits = read_params(
+        "select_questions", "classify_difficulty", "compute_gold_answers"
+    )
+    terms = make_terms(read_policies(settings.policies), settings.targets)
+    return report_product(start_log("validate"), terms, rule, limits)
+
+
+def compare(revision: str) -> int:
+    from answerkey.report.comparison import compare_product
+
+    require("dvc")
+    print(compare_product(revision))
+    return 0
+
+
+def review(*, open: bool) -> int:
+    page = Path("reports/dataset.html")
+    if not page.is_file():
+        raise InputError(f"No {page}: run `dvc repro`, which makes it")
+    print(f"{page.absolute().as_uri()}\n{REVIEW}")
+    if open:
+        import webbrowser
+
+        webbrowser.open(page.absolute().as_uri())
+    return 0
+
+
+def evaluate(*, out: Path, **options: Any) -> int:
+    from answerkey import evaluate
+
+    with tell_mistakes(out):
+        summary = evaluate.evaluate(out=out, **options)
+    print(evaluate.describe(summary))
+    return 0
+
+
+def score(predictions: Path, **options: Any) -> int:
+    from answerkey.evaluate import score_file
+
+    with tell_mistakes(predictions):
+        for score in score_file(predictions, **options):
+            print(json.dumps(score))
+    return 0
+
+
+def pin(corpus: list[str]) -> int:
+    from answerkey.corpus.pin_revisions import pin_corpora
+
+    pin_corpora(corpus)
+    return 0
+
+
+def import_corrections(file: Path, *, date: str, **options: str) -> int:
+    from answerkey.corpus.import_corrections import import_list
+
+    import_list(file, day=date, **options)
+    return 0
+
+
+def check_remote(*, mend: bool) -> int:
+    from answerkey.remote import check_remote
+
+    return check_remote(is_mending=mend)
+
+
+def completion(shell: str) -> int:
+    import shtab
+
+    print(shtab.complete(make_parser(), shell=shell))
+    return 0
+
+
+REVIEW = """\
+Open it in a browser and press "Start the review". Its two buttons write files. Take them over:
+
+    cat corrections_CORPUS.yaml >> data/corrections/CORPUS.yaml
+    cat verdicts.jsonl >> data/verdicts/reviewed.jsonl
+
+Set corpora.CORPUS.corrections to CORPUS in params.yaml, and run `dvc repro`. Then
+`answerkey compare HEAD` lists the questions that changed."""
+
+
+# --- what they take
+
+
+class _ShowVersion(argparse.Action):
+    """Look up the version only if somebody asks for it."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**{**settings, "nargs": 0, "default": argparse.SUPPRESS})
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from importlib.metadata import version
+
+        print(f"answerkey {version('answerkey')}")
+        parser.exit()
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The options of all verbs, each with its help and an example."""
+    parser = argparse.ArgumentParser(
+        prog="answerkey",
+        description="Execute, audit and curate text-to-SQL gold answers, and score predictions.",
+        epilog="example: answerkey evaluate predictions.jsonl",
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "--version",
+        action=_ShowVersion,
+        nargs=0,
+        default=argparse.SUPPRESS,
+        help="print the version",
+    )
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+
+    def add(run: Callable[..., int], about: str, example: str) -> argparse.ArgumentParser:
+        name = run.__name__.replace("_", "-")
+        verb = verbs.add_parser(
+            name,
+            help=about,
+            description=f"{about[0].upper()}{about[1:]}.",
+            epilog=f"example: answerkey {name} {example}".rstrip(),
+            allow_abbrev=False,
+        )
+        verb.set_defaults(run=run)
+        return verb
+
+    add(explain, "tell what these params and their neighbours would select", "")
+    add(
+        validate,
+        "check data/questions against its databases, executing gold SQL; exit status 0: valid,"
+        " 1: not, 3: nothing here yet",
+        "",
+    )
+    verb = add(compare, "list questions that came, went or changed since a git revision", "HEAD~1")
+    verb.add_argument("revision", metavar="REV", help="a commit, a branch or a tag")
+    verb = add(
+        review, "say where the page is, and how to take over what a review decides", "--open"
+    )
+    verb.add_argument("--open", action="store_true", help="open the page in a browser")
+
+    verb = add(evaluate, "tell how many predictions are right", "predictions.jsonl --rule spider")
+    _add_predictions(verb)
+    verb.add_argument(
+        "--out",
+        type=Path,
+        default=Path("reports/evaluation"),
+        help="the folder for the page and the numbers (default: %(default)s)",
+    )
+    verb.add_argument("--split", choices=("train", "eval"), help="count its questions alone")
+    verb.add_argument("--against", type=Path, help="predictions of another run to compare with")
+    verb = add(score, "print a line of JSON with the score of each prediction", "predictions.jsonl")
+    _add_predictions(verb)
+
+    verb = add(pin, "write commits and checksums of corpora of the hub into params.yaml", "spider")
+    verb.add_argument("corpus", nargs="+", help="an entry of corpora with origin: hub")
+    verb = add(
+        import_corrections,
+        "make corrections and verdicts of a published list",
+        "fixed.json --corpus bird --name fixed --source https://example.org/fixed"
+        " --license cc-by-4.0 --date 2026-03-01",
+    )
+    verb.add_argument("file", type=Path, help="the list: .json, .jsonl or .csv")
+    verb.add_argument("--corpus", required=True, help="the entry of corpora that it is about")
+    verb.add_argument("--name", required=True, help="of the files that are written")
+    verb.add_argument("--source", required=True, help="the address of the list, or who made it")
+    verb.add_argument("--license", required=True, help="of the list, such as cc-by-4.0")
+    verb.add_argument("--date", required=True, help="its day, such as 2026-03-01")
+
+    verb = add(check_remote, "read every file of the dataset on the default DVC remote", "--mend")
+    verb.add_argument(
+        "--mend", action="store_true", help="remove there what keeps `dvc push` from mending it"
+    )
+    verb = add(completion, "print a script by which a shell completes these commands", "bash")
+    verb.add_argument("shell", choices=("bash", "tcsh", "zsh"), help="which shell")
+    return parser
+
+
+def _add_predictions(verb: argparse.ArgumentParser) -> None:
+    """Add the options of both verbs that score predictions."""
+    verb.add_argument("predictions", type=Path, help="JSON Lines, or SQL in a file's order")
+    for name, default in (("dataset", "questions"), ("databases", "databases")):
+        verb.add_argument(
+            f"--{name}",
+            type=Path,
+            default=Path("data", default),
+            help=f"the folder of the {name} (default: %(default)s)",
+        )
+    suites = verb.add_mutually_exclusive_group()
+    suites.add_argument(
+        "--test-suites",
+        type=Path,
+        default=Path("data/test_suites"),
+        help="the folder of the suites' databases (default: %(default)s)",
+    )
+    suites.add_argument(
+        "--no-test-suites",
+        dest="test_suites",
+        action="store_const",
+        const=None,
+        help="try predictions on the real databases alone",
+    )
+    verb.add_argument("--rule", help="of comparison, such as strict, spider or bird")
+    verb.add_argument("--source-file", help="whose order the predictions have, as dev.json")
+    verb.add_argument("--workers", type=int, help="how many processes (default: one a core, to 8)")
+
+
+# --- what goes wrong
+
+
+@contextlib.contextmanager
+def tell_mistakes(place: Path) -> Iterator[None]:
+    """Raise InputError for what the system or a file of predictions refuses: `dvc repro` mends none
+    of it. place: what to name if the system names no file."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        words = str(error)
+        if isinstance(error, OSError) and error.errno is not None:
+            words = f"{error.filename or place}: {error.strerror}"
+        raise InputError(words) from error
+
+
+def require(package: str) -> None:
+    """Raise ModuleNotFoundError if a package is missing that runs as a process of its own."""
+    from importlib.util import find_spec
+
+    if find_spec(package) is None:
+        raise ModuleNotFoundError(f"No module named {package!r}", name=package)
+
+
+def explain_failure(error: Exception) -> str | None:
+    """What to tell a user; None: a fault of ours.
+
+    >>> explain_failure(ModuleNotFoundError(name="pandas.core"))
+    "it needs pandas: pip install 'answerkey[pipeline]'"
+    """
+    if not isinstance(error, ModuleNotFoundError):
+        return explain_error(error)
+    package = (error.name or "").partition(".")[0]
+    if package in ("", "answerkey"):
+        return None
+    extra = EXTRAS.get(package, "pipeline")
+    return f"it needs {package}: pip install 'answerkey[{extra}]'"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the verb that is named; its exit status."""
     with let_reader_leave():
-        arguments = parser.parse_args()
-        return arguments.run(arguments)
+        options = vars(make_parser().parse_args(arguments))
+        verb, run = options.pop("verb"), options.pop("run")
+        try:
+            return run(**options)
+        except (InputError, ModuleNotFoundError, OSError, MemoryError, sqlite3.Error) as error:
+            message = explain_failure(error)
+            if message is None:
+                raise
+            print(f"answerkey {verb}: {message}", file=sys.stderr)
+            return 1
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    sys.exit(main())

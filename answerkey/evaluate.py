@@ -13,17 +13,16 @@ in `journal.jsonl`. `answerkey.evaluation.predictions` says which files of predi
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
-from answerkey.errors import InputError, let_reader_leave
+from answerkey.errors import InputError
 from answerkey.evaluation.predictions import Dataset, read_predictions
 from answerkey.evaluation.scoring import Folders, score_predictions
 from answerkey.evaluation.summary import Result, collect_results, compare_runs, summarize
-from answerkey.records import SPLITS
 
 PathLike = str | Path
 
@@ -60,10 +59,7 @@ def evaluate(
         ValueError: on a rule that there is not.
     """
     known, out = Dataset(Path(dataset)), Path(out)
-    folders = Folders(Path(databases), None if test_suites is None else Path(test_suites))
-    for folder in filter(None, folders):
-        if not folder.is_dir():
-            raise FileNotFoundError(f"{folder}: expected a folder of databases, found none")
+    folders = _find_folders(databases, test_suites)
 
     def score(path: PathLike) -> tuple[set[str], list[Any], dict[str, int]]:
         found, left_out = read_predictions(Path(path), known, source_file=source_file)
@@ -100,6 +96,51 @@ def evaluate(
         summary["against"] = compare_runs(results, others)
     _write(out, results, summary)
     return summary
+
+
+def score_file(
+    predictions: PathLike,
+    *,
+    dataset: PathLike = "data/questions",
+    databases: PathLike = "data/databases",
+    test_suites: PathLike | None = "data/test_suites",
+    rule: str | None = None,
+    source_file: str | None = None,
+    workers: int | None = None,
+) -> list[dict[str, Any]]:
+    """The score of each prediction, in the order of the file: 1.0 if it is right on the database
+    and on the test suite, or 0.0 with the reason.
+
+    Options and errors are those of `evaluate`. A prediction for a question that the dataset leaves
+    out has no score.
+    """
+    known, folders = Dataset(Path(dataset)), _find_folders(databases, test_suites)
+    found, _ = read_predictions(Path(predictions), known, source_file=source_file)
+    with tempfile.TemporaryDirectory(prefix="answerkey-") as folder:
+        journal = Path(folder) / JOURNAL
+        scores = score_predictions(
+            found, known.questions, folders, journal=journal, rule=rule, workers=workers
+        )
+    return [
+        {
+            "question_id": score.question_id,
+            "sample": score.sample,
+            "score": float(score.on_suite),
+            "on_database": score.on_database,
+            "reason": score.reason,
+            "detail": score.detail,
+            "database": score.database,
+        }
+        for score in scores
+    ]
+
+
+def _find_folders(databases: PathLike, test_suites: PathLike | None) -> Folders:
+    folders = Folders(Path(databases), None if test_suites is None else Path(test_suites))
+    for folder in filter(None, folders):
+        if not folder.is_dir():
+            raise FileNotFoundError(f"{folder}: expected a folder of databases, found none")
+    return folders
 
 
 def _write(out: Path, results: list[Result], summary: dict[str, Any]) -> None:
@@ -149,51 +190,3 @@ def describe(summary: dict[str, Any]) -> str:
             f" better {len(one['better'])}, worse {len(one['worse'])}, p = {one['p_value']:.3g}"
         )
     return "\n".join(table)
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the command: those of `evaluate`, by name."""
-    parser.add_argument("predictions", type=Path, help="JSON Lines, or SQL in a file's order")
-    parser.add_argument("--out", type=Path, default=Path("reports/evaluation"))
-    parser.add_argument("--dataset", type=Path, default=Path("data/questions"))
-    parser.add_argument("--databases", type=Path, default=Path("data/databases"))
-    parser.add_argument("--test-suites", type=Path, default=Path("data/test_suites"))
-    parser.add_argument(
-        "--no-test-suites",
-        dest="test_suites",
-        action="store_const",
-        const=None,
-        help="the real databases alone",
-    )
-    parser.add_argument("--rule", help="of comparison, such as strict, spider or bird")
-    parser.add_argument("--split", choices=SPLITS)
-    parser.add_argument("--source-file", help="whose order the predictions have, as dev.json")
-    parser.add_argument("--against", type=Path, help="predictions of another run")
-    parser.add_argument("--workers", type=int)
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Run the command; 0, or 1 if what was named cannot be read, or nothing be written."""
-    try:
-        options = {name: value for name, value in vars(arguments).items() if name != "run"}
-        summary = evaluate(**options)
-    except (OSError, ValueError) as error:
-        said = str(error)
-        if isinstance(error, OSError) and error.errno is not None:
-            said = f"{error.filename or arguments.out}: {error.strerror}"
-        print(f"answerkey evaluate: {said}", file=sys.stderr)
-        return 1
-    print(describe(summary))
-    return 0
-
-
-def main() -> int:
-    """`python -m answerkey.evaluate`."""
-    parser = argparse.ArgumentParser(prog="answerkey evaluate", description=__doc__)
-    add_arguments(parser)
-    with let_reader_leave():
-        return run(parser.parse_args())
-
-
-if __name__ == "__main__":
-    sys.exit(main())

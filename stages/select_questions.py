@@ -13,15 +13,19 @@ from answerkey.dataset import SUITES, read_classified
 from answerkey.log import list_counts, start_log
 from answerkey.params import read_params
 from answerkey.records import SchemaFile, read_database_hashes, read_jsonl, write_json
-from answerkey.selection.choice import WHY, choose, count_usable, survey_questions
+from answerkey.selection.choice import (
+    WHY,
+    choose,
+    count_usable,
+    explain_choice,
+    survey_questions,
+)
 from answerkey.selection.policies import read_policies
 from answerkey.selection.product_records import write_selection, write_suites
 from answerkey.selection.supply import (
     TargetsNotMetError,
     describe_loss,
-    describe_risks,
     describe_supply,
-    explain,
     find_rank_cuts,
     measure_coverage,
     summarize,
@@ -51,11 +55,10 @@ def main(*arguments: str) -> None:
     if options.policies:
         print("\n".join(f"{flag}: {policy}" for flag, policy in policies.items()))
         return
-    table = survey_questions(read_classified(), policies)
     if options.explain:
-        explanation = explain(count_usable(table), rule, targets)
-        print(f"{explanation}\n\n{describe_risks(table)}")
+        print(explain_choice(read_classified(), settings, rule))
         return
+    table = survey_questions(read_classified(), policies)
     try:
         choice = choose(
             table,

@@ -17,10 +17,9 @@ from answerkey.dataset import INTERIM
 from answerkey.log import start_log
 from answerkey.params import read_params
 from answerkey.records import write_json
-from answerkey.sections.select_questions import Policy
 from answerkey.selection.policies import read_policies
-from answerkey.validation.checks import Terms, ValidationError
-from answerkey.validation.selection import check_selection, has_records
+from answerkey.validation.checks import ValidationError, make_terms
+from answerkey.validation.selection import check_selection
 
 OUT = INTERIM / "validation.json"
 
@@ -42,24 +41,16 @@ def main(*arguments: str) -> None:
         "classify_difficulty",
         "compute_gold_answers",
     )
-    policies = read_policies(policies)
-    repeats = (policies[flag] for flag in ("duplicate_question", "conflicting_gold"))
-    has_unique_texts = all(policy is Policy.EXCLUDE for policy in repeats)
-    terms = Terms(targets, has_unique_texts)
+    terms = make_terms(read_policies(policies), targets)
     if is_product:
         # The parser, which the pipeline does not need here, takes longer to load than the rest.
-        from answerkey.validation.dataset import NothingToValidateError, validate_product
+        from answerkey.validation.dataset import report_product
 
-        try:
-            errors = validate_product(terms, rule, limits)
-        except NothingToValidateError as error:
-            log.error("%s", error)
-            sys.exit(3)
-        if not has_records():
-            log.info("%s is not all here: the product is held against gold SQL alone", INTERIM)
-    else:
-        errors = check_selection(terms)
-        write_json(OUT, {"errors": errors})
+        if status := report_product(log, terms, rule, limits):
+            sys.exit(status)
+        return
+    errors = check_selection(terms)
+    write_json(OUT, {"errors": errors})
     if errors:
         log.error("%s", ValidationError(errors))
         sys.exit(1)

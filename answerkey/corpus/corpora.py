@@ -321,7 +321,7 @@ def list_unpinned(places: Mapping[str, Any]) -> list[str]:
     return [
         f"warning: corpus {name} reads {place.repo_id} at {place.revision!r}, which is no commit"
         " and may be another one tomorrow: pin it with"
-        f" `python -m answerkey.corpus.pin_revisions {name}`"
+        f" `answerkey pin {name}`"
         for name, place in places.items()
         if not isinstance(place, DirectoryQuestions | DirectoryDatabases)
         and not COMMIT.fullmatch(place.revision)

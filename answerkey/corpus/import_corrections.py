@@ -1,6 +1,6 @@
 """Make corrections and verdicts of a published list about the gold SQL of a corpus.
 
-    python -m answerkey.corpus.import_corrections dev_fixed.json --corpus bird --name fixed \
+    answerkey import-corrections dev_fixed.json --corpus bird --name fixed \
         --source https://example.org/fixed --license cc-by-4.0 --date 2026-03-01
 
 The list is JSON, JSON Lines or CSV: questions with other SQL, question or evidence, or with a word
@@ -23,7 +23,6 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from answerkey.command_line import make_parser, run_stage
 from answerkey.corpus.corpora import CORRECTIONS_DIR, Corpus, parse_corpora
 from answerkey.corpus.corrections import REPLACE, read_corrections
 from answerkey.corpus.loading import load_corpora
@@ -311,47 +310,40 @@ def read_others(corpus: Corpus, name: str) -> dict[Key, dict[str, str]]:
     return said
 
 
-def main(*arguments: str) -> None:
-    parser = make_parser("answerkey.corpus.import_corrections", __doc__)
-    parser.add_argument("file", type=Path, help="the list: .json, .jsonl or .csv")
-    parser.add_argument("--corpus", required=True, help="the entry of corpora that it is about")
-    parser.add_argument("--name", required=True, help="of the files that are written")
-    parser.add_argument("--source", required=True, help="the address of the list, or who made it")
-    parser.add_argument("--license", required=True, help="of the list, such as cc-by-4.0")
-    parser.add_argument("--date", required=True, help="its day, such as 2026-03-01")
-    options = parser.parse_args(arguments)
-    log = start_log("import_corrections")
+def import_list(path: Path, *, corpus: str, name: str, source: str, license: str, day: str) -> None:
+    """Write the corrections and verdicts of a list, and say how many there are.
+
+    Raises:
+        InputError: if the day is none, there is no such corpus, or the list cannot be read.
+    """
+    log = start_log("import-corrections")
     try:
-        date.fromisoformat(options.date)
+        date.fromisoformat(day)
     except ValueError:
-        raise InputError(f"--date is {options.date!r}, expected a day: 2026-03-01") from None
+        raise InputError(f"--date is {day!r}, expected a day: 2026-03-01") from None
     entries, download = read_params("corpora", "download")
-    (corpus,) = parse_corpora(options.corpus, entries)
-    corpus = replace(corpus, corrections=None)  # the list is about gold as the corpus has it
-    loaded = load_corpora([corpus], limits=download, counts=Counter())
-    source = f"{options.source} ({options.license})"
+    (entry,) = parse_corpora(corpus, entries)
+    entry = replace(entry, corrections=None)  # the list is about gold as the corpus has it
+    loaded = load_corpora([entry], limits=download, counts=Counter())
+    source = f"{source} ({license})"
     done = import_claims(
-        read_claims(options.file),
-        CorpusIndex(corpus, assign_each(loaded.records)),
-        read_others(corpus, options.name),
-        corpus=corpus.name,
+        read_claims(path),
+        CorpusIndex(entry, assign_each(loaded.records)),
+        read_others(entry, name),
+        corpus=corpus,
         source=source,
-        day=options.date,
+        day=day,
     )
     if done.corrections:
-        path = CORRECTIONS_DIR / f"{options.name}.yaml"
+        corrections = CORRECTIONS_DIR / f"{name}.yaml"
         text = yaml.safe_dump(done.corrections, allow_unicode=True, sort_keys=False, width=100)
-        with replace_file(path) as file:
-            file.write(f"# Made by import_corrections of {source}.\n{text}".encode())
-        log.info(f"{path}: {len(done.corrections)} corrections")
+        with replace_file(corrections) as file:
+            file.write(f"# Made by `answerkey import-corrections` of {source}.\n{text}".encode())
+        log.info(f"{corrections}: {len(done.corrections)} corrections")
     if done.verdicts:
-        path = VERDICTS / f"{options.name}.jsonl"
-        write_jsonl(path, done.verdicts)
-        log.info(f"{path}: {len(done.verdicts)} verdicts")
+        verdicts = VERDICTS / f"{name}.jsonl"
+        write_jsonl(verdicts, done.verdicts)
+        log.info(f"{verdicts}: {len(done.verdicts)} verdicts")
     for line in done.disputed[:_SHOWN]:
         log.info(f"disputed: {line}")
     log.info(f"{done.counts.total()} rows{list_counts(done.counts)}; {len(done.disputed)} disputed")
-
-
-if __name__ == "__main__":
-    run_stage(main, has_options=True)

@@ -1,6 +1,6 @@
 """Write the commits and checksums of corpora of the Hugging Face hub into params.yaml.
 
-    python -m answerkey.corpus.pin_revisions spider
+    answerkey pin spider
 
 A branch or tag becomes the commit that it is now, and each file of it gets the sha256 that it has
 there. A commit stays what it is; its files that have no checksum get one. The rest of params.yaml
@@ -16,7 +16,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from answerkey.command_line import make_parser, run_stage
 from answerkey.corpus.corpora import Corpus, parse_corpora
 from answerkey.corpus.hub import fetch_file, resolve_revision
 from answerkey.errors import InputError
@@ -122,11 +121,12 @@ def edit_params(text: str, changes: Mapping[tuple[str, ...], Any]) -> str:
     return edited.getvalue()
 
 
-def main(*arguments: str) -> None:
-    parser = make_parser("answerkey.corpus.pin_revisions", __doc__)
-    parser.add_argument("corpus", nargs="+", help="an entry of corpora with origin: hub")
-    names = parser.parse_args(arguments).corpus
-    log = start_log("pin_revisions")
+def pin_corpora(names: list[str]) -> None:
+    """Pin corpora in params.yaml, and say what changed there.
+
+    Raises as `find_pins`, and InputError on a name that is no corpus.
+    """
+    log = start_log("pin")
     entries, limits = read_params("corpora", "download")
     changes: Changes = {}
     for corpus in parse_corpora(names, entries):
@@ -141,7 +141,3 @@ def main(*arguments: str) -> None:
     for keys, value in changes.items():
         words = f"{len(value)} checksums" if isinstance(value, dict) else value
         log.info(f"{PARAMS_PATH}: {'.'.join(keys)}: {words}")
-
-
-if __name__ == "__main__":
-    run_stage(main, has_options=True)

@@ -58,7 +58,7 @@ def fetch_product(revision: str, target: Path) -> None:
         InputError: where DVC does not have it, with its own words.
     """
     if not revision:
-        raise InputError("--against: expected a git revision, such as HEAD~1, found no text")
+        raise InputError("Expected a git revision, such as HEAD~1, found no text")
     command = [sys.executable, "-m", "dvc", "get", ".", PRODUCT.as_posix()]
     done = subprocess.run(
         [*command, f"--rev={revision}", "--out", str(target)],
@@ -70,7 +70,7 @@ def fetch_product(revision: str, target: Path) -> None:
         lines = [line.removeprefix("ERROR: ") for line in done.stderr.splitlines() if line]
         words = lines[0] if lines else "dvc get failed"
         raise InputError(
-            f"--against {revision}: {words}: expected a revision whose {PRODUCT} is in DVC's cache"
+            f"revision {revision}: {words}: expected a revision whose {PRODUCT} is in DVC's cache"
             " or on its remote: whoever ran it pushes it with `dvc push`; or check it out, and run"
             " `dvc repro`"
         )

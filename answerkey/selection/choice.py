@@ -10,12 +10,13 @@ import pandas as pd
 
 from answerkey.dataset import Group, Question, Solution, count_cells, count_corpora
 from answerkey.records import Reason
-from answerkey.sections.select_questions import Policy, Targets
+from answerkey.sections.classify_difficulty import DifficultyRule
+from answerkey.sections.select_questions import Policy, SelectQuestions, Targets
 from answerkey.selection.complexity import measure_complexity
 from answerkey.selection.picks import find_paraphrases, order_candidates, pick
-from answerkey.selection.policies import find_reason
+from answerkey.selection.policies import find_reason, read_policies
 from answerkey.selection.program import find_largest
-from answerkey.selection.supply import Usable, check_size
+from answerkey.selection.supply import Usable, check_size, describe_risks, explain
 
 _STAGE = "select_questions"
 WHY = ["stage", "reason", "detail"]
@@ -113,3 +114,11 @@ def _explain_rest(
             detail += f"; {split} corpus {corpus}: {taken} of {corpora[split, corpus]}"
         details.append(detail)
     return details
+
+
+def explain_choice(
+    questions: Iterable[Question], settings: SelectQuestions, rule: DifficultyRule
+) -> str:
+    """What these params and their neighbours would select, in words."""
+    table = survey_questions(questions, read_policies(settings.policies))
+    return f"{explain(count_usable(table), rule, settings.targets)}\n\n{describe_risks(table)}"

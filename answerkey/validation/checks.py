@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from answerkey.comparison.compare import normalize_question
 from answerkey.dataset import FIELDS, Record
 from answerkey.records import DIFFICULTIES, EVAL, SPLITS, read_share
-from answerkey.sections.select_questions import DATASET, Targets
+from answerkey.sections.select_questions import DATASET, Policy, Targets
 from answerkey.sqlite.answers import (
     ANSWER_TYPES,
     Order,
@@ -38,6 +38,12 @@ class Terms(NamedTuple):
     targets: Targets | None
     has_unique_texts: bool
     rel_tol: float = 1e-6
+
+
+def make_terms(policies: Mapping[str, Policy], targets: Targets) -> Terms:
+    """The terms of a dataset that was selected by these policies and targets."""
+    repeats = (policies[flag] for flag in ("duplicate_question", "conflicting_gold"))
+    return Terms(targets, all(policy is Policy.EXCLUDE for policy in repeats))
 
 
 class ValidationError(Exception):

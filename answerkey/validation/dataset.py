@@ -6,17 +6,18 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterable, Mapping
+from logging import Logger
 from pathlib import Path
 from typing import Any
 
-from answerkey.dataset import SIDECARS, SUITES, Record
+from answerkey.dataset import INTERIM, SIDECARS, SUITES, Record
 from answerkey.records import EASY, HARD, MEDIUM, SPLITS, hash_file, read_jsonl
 from answerkey.sections.classify_difficulty import DifficultyRule
 from answerkey.sections.select_questions import Targets
 from answerkey.sqlite.answers import Order
 from answerkey.sqlite.files import find_inside
 from answerkey.sqlite.guard import Limits
-from answerkey.validation.checks import Terms, find_errors
+from answerkey.validation.checks import Terms, ValidationError, find_errors
 from answerkey.validation.facts import RULE_OF_TABLES, derive_facts
 from answerkey.validation.selection import (
     DATABASES,
@@ -81,6 +82,23 @@ _NEXT_STEP = "run `dvc pull`, or `dvc repro` if nobody has pushed it"
 
 class NothingToValidateError(Exception):
     """There is no product here yet, or none of its databases; the message says what to run."""
+
+
+def report_product(log: Logger, terms: Terms, rule: DifficultyRule, limits: Limits) -> int:
+    """Say what is wrong with the product that lies here, and return the exit status of the command:
+    0 if nothing is, 1 if something is, 3 if there is nothing here yet."""
+    try:
+        errors = validate_product(terms, rule, limits)
+    except NothingToValidateError as error:
+        log.error("%s", error)
+        return 3
+    if not has_records():
+        log.info("%s is not all here: the product is held against gold SQL alone", INTERIM)
+    if errors:
+        log.error("%s", ValidationError(errors))
+        return 1
+    log.info("no errors")
+    return 0
 
 
 def validate_product(terms: Terms, rule: DifficultyRule, limits: Limits) -> list[str]:

@@ -1,406 +1,192 @@
-"""Every command says what it does when asked, refuses options that it does not have, and ends what
-a user can mend with a message: what, where, what was expected, what to do next."""
+"""Each verb of `answerkey` does what it says, or says what it lacks."""
 
 from __future__ import annotations
 
-import ast
+import argparse
 import json
-import os
 import re
-import resource
-import runpy
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-from answerkey.exports.prompt_lengths import PromptLengths
+from answerkey.command import main, make_parser
+from tests.shared.checkout import run
+from tests.shared.export_world import ExportWorld
 from tests.shared.paths import ROOT
 
-PARAMS = Path("params.yaml")
-STAGES = list(yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"])
-COMMANDS = [
-    ".".join(path.relative_to(ROOT).with_suffix("").parts)
-    for room in ("stages", "answerkey")
-    for path in sorted((ROOT / room).rglob("*.py"))
-    if "\n    run_stage(main" in path.read_text(encoding="utf-8")
-]
+
+def list_verbs() -> dict[str, argparse.ArgumentParser]:
+    (verbs,) = (each for each in make_parser()._actions if each.dest == "verb")
+    return verbs.choices
 
 
-def start(
-    *command: str, folder: Path, most_bytes: int | None = None
-) -> subprocess.CompletedProcess[str]:
-    """A command as its users start it; no file may become larger than `most_bytes`."""
+VERBS = list_verbs()
+EXAMPLES = {name: verb.epilog.removeprefix("example: answerkey ") for name, verb in VERBS.items()}
+WITHOUT_PACKAGES = ("evaluate", "review", "score")
 
-    def limit() -> None:
-        if most_bytes is not None:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
 
-    return subprocess.run(
-        [sys.executable, *command],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        preexec_fn=limit,
+@pytest.mark.parametrize("name", VERBS)
+def test_every_option_has_a_help_and_every_verb_an_example_that_it_takes(name: str) -> None:
+    assert all(action.help for action in VERBS[name]._actions)
+    assert make_parser().parse_args(EXAMPLES[name].split()).verb == name
+
+
+def test_docs_have_every_verb() -> None:
+    page = (ROOT / "docs/commands.md").read_text(encoding="utf-8")
+    assert re.findall(r"(?m)^\| `([\w-]+)", page) == list(VERBS)
+
+
+def start_bare(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run code in a Python that has the package and the standard library alone."""
+    code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); {code}"
+    command = [sys.executable, "-I", "-S", "-c", code]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
+
+
+def test_help_imports_no_more_than_it_needs(tmp_path: Path) -> None:
+    ours = "[name for name in sys.modules if name.startswith('answerkey')]"
+    code = f"import answerkey.command as c; c.make_parser().format_help(); print({ours})"
+    done = start_bare(code, tmp_path)
+    assert done.stdout == "['answerkey', 'answerkey.errors', 'answerkey.command']\n", done.stderr
+
+
+def test_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    said = capsys.readouterr().out
+    assert re.fullmatch(r"answerkey \d+\.\d+\.\d+\n", said)
+
+
+@pytest.mark.parametrize("name", [name for name in VERBS if name not in WITHOUT_PACKAGES])
+def test_verb_that_lacks_a_package_names_the_extra(name: str, tmp_path: Path) -> None:
+    done = start_bare(
+        f"import answerkey.command as c; sys.exit(c.main({EXAMPLES[name].split()}))", tmp_path
     )
+    extra = "completion" if name == "completion" else "pipeline"
+    assert done.returncode == 1
+    words = rf"answerkey {name}: it needs \w+: pip install 'answerkey\[{extra}\]'\n"
+    assert re.fullmatch(words, done.stderr), done.stderr
 
 
-def test_every_stage_is_a_command() -> None:
-    assert {f"stages.{name}" for name in STAGES} <= set(COMMANDS)
+def write_predictions(folder: Path, questions: list[dict[str, Any]]) -> Path:
+    """Gold for all questions but the first, which gets SQL that no database takes."""
+    path = folder / "predictions.jsonl"
+    sqls = ["SELECT a FROM nowhere", *(question["gold_sql"] for question in questions[1:])]
+    lines = [
+        json.dumps({"question_id": question["question_id"], "prediction": sql})
+        for question, sql in zip(questions, sqls, strict=True)
+    ]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
 
 
-def run_here(module: str, *arguments: str) -> int:
-    """The status of a command that runs in this process, which spares it the imports."""
-    path = ROOT / f"{module.replace('.', '/')}.py"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", [str(path), *arguments])
-        with pytest.raises(SystemExit) as caught:
-            runpy.run_path(str(path), run_name="__main__")
-    return caught.value.code or 0
-
-
-@pytest.mark.parametrize("module", COMMANDS)
-def test_command_says_what_it_does_and_refuses_options_that_it_does_not_have(
-    module: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
+@pytest.mark.parametrize("name", ["evaluate", "score"])
+def test_predictions_are_scored_without_any_package(
+    name: str, inside: ExportWorld, tmp_path: Path
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert run_here(module, "--help") == 0
-    out, err = capfd.readouterr()
-    source = (ROOT / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8")
-    about = ast.get_docstring(ast.parse(source)).split("\n\n")[0]
-    assert out.startswith(f"usage: python -m {module} ")
-    assert " ".join(about.split()) in " ".join(out.split())
-    assert err == ""
-    assert run_here(module, "--nonsense") == 2
-    assert f"python -m {module}: error: " in capfd.readouterr().err
-    assert not list(tmp_path.iterdir())
+    questions = inside.questions("eval")
+    arguments = [name, str(write_predictions(tmp_path, questions))]
+    if name == "evaluate":
+        arguments += ["--out", str(tmp_path / "out")]
+    code = f"import answerkey.command as c; sys.exit(c.main({arguments}))"
+    done = start_bare(code, inside.folder)
+    assert done.returncode == 0, done.stderr
+    if name == "evaluate":
+        assert done.stderr == "No page: pip install 'answerkey[evaluate]'\n"
+        assert done.stdout.splitlines()[1].split()[:2] == ["all", str(len(questions))]
+        return
+    first, *others = map(json.loads, done.stdout.splitlines())
+    assert (first["question_id"], first["score"]) == (questions[0]["question_id"], 0.0)
+    assert (first["reason"], first["on_database"]) == ("sql_error", False)
+    assert [line["question_id"] for line in others] == [q["question_id"] for q in questions[1:]]
+    assert {line["score"] for line in others} == {1.0}
 
 
-def test_stage_is_started_as_a_file_or_as_a_module(tmp_path: Path) -> None:
-    for command in ((str(ROOT / "stages/assign_splits.py"),), ("-m", "stages.assign_splits")):
-        done = start(*command, "--help", folder=tmp_path)
-        assert (done.returncode, done.stderr) == (0, "")
-        assert done.stdout.startswith("usage: python -m stages.assign_splits ")
-
-
-# --- mistakes of users, in a world that has run
-
-
-@pytest.fixture
-def folder(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of a world in which every stage up to the product has run, to stand in, without a
-    network."""
-    folder = tmp_path / "world"
-    shutil.copytree(built, folder)
-    shutil.copy(ROOT / "templates/prompt.j2", folder)
-    monkeypatch.chdir(folder)
-    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-    change("export_trainers.prompt_template", "prompt.j2")()
-    return folder
-
-
-def change(key: str, value: Any) -> Callable[[], None]:
-    def act() -> None:
-        params = yaml.safe_load(PARAMS.read_text(encoding="utf-8"))
-        *sections, last = key.split(".")
-        place = params
-        for section in sections:
-            place = place[section]
-        place[last] = value
-        PARAMS.write_text(yaml.safe_dump(params), encoding="utf-8")
-
-    return act
-
-
-def remove(path: str) -> Callable[[], None]:
-    return Path(path).unlink
-
-
-def write(path: str, text: str) -> Callable[[], None]:
-    def act() -> None:
-        Path(path).write_text(text, encoding="utf-8")
-
-    return act
-
-
-def remove_after_exports(path: str) -> Callable[[], None]:
-    """A file of a run that has measured its prompts."""
-
-    def act() -> None:
-        Path("data/exports").mkdir(exist_ok=True)
-        write("data/exports/prompt_lengths.json", json.dumps(PromptLengths(None).summarize()))()
-        Path(path).unlink()
-
-    return act
-
-
-def cut(path: str) -> Callable[[], None]:
-    """A file that was being written when the machine stopped."""
-    return lambda: os.truncate(path, Path(path).stat().st_size - 9)
-
-
-def drop_line(path: str) -> Callable[[], None]:
-    def act() -> None:
-        lines = Path(path).read_text(encoding="utf-8").splitlines(keepends=True)
-        Path(path).write_text("".join(lines[1:]), encoding="utf-8")
-
-    return act
-
-
-def put_folder(path: str) -> Callable[[], None]:
-    def act() -> None:
-        Path(path).unlink()
-        (Path(path) / "mine").mkdir(parents=True)
-
-    return act
-
-
-def put_file(path: str) -> Callable[[], None]:
-    def act() -> None:
-        shutil.rmtree(path)
-        Path(path).touch()
-
-    return act
-
-
-INTERIM = "data/interim"
-TARGETS = "select_questions.targets"
-MISTAKES = {
-    "no params": ("assign_splits", remove("params.yaml"), "No .*/params.yaml: run stages from the"),
-    "no YAML": ("assign_splits", write("params.yaml", "a: [b\n"), "params.yaml:2: expected YAML: "),
-    "typo in a key": (
-        "assign_splits",
-        change("select_questions.policy", {}),
-        "params.yaml: unknown key select_questions.policy: expected policies",
-    ),
-    "wrong policy": (
-        "download_databases",
-        change("select_questions.policies.latent_tie", "maybe"),
-        "params.yaml: .*policies.latent_tie: expected exclude, flag or off, .*found 'maybe'",
-    ),
-    "wrong shares": (
-        "load_questions",
-        change(f"{TARGETS}.difficulty_shares.easy", 0.5),
-        f"params.yaml: {TARGETS}.difficulty_shares: expected a sum of 1, found 1.1: ",
-    ),
-    "unknown corpus": (
-        "download_databases",
-        change("corpus", "locall"),
-        "params.yaml: corpus is 'locall', which is none of corpora: close to it: local",
-    ),
-    "wrong root": (
-        "download_databases",
-        change("corpora.local.root", "nowhere"),
-        r"nowhere.*corpora\.local\.root",
-    ),
-    "SQL that does not run": (
-        "download_databases",
-        write("corpus/database/harbour/schema.sql", "CREATE TABEL ship (id);"),
-        'corpus/database/harbour/schema.sql: near "TABEL"',
-    ),
-    "broken questions": (
-        "load_questions",
-        cut("corpus/dev.json"),
-        "corpus/dev.json: not a JSON array",
-    ),
-    "no network": (
-        "load_questions",
-        change("corpus", "spider"),
-        "127.0.0.1:9",
-    ),
-    "missing records": (
-        "compute_gold_answers",
-        remove(f"{INTERIM}/splits.jsonl"),
-        f"No {INTERIM}/splits.jsonl: run `dvc repro`, which makes it",
-    ),
-    "torn records": (
-        "classify_difficulty",
-        cut(f"{INTERIM}/joined.jsonl"),
-        f"{INTERIM}/joined.jsonl:42: not JSON: .*; mend it; `dvc repro` makes",
-    ),
-    "torn manifest": (
-        "compute_gold_answers",
-        cut("data/databases/manifest.json"),
-        "data/databases/manifest.json: no manifest: ",
-    ),
-    "torn schemas": (
-        "parse_gold_sql",
-        cut(f"{INTERIM}/schemas.jsonl"),
-        f"{INTERIM}/schemas.jsonl:2: not JSON: ",
-    ),
-    "database that is none": (
-        "export_trainers",
-        write("data/databases/harbour/harbour.sqlite", "no database " * 100),
-        "harbour.sqlite.*`dvc ",
-    ),
-    "file in the place of a folder": (
-        "compute_gold_answers",
-        put_file(f"{INTERIM}/gold_answers"),
-        f"{INTERIM}/gold_answers: .*: expected a directory",
-    ),
-    "records of two runs": (
-        "select_questions",
-        drop_line(f"{INTERIM}/difficulty.jsonl"),
-        "no difficulty of harbour_train_000: .*run `dvc repro`",
-    ),
-    "targets out of reach": (
-        "select_questions",
-        change(f"{TARGETS}.min_questions", 100),
-        f"{TARGETS} cannot be met: min_questions asks for 100, .* has 35 .min_questions: 35 would",
-    ),
-    "targets out of reach for --explain": (
-        "select_questions --explain",
-        change(f"{TARGETS}.tolerance", -1),
-        "tolerance: expected a share from 0 to 1, found -1",
-    ),
-    "altered selection": (
-        "validate_dataset",
-        drop_line(f"{INTERIM}/selection/questions.jsonl"),
-        "Validation failed with ",
-    ),
-    "invalid dataset": (
-        "export_dataset",
-        write(f"{INTERIM}/validation.json", '{"errors": ["a: wrong"]}'),
-        "validation.json lists 1 errors, expected none: run `dvc repro validate_dataset`",
-    ),
-    "torn report": (
-        "export_dataset",
-        cut(f"{INTERIM}/validation.json"),
-        "data/interim/validation.json: not JSON: ",
-    ),
-    "missing product": (
-        "export_trainers",
-        remove("data/questions/questions_eval.json"),
-        "No data/questions/questions_eval.json: expected the folder of a dataset, as `dvc pull",
-    ),
-    "missing template": (
-        "export_trainers",
-        change("export_trainers.prompt_template", "nothing.j2"),
-        "No template nothing.j2: see export_trainers.prompt_template in params",
-    ),
-    "broken template": (
-        "export_trainers",
-        write("prompt.j2", "{{ question_text"),
-        "prompt.j2:1: ",
-    ),
-    "template that asks for more": (
-        "export_trainers",
-        write("prompt.j2", "{{ question_txt }}"),
-        "prompt_template: 'question_txt' is undefined: expected no other names than data",
-    ),
-    "folder in the place of a file": (
-        "assign_splits",
-        put_folder(f"{INTERIM}/splits.jsonl"),
-        f"{INTERIM}/splits.jsonl: Is a directory: expected a file: move away",
-    ),
-    "missing plots": (
-        "report_dataset",
-        remove_after_exports("plots/databases.csv"),
-        "plots/databases.csv: No such file or directory: run `dvc repro`",
-    ),
-    "exports that did not run": (
-        "report_dataset",
-        lambda: None,
-        "No data/exports/prompt_lengths.json: run `dvc repro`, which makes it",
-    ),
-    "metrics of another run": (
-        "report_dataset",
-        drop_line("data/questions/audit.jsonl"),
-        "not of the same run: .*: run `dvc repro`",
-    ),
-}
-
-
-@pytest.mark.parametrize(("command", "act", "words"), MISTAKES.values(), ids=MISTAKES)
-@pytest.mark.usefixtures("folder")
-def test_mistake_of_a_user_ends_with_its_message(
-    command: str,
-    act: Callable[[], None],
-    words: str,
-    capfd: pytest.CaptureFixture[str],
-) -> None:
-    act()
-    name, *options = command.split()
-    assert run_here(f"stages.{name}", *options) == 1
-    out, err = capfd.readouterr()
-    assert out == ""
-    assert "Traceback" not in err
-    assert re.search(f"^{name}: (error: )?.*{words}", err, re.MULTILINE), err
-
-
-def test_disk_that_takes_no_more_is_said(folder: Path) -> None:
-    before = Path(f"{INTERIM}/splits.jsonl").read_bytes()
-    done = start("-m", "stages.assign_splits", folder=folder, most_bytes=4096)
-    words = "assign_splits: error: File too large: run `dvc repro` again once it is mended\n"
-    assert (done.returncode, done.stderr) == (1, words)
-    assert Path(f"{INTERIM}/splits.jsonl").read_bytes() == before
-    assert not list(Path(INTERIM).glob("*.partial"))
-
-
-CROWD = """
-from answerkey.errors import let_reader_leave
-with let_reader_leave():
-    for number in range(100_000):
-        print(number)
-raise SystemExit(3)
-"""
-FAULT = """
-from answerkey.errors import let_reader_leave
-with let_reader_leave():
-    print("said")
-    raise BrokenPipeError("a worker is gone")
-"""
+IMPORT = "import-corrections a.json --corpus local --name a --source b --license c --date"
 
 
 @pytest.mark.parametrize(
-    ("command", "status"),
+    ("command", "words"),
     [
-        (("-m", "stages.select_questions", "--help"), 0),
-        (("-m", "stages.select_questions", "--explain"), 0),
-        (("-m", "answerkey.command", "evaluate", "--help"), 0),
-        (("-m", "answerkey.evaluate", "--help"), 0),
-        (("-c", CROWD), 3),
-        (("-m", "stages.load_questions", "--no-such-option"), 2),
+        ("score none.jsonl", "none.jsonl: expected a file of predictions, found none"),
+        ("score p.jsonl --rule no", "No rule 'no': expected one of strict, "),
+        ("compare no-such-revision", "revision no-such-revision: "),
+        ("review", "No reports/dataset.html: run `dvc repro`, which makes it"),
+        ("pin local", "Corpus local has nothing to pin: "),
+        (f"{IMPORT} tomorrow", "--date is 'tomorrow', expected a day: 2026-03-01"),
     ],
 )
-def test_reader_that_leaves_is_no_error(
-    command: tuple[str, ...], status: int, folder: Path
+def test_mistake_of_a_user_ends_with_its_message(
+    command: str,
+    words: str,
+    inside: ExportWorld,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    reading, writing = os.pipe()
-    os.close(reading)
-    done = subprocess.run(
-        [sys.executable, *command],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=writing,
-        stderr=subprocess.PIPE,
-        text=True,
-        timeout=120,
-    )
-    os.close(writing)
-    assert done.returncode == status, done.stderr
-    assert "BrokenPipeError" not in done.stderr
+    predictions = write_predictions(tmp_path, inside.questions("eval"))
+    arguments = command.replace("p.jsonl", str(predictions)).split()
+    assert main(arguments) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"answerkey {arguments[0]}: {words}")
 
 
-def test_another_broken_pipe_is_an_error(folder: Path) -> None:
-    done = start("-c", FAULT, folder=folder)
-    assert (done.returncode, done.stdout) == (1, "said\n")
-    assert done.stderr.endswith("BrokenPipeError: a worker is gone\n")
+def test_explain_and_validate_say_what_the_stages_say(
+    inside: ExportWorld, capsys: pytest.CaptureFixture[str]
+) -> None:
+    inside.world.run("select_questions")
+    from stages import select_questions
+
+    capsys.readouterr()
+    select_questions.main("--explain")
+    by_stage = capsys.readouterr().out
+    assert "largest selection: 35 of " in by_stage
+    assert main(["explain"]) == 0
+    assert capsys.readouterr().out == by_stage
+    assert main(["validate"]) == 0
+    assert capsys.readouterr().err == "validate: no errors\n"
 
 
-def test_fault_of_ours_keeps_its_traceback(folder: Path) -> None:
-    write(f"{INTERIM}/questions.jsonl", '{"spider_split": "train"}\n')()
-    done = start("-m", "stages.assign_splits", folder=folder)
-    assert done.returncode == 1
-    assert done.stderr.startswith("Traceback (most recent call last):\n")
-    assert done.stderr.endswith("KeyError: 'database_name'\n")
+def test_validate_has_a_status_for_errors_and_one_for_nothing(
+    exported: ExportWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(exported.folder, tmp_path / "world")
+    monkeypatch.chdir(tmp_path / "world")
+    Path("data/questions/questions_eval.json").unlink()
+    assert main(["validate"]) == 1
+    shutil.rmtree("data/questions")
+    assert main(["validate"]) == 3
+
+
+def test_review_names_the_page_and_the_next_steps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = tmp_path / "reports/dataset.html"
+    page.parent.mkdir()
+    page.touch()
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    assert main(["review", "--open"]) == 0
+    assert opened == [page.as_uri()]
+    said = capsys.readouterr().out
+    assert said.startswith(f"{page.as_uri()}\n")
+    assert "data/corrections/CORPUS.yaml" in said
+
+
+@pytest.mark.slow
+def test_compare_tells_what_a_revision_had(finished: Path) -> None:
+    done = run(finished, "python", "-m", "answerkey.command", "compare", "HEAD")
+    assert re.search(r"Against HEAD:\n\d+ questions then, \d+ now: 0 came, 0 went", done.stdout)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
+def test_completion_knows_verbs_and_options(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("shtab", reason="needs the extra `completion`")
+    assert main(["completion", shell]) == 0
+    said = capsys.readouterr().out
+    assert all(word in said for word in (*VERBS, "no-test-suites"))

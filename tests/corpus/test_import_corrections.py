@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 import yaml
 
+from answerkey.corpus import import_corrections
 from answerkey.corpus.corrections import read_corrections
-from answerkey.corpus.import_corrections import main, read_claims
+from answerkey.corpus.import_corrections import read_claims
 from answerkey.errors import InputError
 from answerkey.risk.verdicts import read_verdicts
 from stages import load_questions
@@ -44,9 +45,9 @@ def import_list(
                 writer.writerows(rows)
         else:
             Path(file).write_text(json.dumps(rows), encoding="utf-8")
-        options = {"corpus": "bird", "name": name, "license": "mit", "date": "2026-03-01"}
-        options["source"] = f"https://example.org/{name}"
-        main(file, *(part for key, value in options.items() for part in (f"--{key}", value)))
+        source = f"https://example.org/{name}"
+        options = {"corpus": "bird", "name": name, "license": "mit", "day": "2026-03-01"}
+        import_corrections.import_list(Path(file), source=source, **options)
         return capsys.readouterr().err
 
     return run
@@ -147,10 +148,10 @@ def test_lists_that_disagree_are_named_in_log_and_file(import_list: Import) -> N
     ]
     said = import_list(rows)
     assert said.splitlines()[-4:] == [
-        "import_corrections: disputed: ski_resorts_eval_001: wrong, but not by first",
-        "import_corrections: disputed: ski_resorts_eval_000: right, but not by second",
-        "import_corrections: disputed: ski_resorts_eval_000: this list says two things",
-        "import_corrections: 4 rows (corrected 1, not found 1, repeated 1, right 1); 3 disputed",
+        "import-corrections: disputed: ski_resorts_eval_001: wrong, but not by first",
+        "import-corrections: disputed: ski_resorts_eval_000: right, but not by second",
+        "import-corrections: disputed: ski_resorts_eval_000: this list says two things",
+        "import-corrections: 4 rows (corrected 1, not found 1, repeated 1, right 1); 3 disputed",
     ]
     (entry,) = yaml.safe_load(Path("data/corrections/tried.yaml").read_text())
     assert entry["reason"] == "Repeats. Disputed: first says otherwise."
@@ -163,7 +164,9 @@ def test_corrections_are_applied_and_the_header_has_source_and_licence(
 ) -> None:
     import_list([{"question_id": 1, "corrected_sql": FIXED, "evidence": "Seats."}])
     text = Path("data/corrections/tried.yaml").read_text()
-    assert text.startswith("# Made by import_corrections of https://example.org/tried (mit).\n- ")
+    assert text.startswith(
+        "# Made by `answerkey import-corrections` of https://example.org/tried (mit).\n- "
+    )
     params = yaml.safe_load(Path("params.yaml").read_text())
     params["corpora"]["bird"]["corrections"] = "tried"
     Path("params.yaml").write_text(yaml.safe_dump(params))

@@ -1,4 +1,4 @@
-"""pin_revisions: commits and checksums come into params.yaml, and nothing else changes there."""
+"""`answerkey pin`: commits and checksums come into params.yaml, and nothing else changes there."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from answerkey.corpus.pin_revisions import edit_params, main
+from answerkey.corpus.pin_revisions import edit_params, pin_corpora
 from answerkey.errors import InputError
 from tests.shared.hub_server import HubServer, run_hubs
 from tests.shared.paths import ROOT
@@ -91,7 +91,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..
 def pin(text: str, *names: str) -> str:
     """Run the command on a text of params.yaml; what it says then."""
     Path("params.yaml").write_text(text, encoding="utf-8")
-    main(*names)
+    pin_corpora(list(names))
     return Path("params.yaml").read_text(encoding="utf-8")
 
 
@@ -118,11 +118,10 @@ def test_branches_become_commits_with_the_checksums_of_their_files(
         f"+         sha256: {hash_bytes(b'new zip')}",
     ]
     assert capsys.readouterr().err.splitlines() == [
-        f"pin_revisions: params.yaml: corpora.tried.questions.revision: {NEW}",
-        "pin_revisions: params.yaml: corpora.tried.questions.sha256: 2 checksums",
-        f"pin_revisions: params.yaml: corpora.tried.databases.archive.revision: {NEW}",
-        "pin_revisions: params.yaml: corpora.tried.databases.archive.sha256:"
-        f" {hash_bytes(b'new zip')}",
+        f"pin: params.yaml: corpora.tried.questions.revision: {NEW}",
+        "pin: params.yaml: corpora.tried.questions.sha256: 2 checksums",
+        f"pin: params.yaml: corpora.tried.databases.archive.revision: {NEW}",
+        f"pin: params.yaml: corpora.tried.databases.archive.sha256: {hash_bytes(b'new zip')}",
     ]
 
 
@@ -148,7 +147,7 @@ def test_what_is_pinned_stays_byte_for_byte_and_is_not_asked_for(
     capsys.readouterr()
     assert pin(pinned, "tried") == pinned
     assert len(server.requests) == asked
-    words = "pin_revisions: tried: every revision is a commit, every file has its checksum\n"
+    words = "pin: tried: every revision is a commit, every file has its checksum\n"
     assert capsys.readouterr().err == words
 
 

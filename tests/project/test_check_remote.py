@@ -1,4 +1,4 @@
-"""`examples/check_remote.py` tells what is missing from what it was not let in to."""
+"""`answerkey check-remote` tells what is missing from what it was not let in to."""
 
 from __future__ import annotations
 

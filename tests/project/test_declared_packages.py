@@ -46,7 +46,7 @@ EXTRAS = {
     extra: {normalize(requirement) for requirement in group}
     for extra, group in PROJECT["optional-dependencies"].items()
 }
-ENGINES = {"ray", "skyrl", "tokens"}  # extras for what the pipeline does without them
+ENGINES = {"completion", "ray", "skyrl", "tokens"}  # extras for what the pipeline does without them
 # Extras with a lock of their own: they want other versions than DVC, and than each other.
 APART = {"inspect": "inspect_ai", "openenv": "openenv", "verifiers": "verifiers"}
 

@@ -95,7 +95,7 @@ def test_hub_is_pinned_as_the_document_says(here: Path, monkeypatch: pytest.Monk
     (here / "params.yaml").write_text(text, encoding="utf-8")
     with run_hubs(monkeypatch, here / "hf") as start:
         start(world, {questions["repo_id"]: {"main": NEWER}})
-        run(here, "bash", "-ec", find_block("sh", "pin_revisions"))
+        run(here, "bash", "-ec", find_block("sh", "answerkey pin"))
     pinned = yaml.safe_load((here / "params.yaml").read_text(encoding="utf-8"))
     found = pinned["corpora"]["spider"]["questions"]
     assert found["revision"] == NEWER
@@ -148,7 +148,7 @@ def test_command_imports_a_published_list(here: Path) -> None:
     params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
     params["corpora"] |= {"bird_dev": ENTRIES["bird_dev"]}
     (here / "params.yaml").write_text(yaml.safe_dump(params), encoding="utf-8")
-    command = find_block("sh", "import_corrections").replace("\\\n", " ")
+    command = find_block("sh", "import-corrections").replace("\\\n", " ")
     (name,) = re.findall(r"\S+\.json", command)
     write_json(here / name, [{**DEV[0], "SQL": "SELECT 1"}, DEV[1]])
     run(here, *command.split())

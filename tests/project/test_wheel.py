@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -12,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.shared.checkout import make_checkout
+from tests.shared.export_world import ExportWorld
 from tests.shared.fleet_world import make_fleet
 
 for package, least in (("setuptools", "77"), ("build", None), ("twine", None)):
@@ -82,13 +85,42 @@ def test_it_has_one_package_with_its_data(wheel: Path) -> None:
     assert ".pyc" not in sources
 
 
-def test_it_scores_in_an_empty_environment(wheel: Path, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def empty(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs of an environment that has the wheel, and none of its dependencies."""
+    folder = tmp_path_factory.mktemp("empty")
+    run(sys.executable, "-m", "venv", "--without-pip", "environment", folder=folder)
+    programs = folder / "environment/bin"
+    install = ("install", "--quiet", "--no-index", "--no-deps", str(wheel))
+    run(sys.executable, "-m", "pip", "--python", str(programs / "python"), *install, folder=folder)
+    return programs
+
+
+def test_it_scores_in_an_empty_environment(empty: Path, tmp_path: Path) -> None:
     make_fleet(tmp_path / "databases/fleet/fleet.sqlite")
-    environment = tmp_path / "empty"
-    run(sys.executable, "-m", "venv", "--without-pip", str(environment), folder=tmp_path)
-    python = str(environment / "bin/python")
-    install = ("install", "--quiet", "--no-index", str(wheel))  # without any dependency
-    run(sys.executable, "-m", "pip", "--python", python, *install, folder=tmp_path)
+    python = str(empty / "python")
     right, wrong, file = run(python, "-c", SCORE, "databases", folder=tmp_path).split()
     assert (right, wrong) == ("1.0", "0.0")
-    assert Path(file).is_relative_to(environment)
+    assert Path(file).is_relative_to(empty.parent)
+
+
+def test_its_command_evaluates_there_and_says_what_other_verbs_need(
+    empty: Path, exported: ExportWorld, tmp_path: Path
+) -> None:
+    command = str(empty / "answerkey")
+    lines = [
+        json.dumps({"question_id": one["question_id"], "prediction": one["gold_sql"]})
+        for one in exported.questions("eval")
+    ]
+    predictions = tmp_path / "predictions.jsonl"
+    predictions.write_text("\n".join(lines), encoding="utf-8")
+    out = str(tmp_path / "out")
+    said = run(command, "evaluate", str(predictions), "--out", out, folder=exported.folder)
+    assert "100.0%" in said.splitlines()[1]
+    scores = run(command, "score", str(predictions), folder=exported.folder).splitlines()
+    assert {json.loads(line)["score"] for line in scores} == {1.0}
+    assert len(scores) == len(lines)
+    refused = subprocess.run([command, "explain"], capture_output=True, text=True, cwd=tmp_path)
+    assert refused.returncode == 1
+    words = r"answerkey explain: it needs \w+: pip install 'answerkey\[pipeline\]'\n"
+    assert re.fullmatch(words, refused.stderr), refused.stderr

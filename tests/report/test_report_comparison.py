@@ -124,7 +124,7 @@ def test_run_of_a_revision_is_read_from_the_remote(project):
     write_product(clone, [make_question("a", gold_answer=3)], {})
     assert compare(clone, "origin/main~1").splitlines()[-1] == "  gold_answer: 1 -> 3"
     message = compare(clone, "origin/main", check=False)
-    assert "report_dataset: error: --against origin/main: " in message
+    assert "report_dataset: error: revision origin/main: " in message
     assert "whoever ran it pushes it with `dvc push`" in message
 
 

@@ -59,6 +59,6 @@ def test_revision_that_is_no_commit_is_warned_about_once(tmp_path, monkeypatch, 
     assert warning == (
         "load_questions: warning: corpus spider reads org/questions at 'main', which is no commit"
         " and may be another one tomorrow: pin it with"
-        " `python -m answerkey.corpus.pin_revisions spider`"
+        " `answerkey pin spider`"
     )
     assert summary.startswith("load_questions: 1 questions of 1 databases (1 train, 0 validation)")

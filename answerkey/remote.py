@@ -1,16 +1,7 @@
-"""Ask the default DVC remote whether it answers, and whether its files are what their names say.
-
-    python examples/check_remote.py
-    python examples/check_remote.py --mend
-
-It reads, on the remote, every file of the dataset, and names those that are missing or corrupted;
-exit status 1 where there are any, or where the remote does not answer or does not let us in.
-`--mend` removes what keeps `dvc push` from storing them again, out of a clone that has them.
-"""
+"""Ask the default DVC remote whether it answers, and whether its files are what their names say."""
 
 from __future__ import annotations
 
-import argparse
 import sys
 from typing import NamedTuple
 
@@ -20,8 +11,6 @@ from dvc.utils.strictyaml import YAMLFileCorruptedError, YAMLValidationError
 from dvc_data.hashfile.db import HashFileDB
 from dvc_data.hashfile.hash import hash_file
 from dvc_data.hashfile.tree import Tree
-
-from answerkey.errors import let_reader_leave
 
 FOLDER = ".dir"  # ends the name of a folder's list of files
 
@@ -39,9 +28,9 @@ class Findings(NamedTuple):
 
 
 def connect(remote: HashFileDB) -> None:
-    """Log in, where a kind of remote does so before it is asked for a file.
+    """Log in, if a kind of remote does so before it is asked for a file.
 
-    Raises whatever its library raises where the remote does not answer or does not let us in.
+    Raises what its library raises if the remote does not answer or does not let us in.
     """
     try:
         _ = remote.fs.fs
@@ -52,7 +41,7 @@ def connect(remote: HashFileDB) -> None:
 def find_fault(remote: HashFileDB, name: str) -> str:
     """What is wrong with a file of a remote, which is read from end to end; "right" if nothing.
 
-    Raises whatever its library raises where the remote does not answer or does not let us in.
+    Raises what its library raises if the remote does not answer or does not let us in.
     """
     path = remote.oid_to_path(name)
     try:
@@ -69,7 +58,7 @@ def find_fault(remote: HashFileDB, name: str) -> str:
 def check_files(repo: Repo, remote: HashFileDB) -> Findings:
     """What a remote holds of the files that dvc.lock names, and of those in its folders.
 
-    Raises whatever its library raises where the remote does not answer or does not let us in.
+    Raises what its library raises if the remote does not answer or does not let us in.
     """
     findings = Findings({}, {}, {})
 
@@ -105,10 +94,12 @@ def describe(error: Exception) -> str:
     return f"{'not let in: ' if refused else ''}{error or type(error).__name__}"
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--mend", action="store_true", help="prepare a push of what is wrong")
-    arguments = parser.parse_args()
+def check_remote(*, is_mending: bool) -> int:
+    """Read every file of the dataset on the remote, and name those that are missing or corrupted;
+    exit status 1 if there are any, or if the remote does not answer or does not let us in.
+
+    is_mending: remove what keeps `dvc push` from storing them again, from a clone that has them.
+    """
     with Repo() as repo:
         remote = repo.cloud.get_remote_odb()
         place = remote.fs.unstrip_protocol(remote.path)
@@ -116,7 +107,7 @@ def main() -> int:
             connect(remote)
             findings = check_files(repo, remote)
             wrong = {**findings.missing, **findings.corrupted}
-            if arguments.mend and wrong:
+            if is_mending and wrong:
                 mend(remote, findings)
         except (YAMLFileCorruptedError, YAMLValidationError) as error:
             print(f"ERROR: {error}: if a run was cut off, run", file=sys.stderr)
@@ -132,12 +123,7 @@ def main() -> int:
     if not findings.right:
         print("ERROR: nothing is there: its url is wrong, or nobody has pushed", file=sys.stderr)
         return 1
-    if arguments.mend and wrong:
+    if is_mending and wrong:
         print("Now, in a clone that has these files: dvc push")
         return 0
     return int(bool(wrong))
-
-
-if __name__ == "__main__":
-    with let_reader_leave():
-        sys.exit(main())
