@@ -124,5 +124,5 @@ def _read_files(
         }
         if kind == DATABASES:
             texts = describe_database(file, example_rows=0, max_characters=0)
-            row |= texts._asdict()
+            row |= {"schema": texts.schema, "compact_schema": texts.compact_schema}
         yield row

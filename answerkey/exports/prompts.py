@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError
@@ -27,12 +28,13 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from answerkey.dataset import Question, list_reward_terms
 from answerkey.errors import InputError
-from answerkey.records import encode_json, read_database_hashes
+from answerkey.records import encode_json, read_database_hashes, read_json
 from answerkey.shards.database_files import find_database, local_path
 from answerkey.sqlite.files import open_database
 from answerkey.sqlite.guard import GuardedDatabase, QueryError, Value
 from answerkey.sqlite.schema import Schema, Table, quote_name, read_schema
 
+DESCRIPTIONS = "descriptions.json"  # beside a database, if its corpus describes columns
 _VALUE_CHARACTERS = 60
 _MOST_BYTES = 4 * (_VALUE_CHARACTERS + 1)  # of as many characters and one more, in any encoding
 _PLAIN_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
@@ -112,8 +114,39 @@ def _end_statement(sql: str) -> str:
     return ended if sqlite3.complete_statement(ended) else f"{sql}\n;"
 
 
-def write_schema(schema: Schema, rows: Mapping[str, Sequence[str]], *, max_characters: int) -> str:
-    """The CREATE statements, with as many of each table's rows as leave the whole short enough.
+def read_descriptions(path: Path) -> dict[str, list[str]]:
+    """What the corpus says of the columns of each table, a line a column; nothing if there is no
+    file. A table maps each of its columns to texts under name, description and values:
+
+        {"ship": {"tons": {"description": "gross tonnage", "values": "0: not known"}}}
+
+    gives {"ship": ["tons: gross tonnage; values: 0: not known"]}.
+    """
+    if not path.is_file():
+        return {}
+    found = {}
+    for table, columns in read_json(path).items():
+        lines = []
+        for column, texts in columns.items():
+            values = texts.get("values")
+            words = [texts.get("name"), texts.get("description"), values and f"values: {values}"]
+            known = [" ".join(text.split()) for text in words if text]
+            if known and known != [column]:
+                lines.append(f"{column}: {'; '.join(dict.fromkeys(known))}")
+        found[table] = lines
+    return found
+
+
+def write_schema(
+    schema: Schema,
+    rows: Mapping[str, Sequence[str]],
+    *,
+    max_characters: int,
+    descriptions: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    only: Collection[str] | None = None,
+) -> str:
+    """The CREATE statements, what the corpus says of columns, and as many of each table's rows as
+    leave the whole short enough. `only` names the tables to write, if not all.
 
     No statement is left out or cut, whatever its length: without it a question may have no answer.
     """
@@ -121,8 +154,9 @@ def write_schema(schema: Schema, rows: Mapping[str, Sequence[str]], *, max_chara
     for count in range(most, -1, -1):
         parts = []
         for table in schema.tables:
-            if table.sql:
+            if table.sql and (only is None or table.name in only):
                 parts.append(_end_statement(table.sql.strip()))
+                parts += [f"-- {line}" for line in descriptions.get(table.name, ())]
                 parts += [f"-- {row}" for row in rows.get(table.name, ())[:count]]
         text = "\n".join(parts)
         if len(text) <= max_characters:
@@ -175,10 +209,11 @@ def _quote_where_needed(name: str) -> str:
 
 class DatabaseTexts(NamedTuple):
     """A database in words: `schema` as `write_schema`, `compact_schema` as `write_compact_schema`
-    writes it."""
+    writes it; `link` writes the schema of some tables only."""
 
     schema: str
     compact_schema: str
+    link: Callable[[Collection[str]], str]
 
 
 def describe_database(path: Path, *, example_rows: int, max_characters: int) -> DatabaseTexts:
@@ -198,8 +233,16 @@ def describe_database(path: Path, *, example_rows: int, max_characters: int) -> 
             table.name: read_example_rows(database, table, example_rows, encoding=encoding)
             for table in schema.tables
         }
-    full = write_schema(schema, rows, max_characters=max_characters)
-    return DatabaseTexts(full, write_compact_schema(schema))
+    write = partial(
+        write_schema,
+        schema,
+        rows,
+        max_characters=max_characters,
+        descriptions=read_descriptions(path.with_name(DESCRIPTIONS)),
+    )
+    return DatabaseTexts(
+        write(), write_compact_schema(schema), lambda tables: write(only=frozenset(tables))
+    )
 
 
 # Prompts: what a policy is asked, from a template that anyone may change.
@@ -244,6 +287,16 @@ class PromptExample:
     def extra_info(self) -> Record:
         """The facts, and the place in the split, as verl and SkyRL take them."""
         return {"split": self.question.split, "index": self.index, **self.facts}
+
+
+class _Linked(NamedTuple):
+    """The schema of the tables that gold SQL reads, written only if the template asks for it."""
+
+    link: Callable[[Collection[str]], str]
+    tables: Collection[str]
+
+    def __str__(self) -> str:
+        return self.link(self.tables)
 
 
 def read_template(path: Path) -> Template:
@@ -295,7 +348,9 @@ def make_prompt_examples(
         for question in of_database:
             facts = {
                 "database_name": name,
-                **texts._asdict(),
+                "schema": texts.schema,
+                "compact_schema": texts.compact_schema,
+                "linked_schema": _Linked(texts.link, question.tables_involved or ()),
                 "question_text": question.question_text,
                 "evidence": question.evidence,
             }

@@ -145,7 +145,7 @@ def make_metrics(counts: Mapping[str, Any]) -> dict[str, Any]:
         "columns_touched": coverage["columns_touched"],
         "mutation_score": {name: scores[name] for name in ("database", "suite")},
         "at_risk": counts["flags"]["gold_risk"],
-        **({"complexity_cuts": cuts} if (cuts := selection["complexity_cuts"]) else {}),
+        **({"complexity_cuts": cuts} if (cuts := selection.get("complexity_cuts")) else {}),
     }
 
 

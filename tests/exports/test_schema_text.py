@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from pathlib import Path
 
@@ -185,3 +186,32 @@ def test_compact_schema_has_a_line_a_table(tmp_path, sql, text):
     path = make_database(tmp_path / "a.sqlite", sql)
     described = describe_database(path, example_rows=3, max_characters=99)
     assert described.compact_schema == text
+
+
+def test_descriptions_of_columns_stand_below_their_table(tmp_path):
+    path = make_database(
+        tmp_path / "a.sqlite",
+        "CREATE TABLE ship (id INTEGER, tons REAL); CREATE TABLE harbour (id INTEGER);"
+        "INSERT INTO ship VALUES (1, 2.5);",
+    )
+    texts = {
+        "ship": {
+            "id": {"name": "id"},
+            "tons": {"name": "weight", "description": "gross\ntonnage", "values": "0: not known"},
+        }
+    }
+    (tmp_path / "descriptions.json").write_text(json.dumps(texts), encoding="utf-8")
+    assert describe(path) == (
+        "CREATE TABLE ship (id INTEGER, tons REAL);\n"
+        "-- tons: weight; gross tonnage; values: 0: not known\n"
+        "-- (1, 2.5)\n"
+        "CREATE TABLE harbour (id INTEGER);"
+    )
+
+
+def test_linked_schema_has_only_the_tables_that_are_named(tmp_path):
+    path = make_database(
+        tmp_path / "a.sqlite", "CREATE TABLE ship (id INTEGER); CREATE TABLE harbour (id INTEGER);"
+    )
+    texts = describe_database(path, example_rows=3, max_characters=10_000)
+    assert texts.link(["harbour"]) == "CREATE TABLE harbour (id INTEGER);"

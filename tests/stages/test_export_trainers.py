@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -338,3 +339,13 @@ def test_questions_and_sidecar_out_of_step_stop_the_run(world):
     path.write_text("".join([lines[1], lines[0], *lines[2:]]), encoding="utf-8")
     with pytest.raises(InputError, match="out of step"):
         world.run("export_trainers")
+
+
+def test_template_of_linked_tables_shows_only_those_of_gold(world):
+    world.change("export_trainers.prompt_template", str(ROOT / "templates/prompt_linked.j2"))
+    world.run("export_trainers")
+    path = world.folder / "data/exports/trl/prompt_completion/train.parquet"
+    for row in parquet.read_table(path).to_pylist():
+        tables = re.findall(r"CREATE TABLE (\w+)", row["prompt"][0]["content"])
+        assert tables
+        assert all(name in row["gold_sql"] for name in tables)
