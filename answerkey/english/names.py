@@ -1,4 +1,4 @@
-"""Lexicon: words of general English that stand for the numbers and values that databases hold."""
+"""Words of general English for values that databases hold, and the names that a question gives."""
 
 from __future__ import annotations
 
