@@ -17,8 +17,7 @@ from worlds import ROOT, World
 
 sys.path.append(str(ROOT))  # as the tests have it
 
-from tests.shared.processes import find_processes, kill
-from tests.shared.ray_cluster import start_cluster
+from tests.shared.processes import find_processes, kill, start_cluster
 
 SHARDS = {"compute_gold_answers": "gold_answers", "audit_gold_answers": "audit"}
 _LOOKS_PER_S = 50

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from answerkey.flags import EXCLUDE, FAMILIES, FLAG, FLAGS
 from answerkey.records import Reason
 from answerkey.risk.gold_risk import NO_SIGNS
+from answerkey.sqlite.bounds import QueryReason
 from tests.shared.paths import ROOT
 
 
@@ -37,3 +38,8 @@ def test_flags_that_are_no_sign_of_wrong_gold_are_flags() -> None:
 
 def test_code_is_a_reason_or_a_flag_and_never_both() -> None:
     assert not set(Reason) & set(FLAGS)
+
+
+def test_every_reason_of_a_query_is_a_reason_by_the_same_name() -> None:
+    ours = {reason.name: reason.value for reason in Reason}
+    assert {reason.name: reason.value for reason in QueryReason}.items() <= ours.items()

@@ -10,6 +10,7 @@ import yaml
 
 from answerkey.errors import InputError
 from answerkey.params import load_params, load_yaml, read_params
+from answerkey.sections.corpora import check_corpora
 from answerkey.sections.report_dataset import ReportDataset
 from answerkey.sqlite.guard import Limits
 from tests.shared.paths import ROOT
@@ -18,15 +19,19 @@ PROJECT = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
 CLASSIFY = PROJECT["classify_difficulty"]
 
 
-def change(key: str, value: object) -> dict:
-    """The params of the project with another value for a key, which may be a new one."""
-    params = copy.deepcopy(PROJECT)
+def change(params: dict, key: str, value: object) -> dict:
+    """The params, or an entry of them, with another value for a dotted key, which may be a new one;
+    ...: without it."""
+    changed = copy.deepcopy(params)
     *sections, last = key.split(".")
-    place = params
+    place = changed
     for section in sections:
         place = place.setdefault(section, {})
-    place[last] = value
-    return params
+    if value is ...:
+        del place[last]
+    else:
+        place[last] = value
+    return changed
 
 
 def write(folder: Path, params: object) -> Path:
@@ -66,13 +71,13 @@ def test_file_that_holds_no_params_is_named(tmp_path, content, words):
 
 
 # What depends on the user's data, or is to be seen in params.yaml however it stands.
-OWN = {"corpora", "corpus", "export_huggingface", "select_questions"}
+CHOSEN = {"corpora", "corpus", "export_huggingface", "select_questions"}
 
 
 def test_params_of_the_project_are_the_defaults():
     params = load_params(ROOT / "params.yaml")
     for field in fields(params):
-        if field.name not in OWN:
+        if field.name not in CHOSEN:
             assert getattr(params, field.name) == field.default_factory(), field.name
 
 
@@ -146,7 +151,7 @@ def test_key_without_a_default_may_not_be_missing(tmp_path, key, name):
         (
             "classify_difficulty.method",
             "guess",
-            "expected tables, spider, source or pass_rate, found 'guess'",
+            "expected tables, spider, rank, source or pass_rate, found 'guess'",
         ),
         (
             "classify_difficulty",
@@ -180,21 +185,21 @@ def test_key_without_a_default_may_not_be_missing(tmp_path, key, name):
     ],
 )
 def test_value_that_a_key_cannot_have_is_named_with_those_that_it_can(tmp_path, key, value, words):
-    path = write(tmp_path, change(key, value))
+    path = write(tmp_path, change(PROJECT, key, value))
     with pytest.raises(InputError, match=f"params.yaml: {key}.*: .*{words}$"):
         load_params(path)
 
 
 @pytest.mark.parametrize("value", [0, 0.0, 0.5, 1, 1.0])
 def test_value_may_be_either_of_its_bounds(tmp_path, value):
-    path = write(tmp_path, change("compare_questions.min_similarity", value))
+    path = write(tmp_path, change(PROJECT, "compare_questions.min_similarity", value))
     assert read_params("compare_questions.min_similarity", path=path) == [value]
 
 
 @pytest.mark.parametrize("value", [None, 1, 5])
 def test_number_may_be_null_where_it_is_optional(tmp_path, value):
-    load_params(write(tmp_path, change("select_questions.max_per_canonical_sql", value)))
-    load_params(write(tmp_path, change("select_questions.targets.max_questions", value)))
+    load_params(write(tmp_path, change(PROJECT, "select_questions.max_per_canonical_sql", value)))
+    load_params(write(tmp_path, change(PROJECT, "select_questions.targets.max_questions", value)))
 
 
 @pytest.mark.parametrize(
@@ -210,7 +215,7 @@ def test_number_may_be_null_where_it_is_optional(tmp_path, value):
     ],
 )
 def test_key_that_no_stage_reads_is_named_with_the_one_that_is_meant(tmp_path, key, words):
-    path = write(tmp_path, change(key, 1))
+    path = write(tmp_path, change(PROJECT, key, 1))
     with pytest.raises(InputError, match=f"params.yaml: unknown key {key}: {words}"):
         load_params(path)
 
@@ -224,7 +229,7 @@ def test_key_that_is_no_text_is_unknown(tmp_path):
 
 @pytest.mark.parametrize("value", [[0.9], None, "much"])
 def test_section_that_is_none_says_its_keys(tmp_path, value):
-    path = write(tmp_path, change("compare_questions", value))
+    path = write(tmp_path, change(PROJECT, "compare_questions", value))
     keys = "min_similarity, min_gold_risk, min_mutation_score, flag_precision"
     words = rf"compare_questions: expected {keys}, found {re.escape(repr(value))}$"
     with pytest.raises(InputError, match=words):
@@ -232,7 +237,7 @@ def test_section_that_is_none_says_its_keys(tmp_path, value):
 
 
 def test_every_mistake_has_a_line(tmp_path):
-    params = change("select_questions.policies.latent_tie", "sink")
+    params = change(PROJECT, "select_questions.policies.latent_tie", "sink")
     params["compute_gold_answers"]["max_step"] = 1
     params["report_dataset"]["max_rows"] = -1
     with pytest.raises(InputError) as caught:
@@ -247,13 +252,13 @@ def test_every_mistake_has_a_line(tmp_path):
 
 
 def test_whole_file_is_checked_whatever_is_asked_for(tmp_path):
-    path = write(tmp_path, change("compare_questions.min_similarity", 2))
+    path = write(tmp_path, change(PROJECT, "compare_questions.min_similarity", 2))
     with pytest.raises(InputError, match=r"compare_questions\.min_similarity: expected a number"):
         read_params("corpus", path=path)
 
 
 def test_shares_of_other_corpora_than_are_chosen_are_refused(tmp_path):
-    path = write(tmp_path, change("select_questions.targets.corpus_shares", {"spider": 1}))
+    path = write(tmp_path, change(PROJECT, "select_questions.targets.corpus_shares", {"spider": 1}))
     with pytest.raises(InputError, match=r"corpus_shares: .*each of the corpora sample, found sp"):
         load_params(path)
 
@@ -279,3 +284,135 @@ def test_alias_may_repeat_what_a_person_repeats(tmp_path):
     path = tmp_path / "any.yaml"
     path.write_text("a: &a [1, 2]\nb: [*a, *a]\n")
     assert load_yaml(path) == {"a": [1, 2], "b": [[1, 2], [1, 2]]}
+
+
+FILES = {"train": ["a.json"], "validation": ["b.json"]}
+OWN = {"origin": "directory", "root": "data/own", "db_list": "all", "questions": FILES}
+HUB = {
+    "origin": "hub",
+    "db_list": ["a"],
+    "questions": {"repo_id": "org/asked", "revision": "main", "files": FILES},
+    "databases": {
+        "kind": "archive",
+        "archive": {
+            "repo_id": "org/zip",
+            "revision": "main",
+            "path": "all.zip",
+            "sha256": None,
+            "member": "d/{db_id}",
+        },
+        "files": {"repo_id": "org/files", "revision": "main", "path": "{db_id}.sqlite"},
+    },
+}
+ENTRIES = {"own": OWN, "guest": OWN | {"databases_of": "own"}}
+
+
+@pytest.mark.parametrize(
+    ("entry", "key", "value", "words"),
+    [
+        (OWN, "db_list", ..., "no key {}: expected 'db_list' among: origin, root, questions"),
+        (OWN, "origin", ..., "no key {}: expected 'origin' among: "),
+        (OWN, "root", ..., "no key {}: expected 'root' among: "),
+        (OWN, "questions", ..., "no key {}: expected 'questions' among: "),
+        (HUB, "databases.archive.sha256", ..., "no key {}: expected 'sha256' among: "),
+        (OWN, "licence", "mit", "unknown key {}: expected license"),
+        (HUB, "root", "data", "unknown key {}: expected some of origin, db_list, "),
+        (HUB, "databases.archive.file", "x", "unknown key {}: expected some of repo_id, "),
+        (OWN, "origin", "web", "{}: expected directory or hub, found 'web'"),
+        (OWN, "root", None, "{}: expected a text, found None"),
+        (OWN, "db_list", ["a", "a"], "{}: Database a is listed twice"),
+        (OWN, "db_list", [], "{}: No database is listed"),
+        (OWN, "db_list", ["../a"], "{}: Not a database id: '../a'"),
+        (OWN, "db_list", "most", "{}: expected a list of databases, or all, found 'most'"),
+        (OWN, "db_list", None, "{}: expected a list of databases, or all, found None"),
+        (OWN, "license", 4, "{}: expected a text, or null, found 4"),
+        (OWN, "language", None, "{}: expected a text, found None"),
+        (OWN, "citation", 4, "{}: expected a text, or null, found 4"),
+        (OWN, "questions", ["a"], "{}: expected a list of files for train, .* or both, .*'a'"),
+        (OWN, "questions", {}, "{}: expected a list of files for train, .* or both, found {{}}"),
+        (OWN, "questions.test", [], "list of files for train, .* or both, found .*test"),
+        (OWN, "questions.train", "a", "{}: expected a list of files, or .*, found 'a'"),
+        (OWN, "questions.train", None, "{}: expected a list of files, or .*, found None"),
+        (OWN, "questions.train", [7], "{}.0: expected a text, found 7"),
+        (OWN, "prefix", "a/b", "{}: expected letters, digits, _ and -, .* found 'a/b'"),
+        (OWN, "prefix", "", "{}: expected letters, digits, _ and -, .* found ''"),
+        (OWN, "corrections", "../a", "{}: expected a name in data/corrections, or null, found"),
+        (OWN, "corrections", "a.yaml", "{}: expected a name in data/corrections, or null, found"),
+        (OWN, "corrections", ["a"], "{}: expected a name in data/corrections, or null, found"),
+        (
+            OWN,
+            "databases",
+            "dev",
+            "{}: expected a list of folders below root, or null, found 'dev'",
+        ),
+        (OWN, "databases", ["../x"], "tried: Not a path in data/own: '../x'"),
+        (OWN, "databases", ["//x"], "tried: Not a path in data/own: '//x'"),
+        (OWN, "questions.train", ["../x"], "tried: Not a path in data/own: '../x'"),
+        (OWN, "databases_of", "none", "{}: expected an entry with databases of its own, found 'n"),
+        (OWN, "databases_of", "guest", "{}: expected an entry with databases of its own, found 'g"),
+        (OWN, "databases_of", "tried", "{}: expected an entry with databases of its own, found 't"),
+        (
+            OWN | {"databases": ["x"]},
+            "databases_of",
+            "own",
+            "tried: has databases and databases_of",
+        ),
+        (HUB, "databases_of", "own", "tried: has databases and databases_of: expected one of them"),
+        (HUB, "databases", ..., "tried: no key databases: expected it, or databases_of"),
+        (HUB, "questions", FILES, "unknown key {}.train: "),
+        (HUB, "questions.revision", 1234, "{}: expected a text, in quotes, found 1234"),
+        (HUB, "questions.repo_id", "", "{}: expected a text, in quotes, found ''"),
+        (
+            HUB,
+            "questions.sha256",
+            {"a.json": 12},
+            "{}.a.json: expected a text, in quotes, found 12",
+        ),
+        (HUB, "questions.sha256", {"x": "0"}, "questions: sha256 lists x, which is none of its f"),
+        (HUB, "databases.kind", "torrent", "{}: expected archive or files, found 'torrent'"),
+        (HUB, "databases.archive", ..., "databases: kind is archive: expected a key archive"),
+        (HUB, "databases.archive.sha256", 5, "{}: expected a text, in quotes, or null, found 5"),
+        (HUB, "databases.archive.member", "x", "{}: expected a text with {{db_id}}, found 'x'"),
+        (HUB, "databases.files.path", "x", "{}: expected a text with {{db_id}}, found 'x'"),
+    ],
+)
+def test_mistake_is_told_with_its_key(entry, key, value, words):
+    with pytest.raises(InputError) as caught:
+        check_corpora(ENTRIES | {"tried": change(entry, key, value)})
+    pattern = words.format(rf"corpora\.tried\.{key}")
+    assert caught.match(rf"params\.yaml: .*{pattern}")
+    assert "corpora.tried" in str(caught.value)
+
+
+@pytest.mark.parametrize("entry", [None, "data", ["data"]])
+def test_entry_that_is_none_says_its_first_key(entry):
+    with pytest.raises(InputError, match=r"params\.yaml: corpora\.tried: expected origin, found"):
+        check_corpora({"tried": entry})
+
+
+def test_entries_may_leave_out_what_is_optional():
+    checked = check_corpora(ENTRIES | {"hub": HUB})
+    assert checked["own"].prefix is checked["own"].databases is checked["own"].license is None
+    assert checked["hub"].questions.sha256 == {}
+    assert checked["hub"].databases.place.member == "d/{db_id}"
+
+
+def test_train_comes_before_validation():
+    files = {"validation": ["b.json"], "train": []}
+    questions = check_corpora({"own": OWN | {"questions": files}})["own"].questions
+    assert list(questions) == ["train", "validation"]
+
+
+def test_entry_of_a_corpus_that_is_not_chosen_is_checked_too(tmp_path):
+    params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    params["corpora"]["bird"]["origin"] = "web"
+    del params["corpora"]["local"]["root"]
+    path = tmp_path / "params.yaml"
+    path.write_text(yaml.safe_dump(params), encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        load_params(path)
+    assert [line.removeprefix(f"{path}: ") for line in str(caught.value).splitlines()] == [
+        "corpora.bird.origin: expected directory or hub, found 'web'",
+        "no key corpora.local.root: expected 'root' among: db_list, layout, license, origin,"
+        " questions",
+    ]

@@ -1,27 +1,36 @@
+from __future__ import annotations
+
 import json
 import math
 import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from answerkey.errors import InputError
 from answerkey.log import format_size, start_log
 from answerkey.records import (
+    SchemaFile,
     decode_json,
     digest_text,
     encode_compactly,
     encode_json,
     hash_file,
     hash_value,
+    read_database_hashes,
     read_jsonl,
+    read_manifest,
     replace_file,
     write_json,
     write_jsonl,
+    write_manifest,
 )
+from answerkey.sqlite.schema import Column, Schema, Table, encode_schema
 
 json_values = st.recursive(
     st.none()
@@ -173,3 +182,104 @@ def test_size_is_readable(size, text):
 def test_brackets_in_brackets_are_an_error_of_the_text():
     with pytest.raises(ValueError, match="brackets in brackets"):
         decode_json("[" * 100_000)
+
+
+ENTRIES = {
+    "car_1": {"sha256": "ab", "size_bytes": 3, "origin": {"kind": "sql", "path": "a, {b}"}},
+    'ä "b"': {"sha256": "cd"},
+}
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_entries_come_back_as_they_were_written(tmp_path, count):
+    path = tmp_path / "manifest.json"
+    entries = dict(list(ENTRIES.items())[:count])
+    write_manifest(path, iter(entries.items()))
+    assert list(read_manifest(path).items()) == list(entries.items())
+    assert json.loads(path.read_bytes()) == {"databases": entries}
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert len(lines) == (count + 2 if count else 2)
+
+
+def test_torn_manifest_is_told(tmp_path):
+    path = tmp_path / "manifest.json"
+    write_manifest(path, ENTRIES.items())
+    content = path.read_bytes()
+    for length in range(len(content) - 1):
+        path.write_bytes(content[:length])
+        with pytest.raises(InputError, match=r"manifest\.json: no manifest: .*run `dvc repro down"):
+            read_manifest(path)
+
+
+@pytest.mark.parametrize(
+    "content", ["[]", "{}", '{"databases": []}', '{"data": {}}', '{"databases": {"a": 1}}']
+)
+def test_json_that_is_no_manifest_is_told(tmp_path, content):
+    path = tmp_path / "manifest.json"
+    path.write_text(content)
+    with pytest.raises(InputError, match=r"manifest\.json: no manifest: expected {\"databases\""):
+        read_manifest(path)
+
+
+def test_missing_manifest_names_the_stage_that_makes_it(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"manifest\.json: run `dvc repro download_data"):
+        read_manifest(tmp_path / "manifest.json")
+
+
+def test_database_without_an_entry_is_named(tmp_path):
+    write_manifest(tmp_path / "manifest.json", ENTRIES.items())
+    hashes = read_database_hashes(tmp_path)
+    assert hashes["car_1"] == "ab"
+    with pytest.raises(InputError, match=r"manifest\.json: expected an entry for database pets_1"):
+        hashes["pets_1"]
+
+
+SCHEMAS = {
+    name: Schema((Table(table, False, (Column("id", "INTEGER", True, 1),), (("id",),)),))
+    for name, table in (("café", "ship"), ("mill", "größe"), ("zoo", "animal"))
+}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "schemas.jsonl"
+    write_jsonl(
+        path,
+        (
+            {"database_name": name, "tables": encode_schema(schema)}
+            for name, schema in SCHEMAS.items()
+        ),
+    )
+    return path
+
+
+def test_schemas_are_found_in_any_order(path: Path) -> None:
+    schemas = SchemaFile(path)
+    assert [schemas[name] for name in ("zoo", "café", "mill", "café")] == [
+        SCHEMAS[name] for name in ("zoo", "café", "mill", "café")
+    ]
+    assert dict(schemas) == SCHEMAS
+    assert len(schemas) == 3
+
+
+def test_tables_are_given_as_they_were_written(path: Path) -> None:
+    assert SchemaFile(path).read_tables("mill") == [
+        {
+            "name": "größe",
+            "is_view": False,
+            "columns": [{"name": "id", "type": "INTEGER", "is_not_null": True, "primary_key": 1}],
+            "unique_keys": [["id"]],
+            "foreign_keys": [],
+            "sql": "",
+        }
+    ]
+
+
+def test_unknown_database_is_a_key_error(path: Path) -> None:
+    with pytest.raises(KeyError, match="harbour"):
+        SchemaFile(path)["harbour"]
+
+
+def test_missing_file_is_told(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"schemas\.jsonl: run `dvc repro`"):
+        SchemaFile(tmp_path / "schemas.jsonl")

@@ -1,4 +1,4 @@
-"""Two maintainers merge: the ways of docs/sharing.md, in clones of this repository."""
+"""Two maintainers merge, and a torn dvc.lock is mended: the ways of docs/sharing.md, in clones."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.shared.checkout import PRODUCT, commit, hash_tree, output, run, stages_to_run
 from tests.shared.paths import ROOT
@@ -98,3 +99,43 @@ def test_both_changed_one_stage_and_either_side_will_do(clone: Path) -> None:
         assert status == 0, said
     check_is_run(clone)
     assert hash_tree(clone, *PRODUCT, "metrics", "plots", "dvc.lock") == results[0]
+
+
+@pytest.fixture
+def changed(finished: Path, tmp_path: Path) -> Path:
+    """A clone in which a changed threshold has run, and nothing of it is committed."""
+    folder = tmp_path / "answerkey"
+    shutil.copytree(finished, folder, symlinks=True)
+    params = folder / "params.yaml"
+    text = params.read_text(encoding="utf-8")
+    params.write_text(text.replace("easy_max_tables: 2", "easy_max_tables: 1"), encoding="utf-8")
+    run(folder, "dvc", "repro")
+    return folder
+
+
+def test_torn_lock_file_is_mended_as_the_docs_say(changed: Path) -> None:
+    path = changed / "dvc.lock"
+    whole = path.read_bytes()
+    section = read_section(ROOT / "docs/sharing.md", "A torn dvc.lock")
+    messages, way = re.findall(r"```\n(.*?)\n```", section, re.DOTALL)
+    heard = set()
+    start = whole.index(b"  parse_gold_sql:")
+    for end in (whole.index(b"size: ", start) + 6, whole.index(b"md5: ", start) + 2):
+        path.write_bytes(whole[:end])
+        done = run(changed, "dvc", "repro", check=False)
+        assert done.returncode != 0
+        heard |= {message for message in messages.splitlines() if message in output(done)}
+    assert heard == set(messages.splitlines())
+    said = "".join(output(run(changed, *command.split())) for command in way.splitlines())
+    assert "executed" not in said
+    assert stages_to_run(said) == ["export_dataset"]  # the one that DVC's cache of runs leaves out
+    assert path.read_bytes() == whole
+
+
+def test_lock_file_that_ends_between_stages_is_completed(changed: Path) -> None:
+    path = changed / "dvc.lock"
+    whole = path.read_bytes()
+    path.write_bytes(whole[: whole.index(b"  compute_gold_answers:")])
+    said = output(run(changed, "dvc", "repro"))
+    assert set(re.findall(r"(\d+) queries", said)) <= {"0"}
+    assert yaml.safe_load(path.read_bytes()) == yaml.safe_load(whole)

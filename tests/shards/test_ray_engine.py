@@ -24,8 +24,7 @@ from tests.shards.test_faults import Stage
 from tests.shards.test_processes import die_on, fail_on, sleep_long, square, squares
 from tests.shared.fleet_world import Project
 from tests.shared.paths import ROOT
-from tests.shared.processes import find_processes, kill, wait_until
-from tests.shared.ray_cluster import start_cluster
+from tests.shared.processes import find_processes, kill, start_cluster, wait_until
 
 ON_RAY = [
     pytest.mark.slow,

@@ -1,9 +1,15 @@
-"""load_questions: one line a question, and a warning where a revision may move."""
+"""download_databases, load_questions and assign_splits: what they write, and what they say."""
 
 from __future__ import annotations
 
+import json
+
+import pytest
+
 from answerkey.corpus.corpora import parse_corpora
 from answerkey.corpus.loading import load_spider_questions
+from answerkey.corpus.splits import assign_splits
+from answerkey.errors import InputError
 from answerkey.sections.corpora import Download
 from tests.shared.hub_server import pack_parquet, run_hubs
 from tests.shared.project_world import World
@@ -62,3 +68,38 @@ def test_revision_that_is_no_commit_is_warned_about_once(tmp_path, monkeypatch, 
         " `answerkey pin spider`"
     )
     assert summary.startswith("load_questions: 1 questions of 1 databases (1 train, 0 validation)")
+
+
+@pytest.fixture
+def world(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return World(tmp_path)
+
+
+def test_stage_makes_what_is_missing_and_writes_the_schemas_of_all(world, capsys):
+    world.run("download_databases")
+    assert " 2 databases (2 made, 0 kept, 0 removed), " in capsys.readouterr().err
+    (world.folder / "data/databases/library/library.sqlite").unlink()
+    world.run("download_databases")
+    assert " 2 databases (1 made, 1 kept, 0 removed), " in capsys.readouterr().err
+    schemas = world.lines("data/interim/schemas.jsonl")
+    assert [schema["database_name"] for schema in schemas] == ["harbour", "library"]
+    names = [table["name"] for table in schemas[1]["tables"]]
+    assert names == ["author", "shelf", "book", "loan"]
+
+
+def test_stage_reads_questions_and_writes_splits(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    world = World(tmp_path)
+    world.change("select_questions.targets.min_questions", 3)
+    pairs = [("a", "train"), ("b", "validation"), ("b", "validation")]
+    questions = [{"database_name": name, "spider_split": split} for name, split in pairs]
+    path = tmp_path / "data/interim/questions.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_text("".join(json.dumps(question) + "\n" for question in questions))
+    world.run("assign_splits")
+    assert world.lines("data/interim/splits.jsonl") == assign_splits(questions)
+    assert capsys.readouterr().err == "assign_splits: 3 questions: 1 train, 2 eval\n"
+    world.change("select_questions.targets.min_questions", 4)
+    with pytest.raises(InputError, match=r"has 3 questions, and .*min_questions asks for 4"):
+        world.run("assign_splits")
