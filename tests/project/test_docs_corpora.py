@@ -1,9 +1,8 @@
-"""docs/corpora.md: every entry can be read and loaded, and the corpus that it adds goes through."""
+"""docs/corpora.md: every entry can be read and loaded."""
 
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import shutil
 import zipfile
@@ -20,8 +19,8 @@ from answerkey.corpus.loading import load_corpora
 from answerkey.kinds import check_value
 from answerkey.sections.corpora import Download
 from answerkey.sections.select_questions import Targets
-from tests.shared.bird_world import DEV, RESORTS, TRAIN, write_bird, write_json
-from tests.shared.checkout import make_checkout, run
+from tests.shared.bird_world import DEV, TRAIN, write_bird, write_json
+from tests.shared.checkout import run
 from tests.shared.databases import make_database
 from tests.shared.hub_server import run_hubs
 from tests.shared.paths import ROOT
@@ -52,10 +51,9 @@ ENTRIES: dict[str, Any] = {
 
 
 def read_entries() -> dict[str, Any]:
-    """All entries but that of a layout which one would have to add."""
+    """Return the entries of params.yaml and of the document."""
     params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
-    known = {name: entry for name, entry in ENTRIES.items() if name != "helpdesk"}
-    return params["corpora"] | known
+    return params["corpora"] | ENTRIES
 
 
 @pytest.fixture
@@ -69,7 +67,9 @@ def test_there_are_entries() -> None:
 
 
 def test_every_key_of_an_entry_stands_in_the_table() -> None:
-    rows = set(re.findall(r"^\| `(\w+)` \|", DOCUMENT, re.MULTILINE))
+    table = DOCUMENT.split("## An entry")[1].split("## ")[0]
+    cells = re.findall(r"^\| (`.+?) \|", table, re.MULTILINE)
+    rows = {key for cell in cells for key in re.findall(r"`(\w+)`", cell)}
     used = {key for entry in read_entries().values() for key in entry}
     assert used <= rows
     entry = ENTRIES["bird_dev"]
@@ -169,21 +169,9 @@ def test_archives_of_bird_unpack_to_its_entry(here: Path) -> None:
             archive.write(inner, f"{folder}/{inner.name}")
             archive.write(release / f"{split}.json", f"{folder}/{split}.json")
     commands = find_block("sh", "data/bird")
-    unpacked = here / "unpacked"
-    shutil.copytree(here / "data", unpacked / "data")
     run(here, "bash", "-ec", commands)
     check_bird("bird", read_entries(), TRAIN + DEV)
     check_bird("bird_dev", read_entries(), DEV)
-    # Moving nothing leaves what the other entry describes.
-    lines = commands.splitlines()
-    archives = [line.replace("_databases.zip .", "_databases.zip X") for line in lines[:5]]
-    archives = [
-        line.replace(" X", " train" if " train/" in line else " dev_20240627") for line in archives
-    ]
-    run(unpacked, "bash", "-ec", "\n".join(archives))
-    entries = read_entries()
-    entries["bird_unpacked"]["root"] = str(unpacked / "data/bird")
-    check_bird("bird_unpacked", entries, TRAIN + DEV)
 
 
 def test_release_of_synsql_is_loaded_by_its_entry(here: Path) -> None:
@@ -203,15 +191,6 @@ def check_bird(name: str, entries: dict[str, Any], rows: list[dict[str, Any]]) -
     assert len(locate_all(corpora, limits=LIMITS)) == len({row["db_id"] for row in rows})
 
 
-def test_adding_a_corpus_takes_twenty_lines() -> None:
-    blocks = (
-        find_block("python", "LAYOUTS["),
-        find_block("yaml", "helpdesk:"),
-        *[find_block("yaml", "${corpora.helpdesk.root}")] * 2,
-    )
-    assert sum(len(block.splitlines()) for block in blocks) <= 20
-
-
 def test_corrections_are_applied_to_the_sample(here: Path) -> None:
     write = here / "data/corrections/mine.yaml"
     write.parent.mkdir(parents=True)
@@ -225,58 +204,3 @@ def test_corrections_are_applied_to_the_sample(here: Path) -> None:
     decided = [record["source"].get("correction") for record in records]
     assert sorted(found["action"] for found in decided if found) == ["exclude", "replace"]
     assert counts == {"exclude": 1, "replace": 1, "not_chosen": 0}
-
-
-def write_helpdesk(root: Path) -> None:
-    asked = {"asked": "tickets", "asked_later": "resorts"}
-    for file, db_id in asked.items():
-        make_database(root / f"sqlite/{db_id}/{db_id}.sqlite", RESORTS)
-        rows = [
-            {
-                "db": db_id,
-                "text": f"Which resorts of {db_id} are above {height}?",
-                "answer_sql": f"SELECT `Resort Name` FROM resort WHERE `Top (m)` > {height}",
-                "hint": "above refers to `Top (m)`" if height == 2500 else "",
-                "level": height,
-            }
-            for height in (2000, 2500)
-        ]
-        lines = "".join(json.dumps(row) + "\n" for row in rows)
-        (root / f"{file}.jsonl").write_text(lines, encoding="utf-8")
-
-
-@pytest.mark.slow
-def test_added_corpus_goes_through_every_stage(tmp_path: Path) -> None:
-    folder = make_checkout(tmp_path / "answerkey")
-    with (folder / "answerkey/corpus/corpora.py").open("a", encoding="utf-8") as file:
-        file.write(find_block("python", "LAYOUTS["))
-    params = (folder / "params.yaml").read_text(encoding="utf-8")
-    params = params.replace("\ncorpora:\n", f"\ncorpora:\n{find_block('yaml', 'helpdesk:')}\n")
-    params = params.replace("\ncorpus: sample", "\ncorpus: helpdesk")
-    params = params.replace("min_questions: 100", "min_questions: null")
-    params = re.sub("difficulty_shares: {.*}", "difficulty_shares: null", params)
-    params = params.replace("eval_share: 0.3", "eval_share: null")
-    (folder / "params.yaml").write_text(params, encoding="utf-8")
-    pipeline = (folder / "dvc.yaml").read_text(encoding="utf-8")
-    after = '      - "${corpora.bird.root}"\n'
-    assert pipeline.count(after) == 2
-    refused = run(folder, "dvc", "repro", check=False)
-    assert "corpora.helpdesk.root" in refused.stderr
-    line = find_block("yaml", "${corpora.helpdesk.root}")
-    (folder / "dvc.yaml").write_text(pipeline.replace(after, after + line), encoding="utf-8")
-    write_helpdesk(folder / "data/helpdesk")
-
-    run(folder, "dvc", "repro")
-
-    exported = (folder / "data/exports/openenv/eval.jsonl").read_text(encoding="utf-8")
-    lines = [json.loads(line) for line in exported.splitlines()]
-    assert [(line["question_id"], line["evidence"]) for line in lines] == [
-        ("resorts_eval_000", None),
-        ("resorts_eval_001", "above refers to `Top (m)`"),
-    ]
-    audit = (folder / "data/questions/audit.jsonl").read_text(encoding="utf-8").splitlines()
-    assert [json.loads(line)["source"]["level"] for line in audit] == [2000, 2500] * 2
-    # A changed question is noticed.
-    questions = folder / "data/helpdesk/asked.jsonl"
-    questions.write_text(questions.read_text(encoding="utf-8").replace("Which", "What"))
-    assert "load_questions" in run(folder, "dvc", "status").stdout

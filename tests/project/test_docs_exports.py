@@ -1,4 +1,4 @@
-"""docs/exports.md and docs/browsing.md: every snippet runs, every path that they name is there."""
+"""README.md, exports.md, browsing.md: every snippet runs, every path that they name is there."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from tests.shared.checkout import run
 from tests.shared.paths import ROOT
 
-DOCS = ("docs/exports.md", "docs/browsing.md")
+DOCS = ("README.md", "docs/exports.md", "docs/browsing.md")
 # What a snippet imports and not every machine has: the package, and where it comes from.
 OPTIONAL = {
     "mlcroissant": ("mlcroissant", "needs the extra `croissant`"),

@@ -1,4 +1,4 @@
-"""docs/extending.md: the probe and the export that it adds go through every stage."""
+"""docs/extending.md: the probe, the export and the layout that it adds go through every stage."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from pyarrow import parquet
 
-from tests.shared.checkout import run
+from tests.shared.bird_world import RESORTS
+from tests.shared.checkout import make_checkout, run
+from tests.shared.databases import make_database
 from tests.shared.paths import ROOT
 
 DOCUMENT = (ROOT / "docs/extending.md").read_text(encoding="utf-8")
@@ -77,3 +79,73 @@ def test_added_probe_and_export_go_through_every_stage(finished: Path, tmp_path:
     table = parquet.read_table(folder / "data/exports/alpaca/eval.parquet")
     assert table.column_names == ["instruction", "input", "output"]
     assert table["output"].to_pylist() == [question["gold_sql"] for question in product]
+
+
+def find_block(language: str, words: str) -> str:
+    blocks = re.findall(rf"^```{language}\n(.*?)^```$", DOCUMENT, re.DOTALL | re.MULTILINE)
+    (found,) = [block for block in blocks if words in block]
+    return found
+
+
+def test_adding_a_corpus_takes_twenty_lines() -> None:
+    blocks = (
+        find_block("python", "LAYOUTS["),
+        find_block("yaml", "helpdesk:"),
+        *[find_block("yaml", "${corpora.helpdesk.root}")] * 2,
+    )
+    assert sum(len(block.splitlines()) for block in blocks) <= 20
+
+
+def write_helpdesk(root: Path) -> None:
+    asked = {"asked": "tickets", "asked_later": "resorts"}
+    for file, db_id in asked.items():
+        make_database(root / f"sqlite/{db_id}/{db_id}.sqlite", RESORTS)
+        rows = [
+            {
+                "db": db_id,
+                "text": f"Which resorts of {db_id} are above {height}?",
+                "answer_sql": f"SELECT `Resort Name` FROM resort WHERE `Top (m)` > {height}",
+                "hint": "above refers to `Top (m)`" if height == 2500 else "",
+                "level": height,
+            }
+            for height in (2000, 2500)
+        ]
+        lines = "".join(json.dumps(row) + "\n" for row in rows)
+        (root / f"{file}.jsonl").write_text(lines, encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_added_corpus_goes_through_every_stage(tmp_path: Path) -> None:
+    folder = make_checkout(tmp_path / "answerkey")
+    with (folder / "answerkey/corpus/corpora.py").open("a", encoding="utf-8") as file:
+        file.write(find_block("python", "LAYOUTS["))
+    params = (folder / "params.yaml").read_text(encoding="utf-8")
+    params = params.replace("\ncorpora:\n", f"\ncorpora:\n{find_block('yaml', 'helpdesk:')}\n")
+    params = params.replace("\ncorpus: sample", "\ncorpus: helpdesk")
+    params = params.replace("min_questions: 100", "min_questions: null")
+    params = re.sub("difficulty_shares: {.*}", "difficulty_shares: null", params)
+    params = params.replace("eval_share: 0.3", "eval_share: null")
+    (folder / "params.yaml").write_text(params, encoding="utf-8")
+    pipeline = (folder / "dvc.yaml").read_text(encoding="utf-8")
+    after = '      - "${corpora.bird.root}"\n'
+    assert pipeline.count(after) == 2
+    refused = run(folder, "dvc", "repro", check=False)
+    assert "corpora.helpdesk.root" in refused.stderr
+    line = find_block("yaml", "${corpora.helpdesk.root}")
+    (folder / "dvc.yaml").write_text(pipeline.replace(after, after + line), encoding="utf-8")
+    write_helpdesk(folder / "data/helpdesk")
+
+    run(folder, "dvc", "repro")
+
+    exported = (folder / "data/exports/openenv/eval.jsonl").read_text(encoding="utf-8")
+    lines = [json.loads(line) for line in exported.splitlines()]
+    assert [(line["question_id"], line["evidence"]) for line in lines] == [
+        ("resorts_eval_000", None),
+        ("resorts_eval_001", "above refers to `Top (m)`"),
+    ]
+    audit = (folder / "data/questions/audit.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["source"]["level"] for line in audit] == [2000, 2500] * 2
+    # A changed question is noticed.
+    questions = folder / "data/helpdesk/asked.jsonl"
+    questions.write_text(questions.read_text(encoding="utf-8").replace("Which", "What"))
+    assert "load_questions" in run(folder, "dvc", "status").stdout
