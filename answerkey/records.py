@@ -232,6 +232,7 @@ def encode_findings(findings: Iterable[Finding]) -> list[dict[str, Any]]:
 # It is JSON, `{"databases": {ID: entry, ...}}`, with each entry on a line of its own.
 
 
+DESCRIPTIONS = "descriptions.json"  # beside a database, if its corpus describes columns
 _NEXT_STEP_MANIFEST = "run `dvc repro download_databases`, which makes it"
 
 

@@ -30,12 +30,20 @@ from answerkey.corpus.databases import (
     locate_database,
     replace_database,
 )
+from answerkey.corpus.descriptions import FOLDER, read_descriptions
 from answerkey.corpus.hub import HubError, fetch_file, resolve_revision
 from answerkey.corpus.source_questions import list_db_ids, read_source_questions
 from answerkey.corpus.text_databases import build_in_process
 from answerkey.errors import InputError
 from answerkey.log import track_progress
-from answerkey.records import hash_file, hash_value, read_manifest, write_manifest
+from answerkey.records import (
+    DESCRIPTIONS,
+    hash_file,
+    hash_value,
+    read_manifest,
+    write_json,
+    write_manifest,
+)
 from answerkey.sections.corpora import ARCHIVE, FILES, Archive, Download
 from answerkey.sqlite.files import check_db_ids, open_database
 from answerkey.sqlite.schema import encode_schema, read_schema
@@ -113,8 +121,10 @@ def _is_whole(path: Path) -> bool:
 
 
 def update_databases(corpora: Iterable[Corpus], output_dir: Path, *, limits: Download) -> Downloads:
-    """Make `output_dir` hold the databases of some corpora, their manifest and nothing else. The
-    next run keeps what a run has made that fails. Raises as `locate_all` and `make_databases`.
+    """Make `output_dir` hold the databases of some corpora, with what these say of their columns,
+    the manifest and nothing else. The next run keeps what a run has made that fails.
+
+    Raises as `locate_all`, `make_databases` and `read_descriptions`.
     """
     manifest_path = output_dir / MANIFEST
     sources = locate_all(corpora, limits=limits)
@@ -136,6 +146,9 @@ def update_databases(corpora: Iterable[Corpus], output_dir: Path, *, limits: Dow
                 for name in sorted(made)
             )
             write_manifest(manifest_path, entries)
+    for name, source in sources.items():
+        if source.path is not None and (folder := source.path.with_name(FOLDER)).is_dir():
+            write_json(paths[name].with_name(DESCRIPTIONS), read_descriptions(folder))
     return Downloads(paths, len(current), removed)
 
 

@@ -28,13 +28,12 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from answerkey.dataset import Question, list_reward_terms
 from answerkey.errors import InputError
-from answerkey.records import encode_json, read_database_hashes, read_json
+from answerkey.records import DESCRIPTIONS, encode_json, read_database_hashes, read_json
 from answerkey.shards.database_files import find_database, local_path
 from answerkey.sqlite.files import open_database
 from answerkey.sqlite.guard import GuardedDatabase, QueryError, Value
 from answerkey.sqlite.schema import Schema, Table, quote_name, read_schema
 
-DESCRIPTIONS = "descriptions.json"  # beside a database, if its corpus describes columns
 _VALUE_CHARACTERS = 60
 _MOST_BYTES = 4 * (_VALUE_CHARACTERS + 1)  # of as many characters and one more, in any encoding
 _PLAIN_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
@@ -115,8 +114,9 @@ def _end_statement(sql: str) -> str:
 
 
 def read_descriptions(path: Path) -> dict[str, list[str]]:
-    """What the corpus says of the columns of each table, a line a column; nothing if there is no
-    file. A table maps each of its columns to texts under name, description and values:
+    """What the corpus says of the columns of each table, a line a column, by the table's name in
+    small letters; nothing if there is no file. A table maps each of its columns to texts under
+    name, description and values:
 
         {"ship": {"tons": {"description": "gross tonnage", "values": "0: not known"}}}
 
@@ -133,7 +133,7 @@ def read_descriptions(path: Path) -> dict[str, list[str]]:
             known = [" ".join(text.split()) for text in words if text]
             if known and known != [column]:
                 lines.append(f"{column}: {'; '.join(dict.fromkeys(known))}")
-        found[table] = lines
+        found[table.casefold()] = lines
     return found
 
 
@@ -156,7 +156,7 @@ def write_schema(
         for table in schema.tables:
             if table.sql and (only is None or table.name in only):
                 parts.append(_end_statement(table.sql.strip()))
-                parts += [f"-- {line}" for line in descriptions.get(table.name, ())]
+                parts += [f"-- {line}" for line in descriptions.get(table.name.casefold(), ())]
                 parts += [f"-- {row}" for row in rows.get(table.name, ())[:count]]
         text = "\n".join(parts)
         if len(text) <= max_characters:

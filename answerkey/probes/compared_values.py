@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from answerkey.order.inspection import Inspection
+from answerkey.probes.column_values import ColumnValues
 from answerkey.sql.query_parts import find_cte
 from answerkey.sql.query_rewrites import to_sql
 from answerkey.sql.scopes import Resolution
-from answerkey.sqlite.column_values import ColumnValues
 from answerkey.sqlite.schema import Column, Table, affinity, quote_name
 
 _OPERATORS: dict[type[exp.Expression], str] = {

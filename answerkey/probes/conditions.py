@@ -10,10 +10,10 @@ from sqlglot import exp
 from answerkey.english.columns import find_asked_words, list_own_words, split_name
 from answerkey.english.names import list_quoted
 from answerkey.english.question import Question, Word, word_set
+from answerkey.probes.column_values import ColumnValues
 from answerkey.probes.compared_values import quote_text
 from answerkey.sql.groupings import read_grouping
 from answerkey.sql.scopes import Scopes
-from answerkey.sqlite.column_values import ColumnValues
 from answerkey.sqlite.schema import Column, Table, affinity, quote_name
 
 

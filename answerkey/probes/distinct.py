@@ -10,12 +10,12 @@ from sqlglot import exp
 from answerkey.english.columns import MOST_WORDS, split_name
 from answerkey.english.question import Question, word_set
 from answerkey.order.inspection import Inspection
+from answerkey.probes.column_values import shorten
 from answerkey.probes.compared_values import read_query
 from answerkey.probes.conditions import find_mentions
 from answerkey.probes.projection import Projection, Selected, list_entity_key, read_projection
 from answerkey.records import Finding
 from answerkey.sql.query_rewrites import to_sql
-from answerkey.sqlite.column_values import shorten
 
 _DIFFERENT = word_set("different distinct unique distinctive distinctly")
 _COUNTED = ("number of", "number of all", "number of the", "count of", "how many", "the most",

@@ -12,6 +12,7 @@ from answerkey.english.columns import stem_name
 from answerkey.english.question import Question, list_words, word_set
 from answerkey.order.cuts import is_order_certain
 from answerkey.order.inspection import Inspection
+from answerkey.probes.column_values import ColumnValues, shorten
 from answerkey.probes.compared_values import Comparison, Reading, read_query
 from answerkey.probes.conditions import is_one_row
 from answerkey.probes.entities import (
@@ -38,7 +39,6 @@ from answerkey.sql.query_rewrites import (
 )
 from answerkey.sql.scopes import Resolution, Scopes
 from answerkey.sqlite.answers import answers_match, shape_answer
-from answerkey.sqlite.column_values import ColumnValues, shorten
 from answerkey.sqlite.guard import QueryError, Row
 from answerkey.sqlite.schema import fold_name, quote_name
 

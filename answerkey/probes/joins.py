@@ -13,6 +13,7 @@ from answerkey.english.columns import is_table_of, stem_name
 from answerkey.english.names import Counted, list_counted
 from answerkey.english.question import Question, Word
 from answerkey.order.inspection import Inspection
+from answerkey.probes.column_values import ColumnValues, shorten
 from answerkey.probes.compared_values import Reading, read_query
 from answerkey.probes.entities import (
     Place,
@@ -34,7 +35,6 @@ from answerkey.records import Finding
 from answerkey.sql.query_parts import find_with
 from answerkey.sql.query_rewrites import to_sql, unwrap
 from answerkey.sql.scopes import Resolution, Scope, Scopes, Source
-from answerkey.sqlite.column_values import ColumnValues, shorten
 from answerkey.sqlite.schema import Schema, Table, fold_name, quote_name
 
 _PRODUCTS_SHOWN = 3

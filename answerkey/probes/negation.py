@@ -10,6 +10,7 @@ from sqlglot import exp
 from answerkey.english.question import Question
 from answerkey.english.support import find_denied_clauses, may_deny
 from answerkey.order.inspection import Inspection
+from answerkey.probes.column_values import ColumnValues, shorten
 from answerkey.probes.compared_values import Comparison, read_query
 from answerkey.probes.entities import (
     find_key,
@@ -24,7 +25,6 @@ from answerkey.records import Finding
 from answerkey.sql.query_parts import find_with
 from answerkey.sql.query_rewrites import to_sql, unwrap
 from answerkey.sql.scopes import Resolution, Scopes, Source
-from answerkey.sqlite.column_values import ColumnValues, shorten
 from answerkey.sqlite.schema import fold_name
 
 _EMPTY = frozenset({"", "null", "none", "nan", "n/a", "-"})

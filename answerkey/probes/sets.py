@@ -12,11 +12,11 @@ from sqlglot import exp
 
 from answerkey.english.columns import is_part_of_name, names_people
 from answerkey.order.inspection import Inspection
+from answerkey.probes.column_values import ColumnValues, shorten
 from answerkey.probes.entities import find_key, is_label, name_column, resolve_direct, write_rows
 from answerkey.records import Finding
 from answerkey.sql.query_parts import find_with
 from answerkey.sql.scopes import Resolution, Scopes
-from answerkey.sqlite.column_values import ColumnValues, shorten
 from answerkey.sqlite.guard import Row
 from answerkey.sqlite.schema import Schema, fold_name
 

@@ -25,6 +25,7 @@ from answerkey.corpus.downloads import (
     update_databases,
 )
 from answerkey.corpus.source_questions import list_db_ids
+from answerkey.records import read_json
 from answerkey.sections.corpora import Download
 from tests.shared.bird_world import MEALS, RESORTS, TRAIN, write_bird, write_json
 from tests.shared.databases import make_database
@@ -545,6 +546,18 @@ def test_database_is_found_in_either_folder(tmp_path: Path) -> None:
         "school_meals": "train_databases/school_meals/school_meals.sqlite",
         "ski_resorts": "dev_databases/ski_resorts/ski_resorts.sqlite",
     }
+
+
+def test_what_the_corpus_says_of_columns_stands_beside_a_database(tmp_path: Path) -> None:
+    write_bird(tmp_path)
+    corpus, out = parse_corpus("tried", bird_entry(tmp_path), {}), tmp_path / "out"
+    for _ in range(2):
+        update_databases([corpus], out, limits=LIMITS)
+        descriptions = read_json(out / "ski_resorts/descriptions.json")
+        assert descriptions == {"frpm": {"x": {"name": "–"}}}
+    shutil.rmtree(tmp_path / "dev_databases/ski_resorts/database_description")
+    update_databases([corpus], out, limits=LIMITS)
+    assert [path.name for path in (out / "ski_resorts").iterdir()] == ["ski_resorts.sqlite"]
 
 
 def test_database_in_both_folders_is_refused(tmp_path: Path) -> None:
