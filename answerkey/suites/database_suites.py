@@ -8,7 +8,6 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from random import Random
 from typing import Any, NamedTuple
 
 from answerkey.errors import InputError
@@ -121,7 +120,6 @@ _RECIPES = (
 # About how many rows a table has in plain samples, which are tried too: where there are few rows,
 # fewer tie, and readings differ less often.
 _SMALL = (2, 4, 1, 6, 3, 8)
-_STORAGES = 3
 _SPARE = 0.005  # of the neighbors of a database may live, where that spares variants
 # Of a query on a variant, which is small. Gold that takes more does not count on it.
 _MAX_STEPS = 200_000
@@ -174,6 +172,7 @@ class _Pool:
         self._schema = schema
         self._settings = settings
         self._limits = replace(limits, max_steps=min(limits.max_steps, _MAX_STEPS))
+        self._conditions: dict[int, list[Conditions]] = {}  # of each query, by its tree
 
     def _path(self, number: int, storage: int = 0) -> Path:
         return self._folder / f"{number}.{storage}.sqlite"
@@ -214,23 +213,24 @@ class _Pool:
         }
         is_any = not is_for_all and any(is_by_heart for _, is_by_heart in alive.values())
         trees = [tree for tree, is_by_heart in alive.values() if is_by_heart or not is_any]
-        queries = (Scopes(tree, self._schema) for tree in trees)
-        found = (one for scopes in queries for one in list_conditions(scopes, rows.tables))
-        return list(dict.fromkeys(found))
+        for tree in trees:
+            if id(tree) not in self._conditions:
+                scopes = Scopes(tree, self._schema)
+                self._conditions[id(tree)] = list_conditions(scopes, rows.tables)
+        return list(dict.fromkeys(one for tree in trees for one in self._conditions[id(tree)]))
 
     def _try_variant(self, number: int, fuzzer: Fuzzer, recipe: str, asked: list[Asked]) -> None:
         seed = int(hash_value([self._settings.seed, number]), 16)
         variant = fuzzer.make_variant(recipe, seed=seed)
         with ExitStack() as stack:
             storages = []
-            for storage, stored in enumerate(_store_otherwise(variant, number)):
+            for storage, stored in enumerate((variant, _turn_round(variant))):
                 path = self._path(number, storage)
                 write_rows(stored, path)
                 database = GuardedDatabase(path, self._limits)
                 storages.append(Executions(stack.enter_context(database)))
             self._ask(number, storages, asked)
-        for storage in range(1, _STORAGES):
-            self._path(number, storage).unlink()
+        self._path(number, 1).unlink()
 
     def _ask(self, number: int, storages: list[Executions], asked: list[Asked]) -> None:
         variant = storages[0]
@@ -307,11 +307,6 @@ def _tells_apart(variant: Executions, query: Query, neighbor: Neighbor, order: O
     return not found.is_unknown and not are_same(rows, found.rows, ordered=order)
 
 
-def _store_otherwise(variant: Rows, number: int) -> list[Rows]:
-    """A variant with its rows as they are, in reverse, and in an order of chance."""
-    random = Random(number)
-    backwards = {name: table.rows[::-1] for name, table in variant.tables.items()}
-    shuffled = {
-        name: random.sample(table.rows, len(table.rows)) for name, table in variant.tables.items()
-    }
-    return [variant, variant.with_rows(backwards), variant.with_rows(shuffled)]
+def _turn_round(variant: Rows) -> Rows:
+    """The variant with its rows stored in reverse."""
+    return variant.with_rows({name: table.rows[::-1] for name, table in variant.tables.items()})

@@ -351,9 +351,13 @@ def _is_near(left: Any, right: Any) -> bool:
 
 def _is_no_chance(values: Sequence[Any], count: int) -> bool:
     """Whether `count` pairs of values drawn by chance would hardly all be equal."""
-    counts, total = Counter(values), len(values)
-    alike = sum((number / total) ** 2 for number in counts.values())
+    alike = _share_alike(values)
     return alike < 1 and count * -log(alike) > _UNLIKELY
+
+
+def _share_alike(values: Sequence[Any]) -> float:
+    """How often two values drawn by chance are equal."""
+    return sum((number / len(values)) ** 2 for number in Counter(values).values())
 
 
 def _list_computed(
@@ -396,20 +400,22 @@ def _list_determined(columns: Sequence[Sequence[Any]], done: set[int]) -> Iterat
     counts = [len(set(values)) for values in columns]
     rows = len(columns[0])
     found: dict[int, Derived] = {}
+    coarse_first = sorted(range(len(columns)), key=lambda at: (counts[at], -at))
     for place, values in enumerate(columns):
         if place in done or counts[place] == 1:
             continue
-        for source in sorted(range(len(columns)), key=lambda at: (counts[at], -at)):
-            repeated = rows - counts[source]
+        fewest = _UNLIKELY / -log(_share_alike(values))
+        for source in coarse_first:
             is_twin = counts[source] == counts[place] and source < place
-            if not repeated or not (counts[source] > counts[place] or is_twin):
-                continue
-            if _is_no_chance(values, repeated) and (
-                (known := _map(columns[source], values)) is not None
-            ):
-                is_equal = all(left == right for left, right in known.items())
-                found[place] = Derived("equal" if is_equal else "known", place, (source,), known)
-                break
+            if counts[source] > counts[place] or is_twin:
+                if rows - counts[source] < fewest:
+                    break
+                known = _map(columns[source], values)
+                if known is not None:
+                    is_equal = all(left == right for left, right in known.items())
+                    kind = "equal" if is_equal else "known"
+                    found[place] = Derived(kind, place, (source,), known)
+                    break
     yield from sorted(
         found.values(), key=lambda one: (-counts[one.sources[0]], one.sources, one.place)
     )
@@ -428,16 +434,15 @@ def _list_ordered(columns: Sequence[Sequence[Any]], places: Sequence[int]) -> It
     """The pairs of columns of which the first is never greater, as a start and an end."""
     used: set[int] = set()
     for low, high in permutations(places, 2):
-        pairs = [pair for pair in zip(columns[low], columns[high], strict=True) if None not in pair]
-        if len(pairs) < MANY or used & {low, high}:
+        pairs = list(zip(columns[low], columns[high], strict=True))
+        if used & {low, high} or not all(_is_ordered(*pair) for pair in pairs if None not in pair):
             continue
-        if not all(_is_ordered(*pair) for pair in pairs):
-            continue
-        half = len(columns[high]) // 2  # neighbors may be alike
+        count = sum(None not in pair for pair in pairs)
+        half = len(pairs) // 2  # neighbors may be alike
         turned = zip(columns[low], [*columns[high][half:], *columns[high][:half]], strict=True)
         chance = [_is_ordered(*pair) for pair in turned if None not in pair]
         share = sum(chance) / max(len(chance), 1)
-        if 0 < share < 1 and len(pairs) * -log(share) > _UNLIKELY:
+        if count >= MANY and 0 < share < 1 and count * -log(share) > _UNLIKELY:
             used |= {low, high}
             yield Derived("order", low, (low, high), {})
 
