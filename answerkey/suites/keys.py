@@ -223,8 +223,10 @@ def _is_no_chance(rows: Rows, name: str, place: int, references: Sequence[Refere
 
 
 def _are_names(table: TableRows, place: int) -> bool:
-    """Whether a column has many texts, all of which differ: names that nobody gives twice."""
-    return len(table.rows) >= MANY and all(isinstance(v, str) for v in table.values(place))
+    """Whether a column has many words, all of which differ: names that nobody gives twice."""
+    return len(table.rows) >= MANY and all(
+        isinstance(value, str) and any(map(str.isalpha, value)) for value in table.values(place)
+    )
 
 
 def _find_name_key(table: TableRows) -> list[Key]:

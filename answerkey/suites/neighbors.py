@@ -12,8 +12,6 @@ from answerkey.sqlite.schema import Schema
 from answerkey.suites.operators.columns import (
     mutate_aggregates,
     mutate_columns,
-    mutate_expressions,
-    mutate_order,
     mutate_select_list,
 )
 from answerkey.suites.operators.conditions import (
@@ -23,7 +21,7 @@ from answerkey.suites.operators.conditions import (
     mutate_patterns,
     mutate_ranges,
 )
-from answerkey.suites.operators.sources import mutate_joins, mutate_set_operations, mutate_tables
+from answerkey.suites.operators.sources import mutate_joins
 from answerkey.suites.operators.trees import Steps, write_changes
 
 Family = Callable[[Scopes], Steps]
@@ -41,15 +39,11 @@ FAMILIES: tuple[Family, ...] = (
     mutate_columns,
     mutate_comparisons,
     mutate_connectors,
-    mutate_expressions,
     mutate_joins,
     mutate_literals,
-    mutate_order,
     mutate_patterns,
     mutate_ranges,
     mutate_select_list,
-    mutate_set_operations,
-    mutate_tables,
 )
 
 

@@ -64,10 +64,12 @@ def _drop_apart(draft: Draft, meeting: Meeting) -> None:
             row = parents[one].get(row.take(one.columns)) if row is not None else None
         return row
 
+    def is_apart(row: DraftRow) -> bool:
+        ends = follow(meeting.left, row), follow(meeting.right, row)
+        return None not in ends and ends[0] is not ends[1]
+
     name = meeting.left[0].table
-    draft.rows[name] = [
-        row for row in draft.rows[name] if follow(meeting.left, row) is follow(meeting.right, row)
-    ]
+    draft.rows[name] = [row for row in draft.rows[name] if not is_apart(row)]
 
 
 def _keep_quota(draft: Draft, reference: Reference, count: int) -> None:

@@ -172,6 +172,17 @@ def test_texts_that_all_differ_in_many_rows_are_a_key(tmp_path: Path) -> None:
     assert (1,) in facts.keys["trip"]
 
 
+def test_way_that_ends_nowhere_is_no_other_row(tmp_path: Path) -> None:
+    sql = "CREATE TABLE depot (id INTEGER PRIMARY KEY);"
+    sql += "CREATE TABLE driver (id INTEGER PRIMARY KEY, depot_id INT REFERENCES depot (id),"
+    sql += " mentor_id INT REFERENCES driver (id));"
+    sql += insert("depot", [(n,) for n in range(5)])
+    sql += insert("driver", [(n, n % 5, n - 5 if n > 9 else None) for n in range(40)])
+    rows = read_world(tmp_path, sql)
+    assert len(find_key_facts(rows).kept.meetings) == 1
+    assert all(ask(variant, "SELECT * FROM driver") for variant in make_all(rows))
+
+
 def test_reference_that_a_key_spells_stays(tmp_path: Path) -> None:
     sql = "CREATE TABLE molecule (id TEXT PRIMARY KEY, label TEXT);"
     sql += "CREATE TABLE atom (id TEXT PRIMARY KEY, molecule_id TEXT REFERENCES molecule (id));"

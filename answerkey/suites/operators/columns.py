@@ -21,13 +21,11 @@ from answerkey.suites.operators.trees import (
     is_join_condition,
     is_nullable,
     is_same_column,
-    is_top,
     list_key,
     list_others,
     name_column,
     read_text,
     replaced,
-    without,
 )
 
 _DISTINCT = (exp.Count, exp.Sum, exp.Avg)
@@ -155,33 +153,6 @@ def _replace_literal(comparison: exp.Expression, found: Resolution, scopes: Scop
             yield "literal_as_column"
 
 
-# Expressions: the values of CASE swapped, or without ELSE.
-
-
-def mutate_expressions(scopes: Scopes) -> Steps:
-    """case_values."""
-    for node in scopes.nodes.find_all(exp.Case):
-        yield from _mutate_case(node)
-    for node in scopes.nodes.find_all(exp.If):
-        other = node.args.get("false")
-        if other is not None and not isinstance(node.parent, exp.Case):
-            with changed(node, true=other.copy(), false=node.args["true"].copy()):
-                yield "case_values"
-
-
-def _mutate_case(node: exp.Case) -> Steps:
-    default, branches = node.args.get("default"), node.args["ifs"]
-    if default is None:
-        return
-    with changed(node, default=None):
-        yield "case_values"
-    if len(branches) == 1:
-        first = branches[0].copy()
-        first.set("true", default.copy())
-        with changed(node, ifs=[first], default=branches[0].args["true"].copy()):
-            yield "case_values"
-
-
 # Select list: DISTINCT or not.
 #
 # `SELECT a, b FROM t` -> `SELECT DISTINCT a, b FROM t`
@@ -203,32 +174,3 @@ def mutate_select_list(scopes: Scopes) -> Steps:
 def _shows_rows(select: exp.Select) -> bool:
     user = find_user(select)
     return user is None or isinstance(user, exp.From | exp.Join | exp.CTE | exp.SetOperation)
-
-
-# Order: the other direction, a key less, none.
-#
-# `ORDER BY a DESC LIMIT 2` -> `ORDER BY a LIMIT 2`, `LIMIT 2`
-
-
-def mutate_order(scopes: Scopes) -> Steps:
-    """direction, sort_key_removed, order_removed.
-
-    The order of a subquery's rows counts only where its LIMIT cuts them.
-    """
-    for order in scopes.nodes.find_all(exp.Order):
-        query = order.parent
-        is_query = isinstance(query, exp.Query)
-        limit = query.args.get("limit") if is_query else None
-        if is_query and limit is None and not is_top(query):
-            continue
-        keys = order.expressions
-        for place, key in enumerate(keys):
-            is_descending, is_first = key.args.get("desc"), key.args.get("nulls_first")
-            with changed(key, desc=not is_descending or None, nulls_first=not is_first):
-                yield "direction"
-            if len(keys) > 1:
-                with changed(order, expressions=without(keys, place)):
-                    yield "sort_key_removed"
-        if is_query:
-            with changed(query, order=None):
-                yield "order_removed"

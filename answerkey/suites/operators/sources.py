@@ -10,10 +10,8 @@ from __future__ import annotations
 from sqlglot import exp
 
 from answerkey.sql.query_parts import is_star
-from answerkey.sql.query_rewrites import to_sql
 from answerkey.sql.scopes import Scope, Scopes, Source
-from answerkey.sqlite.schema import Schema, Table, fold_name
-from answerkey.suites.operators.trees import Steps, changed, join_parts, list_parts, replaced
+from answerkey.suites.operators.trees import Steps, changed, join_parts, list_parts
 
 
 def mutate_joins(scopes: Scopes) -> Steps:
@@ -114,97 +112,3 @@ def _is_within(node: exp.Expression | None, ancestor: exp.Expression) -> bool:
     while node is not None and node is not ancestor:
         node = node.parent
     return node is not None
-
-
-# Set operations: one side alone, or one SELECT for both.
-#
-# `SELECT a FROM t WHERE p INTERSECT SELECT a FROM t WHERE q` -> `SELECT a FROM t WHERE p AND q`
-
-
-_SIMPLE = ("group", "having", "limit", "order", "with_")
-
-
-def mutate_set_operations(scopes: Scopes) -> Steps:
-    """set_side_removed, set_operation_as_condition."""
-    for node in scopes.nodes.find_all(exp.Union, exp.Intersect, exp.Except):
-        if node.args.get("with_") is None:
-            for side in (node.this, node.expression):
-                with replaced(node, side.copy()):
-                    yield "set_side_removed"
-        yield from _merge(node, node.this, node.expression)
-
-
-def _merge(node: exp.Expression, left: exp.Expression, right: exp.Expression) -> Steps:
-    """One SELECT with both conditions, where the sides differ by these alone."""
-    if node.args.get("order") or node.args.get("limit") or node.args.get("with_"):
-        return
-    sides = []
-    for side in (left, right):
-        if not isinstance(side, exp.Select) or any(side.args.get(name) for name in _SIMPLE):
-            return
-        if side.args.get("where") is None:
-            return
-        with changed(side, where=None):
-            sides.append(to_sql(side))
-    if sides[0].lower() != sides[1].lower():
-        return
-    parts = [exp.Paren(this=side.args["where"].this.copy()) for side in (left, right)]
-    if isinstance(node, exp.Except):
-        parts[1] = exp.Not(this=parts[1])
-    kind = exp.Or if isinstance(node, exp.Union) else exp.And
-    merged = left.copy()
-    merged.set("where", exp.Where(this=kind(this=parts[0], expression=parts[1])))
-    with replaced(node, merged):
-        yield "set_operation_as_condition"
-
-
-# Tables: another table that has the columns which the query names.
-#
-# `SELECT count(*) FROM ship` -> `SELECT count(*) FROM "port" AS ship`
-
-
-_MOST = 2
-
-
-def mutate_tables(scopes: Scopes) -> Steps:
-    """table: those that a foreign key ties to it come first; a query that names no column of it has
-    those only."""
-    used: dict[int, set[str]] = {}
-    for column in scopes.nodes.find_all(exp.Column):
-        found = scopes.resolve(column)
-        if found is not None and found.source is not None:
-            used.setdefault(id(found.source), set()).add(fold_name(column.name))
-    for scope in scopes.select_scopes():
-        if any(map(is_star, scope.select.expressions)):
-            continue
-        taken = {id(source.table) for source in scope.sources.values()}
-        for source in scope.sources.values():
-            if source.table is not None:
-                yield from _replace(source, used.get(id(source), set()), taken, scopes.schema)
-
-
-def _replace(source: Source, used: set[str], taken: set[int], schema: Schema) -> Steps:
-    tied = _list_tied(source.table, schema)
-    others = [
-        table
-        for table in (schema.tables if used else tied)
-        if id(table) not in taken and used <= {fold_name(column.name) for column in table.columns}
-    ]
-    others.sort(key=lambda table: not any(table is other for other in tied))
-    alias = exp.TableAlias(this=exp.Identifier(this=source.name, quoted=True))
-    for table in others[:_MOST]:
-        name = exp.Identifier(this=table.name, quoted=True)
-        with changed(source.node, this=name, alias=alias):
-            yield "table"
-
-
-def _list_tied(table: Table, schema: Schema) -> list[Table]:
-    """The tables that a table refers to, and those that refer to it."""
-    names = {fold_name(key.table) for key in table.foreign_keys}
-    own = fold_name(table.name)
-    return [
-        other
-        for other in schema.tables
-        if fold_name(other.name) in names
-        or any(fold_name(key.table) == own for key in other.foreign_keys)
-    ]
