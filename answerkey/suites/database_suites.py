@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 import tempfile
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from sqlglot import exp
 
 from answerkey.errors import InputError
 from answerkey.records import hash_value
@@ -25,6 +28,7 @@ from answerkey.suites.constants import (
 from answerkey.suites.fuzzer import Fuzzer
 from answerkey.suites.keys import find_key_facts
 from answerkey.suites.neighbors import Neighbor
+from answerkey.suites.operators.trees import find_direct
 from answerkey.suites.questions import (
     BY_HEART,
     Asked,
@@ -120,6 +124,7 @@ _RECIPES = (
 # About how many rows a table has in plain samples, which are tried too: where there are few rows,
 # fewer tie, and readings differ less often.
 _SMALL = (2, 4, 1, 6, 3, 8)
+_KNOWN = 2  # values of a column that may be NULL
 _SPARE = 0.005  # of the neighbors of a database may live, where that spares variants
 # Of a query on a variant, which is small. Gold that takes more does not count on it.
 _MAX_STEPS = 200_000
@@ -181,7 +186,11 @@ class _Pool:
         """Note in every question which of its neighbors each variant tells from gold."""
         trees = {id(one.query): one.query.tree for one in asked}.values()
         queries = (Scopes(tree, self._schema) for tree in trees)
-        found = dict.fromkeys(one for scopes in queries for one in list_constants(scopes))
+        found = {
+            constant: None
+            for scopes in queries
+            for constant in (*list_constants(scopes), *_list_known(scopes, rows))
+        }
         constants = [constant for constant in found if constant[0] in rows.tables]
         settings, facts = self._settings, find_key_facts(rows)
         plan = _plan_variants(settings)
@@ -296,6 +305,19 @@ def _plan_variants(settings: SuiteSettings) -> list[tuple[str, int]]:
         else (_RECIPES[(number - number // 5) % len(_RECIPES)], settings.max_rows)
         for number in range(settings.pool - settings.pool // 2)
     ]
+
+
+def _list_known(scopes: Scopes, rows: Rows) -> Iterator[tuple[str, str, Any]]:
+    """Some values of the columns that are compared with NULL, and are NULL in most rows: a variant
+    of few rows would have none."""
+    for node in scopes.nodes.find_all(exp.Is):
+        found = find_direct(node.this, scopes)
+        known = rows.tables.get(found.table.name) if found is not None else None
+        if known is not None:
+            values = list(known.values(known.table.columns.index(found.column)))
+            if len(values) < len(known.rows) / 2:
+                for value in islice(dict.fromkeys(values), _KNOWN):
+                    yield found.table.name, found.column.name, value
 
 
 def _tells_apart(variant: Executions, query: Query, neighbor: Neighbor, order: Order) -> bool:
