@@ -71,8 +71,9 @@ def derive_facts(
                     order = read_row_order(inspection)
                 else:
                     order = known.order_matters.get(question_id, False)
-                difficulty = question["difficulty"]
-                if rule.method != RANK:  # which follows from all questions, also those left out
+                if rule.method == RANK:  # which follows from all questions, also those left out
+                    difficulty = question["difficulty"]
+                else:
                     difficulty = rule.classify(
                         len(tables),
                         hardness,
