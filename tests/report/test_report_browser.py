@@ -192,7 +192,7 @@ def test_answer_is_shown_as_it_is(table, question, shown):
 
 
 def test_suite_of_a_question_is_shown_on_demand(visit):
-    visit.question("How many pages has Ice?").click()
+    visit.question("Name and year of every ship").click()
     suite = visit.details.locator(".suite")
     rows = suite.get_by_text("The neighbor gives")
     assert not rows.is_visible()
@@ -362,7 +362,7 @@ def test_copied_corrections_are_read_once_they_are_completed(browser, report, tm
     file = tmp_path / "data/corrections/mine.yaml"
     file.parent.mkdir(parents=True)
     file.write_text(copied[0], encoding="utf-8")
-    with pytest.raises(InputError, match="entry 1: reason is None, expected text"):
+    with pytest.raises(InputError, match="entry 1: reason: expected text, found None"):
         read_corrections(file)
     completed = "".join(copied).replace("reason:", "reason: Seen.")
     completed = re.sub(r"(?m)^    gold_sql: .*$", "    gold_sql: SELECT 1", completed)

@@ -66,7 +66,7 @@ FLAWED = {
     "sql_error": ("What do sailors earn?", "SELECT wage FROM ship"),
     "not_a_select": ("Sink them all.", "DELETE FROM ship"),
     "null_answer": ("How heavy is nothing?", "SELECT max(weight) FROM ship WHERE id > 99"),
-    "empty_answer": ("Which ship is called Nobody?", "SELECT id FROM ship WHERE name = 'Nobody'"),
+    "empty_answer": ("Which ship is called Sun?", "SELECT id FROM ship WHERE name = 'SUN'"),
     "boolean_answer": ("How many ships are called Sun?", "SELECT 1 FROM ship WHERE name = 'Sun'"),
     "unparsable_sql": (
         "Which ships have their own number?",

@@ -182,7 +182,7 @@ def test_selection_and_audit_out_of_step_stop_the_export(world):
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     path.write_text("".join([lines[1], lines[0], *lines[2:]]), encoding="utf-8")
     world.run("export_dataset")
-    with pytest.raises(InputError, match="harbour_train_001 is missing, or out of step"):
+    with pytest.raises(InputError, match="harbour_train_001 is in no other file, or out of step"):
         world.run("export_huggingface")
 
 
