@@ -21,6 +21,7 @@ from answerkey.sqlite.answers import ANSWER_TYPES
 
 Record = dict[str, Any]
 
+AGREEMENT = "models_agree_otherwise"
 _MOST_PER_CODE = 20
 _FEWEST_IN_CELL = 20  # characters that a cell keeps, however many columns there are
 _EXACT_IN_SCRIPT = 2**53  # JavaScript's numbers hold no greater whole number exactly
@@ -189,8 +190,20 @@ def make_row(
         "is_ordered": bool(question.order_matters),
         "source": describe_source(question.source),
         "suite": suite,
+        "agreed": find_agreed(verdict, max_characters=max_characters),
     }
     return row | {"as_in_corpus": find_corpus_text(question, row, max_characters=max_characters)}
+
+
+def find_agreed(verdict: Verdict, *, max_characters: int) -> Record | None:
+    """The query of models that agree with each other and not with gold, and how many they are.
+
+    Return None if there is none, or if it is more text than the page takes.
+    """
+    evidence = dict(dict(verdict.findings).get(AGREEMENT, ()))
+    if "sql" not in evidence or len(evidence["sql"]) > max_characters:
+        return None
+    return {"sql": evidence["sql"], "models": f"{evidence['models']} of {evidence['of']} models"}
 
 
 def find_corpus_text(question: Question, row: Record, *, max_characters: int) -> Record | None:

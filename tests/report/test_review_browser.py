@@ -20,6 +20,11 @@ pytestmark = pytest.mark.browser
 
 RISKS = {"ships_train_000": 0.9, "books_eval_001": 0.7, "ships_train_002": 0.5}
 FIRST, SECOND, THIRD = RISKS
+MODELS_SQL = "SELECT name FROM ship WHERE built IS NOT NULL"
+AGREEMENT = {
+    "code": "models_agree_otherwise",
+    "evidence": {"kind": "half", "models": 11, "of": 20, "sql": MODELS_SQL},
+}
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +38,8 @@ def risky(report: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
             record | {"gold_risk": RISKS.get(record["question_id"], 0.1)}
             for record in read_jsonl(path)
         ]
+        for record in records:
+            record["flags"] += [AGREEMENT] if record["question_id"] == THIRD else []
         path.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
     run_stages(folder, "report_dataset")
     return folder / "reports/dataset.html"
@@ -64,7 +71,8 @@ def test_riskiest_question_comes_first_with_all_that_one_judges_it_by(review):
 
 def test_every_key_is_shown_as_a_button(review):
     buttons = review.page.locator(".review-keys button")
-    names = ["keep", "drop", "fix SQL", "fix text", "next", "previous", "undo", "close"]
+    names = ["keep", "drop", "fix SQL", "fix text", "take the models' SQL"]
+    names += ["next", "previous", "undo", "close"]
     assert [text.split(" ", 1)[1] for text in buttons.all_inner_texts()] == names
     buttons.filter(has_text="keep").click()
     assert "1 of " in review.status
@@ -123,6 +131,20 @@ def test_fix_needs_another_text_and_a_reason(review):
     review.page.get_by_label("Reason", exact=True).fill("Seen.")
     review.press("Enter")
     assert "1 of " in review.status
+
+
+def test_one_key_takes_the_query_on_which_models_agree(review, tmp_path):
+    take = review.page.locator(".review-keys button", has_text="take the models' SQL")
+    assert take.is_disabled()
+    review.press("m")
+    assert "0 of " in review.status
+    review.press("n", "n")
+    assert "SQL on which 11 of 20 models agree" in review.shown
+    assert MODELS_SQL in review.shown.replace("\n", " ")
+    review.press("m")
+    (correction,) = read_corrections(review.download("corrections", tmp_path))
+    assert correction.replacement == Replacement(gold_sql=MODELS_SQL)
+    assert correction.reason == "11 of 20 models agree on it."
 
 
 def test_decision_about_a_query_that_has_changed_is_none(browser, risky, tmp_path):

@@ -11,11 +11,15 @@ const ACTIONS = [
   ["d", "drop", () => ask(DROP)],
   ["s", "fix SQL", () => ask(FIX, "gold_sql")],
   ["t", "fix text", () => ask(FIX, "question_text")],
+  ["m", "take the models' SQL", takeModels],
   ["n", "next", () => show(place + 1)],
   ["p", "previous", () => show(place - 1)],
   ["u", "undo", undo],
   ["q", "close", () => dialog.close()],
 ];
+
+// What models agree on, if it is not the corpus's own query, which a correction has replaced.
+const agreedOf = ({ agreed, as_in_corpus: own }) => (agreed?.sql === own.sql ? null : agreed);
 
 // --- what one sees
 
@@ -49,11 +53,18 @@ function showDecision(row) {
   return [box];
 }
 
+function showModels(row) {
+  const agreed = agreedOf(row);
+  if (agreed === null) return [];
+  const heading = make("h3", {}, `SQL on which ${agreed.models} agree`);
+  return [heading, make("pre", {}, showSql(agreed.sql))];
+}
+
 function show(to) {
   place = Math.max(0, Math.min(to, queue.length - 1));
   const row = queue[place];
   const left = make("div", {}, make("h3", {}, "Gold SQL"));
-  left.append(make("pre", {}, showSql(row.sql)));
+  left.append(make("pre", {}, showSql(row.sql)), ...showModels(row));
   left.append(make("h3", {}, "Gold answer"), ...showAnswer(row.answer, nameColumns(row.sql)));
   if (row.suite !== null) left.append(showSuite(row.suite));
   const right = make("div", {}, make("h3", {}, "Flags"));
@@ -63,6 +74,7 @@ function show(to) {
   const pair = make("div", { className: "review-pair details" }, left, right);
   part("question").replaceChildren(describe(row), question, ...showDecision(row), pair);
   part("form").hidden = true;
+  part("keys").querySelector("[data-key=m]").disabled = agreedOf(row) === null;
   part("question").focus();
   part("question").scrollTop = 0;
   tellProgress();
@@ -92,6 +104,13 @@ function settle(decision) {
   const next = queue.findIndex((row, index) => index > place && open(row));
   const first = next === -1 ? queue.findIndex(open) : next;
   show(first === -1 ? place : first);
+}
+
+function takeModels() {
+  const agreed = agreedOf(queue[place]);
+  if (agreed === null) return;
+  const replacement = { ...decisionOf(queue[place])?.replacement, gold_sql: agreed.sql };
+  settle({ kind: FIX, reason: `${agreed.models} agree on it.`, replacement });
 }
 
 // After a reload there is no last decision: that of the question shown goes.
@@ -141,6 +160,7 @@ function ask(kind, name) {
 
 for (const [key, name, act] of ACTIONS) {
   const button = make("button", { type: "button" }, make("kbd", {}, key), ` ${name}`);
+  button.dataset.key = key;
   button.addEventListener("click", act);
   part("keys").append(button);
 }
