@@ -8,8 +8,10 @@ sentence or a policy may change, and nothing is audited again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from answerkey.records import Reason
@@ -517,19 +519,36 @@ def sort_flags(flags: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(flags, key=lambda flag: _PLACES[flag["code"]])
 
 
-def list_tables() -> Iterator[str]:
-    """Yield the lines of docs/probes.md that list all flags, and all reasons."""
+def list_tables(precision: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of docs/probes.md that list all flags, and all reasons.
+
+    precision: what data/flag_precision.json says of each corpus.
+    """
     for family, flags in FAMILIES.items():
+        counts = {flag.name: _describe_precision(flag.name, precision) for flag in flags}
+        columns = ["flag", "default", "what it says", "example", "why"]
+        columns += ["wrong gold, of judged"] if any(counts.values()) else []
         yield f"### {family}\n"
-        yield "| flag | default | what it says | example | why |\n|---|---|---|---|---|"
+        yield f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}"
         for flag in flags:
             cells = (f"`{flag.name}`", flag.policy, flag.sentence, flag.example, flag.because)
-            yield f"| {' | '.join(cells)} |"
+            yield f"| {' | '.join((*cells, counts[flag.name])[: len(columns)])} |"
         yield ""
     yield "### Reasons why a question has no answer\n\n| reason | what it says |\n|---|---|"
     for name, sentence in REASONS.items():
         yield f"| `{name}` | {sentence} |"
 
 
+def _describe_precision(name: str, precision: Mapping[str, Any]) -> str:
+    """Return how often gold with a flag is wrong in each corpus, such as `spider 36 of 39`."""
+    counts = {corpus: found["flags"].get(name) for corpus, found in sorted(precision.items())}
+    return ", ".join(
+        f"{corpus} {count['wrong']} of {count['questions']}"
+        for corpus, count in counts.items()
+        if count
+    )
+
+
 if __name__ == "__main__":
-    print("\n".join(list_tables()))
+    counted = Path("data/flag_precision.json").read_text(encoding="utf-8")
+    print("\n".join(list_tables(json.loads(counted))))

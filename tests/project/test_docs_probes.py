@@ -28,4 +28,5 @@ def test_verdict_is_one(tmp_path: Path) -> None:
 
 
 def test_page_has_the_tables_that_the_catalogue_prints() -> None:
-    assert "\n".join(list_tables()) in TEXT, "put in what python -m answerkey.flags prints"
+    precision = json.loads((ROOT / "data/flag_precision.json").read_text(encoding="utf-8"))
+    assert "\n".join(list_tables(precision)) in TEXT, "put in what python -m answerkey.flags prints"

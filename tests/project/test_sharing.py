@@ -7,6 +7,7 @@ import contextlib
 import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -127,6 +128,20 @@ def test_every_remote_in_the_docs_is_verified() -> None:
     assert all("--local" in line for line in secrets)
 
 
+def read_teammate(title: str, *, with_keys: bool = True) -> list[Step]:
+    """Return what a teammate does: clone, set the same `--local` lines as the maintainer, pull."""
+    disk = [step for step in read_steps(read_section(DOCS, "A shared disk")) if is_teammates(step)]
+    clone, enter, _beside, pull = disk[:4]
+    steps = read_steps(read_section(DOCS, title))
+    keys = [replace(step, actor="teammate") for step in steps if "--local" in step.command]
+    return [clone, enter, *(keys if with_keys else []), pull]
+
+
+def is_teammates(step: Step) -> bool:
+    """Whether a teammate types it."""
+    return step.actor == "teammate"
+
+
 def is_check(step: Step) -> bool:
     """Whether a step compares data with dvc.lock."""
     return step.command.startswith("dvc") and "status" in step.command
@@ -147,14 +162,14 @@ def test_teammates_share_a_disk(scene: Scene) -> None:
 @pytest.mark.parametrize(("title", "kind"), [("SSH", "ssh"), ("WebDAV", "webdav")])
 def test_teammates_share_over_a_server(scene: Scene, title: str, kind: str) -> None:
     with serve_team(kind, scene):
-        scene.play(read_steps(read_section(DOCS, title)))
+        scene.play(read_steps(read_section(DOCS, title)) + read_teammate(title))
         check_teammate(scene)
 
 
 @pytest.mark.slow
 def test_teammates_share_over_s3_and_mend_a_corrupted_file(scene: Scene) -> None:
     with serve_team("s3", scene) as server:
-        scene.play(read_steps(read_section(DOCS, "S3")))
+        scene.play(read_steps(read_section(DOCS, "S3")) + read_teammate("S3"))
         check_teammate(scene)
         scene.play(read_steps(read_section(DOCS, "When something is wrong")))
         forget(scene, "teammate")
@@ -174,7 +189,7 @@ def test_readers_read_over_http_what_maintainers_write(scene: Scene) -> None:
         web = stack.enter_context(serve_http(server.folder))
         names = {"https://data.example.org": f"http://127.0.0.1:{web.port}"}
         scene.names = {**scene.names, **names}
-        scene.play(steps)
+        scene.play(steps + read_teammate("HTTP for readers", with_keys=False))
         check_teammate(scene)
         assert not (scene.folders["teammate"] / ".dvc/config.local").exists()
         done = run(scene.folders["teammate"], "dvc", "push", check=False)
