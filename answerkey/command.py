@@ -69,11 +69,11 @@ def review(*, open: bool) -> int:
     return 0
 
 
-def evaluate(*, out: Path, **options: Any) -> int:
+def evaluate(predictions: list[Path], *, out: Path, **options: Any) -> int:
     from answerkey import evaluate
 
     with tell_mistakes(out):
-        summary = evaluate.evaluate(out=out, **options)
+        summary = evaluate.evaluate(*predictions, out=out, **options)
     print(evaluate.describe(summary))
     return 0
 
@@ -183,8 +183,16 @@ def make_parser() -> argparse.ArgumentParser:
     )
     verb.add_argument("--open", action="store_true", help="open the page in a browser")
 
-    verb = add(evaluate, "tell how many predictions are right", "predictions.jsonl --rule spider")
-    _add_predictions(verb)
+    verb = add(
+        evaluate, "tell how many predictions are right, and rank systems", "small.jsonl large.jsonl"
+    )
+    verb.add_argument(
+        "predictions",
+        type=Path,
+        nargs="+",
+        help="JSON Lines, or SQL in a file's order; several files are compared",
+    )
+    _add_dataset(verb)
     verb.add_argument(
         "--out",
         type=Path,
@@ -192,9 +200,15 @@ def make_parser() -> argparse.ArgumentParser:
         help="the folder for the page and the numbers (default: %(default)s)",
     )
     verb.add_argument("--split", choices=("train", "eval"), help="count its questions alone")
-    verb.add_argument("--against", type=Path, help="predictions of another run to compare with")
+    verb.add_argument(
+        "--all-usable",
+        action=argparse.BooleanOptionalAction,
+        help="count usable questions that are not selected (default: if there are predictions"
+        " for them)",
+    )
     verb = add(score, "print a line of JSON with the score of each prediction", "predictions.jsonl")
-    _add_predictions(verb)
+    verb.add_argument("predictions", type=Path, help="JSON Lines, or SQL in a file's order")
+    _add_dataset(verb)
 
     verb = add(pin, "write commits and checksums of corpora of the hub into params.yaml", "spider")
     verb.add_argument("corpus", nargs="+", help="an entry of corpora with origin: hub")
@@ -220,28 +234,27 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_predictions(verb: argparse.ArgumentParser) -> None:
+def _add_dataset(verb: argparse.ArgumentParser) -> None:
     """Add the options of both verbs that score predictions."""
-    verb.add_argument("predictions", type=Path, help="JSON Lines, or SQL in a file's order")
-    for name, default in (("dataset", "questions"), ("databases", "databases")):
-        verb.add_argument(
-            f"--{name}",
-            type=Path,
-            default=Path("data", default),
-            help=f"the folder of the {name} (default: %(default)s)",
-        )
+    verb.add_argument(
+        "--dataset",
+        default="data/questions",
+        help="a folder of the product, a checkout, a Hugging Face export or a name on its hub"
+        " (default: %(default)s)",
+    )
+    verb.add_argument(
+        "--databases", type=Path, help="the folder of the databases (default: the dataset's)"
+    )
     suites = verb.add_mutually_exclusive_group()
     suites.add_argument(
         "--test-suites",
         type=Path,
-        default=Path("data/test_suites"),
-        help="the folder of the suites' databases (default: %(default)s)",
+        help="the folder of the suites' databases (default: the dataset's)",
     )
     suites.add_argument(
         "--no-test-suites",
-        dest="test_suites",
-        action="store_const",
-        const=None,
+        dest="use_suites",
+        action="store_false",
         help="try predictions on the real databases alone",
     )
     verb.add_argument("--rule", help="of comparison, such as strict, spider or bird")

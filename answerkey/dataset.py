@@ -42,6 +42,9 @@ SIDECARS = AUDIT, EXCLUDED, SUITES, PASS_RATES = (
     "test_suites.jsonl",
     "pass_rates.jsonl",
 )
+# In data/interim/selection: the usable questions that targets leave out, for evaluations.
+SELECTION = "interim/selection"
+NOT_SELECTED, SUITES_NOT_SELECTED = "not_selected.jsonl", "suites_not_selected.jsonl"
 
 
 # The question, and how records of one question from several files are joined.
@@ -346,6 +349,23 @@ def read_product(folder: Path, split: str) -> Iterator[Question]:
         )
 
 
+def read_not_selected(selection: Path) -> Iterator[Question]:
+    """The usable questions that the selection leaves out, in order.
+
+    Raises:
+        FileNotFoundError: if the selection is not there.
+        InputError: if a question has no test suite.
+    """
+    suites = {str(selection / SUITES_NOT_SELECTED): read_jsonl(selection / SUITES_NOT_SELECTED)}
+    for record, found in join_records(read_jsonl(selection / NOT_SELECTED), suites):
+        (suite,) = found.values()
+        if suite is None:
+            raise InputError(f"{next(iter(suites))}: no {record['question_id']}: {NEXT_STEP}")
+        yield Question(
+            **record, mutation_score=suite["mutation_score"], test_suite=suite["databases"]
+        )
+
+
 def read_questions(path: Path) -> Iterator[Record]:
     """The records of a file of the product, one a line, without holding more than one.
 
@@ -423,11 +443,16 @@ def read_rows(path: Path) -> list[Record]:
 
 def read_export(path: Path) -> Iterator[Question]:
     """The questions of a Parquet export of one split, as far as its columns tell."""
-    for row in read_rows(path):
+    return make_questions(read_rows(path), split=path.stem)
+
+
+def make_questions(rows: Iterable[Record], *, split: str) -> Iterator[Question]:
+    """The questions of the rows of an export, as far as its columns tell."""
+    for row in rows:
         known = decode_columns({name: row[name] for name in Question._fields if name in row})
         known["flags"] = [{"code": code} for code in row.get("flags", ())]
         known["prompt"] = row["prompt"][-1]["content"]
-        yield Question(**{"split": path.stem, "question_text": "", "source": {}, **known})
+        yield Question(**{"split": split, "question_text": "", "source": {}, **known})
 
 
 # Cells: a selection is counted by split and difficulty, and a share is a share of such counts.

@@ -1,10 +1,12 @@
 """Evaluate predictions: how many are right on their databases, and on the test suites as well.
 
     answerkey evaluate predictions.jsonl --out reports/evaluation
+    answerkey evaluate small.jsonl large.jsonl
 
 writes `summary.json`, `scores.jsonl` with a line a prediction, and `evaluation.html` (which needs
-the extra `evaluate`). Run again after an interruption, it goes on where it was: what was scored is
-in `journal.jsonl`. `answerkey.evaluation.predictions` says which files of predictions are read.
+the extra `evaluate`). Several files are compared: one table, a row a system. Run again after an
+interruption, it goes on where it was: what was scored is in `journal.jsonl`.
+`answerkey.evaluation.predictions` says which files of predictions are read.
 
     >>> summary = evaluate("predictions.jsonl", out="reports/evaluation")    # doctest: +SKIP
     >>> summary["accuracy"]["suite"]                                         # doctest: +SKIP
@@ -16,84 +18,118 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from answerkey.dataset import make_questions
 from answerkey.errors import InputError
-from answerkey.evaluation.predictions import Dataset, read_predictions
+from answerkey.evaluation.predictions import (
+    Dataset,
+    PredictionFile,
+    read_dataset,
+    read_predictions,
+)
 from answerkey.evaluation.scoring import Folders, score_predictions
-from answerkey.evaluation.summary import Result, collect_results, compare_runs, summarize
+from answerkey.evaluation.summary import (
+    Result,
+    break_down,
+    collect_results,
+    rank_systems,
+    summarize,
+)
+from answerkey.loading import load
+from answerkey.log import list_counts
+from answerkey.records import SPLITS
 
 PathLike = str | Path
+Record = dict[str, Any]
 
 PAGE, SUMMARY, SCORES, JOURNAL = "evaluation.html", "summary.json", "scores.jsonl", "journal.jsonl"
+DATASET = "data/questions"
 
 
 def evaluate(
-    predictions: PathLike,
-    *,
+    *predictions: PathLike,
     out: PathLike,
-    dataset: PathLike = "data/questions",
-    databases: PathLike = "data/databases",
-    test_suites: PathLike | None = "data/test_suites",
+    dataset: PathLike = DATASET,
+    databases: PathLike | None = None,
+    test_suites: PathLike | None = None,
+    use_suites: bool = True,
+    all_usable: bool | None = None,
     rule: str | None = None,
     split: str | None = None,
     source_file: str | None = None,
-    against: PathLike | None = None,
     workers: int | None = None,
-) -> dict[str, Any]:
-    """The numbers of an evaluation (`answerkey.evaluation.summary.summarize`), which are also
-    written to the folder `out` with the scores, and as a page if jinja2 is installed.
+) -> Record:
+    """Return the numbers of an evaluation, which are also written to the folder `out` with the
+    scores, and as a page if jinja2 is installed.
+
+    Of one file these are `run`, `left_out`, `cost`, `breakdowns` and what `summary.summarize`
+    gives. Of several they are `run`, `systems` (of each the same but breakdowns, the best first,
+    with `name`, `rank` and `ranks`) and `pairs` (`summary.rank_systems`).
 
     predictions: JSON Lines, or SQL in the order of a source file (`source_file`, by default the one
         of the eval split).
-    test_suites: None, if predictions are not tried on suites.
+    dataset: a folder of the product, or anything that `answerkey.load` takes.
+    databases, test_suites: their folders; by default those of the dataset.
+    use_suites: False, if predictions are not tried on suites.
+    all_usable: whether all usable questions count, or the selected ones alone. None: all, if there
+        are predictions for questions that are not selected.
     rule: of comparison, by its name, in place of that of each question.
     split: the questions that count; by default those of every split that has a prediction. A
         question without a prediction counts as wrong.
-    against: predictions of another run, to be compared question by question.
 
     Raises:
         FileNotFoundError: if the dataset, a database or the predictions are missing.
         InputError: on predictions that cannot be read.
         ValueError: on a rule that there is not.
     """
-    known, out = Dataset(Path(dataset)), Path(out)
-    folders = _find_folders(databases, test_suites)
-
-    def score(path: PathLike) -> tuple[set[str], list[Any], dict[str, int]]:
-        found, left_out = read_predictions(Path(path), known, source_file=source_file)
-        splits = {known.questions[one.question_id].split for one in found}
-        scores = score_predictions(
-            found, known.questions, folders, journal=out / JOURNAL, rule=rule, workers=workers
+    known, folders = open_dataset(dataset, databases, test_suites, use_suites=use_suites)
+    if all_usable is False:
+        known = known.choose_selected()
+    elif all_usable and known.others is None:
+        raise FileNotFoundError(
+            f"{known.name}: the usable questions that are not selected are not beside it: expected"
+            " data/interim/selection, as `dvc pull` or `dvc repro` makes it"
         )
-        return splits, scores, left_out
-
-    splits, scores, left_out = score(predictions)
-    counted = [
-        question
-        for question in known.questions.values()
-        if question.split in ({split} if split else splits)
-    ]
-    results = collect_results(counted, scores)
-    if not results:
-        raise InputError(f"{dataset}: no question of the split {split}")
-    summary = {
-        "run": {
-            "predictions": str(predictions),
-            "dataset": str(dataset),
-            "rule": rule,
-            "split": split,
-            "suites": folders.test_suites is not None,
-            "against": None if against is None else str(against),
-        },
-        **summarize(results),
-        "left_out": left_out,
-        "against": None,
+    files = {
+        name: read_predictions(path, known, source_file=source_file)
+        for name, path in _name_systems(predictions)
     }
-    if against is not None:
-        others = collect_results(counted, score(against)[1])
-        summary["against"] = compare_runs(results, others)
+    asked = {one.question_id for file in files.values() for one in file.predictions}
+    if not all_usable and asked <= known.selected.keys():
+        known = known.choose_selected()
+    splits = {split} if split else {known.questions[question_id].split for question_id in asked}
+    counted = [one for one in known.questions.values() if one.split in splits]
+    if not counted:
+        raise InputError(f"{known.name}: no question of the split {split}")
+    out = Path(out)
+    results = {
+        name: collect_results(
+            counted,
+            score_predictions(
+                file.predictions,
+                known.questions,
+                folders,
+                journal=out / JOURNAL,
+                rule=rule,
+                workers=workers,
+            ),
+        )
+        for name, file in files.items()
+    }
+    run = {
+        "predictions": [str(path) for path in predictions],
+        "dataset": str(dataset),
+        "rules": dict(Counter(rule or one.rule or "strict" for one in counted).most_common()),
+        "split": split,
+        "suites": use_suites,
+        "questions": len(counted),
+        "selected": sum(one.question_id in known.selected for one in counted),
+    }
+    summary = {"run": run, **_summarize(results, files, on="suite" if use_suites else "database")}
     _write(out, results, summary)
     return summary
 
@@ -101,25 +137,30 @@ def evaluate(
 def score_file(
     predictions: PathLike,
     *,
-    dataset: PathLike = "data/questions",
-    databases: PathLike = "data/databases",
-    test_suites: PathLike | None = "data/test_suites",
+    dataset: PathLike = DATASET,
+    databases: PathLike | None = None,
+    test_suites: PathLike | None = None,
+    use_suites: bool = True,
     rule: str | None = None,
     source_file: str | None = None,
     workers: int | None = None,
-) -> list[dict[str, Any]]:
-    """The score of each prediction, in the order of the file: 1.0 if it is right on the database
-    and on the test suite, or 0.0 with the reason.
+) -> list[Record]:
+    """Return the score of each prediction, in the order of the file: 1.0 if it is right on the
+    database and on the test suite, or 0.0 with the reason.
 
     Options and errors are those of `evaluate`. A prediction for a question that the dataset leaves
-    out has no score.
+    out has no score, unless the question is usable.
     """
-    known, folders = Dataset(Path(dataset)), _find_folders(databases, test_suites)
-    found, _ = read_predictions(Path(predictions), known, source_file=source_file)
+    known, folders = open_dataset(dataset, databases, test_suites, use_suites=use_suites)
+    file = read_predictions(Path(predictions), known, source_file=source_file)
     with tempfile.TemporaryDirectory(prefix="answerkey-") as folder:
-        journal = Path(folder) / JOURNAL
         scores = score_predictions(
-            found, known.questions, folders, journal=journal, rule=rule, workers=workers
+            file.predictions,
+            known.questions,
+            folders,
+            journal=Path(folder) / JOURNAL,
+            rule=rule,
+            workers=workers,
         )
     return [
         {
@@ -135,23 +176,92 @@ def score_file(
     ]
 
 
-def _find_folders(databases: PathLike, test_suites: PathLike | None) -> Folders:
-    folders = Folders(Path(databases), None if test_suites is None else Path(test_suites))
+def open_dataset(
+    source: PathLike,
+    databases: PathLike | None,
+    test_suites: PathLike | None,
+    *,
+    use_suites: bool = True,
+) -> tuple[Dataset, Folders]:
+    """Return a dataset and where its databases and test suites are.
+
+    Raises:
+        FileNotFoundError: if there is no such source, or no folder of databases.
+        ModuleNotFoundError: if a package is missing that the source needs (`answerkey.load`).
+    """
+    dataset, folders = _find_dataset(source, databases, test_suites)
+    if not use_suites:
+        folders = folders._replace(test_suites=None)
     for folder in filter(None, folders):
         if not folder.is_dir():
             raise FileNotFoundError(f"{folder}: expected a folder of databases, found none")
-    return folders
+    return dataset, folders
 
 
-def _write(out: Path, results: list[Result], summary: dict[str, Any]) -> None:
+def _find_dataset(
+    source: PathLike, databases: PathLike | None, test_suites: PathLike | None
+) -> tuple[Dataset, Folders]:
+    folder = Path(source)
+    if (folder / DATASET).is_dir():
+        folder = folder / DATASET
+    if folder == Path(DATASET) or (folder / "questions_eval.json").is_file():
+        return read_dataset(folder), Folders(
+            Path(databases or folder.parent / "databases"),
+            Path(test_suites or folder.parent / "test_suites"),
+        )
+    questions, folders = [], None
+    for split in SPLITS:
+        try:
+            loaded = load(source, split=split, databases=databases, test_suites=test_suites)
+        except FileNotFoundError:
+            if split == SPLITS[-1] and folders is None:
+                raise
+            continue
+        questions += make_questions(loaded.questions, split=split)
+        folders = Folders(**loaded.folders)
+    return Dataset(str(source), questions), folders
+
+
+def _name_systems(paths: tuple[PathLike, ...]) -> Iterator[tuple[str, Path]]:
+    """Yield each file with the name of its system: its stem, or its path if stems repeat."""
+    stems = Counter(Path(path).stem for path in paths)
+    if not paths or len(set(map(str, paths))) < len(paths):
+        raise InputError(f"predictions: expected files, each once, found {list(map(str, paths))}")
+    for path in map(Path, paths):
+        yield path.stem if stems[path.stem] == 1 else str(path), path
+
+
+def _summarize(
+    results: dict[str, list[Result]], files: dict[str, PredictionFile], *, on: str
+) -> Record:
+    summaries = {
+        name: {**summarize(own), "left_out": files[name].left_out, "cost": files[name].cost}
+        for name, own in results.items()
+    }
+    if len(results) == 1:
+        ((name, own),) = results.items()
+        return summaries[name] | {"breakdowns": break_down(own)}
+    standings, pairs = rank_systems(results, on)
+    systems = [one._asdict() | summaries[one.name] for one in standings]
+    return {"systems": systems, "pairs": pairs}
+
+
+def _write(out: Path, results: dict[str, list[Result]], summary: Record) -> None:
     text = json.dumps(summary, indent=2)
     (out / SUMMARY).write_text(f"{text}\n", encoding="utf-8")
-    lines = [json.dumps(score._asdict()) for result in results for score in result.scores]
-    (out / SCORES).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    with (out / SCORES).open("w", encoding="utf-8") as file:
+        for name, own in results.items():
+            named = {"system": name} if len(results) > 1 else {}
+            for result in own:
+                for score in result.scores:
+                    print(json.dumps(named | score._asdict()), file=file)
     try:
-        from answerkey.evaluation.page import render_evaluation
+        from answerkey.evaluation.page import render_comparison, render_evaluation
 
-        page = render_evaluation(results, summary)
+        if len(results) > 1:
+            page = render_comparison(summary)
+        else:
+            page = render_evaluation(next(iter(results.values())), summary)
     except ModuleNotFoundError as error:
         if error.name != "jinja2":
             raise
@@ -160,33 +270,78 @@ def _write(out: Path, results: list[Result], summary: dict[str, Any]) -> None:
         (out / PAGE).write_bytes(page)
 
 
-def describe(summary: dict[str, Any]) -> str:
-    """The summary in a few lines."""
-    has_suites, accuracy = summary["run"]["suites"], summary["accuracy"]
-    names = ("database", "suite") if has_suites else ("database",)
-
-    def spell(one: dict[str, Any], name: str) -> str:
-        between = one[f"{name}_by_database"] or one[f"{name}_by_question"]
-        spread = f" ({between[0]:.1%} to {between[1]:.1%})" if between else ""
-        return f"{one[name]:.1%}{spread}"
-
-    head = ("", "", "questions", *(f"on the {name}" for name in names))
-    lines = [head, ("", "all", f"{accuracy['count']:,}", *(spell(accuracy, n) for n in names))]
-    for group in ("split", "difficulty"):
-        for name, one in summary["breakdowns"][group].items():
-            lines.append((group, name, f"{one['count']:,}", *(spell(one, n) for n in names)))
+def describe(summary: Record) -> str:
+    """Return the summary in a few lines: what was measured, and a table."""
+    run = summary["run"]
+    names = ("database", "suite") if run["suites"] else ("database",)
+    if "systems" in summary:
+        lines = list(_list_systems(summary["systems"], names))
+    else:
+        lines = list(_list_groups(summary, names))
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     table = [
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
         for line in lines
     ]
-    if summary["without_prediction"]:
-        table.append(f"{len(summary['without_prediction']):,} questions without a prediction")
-    for reason, count in summary["left_out"].items():
-        table.append(f"{count:,} predictions for questions left out of the dataset: {reason}")
-    for name, one in (summary["against"] or {}).items():
-        table.append(
-            f"against {summary['run']['against']}, on the {name}: {one['difference']:+.1%},"
-            f" better {len(one['better'])}, worse {len(one['worse'])}, p = {one['p_value']:.3g}"
-        )
-    return "\n".join(table)
+    return "\n".join([describe_run(run), *table, *_list_notes(summary)])
+
+
+def describe_run(run: Record) -> str:
+    """Return what was measured, in a line.
+
+    >>> describe_run({"rules": {"strict": 9}, "questions": 9, "selected": 4, "suites": True})
+    'rule strict; 9 usable questions, 4 of them selected; databases and test suites'
+    """
+    rules = run["rules"]
+    if len(rules) == 1:
+        rule = f"rule {next(iter(rules))}"
+    else:
+        rule = "rules " + ", ".join(f"{name} ({count:,})" for name, count in rules.items())
+    questions = f"{run['questions']:,} selected questions"
+    if run["selected"] < run["questions"]:
+        questions = f"{run['questions']:,} usable questions, {run['selected']:,} of them selected"
+    return f"{rule}; {questions}; {'databases and test suites' if run['suites'] else 'databases'}"
+
+
+def _spell(accuracy: Record, name: str) -> tuple[str, str]:
+    """The accuracy, and its interval."""
+    between = accuracy[f"{name}_by_database"] or accuracy[f"{name}_by_question"]
+    spread = f"{between[0]:.1%} to {between[1]:.1%}" if between else ""
+    return f"{accuracy[name]:.1%}", spread
+
+
+def _list_systems(systems: list[Record], names: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    has_cost = any(one["cost"] is not None for one in systems)
+    heads = [cell for name in names for cell in (f"on the {name}", "95 %")]
+    yield "rank", "95 %", "system", *heads, *(("cost",) if has_cost else ())
+    for one in systems:
+        low, high = one["ranks"]
+        ranks = f"{low:.0f} to {high:.0f}"
+        cells = [cell for name in names for cell in _spell(one["accuracy"], name)]
+        cost = "" if one["cost"] is None else f"{one['cost']:.4g}"
+        yield str(one["rank"]), ranks, one["name"], *cells, *((cost,) if has_cost else ())
+
+
+def _list_groups(summary: Record, names: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    heads = [cell for name in names for cell in (f"on the {name}", "95 %")]
+    yield "", "", "questions", *heads
+    groups = {"": {"all": summary["accuracy"]}}
+    groups |= {name: summary["breakdowns"][name] for name in ("split", "difficulty")}
+    for group, values in groups.items():
+        for name, one in values.items():
+            cells = [cell for on in names for cell in _spell(one, on)]
+            yield group, name, f"{one['count']:,}", *cells
+
+
+def _list_notes(summary: Record) -> Iterator[str]:
+    """What the numbers leave out, a line each."""
+    systems = summary.get("systems", [summary])
+    for one in systems:
+        if one["without_prediction"]:
+            of = f"{one['name']}: " if len(systems) > 1 else ""
+            yield f"{of}{len(one['without_prediction']):,} questions without a prediction"
+    left_out: Counter[str] = Counter()
+    for one in systems:
+        left_out.update(one["left_out"])
+    if left_out:
+        yield f"{left_out.total():,} predictions of other questions{list_counts(left_out)}"

@@ -9,7 +9,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.command_line import make_parser, run_stage
-from answerkey.dataset import SUITES, read_classified
+from answerkey.dataset import NOT_SELECTED, SUITES, SUITES_NOT_SELECTED, read_classified
 from answerkey.log import list_counts, start_log
 from answerkey.params import read_params
 from answerkey.records import SchemaFile, read_database_hashes, read_jsonl, write_json
@@ -76,6 +76,7 @@ def main(*arguments: str) -> None:
     decided = zip(read_classified(), whys, strict=True)
     write_selection(OUT, decided, policies, read_database_hashes(DATABASES), reward)
     write_suites(OUT / SUITES, read_jsonl(OUT / "questions.jsonl"), TEST_SUITES)
+    write_suites(OUT / SUITES_NOT_SELECTED, read_jsonl(OUT / NOT_SELECTED), TEST_SUITES)
     selected = choice.table[choice.table["reason"].isna()]
     coverage = measure_coverage(
         selected[["database_name", "tables_involved", "columns_involved"]], SchemaFile(SCHEMAS)

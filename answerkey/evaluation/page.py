@@ -14,6 +14,10 @@ from answerkey.scoring.jobs import SUMMARY_ROWS
 _MOST_SHOWN = 500  # wrong predictions
 _MOST_CHARACTERS = 2000
 
+# Of the picture of systems, in pixels.
+_LABEL_WIDTH, _AXIS_WIDTH, _MARGIN, _ROW_HEIGHT, _AXIS_HEIGHT = 220, 440, 24, 24, 24
+_LABEL_CHARACTERS = 28
+
 Record = dict[str, Any]
 
 
@@ -22,12 +26,54 @@ def render_evaluation(results: list[Result], summary: Record) -> bytes:
     wrong = [_show(result, score) for result in results for score in result.scores if score.reason]
     page = read_template("evaluation.html.j2").render(
         summary,
-        title=Path(summary["run"]["predictions"]).name,
+        title=Path(summary["run"]["predictions"][0]).name,
         wrong=wrong[:_MOST_SHOWN],
         wrong_count=len(wrong),
         style=(TEMPLATES / "report.css").read_text(encoding="utf-8"),
     )
     return page.encode(errors="backslashreplace")
+
+
+def render_comparison(summary: Record) -> bytes:
+    """The page of several systems as UTF-8: a picture and a table of them, and of each pair."""
+    page = read_template("systems.html.j2").render(
+        summary,
+        chart=place_systems(
+            summary["systems"], "suite" if summary["run"]["suites"] else "database"
+        ),
+        style=(TEMPLATES / "report.css").read_text(encoding="utf-8"),
+    )
+    return page.encode(errors="backslashreplace")
+
+
+def place_systems(systems: list[Record], on: str) -> Record:
+    """Where each system stands in the picture, in pixels: its accuracy as a dot, its interval as a
+    line, on an axis from 0 to 100 %."""
+
+    def find_x(share: float) -> float:
+        return round(_LABEL_WIDTH + share * _AXIS_WIDTH, 1)
+
+    rows = []
+    for row, one in enumerate(systems):
+        accuracy = one["accuracy"]
+        between = accuracy[f"{on}_by_database"] or accuracy[f"{on}_by_question"]
+        low, high = between or (accuracy[on], accuracy[on])
+        rows.append(
+            {
+                "name": _cut(one["name"], _LABEL_CHARACTERS),
+                "y": (row + 0.5) * _ROW_HEIGHT,
+                "dot": find_x(accuracy[on]),
+                "low": find_x(low),
+                "high": find_x(high),
+            }
+        )
+    return {
+        "width": _LABEL_WIDTH + _AXIS_WIDTH + _MARGIN,
+        "height": len(rows) * _ROW_HEIGHT + _AXIS_HEIGHT,
+        "axis_y": len(rows) * _ROW_HEIGHT,
+        "ticks": [{"x": find_x(share / 100), "percent": share} for share in range(0, 101, 25)],
+        "rows": rows,
+    }
 
 
 def _show(result: Result, score: Score) -> Record:
@@ -57,5 +103,5 @@ def _spell(row: Any) -> str:
     return _cut(", ".join(json.dumps(cell, ensure_ascii=False) for cell in cells))
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"
+def _cut(text: str, most: int = _MOST_CHARACTERS) -> str:
+    return text if len(text) <= most else f"{text[:most]}…"

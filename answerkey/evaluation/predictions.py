@@ -1,25 +1,35 @@
 """Predictions as files have them, each with the question of a dataset that it is for.
 
 JSON Lines: `question_id`, and one of `prediction` (SQL), `completion` (what a model wrote: text or
-a chat) or a list of samples, `predictions` or `completions`. Lines with the same question_id are
-samples, too. A text file in Spider's order has the SQL of one question a line, for every question
-of its source file; a JSON object in BIRD's order has it by the place of the question,
-`{"0": "SELECT ...\\t----- bird -----\\tschool"}`. Lines end with a line feed: any other mark that
-ends a line somewhere, such as U+2028, may stand in SQL.
+a chat) or a list of samples, `predictions` or `completions`; and `cost`, a number, if it is known.
+Lines with the same question_id are samples, too. A text file in Spider's order has the SQL of one
+question a line, for every question of its source file; a JSON object in BIRD's order has it by the
+place of the question, `{"0": "SELECT ...\\t----- bird -----\\tschool"}`. Lines end with a line
+feed: any other mark that ends a line somewhere, such as U+2028, may stand in SQL.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from answerkey.dataset import EXCLUDED, read_product
+from answerkey.dataset import (
+    EXCLUDED,
+    NOT_SELECTED,
+    SELECTION,
+    Question,
+    read_not_selected,
+    read_product,
+)
 from answerkey.errors import InputError
 from answerkey.records import EVAL, SPLITS, read_json, read_jsonl
 from answerkey.scoring.completions import extract_sql, read_completion
+
+UNKNOWN = "unknown"  # no question has the id
 
 _SQL, _COMPLETION = "prediction", "completion"
 _BIRD_MARK = "\t----- bird -----\t"
@@ -35,71 +45,122 @@ class Prediction(NamedTuple):
 
 
 class Dataset:
-    """A folder such as data/questions.
+    """What predictions may be for.
 
-    questions: by id, in the order of the product.
+    name: where it was read, as messages say it.
+    selected: the questions of the dataset by id, in its order.
+    others: the usable questions that the dataset leaves out, by id; None if nobody kept them.
     excluded: why each other source question was left out, by id.
-
-    Raises:
-        FileNotFoundError: if a file of it is missing, with what to do.
+    row_counts: how many questions each source file has, by corpus and file.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.questions = {
-            question.question_id: question
-            for split in SPLITS
-            for question in read_product(folder, split)
-        }
-        self.excluded = {
-            record["question_id"]: record["reason"] for record in read_jsonl(folder / EXCLUDED)
-        }
+    def __init__(
+        self,
+        name: str,
+        selected: Iterable[Question],
+        *,
+        others: Iterable[Question] | None = None,
+        excluded: Mapping[str, str] | None = None,
+        row_counts: Mapping[str, Mapping[str, int]] | None = None,
+    ) -> None:
+        self.name = name
+        self.selected = {question.question_id: question for question in selected}
+        self.others = None if others is None else {one.question_id: one for one in others}
+        self.excluded = dict(excluded or {})
+        self.row_counts = row_counts or {}
+
+    @property
+    def questions(self) -> dict[str, Question]:
+        """All questions that can be scored, by id."""
+        return self.selected | (self.others or {})
+
+    def choose_selected(self) -> Dataset:
+        """The same without the other usable questions."""
+        return Dataset(
+            self.name,
+            self.selected.values(),
+            excluded=self.excluded,
+            row_counts=self.row_counts,
+        )
+
+
+def read_dataset(folder: Path) -> Dataset:
+    """The dataset of a folder of the product, such as data/questions. The other usable questions
+    are in data/interim/selection, if that is there.
+
+    Raises:
+        FileNotFoundError: if a file of the product is missing, with what to do.
+    """
+    selection = folder.parent / SELECTION
+    is_kept = (selection / NOT_SELECTED).is_file()
+    corpora = folder / "corpora.json"
+    return Dataset(
+        str(folder),
+        (question for split in SPLITS for question in read_product(folder, split)),
+        others=read_not_selected(selection) if is_kept else None,
+        excluded={one["question_id"]: one["reason"] for one in read_jsonl(folder / EXCLUDED)},
+        row_counts={corpus: known["rows"] for corpus, known in read_json(corpora).items()},
+    )
+
+
+class PredictionFile(NamedTuple):
+    """What a file of predictions holds.
+
+    predictions: those for questions that can be scored.
+    left_out: how many there are for others, by why these were left out; `unknown`: no such
+        question is known.
+    cost: the sum of what its lines tell; None if none does.
+    """
+
+    predictions: list[Prediction]
+    left_out: dict[str, int]
+    cost: float | None
 
 
 def read_predictions(
     path: Path, dataset: Dataset, *, source_file: str | None = None
-) -> tuple[list[Prediction], dict[str, int]]:
-    """The predictions for questions of the dataset, and how many there are for others, by why
-    these were left out of it.
+) -> PredictionFile:
+    """The predictions of a file.
 
     source_file: the file of questions whose order a text file or a JSON object follows, such as
         dev.json. None: the only one of the eval split.
 
     Raises:
         FileNotFoundError: if there is no such file.
-        InputError: on a line that is no prediction, a question_id that the corpus does not have,
-            and a text file with more or fewer lines than the source file has questions.
+        InputError: on a line that is no prediction, on a text file with more or fewer lines than
+            the source file has questions, and if no prediction is for a question of the dataset.
     """
     if not path.is_file():
         raise FileNotFoundError(f"{path}: expected a file of predictions, found none")
+    costs: list[float] = []
     if path.suffix == ".jsonl":
-        pairs = _read_lines(path, dataset)
+        pairs = _read_lines(path, costs)
     else:
         pairs = _read_in_order(path, dataset, source_file)
-    found: list[Prediction] = []
+    questions, found = dataset.questions, []
     samples: Counter[str] = Counter()
     left_out: Counter[str] = Counter()
     for question_id, sql in pairs:
-        if question_id not in dataset.questions:
-            left_out[dataset.excluded.get(question_id, "not in the dataset")] += 1
+        if question_id not in questions:
+            left_out[dataset.excluded.get(question_id, UNKNOWN)] += 1
             continue
         found.append(Prediction(question_id, samples[question_id], sql))
         samples[question_id] += 1
     if not found:
-        raise InputError(f"{path}: no prediction for a question of {dataset.folder}")
-    return found, dict(sorted(left_out.items()))
+        raise InputError(f"{path}: no prediction for a question of {dataset.name}")
+    cost = math.fsum(costs) if costs else None
+    return PredictionFile(found, dict(sorted(left_out.items())), cost)
 
 
-def _read_lines(path: Path, dataset: Dataset) -> Iterator[tuple[str, str | None]]:
+def _read_lines(path: Path, costs: list[float]) -> Iterator[tuple[str, str | None]]:
     for where, record in read_records(path):
         question_id = record.get("question_id")
-        if not isinstance(question_id, str) or not (
-            question_id in dataset.questions or question_id in dataset.excluded
-        ):
-            raise InputError(
-                f"{where}: expected the question_id of a question of {dataset.folder}, found"
-                f" {question_id!r:.80}"
-            )
+        if not isinstance(question_id, str):
+            raise InputError(f"{where}: question_id: expected a text, found {question_id!r:.80}")
+        if (cost := record.get("cost")) is not None:
+            if type(cost) not in (int, float):
+                raise InputError(f"{where}: cost: expected a number, found {cost!r:.80}")
+            costs.append(cost)
         for sql in read_samples(record, where):
             yield question_id, sql
 
@@ -152,7 +213,7 @@ def _read_in_order(
 ) -> Iterator[tuple[str, str | None]]:
     corpus, file = _find_source(dataset, source_file)
     # How many questions the file has, those of databases that were not chosen too.
-    count = read_json(dataset.folder / "corpora.json")[corpus]["rows"][file]
+    count = dataset.row_counts[corpus][file]
     ids = {
         question.source["index"]: question.question_id
         for question in dataset.questions.values()
@@ -196,7 +257,13 @@ def _find_source(dataset: Dataset, source_file: str | None) -> tuple[str, str]:
     files = {
         (question.split, question.corpus, question.source["file"])
         for question in dataset.questions.values()
+        if question.source
     }
+    if not files:
+        raise InputError(
+            f"{dataset.name} does not say which source file its questions are from: expected JSON"
+            " Lines with question_id, or the folder of the product as dataset"
+        )
     chosen = {
         (corpus, file)
         for split, corpus, file in files

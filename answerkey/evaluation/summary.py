@@ -1,4 +1,4 @@
-"""Intervals and tests for shares of questions: bootstrap, pass@k, and a paired test of two runs."""
+"""Shares of questions with their intervals, pass@k, and the ranks of systems with theirs."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 from answerkey.dataset import Question, Record
@@ -17,7 +18,7 @@ _SEED = 20
 
 
 class Interval(NamedTuple):
-    """The middle 95 % of resampled means, from 0 to 1."""
+    """The middle 95 % of what draws with replacement give."""
 
     low: float
     high: float
@@ -35,15 +36,7 @@ def bootstrap_mean(clusters: Sequence[Sequence[float]]) -> Interval | None:
     """
     if len(clusters) < 2:
         return None
-    sums = [(math.fsum(cluster), len(cluster)) for cluster in clusters]
-    draw = random.Random(_SEED)
-    means = []
-    for _ in range(RESAMPLES):
-        drawn = draw.choices(sums, k=len(sums))
-        means.append(math.fsum(total for total, _ in drawn) / sum(count for _, count in drawn))
-    means.sort()
-    margin = round(RESAMPLES * 0.025)
-    return Interval(means[margin], means[-margin - 1])
+    return _find_middle([mean for (mean,) in _draw_means([clusters])])
 
 
 def pass_at_k(samples: int, right: int, k: int) -> float:
@@ -55,19 +48,8 @@ def pass_at_k(samples: int, right: int, k: int) -> float:
     return 1 - math.comb(samples - right, k) / math.comb(samples, k)
 
 
-def sign_test(wins: int, losses: int) -> float:
-    """The two-sided p-value of the exact sign test; of rights and wrongs, McNemar's exact test.
-
-    >>> sign_test(0, 0), sign_test(5, 0), sign_test(9, 1)
-    (1.0, 0.0625, 0.021484375)
-    """
-    total = wins + losses
-    tail = sum(math.comb(total, count) for count in range(min(wins, losses) + 1))
-    return min(1.0, 2 * tail / 2**total)
-
-
 # The numbers of an evaluation: accuracy on the database and on the suite, for all questions and
-# by what is known of them, pass@k, majority, errors, and what parts two runs.
+# by what is known of them, pass@k, majority, errors, and the ranks of several systems.
 
 
 BREAKDOWNS: dict[str, Callable[[Question], list[str]]] = {
@@ -75,7 +57,7 @@ BREAKDOWNS: dict[str, Callable[[Question], list[str]]] = {
     "difficulty": lambda question: [question.difficulty],
     "hardness": lambda question: [question.hardness],
     "answer type": lambda question: [question.answer_type],
-    "feature": lambda question: question.features,
+    "feature": lambda question: question.features or [],  # an export does not tell them
     "database": lambda question: [question.database_name],
 }
 
@@ -111,16 +93,12 @@ def summarize(results: list[Result]) -> Record:
 
     accuracy: of all questions: count, database, suite, and the intervals of both, once by drawing
         questions and once by drawing databases.
-    breakdowns: the same by the values of BREAKDOWNS.
     samples: pass@k and majority if questions have several samples, else null.
     errors: how many samples have each reason; `on_suite_only` those that the real database accepts.
     without_prediction: the questions that have none, which count as wrong.
     """
     return {
         "accuracy": _measure(results),
-        "breakdowns": {
-            name: _break_down(results, list_values) for name, list_values in BREAKDOWNS.items()
-        },
         "samples": _measure_samples(results),
         "errors": _count_errors(results),
         "without_prediction": [
@@ -129,30 +107,86 @@ def summarize(results: list[Result]) -> Record:
     }
 
 
-def compare_runs(results: list[Result], others: list[Result]) -> Record:
-    """This run against another one, question by question.
+def break_down(results: list[Result]) -> dict[str, dict[str, Record]]:
+    """The same accuracy by the values of BREAKDOWNS."""
+    return {name: _break_down(results, list_values) for name, list_values in BREAKDOWNS.items()}
 
-    For the database and for the suite: `better` and `worse`, the ids of the questions where this
-    run has the larger share of right samples, or the smaller one; the p-value of the exact sign
-    test; the difference in accuracy with its interval by drawing databases.
+
+class Standing(NamedTuple):
+    """The place of a system among others.
+
+    rank: by its accuracy, from 1; equal systems share one.
+    ranks: the lowest and the highest that 95 % of draws of databases give.
     """
-    found = {}
-    for name in ("database", "suite"):
-        differences = {
-            one.question.question_id: getattr(one, f"on_{name}") - getattr(other, f"on_{name}")
-            for one, other in zip(results, others, strict=True)
-        }
-        better = [question_id for question_id, value in differences.items() if value > 0]
-        worse = [question_id for question_id, value in differences.items() if value < 0]
-        by_database = _cluster(results, differences.values())
-        found[name] = {
-            "difference": math.fsum(differences.values()) / len(differences),
-            "interval": bootstrap_mean(by_database),
-            "p_value": sign_test(len(better), len(worse)),
-            "better": better,
-            "worse": worse,
-        }
-    return found
+
+    name: str
+    rank: int
+    ranks: Interval
+
+
+def rank_systems(
+    systems: Mapping[str, list[Result]], on: str
+) -> tuple[list[Standing], list[Record]]:
+    """The systems, the best first, and each pair of them: the difference in accuracy with its
+    interval, and how many questions either has the larger share of right samples for.
+
+    on: `suite` or `database`.
+
+    All systems are measured on the same draws of databases, which keep paraphrases together (a sign
+    test would count each as a case of its own). With one database only, questions are drawn.
+    """
+    accuracies = {
+        name: [getattr(result, f"on_{on}") for result in results]
+        for name, results in systems.items()
+    }
+    means = {name: math.fsum(values) / len(values) for name, values in accuracies.items()}
+    names = sorted(means, key=lambda name: -means[name])
+    draws = _draw_means([_cluster(systems[name], accuracies[name]) for name in names])
+    ranks = [[1 + sum(b > a for b in draw) for a in draw] for draw in draws]
+    standings = [
+        Standing(
+            name,
+            1 + sum(other > means[name] for other in means.values()),
+            _find_middle([float(draw[place]) for draw in ranks]),
+        )
+        for place, name in enumerate(names)
+    ]
+    pairs = []
+    for (place, name), (other_place, other) in combinations(enumerate(names), 2):
+        both = list(zip(accuracies[name], accuracies[other], strict=True))
+        pairs.append(
+            {
+                "system": name,
+                "other": other,
+                "difference": means[name] - means[other],
+                "interval": _find_middle([draw[place] - draw[other_place] for draw in draws]),
+                "better": sum(one > two for one, two in both),
+                "worse": sum(one < two for one, two in both),
+            }
+        )
+    return standings, pairs
+
+
+def _draw_means(systems: list[list[list[float]]]) -> list[list[float]]:
+    """The means of all systems by each draw of clusters; values of the systems are in one order."""
+    if len(systems[0]) < 2:
+        systems = [[[value] for value in clusters[0]] for clusters in systems]
+    sizes = [len(cluster) for cluster in systems[0]]
+    sums = [[math.fsum(cluster) for cluster in clusters] for clusters in systems]
+    draw = random.Random(_SEED)
+    means = []
+    for _ in range(RESAMPLES):
+        drawn = draw.choices(range(len(sizes)), k=len(sizes))
+        count = sum(sizes[place] for place in drawn)
+        means.append([sum(own[place] for place in drawn) / count for own in sums])
+    return means
+
+
+def _find_middle(values: list[float]) -> Interval:
+    """The interval that holds the middle 95 % of as many values as are drawn."""
+    margin = round(RESAMPLES * 0.025)
+    ordered = sorted(values)
+    return Interval(ordered[margin], ordered[-margin - 1])
 
 
 def _measure(results: list[Result]) -> Record:

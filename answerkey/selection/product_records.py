@@ -8,8 +8,16 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from answerkey.dataset import AUDIT, EXCLUDED, PASS_RATES, Question, Record, join_records
-from answerkey.records import encode_json, read_jsonl, replace_file, write_jsonl
+from answerkey.dataset import (
+    AUDIT,
+    EXCLUDED,
+    NOT_SELECTED,
+    PASS_RATES,
+    Question,
+    Record,
+    join_records,
+)
+from answerkey.records import Reason, encode_json, read_jsonl, replace_file, write_jsonl
 from answerkey.sections.score_rollouts import Reward
 from answerkey.sections.select_questions import Policy
 from answerkey.selection.policies import accepts_ties, keep_reported
@@ -53,7 +61,8 @@ def write_selection(
     hashes: Mapping[str, str],
     reward: Reward,
 ) -> None:
-    """Write the candidate dataset and its sidecars: each question with what was decided of it.
+    """Write the candidate dataset and its sidecars: each question with what was decided of it. An
+    evaluation may want the usable questions that are not selected, so they are kept beside it.
 
     `hashes` has the sha256 of each database; `reward` is what params say of the reward.
     """
@@ -62,12 +71,16 @@ def write_selection(
         replace_file(folder / AUDIT) as audits,
         replace_file(folder / EXCLUDED) as excluded,
         replace_file(folder / PASS_RATES) as pass_rates,
+        replace_file(folder / NOT_SELECTED) as not_selected,
     ):
         for question, why in decided:
-            if why[1] is None:
+            if why[1] in (None, Reason.NOT_SELECTED):
                 audit = make_audit(
                     add_terms(question, hashes[question.database_name], reward), policies
                 )
+            if why[1] == Reason.NOT_SELECTED:
+                not_selected.write(encode_json(question.product_record | audit) + b"\n")
+            if why[1] is None:
                 questions.write(encode_json(question.product_record) + b"\n")
                 audits.write(encode_json(audit) + b"\n")
                 if question.pass_rate is not None:

@@ -97,7 +97,7 @@ def test_predictions_are_scored_without_any_package(
     assert done.returncode == 0, done.stderr
     if name == "evaluate":
         assert done.stderr == "No page: pip install 'answerkey[evaluate]'\n"
-        assert done.stdout.splitlines()[1].split()[:2] == ["all", str(len(questions))]
+        assert done.stdout.splitlines()[2].split()[:2] == ["all", str(len(questions))]
         return
     first, *others = map(json.loads, done.stdout.splitlines())
     assert (first["question_id"], first["score"]) == (questions[0]["question_id"], 0.0)

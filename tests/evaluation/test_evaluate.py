@@ -78,9 +78,9 @@ def test_answers_by_heart_are_lost_on_the_suite(questions: list[Any], tmp_path: 
     assert sum(one["on_suite_only"] for one in summary["errors"].values()) == sum(
         not line["on_suite"] for line in on_suite
     )
-    alone = evaluate(tmp_path / "p.jsonl", out=tmp_path / "alone", test_suites=None)
+    alone = evaluate(tmp_path / "p.jsonl", out=tmp_path / "alone", use_suites=False)
     assert alone["accuracy"]["suite"] == summary["accuracy"]["database"]
-    assert "suite" not in describe(alone)
+    assert "on the suite" not in describe(alone)
 
 
 def test_what_fails_has_its_kind_and_what_is_missing_counts_as_wrong(
@@ -127,18 +127,99 @@ def test_sample_without_sql_is_wrong(questions: list[Any], tmp_path: Path) -> No
     assert summary["errors"]["no_query"]["count"] == len(questions)
 
 
-def test_two_runs_are_compared_question_by_question(
-    gold: Path, questions: list[Any], tmp_path: Path
+def test_several_files_are_one_table(
+    gold: Path, questions: list[Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = [
-        {"question_id": q["question_id"], "prediction": q["gold_sql"] if place else "SELECT 77"}
+        {
+            "question_id": q["question_id"],
+            "prediction": q["gold_sql"] if place else "SELECT 77",
+            "cost": 0.25,
+        }
         for place, q in enumerate(questions)
     ]
-    worse = write_lines(tmp_path / "p.jsonl", lines)
-    against = evaluate(worse, out=tmp_path / "out", against=gold)["against"]["suite"]
-    assert (against["better"], against["worse"]) == ([], [questions[0]["question_id"]])
-    assert against["difference"] == pytest.approx(-1 / len(questions))
-    assert against["p_value"] == 1
+    worse = write_lines(tmp_path / "worse.jsonl", [*lines, {**lines[1], "question_id": "none"}])
+    summary = run_command(worse, gold, "--out", tmp_path / "out", says="rule strict; ")
+    assert [(one["name"], one["rank"]) for one in summary["systems"]] == [("gold", 1), ("worse", 2)]
+    assert [one["cost"] for one in summary["systems"]] == [None, 0.25 * len(questions) + 0.25]
+    (pair,) = summary["pairs"]
+    assert (pair["better"], pair["worse"]) == (1, 0)
+    assert pair["difference"] == pytest.approx(1 / len(questions))
+    systems = Counter(line["system"] for line in read_lines(tmp_path / "out/scores.jsonl"))
+    assert systems == {"gold": len(questions), "worse": len(questions)}
+    page = (tmp_path / "out/evaluation.html").read_text(encoding="utf-8")
+    assert page.count("<circle") == 2
+    assert "<script" not in page
+
+
+def run_command(*arguments: Any, says: str) -> dict[str, Any]:
+    """The summary of the command, whose output begins with `says`."""
+    command = [sys.executable, "-m", "answerkey.command", "evaluate", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(says), done.stdout
+    out = Path(arguments[arguments.index("--out") + 1])
+    return json.loads((out / "summary.json").read_text(encoding="utf-8"))
+
+
+def test_systems_of_one_name_are_told_by_their_paths(gold: Path, tmp_path: Path) -> None:
+    again = tmp_path / "again" / gold.name
+    again.parent.mkdir()
+    again.write_bytes(gold.read_bytes())
+    summary = evaluate(gold, again, out=tmp_path / "out")
+    assert [one["name"] for one in summary["systems"]] == [str(gold), str(again)]
+    with pytest.raises(InputError, match="expected files, each once"):
+        evaluate(gold, gold, out=tmp_path / "out")
+
+
+@pytest.fixture
+def others(inside: ExportWorld) -> list[dict[str, Any]]:
+    """The usable questions of eval that are not selected."""
+    lines = read_lines(Path("data/interim/selection/not_selected.jsonl"))
+    return [line for line in lines if line["split"] == "eval"]
+
+
+def test_usable_questions_count_if_they_are_predicted(
+    gold: Path, questions: list[Any], others: list[Any], tmp_path: Path
+) -> None:
+    lines = [{"question_id": q["question_id"], "prediction": q["gold_sql"]} for q in others]
+    every = write_lines(tmp_path / "every.jsonl", read_lines(gold) + lines)
+    selected, usable = len(questions), len(questions) + len(others)
+    assert usable > selected
+    of_all = f"rule strict; {usable} usable questions, {selected} of them selected"
+    of_selected = f"rule strict; {selected} selected questions; databases and test suites\n"
+    out = ("--out", tmp_path / "out")
+    summary = run_command(every, *out, says=f"{of_all}; databases and test suites\n")
+    assert summary["accuracy"]["count"] == usable
+    assert (summary["accuracy"]["suite"], summary["left_out"]) == (1, {})
+    summary = run_command(every, *out, "--no-all-usable", says=of_selected)
+    assert summary["left_out"] == {"not_selected": len(others)}
+    assert run_command(gold, *out, says=of_selected)["accuracy"]["suite"] == 1
+    summary = run_command(gold, *out, "--all-usable", says=of_all)
+    assert summary["without_prediction"] == [q["question_id"] for q in others]
+
+
+def test_other_usable_questions_that_nobody_kept_are_told(
+    gold: Path, exported: ExportWorld, tmp_path: Path
+) -> None:
+    with pytest.raises(FileNotFoundError, match="expected data/interim/selection"):
+        evaluate(gold, out=tmp_path, dataset=exported.exports / "huggingface", all_usable=True)
+
+
+def test_exports_and_checkouts_are_datasets(
+    gold: Path, exported: ExportWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = run_command(gold, "--out", tmp_path / "out", says="rule strict")["accuracy"]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ANSWERKEY_CACHE", str(tmp_path / "cache"))
+    for place in ("", "data/questions", "data/exports/huggingface"):
+        source = exported.folder / place
+        arguments = (gold, "--dataset", source, "--out", tmp_path / "again")
+        assert run_command(*arguments, says="rule strict")["accuracy"] == expected
+    text = tmp_path / "p.sql"
+    text.write_text("SELECT 1\n", encoding="utf-8")
+    with pytest.raises(InputError, match="expected JSON Lines with question_id"):
+        evaluate(text, out=tmp_path / "x", dataset=exported.folder / "data/exports/huggingface")
 
 
 BAD_LINES = rb"""{
@@ -180,7 +261,7 @@ def test_a_second_run_scores_what_is_new(gold: Path, tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def ordered(questions: list[Any]) -> list[str]:
+def ordered(questions: list[Any], others: list[Any]) -> list[str]:
     """Right SQL in the order of the source file of the eval split."""
     source = json.loads(Path("data/questions/corpora.json").read_text(encoding="utf-8"))
     sql = ["SELECT 77"] * source["local"]["rows"]["dev.json"]
@@ -190,11 +271,13 @@ def ordered(questions: list[Any]) -> list[str]:
     }
     for q in questions:
         sql[places[q["question_id"]]] = q["gold_sql"]
+    for q in others:
+        sql[q["source"]["index"]] = q["gold_sql"]
     return sql
 
 
 def test_files_in_the_order_of_the_source(
-    ordered: list[str], questions: list[Any], tmp_path: Path
+    ordered: list[str], questions: list[Any], others: list[Any], tmp_path: Path
 ) -> None:
     spider, bird = tmp_path / "p.sql", tmp_path / "p.json"
     spider.write_text("".join(f"{one}\tdatabase\n" for one in ordered), encoding="utf-8")
@@ -206,7 +289,9 @@ def test_files_in_the_order_of_the_source(
     for path in (spider, bird):
         summary = evaluate(path, out=tmp_path / path.suffix)
         assert summary["accuracy"]["suite"] == 1
-        assert sum(summary["left_out"].values()) == len(ordered) - len(questions)
+        assert summary["accuracy"]["count"] == len(questions) + len(others)
+        left_out = len(ordered) - len(questions) - len(others)
+        assert sum(summary["left_out"].values()) == left_out
     with pytest.raises(InputError, match=r"source_file: expected the file .* found no\.json"):
         evaluate(spider, out=tmp_path / "x", source_file="no.json")
 
@@ -260,9 +345,9 @@ def test_bad_objects_by_place_are_told(text: str, said: str, inside: Any, tmp_pa
         ("{", r"p.jsonl, line 1: expected a JSON object"),
         ("[]", r"line 1: expected a JSON object, found \[\]"),
         ("[" * 100_000, r"line 1: expected a JSON object: maximum recursion"),
-        ('{"question_id": ["a"]}', r"line 1: expected the question_id of .* found \['a'\]"),
-        ('{"question_id": {}}', "expected the question_id of .* found {}"),
-        ('{"question_id": "none"}', "found 'none'"),
+        ('{"question_id": ["a"]}', r"line 1: question_id: expected a text, found \['a'\]"),
+        ('{"question_id": "none", "prediction": "SELECT 1"}', "no prediction for a question of"),
+        ('{"question_id": "a", "cost": "1"}', "line 1: cost: expected a number, found '1'"),
         ('{"question_id": ID}', "expected one of prediction, predictions, .* found none"),
         ('{"question_id": ID, "prediction": 1}', "prediction: expected SQL as text"),
         ('{"question_id": ID, "predictions": ["SELECT 1", 2]}', "expected SQL as text, found"),
@@ -281,7 +366,7 @@ def test_bad_predictions_are_told(
 
 def test_missing_folders_are_told_before_anything_is_scored(gold: Path, tmp_path: Path) -> None:
     for options, said in (
-        ({"dataset": "none"}, "dvc pull data/questions"),
+        ({"dataset": "none"}, "No folder none: expected a checkout"),
         ({"databases": "none"}, "none: expected a folder of databases"),
         ({"test_suites": "none"}, "none: expected a folder of databases"),
     ):
@@ -307,7 +392,7 @@ def test_predictions_for_questions_left_out_are_a_table(gold: Path, tmp_path: Pa
     path = tmp_path / "p.jsonl"
     others = [{"question_id": one["question_id"], "prediction": "SELECT 1"} for one in excluded]
     write_lines(path, [*read_lines(gold), *others])
-    evaluate(path, out=tmp_path / "out", split="eval")
+    evaluate(path, out=tmp_path / "out", split="eval", all_usable=False)
     page = (tmp_path / "out/evaluation.html").read_text(encoding="utf-8")
     table = page.split('<h3 id="left-out">')[1].split("</table>")[0]
     reasons = Counter(one["reason"] for one in excluded)
@@ -356,7 +441,7 @@ def test_the_command_prints_a_table_and_says_what_is_wrong(gold: Path, tmp_path:
         [*command, gold, "--out", tmp_path / "out"], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    assert "100.0%" in done.stdout.splitlines()[1]
+    assert "100.0%" in done.stdout.splitlines()[2]
     for arguments, said in (
         (["none.jsonl"], "none.jsonl: expected a file of predictions, found none"),
         ([gold, "--out", gold], f"{gold}: File exists"),
