@@ -123,5 +123,5 @@ def _holds_on_copy(inspection: Inspection, order: Order) -> bool:
 def _is_same_answer(
     inspection: Inspection, rows: list[Any], others: list[Any], *, order: Order
 ) -> bool:
-    rel_tol = inspection.thresholds.rel_tol
+    rel_tol = inspection.rel_tol
     return answers_match(shape_answer(rows), shape_answer(others), ordered=order, rel_tol=rel_tol)

@@ -191,7 +191,7 @@ def _break_ties_otherwise(
     """Rows that the whole query returns when ties in the subquery are broken by its columns, where
     those differ from the answer."""
     width = len(scopes.outputs(query))
-    answer, rel_tol = shape_answer(inspection.rows), inspection.thresholds.rel_tol
+    answer, rel_tol = shape_answer(inspection.rows), inspection.rel_tol
 
     def execute(descending: bool | None) -> list[Row]:
         copy, (twin,) = copy_with(inspection.tree, [query])

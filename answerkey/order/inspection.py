@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlglot import exp
 
 from answerkey.order.reordered_copy import ReorderedCopy
-from answerkey.sections.audit_gold_answers import Thresholds
 from answerkey.sql.scopes import Scopes
+from answerkey.sqlite.answers import REL_TOL
 from answerkey.sqlite.guard import GuardedDatabase, QueryError, Row
 from answerkey.sqlite.schema import Schema
+
+if TYPE_CHECKING:  # stages that ask for no threshold do not read that section
+    from answerkey.sections.audit_gold_answers import Thresholds
 
 _Result = TypeVar("_Result")
 
@@ -25,6 +28,7 @@ class Inspection:
     rows: what it returned.
     database: where probes ask for evidence, within the same bounds.
     copy: the same rows in the reverse order; None: nobody asks for them.
+    thresholds: from where on an answer is remarkable; None: nobody asks that.
     scopes: what the names in the tree stand for.
     """
 
@@ -34,12 +38,17 @@ class Inspection:
     rows: list[Row]
     database: GuardedDatabase
     copy: ReorderedCopy | None = None
-    thresholds: Thresholds = field(default_factory=Thresholds)
+    thresholds: Thresholds | None = None
     scopes: Scopes = field(init=False)
     _known: dict[Callable[[Inspection], Any], Any] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self.scopes = Scopes(self.tree, self.schema)
+
+    @property
+    def rel_tol(self) -> float:
+        """The relative tolerance between floats."""
+        return REL_TOL if self.thresholds is None else self.thresholds.rel_tol
 
     @property
     def is_scalar(self) -> bool:

@@ -108,7 +108,7 @@ def find_other_choice(inspection: Inspection, grouping: Grouping) -> Execution |
     if grouping.extreme is not None:
         return _execute(inspection, grouping, None)
     answer = shape_answer(inspection.rows)
-    is_ordered, rel_tol = is_order_certain(inspection), inspection.thresholds.rel_tol
+    is_ordered, rel_tol = is_order_certain(inspection), inspection.rel_tol
     for choice in _CHOICES:
         found = _execute(inspection, grouping, choice)
         other = shape_answer(found.rows)

@@ -180,7 +180,7 @@ def find_row_order_dependent(inspection: Inspection) -> list[Finding]:
     if found is None:
         return []
     _, rows = found
-    is_ordered, rel_tol = is_order_certain(inspection), inspection.thresholds.rel_tol
+    is_ordered, rel_tol = is_order_certain(inspection), inspection.rel_tol
     answer, other = shape_answer(inspection.rows), shape_answer(rows)
     if answers_match(answer, other, ordered=is_ordered, rel_tol=rel_tol):
         return []

@@ -183,7 +183,7 @@ def _answer_by_number(
 ) -> list[Row] | None:
     """The rows of the query with this column read as numbers in this place, if they differ."""
     is_ordered = unwrap(inspection.tree).args.get("order") is not None
-    answer, rel_tol = shape_answer(_read_numbers(inspection.rows)), inspection.thresholds.rel_tol
+    answer, rel_tol = shape_answer(_read_numbers(inspection.rows)), inspection.rel_tol
 
     def is_same(rows: list[Row]) -> bool:
         other = shape_answer(_read_numbers(rows))

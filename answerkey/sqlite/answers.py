@@ -16,6 +16,7 @@ from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
 
 INTEGER, FLOAT, STRING, LIST, TABLE = ANSWER_TYPES = ("integer", "float", "string", "list", "table")
 
+REL_TOL = 1e-6  # relative tolerance between floats, unless somebody names another
 _STEPS_ROUNDED = 50_000  # so coarse that another version of SQLite mostly gives the same number
 
 
@@ -129,7 +130,7 @@ def write_order(order: Order) -> dict[str, Any]:
     }
 
 
-def answers_match(expected: Any, actual: Any, *, ordered: Order, rel_tol: float = 1e-6) -> bool:
+def answers_match(expected: Any, actual: Any, *, ordered: Order, rel_tol: float = REL_TOL) -> bool:
     """Whether two answers are the same: as multisets of rows, or in their `Order`.
 
     >>> answers_match(["b", "a"], ["a", "b"], ordered=False)

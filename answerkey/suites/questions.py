@@ -14,7 +14,7 @@ from answerkey.order.inspection import Inspection
 from answerkey.sql.parser import parse_sql
 from answerkey.sql.query_rewrites import unwrap
 from answerkey.sql.scopes import Scopes
-from answerkey.sqlite.answers import Order, has_choice, match_rows, read_order
+from answerkey.sqlite.answers import REL_TOL, Order, has_choice, match_rows, read_order
 from answerkey.sqlite.bounds import QueryReason
 from answerkey.sqlite.guard import GuardedDatabase, QueryError, Row
 from answerkey.sqlite.schema import Schema, quote_name
@@ -23,7 +23,6 @@ from answerkey.suites.operators.trees import write_changes
 from answerkey.suites.reading_rules import mutate_codes
 from answerkey.suites.readings import Reading, list_readings
 
-REL_TOL = 1e-6
 _MOST_TEXTS = 5
 _MAX_STEPS_OF_TEXTS = 500_000
 _BOUNDS = {QueryReason.STEP_BUDGET_EXCEEDED, QueryReason.TIME_EXCEEDED}

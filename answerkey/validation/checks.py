@@ -14,6 +14,7 @@ from answerkey.records import DIFFICULTIES, EVAL, SPLITS, read_share
 from answerkey.sections.select_questions import DATASET, Policy, Targets
 from answerkey.sqlite.answers import (
     ANSWER_TYPES,
+    REL_TOL,
     Order,
     answer_rows,
     answers_match,
@@ -37,7 +38,7 @@ class Terms(NamedTuple):
 
     targets: Targets | None
     has_unique_texts: bool
-    rel_tol: float = 1e-6
+    rel_tol: float = REL_TOL
 
 
 def make_terms(policies: Mapping[str, Policy], targets: Targets) -> Terms:

@@ -14,7 +14,7 @@ from answerkey.dataset import INTERIM, SIDECARS, SUITES, Record
 from answerkey.records import EASY, HARD, MEDIUM, SPLITS, hash_file, read_jsonl
 from answerkey.sections.classify_difficulty import DifficultyRule
 from answerkey.sections.select_questions import Targets
-from answerkey.sqlite.answers import Order
+from answerkey.sqlite.answers import REL_TOL, Order
 from answerkey.sqlite.files import find_inside
 from answerkey.sqlite.guard import Limits
 from answerkey.validation.checks import Terms, ValidationError, find_errors
@@ -41,7 +41,7 @@ def validate_dataset(
     corpora: Mapping[str, str] | None = None,
     solved_shares: Mapping[str, float] | None = None,
     has_unique_texts: bool = True,
-    rel_tol: float = 1e-6,
+    rel_tol: float = REL_TOL,
     limits: Limits | None = None,
 ) -> list[str]:
     """Every error of a dataset, in words; none: it is good.

@@ -20,6 +20,7 @@ import pytest
 from answerkey.order.inspection import Inspection
 from answerkey.order.reordered_copy import ReorderedCopy
 from answerkey.probes.registry import ask_probes
+from answerkey.sections.audit_gold_answers import Thresholds
 from answerkey.sql.parser import parse_sql
 from answerkey.sqlite.guard import GuardedDatabase, QueryError
 from answerkey.sqlite.schema import read_schema
@@ -77,7 +78,10 @@ def _read_inspections() -> Iterator[tuple[int, Inspection]]:
                     rows = database.execute(sql)
                 except QueryError:
                     continue
-                yield number, Inspection(sql, parse_sql(sql), schema, rows, database, copy)
+                yield (
+                    number,
+                    Inspection(sql, parse_sql(sql), schema, rows, database, copy, Thresholds()),
+                )
 
 
 def test_counts_of_flags_and_what_explains_row_order():

@@ -14,20 +14,26 @@ from tests.shared.bird_world import RESORTS
 from tests.shared.checkout import make_checkout, run
 from tests.shared.databases import make_database
 from tests.shared.paths import ROOT
+from tests.shared.transcripts import read_section
 
-DOCUMENT = (ROOT / "docs/extending.md").read_text(encoding="utf-8")
+PAGE = ROOT / "docs/extending.md"
+DOCUMENT = PAGE.read_text(encoding="utf-8")
+MODULE = re.compile(
+    r"`((?:answerkey|stages)/[\w/]+\.py)`:\n\n```python\n(.*?)^```$", re.DOTALL | re.MULTILINE
+)
 PLACE = re.compile(r"^\| `([^`]+)` \| (.+) \| `([^`]+)` \|$", re.MULTILINE)
 
 
-def write_modules(folder: Path) -> None:
-    """The files that the document shows whole."""
-    for path, text in re.findall(
-        r"`((?:answerkey|stages)/[\w/]+\.py)`:\n\n```python\n(.*?)^```$",
-        DOCUMENT,
-        re.DOTALL | re.MULTILINE,
-    ):
-        assert not (folder / path).exists(), path
-        (folder / path).write_text(text, encoding="utf-8")
+def extend(folder: Path, title: str) -> None:
+    """Do in a checkout what a section of the document says: write a module, and insert lines."""
+    section = read_section(PAGE, title)
+    ((path, text),) = MODULE.findall(section)
+    assert not (folder / path).exists(), path
+    (folder / path).write_text(text, encoding="utf-8")
+    places = PLACE.findall(section)
+    assert len(places) >= 2
+    for place in places:
+        insert_line(folder, *place)
 
 
 def insert_line(folder: Path, path: str, where: str, line: str) -> None:
@@ -57,11 +63,8 @@ def test_every_file_that_is_named_exists_but_the_new_ones() -> None:
 def test_added_probe_and_export_go_through_every_stage(finished: Path, tmp_path: Path) -> None:
     folder = tmp_path / "answerkey"
     shutil.copytree(finished, folder, symlinks=True)
-    write_modules(folder)
-    places = PLACE.findall(DOCUMENT)
-    assert len(places) >= 5
-    for place in places:
-        insert_line(folder, *place)
+    for title in ("A probe", "An export"):
+        extend(folder, title)
     questions = folder / "data/sample/dev.json"
     rows = json.loads(questions.read_text(encoding="utf-8"))
     asked = {"db_id": rows[0]["db_id"], "question": "Seven times six?", "query": "SELECT 7 * 6"}

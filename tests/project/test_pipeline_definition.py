@@ -19,9 +19,12 @@ from tests.shared.paths import ROOT
 
 PIPELINE = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
 STAGES = sorted(PIPELINE)
-# It stops a run, or changes nothing: a stage depends on the sections that it reads alone, not on
-# the check of all others.
-CHECK = "answerkey.sections.whole_file"
+# Imports for a check alone, which stops a run or changes nothing: a stage depends on the sections
+# that it reads, not on all others, and load_questions not on what a rule of comparison does.
+CHECKS = {
+    "answerkey.params": "answerkey.sections.whole_file",
+    "answerkey.corpus.loading": "answerkey.scoring.rules",
+}
 # Sections that change no result.
 UNDECLARED = {"download", "execution"}
 
@@ -40,10 +43,12 @@ def imported_modules(module: str) -> frozenset[str]:
     found: set[str] = set()
     waiting = [module]
     while waiting:
-        names = list_imports(source_path(waiting.pop()))
+        importer = waiting.pop()
+        names = list_imports(source_path(importer))
+        names -= {name for name in names if f"{name}.".startswith(f"{CHECKS.get(importer)}.")}
         parents = {".".join(name.split(".")[:-1]) for name in names if "." in name}
         modules = {n for n in {*names, *parents} if n.startswith(("answerkey.", "stages."))}
-        imported = {module for module in modules if source_path(module)} - found - {CHECK}
+        imported = {module for module in modules if source_path(module)} - found
         found |= imported
         waiting += imported
     return frozenset(source_path(name).relative_to(ROOT).as_posix() for name in found)

@@ -7,9 +7,14 @@ from pathlib import Path
 
 
 def list_imports(path: Path) -> set[str]:
-    """The modules that a file imports, anywhere in it; `from a import b` may be of `a` or `a.b`."""
+    """The modules that a file imports when it runs, anywhere in it; `from a import b` may be of `a`
+    or `a.b`."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
+            node.body = []
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
