@@ -59,13 +59,14 @@ class DifficultyRule:
     medium_min_pass_rate: Ratio = 0.25
 
     def __post_init__(self) -> None:
-        if self.easy_max_tables > self.medium_max_tables:
-            raise ValueError(
-                "expected easy_max_tables <= medium_max_tables, found"
-                f" {self.easy_max_tables} and {self.medium_max_tables}"
+        most = self.easy_max_tables, self.medium_max_tables
+        if not all(type(count) is int for count in most) or not 0 <= most[0] <= most[1]:
+            raise InputError(
+                "expected whole numbers 0 <= easy_max_tables <= medium_max_tables, found"
+                f" {most[0]!r} and {most[1]!r}"
             )
         if self.easy_min_pass_rate < self.medium_min_pass_rate:
-            raise ValueError(
+            raise InputError(
                 "expected easy_min_pass_rate >= medium_min_pass_rate, found"
                 f" {self.easy_min_pass_rate} and {self.medium_min_pass_rate}"
             )
@@ -84,8 +85,8 @@ class DifficultyRule:
         source_difficulty: str | None,
         solved_share: float | None = None,
     ) -> str:
-        """The difficulty of a question by the number of its tables, its hardness, the word of its
-        corpus, and the share of its rollouts that are right; None where nothing is known of that.
+        """Return the difficulty of a question by the number of its tables, its hardness, the word
+        of its corpus, and the share of its rollouts that are right (None: unknown).
 
         Raises:
             InputError: on a word that source_levels does not have.
@@ -106,40 +107,21 @@ class DifficultyRule:
             if solved_share >= self.easy_min_pass_rate:
                 return EASY
             return MEDIUM if solved_share >= self.medium_min_pass_rate else HARD
-        return classify_tables(tables, self.easy_max_tables, self.medium_max_tables)
+        if tables <= self.easy_max_tables:
+            return EASY
+        return MEDIUM if tables <= self.medium_max_tables else HARD
 
 
 def classify_difficulty(
     tables_involved: list[str], *, easy_max_tables: int = 2, medium_max_tables: int = 3
 ) -> str:
-    """easy, medium or hard by the number of different tables.
+    """Return easy, medium or hard by the number of different tables.
 
     >>> [classify_difficulty(["a", "b", "c", "d"][:count]) for count in (1, 2, 3, 4)]
     ['easy', 'easy', 'medium', 'hard']
 
     Raises:
-        InputError: where the thresholds are no whole numbers, or the wrong way round.
+        InputError: if the thresholds are no whole numbers, or the wrong way round.
     """
-    check_thresholds(easy_max_tables, medium_max_tables)
-    return classify_tables(len(set(tables_involved)), easy_max_tables, medium_max_tables)
-
-
-def classify_tables(count: int, easy_max_tables: int, medium_max_tables: int) -> str:
-    """easy, medium or hard by the number of tables, from thresholds that were checked."""
-    if count <= easy_max_tables:
-        return EASY
-    return MEDIUM if count <= medium_max_tables else HARD
-
-
-def check_thresholds(easy_max_tables: int, medium_max_tables: int) -> None:
-    """Make sure that thresholds are whole numbers in their order.
-
-    Raises:
-        InputError: with what was expected and what was found.
-    """
-    are_whole = type(easy_max_tables) is int and type(medium_max_tables) is int
-    if not are_whole or not 0 <= easy_max_tables <= medium_max_tables:
-        raise InputError(
-            "classify_difficulty: expected whole numbers 0 <= easy_max_tables <="
-            f" medium_max_tables, found {easy_max_tables!r} and {medium_max_tables!r}"
-        )
+    rule = DifficultyRule(easy_max_tables=easy_max_tables, medium_max_tables=medium_max_tables)
+    return rule.classify(len(set(tables_involved)), EASY, None)

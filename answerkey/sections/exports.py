@@ -1,11 +1,11 @@
-"""The sections export_trainers and export_huggingface."""
+"""The sections export_trainers, export_huggingface and report_dataset, of the last stages."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Annotated
 
-from answerkey.kinds import From0, Text, text
+from answerkey.kinds import From0, From1, Text, text
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,3 +39,13 @@ class HubSettings:
         str, text('a date in quotes, such as "2026-11-23"', pattern=r"^\d{4}-\d{2}-\d{2}$")
     ]
     max_packed_bytes: From0 = 500_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class ReportDataset:
+    """max_rows: questions in the page's table, a sample if there are more.
+    max_answer_characters: of a question, its SQL, its answer, a piece of evidence.
+    """
+
+    max_rows: From0 = 5000
+    max_answer_characters: From1 = 2000

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from answerkey.flags import FLAGS
-from answerkey.kinds import Kind
+from answerkey.kinds import From0, Kind, Text, one_of
 from answerkey.scoring.rules import read_rule
 from answerkey.sections.audit_gold_answers import Thresholds
 from answerkey.sections.classify_difficulty import DifficultyRule
@@ -22,13 +22,27 @@ from answerkey.sections.corpora import (
     check_held_out,
     describe_wrong_owners,
 )
-from answerkey.sections.execution import Execution
-from answerkey.sections.exports import HubSettings, PromptSettings
+from answerkey.sections.exports import HubSettings, PromptSettings, ReportDataset
 from answerkey.sections.generate_test_suites import SuiteSettings
-from answerkey.sections.report_dataset import ReportDataset
 from answerkey.sections.score_rollouts import Reward, ScoreRollouts
 from answerkey.sections.select_questions import SelectQuestions
 from answerkey.sqlite.guard import Limits
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """How shards are made, which changes no result.
+
+    engine: local, processes of this machine; ray, the cluster at RAY_ADDRESS, or one here.
+    workers: processes, or tasks at a time on a cluster; 0: as many as there are cores.
+    databases_url: workers fetch NAME/NAME.sqlite from there; None: they share data/databases.
+    max_warnings: so many gold queries that fail are told one by one.
+    """
+
+    engine: Annotated[Literal["local", "ray"], one_of(["local", "ray"])] = "local"
+    workers: From0 = 0
+    databases_url: Text | None = None
+    max_warnings: From0 = 10
 
 
 def _is_corpus(value: Any) -> bool:

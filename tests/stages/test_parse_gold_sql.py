@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from answerkey.records import SchemaFile, write_jsonl
-from answerkey.sections.execution import Execution
+from answerkey.sections.whole_file import Execution
 from answerkey.shards.query_run import QueryRun
 from answerkey.shards.shard_directory import ShardDirectory, read_shards
 from answerkey.sql.parsed_query import parse_query
