@@ -81,12 +81,10 @@ class Layout:
 
     @property
     def required(self) -> tuple[str, str, str]:
-        """The fields that every row has: database, gold SQL, question."""
         return (self.db_id, self.gold_sql, self.question)
 
     @property
     def optional(self) -> tuple[str, ...]:
-        """The fields that a row may lack."""
         return (*filter(None, [self.evidence, self.difficulty]), *self.kept)
 
 
@@ -146,8 +144,6 @@ LAYOUTS = {
 
 @dataclass(frozen=True, slots=True)
 class DirectoryQuestions:
-    """Files below a directory, by source split."""
-
     root: Path
     files: dict[str, list[str]]
 
@@ -202,7 +198,6 @@ class Corpus:
     fill_empty: int | None = None
 
     def name_database(self, db_id: str) -> str:
-        """The name of a database in the dataset."""
         return self.database_prefix + db_id
 
 
@@ -329,8 +324,6 @@ def list_unpinned(places: Mapping[str, Any]) -> list[str]:
 
 
 class NamedDatabase(NamedTuple):
-    """A database as a corpus knows it: by its db_id."""
-
     corpus: Corpus
     db_id: str
 

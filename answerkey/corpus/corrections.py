@@ -29,8 +29,6 @@ Link = Annotated[str, text("an address", pattern=r"^https?://")]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replacement:
-    """New values of a question."""
-
     question_text: Words | None = None
     gold_sql: Words | None = None
     evidence: Words | None = None

@@ -319,7 +319,6 @@ def _fill(path: Path, filling: Filling) -> None:
 
 
 def _name_place(source: DatabaseSource) -> tuple[str, str, str]:
-    """The repository, its revision and the path of a file on the hub."""
     return (source.origin["repo_id"], source.origin["revision"], source.origin["path"])
 
 
@@ -378,7 +377,6 @@ class _Failures:
 
     @contextlib.contextmanager
     def collect(self) -> Iterator[None]:
-        """Keep an error of the block for later."""
         try:
             yield
         except (InputError, FileNotFoundError) as error:
@@ -405,7 +403,6 @@ def name_failure(db_id: str) -> Iterator[None]:
 
 
 def read_tables(db_id: str, path: Path) -> dict[str, Any]:
-    """The schema's record for a file."""
     with contextlib.closing(open_database(path)) as connection:
         return {"database_name": db_id, "tables": encode_schema(read_schema(connection))}
 

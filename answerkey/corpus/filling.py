@@ -58,7 +58,6 @@ def fill_database(path: Path, queries: Iterable[str], *, rows: int) -> bytes | N
 
 
 def _read_conditions(queries: Iterable[str], schema: Schema, rows: Rows) -> list[Conditions]:
-    """The conditions of the queries that can be read, each once."""
     found = {}
     for sql in queries:
         with contextlib.suppress(*NO_FORM, RecursionError):

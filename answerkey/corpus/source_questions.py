@@ -108,7 +108,6 @@ def _read_directory(corpus: Corpus, questions: DirectoryQuestions) -> Iterator[S
 
 
 def _describe_missing(corpus: Corpus, questions: DirectoryQuestions, name: str) -> str:
-    """What is wrong with a root that lacks a file of questions."""
     expected = [file for files in questions.files.values() for file in files]
     databases = corpus.databases
     if isinstance(databases, DirectoryDatabases) and corpus.owner == corpus.name:

@@ -36,7 +36,6 @@ class ColumnValues:
         return self._memory[sql]
 
     def ask_number(self, sql: str) -> int | None:
-        """The one whole number that a query returns, or None."""
         rows = self.ask(sql)
         return rows[0][0] if rows and isinstance(rows[0][0], int) else None
 

@@ -32,7 +32,6 @@ class Run:
     reasons: Mapping[str, str]
 
     def tell_outcome(self, question_id: str) -> str:
-        """Why a question is not in the product."""
         return self.reasons.get(question_id, "not in the corpus")
 
 

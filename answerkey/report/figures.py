@@ -140,14 +140,12 @@ def make_figure(
 
 
 def draw_funnel(steps: Sequence[Record]) -> Record:
-    """How many questions are left after each step."""
     loaded = steps[0]["left"]
     bars = [Bar(step["name"], step["left"], f"{step['left']:,}", loaded) for step in steps]
     return make_figure("Questions left after each step", bars)
 
 
 def draw_supply(cells: Mapping[str, Mapping[str, Record]]) -> Record:
-    """Selected of usable questions, by split and difficulty."""
     bars = [
         make_bar(f"{split} {level}", cells[split][level]["selected"], cells[split][level]["usable"])
         for split in SPLITS
@@ -157,7 +155,6 @@ def draw_supply(cells: Mapping[str, Mapping[str, Record]]) -> Record:
 
 
 def draw_hardness(lines: Lines) -> Record:
-    """Spider's hardness against our difficulty."""
     counts = {(difficulty, hardness): int(count) for difficulty, hardness, count in lines}
     table = [[counts[level, hardness] for level in DIFFICULTIES] for hardness in HARDNESS_LEVELS]
     return {
@@ -184,7 +181,6 @@ def draw_databases(lines: Lines) -> Record:
 
 
 def draw_tables(lines: Lines) -> Record:
-    """Selected questions by the number of tables that gold SQL reads."""
     bars = [
         make_bar(f"{number} table{'' if number == '1' else 's'}", int(count))
         for number, count in sorted(lines, key=lambda line: int(line[0]))
@@ -195,13 +191,11 @@ def draw_tables(lines: Lines) -> Record:
 
 
 def draw_answer_types(lines: Lines) -> Record:
-    """Selected questions by the type of their answer."""
     bars = [make_bar(name, int(count)) for name, count in lines]
     return make_figure("Answer types", bars, note="Selected questions")
 
 
 def draw_reasons(lines: Lines) -> Record:
-    """Excluded questions by reason, most first."""
     counts = sorted(((int(count), name) for name, count in lines), key=lambda p: (-p[0], p[1]))
     bars = [make_bar(name, count) for count, name in counts]
     bars = _merge_tail(bars, "other reasons")

@@ -68,7 +68,6 @@ def hash_script(script: str) -> str:
 
 
 def read_template(name: str = "report.html.j2") -> jinja2.Template:
-    """The template of a page."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(

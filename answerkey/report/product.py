@@ -110,7 +110,6 @@ def _read_sidecars(product: Path) -> Iterator[Record]:
 def read_statements(
     rows: Iterable[Record], schemas: SchemaFile, *, max_characters: int
 ) -> dict[str, dict[str, str]]:
-    """The CREATE statements of the tables that the rows ask, by database and table."""
     asked: defaultdict[str, set[str]] = defaultdict(set)
     for row in rows:
         asked[row["database"]].update(row["tables"])

@@ -141,7 +141,6 @@ class ColumnSearch:
         return self._rule.numbers_by_value and holds_float
 
     def _content(self, side: int, number: int, loose: bool) -> Any:
-        """The values of a column, without an order of rows that does not count."""
         key = (side, number, loose)
         if key not in self._contents:
             column: Any = self._code(side, number, loose)

@@ -48,7 +48,6 @@ class Expected:
 
     @property
     def row_count(self) -> int:
-        """How many rows a right answer has."""
         return len(self.rows) if self.places is None else sum(self.takes)
 
 
@@ -148,7 +147,6 @@ def find_column_order(
 
 
 def has_row_count(rows: list[Row], expected: Expected, rule: Rule) -> bool:
-    """Whether there are as many rows as there can be in a right answer."""
     if rule.rows == "multiset":
         return len(rows) == expected.row_count
     if bool(rows) is not bool(expected.row_count):
@@ -161,8 +159,6 @@ def has_row_count(rows: list[Row], expected: Expected, rule: Rule) -> bool:
 
 
 class _Comparison:
-    """Predicted and expected rows as the columns that a rule reads."""
-
     def __init__(self, rows: list[Row], expected: Expected, rule: Rule, ordered: Order) -> None:
         self._gold = read_columns(expected.rows, rule)
         self._predicted = read_columns(rows, rule)
@@ -172,7 +168,6 @@ class _Comparison:
         self._row_count = len(rows)
 
     def list_orders(self) -> Iterable[tuple[int, ...]]:
-        """Orders of columns that may be right."""
         expected = self._expected
         gold_places: Sequence[int] = [0] * len(expected.rows)
         predicted_places: Sequence[int] = [0] * self._row_count
@@ -192,7 +187,6 @@ class _Comparison:
         return search.list_orders()
 
     def is_right(self, order: tuple[int, ...]) -> bool:
-        """Whether the rows are right with the predicted columns in this order."""
         rule = self._rule
         pairs = [
             self._read_pair(column, self._predicted[number])

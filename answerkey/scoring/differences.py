@@ -39,8 +39,6 @@ SHOWN_TIES = 2
 
 
 class DifferenceKind(StrEnum):
-    """How rows differ from a gold answer."""
-
     COLUMN_COUNT = "column_count"
     COLUMN_ORDER = "column_order"
     TYPES = "types"
@@ -106,7 +104,6 @@ def list_leftovers(
 
 
 def _list_needed_rows(expected: Expected, rule: Rule) -> set[int]:
-    """The numbers of the gold rows that are in every right answer."""
     if rule.rows == "subset":
         return set()
     if expected.places is None:
@@ -300,7 +297,6 @@ def _list_segments(expected: Expected, ordered: Order) -> Iterator[Expected]:
 def _compare_columns(
     rows: list[Row], expected: Expected, rule: Rule, order_matters: bool
 ) -> Difference | None:
-    """Whether only some columns hold other values."""
     if rule.columns != "same" or not rows or not expected.rows:
         return None
 
@@ -355,7 +351,6 @@ def _compare_row_counts(
 
 
 def _count_rows(rows: list[Row], expected: Expected, rule: Rule) -> tuple[int, int]:
-    """How many rows there are, and how many are expected: without duplicates in a set."""
     if rule.rows == "multiset":
         return len(rows), expected.row_count
     found = len(set(rows))

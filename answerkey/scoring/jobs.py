@@ -123,12 +123,10 @@ class Channel:
         self._received = bytearray()  # the beginning of a message
 
     def fileno(self) -> int:
-        """The open file."""
         return self._file
 
     @property
     def events(self) -> int:
-        """What to poll for."""
         return select.POLLIN | select.POLLOUT if self._sent else select.POLLIN
 
     def send(self, message: Any) -> None:

@@ -122,8 +122,6 @@ def find_shared_pool(workers: int | None, limits: Limits | None) -> Pool:
 
 
 class _Run:
-    """Some jobs and what they give."""
-
     def __init__(self, jobs: Sequence[Job], workers: Workers, limits: Limits) -> None:
         self._jobs = jobs
         self._workers = workers
@@ -253,7 +251,6 @@ class Workers:
 
     @property
     def are_wanted(self) -> bool:
-        """Whether somebody waits for one."""
         return bool(self._waiting)
 
     def take(self, holder: object, *, is_waiting: bool) -> WorkerProcess | None:
@@ -277,7 +274,6 @@ class Workers:
         return worker
 
     def give_back(self, worker: WorkerProcess) -> None:
-        """Let the next one who asks have a worker that has no jobs."""
         with self._lock:
             self._hand_on(worker)
 
@@ -300,7 +296,6 @@ class Workers:
             self.end(worker)
 
     def _hand_on(self, worker: WorkerProcess) -> None:
-        """Give it to who waits longest."""
         waiting = self._waiting.popleft() if self._waiting else None
         self._all[worker] = waiting and waiting.holder
         if waiting is not None:
@@ -308,7 +303,6 @@ class Workers:
             waiting.is_served.set()
 
     def end_all(self) -> None:
-        """End all of them."""
         for worker in list(self._all):
             self.end(worker)
 
@@ -370,12 +364,10 @@ class WorkerProcess:
             self._processes.extend(map(spawn, [command[0]], [[*command, *arguments]], [os.environ]))
 
     def fileno(self) -> int:
-        """The open file of its jobs and answers, to be polled."""
         return self._channel.fileno()
 
     @property
     def events(self) -> int:
-        """What to poll for."""
         return self._channel.events
 
     def give(self, jobs: Sequence[Job]) -> None:
@@ -399,7 +391,6 @@ class WorkerProcess:
         return answers
 
     def is_dead(self) -> bool:
-        """Whether its process has ended."""
         return self._wait(os.WNOHANG)
 
     def end(self) -> tuple[int | None, int | None]:

@@ -262,10 +262,8 @@ def _read_text_values(value: Any) -> Any:
 
 
 def has_float(column: Column) -> bool:
-    """Whether one of the values is a float."""
     return float in set(map(type, column))
 
 
 def read_as_floats(column: Column) -> Column:
-    """The column with its integers as floats."""
     return tuple(float(value) if type(value) is int else value for value in column)

@@ -127,14 +127,12 @@ class OpenDatabases:
         return database, status.st_size
 
     def close(self, path: str) -> None:
-        """Close a database, if it is open."""
         if path in self._open:
             version, database = self._open.pop(path)
             self._cached_bytes -= min(version[0], _CACHE_BYTES)
             database.close()
 
     def close_others(self, path: str) -> bool:
-        """Close all but one, and return whether there were any."""
         others = [other for other in self._open if other != path]
         for other in others:
             self.close(other)
@@ -340,7 +338,6 @@ def _list_agreeing(
 
 
 def _explain_wrong(rows: list[Row], trial: Trial, job: Job) -> Any:
-    """Return what the job gives for rows that no right query has: how they differ from gold's."""
     if job.kind is Kind.SCORE:
         return WRONG
     difference = find_difference(

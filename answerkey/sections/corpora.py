@@ -119,8 +119,6 @@ class Archive:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatabaseFiles:
-    """A file for each database."""
-
     repo_id: Quoted
     revision: Quoted
     path: Template
@@ -140,7 +138,6 @@ class HubDatabases:
 
     @property
     def place(self) -> Archive | DatabaseFiles:
-        """Return the section that `kind` names."""
         return self.archive if self.kind == ARCHIVE else self.files
 
 
@@ -196,8 +193,6 @@ class DirectoryEntry(_Entry):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HubEntry(_Entry):
-    """A corpus on the Hugging Face hub."""
-
     questions: HubQuestions
     databases: HubDatabases | None = None
 

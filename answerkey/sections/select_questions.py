@@ -16,8 +16,6 @@ TIE_FLAGS = ("tie_at_limit", "limit_without_order")  # which alone may be accept
 
 
 class Policy(StrEnum):
-    """What follows from a flag."""
-
     EXCLUDE = "exclude"
     FLAG = "flag"
     ACCEPT_TIES = "accept_ties"

@@ -234,7 +234,6 @@ def _is_part(node: exp.Expression) -> bool:
 
 
 def _list_parts(node: exp.Expression) -> list[exp.Expression]:
-    """The operands of an AND (or OR); a connector of the other kind in parentheses."""
     parts = []
     pending = [node]
     while pending:

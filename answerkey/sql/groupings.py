@@ -99,7 +99,6 @@ def _is_aggregate(node: exp.Expression) -> bool:
 
 
 def _aggregates(node: exp.Expression) -> Iterator[exp.Expression]:
-    """The aggregates of a clause that are its own SELECT's."""
     if isinstance(node, exp.Query):
         return
     if _is_aggregate(node):

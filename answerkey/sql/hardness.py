@@ -57,8 +57,6 @@ class Components(NamedTuple):
 
 
 class _Conditions(NamedTuple):
-    """The conditions of one clause, and what joins and marks them."""
-
     conditions: int
     connectors: int
     ors: int
@@ -167,7 +165,6 @@ def _find_left_arm(tree: exp.Expression) -> tuple[exp.Expr, int]:
 
 
 def _read_from(query: exp.Expr) -> tuple[int, list[exp.Expr]]:
-    """The number of tables in FROM, and the conditions of ON."""
     from_ = query.args.get("from_")
     if from_ is None:
         return 0, []

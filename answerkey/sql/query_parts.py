@@ -22,7 +22,6 @@ def is_atom(node: exp.Expression) -> bool:
 
 
 def is_star(expression: exp.Expression) -> bool:
-    """Whether a selected column is `*` or `t.*`."""
     return isinstance(expression, exp.Star) or (
         isinstance(expression, exp.Column) and isinstance(expression.this, exp.Star)
     )
@@ -149,7 +148,6 @@ def _unwrap_member(node: exp.Expression, members: list[exp.Expression]) -> None:
 
 
 def alias_columns(node: exp.Expression) -> tuple[str, ...]:
-    """The names in WITH c(a, b), or none."""
     alias = node.args.get("alias")
     return tuple(name.name for name in alias.args.get("columns") or ()) if alias else ()
 

@@ -87,7 +87,6 @@ def write_with(query: exp.Query, **clauses: Any) -> str:
 
 
 def make_limit(rows: int) -> exp.Limit:
-    """LIMIT with this number."""
     return exp.Limit(expression=exp.Literal.number(rows))
 
 

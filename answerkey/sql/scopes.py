@@ -123,7 +123,6 @@ class Resolution:
 
     @property
     def is_alias(self) -> bool:
-        """Whether it is the name of a result column of its own SELECT."""
         return self.source is None
 
 
@@ -131,8 +130,6 @@ _QUERY_TYPES = (exp.Select, exp.SetOperation, exp.Values)
 
 
 class Scopes:
-    """The scopes of one query."""
-
     def __init__(self, tree: exp.Expression, schema: Schema) -> None:
         self.tree = tree
         self.schema = schema

@@ -215,7 +215,6 @@ def _rows_match(left: Row, right: Row, rel_tol: float, abs_tol: float = 0.0) -> 
 def are_close(
     left: Sequence[float], right: Sequence[float], rel_tol: float, abs_tol: float
 ) -> bool:
-    """Whether each float is close to the one in its place."""
     return all(
         math.isclose(a, b, rel_tol=rel_tol, abs_tol=abs_tol)
         for a, b in zip(left, right, strict=True)

@@ -76,7 +76,6 @@ class Watchdog:
             self.watched = (connection, time.monotonic() + seconds)
 
     def release(self) -> None:
-        """Stop watching."""
         with self.lock:
             self.watched = None
 

@@ -68,7 +68,6 @@ class Clock:
             connection.create_function(name, arguments, call, deterministic=True)
 
     def close(self) -> None:
-        """Close what was opened to call SQLite's own functions."""
         if self._own is not None:
             self._own.close()
 
@@ -247,7 +246,6 @@ class GuardedDatabase:
         self.close()
 
     def close(self) -> None:
-        """Close the connection."""
         self._connection.close()
         self._clock.close()
 

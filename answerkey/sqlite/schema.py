@@ -206,12 +206,10 @@ def has_collation(table_sql: str) -> bool:
 
 
 def encode_schema(schema: Schema) -> list[dict[str, Any]]:
-    """The tables as JSON objects; `decode_schema` reads them back."""
     return [asdict(table) for table in schema.tables]
 
 
 def decode_schema(tables: list[dict[str, Any]]) -> Schema:
-    """The schema that `encode_schema` wrote."""
     return Schema(
         tuple(
             Table(

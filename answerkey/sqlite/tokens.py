@@ -22,8 +22,6 @@ class Kind(Enum):
 
 
 class Token(NamedTuple):
-    """A token, and its text without quotes."""
-
     kind: Kind
     text: str
 

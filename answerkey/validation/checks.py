@@ -42,7 +42,6 @@ class Terms(NamedTuple):
 
 
 def make_terms(policies: Mapping[str, Policy], targets: Targets) -> Terms:
-    """The terms of a dataset that was selected by these policies and targets."""
     repeats = (policies[flag] for flag in ("duplicate_question", "conflicting_gold"))
     return Terms(targets, all(policy is Policy.EXCLUDE for policy in repeats))
 
@@ -56,7 +55,6 @@ class ValidationError(Exception):
 
 
 def check_record(question: Record) -> list[str]:
-    """The errors in the fields of one record."""
     if not isinstance(question, dict):
         return [f"expected an object with {len(FIELDS)} fields, found {shorten(question)}"]
     if tuple(question) != FIELDS:
@@ -155,7 +153,6 @@ def check_facts(question: Record, facts: Facts, *, rel_tol: float) -> list[str]:
 
 
 def shorten(value: Any) -> str:
-    """A value as a message shows it."""
     text = repr(value)
     return text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "..."
 
@@ -231,7 +228,6 @@ def find_errors(
 
 
 def check_ids(questions: Iterable[Record]) -> list[str]:
-    """Ids that occur more than once."""
     counts = Counter(question["question_id"] for question in questions)
     return [
         f"{question_id}: question_id: expected once, found {count} times"
@@ -241,7 +237,6 @@ def check_ids(questions: Iterable[Record]) -> list[str]:
 
 
 def check_splits(questions: Iterable[Record]) -> list[str]:
-    """Databases that stand in more than one split."""
     splits: defaultdict[str, set[str]] = defaultdict(set)
     for question in questions:
         splits[question["database_name"]].add(question["split"])

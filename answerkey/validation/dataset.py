@@ -186,7 +186,6 @@ def _name_questions(split: str) -> str:
 
 
 def _has_names(question: Any) -> bool:
-    """Whether a record says which question of which database it is."""
     return isinstance(question, dict) and all(
         isinstance(question.get(name), str) for name in ("question_id", "database_name")
     )

@@ -41,12 +41,10 @@ RECORDS = (
 
 
 def has_records() -> bool:
-    """Whether all that the selection is held against is here."""
     return all(path.exists() for path in RECORDS)
 
 
 def check_selection(terms: Terms) -> list[str]:
-    """The errors of the selection that lies between the stages."""
     questions = list(read_jsonl(SELECTION / "questions.jsonl"))
     errors = find_errors(
         questions, find_recorded(INTERIM), terms, corpora=read_known(SELECTION).corpora

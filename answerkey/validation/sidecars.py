@@ -51,7 +51,6 @@ NOTHING_KNOWN = Known()
 
 
 def read_known(folder: Path) -> Known:
-    """What the sidecars in a folder say."""
     known = Known({}, {}, {}, {})
     for record in read_jsonl(folder / AUDIT):
         question_id, source = record["question_id"], record["source"]
@@ -228,7 +227,6 @@ def check_pass_rate(rate: Record, question: Record) -> Iterator[str]:
 
 
 def hash_suites() -> dict[str, str]:
-    """sha256 of each database of a suite that lies here, by its path."""
     return {path.as_posix(): hash_file(path) for path in TEST_SUITES.glob("*/*.sqlite")}
 
 
