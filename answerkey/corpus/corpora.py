@@ -315,8 +315,7 @@ def list_unpinned(places: Mapping[str, Any]) -> list[str]:
     commit: it may be another one tomorrow."""
     return [
         f"warning: corpus {name} reads {place.repo_id} at {place.revision!r}, which is no commit"
-        " and may be another one tomorrow: pin it with"
-        f" `answerkey pin {name}`"
+        f" and may be another one tomorrow: pin it with `answerkey pin {name}`"
         for name, place in places.items()
         if not isinstance(place, DirectoryQuestions | DirectoryDatabases)
         and not COMMIT.fullmatch(place.revision)

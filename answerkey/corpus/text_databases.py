@@ -178,8 +178,7 @@ def _read_text(sql_path: Path, max_bytes: int) -> str:
     size_bytes = sql_path.stat().st_size
     if size_bytes > max_bytes:
         raise InputError(
-            f"{sql_path}: has {size_bytes} bytes, expected {max_bytes} at most; hand over"
-            " what is meant to be so large as a file, ID.sqlite, beside the text"
+            f"{sql_path}: has {size_bytes} bytes, expected {max_bytes} at most; {_AS_FILE}"
         )
     try:
         return sql_path.read_bytes().decode("utf-8-sig")  # read_text would alter line ends

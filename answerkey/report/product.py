@@ -13,7 +13,7 @@ from typing import Any
 
 from answerkey.dataset import AUDIT, EXCLUDED, SUITES, read_classified
 from answerkey.records import SchemaFile, read_jsonl
-from answerkey.report.questions import choose_ids, cut_text, find_verdict, make_rows, show_answer
+from answerkey.report.questions import choose_ids, cut_text, find_verdict, make_row, show_answer
 
 _FATES = ("killed", "alive", "undecided")
 _ROW_CHARACTERS = 100  # of three rows, which stand beside three others
@@ -99,7 +99,11 @@ def read_rows(product: Path, *, max_rows: int, max_characters: int) -> list[Reco
         for suite in read_jsonl(product / SUITES)
         if suite["question_id"] in ids
     }
-    return list(make_rows(read_classified(), verdicts, suites, max_characters=max_characters))
+    return [
+        make_row(question, verdict, suites.get(question_id), max_characters=max_characters)
+        for question in read_classified()
+        if (verdict := verdicts.get(question_id := question.question_id)) is not None
+    ]
 
 
 def _read_sidecars(product: Path) -> Iterator[Record]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -238,22 +238,6 @@ def describe_source(source: Record) -> str:
     if correction := source.get("correction"):
         parts.append(f"corrected ({correction['action']}): {correction['reason']}")
     return "; ".join(parts)
-
-
-def make_rows(
-    questions: Iterable[Question],
-    verdicts: dict[str, Verdict],
-    suites: dict[str, Record],
-    *,
-    max_characters: int,
-) -> Iterator[Record]:
-    """The rows of the questions that have a verdict, in the order of the corpus, each with its test
-    suite as it is shown."""
-    for question in questions:
-        verdict = verdicts.get(question.question_id)
-        if verdict is not None:
-            suite = suites.get(question.question_id)
-            yield make_row(question, verdict, suite, max_characters=max_characters)
 
 
 def pick_examples(rows: Iterable[Record], *, most: int) -> dict[str, list[Record]]:

@@ -313,9 +313,8 @@ def _compare_columns(
     if not wrong:
         return None
     numbers = ", ".join(str(number + 1) for number in wrong)
-    name = "Column" if len(wrong) == 1 else "Columns"
-    detail = f"{name} {numbers} of {len(rows[0])} differ; the others are right."
-    detail = detail.replace(" differ;", " differs;") if len(wrong) == 1 else detail
+    name, verb = ("Column", "differs") if len(wrong) == 1 else ("Columns", "differ")
+    detail = f"{name} {numbers} of {len(rows[0])} {verb}; the others are right."
     leftovers = list_leftovers(rows, expected, rule, tuple(range(len(rows[0]))))
     return Difference(DifferenceKind.WRONG_COLUMNS, detail, *_show(*leftovers))
 

@@ -138,13 +138,25 @@ def check_files() -> list[str]:
 
 
 def read_product() -> tuple[list[Any], list[str]]:
-    """The records of both splits, and the errors of the files that hold them."""
+    """Return the records of both splits, and the errors of the files that hold them."""
     questions: list[Any] = []
     errors: list[str] = []
     for split in SPLITS:
-        records, found = _read_split(split)
+        path = PRODUCT / _name_questions(split)
+        try:
+            records = json.loads(path.read_bytes())
+        except ValueError as error:
+            errors.append(f"{path}: not JSON: {error}")
+            continue
+        if not isinstance(records, list):
+            errors.append(f"{path}: expected a JSON array, found {type(records).__name__}")
+            continue
         questions += records
-        errors += found
+        errors += [
+            f"{record.get('question_id')}: split: expected {split}, found {record.get('split')!r}"
+            for record in records
+            if isinstance(record, dict) and record.get("split") != split
+        ]
     return questions, errors
 
 
@@ -189,18 +201,3 @@ def _has_names(question: Any) -> bool:
     return isinstance(question, dict) and all(
         isinstance(question.get(name), str) for name in ("question_id", "database_name")
     )
-
-
-def _read_split(split: str) -> tuple[list[Any], list[str]]:
-    path = PRODUCT / _name_questions(split)
-    try:
-        records = json.loads(path.read_bytes())
-    except ValueError as error:
-        return [], [f"{path}: not JSON: {error}"]
-    if not isinstance(records, list):
-        return [], [f"{path}: expected a JSON array, found {type(records).__name__}"]
-    return records, [
-        f"{record.get('question_id')}: split: expected {split}, found {record.get('split')!r}"
-        for record in records
-        if isinstance(record, dict) and record.get("split") != split
-    ]

@@ -184,19 +184,8 @@ def test_root_that_is_no_dep_is_refused_with_the_line_to_add(
         check(chosen, "${corpora.known.root}")
 
 
-def test_run_without_dvc_is_not_asked(
-    here: Path,
-) -> None:
+def test_run_without_dvc_is_not_asked(here: Path) -> None:
     check_roots(parse_corpora("beside", ENTRIES), check_corpora(ENTRIES), stage=STAGE)
-
-
-@pytest.mark.parametrize("stage", ["download_databases", "load_questions"])
-def test_every_corpus_of_the_project_is_tracked(
-    stage: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(ROOT)
-    entries = yaml.safe_load(Path("params.yaml").read_text(encoding="utf-8"))["corpora"]
-    check_roots(parse_corpora(list(entries), entries), check_corpora(entries), stage=stage)
 
 
 @pytest.mark.parametrize("stage", [download_databases, load_questions])

@@ -241,9 +241,3 @@ def test_at_risk_is_recorded_or_excludes_and_is_a_metric(risky: World) -> None:
     risky.change("compare_questions.min_gold_risk", 0.9)
     risky.run_from("compare_questions")
     assert read_risks(risky, "audit")["1"] == (0.802, ["latent_tie"])
-
-
-def test_verdict_that_cannot_be_meant_stops_the_run(risky: World) -> None:
-    write_verdict(risky, "perhaps")
-    with pytest.raises(InputError, match=r"kim\.jsonl:1: verdict is 'perhaps'"):
-        risky.run_to("compare_questions")
