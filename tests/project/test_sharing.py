@@ -185,7 +185,8 @@ def test_teammates_share_over_s3_and_mend_a_corrupted_file(scene: Scene) -> None
 def test_readers_read_over_http_what_maintainers_write(scene: Scene) -> None:
     with contextlib.ExitStack() as stack:
         server = stack.enter_context(serve_team("webdav", scene))
-        steps = read_steps(read_section(DOCS, "HTTP for readers"))
+        titles = ("WebDAV", "HTTP for readers")
+        steps = [step for title in titles for step in read_steps(read_section(DOCS, title))]
         web = stack.enter_context(serve_http(server.folder))
         names = {"https://data.example.org": f"http://127.0.0.1:{web.port}"}
         scene.names = {**scene.names, **names}
@@ -200,6 +201,5 @@ def test_readers_read_over_http_what_maintainers_write(scene: Scene) -> None:
         right = (made / "questions/questions_eval.json").read_bytes()
         reader = scene.root / "reader"
         assert (reader / "questions_eval.json").read_bytes() == right
-        assert (reader / "trainer/questions_eval.json").read_bytes() == right
         taken, exported = reader / "answerkey", made / "exports/huggingface"
         assert hash_tree(taken, ".") == hash_tree(exported, ".")
