@@ -1,4 +1,4 @@
-"""Arrays of JSON are read in parts, as `json.loads` reads the whole."""
+"""Arrays of JSON are read in parts; questions with several right queries by their own readers."""
 
 from __future__ import annotations
 
@@ -10,8 +10,18 @@ from typing import Any
 import pytest
 
 from answerkey.corpus import readers
+from answerkey.corpus.corpora import parse_corpus
+from answerkey.corpus.downloads import locate_databases
+from answerkey.corpus.loading import load_spider_questions
 from answerkey.corpus.readers import read_array
+from answerkey.corpus.source_questions import list_db_ids
+from answerkey.dataset import list_reward_terms, read_product
 from answerkey.errors import InputError
+from answerkey.reward import RewardPool, score
+from answerkey.sections.corpora import Download
+from tests.shared.databases import make_database
+from tests.shared.paths import ROOT
+from tests.shared.project_world import World
 
 VALUES = [
     *({"a": 'x\n"\\]é\U0001f600'}, {}, [], [[1], {"b": [None, True]}], -12.5e3, 0, "", "[{,"),
@@ -85,3 +95,220 @@ def test_string_without_its_end_is_not_read_to_the_end_of_the_file(
     monkeypatch.setattr(readers, "_LONGEST", 1000)
     with pytest.raises(InputError, match="Unterminated string"):
         read(tmp_path / "x.json", '[{"a": "' + "x" * 100_000 + '"}]')
+
+
+LIMITS = Download(attempts=1, backoff_s=0, deadline_s=1)
+RIVERS = """
+CREATE TABLE river (id INTEGER PRIMARY KEY, name TEXT, country TEXT, length INTEGER);
+CREATE TABLE bridge (
+    id INTEGER PRIMARY KEY, river_id INTEGER REFERENCES river (id), name TEXT, built INTEGER);
+INSERT INTO river VALUES (1, 'Aare', 'Switzerland', 288), (2, 'Glomma', 'Norway', 621),
+    (3, 'Inn', 'Switzerland', 518), (4, 'Otra', 'Norway', 245), (5, 'Drau', 'Austria', 710);
+INSERT INTO bridge VALUES (1, 1, 'Old', 1844), (2, 2, 'Long', 1963), (3, 3, 'New', 1974),
+    (4, 5, 'Steel', 1901), (5, 2, 'Timber', 2003);
+"""
+NAMES = 'SELECT name FROM river WHERE country = "country0" AND length > number0'
+BOTH = NAMES.replace("name FROM", "name, length FROM")
+ENTRIES = [
+    {
+        "query-split": "train",
+        "sql": [NAMES, BOTH, NAMES, "SELECT nothing FROM river"],
+        "variables": [{"name": "number0", "location": "sql-only", "example": "250"}],
+        "sentences": [
+            {
+                "question-split": "dev",
+                "text": "which rivers of country0 have more than 250 km",
+                "variables": {"country0": "Norway"},
+            },
+            {
+                "question-split": "train",
+                "text": "name rivers of country0 with more than number0 km",
+                "variables": {"country0": "Switzerland", "number0": "300"},
+            },
+        ],
+    },
+    {
+        "query-split": "test",
+        "sql": ["SELECT COUNT(*) FROM bridge WHERE built < 1950"],
+        "sentences": [{"question-split": "test", "text": "how many bridges are from before 1950"}],
+    },
+]
+
+
+def text2sql_entry(**others: Any) -> dict[str, Any]:
+    questions = {"train": ["rivers.json"], "validation": []}
+    entry = {"origin": "directory", "layout": "text2sql-data", "root": "data/t2s"}
+    return {**entry, "db_list": "all", "questions": questions, "license": None, **others}
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    """A file of text2sql-data with its database beside it, chosen without targets."""
+    monkeypatch.chdir(tmp_path)
+    world = World(tmp_path)
+    make_database(tmp_path / "data/t2s/rivers-db.added-in-2020.sqlite", RIVERS)
+    (tmp_path / "data/t2s/rivers.json").write_text(json.dumps(ENTRIES))
+    world.params["corpora"]["t2s"] = text2sql_entry(corrections=None)
+    world.change("export_trainers.prompt_template", str(ROOT / "templates/prompt.j2"))
+    world.change("corpus", "t2s")
+    world.drop_targets()
+    return world
+
+
+def test_sentences_have_their_values_and_all_variants(world: World) -> None:
+    corpus = parse_corpus("t2s", text2sql_entry())
+    records = load_spider_questions("all", corpus=corpus, limits=LIMITS)
+    assert [(record["question_text"], record["gold_sql"]) for record in records] == [
+        (
+            "which rivers of Norway have more than 250 km",
+            'SELECT name FROM river WHERE country = "Norway" AND length > 250',
+        ),
+        (
+            "name rivers of Switzerland with more than 300 km",
+            'SELECT name FROM river WHERE country = "Switzerland" AND length > 300',
+        ),
+        ("how many bridges are from before 1950", "SELECT COUNT(*) FROM bridge WHERE built < 1950"),
+    ]
+    assert records[0]["other_sql"] == [
+        'SELECT name, length FROM river WHERE country = "Norway" AND length > 250',
+        "SELECT nothing FROM river",
+    ]
+    assert "other_sql" not in records[2]
+    assert records[0]["source"] == {
+        **{"corpus": "t2s", "file": "rivers.json", "index": 0},
+        **{"query-split": "train", "question-split": "dev"},
+    }
+
+
+@pytest.mark.parametrize("entry", [{"sql": ["SELECT 1"]}, {"sentences": [{}], "sql": []}, 7])
+def test_entry_that_is_not_in_the_format_is_named(world: World, entry: Any) -> None:
+    Path("data/t2s/rivers.json").write_text(json.dumps([ENTRIES[1], entry]))
+    corpus = parse_corpus("t2s", text2sql_entry())
+    with pytest.raises(InputError, match=r"rivers\.json: entry 1: expected sql, and sentences"):
+        load_spider_questions("all", corpus=corpus, limits=LIMITS)
+
+
+@pytest.mark.parametrize(
+    ("queries", "gold", "others"),
+    [
+        (["SELECT 1"], "SELECT 1", None),
+        (["SELECT 1", "SELECT 2", "SELECT 1", "SELECT 2"], "SELECT 1", ["SELECT 2"]),
+        ([], None, None),
+        (["SELECT 1", 2], None, None),
+    ],
+)
+def test_list_of_queries_is_read_in_any_layout(
+    tmp_path: Path, queries: list[Any], gold: str | None, others: list[str] | None
+) -> None:
+    (tmp_path / "database/shop").mkdir(parents=True)
+    row = {"db_id": "shop", "question": "?", "query": queries}
+    (tmp_path / "asked.jsonl").write_text(json.dumps(row) + "\n")
+    questions = {"train": ["asked.jsonl"], "validation": []}
+    entry = {"origin": "directory", "root": str(tmp_path), "db_list": "all"}
+    corpus = parse_corpus("tried", {**entry, "questions": questions})
+    if gold is None:
+        with pytest.raises(InputError, match=r"asked\.jsonl: row 0: expected text for "):
+            load_spider_questions("all", corpus=corpus, limits=LIMITS)
+    else:
+        (record,) = load_spider_questions("all", corpus=corpus, limits=LIMITS)
+        assert (record["gold_sql"], record.get("other_sql")) == (gold, others)
+
+
+def test_reward_takes_each_right_query_on_all_databases(world: World) -> None:
+    world.run_to("export_dataset")
+    world.run("export_trainers", "export_huggingface", "report_dataset")
+    norway, _, old = read_product(Path("data/questions"), "train")
+    assert norway.gold_answer == "Glomma"
+    assert norway.other_answers == [
+        {
+            "sql": 'SELECT name, length FROM river WHERE country = "Norway" AND length > 250',
+            "answer": [["Glomma", 621]],
+        }
+    ]
+    audits = world.lines("data/questions/audit.jsonl")
+    assert ["other_answers" in audit for audit in audits] == [True, True, False]
+    assert len(norway.test_suite) >= 1
+    assert all(database["other_answers"] for database in norway.test_suite)
+    assert not any("other_answers" in database for database in old.test_suite)
+
+    sql = norway.other_answers[0]["sql"]
+    by_heart = "SELECT 'Glomma', 621"
+    mixed = f"SELECT name FROM ({sql}) WHERE (SELECT COUNT(*) FROM river) = 5"
+    terms = list_reward_terms(norway)
+    columns = {name: [value] for name, value in terms.items()}
+    columns |= {"database_name": ["rivers"], "gold_answer": [json.dumps(norway.gold_answer)]}
+    with RewardPool(workers=1) as pool:
+        for text, reward in (
+            (norway.gold_sql, 1.0),
+            (sql, 1.0),
+            (sql.replace("250", "0"), 0.0),
+            (by_heart, 0.0),
+            (mixed, 0.0),
+        ):
+            assert pool.score_completions([f"```sql\n{text}\n```"], **columns) == [reward], text
+        known = {name: json.loads(terms[name]) for name in ("other_answers", "test_suite")}
+        named = {"database_name": "rivers", "order_matters": norway.order_matters}
+        why = pool.explain_score(by_heart, norway.gold_answer, **named, **known)
+        assert (why.reward, why.database is not None) == (0.0, True)
+    others = norway.other_answers
+    rows = [("Glomma", 621)]
+    assert score(rows, norway.gold_answer, order_matters=False, other_answers=others) == 1.0
+    assert score(rows, norway.gold_answer, order_matters=False) == 0.0
+
+
+# --- Spider 2.0-lite
+
+SPIDER2 = [
+    {"instance_id": "bq001", "db": "cloud", "question": "On BigQuery?", "external_knowledge": None},
+    {
+        "instance_id": "local001",
+        "db": "Rivers",
+        "question": "Which rivers are long?",
+        "external_knowledge": "long.md",
+    },
+    {"instance_id": "local002", "db": "Rivers", "question": "How many?", "external_knowledge": ""},
+    {"instance_id": "local003", "db": "Rivers", "question": "And?", "external_knowledge": None},
+]
+
+
+@pytest.fixture
+def spider2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The folder of Spider 2.0-lite; its entry."""
+    monkeypatch.chdir(tmp_path)
+    gold, folder = Path("evaluation_suite/gold/sql"), Path("resource/documents")
+    gold.mkdir(parents=True)
+    folder.mkdir(parents=True)
+    (folder / "long.md").write_text("Long rivers have 500 km.\n")
+    (gold / "local001_1.sql").write_text("SELECT name FROM river WHERE length > 500\n")
+    (gold / "local001_2.sql").write_text("SELECT name, length FROM river WHERE length > 500")
+    (gold / "local002.sql").write_text("SELECT COUNT(*) FROM river")
+    (gold / "bq001.sql").write_text("SELECT 1")
+    lines = "".join(json.dumps(row) + "\n" for row in SPIDER2)
+    Path("spider2-lite.jsonl").write_text(lines)
+    make_database(Path("resource/databases/spider2-localdb/Rivers.sqlite"), RIVERS)
+    questions = {"train": [], "validation": ["spider2-lite.jsonl"]}
+    entry = {"origin": "directory", "layout": "spider2-lite", "root": str(tmp_path)}
+    return {**entry, "db_list": "all", "questions": questions}
+
+
+def test_local_questions_with_gold_sql_are_loaded_and_the_others_counted(
+    spider2: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    corpus = parse_corpus("spider2", spider2)
+    first, second = load_spider_questions("all", corpus=corpus, limits=LIMITS)
+    assert first["gold_sql"] == "SELECT name FROM river WHERE length > 500"
+    assert first["other_sql"] == ["SELECT name, length FROM river WHERE length > 500"]
+    assert first["evidence"] == "Long rivers have 500 km.\n"
+    assert first["source"]["instance_id"] == "local001"
+    assert first["source"]["grading_method"] == "spider2"
+    assert (second["question_text"], "evidence" in second) == ("How many?", False)
+    assert "1 questions have no gold SQL" in caplog.text
+
+
+def test_database_is_a_file_of_the_folder(spider2: dict[str, Any]) -> None:
+    corpus = parse_corpus("spider2", spider2)
+    assert list_db_ids(corpus, limits=LIMITS) == ["Rivers"]
+    (source,) = locate_databases(corpus, ["Rivers"], limits=LIMITS).values()
+    assert source.origin["path"] == "resource/databases/spider2-localdb/Rivers.sqlite"
+    with pytest.raises(FileNotFoundError, match=r"neither River\.sqlite in .*close to it: Rivers"):
+        locate_databases(corpus, ["River"], limits=LIMITS)

@@ -3,8 +3,7 @@
 import pytest
 
 from answerkey.probes.order import find_direction_mismatch
-from tests.shared.harbour_world import HARBOUR
-from tests.shared.probe_world import ProbeWorld
+from tests.shared.probe_world import HARBOUR, ProbeWorld
 
 
 @pytest.fixture(scope="module")

@@ -14,8 +14,7 @@ import pytest
 import yaml
 
 from answerkey.sections.whole_file import Params
-from tests.shared.imports import list_imports
-from tests.shared.paths import ROOT
+from tests.shared.paths import ROOT, list_imports
 
 PIPELINE = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
 STAGES = sorted(PIPELINE)

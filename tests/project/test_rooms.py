@@ -8,8 +8,7 @@ from pathlib import Path
 import networkx
 import pytest
 
-from tests.shared.imports import list_imports
-from tests.shared.paths import ROOT
+from tests.shared.paths import ROOT, list_imports
 
 # What they may import of core, which needs the standard library alone, too.
 PLAIN = (
