@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever i
 from answerkey.command_line import run_stage
 from answerkey.dataset import read_product
 from answerkey.exports.prompt_lengths import PromptLengths, read_tokenizer
-from answerkey.exports.prompts import read_template
+from answerkey.exports.prompts import read_links, read_template
 from answerkey.exports.questions_db import write_questions_db
 from answerkey.exports.trainers import OPENENV, TABLES, clear_folders, write_formats
 from answerkey.log import start_log
@@ -27,6 +27,7 @@ DATABASES = Path("data/databases")
 EXPORTS = Path("data/exports")
 BROWSABLE = EXPORTS / "questions.db"
 TOKENIZER = Path("data/tokenizer")
+LINKS = Path("data/schema_links")
 LENGTHS = EXPORTS / "prompt_lengths.json"
 
 
@@ -42,8 +43,10 @@ def main() -> None:
         EXPORTS,
         read_template(Path(settings.prompt_template)),
         lengths,
+        links=read_links(LINKS),
         example_rows=settings.example_rows,
         max_schema_characters=settings.max_schema_characters,
+        named_values=settings.named_values,
     )
     write_json(LENGTHS, lengths.summarize())
     questions = chain.from_iterable(read_product(PRODUCT, split) for split in SPLITS)

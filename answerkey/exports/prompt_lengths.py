@@ -5,6 +5,7 @@ A trainer that cuts or filters by a length does so in silence, so that the lengt
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from math import ceil
 from pathlib import Path
@@ -17,6 +18,7 @@ from answerkey.exports.trl import make_completion
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+SCHEMAS = ("schema", "compact_schema", "linked_schema")
 LIMITS = (512, 1024, 2048, 4096, 8192)  # tokens: verl filters at 512 by default, TRL cuts at 1,024
 
 
@@ -55,12 +57,16 @@ class PromptLengths:
         # of each prompt, and of its chat
         self._characters: list[tuple[int, int]] = []
         self._tokens: list[tuple[int, int]] = []
+        # by the name of the schema in templates
+        self._schemas: defaultdict[str, list[int]] = defaultdict(list)
 
     def watch(self, examples: Iterable[PromptExample]) -> Iterator[PromptExample]:
         """The same examples, each measured."""
         for example in examples:
             (message,) = make_completion(example.question.gold_sql)
             self.add(example.prompt, message["content"])
+            for name, schema in example.schemas.items():
+                self._schemas[name].append(len(schema))
             yield example
 
     def add(self, prompt: str, completion: str) -> None:
@@ -74,10 +80,12 @@ class PromptLengths:
 
     def summarize(self) -> dict[str, Any]:
         """Median, 95th percentile and longest, of prompts and of chats; and how many have more
-        tokens than the LIMITS. What was not counted is None."""
+        tokens than the LIMITS; and the characters of each kind of schema. What was not counted is
+        None."""
         return {
             "prompt": self._summarize_column(0),
             "chat": self._summarize_column(1),
+            **{name: {"characters": _summarize(self._schemas[name])} for name in SCHEMAS},
         }
 
     def _summarize_column(self, column: int) -> dict[str, Any]:

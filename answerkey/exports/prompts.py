@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import groupby
 from operator import attrgetter
@@ -28,11 +28,12 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from answerkey.dataset import Question, list_reward_terms
 from answerkey.errors import InputError
+from answerkey.exports.named_values import find_named, list_texts
 from answerkey.records import DESCRIPTIONS, encode_json, read_database_hashes, read_json
 from answerkey.shards.database_files import find_database, local_path
 from answerkey.sqlite.files import open_database
 from answerkey.sqlite.guard import GuardedDatabase, QueryError, Value
-from answerkey.sqlite.schema import Schema, Table, quote_name, read_schema
+from answerkey.sqlite.schema import Schema, Table, fold_name, quote_name, read_schema
 
 _VALUE_CHARACTERS = 60
 _MOST_BYTES = 4 * (_VALUE_CHARACTERS + 1)  # of as many characters and one more, in any encoding
@@ -146,7 +147,7 @@ def write_schema(
     only: Collection[str] | None = None,
 ) -> str:
     """The CREATE statements, what the corpus says of columns, and as many of each table's rows as
-    leave the whole short enough. `only` names the tables to write, if not all.
+    leave the whole short enough. `only` has the tables to write, folded, if not all.
 
     No statement is left out or cut, whatever its length: without it a question may have no answer.
     """
@@ -154,7 +155,7 @@ def write_schema(
     for count in range(most, -1, -1):
         parts = []
         for table in schema.tables:
-            if table.sql and (only is None or table.name in only):
+            if table.sql and (only is None or fold_name(table.name) in only):
                 parts.append(_end_statement(table.sql.strip()))
                 parts += [f"-- {line}" for line in descriptions.get(table.name.casefold(), ())]
                 parts += [f"-- {row}" for row in rows.get(table.name, ())[:count]]
@@ -209,18 +210,22 @@ def _quote_where_needed(name: str) -> str:
 
 class DatabaseTexts(NamedTuple):
     """A database in words: `schema` as `write_schema`, `compact_schema` as `write_compact_schema`
-    writes it; `link` writes the schema of some tables only."""
+    writes it; `link` writes the schema of some tables only, `name_values` the values that some
+    words name."""
 
     schema: str
     compact_schema: str
     link: Callable[[Collection[str]], str]
+    name_values: Callable[[str], list[str]]
 
 
-def describe_database(path: Path, *, example_rows: int, max_characters: int) -> DatabaseTexts:
+def describe_database(
+    path: Path, *, example_rows: int, max_characters: int, named_values: int = 0
+) -> DatabaseTexts:
     """The texts of a database file.
 
     Raises:
-        FileNotFoundError: where there is no such file.
+        FileNotFoundError: if there is no such file.
     """
     with GuardedDatabase(path) as database:
         connection = open_database(path)
@@ -233,6 +238,7 @@ def describe_database(path: Path, *, example_rows: int, max_characters: int) -> 
             table.name: read_example_rows(database, table, example_rows, encoding=encoding)
             for table in schema.tables
         }
+        texts = list_texts(database, schema) if named_values else {}
     write = partial(
         write_schema,
         schema,
@@ -241,7 +247,10 @@ def describe_database(path: Path, *, example_rows: int, max_characters: int) -> 
         descriptions=read_descriptions(path.with_name(DESCRIPTIONS)),
     )
     return DatabaseTexts(
-        write(), write_compact_schema(schema), lambda tables: write(only=frozenset(tables))
+        write(),
+        write_compact_schema(schema),
+        lambda tables: write(only={fold_name(name) for name in tables}),
+        partial(find_named, texts, most=named_values),
     )
 
 
@@ -261,6 +270,9 @@ class PromptExample:
     question: Question
     prompt: str
     index: int
+    schemas: Mapping[str, str] = field(
+        default_factory=dict
+    )  # by the name that a template has for each
 
     @property
     def data_source(self) -> str:
@@ -289,14 +301,32 @@ class PromptExample:
         return {"split": self.question.split, "index": self.index, **self.facts}
 
 
-class _Linked(NamedTuple):
-    """The schema of the tables that gold SQL reads, written only if the template asks for it."""
+Links = Mapping[str, list[str]]
 
-    link: Callable[[Collection[str]], str]
-    tables: Collection[str]
 
-    def __str__(self) -> str:
-        return self.link(self.tables)
+def read_links(folder: Path) -> Links:
+    """The tables that somebody chose for questions, by question id: `tables.json` in a folder, or
+    nothing if there is no such file.
+
+    Raises:
+        InputError: if it is not of the form {"fleet_train_000": ["ship", "port"]}.
+    """
+    path = folder / "tables.json"
+    links = read_json(path) if path.is_file() else {}
+    if not isinstance(links, dict) or not all(isinstance(each, list) for each in links.values()):
+        raise InputError(f'{path}: expected {{"QUESTION_ID": ["TABLE", ...], ...}}')
+    return links
+
+
+def _link(question: Question, texts: DatabaseTexts, links: Links) -> str:
+    """The schema of the tables that somebody chose, or else of those that gold SQL reads."""
+    chosen = links.get(question.question_id)
+    if unknown := [name for name in chosen or () if not texts.link([str(name)])]:
+        raise InputError(
+            f"tables.json: {question.question_id}: database {question.database_name} has no table"
+            f" {unknown[0]!r}"
+        )
+    return texts.link(chosen or question.tables_involved or ())
 
 
 def read_template(path: Path) -> Template:
@@ -325,8 +355,10 @@ def make_prompt_examples(
     template: Template,
     databases: Path,
     *,
+    links: Links = MappingProxyType({}),
     example_rows: int,
     max_schema_characters: int,
+    named_values: int = 0,
 ) -> Iterator[PromptExample]:
     """The prompt examples of a split, in order; each database, whose questions stand together, is
     described once.
@@ -344,13 +376,19 @@ def make_prompt_examples(
             local_path(database),
             example_rows=example_rows,
             max_characters=max_schema_characters,
+            named_values=named_values,
         )
         for question in of_database:
-            facts = {
-                "database_name": name,
+            schemas = {
                 "schema": texts.schema,
                 "compact_schema": texts.compact_schema,
-                "linked_schema": _Linked(texts.link, question.tables_involved or ()),
+                "linked_schema": _link(question, texts, links),
+            }
+            facts = schemas | {
+                "database_name": name,
+                "named_values": texts.name_values(
+                    f"{question.question_text}\n{question.evidence or ''}"
+                ),
                 "question_text": question.question_text,
                 "evidence": question.evidence,
             }
@@ -361,5 +399,5 @@ def make_prompt_examples(
                     f"export_trainers.prompt_template: {error}: expected no other names than"
                     f" {', '.join(facts)}"
                 ) from error
-            yield PromptExample(question, prompt.strip(), index)
+            yield PromptExample(question, prompt.strip(), index, schemas)
             index += 1

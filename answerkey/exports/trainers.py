@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Template
 
@@ -38,12 +39,10 @@ def write_formats(
     exports: Path,
     template: Template,
     lengths: PromptLengths,
-    *,
-    example_rows: int,
-    max_schema_characters: int,
+    **options: Any,
 ) -> dict[str, int]:
     """Write every format of every split that has questions, and measure their prompts; by split,
-    how many those are.
+    how many those are. Options are those of `make_prompt_examples`.
 
     Raises:
         FileNotFoundError, InputError: as `read_product` and `make_prompt_examples`.
@@ -54,8 +53,7 @@ def write_formats(
             read_product(product, split),
             template,
             databases,
-            example_rows=example_rows,
-            max_schema_characters=max_schema_characters,
+            **options,
         )
         paths = {exports / name / f"{split}.parquet": table for name, table in TABLES.items()}
         write_tables(lengths.watch(examples), paths)

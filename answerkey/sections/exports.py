@@ -14,11 +14,13 @@ class PromptSettings:
 
     prompt_template: a file of Jinja.
     example_rows: of each table; fewer if its schema would be too long.
+    named_values: values of the database that the question names, at most; 0: none is looked for.
     max_schema_characters: of the schema in a prompt, its example rows included.
     """
 
     prompt_template: Text = "templates/prompt.j2"
     example_rows: From0 = 3
+    named_values: From0 = 8
     max_schema_characters: From0 = 8000
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.exports.prompts import describe_database
+from answerkey.errors import InputError
+from answerkey.exports.prompts import describe_database, read_links
 
 
 def make_database(path: Path, sql: str) -> Path:
@@ -215,3 +216,50 @@ def test_linked_schema_has_only_the_tables_that_are_named(tmp_path):
     )
     texts = describe_database(path, example_rows=3, max_characters=10_000)
     assert texts.link(["harbour"]) == "CREATE TABLE harbour (id INTEGER);"
+
+
+@pytest.mark.parametrize(
+    ("question", "values"),
+    [
+        ("Which ships lie in cape town?", ["port.name = 'Cape Town'"]),
+        ("Is Cape Town or Rome in the US?", ["port.name = 'Cape Town'", "port.land = 'US'"]),
+        ("Which of us has ferrys?", ["port.kind = 'Ferry'"]),
+        ("What of O'Neill's?", ["port.owner = 'O''Neill'"]),
+        ("Which is an island?", []),
+        ("How many?", []),
+    ],
+)
+def test_values_that_a_question_names_are_found(tmp_path, question, values):
+    path = make_database(
+        tmp_path / "a.sqlite",
+        "CREATE TABLE port (name TEXT, land TEXT, kind TEXT, owner TEXT, note TEXT);"
+        "INSERT INTO port VALUES ('Cape Town', 'US', 'Ferry', 'O''Neill', NULL);"
+        "INSERT INTO port VALUES ('Oslo', 3, 'is', X'00', 'island of ' || hex(zeroblob(40)));"
+        "CREATE VIEW v AS SELECT name FROM port;",
+    )
+    texts = describe_database(path, example_rows=0, max_characters=0, named_values=8)
+    assert texts.name_values(question) == values
+
+
+def test_columns_of_very_many_values_name_none_and_the_longest_come_first(tmp_path):
+    path = make_database(
+        tmp_path / "a.sqlite",
+        "CREATE TABLE t (many TEXT, few TEXT);"
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2001)"
+        " INSERT INTO t SELECT 'name' || i, CASE i % 2 WHEN 0 THEN 'name1' ELSE 'a name1' END"
+        " FROM n",
+    )
+    texts = describe_database(path, example_rows=0, max_characters=0, named_values=1)
+    assert texts.name_values("Who is a name1?") == ["t.few = 'a name1'"]
+    none = describe_database(path, example_rows=0, max_characters=0)
+    assert none.name_values("Who is a name1?") == []
+
+
+def test_links_are_lists_of_tables_by_question(tmp_path):
+    assert read_links(tmp_path) == {}
+    (tmp_path / "tables.json").write_text('{"q": ["ship"]}', encoding="utf-8")
+    assert read_links(tmp_path) == {"q": ["ship"]}
+    for text in ("[]", '{"q": "ship"}'):
+        (tmp_path / "tables.json").write_text(text, encoding="utf-8")
+        with pytest.raises(InputError, match=r"tables\.json: expected"):
+            read_links(tmp_path)

@@ -349,3 +349,21 @@ def test_template_of_linked_tables_shows_only_those_of_gold(world):
         tables = re.findall(r"CREATE TABLE (\w+)", row["prompt"][0]["content"])
         assert tables
         assert all(name in row["gold_sql"] for name in tables)
+    lengths = world.json("data/exports/prompt_lengths.json")
+    kinds = ("compact_schema", "linked_schema", "schema")
+    medians = [lengths[kind]["characters"]["median"] for kind in kinds]
+    assert medians == sorted(medians)
+
+
+def test_linked_schema_has_the_tables_that_a_file_names(world):
+    links = world.folder / "data/schema_links/tables.json"
+    links.parent.mkdir()
+    links.write_text('{"harbour_train_003": ["CAPTAIN"]}', encoding="utf-8")
+    world.change("export_trainers.prompt_template", str(ROOT / "templates/prompt_linked.j2"))
+    world.run("export_trainers")
+    rows = parquet.read_table(world.folder / "data/exports/trl/prompt_completion/train.parquet")
+    by_id = {row["question_id"]: row["prompt"][0]["content"] for row in rows.to_pylist()}
+    assert re.findall(r"CREATE TABLE (\w+)", by_id["harbour_train_003"]) == ["captain"]
+    links.write_text('{"harbour_train_003": ["sailor"]}', encoding="utf-8")
+    with pytest.raises(InputError, match="harbour_train_003: database harbour has no table 'sail"):
+        world.run("export_trainers")
