@@ -48,8 +48,8 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from itertools import repeat
-from typing import Any, Self
+from itertools import repeat, zip_longest
+from typing import Any, NamedTuple, Self
 
 from answerkey.scoring.comparison import rows_match
 from answerkey.scoring.completions import extract_sql, read_completion
@@ -57,12 +57,14 @@ from answerkey.scoring.jobs import RIGHT, WRONG, Explanation, Job, Kind
 from answerkey.scoring.pool import DEFAULT_LIMITS, Pool, find_shared_pool
 from answerkey.scoring.rules import Rule, find_rule
 from answerkey.scoring.worker import DATABASES_VARIABLE, SUITES_VARIABLE
+from answerkey.sqlite.answers import answer_rows
 from answerkey.sqlite.files import find_inside
 from answerkey.sqlite.guard import Limits, Row
 
 __all__ = [
     "Explanation",
     "Limits",
+    "Parts",
     "RewardPool",
     "Rule",
     "compute_score",
@@ -73,6 +75,7 @@ __all__ = [
     "score",
     "score_completions",
     "score_completions_async",
+    "score_parts",
     "score_sql",
 ]
 
@@ -86,6 +89,17 @@ _OPTIONS = ("workers", "databases", "test_suites", "limits", "rule", "rel_tol")
 _TERMS = (
     *("max_steps", "rule", "accepted_rows", "other_answers", "test_suite", "database_sha256"),
 )
+
+
+class Parts(NamedTuple):
+    """Parts of a score, each from 0.0 to 1.0: see `score_parts`."""
+
+    executes: float
+    tables: float
+    columns: float
+    rows: float
+    on_database: float
+    on_suite: float
 
 
 def score(
@@ -175,6 +189,72 @@ def explain_score(
     pool, terms = _share_pool(terms_and_options)
     known = {"database_name": database_name, "order_matters": order_matters}
     return pool.explain_score(predicted_sql, gold_answer, **known, **terms)
+
+
+def score_parts(
+    predicted_sql: str | None,
+    gold_answer: Any,
+    *,
+    gold_sql: str,
+    database_name: str,
+    order_matters: bool,
+    **terms_and_options: Any,
+) -> Parts:
+    """Return parts of a score, for logs, or for a reward that you shape yourself.
+
+    >>> score_parts("SELECT name FROM ship", ["Sun", "Tern"], gold_sql="SELECT name FROM ship",
+    ...             database_name="fleet", order_matters=False)             # doctest: +SKIP
+    Parts(executes=1.0, tables=1.0, columns=1.0, rows=1.0, on_database=1.0, on_suite=1.0)
+
+    **No reward here has them: `on_suite` alone is what `score_sql` gives.** A policy learns what it
+    is paid for, and each part but that can be had without the answer:
+
+    - executes: `SELECT 1` does. It teaches to write something harmless.
+    - tables, columns: how many of those that the query and gold SQL read are the same (F1). A query
+      that reads what gold reads and does nothing with it has both. It teaches gold's way of writing
+      where other queries are as right.
+    - rows: BIRD's Soft-F1 of the rows, in their order. A table of likely values has a share of it.
+      It teaches to guess, and to return more.
+    - on_database: what one database accepts. It teaches stored answers by heart.
+    - on_suite: the reward, 1.0 or 0.0.
+
+    Gold SQL is compiled, not executed. Raises as `execute`, and ValueError if SQLite refuses gold
+    SQL.
+    """
+    pool, terms = _share_pool(terms_and_options)
+    known = {"database_name": database_name, "order_matters": order_matters, "gold_sql": gold_sql}
+    return pool.score_parts(predicted_sql, gold_answer, **known, **terms)
+
+
+def find_soft_f1(rows: Sequence[Row], gold_rows: Sequence[Row]) -> float:
+    """Return BIRD's Soft-F1: each row against the gold row in its place, by the values they share.
+
+    >>> find_soft_f1([("a", 1)], [("a", 2)]), find_soft_f1([], []), find_soft_f1([("a",)], [])
+    (0.5, 1.0, 0.0)
+
+    Equal rows count once. Source: evaluation/evaluation_f1.py of bird-bench/mini_dev.
+    """
+    if not rows and not gold_rows:
+        return 1.0
+    shared = extra = missing = 0.0
+    pairs = zip_longest(dict.fromkeys(rows), dict.fromkeys(gold_rows))
+    for row, gold_row in pairs:
+        if row is None:
+            missing += 1
+        elif gold_row is None:
+            extra += 1
+        else:
+            found = sum(value in gold_row for value in row)
+            shared += found / len(gold_row)
+            extra += (len(row) - found) / len(gold_row)
+            missing += sum(value not in row for value in gold_row) / len(gold_row)
+    return 2 * shared / (2 * shared + extra + missing)
+
+
+def _find_f1(found: set[Any], wanted: set[Any]) -> float:
+    """The F1 of two sets; 1.0 if both are empty."""
+    size = len(found) + len(wanted)
+    return 2 * len(found & wanted) / size if size else 1.0
 
 
 def compute_score(
@@ -295,6 +375,30 @@ class RewardPool:
         self, predicted_sql: str | None, gold_answer: Any, **question: Any
     ) -> Explanation:
         return self._ask(Kind.EXPLAIN, predicted_sql, gold_answer, **question)
+
+    def score_parts(
+        self, predicted_sql: str | None, gold_answer: Any, *, gold_sql: str, **question: Any
+    ) -> Parts:
+        explained = self.explain_score(predicted_sql, gold_answer, **question)
+        path = _find_path(self.find_folder(), question["database_name"])
+        jobs = [
+            Job(Kind.EXECUTE, path, predicted_sql, max_steps=question.get("max_steps")),
+            Job(Kind.LIST_READS, path, predicted_sql),
+            Job(Kind.LIST_READS, path, gold_sql),
+        ]
+        rows, reads, gold_reads = self._pool.run(jobs)
+        if gold_reads is None:
+            raise ValueError(f"gold_sql: expected a query of {path}, found {gold_sql!r:.200}")
+        if rows is None or reads is None:
+            return Parts(*[WRONG] * len(Parts._fields))
+        return Parts(
+            executes=RIGHT,
+            tables=_find_f1(*({table for table, _ in each} for each in (reads, gold_reads))),
+            columns=_find_f1(*({each for each in both if each[1]} for both in (reads, gold_reads))),
+            rows=find_soft_f1(rows, answer_rows(gold_answer)),
+            on_database=RIGHT if explained.reward or explained.database else WRONG,
+            on_suite=explained.reward,
+        )
 
     def _ask(
         self,

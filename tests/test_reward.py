@@ -19,6 +19,7 @@ from answerkey.reward import (
     explain_score,
     score,
     score_completions,
+    score_parts,
     score_sql,
 )
 from answerkey.sqlite.answers import answer_rows, answers_match, shape_answer
@@ -266,6 +267,41 @@ def test_rows_that_tie_may_come_in_any_order_and_no_others(ships, sort, reward):
     texts = {name: json.dumps(value) for name, value in ordered.items() if value is not True}
     extra_info = {**known, "order_matters": True, **texts}
     assert compute_score("x", fence(sql), json.dumps(gold), extra_info) == reward
+
+
+PARTS = [
+    # What parts but on_suite pay for: executes, tables, columns, rows, on_database, on_suite.
+    ("SELECT name FROM ship", (1, 1, 1, 1, 1, 1)),
+    ("SELECT s.NAME FROM (SELECT * FROM ship) AS s", (1, 1, 2 / 3, 1, 1, 1)),
+    ("VALUES ('Sun'), ('Tern')", (1, 0, 0, 1, 1, 0)),  # by heart
+    ("SELECT 1", (1, 0, 0, 0, 0, 0)),
+    ("SELECT name, weight FROM ship", (1, 1, 2 / 3, 2 / 3, 0, 0)),
+    ("SELECT name FROM ship LIMIT 1", (1, 1, 1, 2 / 3, 0, 0)),
+    ("SELECT count(*) FROM ship", (1, 1, 0, 0, 0, 0)),
+    ("SELECT nothing FROM ship", (0, 0, 0, 0, 0, 0)),
+    ("DELETE FROM ship", (0, 0, 0, 0, 0, 0)),
+    (None, (0, 0, 0, 0, 0, 0)),
+]
+
+
+@pytest.mark.parametrize(("sql", "parts"), PARTS)
+def test_parts_of_a_score_are_told_apart(ships, sql, parts):
+    values = "CREATE TABLE ship (name TEXT, weight REAL); INSERT INTO ship VALUES ('Kite', 1.0)"
+    make_database(ships / "suites" / "ships" / "ships.01.sqlite", values)
+    suite = [{"path": "ships/ships.01.sqlite", "gold_answer": "Kite", "order_matters": False}]
+    known = {"database_name": "ships", "order_matters": False, "test_suite": suite}
+    terms = {**known, "test_suites": ships / "suites"}
+    gold = ["Sun", "Tern"]
+    for _ in range(2):  # the second time from what SQLite has kept
+        found = score_parts(sql, gold, gold_sql="SELECT name FROM ship", **terms)
+        assert found == pytest.approx(parts)
+    assert found.on_suite == score_sql(sql, gold, **terms)
+
+
+def test_parts_need_gold_that_sqlite_takes(ships):
+    known = {"database_name": "ships", "order_matters": False}
+    with pytest.raises(ValueError, match="gold_sql: expected a query of"):
+        score_parts("SELECT 1", 1, gold_sql="SELECT nothing", **known)
 
 
 def test_segments_of_another_answer_are_an_error():

@@ -29,13 +29,14 @@ _SECONDS_AWAKE = 0.0003
 
 
 class Kind(StrEnum):
-    """The result of a job: a reward, an Explanation, the rows of the query, or a
-    RowSummary of them; None if the query has no rows."""
+    """The result of a job: a reward, an Explanation, the rows of the query, a RowSummary of them
+    (None if the query has no rows), or the columns that it reads (None if it is refused)."""
 
     SCORE = "score"
     EXPLAIN = "explain"
     EXECUTE = "execute"
     SUMMARIZE = "summarize"
+    LIST_READS = "list_reads"
 
 
 class Job(NamedTuple):
@@ -105,7 +106,7 @@ def answer_without_rows(
     """Return what a job gives if its prediction has no rows."""
     if kind is Kind.SCORE:
         return WRONG
-    if kind in (Kind.EXECUTE, Kind.SUMMARIZE):
+    if kind is not Kind.EXPLAIN:
         return None
     return Explanation(WRONG, reason, detail, database=database)
 

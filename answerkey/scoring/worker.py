@@ -272,6 +272,8 @@ def do_job(job: Job, databases: OpenDatabases) -> Any:
         )
         if sql is None:
             return answer_without_rows(job.kind, NO_QUERY, "no SQL in a fenced block")
+        if job.kind is Kind.LIST_READS:
+            return database.list_reads(sql)
         max_steps = trial.max_steps or LEAST_STEPS + _STEPS_PER_BYTE * size_bytes
         try:
             rows = _execute(sql, database, databases, min(max_steps, database.limits.max_steps))

@@ -156,6 +156,9 @@ class Limits:
                 raise ValueError(f"limit {name}: expected a whole number from 1, found {value!r}")
 
 
+_ENDS = " \t\r\n\f;"  # of a statement
+
+
 class QueryError(sqlite3.OperationalError):
     """A query without an answer: `reason` is a stable code, `detail` SQLite's words or numbers."""
 
@@ -266,7 +269,7 @@ class GuardedDatabase:
         )
         with bounded as execution:
             try:
-                cursor = self._connection.execute(sql.rstrip(" \t\r\n\f;"))
+                cursor = self._connection.execute(sql.rstrip(_ENDS))
                 if cursor.description is None:
                     raise self._refuse(QueryReason.NOT_A_SELECT, "statement returns no columns")
                 rows = self._fetch(cursor)
@@ -276,6 +279,30 @@ class GuardedDatabase:
                 raise
             except (sqlite3.Error, sqlite3.Warning, MemoryError, UnicodeError) as error:
                 raise self._explain(error, execution) from error
+
+    def list_reads(self, sql: str) -> set[tuple[str, str]] | None:
+        """Return the columns that one SELECT reads, each behind its table, both in small letters;
+        None if SQLite refuses it. It is compiled, and not executed.
+
+        The column is empty if nothing but the rows of the table are read, as count(*) does. `*`
+        reads each column.
+        """
+        reads = set()
+
+        def record(action: int, first: str | None, second: str | None, *others: str | None) -> int:
+            if action == sqlite3.SQLITE_READ:
+                reads.add(((first or "").lower(), (second or "").lower()))
+            return self._authorize(action, first, second, *others)
+
+        # Another authorizer makes SQLite compile anew what it has kept.
+        self._connection.set_authorizer(record)
+        try:
+            self._connection.execute(f"EXPLAIN {sql.rstrip(_ENDS)};").close()
+        except (sqlite3.Error, sqlite3.Warning, MemoryError, UnicodeError):
+            return None
+        finally:
+            self._connection.set_authorizer(self._authorize)
+        return reads
 
     def _refuse(self, reason: QueryReason, detail: str) -> QueryError:
         return QueryError(reason, detail, database_name=self.path.stem)
