@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import PurePosixPath
@@ -205,19 +205,12 @@ class HubEntry(_Entry):
 Entry = DirectoryEntry | HubEntry
 
 
-@dataclass(frozen=True, slots=True)
-class _NoEntry:
-    """The first key of an entry, which says what other keys it has."""
-
-    origin: Origin
-
-
-def _find_kind(entry: Any) -> type:
-    """The section that an entry is, by its origin, or by its keys if that is wrong."""
+def _find_kind(entry: Any) -> type | Kind:
+    """Return the section that an entry is, by its origin, or by its keys if that is wrong."""
     if isinstance(entry, Entry):
         return type(entry)
     if not isinstance(entry, dict):
-        return _NoEntry
+        return Kind("origin", lambda _: False)
     is_hub = entry.get("origin") == HUB or (
         entry.get("origin") != DIRECTORY and "root" not in entry
     )
@@ -248,16 +241,3 @@ def describe_wrong_owners(entries: Mapping[str, Entry]) -> list[str]:
         if (owner := entry.databases_of) is not None
         and (owner not in entries or entries[owner].databases_of is not None)
     ]
-
-
-def check_held_out(names: Iterable[str], entries: Mapping[str, Entry]) -> None:
-    """Make sure that held-out corpora have entries.
-
-    Raises:
-        InputError: with the entries that there are.
-    """
-    for name in names:
-        if name not in entries:
-            raise InputError(
-                f"load_questions.held_out: expected some of {', '.join(entries)}, found {name!r}"
-            )

@@ -19,7 +19,6 @@ from answerkey.sections.corpora import (
     Corpora,
     Download,
     LoadQuestions,
-    check_held_out,
     describe_wrong_owners,
 )
 from answerkey.sections.exports import HubSettings, PromptSettings, ReportDataset
@@ -73,7 +72,12 @@ class Params:
 
     def __post_init__(self) -> None:
         self.select_questions.targets.check_corpora(self.corpus)
-        check_held_out(self.load_questions.held_out or (), self.corpora)
+        for name in self.load_questions.held_out or ():
+            if name not in self.corpora:
+                known = ", ".join(self.corpora)
+                raise ValueError(
+                    f"load_questions.held_out: expected some of {known}, found {name!r}"
+                )
         if mistakes := describe_wrong_owners(self.corpora):
             raise ValueError(mistakes[0])
         try:
