@@ -23,26 +23,30 @@ from answerkey.environments.questions import (
     EXPORTS,
     explain_reply,
     list_terms,
-    read_prompted_questions,
-    show_rows,
+    load_questions,
 )
+from answerkey.environments.questions import run_sql as run_query
 from answerkey.reward import RewardPool
 
 
 @task
 def text_to_sql(
-    exports: str = EXPORTS,
+    source: str = EXPORTS,
     split: str = "eval",
     tools: bool = False,
     message_limit: int | None = 20,
     **reward: Any,
 ) -> Task:
-    """The questions of a split; reward: options of `answerkey.reward.RewardPool`.
+    """The questions of a split.
+
+    source: data/exports, or what `answerkey.load` takes, such as "your-name/your-dataset".
+    reward: options of `answerkey.reward.RewardPool`.
 
     Raises:
-        FileNotFoundError: where exports or databases are missing.
+        FileNotFoundError: if exports or databases are missing.
     """
-    pool = RewardPool(**reward)
+    questions, folders = load_questions(source, split)
+    pool = RewardPool(**folders | reward)
     samples = [
         Sample(
             input=found.prompt,
@@ -50,7 +54,7 @@ def text_to_sql(
             id=found.question_id,
             metadata=list_terms(found),
         )
-        for found in read_prompted_questions(exports, split)
+        for found in questions
     ]
     return Task(
         dataset=MemoryDataset(samples, name=f"answerkey_{split}"),
@@ -83,7 +87,7 @@ def run_sql(pool: RewardPool, database_name: str) -> Tool:
         Args:
             sql: A query of SQLite.
         """
-        return await asyncio.to_thread(show_rows, pool, sql, database_name)
+        return await asyncio.to_thread(run_query, pool, sql, database_name)
 
     return execute
 

@@ -1,9 +1,10 @@
-"""OpenEnv: a server for data/exports/openenv, to look around in a database and then answer.
+"""OpenEnv: a server for text-to-SQL, to look around in a database and then answer.
 
     uvicorn --factory answerkey.environments.openenv:make_app
 
-A line of the export is what `reset` takes. A policy sends queries and sees their first rows, or the
-error of SQLite; the query that it marks as its answer is scored and ends the episode.
+A policy sends queries and sees their first rows, or the error of SQLite. The query that it marks as
+its answer is scored and ends the episode. `reset` takes a line of data/exports/openenv; or
+`question_id` or `seed`, if the server holds questions of its own (`source`).
 
 A WebSocket has an episode of its own. OpenEnv makes a new environment for each request over HTTP:
 so an environment that is closed lays its episode aside, and a step finds it by `episode_id`.
@@ -13,24 +14,20 @@ Source: Environment, HTTPEnvServer and ResetRequest in OpenEnv (core/env_server)
 
 from __future__ import annotations
 
-from collections import OrderedDict
+import os
 from typing import Any
 from uuid import uuid4
 
 from fastapi import FastAPI, HTTPException
-from openenv.core.env_server import (
-    Action,
-    Environment,
-    Observation,
-    State,
-    create_fastapi_app,
-)
+from openenv.core.env_server import Action, Environment, Observation, State, create_fastapi_app
 
-from answerkey.environments.questions import read_terms, show_rows
+from answerkey.environments.questions import explain_query, list_terms, load_questions, run_sql
 from answerkey.reward import RewardPool
 
 MAX_CLIENTS = 1024
-_MAX_EPISODES = 10_000  # laid aside at once; the oldest is given up
+MAX_EPISODES = 10_000  # laid aside at once; the oldest is given up
+Columns = dict[str, Any]  # the question, and what its reward must know
+Episode = tuple[State, Columns]
 
 
 class Query(Action):
@@ -47,107 +44,85 @@ class Result(Observation):
     episode_id: str
 
 
-class Episode:
-    """A question that is played."""
-
-    def __init__(self, episode_id: str, terms: dict[str, Any]) -> None:
-        self.state = State(episode_id=episode_id)
-        self.terms = terms
-
-
-Episodes = OrderedDict[str, Episode]
-
-
 class TextToSql(Environment):
-    """One question of one database; episodes: those that requests over HTTP have laid aside."""
+    """One question of one database; those of the server by their ids, and episodes laid aside."""
 
     SUPPORTS_CONCURRENT_SESSIONS = True
 
-    def __init__(self, pool: RewardPool, episodes: Episodes | None = None) -> None:
+    def __init__(self, pool: RewardPool, questions: Any = None, aside: Any = None) -> None:
         super().__init__()
         self._pool = pool
-        self._aside: Episodes = OrderedDict() if episodes is None else episodes
+        self._questions: dict[str, Columns] = questions or {}
+        self._aside: dict[str, Episode] = {} if aside is None else aside
         self._episode: Episode | None = None
 
-    def reset(
-        self,
-        seed: int | None = None,
-        episode_id: str | None = None,
-        *,
-        question_text: str,
-        evidence: str | None = None,
-        database_name: str,
-        gold_answer: str,
-        order_matters: bool,
-        **columns: Any,
-    ) -> Result:
+    def reset(self, seed: int = 0, episode_id: str | None = None, **columns: Any) -> Result:
         """Start an episode: the question, without its answer."""
-        known = {
-            "database_name": database_name,
-            "gold_answer": gold_answer,
-            "order_matters": order_matters,
-        }
-        name = episode_id or uuid4().hex
-        self._episode = Episode(name, read_terms(columns | known))
-        text = f"{question_text}\nEvidence: {evidence}" if evidence else question_text
-        return Result(text=text, episode_id=name)
+        if "gold_answer" not in columns:
+            names = list(self._questions)
+            name = columns.get("question_id") or (names and names[(seed or 0) % len(names)])
+            if name not in names:
+                raise HTTPException(422, f"No question {name}: expected a line of the export")
+            columns = self._questions[name]
+        episode_id = episode_id or uuid4().hex
+        self._episode = State(episode_id=episode_id), columns
+        text, evidence = columns["question_text"], columns.get("evidence")
+        text = f"{text}\nEvidence: {evidence}" if evidence else text
+        return Result(text=text, episode_id=episode_id)
 
     def step(
-        self,
-        action: Query,
-        timeout_s: float | None = None,
-        episode_id: str | None = None,
-        **_: Any,
+        self, action: Query, timeout_s: float | None = None, episode_id: str | None = None, **_: Any
     ) -> Result:
-        """The first rows of a query; a reward where it is the answer."""
+        """The first rows of a query; a reward if it is the answer."""
         if self._episode is None:
-            self._episode = self._take_up(episode_id)
-        episode = self._episode
-        episode.state.step_count += 1
-        name = episode.state.episode_id
-        text = show_rows(self._pool, action.sql, episode.terms["database_name"])
+            only = next(iter(self._aside)) if len(self._aside) == 1 else None
+            self._episode = self._aside.pop(episode_id or only, None)
+        if self._episode is None:
+            expected = "expected the `episode_id` of one, as reset gives it, beside `action`"
+            raise HTTPException(409, f"{len(self._aside)} episodes are open: {expected}")
+        state, columns = self._episode
+        state.step_count += 1
+        text = run_sql(self._pool, action.sql, columns["database_name"])
         if not action.is_answer:
-            return Result(text=text, episode_id=name)
-        reward = self._pool.score_sql(action.sql, **episode.terms)
+            return Result(text=text, episode_id=state.episode_id)
+        found = explain_query(self._pool, action.sql, columns)
         self._episode = None
-        return Result(text=text, episode_id=name, done=True, reward=reward)
-
-    def _take_up(self, name: str | None) -> Episode:
-        """The episode of that name, or the only one, which is no longer laid aside."""
-        if name is None and len(self._aside) == 1:
-            return self._aside.popitem()[1]
-        found = None if name is None else self._aside.pop(name, None)
-        if found is None:
-            raise HTTPException(
-                409,
-                f"No episode {name}: it has ended, or never began"
-                if name
-                else f"{len(self._aside)} episodes are open: expected the `episode_id` of one, as"
-                " reset gives it, beside `action`",
-            )
-        return found
+        return Result(text=text, episode_id=state.episode_id, done=True, reward=found.reward)
 
     def close(self) -> None:
         """Lay an episode aside that has not ended."""
         if self._episode is not None:
-            self._aside[self._episode.state.episode_id] = self._episode
+            self._aside[self._episode[0].episode_id] = self._episode
             self._episode = None
-            while len(self._aside) > _MAX_EPISODES:
-                self._aside.popitem(last=False)
+            while len(self._aside) > MAX_EPISODES:
+                del self._aside[next(iter(self._aside))]
 
     @property
     def state(self) -> State:
         """The episode and its number of steps."""
-        return State() if self._episode is None else self._episode.state
+        return State() if self._episode is None else self._episode[0]
 
 
-def make_app(**reward: Any) -> FastAPI:
-    """The server; reward: options of `answerkey.reward.RewardPool`.
+def make_app(source: str | None = None, split: str = "train", **reward: Any) -> FastAPI:
+    """The server.
+
+    source: whose questions it holds, as `answerkey.load` takes it; else ANSWERKEY_SOURCE; else the
+        clients send theirs.
+    reward: options of `answerkey.reward.RewardPool`.
 
     Raises:
-        FileNotFoundError: where the folder of the databases is missing.
+        FileNotFoundError: if the questions, or the folder of the databases, are missing.
     """
-    pool, episodes = RewardPool(**reward), OrderedDict()
+    source = source or os.environ.get("ANSWERKEY_SOURCE")
+    found, folders = load_questions(source, split) if source else ([], {})
+    questions = {
+        question.question_id: {"question_text": question.prompt, **list_terms(question)}
+        for question in found
+    }
+    pool, aside = RewardPool(**folders | reward), {}
     return create_fastapi_app(
-        lambda: TextToSql(pool, episodes), Query, Result, max_concurrent_envs=MAX_CLIENTS
+        lambda: TextToSql(pool, questions, aside),
+        Query,
+        Result,
+        max_concurrent_envs=MAX_CLIENTS,
     )

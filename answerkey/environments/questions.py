@@ -1,13 +1,23 @@
-"""The core of all environments: questions out of the exports, rewards with a reason, and rows to
-show."""
+"""The core of all environments: one reader of questions, one read-only SQL tool, one scorer.
+
+An adapter says these in the words of its library, so that a policy has the same score everywhere.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
-from answerkey.dataset import Question, decode_columns, list_reward_terms, read_export
+from answerkey.dataset import (
+    Question,
+    decode_columns,
+    list_reward_terms,
+    make_questions,
+    read_export,
+)
+from answerkey.loading import load
 from answerkey.records import encode_json
 from answerkey.reward import Explanation, RewardPool, extract_sql
 from answerkey.scoring.completions import read_completion
@@ -27,18 +37,27 @@ TERMS = (
 )
 _SHOWN_ROWS = 20
 _SHOWN_CHARACTERS = 4000
+_THINKING = re.compile(r".*</think>", re.DOTALL)
 
 
-def read_prompted_questions(exports: str, split: str) -> list[Question]:
-    """The questions of a split with their prompts, in order.
+def load_questions(source: str, split: str) -> tuple[list[Question], dict[str, str]]:
+    """Return the questions of a split with their prompts, and the folders of their databases as
+    options of the reward.
+
+    source: data/exports, for which a reward finds databases by itself; or what `answerkey.load`
+        takes, such as "your-name/your-dataset" of the Hugging Face hub.
 
     Raises:
-        FileNotFoundError: if the exports have no such split.
+        FileNotFoundError: if there is no such source or split.
     """
-    path = Path(exports, "trl", "prompt_completion", f"{split}.parquet")
-    if not path.is_file():
-        raise FileNotFoundError(f"No {path}: run `dvc repro export_trainers`, or `dvc pull`")
-    return list(read_export(path))
+    table = Path(source, "trl", "prompt_completion", f"{split}.parquet")
+    if table.is_file():
+        return list(read_export(table)), {}
+    if source == EXPORTS or table.parent.is_dir():
+        raise FileNotFoundError(f"No {table}: run `dvc repro export_trainers`, or `dvc pull`")
+    loaded = load(source, split=split)
+    questions = list(make_questions(loaded.questions, split=split))
+    return questions, {name: str(folder) for name, folder in loaded.folders.items()}
 
 
 def list_terms(question: Question) -> dict[str, Any]:
@@ -61,13 +80,29 @@ def read_terms(columns: dict[str, Any]) -> dict[str, Any]:
 
 def explain_reply(pool: RewardPool, reply: Any, columns: dict[str, Any]) -> Explanation:
     """The reward of a model's reply, and why. Raises as `answerkey.reward.explain_score`."""
-    return pool.explain_score(extract_sql(read_completion(reply)), **read_terms(columns))
+    return explain_query(pool, extract_sql(read_completion(reply)), columns)
 
 
-def show_rows(pool: RewardPool, sql: str, database_name: str) -> str:
-    """The first rows of a query as JSON, or in SQLite's words why it has none.
+def explain_query(pool: RewardPool, sql: str | None, columns: dict[str, Any]) -> Explanation:
+    """The reward of a query that stands by itself, and why. Raises as `explain_reply`."""
+    return pool.explain_score(sql, **read_terms(columns))
 
-    >>> show_rows(pool, "SELECT nam FROM ship", "fleet")                    # doctest: +SKIP
+
+def find_tag(reply: str, tag: str) -> str | None:
+    """Return what stands in the last pair of tags behind the thinking; None without one.
+
+    >>> find_tag("<think><sql>SELECT 0</sql></think> <sql>SELECT 1</sql>", "sql")
+    'SELECT 1'
+    """
+    _, opened, rest = _THINKING.sub("", reply).rpartition(f"<{tag}>")
+    content, closed, _ = rest.partition(f"</{tag}>")
+    return content.strip() if opened and closed else None
+
+
+def run_sql(pool: RewardPool, sql: str, database_name: str) -> str:
+    """Return the first rows of a query as JSON, or in SQLite's words why it has none.
+
+    >>> run_sql(pool, "SELECT nam FROM ship", "fleet")                      # doctest: +SKIP
     'sql_error: no such column: nam'
 
     It reads alone: what would change the database is refused. Raises as `answerkey.reward.execute`.

@@ -64,10 +64,12 @@ def test_the_tool_reads_the_database_of_the_question(
 
 
 def test_the_command_finds_the_task_by_the_name_of_the_package() -> None:
+    from answerkey.environments import _registry
     from answerkey.environments.inspect_ai import text_to_sql
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert project["entry-points"]["inspect_ai"] == {project["name"]: text_to_sql.__module__}
+    assert project["entry-points"]["inspect_ai"] == {project["name"]: _registry.__name__}
+    assert _registry.text_to_sql is text_to_sql
 
 
 def test_missing_databases_are_said_at_once(fifty: QuestionWorld, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from answerkey.reward import RewardPool, extract_sql
 from tests.shared.expected_scores import score_fifty
+from tests.shared.paths import ROOT
 from tests.shared.question_world import COUNT, QuestionWorld
 
 openenv = pytest.importorskip("openenv", reason="OpenEnv has an environment of its own")
@@ -39,7 +40,7 @@ def serve() -> Iterator[str]:
     """The address of a server that takes WebSockets."""
     import uvicorn
 
-    app = "answerkey.environments.openenv:make_app"  # as docs/exports.md starts it
+    app = "answerkey.environments.openenv:make_app"  # as docs/environments.md starts it
     server = uvicorn.Server(uvicorn.Config(app, factory=True, port=0, log_level="critical"))
     thread = threading.Thread(target=server.run)
     thread.start()
@@ -126,6 +127,39 @@ def test_an_environment_plays_without_a_server(
         assert (environment.state.episode_id, environment.state.step_count) == ("first", 1)
         end = environment.step(Query(sql="DELETE FROM ship", is_answer=True))
         assert (end.done, end.reward) == (True, 0.0)
+
+
+def test_a_server_with_questions_of_its_own_plays_by_seed_or_by_name(
+    fifty: QuestionWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fastapi.testclient import TestClient
+
+    from answerkey.environments.openenv import make_app
+
+    monkeypatch.setenv("ANSWERKEY_SOURCE", "data/exports")  # as the container is told
+    client, rewards = TestClient(make_app(workers=1)), []
+    for seed, (example, reply) in enumerate(zip(fifty.examples, fifty.replies, strict=True)):
+        chosen = {"seed": seed} if seed % 2 else {"question_id": example.question.question_id}
+        asked = client.post("/reset", json=chosen)
+        assert asked.json()["observation"]["text"] == example.prompt
+        assert "gold_answer" not in asked.text
+        rewards.append(client.post("/step", json={"action": make_answer(reply)}).json()["reward"])
+    assert rewards == score_fifty(fifty)
+    assert client.post("/reset", json={"question_id": "other"}).status_code == 422
+
+
+def test_openenv_takes_the_folder_and_the_server(fifty: QuestionWorld) -> None:
+    from openenv.cli._cli_utils import validate_env_structure
+    from openenv.cli._validation import validate_running_environment
+    from openenv.validation import Level, Verdict, run_validation
+
+    folder = ROOT / "environments/openenv"
+    validate_env_structure(folder)
+    report = run_validation(folder, max_level=Level.STATIC, skip_build=True)
+    assert report.verdict is not Verdict.FAIL, report
+    with serve() as url:
+        found = validate_running_environment(url)
+    assert found["passed"], found
 
 
 def test_missing_databases_are_said_at_once() -> None:

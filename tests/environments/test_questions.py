@@ -7,23 +7,23 @@ import pytest
 from answerkey.environments.questions import (
     explain_reply,
     list_terms,
-    read_prompted_questions,
-    show_rows,
+    load_questions,
+    run_sql,
 )
 from answerkey.reward import RewardPool, score_completions
 from tests.shared.question_world import COUNT, HOSTILE, QuestionWorld
 
 
 def test_questions_are_read_in_their_order(fifty: QuestionWorld) -> None:
-    found = read_prompted_questions("data/exports", "train")
-    assert len(found) == COUNT
+    found, folders = load_questions("data/exports", "train")
+    assert (len(found), folders) == (COUNT, {})
     assert [question.prompt for question in found] == [made.prompt for made in fifty.examples]
     with pytest.raises(FileNotFoundError, match=r"eval\.parquet: run `dvc repro export_trainers`"):
-        read_prompted_questions("data/exports", "eval")
+        load_questions("data/exports", "eval")
 
 
 def test_explained_rewards_are_those_of_the_reward_function(fifty: QuestionWorld) -> None:
-    questions = read_prompted_questions("data/exports", "train")
+    questions, _ = load_questions("data/exports", "train")
     terms = list(map(list_terms, questions))
     columns = {name: [one[name] for one in terms] for name in terms[0]}
     rewards = score_completions(fifty.replies, workers=1, **columns)
@@ -41,9 +41,9 @@ def test_explained_rewards_are_those_of_the_reward_function(fifty: QuestionWorld
 
 def test_rows_are_shown_in_few_words(fifty: QuestionWorld) -> None:
     with RewardPool(workers=1) as pool:
-        shown = {sql: show_rows(pool, sql, "harbour") for sql in HOSTILE}
-        assert show_rows(pool, "SELECT name FROM ship LIMIT 2", "harbour") == '[["Tern"], ["Sun"]]'
-        many = show_rows(pool, "SELECT 1 FROM ship, ship AS s", "harbour")
+        shown = {sql: run_sql(pool, sql, "harbour") for sql in HOSTILE}
+        assert run_sql(pool, "SELECT name FROM ship LIMIT 2", "harbour") == '[["Tern"], ["Sun"]]'
+        many = run_sql(pool, "SELECT 1 FROM ship, ship AS s", "harbour")
     assert shown["SELECT wage FROM ship"] == "sql_error: no such column: wage"
     assert shown["SELECT x'00', 9e999, NULL"].startswith("blob: ")
     assert many.endswith("(the first of 36 rows)")

@@ -6,7 +6,8 @@ from importlib import import_module
 
 import pytest
 
-from tests.shared.expected_scores import score_fifty
+from answerkey.reward import extract_sql
+from tests.shared.expected_scores import LOOKS, score_fifty
 from tests.shared.question_world import QuestionWorld
 
 skyrl_gym = pytest.importorskip("skyrl_gym", reason="needs the extra `skyrl`")
@@ -27,6 +28,44 @@ def test_replies_have_the_scores_of_the_reward(fifty: QuestionWorld) -> None:
         assert step["done"]
         rewards.append(step["reward"])
     assert rewards == score_fifty(fifty)
+
+
+@pytest.mark.parametrize(("look", "shown"), LOOKS)
+def test_several_turns_show_rows_and_score_the_solution(
+    fifty: QuestionWorld, look: str, shown: str
+) -> None:
+    import pyarrow.parquet
+
+    import_module("answerkey.environments.skyrl")
+    rows = pyarrow.parquet.read_table("data/exports/skyrl/train.parquet").to_pylist()
+    rewards = []
+    for row, reply in zip(rows[:10], fifty.replies, strict=False):
+        prompt = row.pop("prompt")
+        extras = row | {"max_turns": 3}
+        environment = skyrl_gym.make(row["env_class"], env_config={"workers": 1}, extras=extras)
+        (asked,), _ = environment.init(prompt)
+        assert asked["content"].startswith(prompt[0]["content"])
+        assert "You have 3 turns" in asked["content"]
+        found = environment.step(f"<think>What is there?</think><sql>{look}</sql>")
+        assert (found["done"], found["reward"]) == (False, 0.0)
+        assert shown in found["observations"][0]["content"]
+        sql = extract_sql(reply)
+        end = environment.step(reply if sql is None else f"<solution>{sql}</solution>")
+        assert end["done"]
+        rewards.append(end["reward"])
+    assert rewards == score_fifty(fifty)[:10]
+
+
+def test_the_last_turn_ends_without_a_solution(fifty: QuestionWorld) -> None:
+    import pyarrow.parquet
+
+    import_module("answerkey.environments.skyrl")
+    row = pyarrow.parquet.read_table("data/exports/skyrl/train.parquet").to_pylist()[0]
+    extras = row | {"max_turns": 2}
+    environment = skyrl_gym.make("answerkey", env_config={"workers": 1}, extras=extras)
+    assert not environment.step("<sql>SELECT 1</sql>")["done"]
+    end = environment.step(f"<sql>{row['extra_info']['gold_sql']}</sql>")
+    assert (end["done"], end["reward"]) == (True, 0.0)
 
 
 def test_missing_databases_are_said_at_once(fifty: QuestionWorld) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
 from pathlib import Path
@@ -20,6 +21,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # of its 
 
 # verifiers makes an environment for its chat program by uv, which asks an index. This one has all
 # that the program needs.
+PACKAGE = ROOT / "environments/answerkey_text_to_sql"
 UV = f"""#!/bin/sh
 case "$*" in *--help*) echo --script;; "python find"*) echo {sys.executable};; esac
 """
@@ -32,7 +34,8 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     uv.parent.mkdir(parents=True)
     uv.write_text(UV)
     uv.chmod(0o755)
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))  # for the server of the tool
+    monkeypatch.setenv("PYTHONPATH", f"{ROOT}:{PACKAGE}")  # for the server of the tool
+    monkeypatch.syspath_prepend(PACKAGE)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("PATH", f"{uv.parent}:{os.environ['PATH']}")
     runtime = pytest.importorskip("verifiers.v1.runtimes.subprocess").SubprocessRuntime
@@ -55,7 +58,7 @@ async def play(environment: Any, url: str, *, count: int) -> list[Any]:
 
 
 def load(**options: Any) -> Any:
-    from answerkey.environments.verifiers import load_environment
+    from answerkey_text_to_sql import load_environment
 
     return load_environment(workers=1, **options)
 
@@ -79,18 +82,13 @@ def test_the_tool_reads_the_database_of_the_question(
     assert all(shown in str(answer["content"]) for answer in answers), answers
 
 
-def test_commands_find_the_taskset_by_a_module_at_the_top_level(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    from answerkey.environments.verifiers import TASKSET_ID, TextToSqlTaskset
-
-    monkeypatch.delitem(sys.modules, TASKSET_ID, raising=False)
-    monkeypatch.syspath_prepend(ROOT / "examples")
-    module = vf.import_taskset(TASKSET_ID)
-    assert Path(module.__file__).parent == ROOT / "examples"
-    assert module.TextToSqlTaskset is TextToSqlTaskset
-
-
 def test_missing_databases_are_said_at_once(fifty: QuestionWorld) -> None:
     with pytest.raises(FileNotFoundError, match="No databases at"):
         load(databases="nowhere")
+
+
+def test_sample_outputs_are_those_of_gold() -> None:
+    (path,) = (PACKAGE / "outputs").rglob("traces.jsonl")
+    episodes = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    traces = [trace for episode in episodes for trace in episode["traces"]]
+    assert [trace["rewards"]["is_right"]["score"] for trace in traces] == [1.0] * 3

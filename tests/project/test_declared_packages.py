@@ -48,7 +48,10 @@ EXTRAS = {
 }
 ENGINES = {"completion", "ray", "skyrl", "tokens"}  # extras for what the pipeline does without them
 # Extras with a lock of their own: they want other versions than DVC, and than each other.
-APART = {"inspect": "inspect_ai", "openenv": "openenv", "verifiers": "verifiers"}
+APART = {"inspect": "inspect_ai", "openenv": "openenv"}
+# Modules of whoever has the library: TRL is locked for an example, and NeMo Gym is a checkout.
+GUESTS = {f"answerkey/environments/{name}.py" for name in (*APART.values(), "nemo_gym")}
+VERIFIERS = "environments/answerkey_text_to_sql/pyproject.toml"
 
 
 def find_distributions(package: str) -> set[str]:
@@ -64,7 +67,7 @@ def test_imports_of_every_kind_are_found() -> None:
 
 @pytest.mark.parametrize("package", sorted(IMPORTS))
 def test_imported_package_is_declared(package: str) -> None:
-    if IMPORTS[package] <= {f"answerkey/environments/{name}.py" for name in APART.values()}:
+    if IMPORTS[package] <= GUESTS:
         pytest.skip("belongs to an extra that has a lock of its own")
     distributions = find_distributions(package)
     if not distributions:
@@ -103,7 +106,9 @@ def test_lock_of_the_pipeline_has_what_its_extras_need_at_the_same_versions() ->
     }
 
 
-@pytest.mark.parametrize("name", ["pipeline", *(f"examples/{name}" for name in APART.values())])
+@pytest.mark.parametrize(
+    "name", ["pipeline", *(f"examples/{name}" for name in (*APART.values(), "verifiers"))]
+)
 def test_every_package_of_a_lock_has_hashes_and_no_address(name: str) -> None:
     text = (ROOT / f"{name}.lock").read_text(encoding="utf-8")
     requirements = [part for part in re.split(r"(?m)^(?=\S)", text) if part and part[0] != "#"]
@@ -126,3 +131,9 @@ def test_an_extra_apart_has_a_lock_with_what_its_module_imports(extra: str, modu
     }
     assert module in imported
     assert {normalize(package) for package in imported} <= EXTRAS[extra]
+
+
+def test_the_package_for_verifiers_asks_for_what_its_lock_has() -> None:
+    package = tomllib.loads((ROOT / VERIFIERS).read_text(encoding="utf-8"))["project"]
+    asked = {normalize(requirement) for requirement in package["dependencies"]}
+    assert asked - {"answerkey"} <= read_lock(ROOT / "examples/verifiers.lock")
