@@ -426,7 +426,7 @@ class RewardPool:
             accepted_rows=None if accepted_rows is None else json.dumps(accepted_rows),
             other_answers=None if not other_answers else json.dumps(other_answers),
             test_suite=None if test_suite is None else json.dumps(test_suite),
-            suites_folder=self._find_suites_folder(),
+            suites_folder=self.find_suites_folder(),
             database_sha256=database_sha256,
         )
         return self._pool.run([job])[0]
@@ -459,7 +459,7 @@ class RewardPool:
         **columns: Any,
     ) -> list[float]:
         count, folder = len(completions), self.find_folder()
-        suites_folder = self._find_suites_folder()
+        suites_folder = self.find_suites_folder()
         if isinstance(rule, str | Rule):
             _warn_if_loose(find_rule(rule))
             rule = repeat(rule, count)
@@ -506,7 +506,8 @@ class RewardPool:
         """The folder of the databases, as an absolute path."""
         return os.path.abspath(self._folder or os.environ.get(DATABASES_VARIABLE) or DATABASES)
 
-    def _find_suites_folder(self) -> str:
+    def find_suites_folder(self) -> str:
+        """The folder of the databases of test suites, as an absolute path."""
         folder = self._suites_folder or os.environ.get(SUITES_VARIABLE) or TEST_SUITES
         return os.path.abspath(folder)
 

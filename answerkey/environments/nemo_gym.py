@@ -1,0 +1,88 @@
+"""NeMo Gym: a resources server with the tool run_sql, for the lines of `environments/tasks.py`.
+
+`environments/nemo_gym` is the folder that a checkout of NeMo Gym takes, with the configuration.
+
+Source: SimpleResourcesServer in nemo_gym/base_resources_server.py, and simple_agent, which posts
+the arguments of a tool to its name and keeps the cookies of a session (NeMo Gym 0.7).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from fastapi import FastAPI, Request
+from nemo_gym.base_resources_server import (
+    BaseResourcesServerConfig,
+    BaseSeedSessionRequest,
+    BaseSeedSessionResponse,
+    BaseVerifyRequest,
+    BaseVerifyResponse,
+    SimpleResourcesServer,
+)
+from nemo_gym.server_utils import SESSION_ID_KEY
+from pydantic import BaseModel, ConfigDict, Field
+
+from answerkey.environments.questions import explain_reply, run_sql
+from answerkey.reward import RewardPool
+
+
+class ServerConfig(BaseResourcesServerConfig):
+    """reward: options of `answerkey.reward.RewardPool`."""
+
+    reward: dict[str, Any] = Field(default_factory=dict)
+
+
+class SeedRequest(BaseSeedSessionRequest):
+    """A line as a session begins: which database is meant."""
+
+    database_name: str
+
+
+class SqlRequest(BaseModel):
+    """The arguments of the tool."""
+
+    sql: str
+
+
+class VerifyRequest(BaseVerifyRequest):
+    """A line with the response of the model."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class VerifyResponse(BaseVerifyResponse):
+    """The same with its reward, and why it is wrong."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class AnswerkeyServer(SimpleResourcesServer):
+    """The tool and the reward; databases: those of the sessions that play."""
+
+    config: ServerConfig
+    databases: dict[str, str] = Field(default_factory=dict)
+
+    def model_post_init(self, context: Any) -> None:
+        super().model_post_init(context)
+        self._pool = RewardPool(**self.config.reward)
+
+    def setup_webserver(self) -> FastAPI:
+        app = super().setup_webserver()
+        app.post("/run_sql")(self.run_sql)
+        return app
+
+    async def seed_session(self, request: Request, body: SeedRequest) -> BaseSeedSessionResponse:
+        self.databases[request.session[SESSION_ID_KEY]] = body.database_name
+        return BaseSeedSessionResponse()
+
+    async def run_sql(self, request: Request, body: SqlRequest) -> str:
+        name = self.databases[request.session[SESSION_ID_KEY]]
+        return await asyncio.to_thread(run_sql, self._pool, body.sql, name)
+
+    async def verify(self, request: Request, body: VerifyRequest) -> VerifyResponse:
+        self.databases.pop(request.session[SESSION_ID_KEY], None)
+        reply, columns = body.response.output_text, body.model_extra or {}
+        found = await asyncio.to_thread(explain_reply, self._pool, reply, columns)
+        why = {"reason": found.reason, "detail": found.detail}
+        return VerifyResponse(**body.model_dump() | why, reward=found.reward)
