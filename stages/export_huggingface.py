@@ -15,7 +15,13 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever i
 
 from answerkey.command_line import run_stage
 from answerkey.dataset import read_product
-from answerkey.exports.card import CardFacts, describe_origin, list_targets, make_card
+from answerkey.exports.card import (
+    CardFacts,
+    describe_origin,
+    list_targets,
+    make_benchmark,
+    make_card,
+)
 from answerkey.exports.croissant import make_croissant
 from answerkey.exports.huggingface import read_examples, write_split
 from answerkey.exports.packed_files import DATABASES, TEST_SUITES, write_packed_files
@@ -70,6 +76,8 @@ def main() -> None:
     write_json(OUT / "croissant.json", make_croissant(facts))
     with replace_file(OUT / "README.md") as file:
         file.write(make_card(facts).encode())
+    if "eval" in facts.files:
+        (OUT / "eval.yaml").write_text(make_benchmark(), encoding="utf-8")
     size = sum(path.stat().st_size for path in OUT.iterdir())
     log.info("%d questions in %d tables, %s", facts.size, len(facts.tables), format_size(size))
 

@@ -331,6 +331,28 @@ def make_card(facts: CardFacts) -> str:
     return f"---\n{make_front_matter(facts)}---\n\n# {NAME}\n\n{_summarize(facts)}\n{body}"
 
 
+_BENCHMARK = """\
+name: {name}
+description: >
+  {text}
+evaluation_framework: harbor
+tasks:
+  - id: text_to_sql
+    config: {config}
+    split: eval
+"""
+
+
+def make_benchmark() -> str:
+    """eval.yaml, by which the hub knows a benchmark. Its tasks are those of Harbor
+    (answerkey.environments.tasks): of the frameworks that it lists, the one that executes SQL.
+
+    Source: "Eval.yaml specification" in the documentation of the hub (docs/hub/eval-results.md).
+    """
+    text = "A query is right if it gives the gold answer on its database and on its test suite."
+    return _BENCHMARK.format(name=NAME, text=text, config=QUESTIONS)
+
+
 def _name_type(kind: Any) -> str:
     if kind == CHAT:
         return "chat"

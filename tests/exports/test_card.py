@@ -232,3 +232,14 @@ def test_configurations_of_the_card_load_the_files(exported, tmp_path):
             assert row["sha256"] == hashlib.sha256(content).hexdigest()
             if name == DATABASES:
                 assert row["schema"].startswith("CREATE TABLE ")
+
+
+def test_benchmark_has_what_the_hub_asks_for(exported):
+    text = (exported.exports / "huggingface/eval.yaml").read_text(encoding="utf-8")
+    found = yaml.safe_load(text)
+    assert {"name", "description", "evaluation_framework", "tasks"} == set(found)
+    page = (exported.exports / "huggingface/README.md").read_text(encoding="utf-8")
+    card = yaml.safe_load(page.split("---\n")[1])
+    (task,) = found["tasks"]
+    configs = {config["config_name"]: config["data_files"] for config in card["configs"]}
+    assert task["split"] in {file["split"] for file in configs[task["config"]]}

@@ -35,6 +35,7 @@ FILES = [
     "huggingface/croissant.json",
     "huggingface/databases.parquet",
     "huggingface/eval.parquet",
+    "huggingface/eval.yaml",
     "huggingface/test_suites.parquet",
     "huggingface/train.parquet",
     "openenv/eval.jsonl",
