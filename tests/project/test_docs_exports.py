@@ -1,4 +1,4 @@
-"""README.md, exports.md, browsing.md: every snippet runs, every path that they name is there."""
+"""README.md and docs on exports: every snippet runs, every path that they name is there."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import pytest
 from tests.shared.checkout import run
 from tests.shared.paths import ROOT
 
-DOCS = ("README.md", "docs/exports.md", "docs/browsing.md")
+DOCS = ("README.md", "docs/exports.md", "docs/environments.md", "docs/browsing.md")
 # What a snippet imports and not every machine has: the package, and where it comes from.
 OPTIONAL = {
     "mlcroissant": ("mlcroissant", "needs the extra `croissant`"),
     "skyrl_gym": ("skyrl_gym", "needs the extra `skyrl`"),
     "answerkey.environments.openenv": ("openenv", "OpenEnv has an environment of its own"),
     "answerkey.environments.inspect_ai": ("inspect_ai", "inspect_ai has an environment of its own"),
-    "answerkey.environments.verifiers": ("verifiers", "verifiers has an environment of its own"),
+    "answerkey_text_to_sql": ("verifiers", "verifiers has an environment of its own"),
     "sqlite_utils": ("sqlite_utils", "needs the extra `browse`"),
 }
 
@@ -39,7 +39,7 @@ COMMANDS = [
     for name in DOCS
     for block in read_blocks(name, "")
     for line in block.replace("\\\n", "").splitlines()
-    if line.startswith(("python examples/", "sqlite-utils "))
+    if line.startswith(("python examples/", "python -m answerkey.", "sqlite-utils "))
 ]
 
 
@@ -55,6 +55,7 @@ def test_snippet_runs(inside, tmp_path, monkeypatch, name, code):
         if f"import {module}" in code or f"from {module} import" in code:
             pytest.importorskip(package, reason=reason)
     monkeypatch.setenv("ANSWERKEY_CACHE", str(tmp_path / "cache"))
+    monkeypatch.syspath_prepend(ROOT / "environments/answerkey_text_to_sql")
     if "datasets" in code:
         monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", str(tmp_path))
     exec(compile(code, name, "exec"), {"__name__": "__main__"})
@@ -67,7 +68,7 @@ def test_command_runs(inside, name, line):
     if program == "sqlite-utils":
         pytest.importorskip("sqlite_utils", reason="needs the extra `browse`")
         arguments = ["-m", "sqlite_utils", *arguments]
-    else:
+    elif arguments[0] != "-m":
         arguments[0] = str(ROOT / arguments[0])
     assert run(inside.folder, "python", *arguments).stdout.strip(), f"{name}: {line}"
 
@@ -88,7 +89,9 @@ def test_list_of_files_is_complete(exported, folder):
     files = {
         line.split()[0] + name.strip(" ,")
         for line in listing.splitlines()
-        for name in re.findall(r"\b[\w.]+\.(?:parquet|jsonl|json|md)\b", line.partition("  ")[2])
+        for name in re.findall(
+            r"\b[\w.]+\.(?:parquet|jsonl|json|yaml|md)\b", line.partition("  ")[2]
+        )
     }
     written = {
         path.relative_to(exported.folder).as_posix()
