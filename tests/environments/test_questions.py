@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from answerkey.environments.questions import (
+    explain_query,
     explain_reply,
     list_terms,
     load_questions,
     run_sql,
 )
 from answerkey.reward import RewardPool, score_completions
+from tests.shared.export_world import ExportWorld
 from tests.shared.question_world import COUNT, HOSTILE, QuestionWorld
 
 
@@ -48,3 +52,18 @@ def test_rows_are_shown_in_few_words(fifty: QuestionWorld) -> None:
     assert shown["SELECT x'00', 9e999, NULL"].startswith("blob: ")
     assert many.endswith("(the first of 36 rows)")
     assert all(len(text) < 5000 for text in shown.values())
+
+
+def test_a_published_dataset_brings_its_prompts_and_its_databases(
+    exported: ExportWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANSWERKEY_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)  # no data/databases
+    found, folders = load_questions(str(exported.exports / "huggingface"), "train")
+    local, _ = load_questions(str(exported.exports), "train")
+    assert [(one.question_id, one.prompt) for one in found] == [
+        (one.question_id, one.prompt) for one in local
+    ]
+    with RewardPool(workers=1, **folders) as pool:
+        for question in found[:5]:
+            assert explain_query(pool, question.gold_sql, list_terms(question)).reward == 1.0
