@@ -20,7 +20,7 @@ from answerkey.dataset import Question, list_reward_terms
 from answerkey.errors import InputError
 from answerkey.exports.parquet_files import Table, WrittenFile, write_tables
 from answerkey.exports.prompts import Message, PromptExample
-from answerkey.exports.trl import make_completion
+from answerkey.exports.rows import make_completion
 from answerkey.sqlite.answers import FLOAT, INTEGER, STRING
 
 TEXT, WHOLE, REAL, BOOLEAN = map(Value, ("string", "int64", "float64", "bool"))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from answerkey.errors import InputError
 from answerkey.exports.prompts import PromptExample
-from answerkey.exports.trl import make_completion
+from answerkey.exports.rows import make_completion
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -9,7 +9,7 @@ from typing import Any
 from jinja2 import Template
 
 from answerkey.dataset import read_product
-from answerkey.exports import skyrl, trl, verl
+from answerkey.exports import rows
 from answerkey.exports.openenv import write_resets
 from answerkey.exports.parquet_files import Table, write_tables
 from answerkey.exports.prompt_lengths import PromptLengths
@@ -18,10 +18,10 @@ from answerkey.records import SPLITS
 
 # Formats that are a Parquet file a split, by their folders.
 TABLES: dict[str, Table] = {
-    "verl": verl.TABLE,
-    "skyrl": skyrl.TABLE,
-    "trl/prompt_completion": trl.PROMPT_COMPLETION,
-    "trl/messages": trl.MESSAGES,
+    "verl": rows.VERL,
+    "skyrl": rows.SKYRL,
+    "trl/prompt_completion": rows.PROMPT_COMPLETION,
+    "trl/messages": rows.MESSAGES,
 }
 OPENENV = "openenv"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from answerkey.dataset import Question
-from answerkey.exports import skyrl, trl
+from answerkey.exports import rows
 from answerkey.exports.openenv import make_reset
 from answerkey.exports.parquet_files import write_tables
 from answerkey.exports.prompts import PromptExample
@@ -51,8 +51,8 @@ class QuestionWorld:
         examples = [self._make_example(index, suite) for index in range(COUNT)]
         exports = folder / "data/exports"
         tables = {
-            exports / "trl/prompt_completion/train.parquet": trl.PROMPT_COMPLETION,
-            exports / "skyrl/train.parquet": skyrl.TABLE,
+            exports / "trl/prompt_completion/train.parquet": rows.PROMPT_COMPLETION,
+            exports / "skyrl/train.parquet": rows.SKYRL,
         }
         for path in [*tables, exports / "openenv/train.jsonl"]:
             path.parent.mkdir(parents=True)

@@ -64,7 +64,7 @@ CASES = {
         [*OF_SQL, *map(repeat, (" ", ";", "/*", "--\n", "\ufeff", "/**/", "-", "x"))],
     ),
     "extract_sql": ("from answerkey.reward import extract_sql as read", OF_FENCES),
-    "make_completion": ("from answerkey.exports.trl import make_completion as read", OF_FENCES),
+    "make_completion": ("from answerkey.exports.rows import make_completion as read", OF_FENCES),
     "read_number": (
         "from answerkey.probes.types import _read_number as read",
         OF_NUMBERS,
