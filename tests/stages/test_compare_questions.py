@@ -61,6 +61,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     )
     world.change("corpora.local.corrections", "tried")
     world.change("corpora.spider.corrections", None)
+    world.change("select_questions.targets.min_questions", None)
     world.run_to("compare_questions")
     return world
 
