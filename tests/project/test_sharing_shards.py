@@ -73,6 +73,16 @@ def test_no_stage_depends_on_keys() -> None:
         assert not [dep for dep in stage["deps"] if dep.endswith((".keys", "data/interim"))], name
 
 
+def make_clone(finished: Path, folder: Path, *pulled: str) -> Path:
+    """A clone of what a maintainer has pushed, with what was pulled: by default all."""
+    maintainer, teammate = folder / "answerkey", folder / "teammate"
+    shutil.copytree(finished, maintainer, symlinks=True)
+    run(maintainer, "dvc", "push")
+    run(folder, "git", "clone", "-q", str(maintainer), str(teammate))
+    run(teammate, "dvc", "pull", *pulled)
+    return teammate
+
+
 def change_params(folder: Path, before: str, after: str) -> None:
     path = folder / "params.yaml"
     text = path.read_text(encoding="utf-8")
@@ -84,11 +94,7 @@ def change_params(folder: Path, before: str, after: str) -> None:
 def test_fresh_clone_executes_what_changed_after_a_plain_pull(
     finished: Path, tmp_path: Path
 ) -> None:
-    maintainer, teammate = tmp_path / "answerkey", tmp_path / "teammate"
-    shutil.copytree(finished, maintainer, symlinks=True)
-    run(maintainer, "dvc", "push")
-    run(tmp_path, "git", "clone", "-q", str(maintainer), str(teammate))
-    run(teammate, "dvc", "pull")
+    teammate = make_clone(finished, tmp_path)
 
     def repro() -> str:
         return output(run(teammate, "dvc", "repro", "compare_questions"))
@@ -125,11 +131,7 @@ print(json.dumps([found.reward, found.database]))
 def test_clone_with_suites_and_nothing_of_the_pipeline_tells_wrong_from_right(
     finished: Path, tmp_path: Path
 ) -> None:
-    maintainer, teammate = tmp_path / "answerkey", tmp_path / "teammate"
-    shutil.copytree(finished, maintainer, symlinks=True)
-    run(maintainer, "dvc", "push")
-    run(tmp_path, "git", "clone", "-q", str(maintainer), str(teammate))
-    run(teammate, "dvc", "pull", *PULLED)
+    teammate = make_clone(finished, tmp_path, *PULLED)
     assert not (teammate / "data/interim").exists()
 
     def read_first(name: str) -> dict:

@@ -19,6 +19,7 @@ from answerkey.validation.checks import Facts, MissingDatabaseError, UnknownFact
 from answerkey.validation.dataset import validate_dataset
 from answerkey.validation.facts import RULE_OF_TABLES, derive_facts
 from answerkey.validation.sidecars import Known
+from tests.shared.databases import make_database
 
 Dataset = list[dict[str, Any]]
 
@@ -45,14 +46,14 @@ QUERIES = [
 TABLES = ["flag", "pier", "port", "ship"]
 
 
+def make_databases(folder: Path, sql: str) -> dict[str, Path]:
+    names = ("harbour", "library")
+    return {name: make_database(folder / f"{name}.sqlite", sql) for name in names}
+
+
 @pytest.fixture
 def db_paths(tmp_path: Path) -> dict[str, Path]:
-    paths = {}
-    for name in ("harbour", "library"):
-        paths[name] = tmp_path / f"{name}.sqlite"
-        with contextlib.closing(sqlite3.connect(paths[name])) as connection:
-            connection.executescript(SCHEMA)
-    return paths
+    return make_databases(tmp_path, SCHEMA)
 
 
 def make_dataset() -> Dataset:
@@ -275,12 +276,7 @@ CREATE VIEW heavy AS SELECT * FROM Ship WHERE weight > 5;
 
 @pytest.fixture
 def paths(tmp_path: Path) -> dict[str, Path]:
-    paths = {}
-    for name in ("harbour", "library"):
-        paths[name] = tmp_path / f"{name}.sqlite"
-        with contextlib.closing(sqlite3.connect(paths[name])) as connection:
-            connection.executescript(SQL)
-    return paths
+    return make_databases(tmp_path, SQL)
 
 
 def ask(gold_sql: str, *, name: str = "harbour") -> dict[str, str]:
