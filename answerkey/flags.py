@@ -524,16 +524,14 @@ def list_tables(precision: Mapping[str, Any]) -> Iterator[str]:
 
     precision: what data/flag_precision.json says of each corpus.
     """
+    columns = ("flag", "default", "what it says", "example", "why", "wrong gold, of judged")
+    yield f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}"
     for family, flags in FAMILIES.items():
-        counts = {flag.name: _describe_precision(flag.name, precision) for flag in flags}
-        columns = ["flag", "default", "what it says", "example", "why"]
-        columns += ["wrong gold, of judged"] if any(counts.values()) else []
-        yield f"### {family}\n"
-        yield f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}"
+        yield f"| **{family}** {'| ' * len(columns)}".rstrip()
         for flag in flags:
             cells = (f"`{flag.name}`", flag.policy, flag.sentence, flag.example, flag.because)
-            yield f"| {' | '.join((*cells, counts[flag.name])[: len(columns)])} |"
-        yield ""
+            yield f"| {' | '.join((*cells, _describe_precision(flag.name, precision)))} |"
+    yield ""
     yield "### Reasons why a question has no answer\n\n| reason | what it says |\n|---|---|"
     for name, sentence in REASONS.items():
         yield f"| `{name}` | {sentence} |"
