@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import asdict
 from functools import lru_cache
@@ -13,12 +14,14 @@ from typing import Any, NamedTuple
 import sqlglot
 from sqlglot.errors import SqlglotError
 
-from answerkey.english.question import Question
+from answerkey.english.names import EMPTY_WORDS
+from answerkey.english.question import Question, list_words
 from answerkey.order.accepted_rows import find_row_order
 from answerkey.order.inspection import Inspection
 from answerkey.order.reordered_copy import ReorderedCopy
 from answerkey.probes.registry import ask_probes, ask_question_probes
 from answerkey.records import (
+    DESCRIPTIONS,
     Finding,
     SchemaFile,
     decode_json,
@@ -26,6 +29,7 @@ from answerkey.records import (
     encode_findings,
     hash_value,
     read_database_hashes,
+    read_json,
     read_jsonl,
 )
 from answerkey.sections.audit_gold_answers import Thresholds
@@ -119,6 +123,7 @@ class _Context(NamedTuple):
     schema: Schema
     limits: Limits
     thresholds: Thresholds
+    meanings: dict[str, str]
 
 
 def audit_databases(
@@ -144,7 +149,7 @@ def audit_databases(
 def audit_task(task: Task) -> list[Outcome]:
     """One report a query: gold SQL, its recorded answer as JSON text, and the question's text and
     evidence. Gold SQL that stands beside itself, for other questions, is looked at once."""
-    schema, limits, thresholds = task.context
+    schema, limits, thresholds, meanings = task.context
     path = local_path(task.database)
     with GuardedDatabase(path, limits) as database, ReorderedCopy(path, limits) as copy:
 
@@ -161,7 +166,7 @@ def audit_task(task: Task) -> list[Outcome]:
 
         def report(query: tuple[str, str, str, str | None]) -> Outcome:
             gold_sql, answer, text, evidence = query
-            return report_question(audit(gold_sql, answer), Question(text, evidence))
+            return report_question(audit(gold_sql, answer), Question(text, evidence, meanings))
 
         return task.map_queries(report)
 
@@ -192,7 +197,20 @@ def _plan_works(
             if record["question_id"] in answers
         ]
         tables, sha256 = schemas.read_tables(name), hashes[name]
-        made_from = [sha256, questions, tables, asdict(limits), asdict(thresholds)]
+        meanings = read_meanings(inputs.databases / name / DESCRIPTIONS)
+        made_from = [sha256, questions, tables, asdict(limits), asdict(thresholds), meanings]
         database = find_database(inputs.databases, name, sha256=sha256, databases_url=databases_url)
-        context = _Context(decode_schema(tables), limits, thresholds)
+        context = _Context(decode_schema(tables), limits, thresholds, meanings)
         yield DatabaseWork(name, database, hash_value([*made_by, *made_from]), questions, context)
+
+
+def read_meanings(path: Path) -> dict[str, str]:
+    """What the corpus says of columns, by their names in small letters, without words that name
+    nothing; columns of one name share their words. Return {} if there is no such file."""
+    words: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    for columns in read_json(path).values() if path.is_file() else ():
+        for column, texts in columns.items():
+            text = f"{texts.get('name', '')} {texts.get('description', '')}"
+            said = (word.text for word in list_words(text))
+            words[column.lower()] |= dict.fromkeys(word for word in said if word not in EMPTY_WORDS)
+    return {column: " ".join(found) for column, found in words.items()}

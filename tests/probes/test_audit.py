@@ -10,7 +10,7 @@ import pytest
 from answerkey import probes
 from answerkey.english.question import Question
 from answerkey.order.reordered_copy import ReorderedCopy
-from answerkey.probes.audit import audit_query, report_question
+from answerkey.probes.audit import audit_query, read_meanings, report_question
 from answerkey.probes.literals import find_literal_not_in_column
 from answerkey.probes.registry import PROBES, QUESTION_PROBES
 from answerkey.records import Reason
@@ -212,3 +212,14 @@ def test_evidence_that_the_guard_refuses_is_no_finding(tmp_path, monkeypatch):
     monkeypatch.setattr(GuardedDatabase, "execute", Mock(side_effect=refusal))
     found = {name_flag(probe) for probe in PROBES if probe(inspection)}
     assert found == {"empty_answer"}  # which asks the data nothing
+
+
+def test_what_the_corpus_says_of_a_column_names_it(tmp_path):
+    path = tmp_path / "descriptions.json"
+    assert read_meanings(path) == {}
+    texts = {
+        "district": {"A11": {"name": "average salary", "description": "the salary of a month"}},
+        "other": {"a11": {"values": "1: yes"}, "id": {}},
+    }
+    path.write_text(json.dumps(texts), encoding="utf-8")
+    assert read_meanings(path) == {"a11": "average salary month", "id": ""}
