@@ -1,4 +1,8 @@
-"""What the card and its Croissant twin say of a dataset: its name, licences, origin and files."""
+"""The dataset card: YAML that hubs and `datasets` read, and a datasheet in words, both from the
+numbers of a run.
+
+Source: "Dataset cards" and "Manual configuration" in the Hub's documentation.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +22,8 @@ from answerkey.exports.packed_files import FEATURES as PACKED_FEATURES
 from answerkey.exports.parquet_files import WrittenFile
 from answerkey.flags import EXPLANATIONS
 from answerkey.records import SPLITS
+
+Record = dict[str, Any]
 
 NAME = "Text-to-SQL questions with executed gold answers"
 UNKNOWN_LICENSE = "other"  # the hub's word
@@ -77,9 +83,7 @@ class CardFacts:
         return f"the corp{'us' if len(names) == 1 else 'ora'} {' and '.join(names)}"
 
 
-def describe_origin(
-    corpora: Mapping[str, Mapping[str, Any]], manifest: Mapping[str, Mapping[str, Any]]
-) -> list[str]:
+def describe_origin(corpora: Mapping[str, Record], manifest: Mapping[str, Record]) -> list[str]:
     """Where questions and databases come from, as sentences: out of the corpora's entries in params
     and the manifest of the databases. A directory is not named: it is one of this machine.
 
@@ -152,11 +156,6 @@ def name_licenses(licenses: Iterable[str | None]) -> str | list[str]:
     return names[0] if len(names) == 1 else names
 
 
-# The YAML of a dataset card, which hubs and `datasets` read, written by the hub's own library.
-#
-# Source: "Dataset cards" and "Manual configuration" in the Hub's documentation.
-
-
 TAGS = ("text-to-sql", "sql", "sqlite", "reinforcement-learning")
 QUESTIONS = "default"  # the configuration with the questions
 FILES_SPLIT = "files"  # of the configurations with files
@@ -165,7 +164,7 @@ _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000
 
 
 def make_front_matter(facts: CardFacts) -> str:
-    """The YAML. A table without rows is left out: load_dataset fails where one has none."""
+    """The YAML. A table without rows is left out: load_dataset fails on one."""
     configs = _list_configs(facts)
     infos = DatasetInfosDict(
         {name: _make_info(*config, name=name) for name, config in configs.items()}
@@ -219,9 +218,6 @@ def _make_info(features: Features, files: Mapping[str, WrittenFile], *, name: st
     )
 
 
-# How to load a dataset, for its card: snippets that run as they stand, and what its files hold.
-
-
 _LOADING = """\
 ```python
 from datasets import load_dataset
@@ -254,19 +250,16 @@ _MEANINGS = {
 }
 
 
-def tell_loading(facts: CardFacts) -> str:
-    """Snippets that load the questions, and score their gold SQL."""
+def _tell_loading(facts: CardFacts) -> str:
+    """Return snippets that load the questions and score their gold SQL, and run as they stand."""
     options = "".join(
         f', {kind}="data/{kind}"' for kind, files in facts.packed.items() if not files.has_content
     )
-    return _LOADING.format(
-        repo_id=facts.repo_id,
-        split=next(iter(facts.files)),
-        options=options,
-    ).strip()
+    split = next(iter(facts.files))
+    return _LOADING.format(repo_id=facts.repo_id, split=split, options=options).strip()
 
 
-def tell_files(facts: CardFacts) -> str:
+def _tell_files(facts: CardFacts) -> str:
     """Each file, its size and what it holds."""
     told = {split: f"{file.rows} questions" for split, file in facts.files.items()}
     told |= {kind: _tell_packed(kind, files) for kind, files in facts.packed.items()}
@@ -289,11 +282,6 @@ def _tell_packed(kind: str, files: PackedFiles) -> str:
     )
 
 
-# The dataset card: YAML that hubs read, and a datasheet in words, both from a run's numbers.
-
-
-Record = dict[str, Any]
-
 _PURPOSE = (
     "Reinforcement learning and evaluation on text-to-SQL: the rows that a predicted query returns"
     " are compared with `gold_answer`. It is no source of facts: what its databases hold need not"
@@ -314,8 +302,8 @@ def make_card(facts: CardFacts) -> str:
     """README.md of the dataset: YAML, then a datasheet."""
     sections = {
         "What it is for": _PURPOSE,
-        "How to load it": tell_loading(facts) if facts.files else "It has no question.",
-        "Files": tell_files(facts),
+        "How to load it": _tell_loading(facts) if facts.files else "It has no question.",
+        "Files": _tell_files(facts),
         "Origin": _tell_origin(facts),
         "How it was made": _tell_steps(facts),
         "Splits": _tell_splits(facts),
