@@ -123,7 +123,8 @@ def test_added_corpus_goes_through_every_stage(tmp_path: Path) -> None:
     with (folder / "answerkey/corpus/corpora.py").open("a", encoding="utf-8") as file:
         file.write(find_block("python", "LAYOUTS["))
     params = (folder / "params.yaml").read_text(encoding="utf-8")
-    params = params.replace("\ncorpora:\n", f"\ncorpora:\n{find_block('yaml', 'helpdesk:')}\n")
+    entry = find_block("yaml", "helpdesk:")
+    params = re.sub(r"(?m)^corpora:.*\n", lambda found: f"{found[0]}{entry}\n", params)
     params = params.replace("\ncorpus: sample", "\ncorpus: helpdesk")
     params = params.replace("min_questions: 100", "min_questions: null")
     params = re.sub("difficulty_shares: {.*}", "difficulty_shares: null", params)
