@@ -25,7 +25,8 @@ from answerkey.records import read_json
 
 AGREEMENT = "models_agree_otherwise"
 # Flags that are no sign of wrong gold: what is said of gold itself, what a question shares with
-# others, and what models make of it.
+# others, what models make of it, and what its suite shows (how much an answer proves, and that a
+# text may be read in two ways, is no fault of the query).
 NO_SIGNS = frozenset(
     {
         "gold_risk",
@@ -40,6 +41,8 @@ NO_SIGNS = frozenset(
         "overlap",
         "always_solved",
         "never_solved",
+        "latent_ambiguity",
+        "weak_answer",
     }
 )
 _OF_KIND = 2  # judged questions that count for the wider case: of a kind or a flag,
@@ -121,15 +124,11 @@ def list_signs(flags: Iterable[Mapping[str, Any]]) -> list[Sign]:
     >>> list_signs([{"code": "latent_tie", "evidence": {"kind": "text"}},
     ...             {"code": "paraphrase_of", "evidence": {}}])
     [Sign(code='latent_tie', kind='text')]
-
-    The kind is what the evidence has as `kind`, or the reading of a latent ambiguity.
     """
     signs = {}
     for flag in flags:
-        code, evidence = flag["code"], flag["evidence"]
-        if code not in NO_SIGNS:
-            name = "reading" if code == "latent_ambiguity" else "kind"
-            signs[Sign(code, evidence.get(name))] = None
+        if flag["code"] not in NO_SIGNS:
+            signs[Sign(flag["code"], flag["evidence"].get("kind"))] = None
     return list(signs)
 
 

@@ -115,12 +115,10 @@ def test_sign_is_a_flag_with_the_kind_of_its_evidence():
     flags = [
         {"code": "cross_join", "evidence": {"tables": ["a"]}},
         {"code": "latent_tie", "evidence": {"kind": "text"}},
-        {"code": "latent_ambiguity", "evidence": {"reading": "distinct_rows"}},
     ]
     assert list_signs(flags * 2) == [
         CROSS,
         Sign("latent_tie", "text"),
-        Sign("latent_ambiguity", "distinct_rows"),
     ]
 
 
