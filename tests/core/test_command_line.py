@@ -291,7 +291,7 @@ MISTAKES = {
     "template that asks for more": (
         "export_trainers",
         write("prompt.j2", "{{ question_txt }}"),
-        "prompt_template: 'question_txt' is undefined: expected no other names than data",
+        "prompt_template: 'question_txt' is undefined: expected no other names than schema",
     ),
     "folder in the place of a file": (
         "assign_splits",
