@@ -116,7 +116,7 @@ def test_its_command_evaluates_there_and_says_what_other_verbs_need(
     predictions.write_text("\n".join(lines), encoding="utf-8")
     out = str(tmp_path / "out")
     said = run(command, "evaluate", str(predictions), "--out", out, folder=exported.folder)
-    assert "100.0%" in said.splitlines()[1]
+    assert "100.0%" in said.splitlines()[2]
     scores = run(command, "score", str(predictions), folder=exported.folder).splitlines()
     assert {json.loads(line)["score"] for line in scores} == {1.0}
     assert len(scores) == len(lines)

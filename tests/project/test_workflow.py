@@ -145,8 +145,7 @@ def test_pull_request_is_checked_and_told_what_it_changes(finished: Path, tmp_pa
 
         params = maintainer / "params.yaml"
         text = params.read_text(encoding="utf-8")
-        seed = r"^(select_questions:\n(?:  #.*\n)*  seed: )20$"  # other stages have one, too
-        text, changes = re.subn(seed, r"\g<1>21", text, flags=re.MULTILINE)
+        text, changes = re.subn(r"(?<=easy_max_tables: )2$", "1", text, flags=re.MULTILINE)
         assert changes == 1
         params.write_text(text, encoding="utf-8")
         commit(maintainer, "Forgotten: dvc repro")
@@ -170,7 +169,9 @@ def test_pull_request_is_checked_and_told_what_it_changes(finished: Path, tmp_pa
     status, said = run_step(runner, CHANGES, base)
     assert status == 0, said
     changes = (runner / "changes.md").read_text(encoding="utf-8")
-    assert re.search(r"^\| params\.yaml \| select_questions\.seed \| 20 +\| 21 ", changes, re.M)
+    assert re.search(
+        r"^\| params\.yaml \| classify_difficulty\.easy_max_tables \| 2 +\| 1 ", changes, re.M
+    )
     assert re.search(r"^\| metrics/dataset\.json +\| ", changes, re.M)
     assert (tmp_path / "runner-2/summary.md").read_text(encoding="utf-8") == changes
     assert not (runner / "data/questions").exists()
