@@ -25,7 +25,6 @@ INTERIM = Path("data/interim")
 DATABASES = Path("data/databases")
 OUT = INTERIM / "test_suites"
 SUITES = Path("data/test_suites")
-NO_SCORE = {"database": 0.0, "suite": 0.0}
 
 
 def plan_tasks(*, databases_url: str | None) -> Iterator[SuiteTask]:

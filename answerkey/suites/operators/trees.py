@@ -242,11 +242,6 @@ def find_user(query: exp.Expression) -> exp.Expression | None:
     return node
 
 
-def is_top(query: exp.Expression) -> bool:
-    """Whether a query is the whole statement."""
-    return find_user(query) is None
-
-
 def is_counted_once(query: exp.Expression) -> bool:
     """Whether equal rows of a query count as one where they are used: in IN and EXISTS, and in set
     operations but UNION ALL."""
