@@ -34,11 +34,11 @@ def test_loss_falls_and_reward_rises(tmp_path: Path) -> None:
     skip_without_needs()
     assert COMMAND in (ROOT / "docs/exports.md").read_text(encoding="utf-8").splitlines()
     printed = run(ROOT, *COMMAND.split(), "--out", str(tmp_path)).stdout
-    figures = {
-        name: [float(word) for word in values.split()]
-        for name, _, values in (line.partition(":") for line in printed.splitlines()[-2:])
-    }
-    loss, reward = figures["SFT, loss"], figures["GRPO, reward"]
+    lines = [line.partition(": ") for line in printed.splitlines()]  # some are the trainer's own
+    figures = {name: values.split() for name, _, values in lines}
+    loss, reward = (
+        [float(value) for value in figures[name]] for name in ("SFT, loss", "GRPO, reward")
+    )
     assert len(loss) == 50
     assert len(reward) == 20
     assert loss[-1] < loss[0] / 10
