@@ -201,16 +201,6 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
             doubts_gold=True,
         ),
         Flag(
-            "text_arithmetic",
-            "Text that is no number is calculated with: SQLite takes its first digits, or 0.",
-            example="`ended - began` of dates gives years",
-            because=(
-                "SQLite manual, datatypes: conversion of operands. Kinds: `no_number` no value "
-                "is one; `some_text` some are"
-            ),
-            doubts_gold=True,
-        ),
-        Flag(
             "latent_tie",
             "ORDER BY with LIMIT sorts by a column that only happens to have no tie in these rows.",
             example="`ORDER BY weight LIMIT 1` where weights repeat elsewhere",

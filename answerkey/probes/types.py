@@ -1,4 +1,4 @@
-"""Probes of types: text that is sorted, compared or calculated with as something else."""
+"""Probes of types: text that is sorted or compared as something else."""
 
 from __future__ import annotations
 
@@ -229,52 +229,6 @@ def _read_number(value: Value) -> Value:
     return value
 
 
-_CALCULATIONS = (exp.Sum, exp.Avg, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Neg)
-
-
-def find_text_arithmetic(inspection: Inspection) -> list[Finding]:
-    """Return a finding if a column holds text that is no number, and the query calculates with it.
-
-    SQLite takes the digits that a text starts with, or 0: `arrival - departure` of two dates is a
-    number of years. Source: sections 4.3 and 5 of the SQLite manual's page on datatypes.
-
-    Kinds: `no_number` if no value of the column is a number, else `some_text`.
-    """
-    reading = read_query(inspection)
-    found = []
-    for node in reading.scopes.nodes.find_all(*_CALCULATIONS):
-        for column in _list_operands(node):
-            base = reading.base_column(column)
-            text = _find_text(reading, base[0].name, base[1].name) if base is not None else []
-            if text:
-                is_number = count_numbers(reading, base[0].name, base[1].name) > 0
-                found.append(
-                    {
-                        "kind": "some_text" if is_number else "no_number",
-                        "sql": show_sql(node),
-                        "column": [base[0].name, base[1].name],
-                        "values": text,
-                    }
-                )
-    found.sort(key=lambda evidence: evidence["kind"])
-    return [Finding("text_arithmetic", found[0])] if found else []
-
-
-def _list_operands(node: exp.Expression) -> Iterator[exp.Expression]:
-    operands = [node.this, node.expression] if isinstance(node, exp.Binary) else [node.this]
-    for operand in operands:
-        yield from operand.expressions if isinstance(operand, exp.Distinct) else [operand.unnest()]
-
-
-def _find_text(reading: Reading, table: str, column: str) -> list[object]:
-    """Some of the texts of a column that are no numbers."""
-    name = quote_name(column)
-    return reading.values.ask_column(
-        f"SELECT DISTINCT {name} FROM {quote_name(table)} WHERE typeof({name}) = 'text'"
-        f" AND NOT {is_number_sql(name)} ORDER BY 1 LIMIT 3"
-    )
-
-
 _CONDITIONS_SHOWN = 3
 _ABOVE = frozenset({">", ">="})
 _BELOW = frozenset({"<", "<="})
@@ -398,6 +352,5 @@ def _is_number(text: str) -> bool:
 PROBES = (
     find_date_text_order,
     find_numeric_text_order,
-    find_text_arithmetic,
     find_type_mismatch,
 )

@@ -56,7 +56,6 @@ COUNTS = {
     "literal_not_in_column": 39,
     "order_without_effect": 4,
     "set_operation_on_non_key": 114,
-    "text_arithmetic": 14,
 }
 
 

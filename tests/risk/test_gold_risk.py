@@ -34,7 +34,7 @@ def make_counts(wrong: int = 100, **hardness: Count) -> Counts:
         "latent_tie": Count(98, 20),
         "boolean_answer": Count(96, 1),
         "negation_mismatch": Count(96, 50),
-        "text_arithmetic": Count(1, 1),
+        "date_text_order": Count(1, 1),
         "models_agree_otherwise": Count(98, 60),
     }
     kinds = {SURE: Count(40, 38), DOUBTFUL: Count(56, 12), MODELS: Count(40, 38)}
@@ -73,7 +73,7 @@ def test_sure_kind_weighs_more_than_a_doubtful_one_and_a_new_kind_as_its_flag():
 
 
 def test_flag_that_was_seen_once_stays_near_the_base():
-    assert 0.1 < estimate(Sign("text_arithmetic", None)).risk < 0.5
+    assert 0.1 < estimate(Sign("date_text_order", None)).risk < 0.5
 
 
 @pytest.mark.parametrize("code", ["boolean_answer", "never_seen"])

@@ -132,11 +132,11 @@ def test_row_of_very_many_columns_is_cut_in_its_cells():
 
 def test_verdict_of_a_selected_question_holds_its_flags():
     evidence = {"conditions": [{"condition": "a = 1", "rows": 3}], "best": None}
-    record = {"question_id": "a", "flags": [{"code": "text_arithmetic", "evidence": evidence}]}
+    record = {"question_id": "a", "flags": [{"code": "latent_tie", "evidence": evidence}]}
     verdict = find_verdict(record)
     assert verdict.reason is None
     pairs = [("conditions", "condition: a = 1; rows: 3"), ("best", "NULL")]
-    assert verdict.findings == [("text_arithmetic", pairs)]
+    assert verdict.findings == [("latent_tie", pairs)]
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_verdict_of_an_excluded_question_holds_its_reason(stage, reason, detail,
 
 def test_reason_stands_before_the_other_flags_of_an_excluded_question():
     flags = [
-        {"code": "text_arithmetic", "evidence": {"best": 1}},
+        {"code": "latent_tie", "evidence": {"best": 1}},
         {"code": "tie_at_limit", "evidence": {"offset": 0}},
         {"code": "tie_at_limit", "evidence": {"offset": 2}},
     ]
@@ -162,7 +162,7 @@ def test_reason_stands_before_the_other_flags_of_an_excluded_question():
     verdict = find_verdict({**record, "detail": '{"offset": 0}', "flags": flags})
     assert verdict.findings == [
         ("tie_at_limit", [("offset", "0")]),
-        ("text_arithmetic", [("best", "1")]),
+        ("latent_tie", [("best", "1")]),
         ("tie_at_limit", [("offset", "2")]),
     ]
 
