@@ -19,7 +19,7 @@ from answerkey.records import SchemaFile, read_database_hashes, read_jsonl
 from answerkey.shards.database_files import find_database
 from answerkey.shards.shard_directory import ShardDirectory, read_shards
 from answerkey.suites.questions import make_question
-from answerkey.suites.suite_run import SuiteOuts, SuiteTask, run_suites
+from answerkey.suites.suite_run import SuiteTask, run_suites
 
 INTERIM = Path("data/interim")
 DATABASES = Path("data/databases")
@@ -52,19 +52,17 @@ def main() -> None:
     )
     names, made = run_suites(
         plan_tasks(databases_url=execution.databases_url),
-        SuiteOuts(ShardDirectory(OUT), SUITES),
+        ShardDirectory(OUT),
+        SUITES,
         settings=settings,
         limits=limits,
         engine=execution.engine,
         workers=execution.workers,
     )
     records = list(read_shards(OUT, names))
-    scores = [record["mutation_score"] for record in records if record["mutation_score"]]
-    means = (
-        {of: round(fmean(score[of] for score in scores), 3) for of in scores[0]} if scores else {}
-    )
-    done = len(names), made, len(records), means
-    log.info("%d databases, suites of %d made; %d questions, mean mutation scores %s", *done)
+    scores = [record["mutation_score"]["suite"] for record in records if record["mutation_score"]]
+    done = len(names), made, len(records), fmean(scores or [0])
+    log.info("%d databases, suites of %d made; %d questions, mean mutation score %.3f", *done)
 
 
 if __name__ == "__main__":

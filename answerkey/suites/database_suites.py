@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -42,11 +43,12 @@ from answerkey.suites.questions import (
     is_void,
     read_questions,
 )
-from answerkey.suites.records import SuiteRecords, make_records
+from answerkey.suites.records import make_record, show_latent
 from answerkey.suites.row_reading import read_rows
 from answerkey.suites.rows import Rows, write_rows
 
 _FILLED = 3  # each database costs a prediction half of the time that the real one takes
+SUITES = "data/test_suites"
 _HEAVY = 10  # times as much counts what must be told
 
 Kills = Mapping[int, frozenset[int]]  # by the number of a database, what it tells from gold
@@ -255,7 +257,8 @@ class _Pool:
             order = query.orders[number]
             other = find_other_reading(query, one.readings, variant, order)
             if other is not None:
-                one.latent = one.latent or (number, other)
+                rows, others = (variant.find_rows(sql) for sql in (query.sql, other.sql))
+                one.latent = one.latent or show_latent(other, rows, others)
                 continue
             if do_models_disagree(query, one.question.model_queries, variant, order):
                 continue
@@ -289,11 +292,27 @@ class _Pool:
             for one in asked
         }
         used = [number for number in chosen if any(number in suite for suite in suites.values())]
-        records = SuiteRecords(name, used, self._path, self._limits)
-        return DatabaseSuites(
-            make_records(records, questions, asked, suites),
-            [self._path(number).read_bytes() for number in used],
-        )
+        files = [self._path(number).read_bytes() for number in used]
+        by_id = {one.question.question_id: one for one in asked}
+        with ExitStack() as stack:
+            databases = {}
+            for place, (number, content) in enumerate(zip(used, files, strict=True), start=1):
+                path = f"{SUITES}/{name}/{name}.{place:02}.sqlite"
+                known = {"path": path, "sha256": hashlib.sha256(content).hexdigest()}
+                database = GuardedDatabase(self._path(number), self._limits)
+                databases[number] = known, Executions(stack.enter_context(database))
+            records = [
+                {
+                    "question_id": question.question_id,
+                    **make_record(
+                        by_id.get(question.question_id),
+                        suites.get(question.question_id, ()),
+                        databases,
+                    ),
+                }
+                for question in questions
+            ]
+        return DatabaseSuites(records, files)
 
 
 def _plan_variants(settings: SuiteSettings) -> list[tuple[str, int]]:

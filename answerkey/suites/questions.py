@@ -170,14 +170,14 @@ class Asked:
 
     readings: those that give gold's answer on the real database, too.
     kills: by the number of a variant, the places of the alive neighbors that it tells from gold.
-    latent: the first variant on which a reading differs, and the reading.
+    latent: what is told of the first reading that differs on a variant.
     """
 
     question: SuiteQuestion
     query: Query
     readings: list[Reading]
     kills: dict[int, frozenset[int]] = field(default_factory=dict)
-    latent: tuple[int, Reading] | None = None
+    latent: dict[str, Any] | None = None
 
     @property
     def by_heart(self) -> frozenset[int]:

@@ -19,7 +19,7 @@ from answerkey.log import track_progress
 from answerkey.records import hash_file, hash_value, replace_file, write_json
 from answerkey.sections.generate_test_suites import SuiteSettings
 from answerkey.shards.database_files import Database, local_path
-from answerkey.shards.processes import Died, map_with_engine, run_alone
+from answerkey.shards.processes import Died, map_with_engine
 from answerkey.shards.shard_directory import ShardDirectory, hash_code, read_shards
 from answerkey.sqlite.files import find_inside
 from answerkey.sqlite.guard import Limits
@@ -42,20 +42,10 @@ class SuiteTask(NamedTuple):
     questions: list[SuiteQuestion]
 
 
-class SuiteOuts(NamedTuple):
-    """Where suites are written: shards of records, and the folder of the databases."""
-
-    shards: ShardDirectory
-    databases: Path
-
-    def list_files(self, name: str) -> list[Path]:
-        """The databases that lie in the folder of one."""
-        return sorted((self.databases / name).glob(f"{name}.*.sqlite"))
-
-
 def run_suites(
     tasks: Iterable[SuiteTask],
-    outs: SuiteOuts,
+    shards: ShardDirectory,
+    folder: Path,
     *,
     settings: SuiteSettings,
     limits: Limits,
@@ -65,97 +55,67 @@ def run_suites(
     """Bring the suites of all databases up to date, and remove those of others: the names of the
     databases, and of how many the suites were made.
 
+    shards, folder: where the records and the databases of the suites are written.
+
     Raises:
-        InputError: naming the databases whose process ended, also where it had nothing else to do.
+        InputError: naming the database whose process ended.
     """
     made_by = [hash_code(STAGE), sqlglot.__version__, asdict(settings), asdict(limits)]
-    names: list[str] = []
     keys: dict[str, str] = {}
 
     def list_stale() -> Iterator[SuiteTask]:
         for task in tasks:
-            names.append(task.name)
             key = hash_value([*made_by, task.database.sha256, task.tables, task.questions])
-            if not _is_fresh(outs, task.name, key):
-                keys[task.name] = key
+            keys[task.name] = key
+            if not (shards.is_fresh(task.name, key) and _is_whole(shards, folder, task.name)):
                 yield task
 
     work = partial(_work, settings=settings, limits=limits)
-    lost = []
+    count = 0
     results = map_with_engine(work, list_stale(), engine=engine, workers=workers)
     with closing(results):
         for task, made in track_progress(results, "generating", unit="database"):
-            if made is None or isinstance(made, Died):
-                lost.append(task)
-            else:
-                _write(outs, task.name, keys[task.name], made)
-    _try_again(lost, work, outs, keys)
-    outs.shards.keep_only(names)
-    _keep_only(outs, names)
-    return names, len(keys)
+            if isinstance(made, Died):
+                raise InputError(f"{task.name}: the process that made its suites ended: {made}")
+            if made.problem is not None:
+                _LOG.warning("the questions of %s have no suites: %s", task.name, made.problem)
+            _write_databases(find_inside(folder, task.name), made.files)
+            shards.write_shard(task.name, keys[task.name], made.records)
+            count += 1
+    shards.keep_only(keys)
+    _keep_only(folder, keys)
+    return list(keys), count
 
 
-def _work(task: SuiteTask, *, settings: SuiteSettings, limits: Limits) -> DatabaseSuites | None:
-    """The suites of a database; None where there was no memory for them."""
-    try:
-        return make_suites(
-            local_path(task.database),
-            decode_schema(task.tables),
-            task.questions,
-            settings=settings,
-            limits=limits,
-        )
-    except MemoryError:
-        return None
+def _work(task: SuiteTask, *, settings: SuiteSettings, limits: Limits) -> DatabaseSuites:
+    path, schema = local_path(task.database), decode_schema(task.tables)
+    return make_suites(path, schema, task.questions, settings=settings, limits=limits)
 
 
-def _try_again(lost: list[SuiteTask], work: Any, outs: SuiteOuts, keys: dict[str, str]) -> None:
-    ended = []
-    for task in lost:
-        made = run_alone(work, task)
-        if made is None or isinstance(made, Died):
-            ended.append(f"{task.name}: {'out of memory' if made is None else made}")
-        else:
-            _write(outs, task.name, keys[task.name], made)
-    if ended:
-        raise InputError(
-            "The process that made the suites of a database ended before they were done, also where"
-            f" it had nothing else to do:\n  {chr(10).join(ended)}"
-        )
-
-
-def _is_fresh(outs: SuiteOuts, name: str, key: str) -> bool:
-    if not outs.shards.is_fresh(name, key):
-        return False
+def _is_whole(shards: ShardDirectory, folder: Path, name: str) -> bool:
+    """Whether the databases of the suites are those that the records name."""
     known = {
         database["path"].rpartition("/")[2]: database["sha256"]
-        for record in read_shards(outs.shards.directory, [name])
+        for record in read_shards(shards.directory, [name])
         for database in record["databases"]
     }
-    return {path.name: hash_file(path) for path in outs.list_files(name)} == known
+    return {path.name: hash_file(path) for path in (folder / name).glob("*.sqlite")} == known
 
 
-def _write(outs: SuiteOuts, name: str, key: str, made: DatabaseSuites) -> None:
-    if made.problem is not None:
-        _LOG.warning("the questions of %s have no suites: %s", name, made.problem)
-    folder = find_inside(outs.databases, name)
+def _write_databases(folder: Path, files: list[bytes]) -> None:
     if folder.exists():
         shutil.rmtree(folder)
-    for number, content in enumerate(made.files, start=1):
-        with replace_file(folder / f"{name}.{number:02}.sqlite") as file:
+    for number, content in enumerate(files, start=1):
+        with replace_file(folder / f"{folder.name}.{number:02}.sqlite") as file:
             file.write(content)
-    outs.shards.write_shard(name, key, made.records)
 
 
-def _keep_only(outs: SuiteOuts, names: list[str]) -> None:
+def _keep_only(folder: Path, names: Iterable[str]) -> None:
     """Remove the folders of other databases, and write the manifest of those that are kept."""
-    outs.databases.mkdir(parents=True, exist_ok=True)
-    for path in sorted(outs.databases.iterdir()):
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in sorted(folder.iterdir()):
         if path.name not in {*names, MANIFEST}:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-    manifest = {
-        path.relative_to(outs.databases).as_posix(): hash_file(path)
-        for name in sorted(names)
-        for path in outs.list_files(name)
-    }
-    write_json(outs.databases / MANIFEST, manifest)
+    files = sorted(folder.glob("*/*.sqlite"))
+    hashes = {path.relative_to(folder).as_posix(): hash_file(path) for path in files}
+    write_json(folder / MANIFEST, hashes)
