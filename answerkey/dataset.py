@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -15,8 +14,6 @@ from typing import Any, NamedTuple
 
 from answerkey.errors import InputError
 from answerkey.records import (
-    DIFFICULTIES,
-    SPLITS,
     Reason,
     decode_json,
     encode_json,
@@ -453,60 +450,3 @@ def make_questions(rows: Iterable[Record], *, split: str) -> Iterator[Question]:
         known["flags"] = [{"code": code} for code in row.get("flags", ())]
         known["prompt"] = row["prompt"][-1]["content"]
         yield Question(**{"split": split, "question_text": "", "source": {}, **known})
-
-
-# Cells: a selection is counted by split and difficulty, and a share is a share of such counts.
-
-
-Cell = tuple[str, str]  # split, difficulty
-CorpusCell = tuple[str, str]  # split, corpus
-Part = tuple[str, str, str]  # split, difficulty, corpus ("": any)
-CELLS: tuple[Cell, ...] = tuple((split, level) for split in SPLITS for level in DIFFICULTIES)
-
-
-class Group(NamedTuple):
-    """Questions that no target tells apart."""
-
-    split: str
-    difficulty: str
-    database_name: str
-    answer_type: str
-    corpus: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Solution:
-    """The largest size, how many questions of each cell, of each corpus in each split (if corpora
-    have shares), and of each cell and corpus together."""
-
-    size: int
-    counts: dict[Cell, int]
-    corpora: dict[CorpusCell, int] = field(default_factory=dict)
-    parts: dict[Part, int] = field(default_factory=dict)
-
-
-def count_cells(supply: Mapping[Group, int]) -> dict[Cell, int]:
-    """How many questions each cell holds, empty cells included."""
-    counts = dict.fromkeys(CELLS, 0)
-    for group, count in supply.items():
-        counts[group.split, group.difficulty] += count
-    return counts
-
-
-def list_corpus_cells(corpora: Iterable[str]) -> list[CorpusCell]:
-    """Each corpus in each split, in order.
-
-    >>> list_corpus_cells(["bird", "spider"])
-    [('train', 'bird'), ('train', 'spider'), ('eval', 'bird'), ('eval', 'spider')]
-    """
-    corpora = list(corpora)
-    return [(split, corpus) for split in SPLITS for corpus in corpora]
-
-
-def count_corpora(supply: Mapping[Group, int], corpora: Iterable[str]) -> dict[CorpusCell, int]:
-    """How many questions each of these corpora holds in each split."""
-    counts = dict.fromkeys(list_corpus_cells(corpora), 0)
-    for group, count in supply.items():
-        if (group.split, group.corpus) in counts:
-            counts[group.split, group.corpus] += count
-    return counts

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 
@@ -46,6 +46,18 @@ def list_counts(counts: Mapping[str, int]) -> str:
     """
     found = sorted(((-count, name) for name, count in counts.items() if count))
     return f" ({', '.join(f'{name} {-count}' for count, name in found)})" if found else ""
+
+
+def align(rows: Sequence[Sequence[str]]) -> str:
+    """The cells of a table as text, each column as wide as its widest cell.
+
+    >>> print(align([("split", "easy"), ("train", "7"), ("eval", "12")]))
+    split  easy
+    train  7
+    eval   12
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
 
 # Progress bars where a person waits, and none where nobody looks.

@@ -16,20 +16,14 @@ from answerkey.records import SchemaFile, read_database_hashes, read_jsonl, writ
 from answerkey.selection.choice import (
     WHY,
     choose,
-    count_usable,
     explain_choice,
+    find_rank_cuts,
+    list_usable,
     survey_questions,
 )
 from answerkey.selection.policies import read_policies
 from answerkey.selection.product_records import write_selection, write_suites
-from answerkey.selection.supply import (
-    TargetsNotMetError,
-    describe_loss,
-    describe_supply,
-    find_rank_cuts,
-    measure_coverage,
-    summarize,
-)
+from answerkey.selection.supply import measure_coverage, tabulate
 
 DATABASES = Path("data/databases")
 SCHEMAS = Path("data/interim/schemas.jsonl")
@@ -51,7 +45,7 @@ def main(*arguments: str) -> None:
     options = parser.parse_args(arguments)
     log = start_log("select_questions")
     settings, rule, reward = read_params("select_questions", "classify_difficulty", "reward")
-    policies, targets = read_policies(settings.policies), settings.targets
+    policies = read_policies(settings.policies)
     if options.policies:
         print("\n".join(f"{flag}: {policy}" for flag, policy in policies.items()))
         return
@@ -59,38 +53,27 @@ def main(*arguments: str) -> None:
         print(explain_choice(read_classified(), settings, rule))
         return
     table = survey_questions(read_classified(), policies)
-    try:
-        choice = choose(
-            table,
-            targets,
-            max_per_canonical_sql=settings.max_per_canonical_sql,
-            seed=settings.seed,
-        )
-    except TargetsNotMetError as error:
-        unusable = Counter(table["reason"].dropna())
-        raise TargetsNotMetError(
-            f"{error}\nNot usable: {unusable.total()} of {len(table)} questions"
-            f"{list_counts(unusable)}"
-        ) from None
-    whys = choice.table[WHY].itertuples(index=False, name=None)
-    decided = zip(read_classified(), whys, strict=True)
+    chosen, summary = choose(table, settings)
+    decided = zip(read_classified(), chosen[WHY].itertuples(index=False, name=None), strict=True)
     write_selection(OUT, decided, policies, read_database_hashes(DATABASES), reward)
     write_suites(OUT / SUITES, read_jsonl(OUT / "questions.jsonl"), TEST_SUITES)
     write_suites(OUT / SUITES_NOT_SELECTED, read_jsonl(OUT / NOT_SELECTED), TEST_SUITES)
-    selected = choice.table[choice.table["reason"].isna()]
+    selected = list_usable(chosen)
     coverage = measure_coverage(
         selected[["database_name", "tables_involved", "columns_involved"]], SchemaFile(SCHEMAS)
     )
-    summary = summarize(choice.supply, targets, choice.solution)
-    cuts = find_rank_cuts(count_usable(table), rule, targets)
-    summary["complexity_cuts"] = None if cuts is None else cuts._asdict()
-    write_json(OUT / "summary.json", {**summary, "coverage": coverage})
-    reasons = Counter(choice.table["reason"].dropna())
+    cuts = find_rank_cuts(list_usable(table), rule, settings.targets)
+    complexity_cuts = None if cuts is None else cuts._asdict()
+    write_json(
+        OUT / "summary.json", {**summary, "complexity_cuts": complexity_cuts, "coverage": coverage}
+    )
+    reasons = Counter(chosen["reason"].dropna())
     log.info("%d of %d questions%s", len(selected), len(table), list_counts(reasons))
-    if (loss := describe_loss(choice.supply, targets, choice.solution.size)) is not None:
-        log.warning("%s", loss)
-    cells = describe_supply(choice.supply, choice.solution.counts, choice.solution.corpora)
-    log.info("selected of usable:\n%s", cells)
+    size, usable, lifts = summary["size"], summary["usable"], ", ".join(summary["lifts"])
+    if 2 * size < usable:
+        words = "the targets take %d of %d usable questions; all %d without %s"
+        log.warning(words, size, usable, usable, lifts)
+    log.info("selected of usable:\n%s", tabulate(summary))
 
 
 if __name__ == "__main__":

@@ -47,7 +47,6 @@ def tabulate_supply(selection: Record, targets: Record) -> list[Record]:
     where corpora have shares, they follow."""
     shares = targets["difficulty_shares"] or {}
     cells = selection["cells"]
-    binding = {cell["name"] for cell in list_binding(selection, targets)}
     levels = (*DIFFICULTIES, "all")
     corpora = list_corpora(targets)
     counts = {
@@ -94,7 +93,6 @@ def tabulate_supply(selection: Record, targets: Record) -> list[Record]:
             "usable": counts[split][level]["usable"],
             "share": share,
             "target": target,
-            "is_binding": f"{split} {level}" in binding,
         }
 
     return [
@@ -108,46 +106,15 @@ def list_corpora(targets: Record) -> list[str]:
     return sorted(targets["corpus_shares"] or ())
 
 
-def explain_size(selection: Record, targets: Record, usable: int) -> Record:
-    """Why the selection is as large as it is: a sentence, and the cells that hold it back."""
-    size = selection["size"]
+def explain_size(selection: Record) -> str:
+    """Why the selection is as large as it is."""
+    size, usable = selection["size"], selection["usable"]
     if size == usable:
-        sentence = f"Every usable question is selected, {size:,} in all."
-    else:
-        sentence = (
-            f"The targets allow {size:,} of {usable:,} usable questions; the solver has proved that"
-            " no larger selection meets them."
-        )
-    return {"sentence": sentence, "cells": list_binding(selection, targets)}
-
-
-def list_binding(selection: Record, targets: Record) -> list[Record]:
-    """The cells that hold the selection back, and how large it would be without each.
-
-    Without a share to keep no cell holds back another.
-    """
-    usable = sum(cell["usable"] for row in selection["cells"].values() for cell in row.values())
-    shares = (targets[name] for name in ("difficulty_shares", "corpus_shares", "eval_share"))
-    if all(share is None for share in shares) or selection["size"] == usable:
-        return []
-    cells = {
-        f"{split} {level}": cell
-        for split, row in selection["cells"].items()
-        for level, cell in row.items()
-    }
-    for split, row in selection.get("corpora", {}).items():
-        for corpus, cell in row.items():
-            cells[f"{split} corpus {corpus}"] = cell
-            for level, part in cell["difficulties"].items():
-                cells[f"{split} {level} corpus {corpus}"] = part
-    return [
-        {
-            "name": name,
-            "usable": cells[name]["usable"],
-            "larger": cells[name]["size_without_limit"],
-        }
-        for name in selection["binding_cells"]
-    ]
+        return f"Every usable question is selected, {size:,} in all."
+    return (
+        f"The targets allow {size:,} of {usable:,} usable questions; the solver has proved that no"
+        f" larger selection meets them. All are selected without {', '.join(selection['lifts'])}."
+    )
 
 
 def list_codes(
@@ -225,7 +192,7 @@ def make_facts(counts: Record, lengths: Record, targets: Record, rows: Sequence[
         "columns": [*DIFFICULTIES, "all", *(f"corpus {name}" for name in list_corpora(targets))],
         "has_corpora": bool(list_corpora(targets)),
         "supply": tabulate_supply(counts["selection"], targets),
-        "size": explain_size(counts["selection"], targets, counts["usable"]),
+        "size": explain_size(counts["selection"]),
         "targets": list_targets(targets),
         "reasons": list_codes("reason", reasons, pick_examples(left_out, most=_EXAMPLES)),
         "flags": list_codes("flag", flags, pick_examples(selected, most=_EXAMPLES)),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from answerkey.errors import InputError
 from answerkey.kinds import From0, From1, Kind, Share, Whole, mapping, one_of
-from answerkey.records import DIFFICULTIES, read_share
+from answerkey.records import DIFFICULTIES, EVAL, SPLITS, read_share
 
 SCOPES = DATASET, SPLIT = ("dataset", "split")
 TIE_FLAGS = ("tie_at_limit", "limit_without_order")  # which alone may be accept_ties
@@ -61,6 +61,17 @@ CorpusShares = Annotated[
 ]
 
 
+class AskedShare(NamedTuple):
+    """A share that is asked for: how many of the questions that `whole` names are those of `part`.
+
+    Both are values by field, such as {"split": "eval"}; {}: all questions.
+    """
+
+    part: dict[str, str]
+    whole: dict[str, str]
+    share: float
+
+
 @dataclass(frozen=True, slots=True)
 class Targets:
     """What a selection must meet; None: no such constraint.
@@ -86,6 +97,20 @@ class Targets:
     def corpora(self) -> tuple[str, ...]:
         """The corpora that have a share, sorted: their order in params changes nothing."""
         return tuple(sorted(self.corpus_shares or ()))
+
+    def list_shares(self) -> list[AskedShare]:
+        """All shares that are asked for."""
+        asked = []
+        if self.eval_share is not None:
+            asked.append(AskedShare({"split": EVAL}, {}, self.eval_share))
+        splits = [{"split": split} for split in SPLITS]
+        wholes = [{}] if self.difficulty_shares_of == DATASET else splits
+        for level, share in (self.difficulty_shares or {}).items():
+            asked += [AskedShare({**whole, "difficulty": level}, whole, share) for whole in wholes]
+        for corpus in self.corpora:
+            share = self.corpus_shares[corpus]
+            asked += [AskedShare({**split, "corpus": corpus}, split, share) for split in splits]
+        return asked
 
     def check_corpora(self, corpus: str | list[str]) -> None:
         """Make sure that each corpus of params has a share, if any has, and no other one does.

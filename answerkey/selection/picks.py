@@ -8,14 +8,13 @@ so that one exclusion moves little.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
-from answerkey.dataset import Solution
 from answerkey.records import digest_text, read_share
 from answerkey.sections.select_questions import Targets
-from answerkey.selection.program import solve
+from answerkey.selection.program import Group, solve
 
 MOST_UNPROVED = 100
 PART = ["split", "difficulty", "corpus"]
@@ -67,11 +66,12 @@ def rank_candidates(ordered: pd.DataFrame) -> pd.DataFrame:
     return ordered.assign(turn=turns).sort_values("turn", kind="stable")
 
 
-def pick(ordered: pd.DataFrame, solution: Solution, targets: Targets) -> list[int]:
-    """The places in the table of the picked questions: of each part as many as the solution has."""
+def pick(ordered: pd.DataFrame, taken: Mapping[Group, int], targets: Targets) -> list[int]:
+    """The places in the table of the picked questions, of each part as many as are taken."""
     ranked = rank_candidates(ordered)
+    counts = {(part.split, part.difficulty, part.corpus): count for part, count in taken.items()}
     parts = ranked[PART].itertuples(index=False, name=None)
-    wanted = pd.Series([solution.parts[part] for part in parts], index=ranked.index, dtype=int)
+    wanted = pd.Series([counts[part] for part in parts], index=ranked.index, dtype=int)
     cap = targets.max_per_database
     if cap is None and targets.max_answer_type_share is None:
         return ranked.index[ranked.groupby(PART).cumcount() < wanted].tolist()
@@ -79,14 +79,16 @@ def pick(ordered: pd.DataFrame, solution: Solution, targets: Targets) -> list[in
     kinds = PART.copy()
     if cap is not None:
         kinds.append("database_name")
-        wanted = wanted.clip(upper=min(cap, solution.size))
+        wanted = wanted.clip(upper=min(cap, len(ranked)))
     if targets.max_answer_type_share is not None:
         kinds.append("answer_type")
     ranked = ranked[ranked.groupby(kinds).cumcount() < wanted]
-    return ranked.index[_pick_within_caps(ranked, solution, targets)].tolist()
+    return ranked.index[_pick_within_caps(ranked, counts, targets)].tolist()
 
 
-def _pick_within_caps(ranked: pd.DataFrame, solution: Solution, targets: Targets) -> Sequence[bool]:
+def _pick_within_caps(
+    ranked: pd.DataFrame, counts: Mapping[tuple[str, ...], int], targets: Targets
+) -> Sequence[bool]:
     """Whether each is picked: the choice with the lowest sum of rounds, of what is unproved, and of
     hashes. Hardly any two choices have the same sum, so that it is not the solver that chooses."""
     from ortools.sat.python import cp_model
@@ -99,12 +101,12 @@ def _pick_within_caps(ranked: pd.DataFrame, solution: Solution, targets: Targets
             yield key, cp_model.LinearExpr.sum([is_picked[place] for place in places])
 
     for part, count in count_by(PART):
-        model.add(count == solution.parts[part])
+        model.add(count == counts[part])
     if targets.max_per_database is not None:
         for _, count in count_by(["database_name"]):
             model.add(count <= min(targets.max_per_database, len(ranked)))
     if targets.max_answer_type_share is not None:
-        most = int(read_share(targets.max_answer_type_share) * solution.size)
+        most = int(read_share(targets.max_answer_type_share) * sum(counts.values()))
         for _, count in count_by(["answer_type"]):
             model.add(count <= most)
     columns = (ranked[name] for name in ("turn", "unproved", "place"))

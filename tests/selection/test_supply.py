@@ -1,131 +1,154 @@
-"""supply: what is said where targets cannot be met, and the numbers that metrics hold."""
+"""supply: what is said of a selection, in numbers and in words, and what other rules would give."""
 
 from __future__ import annotations
 
-import re
+import sqlite3
+from contextlib import closing
 
+import pandas as pd
 import pytest
 
-from answerkey.dataset import CELLS, Group
-from answerkey.sections.select_questions import Targets
-from answerkey.selection.program import find_largest
-from answerkey.selection.supply import (
-    TargetsNotMetError,
-    check_size,
-    describe_binding,
-    describe_supply,
-    summarize,
-)
+from answerkey.sections.classify_difficulty import DifficultyRule
+from answerkey.sections.select_questions import SelectQuestions, Targets
+from answerkey.selection.choice import explain_choice, list_neighbours
+from answerkey.selection.program import CELLS, Group, find_largest
+from answerkey.selection.supply import describe, find_lifts, measure_coverage, summarize
+from answerkey.sqlite.schema import read_schema
+from tests.shared.joined_questions import make_joined
 
 SHARES = {"easy": 0.4, "medium": 0.4, "hard": 0.2}
 OF_SPLITS = {"difficulty_shares": SHARES, "difficulty_shares_of": "split"}
-TARGETS = Targets(**OF_SPLITS, eval_share=0.5, min_questions=60)
+LEVELS = {"easy": "easy", "medium": "medium", "hard": "hard", "extra": "hard"}
+WORDS = {"simple": "easy", "moderate": "medium", "challenging": "hard"}
 
 
-def make_supply(*counts: int) -> dict[Group, int]:
+def make_supply(*counts: int, corpus: str = "bird") -> dict[Group, int]:
     return {
-        Group(split, level, split, "list"): count
+        Group(split, level, split, "list", corpus): count
         for (split, level), count in zip(CELLS, counts, strict=True)
     }
 
 
-def explain(supply: dict[Group, int], targets: Targets) -> str:
-    with pytest.raises(TargetsNotMetError) as caught:
-        check_size(supply, targets, find_largest(supply, targets))
-    return str(caught.value)
+@pytest.mark.parametrize(
+    ("targets", "lifts"),
+    [
+        (Targets(), []),
+        (Targets(eval_share=0.5), []),
+        (Targets(max_questions=30), ["max_questions"]),
+        (
+            Targets(**OF_SPLITS, eval_share=0.3, max_per_database=20, max_answer_type_share=1),
+            ["eval_share", "max_per_database"],
+        ),
+        (Targets(corpus_shares={"bird": 0.5, "spider": 0.5}), ["corpus_shares"]),
+    ],
+)
+def test_fewest_targets_to_lift_for_all_usable_questions_are_named(targets, lifts):
+    assert find_lifts(make_supply(40, 40, 20, 40, 40, 20), targets) == lifts
 
 
-def test_large_enough_selection_passes():
-    supply = make_supply(40, 40, 20, 12, 12, 6)
-    check_size(supply, TARGETS, find_largest(supply, TARGETS))
+def test_summary_tells_what_is_taken_of_what_there_is_also_of_corpora():
+    supply = make_supply(4, 4, 1234, 4, 4, 2) | make_supply(4, 4, 2, 4, 4, 2, corpus="spider")
+    targets = Targets(**OF_SPLITS, corpus_shares={"bird": 0.5, "spider": 0.5})
+    summary = summarize(supply, find_largest(supply, targets), targets)
+    assert summary["cells"]["train"]["hard"] == {"usable": 1236, "selected": 4}
+    assert summary["corpora"]["train"]["bird"] == {"usable": 1242, "selected": 10}
+    assert describe(summary) == (
+        "largest selection: 40 of 1272 usable questions\n"
+        "all 1272 without difficulty_shares, corpus_shares\n"
+        "split  easy    medium  hard       corpus bird  corpus spider\n"
+        "train  8 of 8  8 of 8  4 of 1236  10 of 1242   10 of 10\n"
+        "eval   8 of 8  8 of 8  4 of 4     10 of 10     10 of 10"
+    )
+    summary = summarize(supply, find_largest(supply, Targets()), Targets())
+    assert summary["lifts"] == []
+    assert "corpora" not in summary
 
 
-def test_message_names_what_is_asked_what_there_is_and_what_would_do():
-    text = explain(make_supply(40, 40, 20, 10, 12, 4), TARGETS)
-    assert "select_questions.targets cannot be met: min_questions asks for 60" in text
-    assert "has 40" in text
-    assert "min_questions: 40 would be met" in text
-    assert "Limited by eval/hard: lifting it gives 50 instead of 40" in text
-    assert "train  8 of 40  8 of 40  4 of 20" in text
-    assert "eval   8 of 10  8 of 12  4 of 4" in text
-
-
-def test_tolerance_of_the_message_would_do_and_less_would_not():
-    supply = make_supply(40, 40, 20, 20, 24, 4)
-    text = explain(supply, TARGETS)
-    tolerance = float(re.search(r"tolerance: ([\d.]+) would reach 60", text)[1])
-    for offset, is_enough in ((0, True), (-0.005, False)):
-        loosened = Targets(**OF_SPLITS, eval_share=0.5, tolerance=round(tolerance + offset, 3))
-        assert (find_largest(supply, loosened).size >= 60) is is_enough
-
-
-def test_message_says_where_no_tolerance_would_do():
-    text = explain(make_supply(10, 10, 5, 10, 10, 5), TARGETS)
-    assert "no tolerance reaches 60: add databases" in text
-    assert "Limited by no cell alone" in text
+def make_rule(method: str, easy: int = 2, medium: int = 3) -> DifficultyRule:
+    return DifficultyRule(method, easy, medium, LEVELS, WORDS)
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("rule", "word", "neighbours"),
     [
-        ({"max_questions": 40}, "without max_questions: 200 instead of 40"),
         (
-            {"max_per_database": 20},
-            "without max_per_database: 200 instead of 40",
+            make_rule("tables"),
+            None,
+            [
+                make_rule("tables", 1, 3),
+                make_rule("tables", 3, 3),
+                make_rule("tables", 2, 2),
+                make_rule("tables", 2, 4),
+                make_rule("spider"),
+            ],
         ),
+        (
+            make_rule("tables", 0, 0),
+            "simple",
+            [make_rule("tables", 0, 1), make_rule("spider", 0, 0), make_rule("source", 0, 0)],
+        ),
+        (make_rule("source"), "simple", [make_rule("tables"), make_rule("spider")]),
     ],
 )
-def test_cap_that_holds_the_selection_back_is_named(change, words):
-    targets = Targets(**OF_SPLITS, eval_share=0.5, min_questions=60, **change)
-    assert words in explain(make_supply(40, 40, 20, 40, 40, 20), targets)
+def test_neighbours_are_one_step_away_and_possible(rule, word, neighbours):
+    usable = pd.DataFrame({"source_difficulty": [None, word], "solved_share": [None, None]})
+    assert list(list_neighbours(rule, usable, Targets())) == neighbours
 
 
-def test_share_that_holds_the_selection_back_is_named():
-    targets = Targets(eval_share=0.5, min_questions=60)
-    text = explain(make_supply(40, 40, 20, 9, 9, 2), targets)
-    assert "without eval_share: 120 instead of 40" in text
-
-
-def test_questions_without_any_selection_are_not_met_targets_even_if_none_is_asked_for():
-    targets = Targets(**OF_SPLITS, eval_share=0.3)
-    text = explain(make_supply(40, 40, 20, 0, 0, 0), targets)
-    assert "there are questions, and the largest selection" in text
-    assert "min_questions:" not in text
-
-
-def test_no_question_at_all_is_no_failure():
-    check_size({}, Targets(eval_share=0.3), find_largest({}, Targets(eval_share=0.3)))
-
-
-def test_supply_is_told_as_a_table():
-    supply = make_supply(7, 1234, 0, 1, 2, 3)
-    assert describe_supply(supply, {("train", "medium"): 12}) == (
-        "split  easy    medium      hard\n"
-        "train  0 of 7  12 of 1234  0 of 0\n"
-        "eval   0 of 1  0 of 2      0 of 3"
+def test_explanation_tells_the_selection_of_the_rule_and_of_its_neighbours():
+    questions = [
+        make_joined(
+            f"a_train_{number:03d}",
+            split="train",
+            database_name="a",
+            answer_type="list",
+            tables_involved=list("abc")[:tables],
+            hardness=hardness,
+            canonical_sql="SELECT 1",
+        )
+        for number, (tables, hardness) in enumerate(
+            [(1, "easy")] * 4 + [(2, "medium")] * 4 + [(3, "extra")] * 2
+        )
+    ]
+    settings = SelectQuestions(targets=Targets(difficulty_shares=SHARES))
+    assert explain_choice(questions, settings, make_rule("spider", 2, 2)) == (
+        "method: spider\n"
+        "largest selection: 10 of 10 usable questions\n"
+        "split  easy    medium  hard\n"
+        "train  4 of 4  4 of 4  2 of 2\n"
+        "eval   0 of 0  0 of 0  0 of 0\n"
+        "\n"
+        "easy_max_tables: 2, medium_max_tables: 2\n"
+        "largest selection: 0 of 10 usable questions\n"
+        "all 10 without difficulty_shares\n"
+        "split  easy    medium  hard\n"
+        "train  0 of 8  0 of 0  0 of 2\n"
+        "eval   0 of 0  0 of 0  0 of 0\n"
+        "\n"
+        "method: rank\n"
+        "largest selection: 10 of 10 usable questions\n"
+        "split  easy    medium  hard\n"
+        "train  4 of 4  4 of 4  2 of 2\n"
+        "eval   0 of 0  0 of 0  0 of 0"
     )
 
 
-def test_no_binding_cell_is_said():
-    assert describe_binding({}, 7) == "Limited by no cell alone"
+SCHEMA = """
+CREATE TABLE ship (id INTEGER PRIMARY KEY, name TEXT, tons REAL);
+CREATE TABLE port (code TEXT, city TEXT);
+CREATE VIEW heavy AS SELECT * FROM ship WHERE tons > 9;
+"""
 
 
-def test_summary_has_the_same_keys_whatever_there_is():
-    def list_keys(value: object, prefix: str = "") -> list[str]:
-        if not isinstance(value, dict):
-            return [prefix]
-        return [k for key, inner in value.items() for k in list_keys(inner, f"{prefix}.{key}")]
-
-    full = make_supply(40, 40, 20, 10, 12, 4)
-    summary = summarize(full, TARGETS, find_largest(full, TARGETS))
-    empty = summarize({}, Targets(), find_largest({}, Targets()))
-    assert list_keys(summary) == list_keys(empty)
-    assert summary["size"] == 40
-    assert summary["binding_cells"] == ["eval hard"]
-    assert summary["cells"]["eval"]["hard"] == {
-        "usable": 4,
-        "selected": 4,
-        "slack": 0,
-        "size_without_limit": 50,
-    }
-    assert summary["cells"]["train"]["easy"]["slack"] == 32
+def test_tables_and_columns_count_once_in_each_database_and_views_do_not():
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(SCHEMA)
+        schemas = dict.fromkeys(("a", "b", "unused"), read_schema(connection))
+    questions = [
+        ("a", ["heavy", "ship"], ["heavy.name", "ship.name", "ship.tons"]),
+        ("a", ["ship"], ["ship.name"]),
+        ("b", ["port", "ship"], ["port.city"]),
+    ]
+    columns = ["database_name", "tables_involved", "columns_involved"]
+    found = measure_coverage(pd.DataFrame(questions, columns=columns, dtype=object), schemas)
+    assert found == {"tables": 4, "tables_touched": 3, "columns": 10, "columns_touched": 3}

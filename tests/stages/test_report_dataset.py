@@ -301,26 +301,17 @@ def test_unknown_stage_is_no_step_of_the_funnel():
         trace_steps(1, {"guess_answers": 1})
 
 
-def make_selection(selected: dict[str, tuple[int, int, int]], binding: dict[str, int]) -> dict:
+def make_selection(selected: dict[str, tuple[int, int, int]]) -> dict:
     """The summary of a selection: of each split the selected of ten easy, medium and hard ones."""
-    size = sum(map(sum, selected.values()))
     cells = {
         split: {
-            level: {
-                "usable": 10,
-                "selected": count,
-                "slack": 10 - count,
-                "size_without_limit": binding.get(f"{split} {level}", size),
-            }
+            level: {"usable": 10, "selected": count}
             for level, count in zip(DIFFICULTIES, selected[split], strict=True)
         }
         for split in SPLITS
     }
-    return {
-        "size": size,
-        "cells": cells,
-        "binding_cells": list(binding),
-    }
+    size = sum(map(sum, selected.values()))
+    return {"size": size, "usable": 60, "lifts": ["eval_share", "max_questions"], "cells": cells}
 
 
 TARGETS = {
@@ -330,58 +321,36 @@ TARGETS = {
     "eval_share": 0.3,
     "tolerance": 0.02,
 }
-NO_TARGETS = dict.fromkeys(("difficulty_shares", "corpus_shares", "eval_share")) | {
-    "difficulty_shares_of": "dataset",
-    "tolerance": 0.02,
-}
 
 
-def test_supply_has_shares_beside_their_targets_and_names_what_binds():
-    selection = make_selection({"train": (10, 10, 5), "eval": (4, 4, 2)}, {"train easy": 40})
+def test_supply_has_shares_beside_their_targets_and_says_what_to_lift():
+    selection = make_selection({"train": (10, 10, 5), "eval": (4, 4, 2)})
     train, _, everything = tabulate_supply(selection, TARGETS)
     easy, _, hard, all_train = train["cells"]
-    assert (easy["share"], easy["target"], easy["is_binding"]) == (0.4, 0.4, True)
-    assert (hard["selected"], hard["usable"], hard["is_binding"]) == (5, 10, False)
+    assert (easy["share"], easy["target"]) == (0.4, 0.4)
+    assert (hard["selected"], hard["usable"]) == (5, 10)
     assert (all_train["share"], all_train["target"]) == (25 / 35, 0.7)
     assert everything["cells"][-1]["selected"] == 35
-    assert explain_size(selection, TARGETS, 60)["cells"] == [
-        {"name": "train easy", "usable": 10, "larger": 40}
-    ]
+    assert explain_size(selection) == (
+        "The targets allow 35 of 60 usable questions; the solver has proved that no larger"
+        " selection meets them. All are selected without eval_share, max_questions."
+    )
+    everything = make_selection(dict.fromkeys(SPLITS, (10, 10, 10)))
+    assert explain_size(everything) == "Every usable question is selected, 60 in all."
 
 
 def test_shares_of_the_dataset_stand_in_the_row_of_all():
-    selection = make_selection({"train": (10, 10, 5), "eval": (4, 4, 2)}, {})
+    selection = make_selection({"train": (10, 10, 5), "eval": (4, 4, 2)})
     rows = tabulate_supply(selection, TARGETS | {"difficulty_shares_of": "dataset"})
     targets = [[cell["target"] for cell in row["cells"]] for row in rows]
     assert targets == [[None, None, None, 0.7], [None, None, None, 0.3], [0.4, 0.4, 0.2, None]]
     assert rows[2]["cells"][2]["share"] == 7 / 35
 
 
-@pytest.mark.parametrize("targets", [TARGETS, NO_TARGETS])
-def test_no_cell_binds_where_every_usable_question_is_selected(targets):
-    selection = make_selection(dict.fromkeys(SPLITS, (10, 10, 10)), {"eval hard": 700})
-    assert explain_size(selection, targets, 60) == {
-        "sentence": "Every usable question is selected, 60 in all.",
-        "cells": [],
-    }
-    cells = [cell for row in tabulate_supply(selection, targets) for cell in row["cells"]]
-    assert not any(cell["is_binding"] for cell in cells)
-
-
 def test_corpora_follow_the_difficulties_where_they_have_shares():
-    selection = make_selection({"train": (10, 10, 5), "eval": (4, 4, 2)}, {"train easy": 40})
-    names = ["eval corpus bird", "eval hard corpus bird"]
-    selection["binding_cells"] = names
+    selection = make_selection({"train": (10, 10, 5), "eval": (4, 4, 2)})
     selection["corpora"] = {
-        split: {
-            corpus: {
-                "usable": 20,
-                "selected": selected,
-                "size_without_limit": 50,
-                "difficulties": {"hard": {"usable": 3, "size_without_limit": 45}},
-            }
-            for corpus, selected in counts.items()
-        }
+        split: {corpus: {"usable": 20, "selected": selected} for corpus, selected in counts.items()}
         for split, counts in (
             ("train", {"bird": 10, "spider": 15}),
             ("eval", {"bird": 4, "spider": 6}),
@@ -390,17 +359,13 @@ def test_corpora_follow_the_difficulties_where_they_have_shares():
     targets = TARGETS | {"corpus_shares": {"spider": 0.6, "bird": 0.4}}
     _, of_eval, everything = tabulate_supply(selection, targets)
     bird, spider = of_eval["cells"][4:]
-    assert (bird["share"], bird["target"], bird["is_binding"]) == (0.4, 0.4, True)
-    assert (spider["selected"], spider["usable"], spider["is_binding"]) == (6, 20, False)
+    assert (bird["share"], bird["target"]) == (0.4, 0.4)
+    assert (spider["selected"], spider["usable"]) == (6, 20)
     assert [cell["selected"] for cell in everything["cells"]] == [14, 14, 7, 35, 14, 21]
-    assert explain_size(selection, targets, 60)["cells"] == [
-        {"name": "eval corpus bird", "usable": 20, "larger": 50},
-        {"name": "eval hard corpus bird", "usable": 3, "larger": 45},
-    ]
 
 
 def test_empty_selection_has_no_shares():
-    selection = make_selection(dict.fromkeys(SPLITS, (0, 0, 0)), {})
+    selection = make_selection(dict.fromkeys(SPLITS, (0, 0, 0)))
     cells = [cell for row in tabulate_supply(selection, TARGETS) for cell in row["cells"]]
     assert {cell["share"] for cell in cells} == {None}
 

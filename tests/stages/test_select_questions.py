@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from answerkey.dataset import FIELDS
-from answerkey.selection.supply import TargetsNotMetError
+from answerkey.selection.choice import TargetsNotMetError
 from stages.select_questions import main
 from tests.shared.project_world import FLAWED, World, build_world
 
@@ -255,9 +255,8 @@ def test_targets_out_of_reach_end_with_what_there_is(world):
     with pytest.raises(TargetsNotMetError) as caught:
         world.run("select_questions")
     text = str(caught.value)
-    assert "min_questions asks for 36" in text
-    assert "min_questions: 35 would be met" in text
-    assert "tolerance: 0.025 would reach 36" in text
+    assert "expected 36 questions or more; largest selection: 35 of 36 usable questions" in text
+    assert "all 36 without difficulty_shares" in text
     assert "train  10 of 10  10 of 10  5 of 5" in text
     assert "eval   4 of 4    4 of 4    2 of 3" in text
     assert "Not usable: 6 of 42 questions (boolean_answer 1, empty_answer 1, not_a_select 1" in text

@@ -1,24 +1,58 @@
-"""selection: which questions of a cell are picked, and how little an exclusion moves."""
+"""picks: which questions of a cell are picked, and how little an exclusion moves."""
 
 from __future__ import annotations
 
 import itertools
 from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
 
+import pandas as pd
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from answerkey.dataset import CELLS, Cell, Group, Solution, count_cells
 from answerkey.records import DIFFICULTIES, EVAL, TRAIN
 from answerkey.sections.select_questions import Targets
-from answerkey.selection.picks import count_unproved, find_paraphrases, hash_key, rank_candidates
-from answerkey.selection.program import find_largest
-from tests.shared.candidates import Candidate, pick_ids, tabulate
+from answerkey.selection.picks import (
+    count_unproved,
+    find_paraphrases,
+    hash_key,
+    order_candidates,
+    pick,
+    rank_candidates,
+)
+from answerkey.selection.program import CELLS, Group, count_by, find_largest
 
 SHARES = {"easy": 0.4, "medium": 0.4, "hard": 0.2}
 OF_SPLITS = {"difficulty_shares": SHARES, "difficulty_shares_of": "split"}
 USUAL = Targets(**OF_SPLITS, eval_share=0.3, tolerance=0.02)
+
+
+class Candidate(NamedTuple):
+    """A usable question, as far as selection looks at it."""
+
+    group: Group
+    question_id: str
+    template: str
+    canonical_sql: str = ""
+    suite_score: float | None = None
+
+
+def tabulate(candidates: list[Candidate], *, seed: int, by_corpus: bool = False) -> pd.DataFrame:
+    """The candidates in their order, each indexed by its place in the list."""
+    columns = [*Group._fields, *Candidate._fields[1:]]
+    rows = [(*candidate.group, *candidate[1:]) for candidate in candidates]
+    table = pd.DataFrame(rows, columns=columns, dtype=object)
+    return order_candidates(table, seed=seed, by_corpus=by_corpus)
+
+
+def count_groups(candidates: Iterable[Candidate]) -> Counter[Group]:
+    return Counter(candidate.group for candidate in candidates)
+
+
+def count_cells(candidates: Iterable[Candidate]) -> Counter[tuple[str, ...]]:
+    return count_by(count_groups(candidates), "split", "difficulty")
 
 
 def make_candidate(
@@ -57,8 +91,15 @@ def make_crowd(count: int, *, templates: int) -> list[Candidate]:
 
 
 def select(candidates: list[Candidate], targets: Targets, *, seed: int = 20) -> set[str]:
-    solution = find_largest(Counter(candidate.group for candidate in candidates), targets)
-    return pick_ids(candidates, solution, targets, seed=seed)
+    """The ids of the picked ones, each of which is picked once."""
+    taken = find_largest(count_groups(candidates), targets)
+    table = tabulate(candidates, seed=seed, by_corpus=bool(targets.corpora))
+    places = pick(table, taken, targets)
+    assert len(set(places)) == len(places) == sum(taken.values())
+    chosen = [candidates[place] for place in places]
+    parts = count_by(count_groups(chosen), "split", "difficulty")
+    assert parts == +count_by(taken, "split", "difficulty")
+    return {candidate.question_id for candidate in chosen}
 
 
 def order_cell(candidates: list[Candidate], *, seed: int) -> list[Candidate]:
@@ -66,17 +107,8 @@ def order_cell(candidates: list[Candidate], *, seed: int) -> list[Candidate]:
     return [candidates[place] for place in rank_candidates(tabulate(candidates, seed=seed)).index]
 
 
-def find_cell(candidate: Candidate) -> Cell:
+def find_cell(candidate: Candidate) -> tuple[str, str]:
     return candidate.group.split, candidate.group.difficulty
-
-
-def test_every_cell_gets_what_the_solution_says():
-    crowd = make_crowd(30, templates=7)
-    solution = find_largest(Counter(candidate.group for candidate in crowd), USUAL)
-    chosen = pick_ids(crowd, solution, USUAL, seed=20)
-    taken = Counter(c.group for c in crowd if c.question_id in chosen)
-    assert count_cells(taken) == solution.counts
-    assert len(chosen) == solution.size > 0
 
 
 def test_no_targets_pick_everyone():
@@ -87,7 +119,8 @@ def test_no_targets_pick_everyone():
 def test_order_of_the_candidates_does_not_matter():
     crowd = make_crowd(20, templates=6)
     caps = Targets(**OF_SPLITS, tolerance=0.1, max_per_database=6)
-    for targets in (USUAL, caps):
+    of_corpora = Targets(corpus_shares={"": 1}, max_questions=30)
+    for targets in (USUAL, caps, of_corpora):
         assert select(crowd[::-1], targets) == select(crowd, targets)
 
 
@@ -147,9 +180,9 @@ def test_exclusion_of_a_question_to_spare_changes_two_picks_at_most(templates, s
     targets = Targets(**OF_SPLITS, eval_share=0.5)
     before = select(crowd, targets, seed=seed)
     gone = crowd[place]
-    solution = find_largest(Counter(candidate.group for candidate in crowd), targets)
-    in_its_cell = sum(find_cell(candidate) == find_cell(gone) for candidate in crowd)
-    assume(solution.counts[find_cell(gone)] < in_its_cell)  # else the counts change
+    taken = find_largest(count_groups(crowd), targets)
+    cell = find_cell(gone)
+    assume(taken[Group(*cell)] < count_cells(crowd)[cell])  # else the counts change
     remaining = [candidate for candidate in crowd if candidate is not gone]
     after = select(remaining, targets, seed=seed)
     assert len(after) == len(before)
@@ -224,24 +257,22 @@ def test_picks_within_caps_are_the_best_ones_there_are(
     targets = Targets(
         max_per_database=max_per_database, max_answer_type_share=max_answer_type_share
     )
-    solution = find_largest(Counter(candidate.group for candidate in crowd), targets)
-    chosen = pick_ids(crowd, solution, targets, seed=seed)
+    taken = find_largest(count_groups(crowd), targets)
+    size = sum(taken.values())
 
     def fits(members: tuple[Candidate, ...]) -> bool:
         databases = Counter(c.group.database_name for c in members)
         types = Counter(c.group.answer_type for c in members)
-        most = (max_answer_type_share or 1) * solution.size + 1e-9
+        most = (max_answer_type_share or 1) * size + 1e-9
         return (
-            count_cells(Counter(c.group for c in members)) == solution.counts
+            count_cells(members) == +count_by(taken, "split", "difficulty")
             and max(databases.values(), default=0) <= (max_per_database or 99)
             and max(types.values(), default=0) <= most
         )
 
-    possible = [
-        members for members in itertools.combinations(crowd, solution.size) if fits(members)
-    ]
+    possible = [members for members in itertools.combinations(crowd, size) if fits(members)]
     best = min(possible, key=lambda members: sum(rank(c, crowd, seed) for c in members))
-    assert chosen == {candidate.question_id for candidate in best}
+    assert select(crowd, targets, seed=seed) == {candidate.question_id for candidate in best}
 
 
 def test_caps_are_kept():
@@ -254,9 +285,7 @@ def test_caps_are_kept():
 
 
 def test_empty_cells_need_no_candidates():
-    nothing = Solution(0, dict.fromkeys(CELLS, 0))
-    assert pick_ids([], nothing, Targets(), seed=1) == set()
-    assert pick_ids([], nothing, Targets(max_per_database=3), seed=1) == set()
+    assert select([], Targets()) == select([], Targets(max_per_database=3)) == set()
 
 
 def cap(candidates: list[Candidate], most: int | None, *, seed: int) -> tuple[set[str], set[str]]:
