@@ -1,16 +1,14 @@
-"""Probes of GROUP BY: what a group leaves open, and what its keys do not tell apart."""
+"""Probes of GROUP BY: groups that the question does not mean, or that their keys do not part."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlglot import exp
 
 from answerkey.english.columns import stem_name
 from answerkey.english.question import Question, list_words, word_set
-from answerkey.order.cuts import is_order_certain
 from answerkey.order.inspection import Inspection
 from answerkey.probes.column_values import ColumnValues, shorten
 from answerkey.probes.compared_values import Comparison, Reading, read_query
@@ -27,19 +25,12 @@ from answerkey.probes.entities import (
     write_rows,
 )
 from answerkey.records import Finding
-from answerkey.sql.groupings import Grouping, read_grouping
+from answerkey.sql.groupings import read_grouping
 from answerkey.sql.query_parts import find_with, members_of_from
 from answerkey.sql.query_rewrites import (
-    SHOWN_CHARACTERS,
-    copy_with,
-    is_same_statement,
-    show_sql,
-    to_sql,
     unwrap,
 )
-from answerkey.sql.scopes import Resolution, Scopes
-from answerkey.sqlite.answers import answers_match, shape_answer
-from answerkey.sqlite.guard import QueryError, Row
+from answerkey.sql.scopes import Resolution
 from answerkey.sqlite.schema import fold_name, quote_name
 
 
@@ -84,220 +75,6 @@ def _is_correlated(query: exp.Select, reading: Reading) -> bool:
     own = reading.scopes.scope_of(query)
     found = (reading.resolve(column) for column in query.find_all(exp.Column))
     return any(resolution is not None and resolution.scope is own.parent for resolution in found)
-
-
-# Greatest first: SQLite keeps the first value that it reads, as a rule, which often is the least.
-_CHOICES = ("max({0})", "min({0})", "CASE WHEN count({0}) = count(*) THEN min({0}) END")
-
-
-class Execution(NamedTuple):
-    """The rows of the query with some choice, and the keys of the group that each row is of; no
-    groups where that cannot be told."""
-
-    rows: list[Row]
-    groups: set[Row] | None
-
-
-def find_other_choice(inspection: Inspection, grouping: Grouping) -> Execution | None:
-    """Return an execution with another choice of values that changes the answer, or, if that
-    counts, the order of its rows; None if there is none. `GROUP BY port` with max(name) for name is
-    one.
-
-    With min() or max() no other choice can be written in SQL: then it is the query as it stands.
-    """
-    if grouping.extreme is not None:
-        return _execute(inspection, grouping, None)
-    answer = shape_answer(inspection.rows)
-    is_ordered, rel_tol = is_order_certain(inspection), inspection.rel_tol
-    for choice in _CHOICES:
-        found = _execute(inspection, grouping, choice)
-        other = shape_answer(found.rows)
-        if not answers_match(answer, other, ordered=is_ordered, rel_tol=rel_tol):
-            return found if _is_faithful(inspection, rel_tol) else None
-    return None
-
-
-def _execute(inspection: Inspection, grouping: Grouping, choice: str | None) -> Execution:
-    """The query with a choice (None: with SQLite's own), and the keys as further columns."""
-    tree = inspection.tree.copy() if choice is None else _choose(inspection, grouping, choice)
-    select = grouping.scope.select
-    is_plain = select is unwrap(inspection.tree) and not select.args.get("distinct")
-    if not is_plain or not grouping.keys:
-        return Execution(inspection.database.execute(to_sql(tree)), None)
-    for key in grouping.keys:
-        unwrap(tree).append("expressions", key.copy())
-    rows = inspection.database.execute(to_sql(tree))
-    width = len(grouping.keys)
-    return Execution([row[:-width] for row in rows], {row[-width:] for row in rows})
-
-
-def _is_faithful(inspection: Inspection, rel_tol: float) -> bool:
-    """Whether the query is written out as it was read: nothing can be concluded where the writing
-    itself changes the answer."""
-    sql = to_sql(inspection.tree)
-    if is_same_statement(sql, inspection.sql):
-        return True
-    answer, other = shape_answer(inspection.rows), inspection.database.execute(sql)
-    return answers_match(answer, shape_answer(other), ordered=False, rel_tol=rel_tol)
-
-
-def _choose(inspection: Inspection, grouping: Grouping, choice: str) -> exp.Expression:
-    """The query with each bare column replaced by one of its group's values."""
-    nodes = [*grouping.columns, *grouping.stars]
-    copy, twins = copy_with(inspection.tree, nodes)
-    for node, twin in zip(nodes, twins, strict=True):
-        if node in grouping.stars:
-            for output in inspection.scopes.expand_star(node, grouping.scope):
-                column = exp.column(
-                    output.name, table=output.resolution.source.name or None, quoted=True
-                )
-                chosen = exp.maybe_parse(choice.format(to_sql(column)), dialect="sqlite")
-                twin.parent.append("expressions", exp.alias_(chosen, output.name, quoted=True))
-            twin.pop()
-            continue
-        chosen = exp.maybe_parse(choice.format(to_sql(twin)), dialect="sqlite")
-        if isinstance(twin.parent, exp.Select):
-            chosen = exp.alias_(chosen, twin.name, quoted=True)
-        twin.replace(chosen)
-    return copy
-
-
-_FACTS = "count(DISTINCT {0}), count({0}), min({0}), max({0})"
-_MOST_GROUPS = 1000
-
-
-def find_bare_column(inspection: Inspection) -> list[Finding]:
-    """Return a finding if a column that is neither aggregated nor determined by GROUP BY holds
-    several values in some group, and another choice among them changes the answer.
-
-    SQLite's rules (the manual's page on SELECT, section 2.5): with exactly one min() or max() the
-    values come from a row that has the extreme; otherwise from an arbitrary row.
-    """
-    scopes = inspection.scopes
-    for select in scopes.nodes.find_all(exp.Select):
-        grouping = read_grouping(select, scopes)
-        if grouping is None or not (grouping.columns or grouping.stars):
-            continue
-        bare = _bare_expressions(grouping, scopes)
-        try:
-            groups = _find_groups(inspection, grouping, bare)
-        except QueryError:
-            continue
-        if groups:
-            return [Finding("bare_column", _describe(groups[0], grouping, bare))]
-    return []
-
-
-def _find_groups(
-    inspection: Inspection, grouping: Grouping, bare: dict[str, exp.Expression]
-) -> list[Row]:
-    """Return the groups of a finding: those in the answer, if some are; none: no finding."""
-    mixed = _find_mixed_groups(inspection, grouping, bare)
-    other = find_other_choice(inspection, grouping) if mixed else None
-    if other is None:
-        return []
-    if other.groups is None:
-        shown = mixed if inspection.rows else []
-    else:
-        shown = [row for row in mixed if row[: len(grouping.keys)] in other.groups]
-    if shown or grouping.extreme is None or grouping.has_deciding_column:
-        return shown or mixed
-    return []
-
-
-def _find_mixed_groups(
-    inspection: Inspection, grouping: Grouping, expressions: dict[str, exp.Expression]
-) -> list[Row]:
-    """Groups in which a bare column holds several values (a NULL is one): their keys, their number
-    of rows, and for each bare column its distinct values, values, least and greatest."""
-    select = grouping.scope.select
-    base = exp.Select(
-        expressions=[], from_=select.args["from_"].copy(),
-        joins=[join.copy() for join in select.args.get("joins") or []] or None,
-        where=select.args["where"].copy() if select.args.get("where") else None,
-    )  # fmt: skip
-    with_ = find_with(select)
-    inner = to_sql(_with_columns(base, _spread(grouping, expressions)))
-    keys = [f"g{n}" for n in range(len(grouping.keys))]
-    bare = [f"c{n}" for n in range(len(expressions))]
-    condition = "WHERE r = 1 " if grouping.extreme is not None else ""
-    facts = ", ".join(_FACTS.format(column) for column in bare)
-    is_mixed = " OR ".join(
-        f"count(DISTINCT {c}) > 1 OR count({c}) BETWEEN 1 AND count(*) - 1" for c in bare
-    )
-    return inspection.database.execute(
-        (f"{to_sql(with_)} " if with_ is not None else "")
-        + f"SELECT {', '.join([*keys, 'count(*)', facts])} FROM ({inner}) {condition}"
-        + (f"GROUP BY {', '.join(keys)} " if keys else "")
-        + f"HAVING {is_mixed} LIMIT {_MOST_GROUPS}"
-    )
-
-
-def _bare_expressions(grouping: Grouping, scopes: Scopes) -> dict[str, exp.Expression]:
-    """The bare columns by their text, those of `*` among them."""
-    found = {to_sql(column): column for column in grouping.columns}
-    for star in grouping.stars:
-        for output in scopes.expand_star(star, grouping.scope):
-            column = exp.column(
-                output.name, table=output.resolution.source.name or None, quoted=True
-            )
-            found[to_sql(column)] = column
-    return found
-
-
-def _spread(
-    grouping: Grouping, expressions: dict[str, exp.Expression]
-) -> Iterator[tuple[str, exp.Expression]]:
-    for number, key in enumerate(grouping.keys):
-        yield f"g{number}", key
-    for number, expression in enumerate(expressions.values()):
-        yield f"c{number}", expression
-    if grouping.extreme is not None:
-        measure = grouping.extreme.this
-        order = exp.Ordered(
-            this=(measure.expressions[0] if isinstance(measure, exp.Distinct) else measure).copy(),
-            desc=isinstance(grouping.extreme, exp.Max),
-            nulls_first=False,
-        )
-        rank = exp.Window(
-            this=exp.Anonymous(this="rank"),
-            partition_by=[key.copy() for key in grouping.keys] or None,
-            order=exp.Order(expressions=[order]),
-            over="OVER",
-        )
-        yield "r", rank
-
-
-def _with_columns(base: exp.Select, columns: Iterable[tuple[str, exp.Expression]]) -> exp.Select:
-    for name, expression in columns:
-        base.append("expressions", exp.alias_(expression.copy(), name))
-    return base
-
-
-def _describe(
-    row: Row, grouping: Grouping, expressions: dict[str, exp.Expression]
-) -> dict[str, Any]:
-    """Evidence: one mixed group, and the first bare column that has several values in it."""
-    width = len(grouping.keys)
-    facts = [row[width + 1 + 4 * n : width + 5 + 4 * n] for n in range(len(expressions))]
-    for name, (distinct, count, least, most) in zip(expressions, facts, strict=True):
-        has_null = count < row[width]
-        if distinct + has_null > 1:
-            return {
-                "column": name[:SHOWN_CHARACTERS],
-                "group_by": [show_sql(key) for key in grouping.keys],
-                "group": [_cut(value) for value in row[:width]],
-                "distinct_values": distinct + has_null,
-                "values": [
-                    _cut(value) for value in ((least, most) if distinct > 1 else (None, least))
-                ],
-                "row_picked_by": to_sql(grouping.extreme) if grouping.extreme is not None else None,
-            }
-    raise ValueError(f"No bare column has several values in {row}")
-
-
-def _cut(value: Any) -> Any:
-    return value[:SHOWN_CHARACTERS] if isinstance(value, str) else value
 
 
 # each_without_group: the question asks for a number of each thing, and the query returns one.
@@ -470,11 +247,5 @@ def _is_asked(question: Question, label: Resolution) -> bool:
     return False
 
 
-PROBES = (
-    find_aggregate_of_other_rows,
-    find_bare_column,
-)
-QUESTION_PROBES = (
-    find_each_without_group,
-    find_group_by_non_key,
-)
+PROBES = (find_aggregate_of_other_rows,)
+QUESTION_PROBES = (find_each_without_group, find_group_by_non_key)

@@ -26,6 +26,7 @@ from answerkey.order.ties import read_ties, show_rows, typed_row
 from answerkey.probes.compared_values import Reading, read_query
 from answerkey.probes.conditions import is_one_row
 from answerkey.records import Finding
+from answerkey.sql.groupings import read_grouping
 from answerkey.sql.query_rewrites import show_sql, to_sql
 from answerkey.sql.scopes import Resolution, Source
 from answerkey.sqlite.answers import answers_match, shape_answer
@@ -176,18 +177,44 @@ def find_row_order_dependent(inspection: Inspection) -> list[Finding]:
     The sequence of rows counts if ORDER BY leaves none open. `evidence.differs_in`: "sequence" if
     only the order of rows differs, else "rows".
     """
-    found = inspection.once(execute_on_copy)
-    if found is None:
+    rows = inspection.once(_find_other_answer)
+    if rows is None:
         return []
-    _, rows = found
-    is_ordered, rel_tol = is_order_certain(inspection), inspection.rel_tol
-    answer, other = shape_answer(inspection.rows), shape_answer(rows)
-    if answers_match(answer, other, ordered=is_ordered, rel_tol=rel_tol):
-        return []
-    is_set_same = answers_match(answer, other, ordered=False, rel_tol=rel_tol)
+    is_set_same = _is_same(inspection, rows, ordered=False)
     difference = _show_difference(inspection.rows, rows)
     evidence = {"differs_in": "sequence" if is_set_same else "rows", **difference}
     return [Finding("row_order_dependent", evidence)]
+
+
+def find_bare_column(inspection: Inspection) -> list[Finding]:
+    """Return a finding if a column is neither aggregated nor determined by GROUP BY, and the copy
+    gives another answer: `SELECT name, count(*) FROM ship`.
+
+    SQLite's rules (the manual's page on SELECT, section 2.5): with exactly one min() or max() the
+    values come from a row that has the extreme; otherwise from an arbitrary row.
+    """
+    if inspection.once(_find_other_answer) is None:
+        return []
+    for select in inspection.scopes.nodes.find_all(exp.Select):
+        grouping = read_grouping(select, inspection.scopes)
+        if grouping is not None and grouping.bare:
+            keys = [show_sql(key) for key in grouping.keys]
+            evidence = {"column": show_sql(grouping.bare[0]), "group_by": keys}
+            return [Finding("bare_column", evidence)]
+    return []
+
+
+def _find_other_answer(inspection: Inspection) -> list[Row] | None:
+    """The rows of a copy in another order, if they are another answer."""
+    found = inspection.once(execute_on_copy)
+    if found is None or _is_same(inspection, found[1], ordered=is_order_certain(inspection)):
+        return None
+    return found[1]
+
+
+def _is_same(inspection: Inspection, rows: list[Row], *, ordered: bool) -> bool:
+    answer, other = shape_answer(inspection.rows), shape_answer(rows)
+    return answers_match(answer, other, ordered=ordered, rel_tol=inspection.rel_tol)
 
 
 def _show_difference(rows: list[Row], other: list[Row]) -> dict[str, Any]:
@@ -344,6 +371,7 @@ def _compare_sorts(inspection: Inspection, question: Question) -> dict[str, str]
 
 
 PROBES = (
+    find_bare_column,
     find_latent_tie,
     find_limit_on_joined_rows,
     find_limit_without_order,

@@ -21,15 +21,11 @@ _AGGREGATES_WITHOUT_A_CLASS = {"total", "json_group_array", "json_group_object",
 
 @dataclass(slots=True)
 class Grouping:
-    """A SELECT that groups: its keys, the bare columns in it (or the `*` that holds some), and the
-    min() or max() that picks their row, if there is exactly one."""
+    """A SELECT that groups: its keys, and the bare columns in it (or the `*` that holds some)."""
 
     scope: Scope
     keys: list[exp.Expression]
-    columns: list[exp.Column]
-    stars: list[exp.Expression]
-    extreme: exp.Expression | None
-    has_deciding_column: bool  # one of them stands in HAVING or ORDER BY
+    bare: list[exp.Expression]
 
 
 def read_grouping(select: exp.Select, scopes: Scopes) -> Grouping | None:
@@ -51,28 +47,21 @@ def read_grouping(select: exp.Select, scopes: Scopes) -> Grouping | None:
         parts = [part for part in parts if not isinstance(part, exp.Order)]  # of one row
     scope = scopes.scope_of(select)
     keys = [_read_key(key, select, scopes) for key in group.expressions] if group else []
-    columns, stars = [], []
+    bare = []
     outside = [column for part in parts for column in _columns_outside_aggregates(part, keys)]
     known = _determine(select, keys, scopes, scope) if outside else set()
     for column in outside:
         if isinstance(column, exp.Star) or column.is_star:
             outputs = scopes.expand_star(column, scope)
             if any(not _is_known(output.resolution, known) for output in outputs):
-                stars.append(column)
+                bare.append(column)
             continue
         found = scopes.resolve(column)
         if found is None or found.is_alias or found.scope is not scope:
             continue  # a string, a result column that is looked at itself, an outer constant
         if (id(found.source), fold_name(column.name)) not in known:
-            columns.append(column)
-    deciding = [
-        node
-        for node in columns
-        if node.find_ancestor(exp.Having, exp.Order, exp.Select) is not select
-    ]
-    extremes = {to_sql(node): node for node in aggregates if isinstance(node, exp.Min | exp.Max)}
-    extreme = next(iter(extremes.values())) if len(extremes) == 1 else None
-    return Grouping(scope, keys, columns, stars, extreme, bool(deciding))
+            bare.append(column)
+    return Grouping(scope, keys, bare)
 
 
 def _read_key(key: exp.Expression, select: exp.Select, scopes: Scopes) -> exp.Expression:
