@@ -10,12 +10,13 @@ A question overlaps with one of them if
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-from answerkey.comparison.compare import find_similar, measure_similarity, normalize_question
+from rapidfuzz import fuzz, process
+
+from answerkey.comparison.compare import normalize_question
 from answerkey.dataset import Question
 from answerkey.records import Finding
 from answerkey.sqlite.tokens import Kind, read_tokens
@@ -45,17 +46,15 @@ class HeldOut:
 
     def __init__(self, records: Iterable[dict[str, Any]], *, min_similarity: float) -> None:
         self._min_similarity = min_similarity
-        self._questions: list[tuple[str, str, dict[str, Any]]] = []
-        self._of_text: dict[str, list[int]] = defaultdict(list)
+        self._sources: list[dict[str, Any]] = []
+        self._texts: list[str] = []
+        self._queries: list[str] = []
         self._of_sql: dict[str, list[int]] = defaultdict(list)
         for place, record in enumerate(records):
-            text = normalize_question(record["question_text"])
-            sql = normalize_sql(record["gold_sql"])
-            self._questions.append((text, sql, record["source"]))
-            self._of_text[text].append(place)
-            self._of_sql[sql].append(place)
-        self._texts = sorted(self._of_text, key=lambda text: (len(text), text))
-        self._lengths = [len(text) for text in self._texts]
+            self._sources.append(record["source"])
+            self._texts.append(normalize_question(record["question_text"]))
+            self._queries.append(normalize_sql(record["gold_sql"]))
+            self._of_sql[self._queries[-1]].append(place)
 
     def find_overlap(self, question: Question) -> Finding | None:
         """The finding of a question, with the held-out question that is most like it; None if there
@@ -65,35 +64,37 @@ class HeldOut:
         text, sql = normalize_question(question.question_text), normalize_sql(question.gold_sql)
         likes = []
         for place in self._list_places(text, sql):
-            other_text, other_sql, source = self._questions[place]
-            if source["corpus"] == question.corpus:
+            if self._sources[place]["corpus"] == question.corpus:
                 continue
-            text_similarity = measure_similarity(text, other_text)
-            sql_similarity = measure_similarity(sql, other_sql)
-            most, least = sorted((text_similarity, sql_similarity), reverse=True)
+            similarities = (
+                _measure_similarity(text, self._texts[place]),
+                _measure_similarity(sql, self._queries[place]),
+            )
+            most, least = max(similarities), min(similarities)
             if most == 1 or least >= self._min_similarity:
-                likes.append((-most, -least, place, text_similarity, sql_similarity))
+                likes.append((-most, -least, place, similarities))
         if not likes:
             return None
-        *_, place, text_similarity, sql_similarity = min(likes)
-        source = self._questions[place][2]
+        *_, place, (text_similarity, sql_similarity) = min(likes)
         evidence = {
-            **{name: source[name] for name in ("corpus", "file", "index")},
+            **{name: self._sources[place][name] for name in ("corpus", "file", "index")},
             "text_similarity": text_similarity,
             "sql_similarity": sql_similarity,
         }
         return Finding("overlap", evidence)
 
     def _list_places(self, text: str, sql: str) -> set[int]:
-        """The questions with one text, one SQL, or nearly one text."""
-        places = {
-            *(self._of_text.get(text, ()) if text else ()),
-            *(self._of_sql.get(sql, ()) if sql else ()),
-        }
-        # Texts of a and b characters are 2 * min(a, b) / (a + b) similar at most.
-        most = (2 - self._min_similarity) / max(self._min_similarity, 0.01)
-        first = bisect_left(self._lengths, len(text) / most)
-        last = bisect_right(self._lengths, len(text) * most)
-        for number, _ in find_similar(text, self._texts[first:last], self._min_similarity):
-            places.update(self._of_text[self._texts[first + number]])
+        """The questions with one SQL, or with one text or nearly one."""
+        places = set(self._of_sql.get(sql, ()) if sql else ())
+        if text:
+            cutoff = 100 * self._min_similarity
+            near = process.extract(
+                text, self._texts, scorer=fuzz.ratio, score_cutoff=cutoff, limit=None
+            )
+            places.update(place for _, _, place in near)
         return places
+
+
+def _measure_similarity(text: str, other: str) -> float:
+    """How similar two texts are, from 0 to 1; 1 only if they are equal."""
+    return 1.0 if text == other else min(round(fuzz.ratio(text, other) / 100, 3), 0.999)

@@ -194,15 +194,7 @@ def test_missing_record_is_an_error_that_names_the_question(interim, name):
         join(interim)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "parsed/b.jsonl",
-        "gold_answers/b.jsonl",
-        "audit/b.jsonl",
-        "test_suites/b.jsonl",
-    ],
-)
+@pytest.mark.parametrize("name", ["parsed/b.jsonl", "test_suites/b.jsonl"])
 def test_record_of_no_question_is_an_error_that_names_it(interim, name):
     with (interim / name).open("a", encoding="utf-8") as file:
         file.write('{"question_id": "c_eval_000", "flags": []}\n')
@@ -216,27 +208,12 @@ def test_pass_rate_of_no_question_is_an_error_that_names_it(interim):
         join(interim)
 
 
-@pytest.mark.parametrize("name", ["gold_answers/a.jsonl", "parsed/a.jsonl"])
-def test_records_out_of_order_are_an_error(interim, name):
-    lines = (interim / name).read_text(encoding="utf-8").splitlines(keepends=True)
-    (interim / name).write_text("".join(reversed(lines)), encoding="utf-8")
-    with pytest.raises(InputError):
-        join(interim)
-
-
 def test_question_that_comes_twice_is_an_error(interim):
     write_lines(interim / "splits.jsonl", [make_source(IDS[0]), make_source(IDS[0])])
     for name in ("parsed/a.jsonl", "gold_answers/a.jsonl"):
         lines = (interim / name).read_text(encoding="utf-8").splitlines(keepends=True)
         (interim / name).write_text("".join([lines[0], *lines]), encoding="utf-8")
     with pytest.raises(InputError, match="a_train_000 comes twice"):
-        join(interim)
-
-
-@pytest.mark.parametrize("name", ["gold_answers/b.jsonl", "parsed/b.jsonl", "audit/a.jsonl"])
-def test_missing_file_is_an_error_with_its_path(interim, name):
-    (interim / name).unlink()
-    with pytest.raises(FileNotFoundError, match=Path(name).name):
         join(interim)
 
 
@@ -253,6 +230,7 @@ def test_all_rollouts_or_none_raise_a_flag(counts, flag, more):
     evidence = dict(zip(("total", "database", "suite"), counts, strict=True))
     found = find_in_rollouts({**evidence, "models": {}}, gold_risk=0.6)
     assert found == ([] if flag is None else [Finding(flag, evidence | more)])
+    assert find_in_rollouts(None, gold_risk=0.6) == []
 
 
 def test_agreement_of_models_is_a_flag_and_no_pass_rate(interim):
@@ -262,7 +240,3 @@ def test_agreement_of_models_is_a_flag_and_no_pass_rate(interim):
     question = join(interim)[0]
     assert question.flags[-1] == {"code": "models_agree_otherwise", "evidence": agreement}
     assert question.pass_rate == RATE
-
-
-def test_question_without_rollouts_has_no_flag():
-    assert find_in_rollouts(None, gold_risk=0.6) == []
