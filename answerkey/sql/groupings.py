@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from answerkey.sql.query_parts import read_integer
-from answerkey.sql.query_rewrites import inline_aliases, to_sql
+from answerkey.sql.query_rewrites import inline_aliases
 from answerkey.sql.scopes import Resolution, Scope, Scopes, Source
 from answerkey.sqlite.schema import fold_name
 
