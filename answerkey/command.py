@@ -101,12 +101,6 @@ def import_corrections(file: Path, *, date: str, **options: str) -> int:
     return 0
 
 
-def check_remote(*, mend: bool) -> int:
-    from answerkey.remote import check_remote
-
-    return check_remote(is_mending=mend)
-
-
 def completion(shell: str) -> int:
     import shtab
 
@@ -225,10 +219,6 @@ def make_parser() -> argparse.ArgumentParser:
     verb.add_argument("--license", required=True, help="of the list, such as cc-by-4.0")
     verb.add_argument("--date", required=True, help="its day, such as 2026-03-01")
 
-    verb = add(check_remote, "read every file of the dataset on the default DVC remote", "--mend")
-    verb.add_argument(
-        "--mend", action="store_true", help="remove there what keeps `dvc push` from mending it"
-    )
     verb = add(completion, "print a script by which a shell completes these commands", "bash")
     verb.add_argument("shell", choices=("bash", "tcsh", "zsh"), help="which shell")
     return parser

@@ -7,7 +7,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.shared.checkout import PRODUCT, commit, hash_tree, output, run, stages_to_run
 from tests.shared.paths import ROOT
@@ -40,17 +39,10 @@ def change(folder: Path, branch: str, path: str, old: str, new: str) -> None:
     commit(folder, f"Change {path}")
 
 
-def note(folder: Path, branch: str, stage: str) -> None:
-    """Change the code of a stage, and not what it writes."""
-    line = "import annotations"
-    change(folder, branch, f"stages/{stage}.py", f"{line}\n", f"{line}  # {branch}\n")
-
-
-def read_ways() -> list[list[str]]:
-    """The commands of the docs: where there is no conflict, and where there is one."""
-    blocks = re.findall(r"^```\n(.*?)^```$", read_section(DOCS, "Two maintainers"), re.M | re.S)
-    assert len(blocks) == 2
-    return [block.splitlines() for block in blocks]
+def read_way() -> list[str]:
+    """The commands of the docs."""
+    (block,) = re.findall(r"^```\n(.*?)^```$", read_section(DOCS, "Two maintainers"), re.M | re.S)
+    return block.splitlines()
 
 
 def enter(folder: Path, command: str) -> tuple[int, str]:
@@ -65,24 +57,10 @@ def check_is_run(folder: Path) -> None:
     assert run(folder, "git", "status", "--porcelain").stdout == ""
 
 
-def test_different_stages_merge_without_a_conflict(clone: Path) -> None:
-    note(clone, "their-branch", "load_questions")
-    note(clone, "main", "classify_difficulty")
-    merge, repro, _commit, push = read_ways()[0]
-    status, said = enter(clone, merge)
-    assert status == 0, said
-    check_is_run(clone)
-    status, said = enter(clone, repro)
-    assert status == 0
-    assert not stages_to_run(said)
-    assert enter(clone, push)[0] == 0
-    check_is_run(clone)
-
-
 def test_both_changed_one_stage_and_either_side_will_do(clone: Path) -> None:
     change(clone, "their-branch", "params.yaml", "easy_max_tables: 2", "easy_max_tables: 1")
     change(clone, "main", "params.yaml", "seed: 20", "seed: 21")
-    merge, side, *rest = read_ways()[1]
+    merge, side, *rest = read_way()
     status, said = enter(clone, merge)
     assert status != 0
     conflicts = re.findall(r"^CONFLICT .* in (\S+)$", said, re.MULTILINE)
@@ -130,12 +108,3 @@ def test_torn_lock_file_is_mended_as_the_docs_say(changed: Path) -> None:
     assert "executed" not in said
     assert stages_to_run(said) == ["export_dataset"]  # the one that DVC's cache of runs leaves out
     assert path.read_bytes() == whole
-
-
-def test_lock_file_that_ends_between_stages_is_completed(changed: Path) -> None:
-    path = changed / "dvc.lock"
-    whole = path.read_bytes()
-    path.write_bytes(whole[: whole.index(b"  compute_gold_answers:")])
-    said = output(run(changed, "dvc", "repro"))
-    assert set(re.findall(r"(\d+) queries", said)) <= {"0"}
-    assert yaml.safe_load(path.read_bytes()) == yaml.safe_load(whole)

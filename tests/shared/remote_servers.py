@@ -1,4 +1,4 @@
-"""Real storage servers on loopback: rclone's S3, WebDAV and HTTP servers, and OpenSSH's sshd.
+"""Real storage servers on loopback: rclone's S3 and HTTP servers.
 
     with serve_s3(folder) as server:
         server.port, server.user, server.password
@@ -9,12 +9,10 @@
 from __future__ import annotations
 
 import contextlib
-import getpass
 import importlib.util
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -34,7 +32,7 @@ class Server:
     process: subprocess.Popen[bytes]
     port: int
     user: str
-    password: str  # for sshd: the path of the private key
+    password: str
     folder: Path
 
     def stop(self) -> None:
@@ -60,12 +58,6 @@ def require_plugin(scheme: str) -> None:
     """Skip the test where DVC cannot speak to remotes of a scheme (http is built in)."""
     if importlib.util.find_spec(f"dvc_{scheme}") is None:
         pytest.skip(f"needs dvc-{scheme} (pip install 'answerkey[share]')")
-
-
-def find_free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
 
 
 def wait_for(log: Path, process: subprocess.Popen[bytes], pattern: str) -> re.Match[str] | None:
@@ -120,55 +112,7 @@ def serve_s3(folder: Path, *, port: int = 0) -> Iterator[Server]:
 
 
 @contextlib.contextmanager
-def serve_webdav(folder: Path, *, port: int = 0) -> Iterator[Server]:
-    login = ("--user", "maintainer", "--pass", "secret-of-the-test")
-    with serve_rclone("webdav", folder, *login, port=port) as server:
-        yield server
-
-
-@contextlib.contextmanager
 def serve_http(folder: Path, *, port: int = 0) -> Iterator[Server]:
     """A server of files that anyone may read and nobody may write."""
     with serve_rclone("http", folder, port=port) as server:
         yield server
-
-
-@contextlib.contextmanager
-def serve_ssh(folder: Path) -> Iterator[Server]:
-    """sshd with SFTP, for whoever runs the test, with a host key and a user key made for it."""
-    program = require_program("sshd", "apt-get install openssh-server")
-    keygen = require_program("ssh-keygen", "apt-get install openssh-client")
-    if os.geteuid() == 0:
-        Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)  # sshd insists on it as root
-    keys = folder.parent / f"{folder.name}.keys"
-    for path in (folder, keys):
-        path.mkdir(parents=True)
-    for name in ("host", "user", "stranger"):
-        command = [keygen, "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", str(keys / name)]
-        subprocess.run(command, check=True)
-    config, log = keys / "sshd_config", keys / "sshd.log"
-    for _attempt in range(5):  # another program may take the free port before sshd does
-        port = find_free_port()
-        lines = [
-            f"Port {port}",
-            "ListenAddress 127.0.0.1",
-            f"HostKey {keys / 'host'}",
-            f"AuthorizedKeysFile {keys / 'user.pub'}",
-            "AuthenticationMethods publickey",
-            "PermitRootLogin yes",
-            "StrictModes no",
-            "UsePAM no",
-            "PidFile none",
-            "Subsystem sftp internal-sftp",
-        ]
-        config.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        process = start([program, "-D", "-e", "-f", str(config)], log)
-        if wait_for(log, process, "Server listening on"):
-            break
-    else:
-        raise RuntimeError(f"sshd ended with {process.returncode}:\n{log.read_text()}")
-    server = Server(process, port, getpass.getuser(), str(keys / "user"), folder)
-    try:
-        yield server
-    finally:
-        server.stop()
