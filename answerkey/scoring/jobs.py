@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import select
-import time
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -20,12 +18,6 @@ NO_QUERY = "no_query"
 WORKER_DIED = "worker_died"
 
 SUMMARY_ROWS = 20
-
-
-_LENGTH_BYTES = 8
-_READ_BYTES = 65_536
-# To be woken by the system may take longer than a prediction does.
-_SECONDS_AWAKE = 0.0003
 
 
 class Kind(StrEnum):
@@ -62,12 +54,6 @@ class Job(NamedTuple):
     test_suite: str | None = None
     suites_folder: str = ""
     database_sha256: str | None = None
-
-    @property
-    def size(self) -> int:
-        """The characters of it that may be many."""
-        answers = (self.gold_answer, self.accepted_rows, self.other_answers, self.test_suite)
-        return sum(map(len, filter(None, (self.text, *answers))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,77 +97,8 @@ def answer_without_rows(
     return Explanation(WRONG, reason, detail, database=database)
 
 
-class Channel:
-    """One end of a socket for messages: pickles, each behind its length.
-
-    What does not go at once waits at the sender. So the end that does not block never does, however
-    large a message is: two that both send are not stuck.
-    """
-
-    def __init__(self, file: int) -> None:
-        self._file = file
-        self._sent = bytearray()  # what waits to be
-        self._received = bytearray()  # the beginning of a message
-
-    def fileno(self) -> int:
-        return self._file
-
-    @property
-    def events(self) -> int:
-        return select.POLLIN | select.POLLOUT if self._sent else select.POLLIN
-
-    def send(self, message: Any) -> None:
-        """Send a message after those that wait; all of it, if the end blocks. Raises as `flush`."""
-        data = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
-        self._sent += len(data).to_bytes(_LENGTH_BYTES)
-        self._sent += data
-        self.flush()
-
-    def flush(self) -> None:
-        """Send as much of what waits as goes.
-
-        Raises:
-            ConnectionError: the other end is closed.
-        """
-        while self._sent:
-            try:
-                count = os.write(self._file, self._sent)
-            except BlockingIOError:
-                return
-            del self._sent[:count]
-
-    def receive(self) -> list[Any]:
-        """Return the messages that one look completes, which may be none.
-
-        Raises:
-            BlockingIOError: nothing has come, and the end does not block.
-            EOFError, ConnectionError: the other end is closed.
-        """
-        data = os.read(self._file, _READ_BYTES)
-        if not data:
-            raise EOFError
-        received = self._received
-        received += data
-        messages = []
-        while len(received) >= _LENGTH_BYTES:
-            end = _LENGTH_BYTES + int.from_bytes(received[:_LENGTH_BYTES])
-            if len(received) < end:
-                break
-            messages.append(pickle.loads(received[_LENGTH_BYTES:end]))
-            del received[:end]
-        return messages
-
-
-def wait_for_events(
-    poll: select.poll, timeout_ms: int | None, *, is_soon: bool
-) -> list[tuple[int, int]]:
-    """Return the events of open files; none if nothing comes in so many milliseconds.
-
-    is_soon: something is expected at once, so look some times before sleeping.
-    """
-    if is_soon:
-        until = time.perf_counter() + _SECONDS_AWAKE
-        while time.perf_counter() < until:
-            if events := poll.poll(0):
-                return events
-    return poll.poll(timeout_ms)
+def write_message(file: int, message: Any) -> None:
+    """Write a pickle to an open file, whole. There is no buffer that a fork could write again."""
+    data = memoryview(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
+    while data:
+        data = data[os.write(file, data) :]

@@ -1,31 +1,31 @@
 """Pools: worker processes that score predictions, shared by all threads of a process.
 
-Who asks waits for workers itself: there is no thread beside it, and nothing that a fork could leave
-locked. A worker that is ended, because its prediction took too long or because somebody killed it,
-is replaced.
+Jobs go to a process from a thread, so that who asks does nothing but wait: an exception there, such
+as that of a handler of SIGALRM, finds nothing half done. A process that is ended, because its
+prediction took too long or because somebody killed it, is replaced.
 """
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import math
 import os
 import pickle
-import select
 import signal
+import subprocess
 import sys
+import tempfile
 import threading
 import weakref
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from multiprocessing import connection
+from itertools import islice
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, Self
 
-from answerkey.scoring.jobs import WORKER_DIED, Channel, Job, answer_without_rows, wait_for_events
+from answerkey.scoring.jobs import WORKER_DIED, Job, answer_without_rows, write_message
 from answerkey.sqlite.bounds import QueryReason
 from answerkey.sqlite.guard import Limits
 
@@ -34,19 +34,23 @@ WORKERS_VARIABLE = "ANSWERKEY_WORKERS"
 
 _LOG = logging.getLogger("answerkey.scoring")
 _MOST_WORKERS = 8  # by default: several trainers may share a machine
-# Of a message, but for the last job; a worker has up to two of them.
 _JOBS_AT_ONCE = 16
-_CHARACTERS_AT_ONCE = 1_000_000
-_NUMBERS = 256  # of jobs, which are counted in a byte: a worker has fewer at a time
-_TRIES = 2  # of a job whose worker is ended otherwise than by its seconds
+_TRIES = 2  # of a job whose process is ended otherwise than by its seconds
 _FAILED_STARTS = 3
-_MS_TO_NEXT_WORKER = 20  # until it is asked whether another thread gave one back
-_MS_BETWEEN_LOOKS = 250  # whether a worker is dead, whose pipe a fork may hold open
+_NONE_BEGUN = b"\xff"
 
 _ROOT = Path(__file__).resolve().parents[2]
 _START = (
     "import sys; sys.path.insert(0, sys.argv[1]);"
     " from answerkey.scoring.worker import main; main(*sys.argv[2:])"
+)
+
+# Nobody forks while a process starts: a fork would hold the worker's end of its pipe open.
+_STARTING = threading.Lock()
+os.register_at_fork(
+    before=_STARTING.acquire,
+    after_in_parent=_STARTING.release,
+    after_in_child=_STARTING.release,
 )
 
 
@@ -63,7 +67,7 @@ class Pool:
         self._limits = limits or DEFAULT_LIMITS
         self._count = count
         self._by_process: dict[int, Workers] = {}
-        self._end = weakref.finalize(self, _end_own_workers, self._by_process)
+        weakref.finalize(self, _end_own_workers, self._by_process)
 
     def __enter__(self) -> Self:
         return self
@@ -82,16 +86,14 @@ class Pool:
             Exception: what a worker raised, such as FileNotFoundError for a missing database.
             RuntimeError: workers cannot be started.
         """
-        return _Run(jobs, self._find_workers(), self._limits).finish() if jobs else []
+        return self.find_workers().run(jobs)
 
-    def _find_workers(self) -> Workers:
+    def find_workers(self) -> Workers:
+        """Those of this process, which may be a fork."""
         process = os.getpid()
-        workers = self._by_process.get(process)
-        if workers is None:
-            for other in set(self._by_process) - {process}:  # this is a fork
-                self._by_process.pop(other).forget_all()
-            workers = self._by_process.setdefault(process, Workers(self._count, self._limits))
-        return workers
+        if process not in self._by_process:
+            self._by_process.setdefault(process, Workers(self._count, self._limits))
+        return self._by_process[process]
 
 
 def _count_workers() -> int:
@@ -106,10 +108,9 @@ def _count_workers() -> int:
 
 
 def _end_own_workers(by_process: dict[int, Workers]) -> None:
-    process = os.getpid()
-    if process in by_process:
-        by_process[process].end_all()
-        by_process.pop(process, None)
+    workers = by_process.pop(os.getpid(), None)
+    if workers is not None:
+        workers.close()
 
 
 _SHARED: dict[tuple[int | None, Limits | None], Pool] = {}
@@ -121,306 +122,174 @@ def find_shared_pool(workers: int | None, limits: Limits | None) -> Pool:
     return known or _SHARED.setdefault((workers, limits), Pool(workers, limits=limits))
 
 
+@dataclass(eq=False, slots=True)
 class _Run:
-    def __init__(self, jobs: Sequence[Job], workers: Workers, limits: Limits) -> None:
-        self._jobs = jobs
-        self._workers = workers
-        self._limits = limits
-        self._waiting = deque(range(len(jobs)))
-        self._answers: list[Any] = [None] * len(jobs)
-        self._held: dict[WorkerProcess, deque[int]] = {}  # each with the places of its jobs
-        self._poll = select.poll()
-        self._deaths: Counter[int] = Counter()  # by the place of a job
-        self._failed_starts = 0
-        self._error: Exception | None = None
+    jobs: Sequence[Job]
+    answers: SimpleQueue[tuple[range, list[Any]]] = field(default_factory=SimpleQueue)
+    is_over: bool = False
 
-    def finish(self) -> list[Any]:
-        """Return all answers; if anything is raised, end the workers that are busy."""
-        try:
-            while self._waiting or self._held:
-                self._give()
-                for worker in self._wait_for_any():
-                    self._take(worker)
-        except BaseException:
-            self._workers.end_those_of(self)
-            raise
-        if self._error is not None:
-            raise self._error
-        return self._answers
 
-    def _give(self) -> None:
-        """Give workers their next jobs before they have done all, and take more workers, if there
-        are any; at least one has jobs then."""
-        for worker, places in self._held.items():
-            if len(places) <= _JOBS_AT_ONCE and not self._workers.are_wanted:
-                self._give_some(worker, places)
-        while self._waiting:
-            worker = self._workers.take(self, is_waiting=not self._held)
-            if worker is None:
-                return
-            self._give_some(worker, self._held.setdefault(worker, deque()))
-
-    def _give_some(self, worker: WorkerProcess, places: deque[int]) -> None:
-        share = math.ceil(len(self._waiting) / (4 * self._workers.count))
-        count, given, size = min(share, _JOBS_AT_ONCE), [], 0
-        while len(given) < count and size < _CHARACTERS_AT_ONCE:
-            place = self._waiting.popleft()
-            given.append(self._jobs[place])
-            places.append(place)
-            size += given[-1].size
-        if given:
-            worker.give(given)
-            self._poll.register(worker, worker.events)
-
-    def _wait_for_any(self) -> list[WorkerProcess]:
-        """Return the workers that have or take a message, or are dead; none if it is time to look
-        for workers again."""
-        timeout_ms = _MS_TO_NEXT_WORKER if self._waiting else _MS_BETWEEN_LOOKS
-        ready = wait_for_events(self._poll, timeout_ms, is_soon=len(self._jobs) == 1)
-        if ready:
-            files = {file for file, _ in ready}
-            return [worker for worker in self._held if worker.fileno() in files]
-        return [worker for worker in self._held if worker.is_dead()]
-
-    def _take(self, worker: WorkerProcess) -> None:
-        answers = worker.exchange()
-        if answers is None:
-            self._bury(worker)
-            return
-        places = self._held[worker]
-        for answer, error in answers:
-            self._answers[places.popleft()] = answer
-            if error is not None:
-                self._error = error
-                self._waiting.clear()
-        if not places:
-            del self._held[worker]
-            self._poll.unregister(worker)
-            self._workers.give_back(worker)
-        else:
-            self._poll.register(worker, worker.events)
-
-    def _bury(self, worker: WorkerProcess) -> None:
-        """Decide on the job with which a worker died, and let others do the rest."""
-        places = self._held.pop(worker)
-        self._poll.unregister(worker)
-        status, busy = self._workers.end(worker)
-        if busy is None:
-            self._failed_starts += 1
-            if self._failed_starts > _FAILED_STARTS:
-                raise RuntimeError(
-                    f"workers end before they begin, the last one with status {status}: expected"
-                    " Python to start as a process; what it says stands on stderr"
-                )
-        elif busy < len(places) and self._is_decided(places[busy], status):
-            del places[busy]
-        if self._error is None:
-            self._waiting.extendleft(reversed(places))
-
-    def _is_decided(self, place: int, status: int) -> bool:
-        """Whether a worker ended for this job, which has its answer then."""
-        job = self._jobs[place]
-        if status == -signal.SIGPROF:
-            reason = QueryReason.TIME_EXCEEDED
-            detail = f"more than {self._limits.max_seconds} seconds of CPU time"
-        else:
-            self._deaths[place] += 1
-            if self._deaths[place] < _TRIES:
-                return False
-            reason = WORKER_DIED
-            detail = f"its process ended {_TRIES} times, the last time with status {status}"
-            _LOG.warning("a prediction scores nothing: %s: %.200r", detail, job.text)
-        self._answers[place] = answer_without_rows(job.kind, reason, detail)
-        return True
+def _is_error(answer: Any) -> bool:
+    return isinstance(answer, Exception)
 
 
 class Workers:
-    """The workers of one process, at most so many at a time: who asks takes one and gives it back.
-
-    Each is known, with its holder, before its process starts and until somebody has waited for its
-    end. So an exception at any moment, such as that of a handler of SIGALRM, leaves nothing behind:
-    `end_those_of` ends what the holder has.
-    """
+    """The workers of one process: threads that take jobs from one queue, some of a run at a time,
+    and have them done by a process that is free, or by a new one."""
 
     def __init__(self, count: int, limits: Limits) -> None:
-        self.count = count
+        self.free: list[WorkerProcess] = []
+        self.busy: dict[WorkerProcess, _Run] = {}
         self._limits = limits
-        self._lock = threading.Lock()
-        self._all: dict[WorkerProcess, object] = {}  # each with its holder, None without one
-        self._waiting: deque[_Waiting] = deque()
+        self._queue: SimpleQueue[tuple[_Run, range] | None] = SimpleQueue()
+        self._is_closed = False
+        self._threads = [
+            threading.Thread(target=self._serve, name="answerkey-worker", daemon=True)
+            for _ in range(count)
+        ]
+        for thread in self._threads:
+            thread.start()
 
-    @property
-    def are_wanted(self) -> bool:
-        return bool(self._waiting)
+    def run(self, jobs: Sequence[Job]) -> list[Any]:
+        """Return all answers; if anything is raised, end the processes that are busy with them."""
+        count = len(self._threads)
+        size = min(math.ceil(len(jobs) / (4 * count)), _JOBS_AT_ONCE)
+        shares = [range(len(jobs))[n : n + size] for n in range(0, len(jobs), size or 1)]
+        found: list[Any] = [None] * len(jobs)
+        run, waiting = _Run(jobs), iter(shares)
+        try:
+            for share in islice(waiting, 2 * count):  # the others wait here, so that no run does
+                self._queue.put((run, share))
+            for _ in shares:
+                share, answers = run.answers.get()
+                if error := next(filter(_is_error, answers), None):
+                    raise error
+                found[share.start : share.stop] = answers
+                for following in islice(waiting, 1):
+                    self._queue.put((run, following))
+        except BaseException:
+            run.is_over = True
+            for process, other in list(self.busy.items()):
+                if other is run:
+                    process.kill()
+            raise
+        return found
 
-    def take(self, holder: object, *, is_waiting: bool) -> WorkerProcess | None:
-        """Return a worker for the holder alone; who waits gets it in turn. None if there is none
-        and the holder does not wait."""
-        with self._lock:
-            worker = next((one for one, other in self._all.items() if other is None), None)
-            if worker is None and len(self._all) < self.count:
-                worker = WorkerProcess(self._limits)
-            if worker is not None:
-                self._all[worker] = holder
-            elif not is_waiting:
-                return None
-            else:
-                waiting = _Waiting(holder)
-                self._waiting.append(waiting)
-        if worker is None:
-            waiting.is_served.wait()
-            worker = waiting.worker
-        worker.start()
-        return worker
+    def close(self) -> None:
+        self._is_closed = True
+        for _ in self._threads:
+            self._queue.put(None)
+        for process in list(self.busy):
+            process.kill()
+        for thread in self._threads:
+            if thread is not threading.current_thread():  # which may collect a pool as garbage
+                thread.join()
+        for process in self.free:
+            process.end()
 
-    def give_back(self, worker: WorkerProcess) -> None:
-        with self._lock:
-            self._hand_on(worker)
+    def _serve(self) -> None:
+        while (task := self._queue.get()) is not None:
+            self._answer(*task)
+            del task  # and what it holds
 
-    def end(self, worker: WorkerProcess) -> tuple[int | None, int | None]:
-        """End a worker and return what `WorkerProcess.end` says."""
-        ended = worker.end()
-        with self._lock:
-            self._all.pop(worker, None)
-            if self._waiting and len(self._all) < self.count:
-                self._hand_on(WorkerProcess(self._limits))
-        return ended
+    def _answer(self, run: _Run, share: range) -> None:
+        try:
+            answers = self._do(run, share)
+        except Exception as error:  # the thread that asked raises it
+            answers = [error]
+        run.answers.put((share, answers))
 
-    def end_those_of(self, holder: object) -> None:
-        """End the workers of a holder that goes, and its waiting."""
-        with self._lock:
-            for waiting in [one for one in self._waiting if one.holder is holder]:
-                self._waiting.remove(waiting)
-            own = [worker for worker, other in self._all.items() if other is holder]
-        for worker in own:
-            self.end(worker)
+    def _do(self, run: _Run, share: range) -> list[Any]:
+        answers: dict[int, Any] = {}
+        deaths: Counter[int | None] = Counter()
+        while left := [place for place in share if place not in answers]:
+            process = self._take_process()
+            self.busy[process] = run
+            if run.is_over or self._is_closed:
+                process.kill()
+            found = process.do([run.jobs[place] for place in left])
+            del self.busy[process]
+            if found is not None:
+                self.free.append(process)
+                answers.update(zip(left, found, strict=True))
+                break
+            status, begun = process.end()
+            if run.is_over or self._is_closed:
+                raise RuntimeError("the pool was closed while it was asked")
+            place = None if begun is None else left[begun]
+            deaths[place] += 1
+            if place is None:
+                _check_start(status, deaths[place])
+            elif end := self._explain_end(status, deaths[place], run.jobs[place]):
+                answers[place] = answer_without_rows(run.jobs[place].kind, *end)
+        return [answers[place] for place in share]
 
-    def _hand_on(self, worker: WorkerProcess) -> None:
-        waiting = self._waiting.popleft() if self._waiting else None
-        self._all[worker] = waiting and waiting.holder
-        if waiting is not None:
-            waiting.worker = worker
-            waiting.is_served.set()
+    def _take_process(self) -> WorkerProcess:
+        try:
+            return self.free.pop()
+        except IndexError:
+            return WorkerProcess(self._limits)
 
-    def end_all(self) -> None:
-        for worker in list(self._all):
-            self.end(worker)
+    def _explain_end(self, status: int, deaths: int, job: Job) -> tuple[str, str] | None:
+        """Why a job has no rows with which a process ended; None if it is to be tried again."""
+        if status == -signal.SIGPROF:
+            seconds = self._limits.max_seconds
+            return QueryReason.TIME_EXCEEDED, f"more than {seconds} seconds of CPU time"
+        if deaths < _TRIES:
+            return None
+        detail = f"its process ended {_TRIES} times, the last time with status {status}"
+        _LOG.warning("a prediction scores nothing: %s: %.200r", detail, job.text)
+        return WORKER_DIED, detail
 
-    def forget_all(self) -> None:
-        """Leave them to the process that has started them."""
-        for worker in list(self._all):
-            worker.forget()
 
-
-@dataclass(eq=False, slots=True)
-class _Waiting:
-    holder: object
-    is_served: threading.Event = field(default_factory=threading.Event)
-    worker: WorkerProcess | None = None
+def _check_start(status: int, count: int) -> None:
+    if count > _FAILED_STARTS:
+        raise RuntimeError(
+            f"workers end before they begin, the last one with status {status}: expected Python to"
+            " start as a process; what it says stands on stderr"
+        )
 
 
 class WorkerProcess:
-    """A process that does jobs, once it is started.
+    """A process that does jobs: they come by its standard input, and their answers by its standard
+    output. In a file it tells which job it begins.
 
-    It is spawned: a fork would have the locks of other threads, and the memory of a trainer. Jobs
-    come by its standard input; by its standard output it tells which one it begins. A fork of this
-    process may hold either open, so that their end says nothing of the worker's.
+    It is no fork, which would have the locks of other threads, and the memory of a trainer.
     """
 
     def __init__(self, limits: Limits) -> None:
-        self._limits = limits
-        self._answered = 0
-        self._last_begun: int | None = None
-        self._files: list[connection.Connection] = []
-        self._processes: list[int] = []  # the one that is started
-        self._status: int | None = None
-
-    def start(self) -> None:
-        """Begin to start, if it has not; it takes some 100 ms."""
-        if self._files:
-            return
-        # Files that close themselves, should an exception come here from a handler of a signal.
-        ours, theirs = connection.Pipe()
-        begun, begins = connection.Pipe(duplex=False)
-        for file in (ours, begun):
-            os.set_blocking(file.fileno(), False)
-        self._files = [ours, begun]
-        self._channel = Channel(ours.fileno())
-        with theirs, begins:
-            spawn = partial(
-                os.posix_spawn,
-                file_actions=[
-                    (os.POSIX_SPAWN_DUP2, theirs.fileno(), 0),
-                    (os.POSIX_SPAWN_DUP2, begins.fileno(), 1),
-                ],
-                setsigmask=[],
-                setsigdef=[signal.SIGPROF],
+        self._begun = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (see `end`)
+        # Without what the environment adds to Python, which takes a fifth of the time.
+        command = [sys.executable, "-I", "-S", "-c", _START, str(_ROOT)]
+        arguments = pickle.dumps(limits).hex(), self._begun.fileno(), os.getpid()
+        with _STARTING:
+            self._process = subprocess.Popen(
+                [*command, *map(str, arguments)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                pass_fds=[self._begun.fileno()],
+                start_new_session=True,  # Ctrl-C is for the process that asks
             )
-            # Without what the environment adds to Python, which takes a fifth of the time.
-            command = (sys.executable, "-I", "-S", "-c", _START, str(_ROOT))
-            arguments = (pickle.dumps(self._limits).hex(), str(os.getpid()))
-            # A handler runs between two calls of Python's, and this is one: whatever it raises, the
-            # process is known.
-            self._processes.extend(map(spawn, [command[0]], [[*command, *arguments]], [os.environ]))
+        self.pid = self._process.pid
 
-    def fileno(self) -> int:
-        return self._channel.fileno()
-
-    @property
-    def events(self) -> int:
-        return self._channel.events
-
-    def give(self, jobs: Sequence[Job]) -> None:
-        """Send jobs, to be done after those that it has; `exchange` sends what does not go now."""
-        self._read_begun()
-        with contextlib.suppress(ConnectionError):  # it is dead: `exchange` says so
-            self._channel.send(jobs)
-
-    def exchange(self) -> list[tuple[Any, Exception | None]] | None:
-        """Send what waits, and return the answers that have come, in the order of its jobs; None
-        if it is dead and has no more."""
+    def do(self, jobs: Sequence[Job]) -> list[Any] | None:
+        """Return what each gives, or the exception that it raises; None if the process is dead."""
+        os.pwrite(self._begun.fileno(), _NONE_BEGUN, 0)
         try:
-            with contextlib.suppress(ConnectionError):
-                self._channel.flush()
-            answers = [answer for some in self._channel.receive() for answer in some]
-        except BlockingIOError:
-            return None if self._status is not None else []
-        except (EOFError, ConnectionError):
+            write_message(self._process.stdin.fileno(), jobs)
+            return pickle.load(self._process.stdout)
+        except (EOFError, OSError, pickle.UnpicklingError):
             return None
-        self._answered += len(answers)
-        return answers
 
-    def is_dead(self) -> bool:
-        return self._wait(os.WNOHANG)
+    def kill(self) -> None:
+        self._process.kill()
 
-    def end(self) -> tuple[int | None, int | None]:
-        """Kill it if it is not dead. Return its exit status, negative if a signal ended it, and
-        which of its jobs without an answer it began last; None if none."""
-        if self._processes:
-            if not self.is_dead():
-                os.kill(self._processes[0], signal.SIGKILL)
-                self._wait(0)
-            self._read_begun()
-        self.forget()
-        last = self._last_begun
-        return self._status, None if last is None else (last - self._answered) % _NUMBERS
-
-    def forget(self) -> None:
-        """Close what belongs to it, and leave it alone: another process has started it."""
-        for file in self._files:
+    def end(self) -> tuple[int, int | None]:
+        """Return its exit status, negative if a signal ended it, and which job it began last; None
+        if none."""
+        self.kill()
+        status = self._process.wait()
+        begun = os.pread(self._begun.fileno(), 1, 0)
+        for file in (self._process.stdin, self._process.stdout, self._begun):
             file.close()
-
-    def _wait(self, options: int) -> bool:
-        if self._status is None:
-            try:
-                process, status = os.waitpid(self._processes[0], options)
-            except ChildProcessError:  # somebody else in this process waits for all children
-                process, status = self._processes[0], 0
-            if process:
-                self._status = os.waitstatus_to_exitcode(status)
-        return self._status is not None
-
-    def _read_begun(self) -> None:
-        with contextlib.suppress(BlockingIOError):
-            if numbers := os.read(self._files[1].fileno(), 2 * _NUMBERS):
-                self._last_begun = numbers[-1]
+        return status, None if begun in (b"", _NONE_BEGUN) else begun[0]

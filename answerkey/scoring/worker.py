@@ -12,8 +12,8 @@ import hashlib
 import json
 import os
 import pickle
-import select
 import signal
+import threading
 import time
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -30,13 +30,12 @@ from answerkey.scoring.jobs import (
     RIGHT,
     SUMMARY_ROWS,
     WRONG,
-    Channel,
     Explanation,
     Job,
     Kind,
     RowSummary,
     answer_without_rows,
-    wait_for_events,
+    write_message,
 )
 from answerkey.scoring.rules import RULES
 from answerkey.sqlite.bounds import QueryReason
@@ -70,8 +69,6 @@ _KEPT_PATHS = 4096
 # are some fifty scans of all tables.
 _STEPS_PER_BYTE = 10
 
-# Answers are sent at the end of a message's jobs, and sooner if one takes longer.
-_SECONDS_UNTOLD = 0.005
 _SECONDS_BETWEEN_LOOKS = 1
 
 
@@ -221,36 +218,23 @@ def _read_json(name: str, text: str) -> Any:
         raise ValueError(f"{name}: expected JSON text, found {text!r:.80}: {error}") from error
 
 
-def serve(channel: Channel, begins: int, limits: Limits) -> None:
-    """Do the jobs of one message after another, until the other end is closed.
-
-    Each answer is a pair: what the job gives, or None and an exception. The open file `begins` gets
-    the number of each job that is begun, as a byte: the last one tells with which a process ended.
-    """
-    number = 0
+def serve(limits: Limits, begun: int) -> None:
+    """Do the jobs of one message after another, until the standard input ends, and write what they
+    give, or the exceptions that they raise. The open file `begun` has the number of the last one
+    that was begun, as a byte: it tells with which this process ended."""
     databases = OpenDatabases(limits)
-    poll = select.poll()
-    poll.register(channel, select.POLLIN)
-    is_soon = False
-    while True:
-        wait_for_events(poll, None, is_soon=is_soon)
-        for jobs in channel.receive():
-            done: list[tuple[Any, Exception | None]] = []
-            told = time.monotonic()
-            for job in jobs:
-                if time.monotonic() - told > _SECONDS_UNTOLD:
-                    channel.send(done)
-                    done, told = [], time.monotonic()
-                os.write(begins, bytes((number,)))
-                number = (number + 1) % 256
+    with open(0, "rb") as messages:
+        while True:
+            answers: list[Any] = []
+            for number, job in enumerate(pickle.load(messages)):
+                os.pwrite(begun, bytes((number,)), 0)
                 signal.setitimer(signal.ITIMER_PROF, limits.max_seconds)
                 try:
-                    done.append((do_job(job, databases), None))
-                except Exception as error:  # the process that asked raises it
-                    done.append((None, error))
+                    answers.append(do_job(job, databases))
+                except Exception as error:  # the thread that asked raises it
+                    answers.append(error)
                 signal.setitimer(signal.ITIMER_PROF, 0)
-            channel.send(done)
-            is_soon = len(jobs) == 1
+            write_message(1, answers)
 
 
 def do_job(job: Job, databases: OpenDatabases) -> Any:
@@ -355,22 +339,19 @@ def _explain_wrong(rows: list[Row], trial: Trial, job: Job) -> Any:
     return Explanation(WRONG, *difference, database=trial.name)
 
 
-def main(limits: str, parent: str) -> None:
-    """Serve over the standard input and output, within limits as pickle in hex digits, as long as
-    the process with the number `parent` is there."""
-    os.setsid()  # what a terminal sends, such as Ctrl-C, is for the process that asks
-    _end_with(int(parent))
+def main(limits: str, begun: str, parent: str) -> None:
+    """Serve within limits as pickle in hex digits, as long as the process with the number `parent`
+    is there."""
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGPROF])
+    threading.Thread(target=_end_with, args=[int(parent)], daemon=True).start()
     with contextlib.suppress(EOFError, ConnectionError):
-        serve(Channel(0), 1, pickle.loads(bytes.fromhex(limits)))
+        serve(pickle.loads(bytes.fromhex(limits)), int(begun))
 
 
 def _end_with(parent: int) -> None:
     """End this process soon after its parent: a fork of the parent may hold the pipe open. The
     kernel would tell the end of the thread that started it, not of the process."""
-
-    def look(*_: object) -> None:
-        if os.getppid() != parent:
-            os._exit(0)
-
-    signal.signal(signal.SIGALRM, look)
-    signal.setitimer(signal.ITIMER_REAL, _SECONDS_BETWEEN_LOOKS, _SECONDS_BETWEEN_LOOKS)
+    while os.getppid() == parent:
+        time.sleep(_SECONDS_BETWEEN_LOOKS)
+    os._exit(0)

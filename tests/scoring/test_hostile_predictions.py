@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import shutil
 import signal
 import sqlite3
@@ -120,13 +119,18 @@ def test_hostile_predictions_change_no_other_score(ships):
         assert pool.score_completions(completions, **columns(200)) == expected
 
 
+def list_workers(pool: RewardPool) -> list[WorkerProcess]:
+    workers = pool._pool.find_workers()
+    return [*workers.free, *workers.busy]
+
+
 def test_killed_worker_is_replaced(ships):
     with RewardPool(workers=1) as pool:
         assert pool.score_sql("SELECT name FROM ship", ["Sun", "Tern"], **KNOWN) == 1.0
-        (worker,) = pool._pool._find_workers()._all
-        os.kill(worker._processes[0], signal.SIGKILL)
+        (worker,) = list_workers(pool)
+        os.kill(worker.pid, signal.SIGKILL)
         assert pool.score_sql("SELECT name FROM ship", ["Sun", "Tern"], **KNOWN) == 1.0
-        assert wait_for_another(pool, worker)
+        assert list_workers(pool) != [worker]
 
 
 def test_job_whose_workers_are_killed_scores_nothing(ships):
@@ -135,26 +139,22 @@ def test_job_whose_workers_are_killed_scores_nothing(ships):
         ThreadPoolExecutor(1) as thread,
     ):
         run = thread.submit(pool.explain_score, ONE_STEP, 1, **KNOWN)
-        worker = None
+        killed: set[int] = set()
         for _ in range(2):  # killed twice, by somebody who ends processes that are too large
-            worker = wait_for_another(pool, worker)
-            assert select.select([worker._files[1]], [], [], 300)[0]  # it has begun a job
-            os.kill(worker._processes[0], signal.SIGKILL)
+            wait_until(lambda: kill_one_that_began(pool, killed), seconds=300)
         explanation = run.result(timeout=300)
         assert explanation.reason == "worker_died"
         assert explanation.detail == "its process ended 2 times, the last time with status -9"
 
 
-def wait_for_another(pool: RewardPool, worker: object) -> WorkerProcess:
-    """Another worker than this one, which is started."""
-    others: list[WorkerProcess] = []
-
-    def look() -> bool:
-        others[:] = [one for one in pool._pool._find_workers()._all if one is not worker]
-        return bool(others and others[0]._processes)
-
-    wait_until(look, seconds=300)
-    return others[0]
+def kill_one_that_began(pool: RewardPool, killed: set[int]) -> bool:
+    for worker in list_workers(pool):
+        has_begun = os.pread(worker._begun.fileno(), 1, 0) == b"\0"
+        if worker.pid not in killed and has_begun:
+            os.kill(worker.pid, signal.SIGKILL)
+            killed.add(worker.pid)
+            return True
+    return False
 
 
 def test_worker_that_cannot_start_is_an_error(ships, monkeypatch):
@@ -220,13 +220,13 @@ def test_alarm_while_a_worker_starts_leaves_no_process(ships):
         fired = 0
         with RewardPool(workers=1) as pool:
             for number in range(100):
-                signal.setitimer(signal.ITIMER_REAL, 0.0001 * (number % 50 + 1))
                 try:
+                    signal.setitimer(signal.ITIMER_REAL, 0.00002 * (number % 50 + 1))
                     pool.score_sql("SELECT 1", 1, **known)
+                    signal.setitimer(signal.ITIMER_REAL, 0)
                 except TimeoutError:
                     fired += 1
-                signal.setitimer(signal.ITIMER_REAL, 0)
-            print(fired > 50, pool.score_sql("SELECT 1", 1, **known))
+            print(fired > 20, pool.score_sql("SELECT 1", 1, **known))
         try:
             print(os.waitpid(-1, os.WNOHANG))
         except ChildProcessError:
@@ -315,22 +315,22 @@ def test_fork_while_threads_score_does_not_lock_the_child(ships):
 )
 def test_workers_end_with_the_process_that_asks(ships, sql, seconds):
     text = """
-        import os, signal, sys, time
+        import os, signal, sys, threading, time
         from answerkey.reward import RewardPool
-        from answerkey.scoring.jobs import Job, Kind
         pool = RewardPool(workers=2, limits={"max_seconds": 2})
-        workers = pool._pool._find_workers()
-        held = [workers.take(pool, is_waiting=True) for _ in range(2)]
-        for worker in held:
-            worker.give([Job(Kind.EXECUTE, "data/databases/ships/ships.sqlite", sys.argv[1])])
+        workers = pool._pool.find_workers()
+        for _ in range(2):
+            threading.Thread(target=pool.execute, args=(sys.argv[1], "ships"), daemon=True).start()
+        while len(workers.busy) < 2:
+            pass
         fork = os.fork()
         if not fork:  # which holds the pipes open
             os.close(1)
             os.close(2)
             time.sleep(600)
             os._exit(0)
+        print(fork, *[worker.pid for worker in workers.busy], flush=True)
         time.sleep(float(sys.argv[2]))
-        print(fork, *[worker._processes[0] for worker in held], flush=True)
         os.kill(os.getpid(), signal.SIGKILL)
     """
     fork, *numbers = run_python(text, sql, seconds).stdout.split()
@@ -359,7 +359,7 @@ def test_threads_share_workers(ships):
     with RewardPool(workers=2) as pool, ThreadPoolExecutor(8) as threads:
         wanted = [threads.submit(pool.score_sql, f"SELECT {n}", n % 7, **KNOWN) for n in range(300)]
         assert [one.result() for one in wanted] == [float(n == n % 7) for n in range(300)]
-        assert len(pool._pool._find_workers()._all) == 2
+        assert len(list_workers(pool)) == 2
 
 
 def test_many_scores_leak_nothing(ships):
@@ -376,8 +376,8 @@ def test_many_scores_leak_nothing(ships):
 
 def measure(pool: RewardPool) -> tuple[list[int], list[int]]:
     """Open files, and KB of memory, of this process and of the worker."""
-    (worker,) = pool._pool._find_workers()._all
-    processes = [Path(f"/proc/{number}") for number in (os.getpid(), worker._processes[0])]
+    (worker,) = list_workers(pool)
+    processes = [Path(f"/proc/{number}") for number in (os.getpid(), worker.pid)]
     files = [len(list((process / "fd").iterdir())) for process in processes]
     lines = [(process / "status").read_text().split("VmRSS:")[1] for process in processes]
     return files, [int(line.split()[0]) for line in lines]
@@ -467,7 +467,7 @@ def test_number_of_workers_is_read_from_the_environment(ships, monkeypatch):
     monkeypatch.setenv("ANSWERKEY_WORKERS", "3")
     with RewardPool() as pool, ThreadPoolExecutor(9) as threads:
         list(threads.map(lambda _: pool.score_sql("SELECT 1", 1, **KNOWN), range(60)))
-        assert 1 <= len(pool._pool._find_workers()._all) <= 3
+        assert 1 <= len(list_workers(pool)) <= 3
     monkeypatch.setenv("ANSWERKEY_WORKERS", "many")
     with pytest.raises(ValueError, match="ANSWERKEY_WORKERS: expected a whole number"):
         RewardPool()
