@@ -29,7 +29,7 @@ import aiohttp  # which fsspec[http] brings
 
 from answerkey.dataset import INTERIM, Question, read_joined
 from answerkey.errors import let_reader_leave
-from answerkey.exports.prompts import describe_database, read_template
+from answerkey.exports.prompts import DatabaseTexts, read_template
 from answerkey.flags import FLAGS, sort_flags
 from answerkey.records import decode_json, encode_json
 from answerkey.risk.gold_risk import list_signs
@@ -173,8 +173,7 @@ def shorten(value: Any) -> str:
 @cache
 def describe(path: Path) -> str:
     """The schema of a database, with rows."""
-    texts = describe_database(path, example_rows=EXAMPLE_ROWS, max_characters=SCHEMA_CHARACTERS)
-    return texts.schema
+    return DatabaseTexts(path, example_rows=EXAMPLE_ROWS, max_characters=SCHEMA_CHARACTERS).schema
 
 
 def write_prompt(question: Question, databases: Path, template: Path) -> str:

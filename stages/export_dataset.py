@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever i
 from answerkey.command_line import run_stage
 from answerkey.dataset import INTERIM, SUITES, read_classified
 from answerkey.errors import InputError
-from answerkey.exports.product import check_suite_files, write_product
+from answerkey.exports.product import write_product
 from answerkey.exports.statistics import (
     average_scores,
     make_counts,
@@ -59,7 +59,6 @@ def main() -> None:
             f"{VALIDATION} lists {len(errors)} errors, expected none: run"
             " `dvc repro validate_dataset`"
         )
-    check_suite_files(SELECTION / SUITES)
     sizes = write_product(SELECTION, CORPORA, PRODUCT)
     write_statistics()
     log.info(

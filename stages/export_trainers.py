@@ -15,19 +15,19 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever i
 from answerkey.command_line import run_stage
 from answerkey.dataset import read_product
 from answerkey.exports.prompt_lengths import PromptLengths, read_tokenizer
-from answerkey.exports.prompts import read_links, read_template
+from answerkey.exports.prompts import read_template
 from answerkey.exports.questions_db import write_questions_db
-from answerkey.exports.trainers import OPENENV, TABLES, clear_folders, write_formats
+from answerkey.exports.trainers import OPENENV, TABLES, write_formats
 from answerkey.log import start_log
 from answerkey.params import read_params
-from answerkey.records import SPLITS, read_jsonl, write_json
+from answerkey.records import SPLITS, read_json, read_jsonl, write_json
 
 PRODUCT = Path("data/questions")
 DATABASES = Path("data/databases")
 EXPORTS = Path("data/exports")
 BROWSABLE = EXPORTS / "questions.db"
 TOKENIZER = Path("data/tokenizer")
-LINKS = Path("data/schema_links")
+LINKS = Path("data/schema_links/tables.json")  # {"fleet_train_000": ["ship", "port"]}
 LENGTHS = EXPORTS / "prompt_lengths.json"
 
 
@@ -36,14 +36,13 @@ def main() -> None:
     log = start_log("export_trainers")
     (settings,) = read_params("export_trainers")
     lengths = PromptLengths(read_tokenizer(TOKENIZER))
-    clear_folders(EXPORTS)
     counts = write_formats(
         PRODUCT,
         DATABASES,
         EXPORTS,
         read_template(Path(settings.prompt_template)),
         lengths,
-        links=read_links(LINKS),
+        links=read_json(LINKS) if LINKS.is_file() else {},
         example_rows=settings.example_rows,
         max_schema_characters=settings.max_schema_characters,
         named_values=settings.named_values,

@@ -12,18 +12,22 @@ from typing import Any
 
 from datasets import Value
 
-from answerkey.exports.card import NAME, CardFacts, name_licenses
-from answerkey.exports.huggingface import COLUMNS
-from answerkey.exports.packed_files import COLUMNS as PACKED_COLUMNS
+from answerkey.exports.card import NAME, CardFacts
+from answerkey.exports.huggingface import COLUMNS, PACKED_COLUMNS
 from answerkey.exports.parquet_files import WrittenFile
 
 Record = dict[str, Any]
 
+# The context that the specification prescribes, in its order.
+_TERMS = (
+    *("citeAs", "column", "extract", "field", "fileObject", "fileProperty", "fileSet", "format"),
+    *("includes", "isLiveDataset", "jsonPath", "key", "md5", "parentField", "path", "recordSet"),
+    *("references", "regex", "repeated", "replace", "samplingRate", "separator", "source"),
+    *("subField", "transform"),
+)
 _CONTEXT = {
     "@language": "en",
     "@vocab": "https://schema.org/",
-    "citeAs": "cr:citeAs",
-    "column": "cr:column",
     "conformsTo": "dct:conformsTo",
     "cr": "http://mlcommons.org/croissant/",
     "data": {"@id": "cr:data", "@type": "@json"},
@@ -31,31 +35,9 @@ _CONTEXT = {
     "dct": "http://purl.org/dc/terms/",
     "equivalentProperty": "cr:equivalentProperty",
     "examples": {"@id": "cr:examples", "@type": "@json"},
-    "extract": "cr:extract",
-    "field": "cr:field",
-    "fileObject": "cr:fileObject",
-    "fileProperty": "cr:fileProperty",
-    "fileSet": "cr:fileSet",
-    "format": "cr:format",
-    "includes": "cr:includes",
-    "isLiveDataset": "cr:isLiveDataset",
-    "jsonPath": "cr:jsonPath",
-    "key": "cr:key",
-    "md5": "cr:md5",
-    "parentField": "cr:parentField",
-    "path": "cr:path",
     "rai": "http://mlcommons.org/croissant/RAI/",
-    "recordSet": "cr:recordSet",
-    "references": "cr:references",
-    "regex": "cr:regex",
-    "repeated": "cr:repeated",
-    "replace": "cr:replace",
-    "samplingRate": "cr:samplingRate",
     "sc": "https://schema.org/",
-    "separator": "cr:separator",
-    "source": "cr:source",
-    "subField": "cr:subField",
-    "transform": "cr:transform",
+    **{term: f"cr:{term}" for term in _TERMS},
 }
 _TYPES = {
     "string": "sc:Text",
@@ -68,13 +50,14 @@ _TYPES = {
 def make_croissant(facts: CardFacts) -> Record:
     """The metadata: a file object and a record set for each Parquet file."""
     columns = {**dict.fromkeys(facts.files, COLUMNS), **PACKED_COLUMNS}
+    names, ending = " and ".join(facts.corpora), "us" if len(facts.corpora) == 1 else "ora"
     return {
-        "@context": _CONTEXT,
+        "@context": dict(sorted(_CONTEXT.items())),
         "@type": "sc:Dataset",
         "conformsTo": "http://mlcommons.org/croissant/1.0",
-        "name": "-".join(["answerkey", *facts.licenses]),
-        "description": f"{NAME}: {facts.size} questions of {facts.corpora.replace('`', '')}.",
-        "license": name_licenses(facts.licenses.values()),
+        "name": "-".join(["answerkey", *facts.corpora]),
+        "description": f"{NAME}: {facts.size} questions of the corp{ending} {names}.",
+        "license": facts.license,
         "citeAs": facts.bibtex,
         "version": facts.version,
         "datePublished": facts.date_published,

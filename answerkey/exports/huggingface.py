@@ -1,4 +1,5 @@
-"""The product as the Parquet files of a Hugging Face dataset, one a split, with typed columns.
+"""The product as the Parquet files of a Hugging Face dataset: the questions, one file a split, and
+the SQLite files that a reward needs, of the databases and of their test suites.
 
 A row trains by itself: it has a prompt and a completion, as chats, and all that a reward needs.
 
@@ -9,19 +10,19 @@ Lists and tables have no typed column: the values of one may be of several types
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow.parquet as pq
 from datasets import Features, List, Value
 
-from answerkey.dataset import Question, list_reward_terms
-from answerkey.errors import InputError
+from answerkey.dataset import Question, list_reward_terms, read_product
 from answerkey.exports.parquet_files import Table, WrittenFile, write_tables
-from answerkey.exports.prompts import Message, PromptExample
-from answerkey.exports.rows import make_completion
+from answerkey.exports.prompts import DatabaseTexts, Message, PromptExample, make_completion
+from answerkey.records import SPLITS, read_database_hashes, read_json
 from answerkey.sqlite.answers import FLOAT, INTEGER, STRING
+from answerkey.sqlite.files import find_inside
 
 TEXT, WHOLE, REAL, BOOLEAN = map(Value, ("string", "int64", "float64", "bool"))
 CHAT = List({"role": TEXT, "content": TEXT})
@@ -63,22 +64,31 @@ COLUMNS = {
     "prompt": (CHAT, "what a policy is asked: a chat of one message, schema and all"),
     "completion": (CHAT, "the gold query as an answer to it"),
 }
-FEATURES = Features({name: kind for name, (kind, _) in COLUMNS.items()})
+DATABASES, TEST_SUITES = "databases", "test_suites"
+_NAME = {"database_name": (TEXT, "the database of the questions")}
+_SCHEMA = {
+    "schema": (TEXT, "its CREATE statements"),
+    "compact_schema": (TEXT, "its tables, a line each"),
+}
+_FILE = {
+    "path": (TEXT, "where the file belongs in the folder of its kind"),
+    "size_bytes": (WHOLE, "how large it is"),
+    "sha256": (TEXT, "its checksum"),
+    "content": (Value("binary"), "the SQLite file; null where it is not in this dataset"),
+}
+PACKED_COLUMNS = {DATABASES: {**_NAME, **_SCHEMA, **_FILE}, TEST_SUITES: {**_NAME, **_FILE}}
+
+
+def make_features(columns: Mapping[str, tuple[Any, str]]) -> Features:
+    """The types of columns, as `datasets` has them."""
+    return Features({name: kind for name, (kind, _) in columns.items()})
+
+
+FEATURES = make_features(COLUMNS)
 
 
 def make_row(example: PromptExample) -> dict[str, Any]:
-    """A row of the table: the nine fields, what the sidecar knows, the typed answer, the chats.
-
-    >>> from answerkey.dataset import Question
-    >>> names = ("a_train_000", "a", "train", "x and 1?", "SELECT 'x', 1")
-    >>> question = Question(*names, {"corpus": "sample"}, [{"code": "latent_tie"}])
-    >>> question = question._replace(gold_answer=[["x", 1]], answer_type="table")
-    >>> row = make_row(PromptExample(question, "x and 1?", 0))
-    >>> row["gold_answer"], row["flags"], row["gold_integer"], row["answer_rows"]
-    ('[["x", 1]]', ['latent_tie'], None, 1)
-    >>> row["prompt"]
-    [{'role': 'user', 'content': 'x and 1?'}]
-    """
+    """A row of the table: the nine fields, what the sidecar knows, the typed answer, the chats."""
     question = example.question
     answer, answer_type = question.gold_answer, question.answer_type
     return {
@@ -97,34 +107,99 @@ def make_row(example: PromptExample) -> dict[str, Any]:
     }
 
 
-# The features stand in the file, so that `load_dataset` reads the same types.
-TABLE = Table(FEATURES.arrow_schema, make_row)
+def write_questions(product: Path, prompts: Path, out: Path) -> dict[str, WrittenFile]:
+    """Write a table for each split that has questions, with the prompts that export_trainers
+    rendered for TRL; what was written.
 
-
-def read_examples(questions: Iterable[Question], path: Path) -> Iterator[PromptExample]:
-    """The questions of a split with the prompts that export_trainers rendered for TRL.
+    The features stand in the file, so that `load_dataset` reads the same types.
 
     Raises:
-        FileNotFoundError: if there is no such file, and there are questions.
-        InputError: if its prompts are those of other questions.
+        FileNotFoundError, InputError: as `read_product`.
     """
-    rows = _read_prompts(path)
-    for index, question in enumerate(questions):
-        question_id, messages = next(rows, (None, None))
-        if question_id != question.question_id:
-            raise InputError(
-                f"{path}: expected the prompt of {question.question_id}, found that of"
-                f" {question_id}: run `dvc repro`"
-            )
-        yield PromptExample(question, messages[0]["content"], index)
+    table = Table(FEATURES.arrow_schema, make_row)
+    written = {}
+    for split in SPLITS:
+        examples = _read_examples(read_product(product, split), prompts / f"{split}.parquet")
+        path = out / f"{split}.parquet"
+        if file := write_tables(examples, {path: table}).get(path):
+            written[split] = file
+    return written
 
 
-def _read_prompts(path: Path) -> Iterator[tuple[str, list[Message]]]:
-    with pq.ParquetFile(path) as file:
-        for batch in file.iter_batches(columns=["question_id", "prompt"]):
-            yield from zip(*(batch[name].to_pylist() for name in batch.schema.names), strict=True)
+def _read_examples(questions: Iterable[Question], path: Path) -> Iterator[PromptExample]:
+    for index, (question, chat) in enumerate(zip(questions, _read_prompts(path), strict=True)):
+        yield PromptExample(question, chat[0]["content"], index)
 
 
-def write_split(examples: Iterable[PromptExample], path: Path) -> WrittenFile | None:
-    """Write the table of a split; what was written, or None where the split has no question."""
-    return write_tables(examples, {path: TABLE}).get(path)
+def _read_prompts(path: Path) -> Iterator[list[Message]]:
+    if path.is_file():  # a split without questions has none
+        with pq.ParquetFile(path) as file:
+            for batch in file.iter_batches(columns=["prompt"]):
+                yield from batch["prompt"].to_pylist()
+
+
+class PackedFiles(NamedTuple):
+    """What was written of a kind of files: how large they are, and whether they are in it."""
+
+    written: WrittenFile
+    total_bytes: int
+    has_content: bool
+
+
+def write_packed_files(
+    product: Path, folders: Mapping[str, Path], out: Path, *, max_bytes: int
+) -> dict[str, PackedFiles]:
+    """Write databases.parquet and test_suites.parquet, with the files that the questions of a
+    product need; what was written, by kind. A kind of which there is none has no file.
+
+    Where the files of a kind together are larger than `max_bytes`, their rows have no content.
+
+    Raises:
+        FileNotFoundError: where a manifest or a file of it is missing.
+    """
+    hashes = {
+        DATABASES: {
+            f"{name}/{name}.sqlite": sha256
+            for name, sha256 in read_database_hashes(folders[DATABASES]).items()
+        },
+        TEST_SUITES: read_json(folders[TEST_SUITES] / "manifest.json"),
+    }
+    packed = {}
+    for kind, paths in _list_paths(product).items():
+        files = {path: find_inside(folders[kind], path) for path in sorted(paths)}
+        total = sum(file.stat().st_size for file in files.values())
+        has_content = total <= max_bytes
+        rows = _read_files(kind, files, hashes[kind], has_content=has_content)
+        path = out / f"{kind}.parquet"
+        table = Table(make_features(PACKED_COLUMNS[kind]).arrow_schema, lambda row: row)
+        if written := write_tables(rows, {path: table}, group_rows=1):
+            packed[kind] = PackedFiles(written[path], total, has_content)
+    return packed
+
+
+def _list_paths(product: Path) -> dict[str, set[str]]:
+    paths: dict[str, set[str]] = {DATABASES: set(), TEST_SUITES: set()}
+    for split in SPLITS:
+        for question in read_product(product, split):
+            name = question.database_name
+            paths[DATABASES].add(f"{name}/{name}.sqlite")
+            for database in question.test_suite:
+                paths[TEST_SUITES].add("/".join(Path(database["path"]).parts[-2:]))
+    return paths
+
+
+def _read_files(
+    kind: str, files: Mapping[str, Path], hashes: Mapping[str, str], *, has_content: bool
+) -> Iterator[dict[str, Any]]:
+    for path, file in files.items():
+        row = {
+            "database_name": path.partition("/")[0],
+            "path": path,
+            "size_bytes": file.stat().st_size,
+            "sha256": hashes[path],
+            "content": file.read_bytes() if has_content else None,
+        }
+        if kind == DATABASES:
+            texts = DatabaseTexts(file, example_rows=0, max_characters=0)
+            row |= {"schema": texts.schema, "compact_schema": texts.compact_schema}
+        yield row

@@ -20,27 +20,12 @@ from answerkey.records import hash_file, replace_file
 
 _GROUP_ROWS = 5000
 
-Record = dict[str, Any]
-
 
 class Table(NamedTuple):
     """What a file holds: the types of its columns, and the row that it has of a question."""
 
     schema: pa.Schema
-    make_row: Callable[[Any], Record]
-
-    def make_group(self, questions: Iterable[Any]) -> pa.Table:
-        """The rows of some questions.
-
-        Raises:
-            ValueError: on a row with other columns than `schema`.
-            pyarrow.ArrowException: on a value of another type.
-        """
-        rows = [self.make_row(question) for question in questions]
-        for row in rows:
-            if row.keys() != set(self.schema.names):
-                raise ValueError(f"Expected the columns {self.schema.names}, found {[*row]}")
-        return pa.Table.from_pylist(rows, schema=self.schema)
+    make_row: Callable[[Any], dict[str, Any]]
 
 
 class WrittenFile(NamedTuple):
@@ -60,7 +45,7 @@ def write_tables(
     Without a question there is no file, since readers fail on one without rows.
 
     Raises:
-        ValueError, pyarrow.ArrowException: as `Table.make_group`.
+        pyarrow.ArrowException: on a value of another type than its column.
     """
     remaining = iter(questions)
     group = list(islice(remaining, group_rows))
@@ -76,7 +61,7 @@ def write_tables(
         while group:
             rows += len(group)
             for path, table in tables.items():
-                made = table.make_group(group)
+                made = pa.Table.from_pylist(list(map(table.make_row, group)), schema=table.schema)
                 writers[path].write_table(made)
                 sizes[path] += made.nbytes
             group = list(islice(remaining, group_rows))
@@ -84,26 +69,3 @@ def write_tables(
         path: WrittenFile(rows, size, path.stat().st_size, hash_file(path))
         for path, size in sizes.items()
     }
-
-
-# The types of columns that several tables have: a value, a chat, what is known of a question.
-
-
-TEXT, WHOLE, REAL, BOOLEAN = pa.string(), pa.int64(), pa.float64(), pa.bool_()
-
-CHAT = pa.list_(pa.struct({"role": TEXT, "content": TEXT}))
-FACTS = {
-    "question_id": TEXT,
-    "database_name": TEXT,
-    "gold_sql": TEXT,
-    "answer_type": TEXT,
-    "difficulty": TEXT,
-    "order_matters": BOOLEAN,
-    "max_steps": WHOLE,
-    "rule": TEXT,
-    "accepted_rows": TEXT,  # JSON, or null
-    "other_answers": TEXT,  # JSON, or null
-    "test_suite": TEXT,  # JSON, or null
-    "database_sha256": TEXT,
-}
-EXTRA_INFO = pa.struct({"split": TEXT, "index": WHOLE, **FACTS})

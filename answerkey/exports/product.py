@@ -8,27 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from answerkey.dataset import SIDECARS
-from answerkey.errors import InputError
-from answerkey.records import SPLITS, encode_json, hash_file, read_jsonl, replace_file
-from answerkey.sqlite.files import find_inside
-
-Record = dict[str, Any]
-
-
-def check_suite_files(suites: Path) -> None:
-    """Make sure that each database of the suites in a sidecar is the file that it was made as.
-
-    Raises:
-        FileNotFoundError, InputError: with the first that is missing, or another file.
-    """
-    databases = (database for suite in read_jsonl(suites) for database in suite["databases"])
-    for path, sha256 in {database["path"]: database["sha256"] for database in databases}.items():
-        found = hash_file(find_inside(".", path))
-        if found != sha256:
-            raise InputError(
-                f"{path}: expected sha256 {sha256}, as {suites} has it, found {found}: run"
-                " `dvc repro`, which makes it again"
-            )
+from answerkey.records import SPLITS, encode_json, read_jsonl, replace_file
 
 
 def write_product(selection: Path, corpora: Path, folder: Path) -> dict[str, int]:
@@ -45,7 +25,7 @@ def write_product(selection: Path, corpora: Path, folder: Path) -> dict[str, int
     return counts
 
 
-def write_questions(path: Path, questions: Iterable[Record]) -> int:
+def write_questions(path: Path, questions: Iterable[dict[str, Any]]) -> int:
     """Write a JSON array, one question a line; how many."""
     count = 0
     with replace_file(path) as file:

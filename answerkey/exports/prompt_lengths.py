@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from answerkey.errors import InputError
-from answerkey.exports.prompts import PromptExample
-from answerkey.exports.rows import make_completion
+from answerkey.exports.prompts import PromptExample, make_completion
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -26,7 +25,7 @@ def read_tokenizer(folder: Path) -> Tokenizer | None:
     """The tokenizer of `tokenizer.json` in a folder; None where there is no such file.
 
     Raises:
-        InputError: where the file is no tokenizer, or the package `tokenizers` is missing.
+        InputError: where the package `tokenizers` is missing.
     """
     path = folder / "tokenizer.json"
     if not path.is_file():
@@ -34,13 +33,8 @@ def read_tokenizer(folder: Path) -> Tokenizer | None:
     try:
         from tokenizers import Tokenizer
     except ModuleNotFoundError as error:
-        raise InputError(
-            f"{path}: counting tokens needs the package tokenizers: pip install -e '.[tokens]'"
-        ) from error
-    try:
-        return Tokenizer.from_file(str(path))
-    except Exception as error:  # the package raises no class of its own
-        raise InputError(f"{path}: expected a tokenizer of Hugging Face: {error}") from error
+        raise InputError(f"{path}: counting tokens needs pip install -e '.[tokens]'") from error
+    return Tokenizer.from_file(str(path))
 
 
 class PromptLengths:
@@ -54,11 +48,8 @@ class PromptLengths:
 
     def __init__(self, tokenizer: Tokenizer | None) -> None:
         self._tokenizer = tokenizer
-        # of each prompt, and of its chat
-        self._characters: list[tuple[int, int]] = []
-        self._tokens: list[tuple[int, int]] = []
-        # by the name of the schema in templates
-        self._schemas: defaultdict[str, list[int]] = defaultdict(list)
+        # By what is measured (prompt, chat, or a schema) and in what (characters or tokens).
+        self._counts: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
 
     def watch(self, examples: Iterable[PromptExample]) -> Iterator[PromptExample]:
         """The same examples, each measured."""
@@ -66,45 +57,44 @@ class PromptLengths:
             (message,) = make_completion(example.question.gold_sql)
             self.add(example.prompt, message["content"])
             for name, schema in example.schemas.items():
-                self._schemas[name].append(len(schema))
+                self._counts[name, "characters"].append(len(schema))
             yield example
 
     def add(self, prompt: str, completion: str) -> None:
         """Measure a prompt and its completion."""
-        self._characters.append((len(prompt), len(prompt) + len(completion)))
+        sizes = {"characters": (len(prompt), len(completion))}
         if self._tokenizer is not None:
             # Half a surrogate pair, which a text of JSON may have, is no text to a tokenizer.
             texts = [part.encode(errors="replace").decode() for part in (prompt, completion)]
             own, more = self._tokenizer.encode_batch(texts, add_special_tokens=False)
-            self._tokens.append((len(own.ids), len(own.ids) + len(more.ids)))
+            sizes["tokens"] = (len(own.ids), len(more.ids))
+        for unit, (own, more) in sizes.items():
+            self._counts["prompt", unit].append(own)
+            self._counts["chat", unit].append(own + more)
 
     def summarize(self) -> dict[str, Any]:
-        """Median, 95th percentile and longest, of prompts and of chats; and how many have more
-        tokens than the LIMITS; and the characters of each kind of schema. What was not counted is
-        None."""
-        return {
-            "prompt": self._summarize_column(0),
-            "chat": self._summarize_column(1),
-            **{name: {"characters": _summarize(self._schemas[name])} for name in SCHEMAS},
-        }
-
-    def _summarize_column(self, column: int) -> dict[str, Any]:
-        tokens = [lengths[column] for lengths in self._tokens]
-        return {
-            "characters": _summarize([lengths[column] for lengths in self._characters]),
-            "tokens": _summarize(tokens),
-            "more_tokens_than": {
-                str(limit): sum(count > limit for count in tokens) if tokens else None
-                for limit in LIMITS
-            },
-        }
+        """Median, 95th percentile and longest, of prompts, chats and each kind of schema; and how
+        many have more tokens than the LIMITS. What was not counted is None."""
+        found: dict[str, Any] = {}
+        for name in ("prompt", "chat"):
+            tokens = self._counts[name, "tokens"]
+            found[name] = {
+                "characters": _summarize(self._counts[name, "characters"]),
+                "tokens": _summarize(tokens),
+                "more_tokens_than": {
+                    str(limit): sum(count > limit for count in tokens) if tokens else None
+                    for limit in LIMITS
+                },
+            }
+        for name in SCHEMAS:
+            found[name] = {"characters": _summarize(self._counts[name, "characters"])}
+        return found
 
 
 def _summarize(counts: list[int]) -> dict[str, int | None]:
     """Nearest-rank percentiles, which are lengths that occur."""
-    ordered = sorted(counts)
-
-    def rank(share: float) -> int | None:
-        return ordered[ceil(share * len(ordered)) - 1] if ordered else None
-
-    return {"median": rank(0.5), "p95": rank(0.95), "longest": rank(1.0)}
+    ordered, shares = sorted(counts), {"median": 0.5, "p95": 0.95, "longest": 1}
+    return {
+        name: ordered[ceil(share * len(ordered)) - 1] if ordered else None
+        for name, share in shares.items()
+    }

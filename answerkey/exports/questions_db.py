@@ -7,17 +7,15 @@ SQLite.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sqlite3
 from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from answerkey.dataset import Question, list_reward_terms
 from answerkey.records import encode_json, replace_file
-
-Record = dict[str, Any]
 
 _PAGE_BYTES = 4096
 _LAYOUT = f"""
@@ -70,25 +68,23 @@ INSERT INTO excluded_fts (excluded_fts) VALUES ('rebuild');
 INSERT INTO questions_fts (questions_fts) VALUES ('optimize');
 INSERT INTO excluded_fts (excluded_fts) VALUES ('optimize');
 """
+_OF_QUESTION = (
+    *("question_id", "question_text", "evidence", "database_name", "split", "difficulty"),
+    *("hardness", "answer_type", "gold_sql"),
+)
+_OF_EXCLUDED = (
+    *("question_id", "question_text", "database_name", "stage", "reason", "detail"),
+    "gold_sql",
+)
 # Of https://sqlite.org/fileformat2.html: where the header of the file ends, and what kinds of page
-# hold a tree, with the length of their headers. The first byte of any other page is 0 in a file of
-# less than 64 GB.
+# hold a tree, with the length of their headers.
 _FILE_HEADER_BYTES = 100
 _PAGE_HEADER_BYTES = {2: 12, 5: 12, 10: 8, 13: 8}
 
 
-def make_question_row(question: Question) -> tuple[Any, ...]:
-    """A row of `questions`."""
+def _make_question_row(question: Question) -> tuple[Any, ...]:
     return (
-        question.question_id,
-        question.question_text,
-        question.evidence,
-        question.database_name,
-        question.split,
-        question.difficulty,
-        question.hardness,
-        question.answer_type,
-        question.gold_sql,
+        *(getattr(question, name) for name in _OF_QUESTION),
         _write_json(question.gold_answer),
         *list_reward_terms(question).values(),
         _write_json(question.tables_involved),
@@ -96,18 +92,13 @@ def make_question_row(question: Question) -> tuple[Any, ...]:
     )
 
 
-def make_excluded_row(record: Record) -> tuple[Any, ...]:
-    """A row of `excluded`. Text that SQLite cannot hold, half of a surrogate pair, is spelt out."""
-    names = ("question_id", "question_text", "database_name", "stage", "reason", "detail")
-    texts = (
-        str(record[name]).encode("utf-8", "backslashreplace").decode()
-        for name in (*names, "gold_sql")
-    )
+def _make_excluded_row(record: dict[str, Any]) -> tuple[Any, ...]:
+    """Text that SQLite cannot hold, half of a surrogate pair, is spelt out."""
+    texts = (record[name].encode("utf-8", "backslashreplace").decode() for name in _OF_EXCLUDED)
     return *texts, _list_codes(record["flags"])
 
 
-def _list_codes(flags: list[Record]) -> str:
-    """The codes of flags as a JSON array."""
+def _list_codes(flags: list[dict[str, Any]]) -> str:
     return _write_json(sorted({flag["code"] for flag in flags}))
 
 
@@ -116,16 +107,16 @@ def _write_json(value: Any) -> str:
 
 
 def write_questions_db(
-    path: Path, questions: Iterable[Question], excluded: Iterable[Record]
+    path: Path, questions: Iterable[Question], excluded: Iterable[dict[str, Any]]
 ) -> None:
     """Write the file, which takes the place of `path` when it is whole."""
     with replace_file(path) as file:
-        with contextlib.closing(sqlite3.connect(file.name)) as connection:
+        with closing(sqlite3.connect(file.name)) as connection:
             connection.execute("PRAGMA journal_mode = OFF")  # what is cut short is thrown away
             connection.executescript(_LAYOUT)
             with connection:
-                connection.executemany(_INSERT_QUESTION, map(make_question_row, questions))
-                connection.executemany(_INSERT_EXCLUDED, map(make_excluded_row, excluded))
+                connection.executemany(_INSERT_QUESTION, map(_make_question_row, questions))
+                connection.executemany(_INSERT_EXCLUDED, map(_make_excluded_row, excluded))
             connection.executescript(_INDEXES)
             connection.execute("VACUUM")
         with open(file.name, "r+b") as written:

@@ -1,4 +1,9 @@
-"""Statistics of test suites: what they and the databases tell from the gold queries of a run."""
+"""Statistics of a run: counts with stable keys, the few of them that are metrics, and tables for
+plots.
+
+Every key of a closed vocabulary is there even where nothing was counted, so that a difference
+between two runs reads as numbers that changed and not as keys that came and went.
+"""
 
 from __future__ import annotations
 
@@ -13,34 +18,6 @@ from answerkey.flags import FLAGS
 from answerkey.records import DIFFICULTIES, HARDNESS_LEVELS, SPLITS, Reason
 from answerkey.sqlite.answers import ANSWER_TYPES
 
-
-def average_scores(suites: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """The means of the mutation scores, and of how many questions they are.
-
-    >>> average_scores([{"mutation_score": {"database": 0.5, "suite": 1.0}}])
-    {'questions': 1, 'database': 0.5, 'suite': 1.0}
-
-    A question that has no mutation score is in no mean; a mean of no question is None.
-    """
-    scores = [suite["mutation_score"] for suite in suites if suite["mutation_score"] is not None]
-
-    def average(name: str) -> float | None:
-        return round(sum(score[name] for score in scores) / len(scores), 4) if scores else None
-
-    return {
-        "questions": len(scores),
-        "database": average("database"),
-        "suite": average("suite"),
-    }
-
-
-# Statistics of a run: counts with stable keys, the few of them that are metrics, and tables for
-# plots.
-#
-# Every key of a closed vocabulary is there even where nothing was counted, so that a difference
-# between two runs reads as numbers that changed and not as keys that came and went.
-
-
 MAIN_REASONS = (
     Reason.NOT_SELECTED,
     Reason.SQL_ERROR,
@@ -51,6 +28,29 @@ MAIN_REASONS = (
 )
 _FIELDS = ("database_name", "corpus", "split", "difficulty", "hardness", "answer_type", "template")
 COLUMNS = (*_FIELDS, "tables", "reason")
+_WORDS = {
+    "reason": sorted({*Reason, *FLAGS}),
+    "split": SPLITS,
+    "difficulty": DIFFICULTIES,
+    "hardness": HARDNESS_LEVELS,
+    "answer_type": ANSWER_TYPES,
+}
+
+
+def average_scores(suites: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """The means of the mutation scores, and of how many questions they are.
+
+    >>> average_scores([{"mutation_score": {"database": 0.5, "suite": 1.0}}])
+    {'questions': 1, 'database': 0.5, 'suite': 1.0}
+
+    A question that has no mutation score is in no mean; a mean of no question is None.
+    """
+    scores = [suite["mutation_score"] for suite in suites if suite["mutation_score"] is not None]
+    means = {
+        name: round(sum(score[name] for score in scores) / len(scores), 4) if scores else None
+        for name in ("database", "suite")
+    }
+    return {"questions": len(scores), **means}
 
 
 def tabulate_questions(questions: Iterable[Question], reasons: Mapping[str, str]) -> pd.DataFrame:
@@ -70,28 +70,19 @@ def tabulate_questions(questions: Iterable[Question], reasons: Mapping[str, str]
     return pd.DataFrame(rows, columns=COLUMNS, dtype=object)
 
 
-def choose_selected(table: pd.DataFrame) -> pd.DataFrame:
-    """The selected questions."""
+def _choose_selected(table: pd.DataFrame) -> pd.DataFrame:
     return table[table["reason"].isna()]
 
 
-def choose_usable(table: pd.DataFrame) -> pd.DataFrame:
+def _choose_usable(table: pd.DataFrame) -> pd.DataFrame:
     """The selected questions, and those that might be."""
     return table[table["reason"].isna() | (table["reason"] == Reason.NOT_SELECTED)]
 
 
-def count_values(
-    table: pd.DataFrame, column: str, vocabulary: Iterable[Any] | None = None
-) -> dict[str, int]:
-    """How many questions have each value, in the order of the vocabulary, else by name.
-
-    Raises:
-        ValueError: on a value that the vocabulary does not have.
-    """
+def _count(table: pd.DataFrame, column: str, words: Iterable[Any] | None = None) -> dict[str, int]:
+    """How many questions have each value, in the order of its vocabulary, else by name."""
     counts = table[column].value_counts()
-    words = sorted(counts.index) if vocabulary is None else list(vocabulary)
-    if unknown := sorted(set(counts.index) - set(words)):
-        raise ValueError(f"{column}: expected one of {', '.join(words)}, found {unknown[0]!r}")
+    words = _WORDS.get(column, sorted(counts.index)) if words is None else words
     return {str(word): int(counts.get(word, 0)) for word in words}
 
 
@@ -102,21 +93,27 @@ def make_counts(
     mutation_score: Mapping[str, Any],
 ) -> dict[str, Any]:
     """All counts of a run, from the table of all questions."""
-    selected = choose_selected(table)
+    selected, usable = _choose_selected(table), _choose_usable(table)
+    loaded = _count(table, "corpus")
+    of_corpora = {
+        "loaded": loaded,
+        "usable": _count(usable, "corpus", loaded),
+        "selected": _count(selected, "corpus", loaded),
+    }
     return {
         "loaded": len(table),
-        "usable": len(choose_usable(table)),
+        "usable": len(usable),
         "selected": len(selected),
-        "excluded": count_values(table, "reason", sorted({*Reason, *FLAGS})),
+        "excluded": _count(table, "reason"),
         "flags": dict(flags),
-        "corpus": count_corpora(table),
-        "split": count_values(selected, "split", SPLITS),
-        "difficulty": count_values(selected, "difficulty", DIFFICULTIES),
-        "hardness": count_values(selected, "hardness", HARDNESS_LEVELS),
-        "answer_type": count_values(selected, "answer_type", ANSWER_TYPES),
-        "database": count_values(
-            selected, "database_name", sorted(table["database_name"].unique())
-        ),
+        "corpus": {
+            name: {kind: counts[name] for kind, counts in of_corpora.items()} for name in loaded
+        },
+        **{
+            name: _count(selected, name)
+            for name in ("split", "difficulty", "hardness", "answer_type")
+        },
+        "database": _count(selected, "database_name", sorted(table["database_name"].unique())),
         "templates": selected["template"].nunique(),
         "selection": dict(summary),
         "mutation_score": dict(mutation_score),
@@ -149,53 +146,32 @@ def make_metrics(counts: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def count_corpora(table: pd.DataFrame) -> dict[str, dict[str, int]]:
-    """How many questions of each corpus are loaded, usable and selected, by its name."""
-    loaded = count_values(table, "corpus")
-    usable = count_values(choose_usable(table), "corpus", loaded)
-    selected = count_values(choose_selected(table), "corpus", loaded)
-    return {
-        name: {"loaded": count, "usable": usable[name], "selected": selected[name]}
-        for name, count in loaded.items()
-    }
-
-
 def make_plots(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """The tables behind the plots, by file name without ending."""
-    selected, usable = choose_selected(table), choose_usable(table)
+    selected, usable = _choose_selected(table), _choose_usable(table)
     return {
-        "difficulty_usable": count_pairs(usable, "split", SPLITS, "difficulty", DIFFICULTIES),
-        "difficulty_selected": count_pairs(selected, "split", SPLITS, "difficulty", DIFFICULTIES),
-        "exclusions": count_single(table, "reason"),
-        "answer_types": count_single(selected, "answer_type", ANSWER_TYPES),
-        "databases": count_single(selected, "database_name"),
-        "tables": count_single(selected, "tables"),
-        "hardness_by_difficulty": count_pairs(
-            selected, "difficulty", DIFFICULTIES, "hardness", HARDNESS_LEVELS
-        ),
+        "difficulty_usable": _tabulate_pairs(usable, "split", "difficulty"),
+        "difficulty_selected": _tabulate_pairs(selected, "split", "difficulty"),
+        "exclusions": _tabulate(table, "reason", sorted(table["reason"].dropna().unique())),
+        "answer_types": _tabulate(selected, "answer_type"),
+        "databases": _tabulate(selected, "database_name"),
+        "tables": _tabulate(selected, "tables"),
+        "hardness_by_difficulty": _tabulate_pairs(selected, "difficulty", "hardness"),
     }
 
 
-def count_single(
-    table: pd.DataFrame, column: str, vocabulary: Iterable[str] | None = None
-) -> pd.DataFrame:
+def _tabulate(table: pd.DataFrame, column: str, words: Iterable[str] | None = None) -> pd.DataFrame:
     """Columns: the value, `questions`."""
-    counts = count_values(table, column, vocabulary)
+    counts = _count(table, column, words)
     return pd.DataFrame(counts.items(), columns=[column, "questions"])
 
 
-def count_pairs(
-    table: pd.DataFrame,
-    first: str,
-    first_words: Iterable[str],
-    second: str,
-    second_words: Iterable[str],
-) -> pd.DataFrame:
+def _tabulate_pairs(table: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
     """Columns: a value of each column, both as one label `cell`, and `questions`; one row a pair,
     pairs without any included."""
     counts = table.value_counts([first, second])
     rows = [
         (*pair, " ".join(pair), int(counts.get(pair, 0)))
-        for pair in product(first_words, second_words)
+        for pair in product(_WORDS[first], _WORDS[second])
     ]
     return pd.DataFrame(rows, columns=[first, second, "cell", "questions"])

@@ -1,4 +1,16 @@
-"""The formats of trainers: each has a folder, in which it has a file a split."""
+"""The formats of trainers: each has a folder, in which it has a file a split.
+
+verl's reward function and SkyRL's environment `answerkey` read `ground_truth` as JSON. (SkyRL's own
+`text2sql` would execute gold SQL at every reward.) TRL has two tables: one with both would leave it
+to the trainer which columns to read. `prompt_completion` is for SFTTrainer, and for GRPOTrainer,
+which hands every column but the prompt to the reward function and to an environment's reset;
+`messages` is the whole chat, for language modelling. A line for OpenEnv is what an environment's
+reset takes, but for seed and episode_id, since a question is played many times.
+
+Sources: "Prepare Data for Post-Training" in verl's documentation, whose dataset reads `index` of
+extra_info; "Dataset Preparation" in SkyRL's; "Dataset formats and types" and "OpenEnv Integration"
+in TRL's; ResetRequest and Environment.reset in OpenEnv (core/env_server).
+"""
 
 from __future__ import annotations
 
@@ -6,31 +18,102 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 from jinja2 import Template
 
-from answerkey.dataset import read_product
-from answerkey.exports import rows
-from answerkey.exports.openenv import write_resets
+from answerkey.dataset import Question, list_reward_terms, read_product
 from answerkey.exports.parquet_files import Table, write_tables
 from answerkey.exports.prompt_lengths import PromptLengths
-from answerkey.exports.prompts import make_prompt_examples
-from answerkey.records import SPLITS
+from answerkey.exports.prompts import PromptExample, make_completion, make_prompt_examples
+from answerkey.records import SPLITS, encode_json, write_jsonl
+
+TEXT = pa.string()
+CHAT = pa.list_(pa.struct({"role": TEXT, "content": TEXT}))
+# What is known of a question; the last of it are JSON text, or null.
+FACTS = {
+    **dict.fromkeys(
+        ("question_id", "database_name", "gold_sql", "answer_type", "difficulty"), TEXT
+    ),
+    "order_matters": pa.bool_(),
+    "max_steps": pa.int64(),
+    "rule": TEXT,
+    **dict.fromkeys(("accepted_rows", "other_answers", "test_suite", "database_sha256"), TEXT),
+}
+EXTRA_INFO = pa.struct({"split": TEXT, "index": pa.int64(), **FACTS})
+
+
+def _make_table(*, own: tuple[str, str], reward: tuple[str, str]) -> Table:
+    """A table of verl or SkyRL, which differ in a column of their own and in the words of a reward:
+    the name of its column, and of its field beside ground_truth."""
+    (name, value), (column, method) = own, reward
+    schema = pa.schema(
+        {
+            "data_source": TEXT,
+            "prompt": CHAT,
+            name: TEXT,
+            column: pa.struct({method: TEXT, "ground_truth": TEXT}),
+            "extra_info": EXTRA_INFO,
+        }
+    )
+
+    def make_row(example: PromptExample) -> dict[str, Any]:
+        question = example.question
+        return {
+            "data_source": f"answerkey/{question.corpus}",
+            "prompt": example.messages,
+            name: value,
+            column: {method: "rule", "ground_truth": example.ground_truth},
+            "extra_info": {"split": question.split, "index": example.index, **example.facts},
+        }
+
+    return Table(schema, make_row)
+
+
+def _make_prompt_completion(example: PromptExample) -> dict[str, Any]:
+    return {
+        "prompt": example.messages,
+        "completion": make_completion(example.question.gold_sql),
+        "gold_answer": example.ground_truth,
+        **example.facts,
+    }
+
+
+def _make_messages(example: PromptExample) -> dict[str, Any]:
+    return {
+        "messages": example.messages + make_completion(example.question.gold_sql),
+        "question_id": example.question.question_id,
+    }
+
 
 # Formats that are a Parquet file a split, by their folders.
 TABLES: dict[str, Table] = {
-    "verl": rows.VERL,
-    "skyrl": rows.SKYRL,
-    "trl/prompt_completion": rows.PROMPT_COMPLETION,
-    "trl/messages": rows.MESSAGES,
+    "verl": _make_table(own=("ability", "text-to-sql"), reward=("reward_model", "style")),
+    "skyrl": _make_table(own=("env_class", "answerkey"), reward=("reward_spec", "method")),
+    "trl/prompt_completion": Table(
+        pa.schema({"prompt": CHAT, "completion": CHAT, "gold_answer": TEXT, **FACTS}),
+        _make_prompt_completion,
+    ),
+    "trl/messages": Table(pa.schema({"messages": CHAT, "question_id": TEXT}), _make_messages),
 }
 OPENENV = "openenv"
 
 
-def clear_folders(exports: Path) -> None:
-    """Leave an empty folder for each format: DVC expects it, with or without files."""
-    for name in sorted({folder.split("/")[0] for folder in TABLES} | {OPENENV}):
-        shutil.rmtree(exports / name, ignore_errors=True)
-        (exports / name).mkdir(parents=True)
+def make_reset(question: Question) -> dict[str, Any]:
+    """The fields of a reset in OpenEnv, of which some are JSON text, so that tables can hold them.
+
+    The policy never sees them: the answer key stays with the environment.
+    """
+    return {
+        "question_id": question.question_id,
+        "question_text": question.question_text,
+        "evidence": question.evidence,
+        "database_name": question.database_name,
+        "gold_answer": encode_json(question.gold_answer).decode(),
+        "answer_type": question.answer_type,
+        **list_reward_terms(question),
+        "difficulty": question.difficulty,
+        "split": question.split,
+    }
 
 
 def write_formats(
@@ -44,19 +127,23 @@ def write_formats(
     """Write every format of every split that has questions, and measure their prompts; by split,
     how many those are. Options are those of `make_prompt_examples`.
 
+    Each format has a folder, with or without files, since DVC expects it.
+
     Raises:
         FileNotFoundError, InputError: as `read_product` and `make_prompt_examples`.
     """
+    for name in (*TABLES, OPENENV):
+        shutil.rmtree(exports / name, ignore_errors=True)
+        (exports / name).mkdir(parents=True)
     counts = {}
     for split in SPLITS:
-        examples = make_prompt_examples(
-            read_product(product, split),
-            template,
-            databases,
-            **options,
-        )
+        questions = read_product(product, split)
+        examples = make_prompt_examples(questions, template, databases, **options)
         paths = {exports / name / f"{split}.parquet": table for name, table in TABLES.items()}
         write_tables(lengths.watch(examples), paths)
+        resets = map(make_reset, read_product(product, split))
         lines = exports / OPENENV / f"{split}.jsonl"
-        counts[split] = write_resets(lines, read_product(product, split))
+        counts[split] = write_jsonl(lines, resets)
+        if not counts[split]:
+            lines.unlink()
     return counts

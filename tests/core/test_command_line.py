@@ -281,7 +281,7 @@ MISTAKES = {
     "missing template": (
         "export_trainers",
         change("export_trainers.prompt_template", "nothing.j2"),
-        "No template nothing.j2: see export_trainers.prompt_template in params",
+        "nothing.j2: No such file or directory",
     ),
     "broken template": (
         "export_trainers",

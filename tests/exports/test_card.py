@@ -1,20 +1,24 @@
-"""The card: the hub's own library reads it, and it holds the numbers of the run."""
+"""The card and Croissant: the libraries that read them do, and they hold the numbers of the run."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import shutil
+from typing import Any
 
 import datasets
 import pytest
 import yaml
 from huggingface_hub import DatasetCard
 
-from answerkey.exports.card import CardFacts, describe_origin, make_card, make_front_matter
-from answerkey.exports.huggingface import COLUMNS, FEATURES
-from answerkey.exports.packed_files import DATABASES, TEST_SUITES, PackedFiles
+from answerkey.exports.card import CardFacts, make_card, make_front_matter
+from answerkey.exports.croissant import make_croissant
+from answerkey.exports.huggingface import COLUMNS, DATABASES, FEATURES, TEST_SUITES, PackedFiles
 from answerkey.exports.parquet_files import WrittenFile
+from answerkey.exports.prompts import read_template
+from tests.shared.paths import ROOT
 
 METRICS = {
     "loaded": 1500,
@@ -22,10 +26,12 @@ METRICS = {
     "corpus": {"spider": {"loaded": 1500, "usable": 1354, "selected": 1234}},
     "excluded": {"null_answer": 7, "sql_error": 0, "not_selected": 120},
     "flags": {"latent_tie": 3, "cross_join": 0},
+    "split": {"train": 1200, "eval": 34},
     "difficulty": {"easy": 1000, "medium": 200, "hard": 34},
     "answer_type": {"integer": 1234, "table": 0},
     "database": {"pets": 1200, "cars": 34, "unused": 0},
 }
+HUB = {"origin": "hub", "questions": {"repo_id": "who/asks", "revision": "main"}}
 
 
 def make_file(rows: int) -> WrittenFile:
@@ -35,125 +41,112 @@ def make_file(rows: int) -> WrittenFile:
 def make_facts(
     *,
     license: str | None = "cc-by-4.0",
-    targets: dict[str, object] | None = None,
+    targets: dict[str, Any] | None = None,
     has_content: bool = True,
-    metrics: dict[str, object] = METRICS,
+    origins: list[dict[str, str]] | None = None,
     **rows: int,
 ) -> CardFacts:
-    packed = {DATABASES: PackedFiles(make_file(2), 5000, has_content)}
+    known = {"license": license, "language": "en", "citation": "@inproceedings{first,\n}\n"}
     return CardFacts(
-        licenses={"spider": license},
-        origin=("Questions: written by hand.",),
+        corpora={"spider": HUB | known},
+        origins=origins or [],
         files={split: make_file(count) for split, count in rows.items()},
-        packed=packed | {TEST_SUITES: PackedFiles(make_file(9), 700, True)},
-        metrics=metrics,
+        packed={
+            DATABASES: PackedFiles(make_file(2), 5000, has_content),
+            TEST_SUITES: PackedFiles(make_file(9), 700, True),
+        },
+        metrics=METRICS,
         targets=targets or {},
-        languages=("en", "zh"),
-        citations=("@inproceedings{first,\n}\n",),
         repo_id="org/name",
         version="1.2.3",
         date_published="2026-01-02",
     )
 
 
-def read_card(card: str) -> tuple[dict, str]:
+def write_card(**facts: Any) -> tuple[dict[str, Any], str]:
+    card = make_card(make_facts(**facts), read_template(ROOT / "templates/card.md.j2"))
     _, front, text = card.split("---\n", 2)
     return yaml.safe_load(front), text
 
 
 def test_yaml_says_where_the_splits_are_and_how_large():
-    front, _ = read_card(make_card(make_facts(train=1200, eval=34)))
-    assert front["configs"] == [
-        {
-            "config_name": "default",
-            "default": True,
-            "data_files": [
-                {"split": "train", "path": "train.parquet"},
-                {"split": "eval", "path": "eval.parquet"},
-            ],
-        },
-        {
-            "config_name": "databases",
-            "data_files": [{"split": "files", "path": "databases.parquet"}],
-        },
-        {
-            "config_name": "test_suites",
-            "data_files": [{"split": "files", "path": "test_suites.parquet"}],
-        },
+    front, _ = write_card(train=1200, eval=34)
+    assert front["configs"][0] == {
+        "config_name": "default",
+        "default": True,
+        "data_files": [
+            {"split": "train", "path": "train.parquet"},
+            {"split": "eval", "path": "eval.parquet"},
+        ],
+    }
+    assert front["configs"][1:] == [
+        {"config_name": name, "data_files": [{"split": "files", "path": f"{name}.parquet"}]}
+        for name in (DATABASES, TEST_SUITES)
     ]
     infos = {info["config_name"]: info for info in front["dataset_info"]}
-    assert set(infos) == {"default", "databases", "test_suites"}
+    assert set(infos) == {"default", DATABASES, TEST_SUITES}
     assert infos["default"]["splits"] == [
         {"name": "train", "num_bytes": 120_000, "num_examples": 1200},
         {"name": "eval", "num_bytes": 3400, "num_examples": 34},
     ]
     assert infos["default"]["download_size"] == 12_340
-    assert infos["default"]["dataset_size"] == 123_400
     assert datasets.Features._from_yaml_list(infos["default"]["features"]) == FEATURES
-    assert front["license"] == "cc-by-4.0"
-    assert front["language"] == ["en", "zh"]
-    assert "text-to-sql" in front["tags"]
+    assert (front["license"], front["language"]) == ("cc-by-4.0", ["en"])
 
 
-def test_text_holds_the_numbers_of_the_run():
-    _, text = read_card(make_card(make_facts(train=1200, eval=34)))
-    assert (
-        "1234 questions of the corpus `spider`, asked of 2 databases: 1200 train, 34 eval." in text
-    )
-    assert "1. 1500 questions were loaded; each has the split of its source." in text
-    assert "127 of 1500 questions, each for one reason" in text
-    assert "| train | 1200 |\n" in text
-    assert "- `train.parquet` (12,000 bytes): 1200 questions.\n" in text
-    assert "| null_answer | 7 | The answer is a single NULL" in text
-    assert "| not_selected | 120 |" in text
-    assert "| latent_tie | 3 |" in text
+@pytest.mark.parametrize(
+    "words",
+    [
+        "1234 questions of `spider`, asked of 2 databases: train 1200, eval 34.",
+        "1. 1500 questions were loaded; each has the split of its source.\n",
+        "127 of 1500 questions, each for one reason",
+        "| train | 1200 |\n",
+        "- `train.parquet` (12,000 bytes): 1200 questions.\n- `eval.parquet`",
+        "| reason | questions | meaning |\n|---|---|---|\n| null_answer | 7 | The answer",
+        "| latent_tie | 3 |",
+        "```bibtex\n@software{answerkey,",
+        "}\n\n@inproceedings{first,\n}\n```",
+        "the Hugging Face dataset `who/asks` at revision `main`. Licence: cc-by-4.0.\n",
+        *(f"| {name} |" for name in COLUMNS),
+    ],
+)
+def test_text_holds_the_numbers_of_the_run(words):
+    _, text = write_card(train=1200, eval=34)
+    assert words in text
     assert "sql_error" not in text
-    assert "```bibtex\n@software{answerkey," in text
-    assert "}\n\n@inproceedings{first,\n}\n```" in text
-    assert "- Questions: written by hand.\n- Licence: cc-by-4.0.\n" in text
-    for name in COLUMNS:
-        assert f"| {name} |" in text
 
 
 def test_selection_is_told_as_it_was():
-    _, text = read_card(make_card(make_facts(train=1200, eval=34, targets={"eval_share": 0.3})))
+    targets = {"eval_share": 0.3, "tolerance": 0.02, "max_questions": None}
+    _, text = write_card(train=1200, eval=34, targets=targets)
     assert "1354 were usable, and 1234 of them, as many as these targets allow, are in it:" in text
-    assert ": `eval_share` 0.3.\n5. The result was validated: fields, answers, splits and" in text
-    _, text = read_card(make_card(make_facts(train=1300, eval=54)))
+    assert ": `eval_share` 0.3.\n" in text
+    _, text = write_card(train=1300, eval=54)
     assert "4. 1354 were usable, and all of them are in it.\n" in text
-    assert "target" not in text.partition("## Splits")[0]
 
 
 def test_databases_that_stay_out_are_told_and_asked_for():
-    _, text = read_card(make_card(make_facts(train=3)))
+    _, text = write_card(train=3)
     assert "the SQLite file itself (5,000 bytes in all, unpacked)" in text
     assert 'answerkey.load("org/name", split="train")' in text
-    _, text = read_card(make_card(make_facts(train=3, has_content=False)))
+    _, text = write_card(train=3, has_content=False)
     assert "of 5,000 bytes in all, are not in this dataset: take them" in text
     assert 'answerkey.load("org/name", split="train", databases="data/databases")' in text
 
 
-def test_licence_that_nobody_knows_is_other():
-    front, text = read_card(make_card(make_facts(license=None, train=1)))
-    assert front["license"] == "other"
-    assert "Licence: not known" in text
-
-
-def test_licence_cannot_break_the_yaml():
-    front, _ = read_card(make_card(make_facts(license="a: b  # c", train=1)))
-    assert front["license"] == "a: b  # c"
+@pytest.mark.parametrize(
+    ("license", "name", "words"),
+    [(None, "other", "Licence: not known"), ("a: b  # c", "a: b  # c", "Licence: a: b  # c.")],
+)
+def test_licence_is_told_whatever_it_is(license, name, words):
+    front, text = write_card(license=license, train=1)
+    assert front["license"] == name
+    assert words in text
 
 
 @pytest.mark.parametrize(
     ("total", "size"),
-    [
-        (0, "n<1K"),
-        (999, "n<1K"),
-        (1_000, "1K<n<10K"),
-        (99_999, "10K<n<100K"),
-        (100_000, "100K<n<1M"),
-        (2_500_000, "n>1M"),
-    ],
+    [(0, "n<1K"), (999, "n<1K"), (1_000, "1K<n<10K"), (2_500_000, "n>1M")],
 )
 def test_card_names_the_size(total, size):
     facts = make_facts(train=total) if total else make_facts()
@@ -166,44 +159,31 @@ def test_card_names_the_size(total, size):
 @pytest.mark.parametrize(
     ("origin", "sentence"),
     [
-        ({"kind": "file", "path": "a.sqlite"}, "Databases: 2 copied from `zoo`."),
-        ({"kind": "sql", "path": "a.sql"}, "Databases: 2 made from SQL text of `zoo`."),
+        ({"kind": "file"}, "Databases: 2 copied from `zoo`."),
+        ({"kind": "sql"}, "Databases: 2 made from SQL text of `zoo`."),
         (
             {"kind": "archive", "repo_id": "who/what", "revision": "4a01"},
             "Databases: 2 from the Hugging Face repository `who/what` at `4a01`.",
         ),
+        (
+            {"kind": "file", "fill_empty": "40"},
+            "copied from `zoo`, with invented rows where a table had less than 40.",
+        ),
     ],
 )
 def test_origin_of_databases_is_told_from_the_manifest(origin, sentence):
-    entry = {"origin": "hub", "questions": {"repo_id": "who/asks", "revision": "main"}}
-    placed = {"origin": {"corpus": "zoo", **origin}}
-    assert describe_origin({"zoo": entry}, {"pets": placed, "cars": placed}) == [
-        "Questions: the Hugging Face dataset `who/asks` at revision `main` (the corpus `zoo`).",
-        sentence,
-    ]
-
-
-def test_unknown_kind_of_origin_is_an_error():
-    entry = {"origin": "hub", "questions": {"repo_id": "who/asks", "revision": "main"}}
-    with pytest.raises(ValueError, match="unknown kind of origin 'carrier pigeon'"):
-        describe_origin({"zoo": entry}, {"pets": {"origin": {"kind": "carrier pigeon"}}})
-
-
-def test_filled_databases_are_told() -> None:
-    origin = {"corpus": "zoo", "kind": "file", "fill_empty": "40"}
-    assert describe_origin({}, {"pets": {"origin": origin}}) == [
-        "Databases: 1 copied from `zoo`, with invented rows where a table had less than 40."
-    ]
+    _, text = write_card(train=1, origins=[{"corpus": "zoo", **origin}] * 2)
+    assert sentence in text
 
 
 def test_hub_reads_the_card_which_names_no_path_of_this_machine(exported):
     path = exported.exports / "huggingface/README.md"
     card = DatasetCard.load(path)
     assert card.data.license == "cc-by-sa-4.0"
-    assert card.data.size_categories == ["n<1K"]
-    assert card.data.configs[0]["data_files"][1] == {"split": "eval", "path": "eval.parquet"}
-    assert "35 questions of the corpus `local`" in card.text
-    assert str(exported.folder) not in path.read_text(encoding="utf-8")
+    assert "35 questions of `local`" in card.text
+    for name in ("README.md", "croissant.json"):
+        text = (path.parent / name).read_text(encoding="utf-8")
+        assert str(exported.folder) not in text
 
 
 @pytest.mark.filterwarnings("ignore")  # of libraries
@@ -238,8 +218,53 @@ def test_benchmark_has_what_the_hub_asks_for(exported):
     text = (exported.exports / "huggingface/eval.yaml").read_text(encoding="utf-8")
     found = yaml.safe_load(text)
     assert {"name", "description", "evaluation_framework", "tasks"} == set(found)
-    page = (exported.exports / "huggingface/README.md").read_text(encoding="utf-8")
-    card = yaml.safe_load(page.split("---\n")[1])
+    card = DatasetCard.load(exported.exports / "huggingface/README.md")
+    configs = {config["config_name"]: config["data_files"] for config in card.data.configs}
     (task,) = found["tasks"]
-    configs = {config["config_name"]: config["data_files"] for config in card["configs"]}
     assert task["split"] in {file["split"] for file in configs[task["config"]]}
+
+
+def test_croissant_has_a_record_set_with_every_column():
+    metadata = make_croissant(make_facts(train=12, eval=3))
+    assert (metadata["version"], metadata["datePublished"]) == ("1.2.3", "2026-01-02")
+    assert metadata["citeAs"].endswith("@inproceedings{first,\n}")
+    train, _, databases, _ = metadata["recordSet"]
+    assert [field["name"] for field in databases["field"]] == [
+        *("database_name", "schema", "compact_schema", "path", "size_bytes", "sha256")
+    ]
+    fields = {field["name"]: field for field in train["field"]}
+    assert list(fields) == [name for name in COLUMNS if name not in ("prompt", "completion")]
+    types = {name: field["dataType"] for name, field in fields.items()}
+    assert types["gold_sql"] == types["flags"] == "sc:Text"
+    assert (types["gold_integer"], types["gold_float"]) == ("cr:Int64", "cr:Float64")
+    repeated = [name for name, field in fields.items() if field.get("repeated")]
+    assert repeated == ["tables_involved", "flags"]
+
+
+def test_checksums_of_croissant_are_those_of_the_files(exported):
+    folder = exported.exports / "huggingface"
+    metadata = json.loads((folder / "croissant.json").read_text(encoding="utf-8"))
+    assert len(metadata["distribution"]) == 4
+    for file in metadata["distribution"]:
+        content = (folder / file["contentUrl"]).read_bytes()
+        assert file["sha256"] == hashlib.sha256(content).hexdigest()
+        assert file["contentSize"] == f"{len(content)} B"
+
+
+@pytest.mark.filterwarnings("ignore")  # of its dependencies
+def test_mlcroissant_finds_no_fault_and_gives_back_every_question(exported, caplog):
+    mlcroissant = pytest.importorskip("mlcroissant", reason="needs the extra `croissant`")
+    dataset = mlcroissant.Dataset(str(exported.exports / "huggingface/croissant.json"))
+    issues = dataset.metadata.ctx.issues
+    assert not issues.errors | issues.warnings
+    assert not [text for text in caplog.messages if "@context" in text]
+    assert {record["databases/path"].decode() for record in dataset.records("databases")} == {
+        f"{name}/{name}.sqlite" for name in ("harbour", "library")
+    }
+    for split in ("train", "eval"):
+        questions = exported.world.json(f"data/questions/questions_{split}.json")
+        for record, question in zip(dataset.records(split), questions, strict=True):
+            assert record[f"{split}/question_text"].decode() == question["question_text"]
+            assert json.loads(record[f"{split}/gold_answer"]) == question["gold_answer"]
+            tables = [table.decode() for table in record[f"{split}/tables_involved"]]
+            assert tables == question["tables_involved"]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answerkey.exports.rows import make_completion
+from answerkey.exports.prompts import make_completion
 from answerkey.scoring.completions import extract_sql, read_completion
 
 ASSISTANT = {"role": "assistant"}

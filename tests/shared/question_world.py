@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from answerkey.dataset import Question
-from answerkey.exports import rows
-from answerkey.exports.openenv import make_reset
 from answerkey.exports.parquet_files import write_tables
 from answerkey.exports.prompts import PromptExample
+from answerkey.exports.trainers import TABLES, make_reset
 from answerkey.records import hash_file, write_jsonl
 from answerkey.sqlite.answers import compute_gold_answer
 from tests.shared.databases import make_database
@@ -51,8 +50,8 @@ class QuestionWorld:
         examples = [self._make_example(index, suite) for index in range(COUNT)]
         exports = folder / "data/exports"
         tables = {
-            exports / "trl/prompt_completion/train.parquet": rows.PROMPT_COMPLETION,
-            exports / "skyrl/train.parquet": rows.SKYRL,
+            exports / name / "train.parquet": TABLES[name]
+            for name in ("trl/prompt_completion", "skyrl")
         }
         for path in [*tables, exports / "openenv/train.jsonl"]:
             path.parent.mkdir(parents=True)

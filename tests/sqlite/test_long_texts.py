@@ -64,7 +64,7 @@ CASES = {
         [*OF_SQL, *map(repeat, (" ", ";", "/*", "--\n", "\ufeff", "/**/", "-", "x"))],
     ),
     "extract_sql": ("from answerkey.reward import extract_sql as read", OF_FENCES),
-    "make_completion": ("from answerkey.exports.rows import make_completion as read", OF_FENCES),
+    "make_completion": ("from answerkey.exports.prompts import make_completion as read", OF_FENCES),
     "read_number": (
         "from answerkey.probes.types import _read_number as read",
         OF_NUMBERS,
@@ -77,10 +77,6 @@ CASES = {
         "from answerkey.sqlite.schema import Table\n"
         "def read(text): return Table('t', False, (), sql=text).has_rowid",
         OF_PATTERNS,
-    ),
-    "match": (
-        "from answerkey.exports.prompts import _VIRTUAL\ndef read(text): _VIRTUAL.match(text)",
-        [*OF_PATTERNS, *OF_NAMES],
     ),
     "search": (
         "from answerkey.order.reordered_copy import _ASKS_FOR_PLACE\n"
