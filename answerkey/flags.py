@@ -91,7 +91,7 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
     "Soundness on the schema and the data": (
         Flag(
             "type_mismatch",
-            "A comparison is decided by the types of its sides, not by their values.",
+            "Text is compared with a number, and the answer is another if it is read as one.",
             example="`strftime('%Y', day) = 2020` never holds",
             because="SQLite manual, datatypes, comparison",
             policy=EXCLUDE,

@@ -11,22 +11,14 @@ from sqlglot import exp
 from answerkey.order.inspection import Inspection
 from answerkey.order.ties import show_rows
 from answerkey.probes.compared_values import (
-    EQUALITIES,
-    NUMBERS,
-    NUMERIC_AFFINITIES,
     PATTERNS,
     RANGES,
-    TEXT,
-    Comparison,
     Reading,
-    count_numbers,
-    find_affinity,
-    find_storage,
-    is_number_sql,
     read_query,
 )
+from answerkey.probes.literals import list_compared_literals
 from answerkey.records import Finding
-from answerkey.sql.query_rewrites import copy_with, is_same_statement, show_sql, to_sql, unwrap
+from answerkey.sql.query_rewrites import copy_with, show_sql, to_sql, unwrap
 from answerkey.sqlite.answers import answers_match, shape_answer
 from answerkey.sqlite.guard import QueryError, Row, Value
 from answerkey.sqlite.schema import Column, Table, affinity, quote_name
@@ -91,6 +83,7 @@ def _list_ordered(inspection: Inspection) -> Iterator[tuple[str, exp.Expression]
 _NUMBER = re.compile(r"\s*[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?\s*", re.ASCII)
 _GROUPED_NUMBER = re.compile(r"\s*[-+]?\d{1,3}(?:,\d{3})+(?:\.\d*)?\s*", re.ASCII)
 _ORDERING = (exp.Ordered, exp.Min, exp.Max, exp.Between, exp.LT, exp.LTE, exp.GT, exp.GTE)
+_NUMERIC = frozenset({"INTEGER", "REAL", "NUMERIC"})
 _ENOUGH_NUMBERS = 0.9
 _FIRST_LOOK_ROWS = 20
 _MOST_VALUES = 2000
@@ -160,7 +153,14 @@ def _compares_text(node: exp.Expression, reading: Reading) -> bool:
     Source: section 4.2 of the SQLite manual's page on datatypes.
     """
     operands = (operand.unnest() for operand in node.iter_expressions())
-    return all(find_affinity(operand, reading) not in NUMERIC_AFFINITIES for operand in operands)
+    return not any(_find_affinity(operand, reading) in _NUMERIC for operand in operands)
+
+
+def _find_affinity(expression: exp.Expression, reading: Reading) -> str | None:
+    if isinstance(expression, exp.Cast):
+        return affinity(to_sql(expression.to))
+    base = reading.base_column(expression)
+    return affinity(base[1].type) if base is not None else None
 
 
 def _share_of_numbers(inspection: Inspection, table: Table, column: Column) -> float:
@@ -182,22 +182,17 @@ def _answer_by_number(
     inspection: Inspection, node: exp.Expression, column: exp.Column
 ) -> list[Row] | None:
     """The rows of the query with this column read as numbers in this place, if they differ."""
-    is_ordered = unwrap(inspection.tree).args.get("order") is not None
-    answer, rel_tol = shape_answer(_read_numbers(inspection.rows)), inspection.rel_tol
-
-    def is_same(rows: list[Row]) -> bool:
-        other = shape_answer(_read_numbers(rows))
-        return answers_match(answer, other, ordered=is_ordered, rel_tol=rel_tol)
-
-    again = to_sql(inspection.tree)
-    if not is_same_statement(again, inspection.sql) and not is_same(
-        inspection.database.execute(again)
-    ):
-        return None  # the rewriting itself changes the answer: nothing can be concluded
     copy, twins = copy_with(inspection.tree, [node, column])
     _read_as_number(*twins)
     rows = inspection.database.execute(to_sql(copy))
-    return None if is_same(rows) else rows
+    return None if _is_same(inspection, rows) else rows
+
+
+def _is_same(inspection: Inspection, rows: list[Row]) -> bool:
+    """Whether rows are the answer, where text that is a number is that number."""
+    is_ordered = unwrap(inspection.tree).args.get("order") is not None
+    answer, other = (shape_answer(_read_numbers(side)) for side in (inspection.rows, rows))
+    return answers_match(answer, other, ordered=is_ordered, rel_tol=inspection.rel_tol)
 
 
 def _read_as_number(node: exp.Expression, column: exp.Column) -> None:
@@ -229,124 +224,48 @@ def _read_number(value: Value) -> Value:
     return value
 
 
-_CONDITIONS_SHOWN = 3
-_ABOVE = frozenset({">", ">="})
-_BELOW = frozenset({"<", "<="})
+_TEXTS = (
+    exp.TimeToStr,
+    exp.Date,
+    exp.Substring,
+    exp.Lower,
+    exp.Upper,
+    exp.Trim,
+    exp.Replace,
+    exp.DPipe,
+)
 
 
 def find_type_mismatch(inspection: Inspection) -> list[Finding]:
-    """Return a finding if a comparison depends on types: `strftime('%Y', day) = 2020` never holds.
+    """Return a finding if text is compared with a number, and the answer is another where the text
+    is read as a number: `strftime('%Y', day) = 2020` never holds, and `code > 30` holds for 'N1'.
 
-    Coercion that gives what a person expects is no finding: an integer column compared with '3', or
-    a text column whose numbers are written as SQLite writes them compared with 3.
-
-    Each condition of the evidence has one of these effects:
-    never, always: the two sides are never of the same class (numbers are less than any text);
-    text_order: a text column is compared with a number as text, which changes `rows` rows.
+    Source: section 4 of the SQLite manual's page on datatypes.
     """
-    reading = read_query(inspection)
-    conditions: list[dict[str, Any]] = []
-    for comparison in reading.comparisons:
-        found = _judge(comparison, reading)
-        if found is not None:
-            conditions.append({"condition": comparison.text} | found)
-    if not conditions:
-        return []
-    return [Finding("type_mismatch", {"conditions": conditions[:_CONDITIONS_SHOWN]})]
+    for literal in list_compared_literals(inspection):
+        node, left = literal.comparison.node, literal.comparison.left
+        if literal.number is None or literal.is_text or literal.comparison.operator in PATTERNS:
+            continue
+        is_within = any(part is left for part in node.walk())
+        if is_within and _may_be_text(left, read_query(inspection)):
+            copy, (twin,) = copy_with(inspection.tree, [left])
+            twin.replace(exp.cast(twin.copy(), "NUMERIC", dialect="sqlite"))
+            rows = read_query(inspection).values.ask(to_sql(copy))
+            if rows is not None and not _is_same(inspection, rows):
+                evidence = {
+                    "sql": literal.comparison.text,
+                    "answer": show_rows(inspection.rows),
+                    "answer_by_number": show_rows(rows),
+                }
+                return [Finding("type_mismatch", evidence)]
+    return []
 
 
-def _judge(comparison: Comparison, reading: Reading) -> dict[str, Any] | None:
-    left, right, operator = comparison.left, comparison.right, comparison.operator
-    if operator in PATTERNS or isinstance(right, exp.Null | exp.Boolean):
-        return None
-    affinities = find_affinity(left, reading), find_affinity(right, reading)
-    if affinities == ("TEXT", "TEXT") or (reading.is_literal(right) and reading.is_literal(left)):
-        return None
-    applied = _applied_affinity(*affinities)
-    sides = [
-        _after_coercion(expression, own, applied, reading)
-        for expression, own in zip((left, right), affinities, strict=True)
-    ]
-    found = _find_constant(operator, *sides)
-    if found is None and applied == "TEXT" and reading.is_literal(right):
-        found = _find_text_order(comparison, reading)
-    return None if found is None else {"affinities": list(affinities)} | found
-
-
-def _applied_affinity(left: str | None, right: str | None) -> str | None:
-    """The affinity that SQLite applies to one of the sides before it compares them, or None."""
-    are_numeric = [side in NUMERIC_AFFINITIES for side in (left, right)]
-    if any(are_numeric):
-        return None if all(are_numeric) else "NUMERIC"
-    if None in (left, right) and "TEXT" in (left, right):
-        return "TEXT"
-    return None
-
-
-def _after_coercion(
-    expression: exp.Expression, own: str | None, applied: str | None, reading: Reading
-) -> frozenset[str]:
-    """'number' and 'text': the classes of a side once affinity is applied; empty if unknown."""
-    storage = find_storage(expression, reading)
-    kinds = {"number" if kind in NUMBERS else kind for kind in storage}
-    if applied == "TEXT" and own is None and "number" in kinds:
-        kinds = (kinds - {"number"}) | {TEXT}
-    if applied == "NUMERIC" and own not in NUMERIC_AFFINITIES and TEXT in kinds:
-        base = reading.returned_column(expression)
-        if reading.is_string(expression):
-            kinds = {"number" if _is_number(expression.name) else TEXT}
-        elif base is None:
-            return frozenset()  # a text that is computed may be a number
-        else:
-            numbers = count_numbers(reading, base[0].name, base[1].name)
-            others = sum(reading.values.storage(base[0].name, base[1].name).values()) - numbers
-            kinds = {kind for kind, count in (("number", numbers), (TEXT, others)) if count}
-    return frozenset(kinds)
-
-
-def _find_constant(
-    operator: str, left: frozenset[str], right: frozenset[str]
-) -> dict[str, Any] | None:
-    if not left or not right or left & right or "blob" in left | right:
-        return None
-    if operator in EQUALITIES:
-        return {"effect": "never"}
-    is_left_less = left == {"number"}
-    holds = operator in (_BELOW if is_left_less else _ABOVE) or operator in ("!=", "IS NOT")
-    return {"effect": "always" if holds else "never"}
-
-
-def _find_text_order(comparison: Comparison, reading: Reading) -> dict[str, Any] | None:
-    """A text column and a number: whether a comparison of numbers would come out otherwise."""
-    base = reading.base_column(comparison.left)
-    if base is None or reading.is_string(comparison.right):
-        return None
-    table, column = quote_name(base[0].name), quote_name(base[1].name)
-    values, number = reading.values, reading.literal_sql(comparison.right)
-    differs = (
-        f"FROM {table} WHERE {is_number_sql(column)} AND ({column} {comparison.operator} {number})"
-        f" IS NOT (CAST({column} AS NUMERIC) {comparison.operator} {number})"
-    )
-    rows = values.ask_number(f"SELECT count(*) {differs}")
-    if not rows:
-        return None
-    shown = values.ask_column(f"SELECT DISTINCT {column} {differs} ORDER BY 1 LIMIT 3")
-    return {"effect": "text_order", "rows": rows, "values": shown}
-
-
-def _is_number(text: str) -> bool:
-    """Whether numeric affinity makes a number of a text literal.
-
-    >>> [_is_number(text) for text in ("5", " 5.0e1 ", "5 km", "", "nan", "1_0", "0x10")]
-    [True, True, False, False, False, False, False]
-    """
-    if not text.strip(" \t\n\v\f\r")[:1] or not set(text) <= set("0123456789+-.eE \t\n\v\f\r"):
-        return False
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+def _may_be_text(expression: exp.Expression, reading: Reading) -> bool:
+    base = reading.base_column(expression)
+    if base is None:
+        return isinstance(expression, _TEXTS)
+    return "text" in reading.values.storage(base[0].name, base[1].name)
 
 
 PROBES = (

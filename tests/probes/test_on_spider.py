@@ -39,7 +39,7 @@ COUNTS = {
     "bare_column": 12,
     "row_order_dependent": 82,
     "numeric_text_order": 36,
-    "type_mismatch": 24,
+    "type_mismatch": 10,
     "cross_join": 8,
     "duplicate_rows": 188,
     "empty_answer": 100,
