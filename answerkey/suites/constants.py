@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 from sqlglot import exp
 
 from answerkey.sql.query_parts import first_select, list_merged, selects_of
-from answerkey.sql.scopes import Resolution, Scopes
+from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.schema import Table, fold_name
+from answerkey.suites.rows import find_positions
 from answerkey.suites.values import list_near
 
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Like)
@@ -19,47 +20,40 @@ _PREDICATES = (*_COMPARISONS, exp.Between, exp.In)
 _MOST_ROWS = 25  # of a group are planted
 _FLIPPED = {exp.GT: exp.LT, exp.GTE: exp.LTE, exp.LT: exp.GT, exp.LTE: exp.GTE}
 
-Slot = tuple[int, str]  # the place of a row among those of a query, and a column of it
-
-
-class Condition(NamedTuple):
-    """A value that meets a comparison of a column with a literal, and one that misses it."""
-
-    row: int
-    column: str
-    meets: Any
-    misses: Any
+Constant = tuple[str, int, Any]  # a table, the place of a column, and a value to compare it with
+Slot = tuple[int, int]  # the place of a row among those of a query, and that of a column
 
 
 class Conditions(NamedTuple):
     """The rows behind a row that a query gives, and what they must be like.
 
     tables: the table of each row, one for each member of a FROM.
-    conditions: the comparisons of their columns with literals.
+    values: for each comparison of a column with a literal, a value that meets it, and one that
+        misses it.
     equal: the columns that must be equal: those that joins, IN and INTERSECT hold together.
     shared: the columns by which the query groups, and how many rows a group must have.
     """
 
     tables: tuple[str, ...]
-    conditions: tuple[Condition, ...]
+    values: tuple[tuple[Slot, Any, Any], ...]
     equal: tuple[tuple[Slot, Slot], ...] = ()
     shared: tuple[Slot, ...] = ()
     count: int = 1
 
 
-def list_constants(scopes: Scopes) -> list[tuple[str, str, Any]]:
-    """The table, the column and the value of each comparison of a column with a literal.
+def list_constants(scopes: Scopes) -> list[Constant]:
+    """What a query compares columns with.
 
-    `SELECT name FROM ship WHERE tons > 9 AND flag LIKE '%Peru%'` -> ('ship', 'tons', 9),
-    ('ship', 'flag', 'Peru')
+    `SELECT name FROM ship WHERE tons > 9 AND flag LIKE '%Peru%'` -> ('ship', 2, 9), ('ship', 1,
+    'Peru')
     """
     predicates = scopes.nodes.find_all(*_PREDICATES)
     found = ((scopes.resolve(of), value) for _, of, value in _read_comparisons(scopes, predicates))
-    return [(of.table.name, of.column.name, value) for of, value in found if _is_of_table(of)]
-
-
-def _is_of_table(found: Resolution | None) -> bool:
-    return found is not None and found.table is not None and found.column is not None
+    return [
+        (of.table.name, of.table.columns.index(of.column), value)
+        for of, value in found
+        if of is not None and of.table is not None and of.column is not None
+    ]
 
 
 def _list_outputs(query: exp.Expression | None) -> list[exp.Expression]:
@@ -72,12 +66,12 @@ def list_conditions(scopes: Scopes, tables: Container[str]) -> list[Conditions]:
     operations join, and of the sides of an INTERSECT together. One that asks nothing of its rows is
     left out.
 
-    `SELECT name FROM ship WHERE tons > 9` -> [(('ship',), [(0, 'tons', 10, 9)])]
+    `SELECT name FROM ship WHERE tons > 9` -> [(('ship',), [((0, 2), 10, 9)])]
     """
     found = [_Reader(scopes, tables, [select]).read() for select in selects_of(scopes.tree)]
     for node in scopes.nodes.find_all(exp.Intersect):
         found.append(_Reader(scopes, tables, selects_of(node)).read())
-    return [one for one in found if one.conditions or one.equal or one.count > 1]
+    return [one for one in found if one.values or one.equal or one.count > 1]
 
 
 class _Reader:
@@ -96,7 +90,7 @@ class _Reader:
                     self._tables.append(source.table)
 
     def read(self) -> Conditions:
-        conditions: dict[Slot, Condition] = {}
+        values: dict[Slot, tuple[Any, Any]] = {}
         for kind, column, value in _read_comparisons(self._scopes, self._find_all(*_PREDICATES)):
             slot = self._find_slot(column)
             if slot is not None:
@@ -112,16 +106,16 @@ class _Reader:
                     misses = value[:-1]
                 if self._is_negated(column, column):
                     meets, misses = misses, meets
-                conditions.setdefault(slot, Condition(*slot, meets, misses))
+                values.setdefault(slot, (meets, misses))
         equal = [*self._list_joined(), *self._list_looked_up()]
         for outputs in zip(*(_list_outputs(select) for select in self._selects), strict=False):
-            equal += self._intersect(outputs, conditions)
+            equal += self._intersect(outputs, values)
         groups = [inner for inner in self._inner if inner.args.get("having") is not None]
         keys = [group for inner in groups if (group := inner.args.get("group")) is not None]
         shared = {slot: None for key in keys for slot in self._list_slots(key)}
         return Conditions(
             tuple(table.name for table in self._tables),
-            tuple(conditions.values()),
+            tuple((slot, *pair) for slot, pair in values.items()),
             tuple((left, right) for left, right in equal if left is not None and right is not None),
             tuple(shared),
             max((_count_rows(inner) for inner in groups), default=1),
@@ -138,7 +132,9 @@ class _Reader:
             return None
         if found.is_direct:
             row = self._rows.get(id(found.source))
-            return (row, found.column.name) if row is not None and found.column else None
+            if row is None or found.column is None:
+                return None
+            return row, found.table.columns.index(found.column)
         return self._find_slot(found.expression)
 
     def _list_slots(self, node: exp.Expression) -> Iterator[Slot]:
@@ -170,8 +166,8 @@ class _Reader:
             left: dict[str, Slot] = {}
             for source in self._scopes.scope_of(inner).sources.values():
                 if id(source) in self._rows:
-                    names = {fold_name(column.name): column.name for column in source.table.columns}
-                    own = {name: (self._rows[id(source)], names[name]) for name in names}
+                    row, columns = self._rows[id(source)], source.table.columns
+                    own = {fold_name(one.name): (row, place) for place, one in enumerate(columns)}
                     for name in sorted(list_merged(source.node, {*own}, {*left})):
                         yield left.get(name), own.get(name)
                     left = {**own, **left}
@@ -186,7 +182,7 @@ class _Reader:
                         yield self._find_slot(column), self._find_slot(output)
 
     def _intersect(
-        self, outputs: Sequence[exp.Expression], conditions: dict[Slot, Condition]
+        self, outputs: Sequence[exp.Expression], values: dict[Slot, tuple[Any, Any]]
     ) -> Iterator[tuple[Slot, Slot]]:
         """The columns that the sides of an INTERSECT show in one place; and the keys of their
         tables, where one row may be behind both sides."""
@@ -195,13 +191,13 @@ class _Reader:
             yield left, right
             table = self._tables[left[0]]
             meets = [
-                {slot[1]: one.meets for slot, one in conditions.items() if slot[0] == row}
+                {place: pair[0] for (of, place), pair in values.items() if of == row}
                 for row in (left[0], right[0])
             ]
-            is_one = all(meets[1].get(name, value) == value for name, value in meets[0].items())
+            is_one = all(meets[1].get(place, value) == value for place, value in meets[0].items())
             if is_one and table is self._tables[right[0]] and left[1] == right[1]:
-                for name in next(iter(table.unique_keys), ()):
-                    yield (left[0], name), (right[0], name)
+                for place in find_positions(table, next(iter(table.unique_keys), ())) or ():
+                    yield (left[0], place), (right[0], place)
 
 
 def _count_rows(select: exp.Select) -> int:

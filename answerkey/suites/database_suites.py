@@ -23,6 +23,7 @@ from answerkey.sqlite.guard import GuardedDatabase, Limits
 from answerkey.sqlite.schema import Schema
 from answerkey.suites.constants import (
     Conditions,
+    Constant,
     list_conditions,
     list_constants,
 )
@@ -326,17 +327,18 @@ def _plan_variants(settings: SuiteSettings) -> list[tuple[str, int]]:
     ]
 
 
-def _list_known(scopes: Scopes, rows: Rows) -> Iterator[tuple[str, str, Any]]:
+def _list_known(scopes: Scopes, rows: Rows) -> Iterator[Constant]:
     """Some values of the columns that are compared with NULL, and are NULL in most rows: a variant
     of few rows would have none."""
     for node in scopes.nodes.find_all(exp.Is):
         found = find_direct(node.this, scopes)
         known = rows.tables.get(found.table.name) if found is not None else None
         if known is not None:
-            values = list(known.values(known.table.columns.index(found.column)))
+            place = known.table.columns.index(found.column)
+            values = list(known.values(place))
             if len(values) < len(known.rows) / 2:
                 for value in islice(dict.fromkeys(values), _KNOWN):
-                    yield found.table.name, found.column.name, value
+                    yield found.table.name, place, value
 
 
 def _tells_apart(variant: Executions, query: Query, neighbor: Neighbor, order: Order) -> bool:

@@ -10,42 +10,14 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Sequence
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any
 
 from answerkey.sqlite.schema import quote_name
+from answerkey.suites.constants import Conditions, Constant
 from answerkey.suites.facts import DANGLING
 from answerkey.suites.keys import KeyFacts, Link, make_fold
 from answerkey.suites.rows import Reference, Row, Rows, TableRows
 from answerkey.suites.values import invent_value, make_new
-
-
-class Constant(NamedTuple):
-    """A value that queries compare with a column, which is named by its table and its position."""
-
-    table: str
-    column: int
-    value: Any
-
-
-Slot = tuple[int, int]  # the place of a row among those of a query, and that of a column
-
-
-class PlantedConditions(NamedTuple):
-    """The rows behind a row that a query gives, and what they must be like.
-
-    tables: the table of each row.
-    values: for each comparison of a column with a literal, a value that meets it, and one that
-        misses it.
-    classes: the columns that must be equal.
-    shared: the places of the classes that all rows of a group share, and `count` how many rows
-        a group must have.
-    """
-
-    tables: tuple[str, ...]
-    values: tuple[tuple[Slot, Any, Any], ...]
-    classes: tuple[frozenset[Slot], ...] = ()
-    shared: frozenset[int] = frozenset()
-    count: int = 1
 
 
 class DraftRow:
@@ -84,7 +56,7 @@ class Draft:
         source: Rows,
         facts: KeyFacts,
         constants: list[Constant],
-        conditions: list[PlantedConditions],
+        conditions: list[Conditions],
         random: Random,
         max_rows: int,
         single: Sequence[Constant] = (),

@@ -8,12 +8,11 @@ from random import Random
 from typing import Any, Self
 
 from answerkey.records import hash_value
-from answerkey.sqlite.schema import fold_name
-from answerkey.suites.constants import Conditions
-from answerkey.suites.draft import Constant, Draft, PlantedConditions, Slot, choose_rows, mend
+from answerkey.suites.constants import Conditions, Constant
+from answerkey.suites.draft import Draft, choose_rows, mend
 from answerkey.suites.facts import MANY
 from answerkey.suites.keys import KeyFacts, find_key_facts
-from answerkey.suites.rows import Rows, find_positions, open_empty
+from answerkey.suites.rows import Rows, open_empty
 from answerkey.suites.settling import settle
 from answerkey.suites.steps import (
     collide_values,
@@ -55,32 +54,29 @@ _ROUNDS = 4  # what is mended may have to be settled again
 class Fuzzer:
     """Makes variants of a database; use it as a context manager.
 
-    >>> constants = [("ship", "flag", "Peru")]
+    >>> constants = [("ship", 2, "Peru")]
     >>> with Fuzzer(read_rows(path), constants=constants) as fuzzer:         # doctest: +SKIP
     ...     write_rows(fuzzer.make_variant("collide", seed=1), target)
 
-    constants: tables, columns and values: what the queries of the database compare columns with.
+    constants: what the queries of the database compare columns with.
     conditions: what meets and misses the conditions of some queries, for the recipe of that name.
     max_rows: about how many rows a table of a variant has; at most twice as many from the database.
     facts: those of the rows, if they are known already.
-
-    Raises:
-        ValueError: where a constant is of a table or a column that is not there.
     """
 
     def __init__(
         self,
         rows: Rows,
         *,
-        constants: Iterable[tuple[str, str, Any]] = (),
+        constants: Iterable[Constant] = (),
         conditions: Iterable[Conditions] = (),
         max_rows: int = 30,
         facts: KeyFacts | None = None,
     ) -> None:
         self._rows = rows
         self._facts = facts or find_key_facts(rows)
-        self._constants = [_resolve(rows, *constant) for constant in constants]
-        self._conditions = [_resolve_all(rows, self._facts, found) for found in conditions]
+        self._constants = list(constants)
+        self._conditions = list(conditions)
         self._wanted = _find_rows(rows, self._constants)
         self._single = _find_single(self._facts, self._constants, rows)
         self._max_rows = max_rows
@@ -139,54 +135,14 @@ class Fuzzer:
 
 def _find_single(facts: KeyFacts, constants: Iterable[Constant], rows: Rows) -> list[Constant]:
     """The texts in free columns of large tables that one row has."""
-    found = []
-    for constant in constants:
-        table = rows.tables[constant.table]
-        if len(table.rows) >= MANY and constant.column in facts.free[constant.table]:
-            values = [row[constant.column] for row in table.rows]
-            if isinstance(constant.value, str) and values.count(constant.value) == 1:
-                found.append(constant)
-    return found
-
-
-def _resolve(rows: Rows, table: str, column: str, value: Any) -> Constant:
-    for name, found in rows.tables.items():
-        if fold_name(name) == fold_name(table):
-            places = find_positions(found.table, [column])
-            if places is not None:
-                return Constant(name, places[0], value)
-    raise ValueError(f"No column {table}.{column}: expected one of a table that was read")
-
-
-def _resolve_all(rows: Rows, facts: KeyFacts, found: Conditions) -> PlantedConditions:
-    by_name = {fold_name(name): name for name in rows.tables}
-    tables = tuple(by_name[fold_name(name)] for name in found.tables)
-
-    def find(row: int, column: str) -> Slot:
-        return row, _resolve(rows, tables[row], column, None).column
-
-    classes: list[frozenset[Slot]] = []
-    alone = [(find(*slot),) * 2 for slot in found.shared]
-    for pair in [tuple(find(*slot) for slot in pair) for pair in found.equal] + alone:
-        same = [one for one in classes if one & {*pair}]
-        classes = [one for one in classes if one not in same] + [frozenset(pair).union(*same)]
-    shared = {slot for slot, _ in alone}
-    grouped = {row for row, _ in shared}
-    shared |= {  # the group is of the rows that others refer to by a key, as well
-        (row, place)
-        for one in classes
-        for row, place in one
-        if len(one) > 1 and row in grouped and (place,) in facts.keys[tables[row]]
-    }
-    return PlantedConditions(
-        tables,
-        tuple(
-            (find(row, column), meets, misses) for row, column, meets, misses in found.conditions
-        ),
-        tuple(classes),
-        frozenset(number for number, one in enumerate(classes) if one & shared),
-        found.count,
-    )
+    return [
+        (name, place, value)
+        for name, place, value in constants
+        if isinstance(value, str)
+        and len(rows.tables[name].rows) >= MANY
+        and place in facts.free[name]
+        and sum(row[place] == value for row in rows.tables[name].rows) == 1
+    ]
 
 
 def _find_rows(rows: Rows, constants: Iterable[Constant]) -> list[tuple[str, int]]:

@@ -8,7 +8,8 @@ from functools import partial
 from random import Random
 from typing import Any
 
-from answerkey.suites.draft import Draft, DraftRow, PlantedConditions, make_row, sort_children_first
+from answerkey.suites.constants import Conditions, Slot
+from answerkey.suites.draft import Draft, DraftRow, make_row, sort_children_first
 from answerkey.suites.values import list_near, make_new
 
 _FEW = 4  # values of a skewed column
@@ -212,12 +213,11 @@ def _copy_row(draft: Draft, name: str, known: list[DraftRow], *, is_alike: bool)
     return DraftRow(pattern) if row is None and pattern is not None else row
 
 
-def plant_rows(
-    draft: Draft, planted: PlantedConditions, met: Collection[int], make: RowMaker
-) -> None:
+def plant_rows(draft: Draft, planted: Conditions, met: Collection[int], make: RowMaker) -> None:
     """Add the rows behind a row that a query gives, where only the conditions at some places are
     `met`; as often as the query asks for rows of a group, if all are."""
-    class_of = {slot: number for number, one in enumerate(planted.classes) for slot in one}
+    classes, shared_classes = _join_classes(draft, planted)
+    class_of = {slot: number for number, one in enumerate(classes) for slot in one}
     constants = {
         slot: meets if place in met else misses
         for place, (slot, meets, misses) in enumerate(planted.values)
@@ -241,7 +241,24 @@ def plant_rows(
             for slot in slots:
                 if row.values[slot[1]] is not None:
                     values.setdefault(class_of[slot], row.values[slot[1]])
-        shared = {number: values[number] for number in planted.shared if number in values}
+        shared = {number: values[number] for number in shared_classes if number in values}
+
+
+def _join_classes(draft: Draft, planted: Conditions) -> tuple[list[frozenset[Slot]], set[int]]:
+    """The columns that must be equal together, and the places of those that a group shares."""
+    classes: list[frozenset[Slot]] = []
+    for pair in [*planted.equal, *((slot, slot) for slot in planted.shared)]:
+        same = [one for one in classes if one & {*pair}]
+        classes = [one for one in classes if one not in same] + [frozenset(pair).union(*same)]
+    grouped = {row for row, _ in planted.shared}
+    shared = {*planted.shared}
+    shared |= {  # the group is of the rows that others refer to by a key, as well
+        (row, place)
+        for one in classes
+        for row, place in one
+        if len(one) > 1 and row in grouped and (place,) in draft.facts.keys[planted.tables[row]]
+    }
+    return classes, {number for number, one in enumerate(classes) if one & shared}
 
 
 def _place_row(draft: Draft, name: str, row: DraftRow, values: dict[int, Any]) -> DraftRow:

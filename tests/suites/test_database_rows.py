@@ -116,7 +116,7 @@ from pathlib import Path
 from answerkey.suites.rows import serialize_rows
 from answerkey.suites.fuzzer import RECIPES, Fuzzer
 from answerkey.suites.row_reading import read_rows
-constants = [("person", "pad", "p"), ("trip", "km", 7)]
+constants = [("person", 3, "p"), ("trip", 1, 7)]
 with Fuzzer(read_rows(Path(sys.argv[1]), max_rows=60), constants=constants) as fuzzer:
     for recipe in RECIPES:
         print(hashlib.sha256(serialize_rows(fuzzer.make_variant(recipe, seed=3))).hexdigest())

@@ -107,7 +107,7 @@ def test_column_that_another_one_knows_is_kept(tmp_path: Path) -> None:
         ("known", (2,), 3),
         ("known", (3,), 4),
     ]
-    constants = [("town", "state", "Oslo"), ("town", "zip", 105)]
+    constants = [("town", 3, "Oslo"), ("town", 1, 105)]
     for variant in make_all(rows, constants):
         pairs = ask(variant, "SELECT DISTINCT zip, city, state, code FROM town")
         assert len({zip_code for zip_code, *_ in pairs}) == len(pairs)
@@ -130,7 +130,7 @@ def test_copied_totalled_and_computed_columns_are_kept(tmp_path: Path) -> None:
     assert {(one.place, one.parent_place) for one in kept.totalled} == {(2, 4), (None, 6)}
     assert ("plus", 3, (4, 5)) in {one[:3] for one in kept.derived["purse"]}
     assert ("order", 3, (3, 4)) in {one[:3] for one in kept.derived["bill"]}
-    constants = [("purse", "trip_status", "closed"), ("bill", "cost", 5.0)]
+    constants = [("purse", 2, "closed"), ("bill", 2, 5.0)]
     for variant in make_all(rows, constants):
         assert not ask(
             variant,
@@ -152,7 +152,7 @@ def test_links_in_both_directions_and_two_ways_to_one_row_are_kept(tmp_path: Pat
     assert len(kept.meetings) == 3  # by each knot and by the thread
     assert {(one.table, one.columns, count) for one, count in kept.quotas} >= {("tied", (2,), 2)}
     found = 0
-    for variant in make_all(rows, [("web", "kind", "a")]):
+    for variant in make_all(rows, [("web", 1, "a")]):
         found += len(ask(variant, "SELECT * FROM tied"))
         assert not ask(
             variant,
@@ -205,7 +205,7 @@ def test_name_that_one_row_has_stays_the_name_of_one(tmp_path: Path) -> None:
     rows = [(n, f"Hero {n // 2}", n) for n in range(40)]
     rows[0] = (0, "Ana", 1)
     rows = read_world(tmp_path, sql + insert("hero", rows))
-    for variant in make_all(rows, [("hero", "name", "Ana")]):
+    for variant in make_all(rows, [("hero", 1, "Ana")]):
         assert ask(variant, "SELECT count(*) FROM hero WHERE name = 'Ana'") <= [(1,)]
 
 
