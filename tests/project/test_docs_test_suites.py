@@ -1,24 +1,12 @@
-"""docs/test-suites.md: its snippets run, what it names is there, and it lists all readings."""
+"""docs/test-suites.md: what it names is there, and it lists all readings."""
 
 from __future__ import annotations
 
 import re
 
-import pytest
-
 from tests.shared.paths import ROOT
 
 TEXT = (ROOT / "docs/test-suites.md").read_text(encoding="utf-8")
-SNIPPETS = re.findall(r"^```python\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
-
-
-def test_there_is_a_snippet() -> None:
-    assert SNIPPETS
-
-
-@pytest.mark.parametrize("code", SNIPPETS)
-def test_snippet_runs(code: str) -> None:
-    exec(compile(code, "docs/test-suites.md", "exec"), {"__name__": "__main__"})
 
 
 def test_paths_that_are_named_exist() -> None:
