@@ -23,7 +23,6 @@ from answerkey.suites.operators.trees import write_changes
 from answerkey.suites.reading_rules import mutate_codes
 from answerkey.suites.readings import Reading, list_readings
 
-_MOST_TEXTS = 5
 _MAX_STEPS_OF_TEXTS = 500_000
 _BOUNDS = {QueryReason.STEP_BUDGET_EXCEEDED, QueryReason.TIME_EXCEEDED}
 
@@ -59,16 +58,6 @@ class Executions:
         if sql not in self._known:
             self._known[sql] = self.run(sql, max_steps=max_steps)
         return self._known[sql].rows
-
-    def find_texts(self, table: str, column: str, words: Sequence[str]) -> list[str]:
-        """Which of some words, without quotes in them, are values of a column, as the column has
-        them; few, and none where it takes many steps to look."""
-        name, values = quote_name(column), ", ".join(f"'{word}'" for word in words)
-        sql = (
-            f"SELECT DISTINCT {name} FROM {quote_name(table)} WHERE {name} COLLATE NOCASE"
-            f" IN ({values}) LIMIT {_MOST_TEXTS}"
-        )
-        return [value for (value,) in self.find_rows(sql, max_steps=_MAX_STEPS_OF_TEXTS) or []]
 
     def find_values(self, table: str, column: str, known: str, value: Any) -> list[Any]:
         """The values of a column in the rows that have a value in another one, two at most; none

@@ -6,7 +6,7 @@ Reason: "the youngest singer" says which age counts, and not how many singers ma
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 from sqlglot import exp
@@ -15,7 +15,7 @@ from answerkey.sql.query_parts import read_integer
 from answerkey.sql.query_rewrites import inline_aliases, make_limit, to_sql
 from answerkey.sql.scopes import Resolution, Scopes, Source
 from answerkey.sqlite.guard import Row
-from answerkey.sqlite.schema import Table, affinity, fold_name
+from answerkey.sqlite.schema import Table, fold_name
 from answerkey.suites.operators.trees import (
     COMPARISONS,
     Steps,
@@ -41,8 +41,7 @@ _EXTREMES = (exp.Max, exp.Min)
 
 def read_superlatives(scopes: Scopes, question_text: str) -> Steps:
     """all_ties in place of ORDER BY ... LIMIT 1, or of an extreme that picks the row of a column
-    beside it, also in a subquery; one_row in place of all rows that have an extreme value;
-    extreme_of_kind: the extreme of the rows that meet the other conditions."""
+    beside it, also in a subquery; one_row in place of all rows that have an extreme value."""
     for subquery in list(scopes.nodes.find_all(exp.Subquery)):
         yield from _take_inner_ties(subquery, scopes)
     select = scopes.tree
@@ -53,7 +52,6 @@ def read_superlatives(scopes: Scopes, question_text: str) -> Steps:
     elif select.args.get("from_") is not None and select.args.get("group") is None:
         yield from _take_rows_of_extreme(select)
         yield from _take_one(select)
-        yield from _take_extreme_of_kind(select)
 
 
 def _take_ties(select: exp.Select, scopes: Scopes) -> Steps:
@@ -124,24 +122,6 @@ def _take_one(select: exp.Select) -> Steps:
             return
 
 
-def _take_extreme_of_kind(select: exp.Select) -> Steps:
-    """`WHERE kind = 'dog' AND age = (SELECT max(age) FROM pet)` -> the greatest age of dogs"""
-    where = select.args.get("where")
-    parts = list_parts(where.this, exp.And) if where is not None else []
-    for place, part in enumerate(parts):
-        condition = part.unnest()
-        query = condition.expression.unnest() if isinstance(condition, exp.EQ) else None
-        best = query.expressions[0].unalias() if isinstance(query, exp.Select) else None
-        if not isinstance(best, _EXTREMES) or query.args.get("group") or len(parts) == 1:
-            continue
-        others = [one.copy() for one in without(parts, place)]
-        value = condition.this.copy()
-        with changed(select, where=exp.Where(this=join_parts(exp.And, others))):
-            test = _is_extreme(value, type(best), select)
-        with changed(select, where=exp.Where(this=join_parts(exp.And, [*others, test]))):
-            yield "extreme_of_kind"
-
-
 def _is_one_row(select: exp.Select) -> bool:
     """Whether a SELECT returns one row whatever it reads."""
     shown = [column.unalias().unnest() for column in select.expressions]
@@ -161,56 +141,6 @@ def _copy_part(
     names = ("from_", "joins", "where", *(("group", "having") if is_grouped else ()))
     copy = select.copy()
     return exp.Select(expressions=columns, **{name: copy.args.get(name) for name in names})
-
-
-# A condition that the question names, and gold does not ask.
-#
-# Reason: "the youngest dog" is a dog, also where gold asks for the youngest pet; on a database
-# whose youngest pet is a dog nobody sees the difference.
-
-
-_SHORTEST = 3
-
-
-def read_named_values(scopes: Scopes, question_text: str, lookup: Lookup) -> Steps:
-    """named_value: a word of the question is a value of a column of gold's tables, and no literal
-    of gold, and no name of a table or a column of it. Ties are read both ways, too."""
-    select = scopes.tree
-    if not isinstance(select, exp.Select):
-        return
-    scope = scopes.scope_of(select)
-    words = _list_words(question_text) - _list_used(scopes)
-    for source in scope.sources.values() if words else ():
-        if source.table is None:
-            continue
-        for column in source.table.columns:
-            if affinity(column.type) != "TEXT":
-                continue
-            for text in sorted(lookup.find_texts(source.table.name, column.name, sorted(words))):
-                node = name_column(column, source, scope)
-                condition = exp.EQ(this=node, expression=exp.Literal.string(text))
-                with changed(select, where=add_condition(select, "where", condition)):
-                    yield "named_value"
-                    for _ in read_superlatives(scopes, question_text):
-                        yield "named_value"
-
-
-def _list_words(text: str) -> set[str]:
-    """The words of a question, and what they may be plurals of."""
-    words = {word.lower() for word in re.findall(r"\w+", text)}
-    words |= {word.removesuffix("s") for word in words}
-    return {word for word in words if len(word) >= _SHORTEST}
-
-
-def _list_used(scopes: Scopes) -> set[str]:
-    """The words of gold's literals and of the names of its tables and columns."""
-    used = {node.name for node in scopes.nodes.find_all(exp.Literal, exp.Column)}
-    for scope in scopes.select_scopes():
-        for source in scope.sources.values():
-            if source.table is not None:
-                used |= {source.table.name, *(column.name for column in source.table.columns)}
-    words = {word for name in used for word in re.split(r"[\W_]+", fold_name(name))}
-    return words | {word.removesuffix("s") for word in words} | {word + "s" for word in words}
 
 
 # NULL as a value, or as none.
@@ -572,8 +502,8 @@ _EACH_ROW = re.compile(r"\b(each|every|duplicates?|repeat\w*)\b", re.IGNORECASE)
 
 
 def read_duplicates(scopes: Scopes, question_text: str) -> Steps:
-    """distinct_rows of the outermost SELECT, distinct_values in its counts; without_distinct,
-    and each_thing_once: DISTINCT names of joined things, but things of one name are several."""
+    """distinct_rows of the outermost SELECT, distinct_values in its counts; and
+    without_distinct."""
     select = scopes.tree
     if not isinstance(select, exp.Select):
         return
@@ -581,7 +511,6 @@ def read_duplicates(scopes: Scopes, question_text: str) -> Steps:
         if select.args.get("distinct") is not None and not has_unique_rows(select, scopes):
             with changed(select, distinct=None):
                 yield "without_distinct"
-            yield from _show_each_once(select, scopes)
         for count in _list_counts(select):
             if isinstance(count.this, exp.Distinct) and len(count.this.expressions) == 1:
                 with changed(count, this=count.this.expressions[0].copy()):
@@ -598,24 +527,9 @@ def read_duplicates(scopes: Scopes, question_text: str) -> Steps:
                     yield "distinct_values"
 
 
-def _show_each_once(select: exp.Select, scopes: Scopes) -> Steps:
-    found = [find_direct(column.unalias(), scopes) for column in select.expressions]
-    if not _is_of_joined_rows(select) or None in found or not any(map(is_name, found)):
-        return
-    source, key = found[0].source, list_key(found[0].source.table)
-    if len(key) == 1 and all(what.source is source for what in found):
-        column = name_column(source.table.find_column(key[0]), source, found[0].scope)
-        with changed(select, distinct=None, group=exp.Group(expressions=[column])):
-            yield "each_thing_once"
-
-
 def _list_counts(select: exp.Select) -> list[exp.Count]:
     shown = [column.unalias() for column in select.expressions]
     return [column for column in shown if isinstance(column, exp.Count)]
-
-
-def _is_of_joined_rows(select: exp.Select) -> bool:
-    return bool(select.args.get("joins")) and select.args.get("group") is None
 
 
 # One value, or the sum of one.
@@ -755,9 +669,6 @@ def _is_free_to_go(join: exp.Join, others: list[exp.Column], text: str, scopes: 
 
 class Lookup(Protocol):
     """What the database of a question says of single values."""
-
-    def find_texts(self, table: str, column: str, words: Sequence[str]) -> Collection[str]:
-        """Which of some words are values of a column, whatever capital letters they have."""
 
     def find_values(self, table: str, column: str, known: str, value: Any) -> list[Any]:
         """The values of a column in the rows that have a value in another one; few of them."""

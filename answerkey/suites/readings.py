@@ -19,7 +19,6 @@ from answerkey.suites.reading_rules import (
     read_codes,
     read_duplicates,
     read_groupings,
-    read_named_values,
     read_nulls,
     read_set_members,
     read_single_values,
@@ -62,5 +61,5 @@ def list_readings(
     scopes = Scopes(tree, schema)
     steps = [rule(scopes, question_text) for rule in _RULES]
     if lookup is not None:
-        steps += [rule(scopes, question_text, lookup) for rule in (read_codes, read_named_values)]
+        steps.append(read_codes(scopes, question_text, lookup))
     return sorted(Reading(*found) for found in write_changes(scopes, steps, most=_MOST))
