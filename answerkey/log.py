@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -76,15 +75,3 @@ def track_progress(
     from tqdm import tqdm
 
     yield from tqdm(items, desc=description, unit=unit, total=total, leave=False)
-
-
-@contextlib.contextmanager
-def hide_progress() -> Iterator[None]:
-    """The bar, where there is one, out of the way of what is written in the block."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    from tqdm import tqdm
-
-    with tqdm.external_write_mode(file=sys.stderr):
-        yield

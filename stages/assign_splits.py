@@ -5,12 +5,9 @@ A corpus with fewer questions than min_questions ends here, before anything runs
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from operator import itemgetter
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.command_line import run_stage
 from answerkey.corpus.splits import assign_each

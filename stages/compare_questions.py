@@ -4,11 +4,8 @@ table, which later stages read."""
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.command_line import run_stage
 from answerkey.comparison.compare import compare, make_fingerprint

@@ -6,15 +6,12 @@ limits or the code change. The bytes are the same whatever the engine and the nu
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.command_line import run_stage
 from answerkey.log import list_counts, start_log
@@ -27,7 +24,7 @@ from answerkey.records import (
     read_jsonl,
 )
 from answerkey.shards.database_files import find_database, local_path
-from answerkey.shards.query_run import DatabaseWork, FailureLog, Outcome, QueryRun, Task
+from answerkey.shards.query_run import DatabaseWork, Outcome, QueryRun, Task
 from answerkey.shards.shard_directory import ShardDirectory, hash_code, read_shards
 from answerkey.sqlite.answers import answer_queries
 from answerkey.sqlite.guard import GuardedDatabase, Limits
@@ -35,6 +32,14 @@ from answerkey.sqlite.guard import GuardedDatabase, Limits
 SPLITS_PATH = Path("data/interim/splits.jsonl")
 DATABASES = Path("data/databases")
 OUT = Path("data/interim/gold_answers")
+
+
+NO_FAILURE = ("", Reason.NULL_ANSWER, Reason.EXCLUDED_BY_CURATOR)
+
+
+def show_line(text: str) -> str:
+    """Foreign text as one line of a terminal, which it cannot command."""
+    return "".join(letter if letter.isprintable() else " " for letter in text[:200])
 
 
 def execute_task(task: Task) -> list[Outcome]:
@@ -72,11 +77,18 @@ def main() -> None:
     hashes = read_database_hashes(DATABASES)
     works = plan_works(hashes, limits, databases_url=execution.databases_url)
     overdue = {"reason": Reason.TIME_EXCEEDED, "detail": f"more than {limits.max_seconds} seconds"}
-    failures = FailureLog(log, max_warnings=execution.max_warnings)
-    run = QueryRun(ShardDirectory(OUT), execute_task, overdue, watch=failures.note)
+    run = QueryRun(ShardDirectory(OUT), execute_task, overdue)
     run.run(works, engine=execution.engine, workers=execution.workers)
-    failures.finish()
-    reasons = Counter(record.get("reason", "") for record in read_shards(OUT, run.names))
+    reasons: Counter[str] = Counter()
+    failures = []
+    for name in run.names:
+        for record in read_shards(OUT, [name]):
+            reason = record.get("reason", "")
+            reasons[reason] += 1
+            if reason not in NO_FAILURE:
+                failures.append((name, show_line(record["detail"]), record["question_id"], reason))
+    for failure in failures[: execution.max_warnings]:
+        log.warning("warning: SQL execution failed for %s: %s (%s, %s)", *failure)
     answers = reasons.pop("", 0)
     log.info(
         f"{answers + reasons.total()} questions in {len(run.names)} databases, {run.executed}"

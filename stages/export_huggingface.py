@@ -5,11 +5,8 @@ the databases and those of test suites, a card, and Croissant metadata.
 from __future__ import annotations
 
 import shutil
-import sys
 from dataclasses import asdict
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.command_line import run_stage
 from answerkey.exports.card import BENCHMARK, CardFacts, make_card

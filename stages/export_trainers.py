@@ -6,11 +6,8 @@ template of their own.
 
 from __future__ import annotations
 
-import sys
 from itertools import chain
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.command_line import run_stage
 from answerkey.dataset import read_product

@@ -3,14 +3,11 @@ gold, its gold answers on them, and a mutation score, which says how much its an
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from statistics import fmean
-
-sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.command_line import run_stage
 from answerkey.log import start_log

@@ -7,12 +7,9 @@ for a person, whose corrections are applied on the record. None of them takes a 
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from operator import itemgetter
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.command_line import run_stage
 from answerkey.corpus.corpora import check_roots, list_unpinned, parse_corpora

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby
@@ -10,8 +9,6 @@ from operator import itemgetter
 from pathlib import Path
 
 import sqlglot
-
-sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.command_line import run_stage
 from answerkey.log import list_counts, start_log

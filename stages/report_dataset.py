@@ -5,12 +5,9 @@ It works from disk without a network, and the same inputs give the same bytes.
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.command_line import make_parser, run_stage
 from answerkey.dataset import SUITES

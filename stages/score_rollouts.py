@@ -3,14 +3,11 @@ many of them are right. Without rollouts there are no pass rates."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.command_line import run_stage
 from answerkey.dataset import INTERIM, join_stages

@@ -8,9 +8,6 @@ that is for a teammate who has pulled the product.
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.command_line import make_parser, run_stage
 from answerkey.dataset import INTERIM

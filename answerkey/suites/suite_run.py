@@ -19,7 +19,7 @@ from answerkey.log import track_progress
 from answerkey.records import hash_file, hash_value, replace_file, write_json
 from answerkey.sections.generate_test_suites import SuiteSettings
 from answerkey.shards.database_files import Database, local_path
-from answerkey.shards.processes import Died, map_with_engine
+from answerkey.shards.processes import Died, map_tasks
 from answerkey.shards.shard_directory import ShardDirectory, hash_code, read_shards
 from answerkey.sqlite.files import find_inside
 from answerkey.sqlite.guard import Limits
@@ -72,7 +72,7 @@ def run_suites(
 
     work = partial(_work, settings=settings, limits=limits)
     count = 0
-    results = map_with_engine(work, list_stale(), engine=engine, workers=workers)
+    results = map_tasks(work, list_stale(), engine=engine, workers=workers)
     with closing(results):
         for task, made in track_progress(results, "generating", unit="database"):
             if isinstance(made, Died):

@@ -97,14 +97,6 @@ def test_stages_has_a_script_a_stage_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("name", STAGES)
-def test_script_puts_its_own_checkout_first(name: str) -> None:
-    text = source_path(f"stages.{name}").read_text(encoding="utf-8")
-    before, line, _ = text.partition("\nsys.path.insert(0, str(Path(__file__).parents[1]))")
-    assert line
-    assert "answerkey" not in "".join(re.findall(r"^(?:from|import) .*", before, re.MULTILINE))
-
-
-@pytest.mark.parametrize("name", STAGES)
 def test_command_runs_the_stage_of_that_name(name: str) -> None:
     assert PIPELINE[name]["cmd"] == f"python -m stages.{name}"
     assert PIPELINE[name]["desc"]

@@ -20,7 +20,6 @@ from answerkey.sqlite.guard import Limits
 from tests.shared.fleet_world import Project
 from tests.shared.paths import ROOT
 from tests.shared.processes import MARK, find_processes, heed_interrupts, kill, wait_until
-from tests.shared.project_world import World
 
 ON_RAY = [
     pytest.mark.slow,
@@ -150,27 +149,6 @@ def test_shards_depend_neither_on_the_engine_nor_on_workers(project, undisturbed
     project.write(engine=engine, workers=workers)
     assert Stage(project.folder).wait().count("\n") == 1  # the summary
     assert project.bytes() == undisturbed
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(find_spec("ray") is None, reason="needs the extra `ray`")
-@pytest.mark.parametrize(
-    ("name", "out"),
-    [("parse_gold_sql", "data/interim/parsed"), ("audit_gold_answers", "data/interim/audit")],
-)
-def test_other_stages_on_ray_write_what_processes_of_this_machine_write(
-    tmp_path, monkeypatch, name, out
-):
-    monkeypatch.chdir(tmp_path)
-    world = World(tmp_path)
-    world.run_to(name)
-    expected = {path.name: path.read_bytes() for path in (tmp_path / out).iterdir()}
-    assert len(expected) == 2
-    world.change("execution.engine", "ray")
-    assert Stage(tmp_path, name).finish() == 0
-    (tmp_path / f"{out}.keys").unlink()
-    assert Stage(tmp_path, name).finish() > 30
-    assert {path.name: path.read_bytes() for path in (tmp_path / out).iterdir()} == expected
 
 
 # --- workers

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -138,48 +136,20 @@ def test_corrupt_database_stops_the_run(project):
     assert not isinstance(caught.value, QueryError)
 
 
-def test_database_missing_in_the_manifest_stops_the_run(project):
-    project.add("a", ["SELECT 1"]).write()
-    (project.folder / "data/databases/manifest.json").write_text('{"databases": {}}')
-    with pytest.raises(InputError, match=r"manifest\.json: expected an entry for database a,"):
-        stage.main()
+FAILING = [  # gold SQL, and the warning; None: it does not fail
+    ("SELECT 1", None),
+    ("SELECT NULL", None),
+    ("SELECT absent FROM ship", "no such column: absent (fleet_train_002, sql_error)"),
+    ("DROP TABLE ship", "DELETE sqlite_master refused (fleet_train_003, not_a_select)"),
+    ("SELECT photo FROM ship", "a BLOB of 1 bytes in the answer (fleet_train_004, blob)"),
+    ('SELECT [a\n\x1b[2J"b] FROM ship', 'no such column: a  [2J"b (fleet_train_005, sql_error)'),
+]
 
 
-FORMS = {
-    "module": ["-m", "stages.compute_gold_answers"],
-    "file": ["stages/compute_gold_answers.py"],
-}
-
-
-@pytest.fixture
-def other(tmp_path: Path) -> Project:
-    """A project in a second checkout, whose stage and whose workers say something else."""
-    for name in ("answerkey", "stages"):
-        ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=ignored)
-    shutil.copy(ROOT / "dvc.yaml", tmp_path)
-    script = tmp_path / "stages/compute_gold_answers.py"
-    text = script.read_text(encoding="utf-8")
-    assert "queries executed" in text
-    script.write_text(text.replace("queries executed", "queries answered"), encoding="utf-8")
-    with (tmp_path / "answerkey/sqlite/answers.py").open("a", encoding="utf-8") as file:
-        file.write("\n\ndef shape_answer(rows):\n    return 'elsewhere'\n")
-    return Project(tmp_path).add("a", ["SELECT 1"]).add("b", ["SELECT 2", "SELECT 3"])
-
-
-@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
-def test_stage_and_its_workers_run_the_code_of_their_own_checkout(
-    other: Project, form: list[str]
-) -> None:
-    other.write(workers=2)
-    done = subprocess.run(
-        [sys.executable, *form],
-        cwd=other.folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},  # the checkout that is installed
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert "3 queries answered: 3 answers" in done.stderr
-    answers = [record["gold_answer"] for name in ("a", "b") for record in other.shard(name)]
-    assert answers == ["elsewhere"] * 3
+@pytest.mark.parametrize("most", [0, 3, 20])
+def test_first_questions_that_fail_are_told_one_by_one(project, capfd, most):
+    project.add("fleet", [sql for sql, _ in FAILING])
+    said = project.run(capfd, max_warnings=most).splitlines()
+    start = "compute_gold_answers: warning: SQL execution failed for fleet: "
+    expected = [f"{start}{words}" for _, words in FAILING if words is not None]
+    assert said[:-1] == expected[:most]
