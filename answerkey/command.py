@@ -10,13 +10,13 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-import sqlite3
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from answerkey.errors import InputError, explain_error, let_reader_leave
+from answerkey.errors import InputError, tell_errors
 
 # An extra for a package that not every verb needs; `pipeline` has all others.
 EXTRAS = {"shtab": "completion"}
@@ -50,9 +50,10 @@ def validate() -> int:
 
 
 def compare(revision: str) -> int:
+    import dvc  # noqa: F401  # which runs as a process of its own
+
     from answerkey.report.comparison import compare_product
 
-    require("dvc")
     print(compare_product(revision))
     return 0
 
@@ -121,19 +122,6 @@ Set corpora.CORPUS.corrections to CORPUS in params.yaml, and run `dvc repro`. Th
 # --- what they take
 
 
-class _ShowVersion(argparse.Action):
-    """Look up the version only if somebody asks for it."""
-
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(**{**settings, "nargs": 0, "default": argparse.SUPPRESS})
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        from importlib.metadata import version
-
-        print(f"answerkey {version('answerkey')}")
-        parser.exit()
-
-
 def make_parser() -> argparse.ArgumentParser:
     """The options of all verbs, each with its help and an example."""
     parser = argparse.ArgumentParser(
@@ -142,13 +130,9 @@ def make_parser() -> argparse.ArgumentParser:
         epilog="example: answerkey evaluate predictions.jsonl",
         allow_abbrev=False,
     )
-    parser.add_argument(
-        "--version",
-        action=_ShowVersion,
-        nargs=0,
-        default=argparse.SUPPRESS,
-        help="print the version",
-    )
+    with contextlib.suppress(PackageNotFoundError):  # it runs from a folder
+        words = f"answerkey {version('answerkey')}"
+        parser.add_argument("--version", action="version", version=words, help="print the version")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
 
     def add(run: Callable[..., int], about: str, example: str) -> argparse.ArgumentParser:
@@ -268,42 +252,19 @@ def tell_mistakes(place: Path) -> Iterator[None]:
         raise InputError(words) from error
 
 
-def require(package: str) -> None:
-    """Raise ModuleNotFoundError if a package is missing that runs as a process of its own."""
-    from importlib.util import find_spec
-
-    if find_spec(package) is None:
-        raise ModuleNotFoundError(f"No module named {package!r}", name=package)
-
-
-def explain_failure(error: Exception) -> str | None:
-    """What to tell a user; None: a fault of ours.
-
-    >>> explain_failure(ModuleNotFoundError(name="pandas.core"))
-    "it needs pandas: pip install 'answerkey[pipeline]'"
-    """
-    if not isinstance(error, ModuleNotFoundError):
-        return explain_error(error)
-    package = (error.name or "").partition(".")[0]
-    if package in ("", "answerkey"):
-        return None
-    extra = EXTRAS.get(package, "pipeline")
-    return f"it needs {package}: pip install 'answerkey[{extra}]'"
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the verb that is named; its exit status."""
-    with let_reader_leave():
+    with tell_errors("answerkey"):
         options = vars(make_parser().parse_args(arguments))
         verb, run = options.pop("verb"), options.pop("run")
+    with tell_errors(f"answerkey {verb}"):
         try:
             return run(**options)
-        except (InputError, ModuleNotFoundError, OSError, MemoryError, sqlite3.Error) as error:
-            message = explain_failure(error)
-            if message is None:
-                raise
-            print(f"answerkey {verb}: {message}", file=sys.stderr)
-            return 1
+        except ModuleNotFoundError as error:
+            package = error.name.partition(".")[0]
+            extra = EXTRAS.get(package, "pipeline")
+            words = f"it needs {package}: pip install 'answerkey[{extra}]'"
+            raise InputError(words) from error
 
 
 if __name__ == "__main__":
