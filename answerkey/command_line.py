@@ -1,5 +1,4 @@
-"""A stage as a command: `python -m stages.NAME`, or `python stages/NAME.py`, does its work, or says
-in words why it did not.
+"""A stage as a command: `python -m stages.NAME` does its work, or says in words why it did not.
 
 Exit status 0: done; 1: an error, which is on stderr; 2: options that it does not have.
 """
@@ -7,12 +6,11 @@ Exit status 0: done; 1: an error, which is on stderr; 2: options that it does no
 from __future__ import annotations
 
 import argparse
-import sqlite3
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from answerkey.errors import InputError, explain_error, let_reader_leave
+from answerkey.errors import tell_errors
 from answerkey.params import load_params
 
 
@@ -29,28 +27,17 @@ def make_parser(module: str, doc: str) -> argparse.ArgumentParser:
 
 
 def run_stage(main: Callable[..., None], *, has_options: bool = False) -> None:
-    """Call the `main` of the module that Python runs, and exit with status 1 where it fails.
+    """Call the `main` of the module that Python runs, and exit with status 1 if it fails.
 
-    What a user can mend ends with its message on stderr, a fault of ours with its traceback:
-    `answerkey.errors` says which is which.
-
-    has_options: main parses the arguments of the command line itself, with `make_parser`, and reads
-        params once it knows them. Without it the stage has no option but `--help`, and params are
-        checked whether it reads any or not: a mistake in them ends a run before it starts.
+    has_options: main parses the arguments of the command line itself, with `make_parser`. Without
+        it the stage has no option but `--help`, and all params are checked before it starts.
     """
     module = sys.modules[main.__module__]
     name = Path(module.__file__).stem
-    try:
-        with let_reader_leave():
-            if has_options:
-                main(*sys.argv[1:])
-            else:
-                make_parser(f"stages.{name}", module.__doc__).parse_args()
-                load_params()
-                main()
-    except (InputError, OSError, MemoryError, sqlite3.Error) as error:
-        message = explain_error(error)
-        if message is None:
-            raise
-        print(f"{name}: error: {message}", file=sys.stderr)
-        sys.exit(1)
+    with tell_errors(f"{name}: error"):
+        if has_options:
+            main(*sys.argv[1:])
+        else:
+            make_parser(f"stages.{name}", module.__doc__).parse_args()
+            load_params()
+            main()

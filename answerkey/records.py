@@ -7,16 +7,14 @@ DVC's cache, which must never be written through.
 from __future__ import annotations
 
 import contextlib
-import functools
 import hashlib
 import json
-import os
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, NoReturn
+from typing import Any, BinaryIO, NamedTuple
 
 try:
     import orjson
@@ -56,34 +54,13 @@ def encode_json(value: Any, *, indent: int | None = None) -> bytes:
 def replace_file(path: Path) -> Iterator[BinaryIO]:
     """A binary file that takes the place of `path` when the block ends well, and only then."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    _remove_leftovers(path.parent)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    partial = path.with_name(f".{path.name}.partial")  # the next run takes the place of a torn one
     try:
         with partial.open("wb", buffering=_BUFFER_BYTES) as file:
             yield file
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
-
-
-@functools.cache
-def _remove_leftovers(folder: Path) -> None:
-    """Remove the partial files in a folder whose processes were killed: once for each folder, since
-    a folder may have a file for each of many thousand databases."""
-    for partial in folder.glob(".*.partial"):
-        process = partial.name.split(".")[-2]
-        if process.isdecimal() and not _is_running(int(process)):
-            partial.unlink(missing_ok=True)
-
-
-def _is_running(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OverflowError):
-        pass
-    return True
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -123,8 +100,8 @@ def read_jsonl(path: Path) -> Iterator[dict[str, Any]]:
     """One record a line, in order, without holding more than one.
 
     Raises:
-        FileNotFoundError: with the stage to run, where the file is missing.
-        InputError: with path and line, where a line is no JSON object.
+        FileNotFoundError: if the file is missing.
+        InputError: with path and line, on a line that is no JSON object.
     """
     if not path.is_file():
         raise FileNotFoundError(f"No {path}: run `dvc repro`, which makes it")
@@ -145,8 +122,8 @@ def read_json(path: Path) -> Any:
     """The value of a file of JSON.
 
     Raises:
-        FileNotFoundError: with the stage to run, where the file is missing.
-        InputError: with the path, where it is no JSON.
+        FileNotFoundError: if the file is missing.
+        InputError: with the path, if it is no JSON.
     """
     if not path.is_file():
         raise FileNotFoundError(f"No {path}: run `dvc repro`, which makes it")
@@ -233,23 +210,6 @@ def encode_findings(findings: Iterable[Finding]) -> list[dict[str, Any]]:
 
 
 DESCRIPTIONS = "descriptions.json"  # beside a database, if its corpus describes columns
-_NEXT_STEP_MANIFEST = "run `dvc repro download_databases`, which makes it"
-
-
-class Fingerprints(dict[str, str]):
-    """sha256 by database id; where an id is missing, the error says where it was looked for."""
-
-    def __init__(self, manifest: Path) -> None:
-        super().__init__(
-            (db_id, entry["sha256"]) for db_id, entry in read_manifest(manifest).items()
-        )
-        self.manifest = manifest
-
-    def __missing__(self, db_id: str) -> NoReturn:
-        raise InputError(
-            f"{self.manifest}: expected an entry for database {db_id}, which has questions, found"
-            f" none: {_NEXT_STEP_MANIFEST}"
-        )
 
 
 def write_manifest(path: Path, entries: Iterable[tuple[str, dict[str, Any]]]) -> None:
@@ -260,75 +220,31 @@ def write_manifest(path: Path, entries: Iterable[tuple[str, dict[str, Any]]]) ->
 
 
 def read_manifest(path: Path) -> dict[str, dict[str, Any]]:
-    """The entries by id, in their order.
-
-    Raises:
-        FileNotFoundError: where there is no manifest.
-        InputError: with the path, where it is no JSON, or another.
-    """
-    if not path.is_file():
-        raise FileNotFoundError(f"No {path}: {_NEXT_STEP_MANIFEST}")
-    try:
-        manifest = decode_json(path.read_bytes())
-    except ValueError as error:
-        raise InputError(f"{path}: no manifest: {error}: {_NEXT_STEP_MANIFEST}") from error
-    entries = manifest.get("databases") if isinstance(manifest, dict) else None
-    if not isinstance(entries, dict) or not all(isinstance(e, dict) for e in entries.values()):
-        raise InputError(
-            f'{path}: no manifest: expected {{"databases": {{ID: entry, ...}}}}:'
-            f" {_NEXT_STEP_MANIFEST}"
-        )
-    return entries
+    """The entries by id, in their order."""
+    return read_json(path)["databases"]
 
 
-def read_database_hashes(databases_dir: Path) -> Fingerprints:
-    """sha256 by database id.
-
-    Raises:
-        FileNotFoundError, InputError: as `read_manifest`; InputError with the path, once a database
-            is asked for that it does not have.
-    """
-    return Fingerprints(databases_dir / "manifest.json")
+def read_database_hashes(databases_dir: Path) -> dict[str, str]:
+    """sha256 by database id."""
+    entries = read_manifest(databases_dir / "manifest.json")
+    return {db_id: entry["sha256"] for db_id, entry in entries.items()}
 
 
-# The schemas of all databases, of which only the one that is asked for is in memory.
-
-
-class SchemaFile(Mapping[str, Schema]):
-    """The schemas in `schemas.jsonl` by database, each read from its place when it is asked for.
-
-    What is held is a place in the file for each database.
-    """
+class SchemaFile:
+    """The schemas in `schemas.jsonl` by database, each decoded when it is asked for."""
 
     def __init__(self, path: Path) -> None:
-        if not path.is_file():
-            raise FileNotFoundError(f"No {path}: run `dvc repro`, which makes it")
-        self._path = path
-        self._places: dict[str, int] = {}
-        place = 0
-        with path.open("rb") as file:
-            for record, line in zip(read_jsonl(path), file, strict=True):
-                self._places[record["database_name"]] = place
-                place += len(line)
+        self._tables = {
+            record["database_name"]: encode_compactly(record["tables"])
+            for record in read_jsonl(path)
+        }
 
     def read_tables(self, name: str) -> list[dict[str, Any]]:
-        """The tables of a database as `encode_schema` wrote them.
-
-        Raises:
-            KeyError: where the file does not have the database.
-        """
-        with self._path.open("rb") as file:
-            file.seek(self._places[name])
-            return decode_json(file.readline())["tables"]
+        """The tables of a database as `encode_schema` wrote them."""
+        return decode_json(self._tables[name])
 
     def __getitem__(self, name: str) -> Schema:
         return decode_schema(self.read_tables(name))
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
-
-    def __len__(self) -> int:
-        return len(self._places)
 
 
 # The closed vocabularies of records, and why a question is set aside.

@@ -81,13 +81,6 @@ def test_command_says_what_it_does_and_refuses_options_that_it_does_not_have(
     assert not list(tmp_path.iterdir())
 
 
-def test_stage_is_started_as_a_file_or_as_a_module(tmp_path: Path) -> None:
-    for command in ((str(ROOT / "stages/assign_splits.py"),), ("-m", "stages.assign_splits")):
-        done = start(*command, "--help", folder=tmp_path)
-        assert (done.returncode, done.stderr) == (0, "")
-        assert done.stdout.startswith("usage: python -m stages.assign_splits ")
-
-
 # --- mistakes of users, in a world that has run
 
 
@@ -152,22 +145,6 @@ def drop_line(path: str) -> Callable[[], None]:
     return act
 
 
-def put_folder(path: str) -> Callable[[], None]:
-    def act() -> None:
-        Path(path).unlink()
-        (Path(path) / "mine").mkdir(parents=True)
-
-    return act
-
-
-def put_file(path: str) -> Callable[[], None]:
-    def act() -> None:
-        shutil.rmtree(path)
-        Path(path).touch()
-
-    return act
-
-
 INTERIM = "data/interim"
 TARGETS = "select_questions.targets"
 MISTAKES = {
@@ -183,30 +160,10 @@ MISTAKES = {
         change("select_questions.policies.latent_tie", "maybe"),
         "params.yaml: .*policies.latent_tie: expected exclude, flag or off, .*found 'maybe'",
     ),
-    "wrong shares": (
-        "load_questions",
-        change(f"{TARGETS}.difficulty_shares.easy", 0.5),
-        f"params.yaml: {TARGETS}.difficulty_shares: expected a sum of 1, found 1.1: ",
-    ),
     "unknown corpus": (
         "download_databases",
         change("corpus", "locall"),
         "params.yaml: corpus is 'locall', which is none of corpora: close to it: local",
-    ),
-    "wrong root": (
-        "download_databases",
-        change("corpora.local.root", "nowhere"),
-        r"nowhere.*corpora\.local\.root",
-    ),
-    "SQL that does not run": (
-        "download_databases",
-        write("corpus/database/harbour/schema.sql", "CREATE TABEL ship (id);"),
-        'corpus/database/harbour/schema.sql: near "TABEL"',
-    ),
-    "broken questions": (
-        "load_questions",
-        cut("corpus/dev.json"),
-        "corpus/dev.json: not a JSON array",
     ),
     "no network": (
         "load_questions",
@@ -223,25 +180,10 @@ MISTAKES = {
         cut(f"{INTERIM}/joined.jsonl"),
         f"{INTERIM}/joined.jsonl:42: not JSON: .*; mend it; `dvc repro` makes",
     ),
-    "torn manifest": (
-        "compute_gold_answers",
-        cut("data/databases/manifest.json"),
-        "data/databases/manifest.json: no manifest: ",
-    ),
-    "torn schemas": (
-        "parse_gold_sql",
-        cut(f"{INTERIM}/schemas.jsonl"),
-        f"{INTERIM}/schemas.jsonl:2: not JSON: ",
-    ),
     "database that is none": (
         "export_trainers",
         write("data/databases/harbour/harbour.sqlite", "no database " * 100),
-        "harbour.sqlite.*`dvc ",
-    ),
-    "file in the place of a folder": (
-        "compute_gold_answers",
-        put_file(f"{INTERIM}/gold_answers"),
-        f"{INTERIM}/gold_answers: .*: expected a directory",
+        "Corrupt database: .*harbour.sqlite",
     ),
     "records of two runs": (
         "select_questions",
@@ -251,12 +193,7 @@ MISTAKES = {
     "targets out of reach": (
         "select_questions",
         change(f"{TARGETS}.min_questions", 100),
-        f"{TARGETS} cannot be met: min_questions asks for 100, .* has 35 .min_questions: 35 would",
-    ),
-    "targets out of reach for --explain": (
-        "select_questions --explain",
-        change(f"{TARGETS}.tolerance", -1),
-        "tolerance: expected a share from 0 to 1, found -1",
+        f"{TARGETS} cannot be met: expected 100 questions or more; largest selection: 35 of 36",
     ),
     "altered selection": (
         "validate_dataset",
@@ -267,11 +204,6 @@ MISTAKES = {
         "export_dataset",
         write(f"{INTERIM}/validation.json", '{"errors": ["a: wrong"]}'),
         "validation.json lists 1 errors, expected none: run `dvc repro validate_dataset`",
-    ),
-    "torn report": (
-        "export_dataset",
-        cut(f"{INTERIM}/validation.json"),
-        "data/interim/validation.json: not JSON: ",
     ),
     "missing product": (
         "export_trainers",
@@ -292,21 +224,6 @@ MISTAKES = {
         "export_trainers",
         write("prompt.j2", "{{ question_txt }}"),
         "prompt_template: 'question_txt' is undefined: expected no other names than schema",
-    ),
-    "folder in the place of a file": (
-        "assign_splits",
-        put_folder(f"{INTERIM}/splits.jsonl"),
-        f"{INTERIM}/splits.jsonl: Is a directory: expected a file: move away",
-    ),
-    "missing plots": (
-        "report_dataset",
-        remove_after_exports("plots/databases.csv"),
-        "plots/databases.csv: No such file or directory: run `dvc repro`",
-    ),
-    "exports that did not run": (
-        "report_dataset",
-        lambda: None,
-        "No data/exports/prompt_lengths.json: run `dvc repro`, which makes it",
     ),
     "metrics of another run": (
         "report_dataset",
@@ -342,39 +259,22 @@ def test_disk_that_takes_no_more_is_said(folder: Path) -> None:
     assert not list(Path(INTERIM).glob("*.partial"))
 
 
-CROWD = """
-from answerkey.errors import let_reader_leave
-with let_reader_leave():
-    for number in range(100_000):
-        print(number)
-raise SystemExit(3)
-"""
-FAULT = """
-from answerkey.errors import let_reader_leave
-with let_reader_leave():
-    print("said")
-    raise BrokenPipeError("a worker is gone")
-"""
+def test_fault_of_ours_keeps_its_traceback(folder: Path) -> None:
+    write(f"{INTERIM}/questions.jsonl", '{"spider_split": "train"}\n')()
+    done = start("-m", "stages.assign_splits", folder=folder)
+    assert done.returncode == 1
+    assert done.stderr.startswith("Traceback (most recent call last):\n")
+    assert done.stderr.endswith("KeyError: 'database_name'\n")
 
 
 @pytest.mark.parametrize(
-    ("command", "status"),
-    [
-        (("-m", "stages.select_questions", "--help"), 0),
-        (("-m", "stages.select_questions", "--explain"), 0),
-        (("-m", "answerkey.command", "evaluate", "--help"), 0),
-        (("-m", "answerkey.command", "--help"), 0),
-        (("-c", CROWD), 3),
-        (("-m", "stages.load_questions", "--no-such-option"), 2),
-    ],
+    "command", [("stages.select_questions", "--explain"), ("answerkey.command", "explain")]
 )
-def test_reader_that_leaves_is_no_error(
-    command: tuple[str, ...], status: int, folder: Path
-) -> None:
+def test_reader_that_leaves_is_told_nothing(command: tuple[str, ...], folder: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     done = subprocess.run(
-        [sys.executable, *command],
+        [sys.executable, "-m", *command],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=writing,
@@ -383,19 +283,4 @@ def test_reader_that_leaves_is_no_error(
         timeout=120,
     )
     os.close(writing)
-    assert done.returncode == status, done.stderr
-    assert "BrokenPipeError" not in done.stderr
-
-
-def test_another_broken_pipe_is_an_error(folder: Path) -> None:
-    done = start("-c", FAULT, folder=folder)
-    assert (done.returncode, done.stdout) == (1, "said\n")
-    assert done.stderr.endswith("BrokenPipeError: a worker is gone\n")
-
-
-def test_fault_of_ours_keeps_its_traceback(folder: Path) -> None:
-    write(f"{INTERIM}/questions.jsonl", '{"spider_split": "train"}\n')()
-    done = start("-m", "stages.assign_splits", folder=folder)
-    assert done.returncode == 1
-    assert done.stderr.startswith("Traceback (most recent call last):\n")
-    assert done.stderr.endswith("KeyError: 'database_name'\n")
+    assert (done.returncode, done.stderr) == (1, "")

@@ -3,16 +3,12 @@ from __future__ import annotations
 import json
 import math
 import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from answerkey.errors import InputError
 from answerkey.log import format_size, start_log
 from answerkey.records import (
     SchemaFile,
@@ -30,7 +26,7 @@ from answerkey.records import (
     write_jsonl,
     write_manifest,
 )
-from answerkey.sqlite.schema import Column, Schema, Table, encode_schema
+from answerkey.sqlite.schema import Column, Schema, Table, decode_schema, encode_schema
 
 json_values = st.recursive(
     st.none()
@@ -48,11 +44,6 @@ def test_value_reads_back_as_itself(value):
     encoded = encode_json(value)
     assert b"\n" not in encoded
     assert repr(json.loads(encoded)) == repr(value)
-
-
-@given(json_values)
-def test_compact_text_reads_back_as_the_value(value):
-    assert repr(decode_json(encode_compactly(value))) == repr(value)
 
 
 def test_compact_text_and_digest_of_a_lone_surrogate_are_its_own():
@@ -112,27 +103,6 @@ def test_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
         write_jsonl(path, make_records())
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["a.jsonl"]
-
-
-KILLED = """
-import os, pathlib, signal
-from answerkey.records import replace_file
-with replace_file(pathlib.Path("b.json")) as file:
-    file.write(b"new")
-    os.kill(os.getpid(), signal.SIGKILL)
-"""
-
-
-def test_what_a_killed_process_left_is_removed(tmp_path):
-    killed = subprocess.run([sys.executable, "-c", KILLED], cwd=tmp_path)
-    assert killed.returncode == -signal.SIGKILL
-    (left,) = tmp_path.iterdir()
-    assert left.name.endswith(".partial")
-    kept = [f".c.json.{os.getppid()}.partial", ".d.partial"]  # of a process that runs; not ours
-    for name in kept:
-        (tmp_path / name).touch()
-    write_json(tmp_path / "a.json", 1)
-    assert sorted(os.listdir(tmp_path)) == sorted(["a.json", *kept])
 
 
 @pytest.mark.parametrize("link", [os.symlink, os.link], ids=["symbolic", "hard"])
@@ -197,41 +167,7 @@ def test_entries_come_back_as_they_were_written(tmp_path, count):
     write_manifest(path, iter(entries.items()))
     assert list(read_manifest(path).items()) == list(entries.items())
     assert json.loads(path.read_bytes()) == {"databases": entries}
-    lines = path.read_text(encoding="utf-8").splitlines()
-    assert len(lines) == (count + 2 if count else 2)
-
-
-def test_torn_manifest_is_told(tmp_path):
-    path = tmp_path / "manifest.json"
-    write_manifest(path, ENTRIES.items())
-    content = path.read_bytes()
-    for length in range(len(content) - 1):
-        path.write_bytes(content[:length])
-        with pytest.raises(InputError, match=r"manifest\.json: no manifest: .*run `dvc repro down"):
-            read_manifest(path)
-
-
-@pytest.mark.parametrize(
-    "content", ["[]", "{}", '{"databases": []}', '{"data": {}}', '{"databases": {"a": 1}}']
-)
-def test_json_that_is_no_manifest_is_told(tmp_path, content):
-    path = tmp_path / "manifest.json"
-    path.write_text(content)
-    with pytest.raises(InputError, match=r"manifest\.json: no manifest: expected {\"databases\""):
-        read_manifest(path)
-
-
-def test_missing_manifest_names_the_stage_that_makes_it(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"manifest\.json: run `dvc repro download_data"):
-        read_manifest(tmp_path / "manifest.json")
-
-
-def test_database_without_an_entry_is_named(tmp_path):
-    write_manifest(tmp_path / "manifest.json", ENTRIES.items())
-    hashes = read_database_hashes(tmp_path)
-    assert hashes["car_1"] == "ab"
-    with pytest.raises(InputError, match=r"manifest\.json: expected an entry for database pets_1"):
-        hashes["pets_1"]
+    assert read_database_hashes(tmp_path) == {name: e["sha256"] for name, e in entries.items()}
 
 
 SCHEMAS = {
@@ -258,28 +194,4 @@ def test_schemas_are_found_in_any_order(path: Path) -> None:
     assert [schemas[name] for name in ("zoo", "café", "mill", "café")] == [
         SCHEMAS[name] for name in ("zoo", "café", "mill", "café")
     ]
-    assert dict(schemas) == SCHEMAS
-    assert len(schemas) == 3
-
-
-def test_tables_are_given_as_they_were_written(path: Path) -> None:
-    assert SchemaFile(path).read_tables("mill") == [
-        {
-            "name": "größe",
-            "is_view": False,
-            "columns": [{"name": "id", "type": "INTEGER", "is_not_null": True, "primary_key": 1}],
-            "unique_keys": [["id"]],
-            "foreign_keys": [],
-            "sql": "",
-        }
-    ]
-
-
-def test_unknown_database_is_a_key_error(path: Path) -> None:
-    with pytest.raises(KeyError, match="harbour"):
-        SchemaFile(path)["harbour"]
-
-
-def test_missing_file_is_told(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"schemas\.jsonl: run `dvc repro`"):
-        SchemaFile(tmp_path / "schemas.jsonl")
+    assert decode_schema(schemas.read_tables("mill")) == SCHEMAS["mill"]
