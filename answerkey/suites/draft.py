@@ -75,17 +75,11 @@ class Draft:
         return [reference for reference in self.facts.references if reference.table == table]
 
     def is_fixed(self, reference: Reference) -> bool:
-        """Whether rows would go if a reference changed: other rows refer to its columns, another
-        way leads to the same row, a key spells it, or each parent has its number of rows."""
-        kept = self.facts.kept
-        fixed = {*kept.spelled, *(one for one, _ in kept.quotas)}
-        return (
-            reference in fixed
-            or any(reference in (*one.left, *one.right) for one in kept.meetings)
-            or any(
-                other.parent == reference.table and set(other.referred) & set(reference.columns)
-                for other in self.facts.references
-            )
+        """Whether rows would go if a reference changed: other rows refer to its columns, or another
+        way leads to the same row."""
+        return any(reference in (*one.left, *one.right) for one in self.facts.kept.meetings) or any(
+            other.parent == reference.table and set(other.referred) & set(reference.columns)
+            for other in self.facts.references
         )
 
     def list_parents(self, reference: Reference) -> list[Row]:
@@ -270,8 +264,6 @@ def make_row(draft: Draft, name: str, pattern: Sequence[Any] | None) -> DraftRow
     taken."""
     table = draft.source.tables[name]
     row = DraftRow(pattern if pattern is not None else _draw_values(draft, name))
-    lost = draft.facts.lost[name]
-    row.put(lost, (None,) * len(lost))
     references = draft.list_references(name)
     if pattern is None:
         for reference in references:

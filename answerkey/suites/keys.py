@@ -24,7 +24,6 @@ from answerkey.suites.rows import (
     has_id_name,
     join_name,
     list_declared,
-    list_lost,
     list_names,
 )
 
@@ -117,7 +116,6 @@ class KeyFacts:
     parents: by reference, the place of each row's parent in its table; DANGLING where there is
         none, None where a value is NULL.
     links: the rows that a row refers to.
-    lost: by table, the columns that refer to tables which are missing: new rows have none there.
     free: by table, the columns that are in no key and no reference, and are not generated.
     alone: by table, the columns that are a key each, and in no reference.
     nullable: by table, the columns that may be NULL: in no key, and where they refer to another
@@ -129,7 +127,6 @@ class KeyFacts:
     references: tuple[Reference, ...]
     parents: tuple[list[int | None], ...]
     links: dict[Link, list[Link]]
-    lost: dict[str, tuple[int, ...]]
     free: dict[str, tuple[int, ...]]
     alone: dict[str, tuple[int, ...]]
     nullable: dict[str, tuple[int, ...]]
@@ -163,16 +160,14 @@ def find_key_facts(rows: Rows) -> KeyFacts:
                 [*keys[name], *_find_name_key(table), *_find_link_key(rows, table, found)]
             )
         )
-    lost = {table.name: list_lost(table, tables) for table in tables}
     parents = [_find_parents(rows, reference) for reference in found]
-    free, alone, nullable = _list_changeable(rows, keys, found, lost)
+    free, alone, nullable = _list_changeable(rows, keys, found)
     kept = find_facts(rows, found, parents, free)
     return KeyFacts(
         keys={name: tuple(own) for name, own in keys.items()},
         references=tuple(found),
         parents=tuple(parents),
         links=_list_links(found, parents),
-        lost=lost,
         free=free,
         alone=alone,
         nullable={
@@ -310,35 +305,24 @@ def _fold_value(value: Any, kind: str, fold_text: Callable[[str], str]) -> Any:
 
 
 def _list_changeable(
-    rows: Rows,
-    keys: dict[str, list[Key]],
-    references: Sequence[Reference],
-    lost: dict[str, tuple[int, ...]],
+    rows: Rows, keys: dict[str, list[Key]], references: Sequence[Reference]
 ) -> tuple[dict[str, Key], dict[str, Key], dict[str, Key]]:
     """The free columns of each table, those that are alone, and the nullable ones."""
     free, alone, nullable = {}, {}, {}
     for name, table in rows.tables.items():
-        fixed = {place for key in keys[name] for place in key}
-        referred: set[int] = set()
-        for reference in references:
-            referred |= set(reference.referred) if reference.parent == name else set()
-        fixed |= referred
-        columns = table.table.columns
-        referring = set(lost[name])
-        for reference in references:
-            referring |= set(reference.columns) if reference.table == name else set()
+        referred = {place for one in references if one.parent == name for place in one.referred}
+        referring = {place for one in references if one.table == name for place in one.columns}
+        fixed = {place for key in keys[name] for place in key} | referred
+        full = {place for place in referring if all(row[place] is not None for row in table.rows)}
         free[name] = tuple(place for place in table.stored if place not in fixed | referring)
         alone[name] = tuple(
             place
             for place in table.stored
             if (place,) in keys[name] and place not in referred | referring
         )
-        referring = {
-            place for place in referring if all(row[place] is not None for row in table.rows)
-        }
         nullable[name] = tuple(
             place
             for place in table.stored
-            if place not in fixed | referring and not columns[place].is_not_null
+            if place not in fixed | full and not table.table.columns[place].is_not_null
         )
     return free, alone, nullable

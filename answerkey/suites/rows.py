@@ -174,17 +174,6 @@ def list_declared(tables: Sequence[Table]) -> list[Reference]:
     return list(found)
 
 
-def list_lost(table: Table, tables: Sequence[Table]) -> tuple[int, ...]:
-    """The columns of a table by which it refers to tables that are missing: SQLite says of each row
-    with a value there that it breaks a foreign key."""
-    names = {fold_name(table.name) for table in tables}
-    found: set[int] = set()
-    for key in table.foreign_keys:
-        if fold_name(key.table) not in names:
-            found.update(find_positions(table, key.columns) or ())
-    return tuple(sorted(found))
-
-
 def _resolve(key: ForeignKey, table: Table, parent: Table | None) -> Reference | None:
     if parent is None or len(key.columns) != len(key.referred):
         return None

@@ -27,10 +27,8 @@ def permute_columns(draft: Draft) -> None:
 
 def rename(draft: Draft) -> None:
     """Put the values of each column that is a key alone on other rows: names get other codes."""
-    spelling = {(one.table, place) for one, place in draft.facts.kept.spelled.items()}
     for name in draft.rows:
-        places = [place for place in draft.facts.alone[name] if (name, place) not in spelling]
-        _permute(draft, name, places)
+        _permute(draft, name, draft.facts.alone[name])
 
 
 def _permute(draft: Draft, name: str, places: Sequence[int]) -> None:
@@ -174,7 +172,7 @@ def plant_constants(draft: Draft) -> None:
         fit = draft.facts.kept.columns[name][place].fit
         value, rows = fit(constant), draft.rows[name]
         is_stored = place in draft.source.tables[name].stored
-        if value is None or not rows or not is_stored or place in draft.facts.lost[name]:
+        if value is None or not rows or not is_stored:
             continue
         values = (value, *(near for near in map(fit, list_near(value)) if near is not None))
         for planted in values:
@@ -266,7 +264,7 @@ def _place_row(draft: Draft, name: str, row: DraftRow, values: dict[int, Any]) -
     table = draft.source.tables[name]
     for place, constant in values.items():
         value = draft.facts.kept.columns[name][place].fit(constant)
-        if value is not None and place in table.stored and place not in draft.facts.lost[name]:
+        if value is not None and place in table.stored:
             row.values[place] = value
     keys = [key for key in draft.facts.keys[name] if None not in row.take(key)]
     same = (

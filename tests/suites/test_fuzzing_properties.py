@@ -51,7 +51,7 @@ def make_tables(draw: st.DrawFn) -> list[str]:
             extra = draw(st.sampled_from(EXTRAS)).format(column)
             columns.append(f"{column} {draw(st.sampled_from(TYPES))} {extra}")
         for number in range(draw(st.integers(0, 2))):
-            parent = draw(st.sampled_from([*names, "missing"]))
+            parent = draw(st.sampled_from(names))
             columns.append(f"parent{number} {draw(st.sampled_from(['INT', 'TEXT', '']))}")
             constraints.append(draw(st.sampled_from(REFERENCES)).format(number, parent))
         body = ", ".join([*columns, *constraints])
