@@ -46,9 +46,6 @@ _MIRRORED = {
     exp.GTE: exp.LTE,
 }
 _CONNECTORS = (exp.And, exp.Or)
-_LAST_OPERANDS = {exp.Between: "high", exp.Glob: "expression"}
-_LOOSE_OPERATORS = (exp.EQ, exp.NEQ, exp.Is, exp.NullSafeEQ, exp.NullSafeNEQ, exp.In, exp.Between)
-_LOOSE_OPERATORS += (exp.Like, exp.Glob, exp.RegexpLike, exp.Match)
 _JOIN_KINDS = ("INNER", "CROSS", "OUTER")  # which say nothing that SIDE or ON would not
 _NAME = re.compile("\x01([tc])([^\x01]*)\x01")  # a name in a text, until it is numbered
 
@@ -60,8 +57,6 @@ def canonical_tree(scopes: Scopes) -> exp.Expression:
     """
     try:
         tree = qualify_names(scopes)
-        if scopes.nodes.find_all(exp.Not):
-            _group_negations(tree)
         nodes = list(tree.walk())
         _simplify(nodes)
         # Of two sides with different collations the left one's counts.
@@ -74,7 +69,6 @@ def canonical_tree(scopes: Scopes) -> exp.Expression:
         for name in tree.find_all(exp.Identifier):
             if not name.quoted:
                 name.set("this", fold_name(name.name))
-        _group_negations(tree)
     return tree
 
 
@@ -113,36 +107,6 @@ def _simplify(nodes: list[exp.Expression]) -> None:
             node.set("kind", None)
         elif kind is exp.Literal and not node.is_string:
             node.set("this", node.this.lower())
-        elif kind is exp.WindowSpec:
-            for name, value in node.args.items():
-                if isinstance(value, str):
-                    node.set(name, value.upper())
-
-
-def _group_negations(tree: exp.Expression) -> None:
-    """Group `a = b NOT IN (1)` as SQLite does: sqlglot, which reads it as `a = (b NOT IN (1))`,
-    writes `a = NOT b IN (1)`."""
-    for node in list(tree.find_all(exp.Not)):
-        inner = node.this
-        while _is_operator(operator := node.parent):
-            if node.arg_key == "expression":
-                operator.replace(node)
-                operator.set("expression", inner.this)
-                inner.set("this", operator)
-            elif type(inner) in _LAST_OPERANDS and not isinstance(operator, _LOOSE_OPERATORS):
-                last = _LAST_OPERANDS[type(inner)]
-                operator.replace(node)
-                operator.set("this", inner.args[last])
-                inner.set(last, operator)
-            else:
-                paren = exp.Paren()
-                node.replace(paren)
-                paren.set("this", node)
-
-
-def _is_operator(node: exp.Expression | None) -> bool:
-    is_binary = isinstance(node, exp.Binary) and not isinstance(node, exp.Connector)
-    return is_binary or isinstance(node, exp.In | exp.Between)
 
 
 def _is_needless(paren: exp.Paren) -> bool:

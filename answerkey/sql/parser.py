@@ -1,11 +1,7 @@
-"""Parser of gold SQL: sqlglot's for SQLite's dialect, set up once a process, not once a query.
-
-If sqlglot's tree would lose what SQLite computes, this one keeps it: see `parse_sql`.
-"""
+"""Parser of gold SQL: sqlglot's for SQLite's dialect, set up once a process, not once a query."""
 
 from __future__ import annotations
 
-import itertools
 from functools import lru_cache
 
 from sqlglot import exp
@@ -21,27 +17,7 @@ from answerkey.sqlite.schema import affinity
 # that it takes to read a tree may grow with the square of them.
 MAX_TOKENS = 2000
 
-# Functions of which sqlglot makes operators, or log(2, x), which takes a BLOB otherwise.
-_CALLED = {"LIKE", "GLOB", "MOD", "LOG2", "LOG10"}
-_CALL_TYPES = (exp.Like, exp.Glob, exp.Mod, exp.Escape, exp.Log)
 _NUMERIC = "NUMERIC\x01"  # a type that sqlglot does not know, and leaves as it is
-_OPERATORS = {
-    *(TokenType.EQ, TokenType.NEQ, TokenType.LT, TokenType.LTE, TokenType.GT, TokenType.GTE),
-    *(TokenType.PLUS, TokenType.DASH, TokenType.STAR, TokenType.SLASH, TokenType.MOD),
-    *(TokenType.DPIPE, TokenType.AMP, TokenType.PIPE, TokenType.TILDE, TokenType.LIKE),
-    *(TokenType.GLOB, TokenType.BETWEEN),
-}
-_BEFORE_OPERAND = {
-    *(TokenType.SELECT, TokenType.DISTINCT, TokenType.ALL, TokenType.WHERE, TokenType.HAVING),
-    *(TokenType.ON, TokenType.AND, TokenType.OR, TokenType.NOT, TokenType.IS, TokenType.FROM),
-    *(TokenType.IN, TokenType.CASE, TokenType.WHEN, TokenType.THEN, TokenType.ELSE),
-    *(TokenType.ORDER_BY, TokenType.GROUP_BY, TokenType.PARTITION_BY),
-    *(TokenType.L_PAREN, TokenType.COMMA, *_OPERATORS),
-}
-_WITHOUT_AFFINITY = {
-    *(TokenType.NUMBER, TokenType.STRING, TokenType.NULL, TokenType.PLUS, TokenType.DASH),
-    TokenType.TILDE,
-}
 
 
 class TooComplexError(ParseError):
@@ -54,15 +30,12 @@ def parse_sql(sql: str) -> exp.Expression:
     >>> parse_sql("SELECT name FROM ship").sql()
     'SELECT name FROM ship'
 
-    Two things differ from sqlglot. The type of a CAST is one of the five affinities, which is all
-    that SQLite makes of it; sqlglot takes STRING for TEXT and NUMERIC for REAL. And like(a, b) is a
-    function; sqlglot takes it for `b LIKE a`.
+    The type of a CAST is one of the five affinities, which is all that SQLite makes of it; sqlglot
+    takes STRING for TEXT and NUMERIC for REAL.
 
     Raises:
         TooComplexError: a SqlglotError: more than 100,000 bytes or 2,000 tokens.
-        sqlglot.errors.SqlglotError: the text does not parse, or the tree would not show what it
-            says: +a, which has neither the affinity nor the collation of a; and NOT after an
-            operator (1 = NOT a IS NULL), whose tree is that of `1 = a IS NOT NULL`.
+        sqlglot.errors.SqlglotError: the text does not parse.
     """
     tokenizer, parser = _set_up()
     if len(sql.encode(errors="replace")) > MAX_SQL_BYTES:
@@ -70,10 +43,7 @@ def parse_sql(sql: str) -> exp.Expression:
     tokens = tokenizer.tokenize(sql)
     if len(tokens) > MAX_TOKENS:
         raise TooComplexError(f"more than {MAX_TOKENS} tokens")
-    has_casts, has_calls = _check_tokens(tokens)
-    has_numeric = False
-    if has_casts:
-        tokens, has_numeric = _replace_types(tokens)
+    tokens, has_numeric = _replace_types(tokens)
     try:
         statements = parser.parse(tokens, sql)
     except (ValueError, TypeError, LookupError, AttributeError) as error:
@@ -85,11 +55,6 @@ def parse_sql(sql: str) -> exp.Expression:
         for kind in tree.find_all(exp.DataType):
             if kind.args.get("kind") == _NUMERIC:
                 kind.set("kind", "NUMERIC")
-    if has_calls:
-        for node in list(tree.find_all(*_CALL_TYPES)):
-            if "start" in node.meta:  # sqlglot notes where the name of a function stands
-                call = _restore_call(node, sql[node.meta["start"] : node.meta["end"] + 1])
-                node.replace(call)
     return tree
 
 
@@ -112,23 +77,6 @@ def sqlite_dialect() -> Dialect:
 def _set_up() -> tuple[Tokenizer, Parser]:
     dialect = sqlite_dialect()
     return dialect.tokenizer(), dialect.parser()
-
-
-def _check_tokens(tokens: list[Token]) -> tuple[bool, bool]:
-    """Whether there are types of CASTs, and calls that sqlglot would take for operators."""
-    has_casts = has_calls = False
-    for place, (token, after) in enumerate(itertools.pairwise(tokens)):
-        if token.token_type == TokenType.PLUS:
-            if _is_lost(tokens, place):
-                where = f"Line {token.line}, Col: {token.col}"
-                raise ParseError(f"Unary plus before {after.text}. {where}")
-        elif after.token_type == TokenType.L_PAREN:
-            name = token.text.upper()
-            has_calls |= name in _CALLED
-            has_casts |= name == "CAST"
-        elif after.token_type == TokenType.NOT and token.token_type in _OPERATORS:
-            raise ParseError(f"NOT after {token.text}. Line {token.line}, Col: {token.col}")
-    return has_casts, has_calls
 
 
 def _replace_types(tokens: list[Token]) -> tuple[list[Token], bool]:
@@ -155,30 +103,3 @@ def _replace_types(tokens: list[Token]) -> tuple[list[Token], bool]:
                 read[start:] = words[:1]
         read.append(token)
     return read, has_numeric
-
-
-def _is_lost(tokens: list[Token], place: int) -> bool:
-    """Whether a plus is a unary one, which sqlglot drops, and might change what stands after it."""
-    if place and tokens[place - 1].token_type not in _BEFORE_OPERAND:
-        return False
-    kinds = [token.token_type for token in tokens[place + 1 : place + 3]]
-    if kinds[0] in _WITHOUT_AFFINITY:
-        return False
-    is_call = kinds[0] != TokenType.L_PAREN and kinds[1:] == [TokenType.L_PAREN]
-    return not is_call or tokens[place + 1].text.upper() == "CAST"
-
-
-def _restore_call(node: exp.Expression, spelled: str) -> exp.Expression:
-    """Return the call of which sqlglot made an operator."""
-    if isinstance(node, exp.Log):
-        name, operands = spelled.strip('"`[]').upper(), [node.expression]
-        if name not in _CALLED:
-            return node
-    elif isinstance(node, exp.Mod):
-        name, operands = "MOD", [node.this, node.expression]
-    else:
-        inner = node.this if isinstance(node, exp.Escape) else node
-        name = "GLOB" if isinstance(inner, exp.Glob) else "LIKE"
-        operands = [inner.expression, inner.this]
-        operands += [node.expression] if inner is not node else []
-    return exp.Anonymous(this=name, expressions=operands)

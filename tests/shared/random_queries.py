@@ -30,7 +30,7 @@ _LITERALS = ["0", "1", "-2", "1.50", "'x'", "'1'", '"no name"', "NULL", "TRUE", 
 _OPERATORS = ["+", "-", "*", "/", "%", "||", "&", "|", "=", "<>", "<", ">=", "IS", "IS NOT", "AND"]
 _OPERATORS += ["OR", "LIKE", "NOT LIKE", "NOT GLOB", "IS NOT DISTINCT FROM"]
 _FUNCTIONS = ["abs", "lower", "typeof", "length"]
-_FUNCTIONS_OF_TWO = ["mod", "like", "glob", "ifnull", "max", "nullif"]
+_FUNCTIONS_OF_TWO = ["ifnull", "max", "nullif"]
 _TYPES = ["INT", "TEXT", "REAL", "NUMERIC", "STRING", "DATE", "VARCHAR(3)", "UNSIGNED BIG INT"]
 _UNCONDITIONAL = [", ", " CROSS JOIN ", " NATURAL JOIN "]
 _CONDITIONAL = [" JOIN ", " LEFT JOIN ", " RIGHT JOIN ", " FULL JOIN "]
@@ -108,7 +108,7 @@ class QueryMaker:
             f"CASE {left} WHEN {right} THEN {left} ELSE {right} END",
             f"CAST({left} AS {self._pick(*_TYPES)})",
             f"({left} {self._pick('', 'NOT')} BETWEEN {right} AND {left})",
-            f"{left} {self._pick('', 'NOT')} IN ({right}, {self._pick(*_LITERALS)})",
+            f"({left} {self._pick('', 'NOT')} IN ({right}, {self._pick(*_LITERALS)}))",
             f"{left} COLLATE NOCASE",
         ]
         if depth > 1:

@@ -252,12 +252,6 @@ DIFFERENT = [
     ),
     ("SELECT hull FROM ship ORDER BY 'name'", "SELECT hull FROM ship ORDER BY name"),
     ("SELECT CAST(depth AS STRING) FROM harbour", "SELECT CAST(depth AS TEXT) FROM harbour"),
-    ("SELECT mod(depth, 5) FROM harbour", "SELECT depth % 5 FROM harbour"),
-    ("SELECT -glob('S*', name) FROM ship", "SELECT -name GLOB 'S*' FROM ship"),
-    (
-        "SELECT hull <> name NOT GLOB 'S*' FROM ship",
-        "SELECT hull <> (name NOT GLOB 'S*') FROM ship",
-    ),
     ('SELECT "É" FROM "Été"', 'SELECT "é" FROM "Été"'),
     ('SELECT count(*) FROM "Été"', 'SELECT count(*) FROM "ÉTÉ"'),
     (
@@ -266,10 +260,6 @@ DIFFERENT = [
     ),
     ('SELECT "" FROM (SELECT 1)', "SELECT * FROM (SELECT 1)"),
     ("SELECT rowid FROM log", "SELECT oid FROM log"),
-    ("SELECT 1 < 2 NOT BETWEEN 0 AND 1 < 2", "SELECT (1 < 2 NOT BETWEEN 0 AND 1) < 2"),
-    ("SELECT 'b' NOT GLOB 'a' < 'b'", "SELECT ('b' NOT GLOB 'a') < 'b'"),
-    ("SELECT 2 NOT IN (1) = 2", "SELECT NOT 2 IN (1) = 2"),
-    ("SELECT 2 = 2 NOT IN (1)", "SELECT 2 = (2 NOT IN (1))"),
     ("SELECT 1 IN (SELECT 1)", "SELECT 1 IN ((SELECT 1))"),
 ]  # fmt: skip
 
@@ -346,7 +336,6 @@ RUN = [
     "SELECT hull FROM ship, (harbour) WHERE (SELECT count(*) FROM flag) AND harbour_id = id",
     "SELECT name AS n, (SELECT 1) AS k, 5 AS f FROM ship ORDER BY k, f, n",
     "SELECT d.rowid FROM (SELECT rowid FROM harbour) AS d",
-    "SELECT CASE WHEN like('S%', name) THEN like('s%', name) || 1 END FROM ship",
 ]  # fmt: skip
 
 

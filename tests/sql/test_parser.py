@@ -62,50 +62,10 @@ def test_type_of_a_cast_is_its_affinity(declared, kept):
     assert answers[0] == answers[1]
 
 
-@pytest.mark.parametrize(
-    ("sql", "kept"),
-    [
-        ("SELECT like('a%', b) + 1 FROM t", "SELECT LIKE('a%', b) + 1 FROM t"),
-        ("SELECT -like(a, b, '!') FROM t", "SELECT -LIKE(a, b, '!') FROM t"),
-        ("SELECT NOT glob(a, like(b, c)) FROM t", "SELECT NOT GLOB(a, LIKE(b, c)) FROM t"),
-        ("SELECT mod(a, 2) FROM t", "SELECT MOD(a, 2) FROM t"),
-        ('SELECT log10(a), "log2"(a) FROM t', "SELECT LOG10(a), LOG2(a) FROM t"),
-        ("SELECT log10(log(a)), log(10, a) FROM t", "SELECT LOG10(LOG(a)), LOG(10, a) FROM t"),
-        ("SELECT a LIKE (b) FROM t", "SELECT a LIKE (b) FROM t"),
-        ("SELECT a % (b) FROM t", "SELECT a % (b) FROM t"),
-    ],
-)
-def test_call_stays_a_call(sql, kept):
-    assert to_sql(parse_sql(sql)) == kept
-
-
-@pytest.mark.parametrize(
-    ("left", "right"),
-    [
-        ("SELECT +a = '1' FROM t", "SELECT a = '1' FROM t"),
-        ("SELECT '1' = +(a) FROM t", "SELECT '1' = (a) FROM t"),
-        ("SELECT +CAST(a AS INT) = '1' FROM t", "SELECT CAST(a AS INT) = '1' FROM t"),
-        ("SELECT 0 = NOT a IS NULL FROM t", "SELECT 0 = a IS NOT NULL FROM t"),
-    ],
-)
-def test_what_the_tree_would_not_show_does_not_parse(left, right):
-    with closing(sqlite3.connect(":memory:")) as connection:
-        connection.executescript("CREATE TABLE t (a INT); INSERT INTO t VALUES (1)")
-        assert connection.execute(left).fetchall() != connection.execute(right).fetchall()
-    with pytest.raises(ParseError, match=r"Unary plus|NOT after"):
-        parse_sql(left)
-    assert parse_sql(right)
-
-
 @pytest.mark.parametrize("sql", ["SELECT a -> FROM t", "SELECT ->>", 'SELECT char("")'])
 def test_failure_inside_the_parser_is_an_error_of_the_text(sql):
     with pytest.raises(ParseError, match="parser fails"):
         parse_sql(sql)
-
-
-@pytest.mark.parametrize("sql", ["SELECT +1, a + b, + 'x', +abs(a), count(*) + a, [x] + a FROM t"])
-def test_harmless_plus_parses(sql):
-    assert parse_sql(sql)
 
 
 @pytest.mark.parametrize("sql", QUERIES)
