@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import atexit
 import hashlib
-import json
 import os
 import re
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from answerkey.dataset import read_rows
 from answerkey.records import hash_file
@@ -71,8 +70,8 @@ def load(
         ValueError: on a file that is not the one of its checksum.
         ModuleNotFoundError: without pyarrow, huggingface-hub or dvc, whichever it needs.
     """
-    place = Path(cache) if cache else find_cache()
-    export = find_export(source, revision=revision, cache=place)
+    place = Path(cache) if cache else _find_cache()
+    export = _find_export(source, revision, place)
     table = export.folder / f"{split}.parquet"
     if not table.is_file():
         raise FileNotFoundError(
@@ -82,80 +81,67 @@ def load(
     given = dict(zip(KINDS, (databases, test_suites), strict=True))
     found = {}
     for kind in KINDS:
-        folder = Path(given[kind]) if given[kind] else export.find_folder(kind)
-        packed = export.folder / f"{kind}.parquet"
-        found[kind] = folder or unpack_files(packed, place) or export.fetch_folder(kind)
+        beside = export.checkout and export.checkout / "data" / kind
+        if given[kind]:
+            found[kind] = Path(given[kind])
+        elif beside and beside.is_dir():
+            found[kind] = beside
+        else:
+            packed = unpack_files(export.folder / f"{kind}.parquet", place)
+            found[kind] = packed or export.fetch(f"data/{kind}")
     return LoadedSplit(read_rows(table), **found)
 
 
 # Where a dataset lies: a folder, a repository of the Hugging Face hub, or a DVC repository.
 
 
-@dataclass(frozen=True)
-class Export:
-    """The folder of an export, and how to get folders that it does not pack: those that lie in the
-    checkout, if there is one, or are fetched from where the export came from."""
+def _refuse(path: str) -> Path:
+    kind = path.rpartition("/")[2]
+    raise FileNotFoundError(
+        f"{kind}.parquet has no files, which are too large for it: get {path} where the dataset was"
+        f" made (`dvc pull {path}`), and name the folder: load(..., {kind}=FOLDER)"
+    )
+
+
+class _Export(NamedTuple):
+    """The folder of an export, the checkout that it lies in, and how to get a folder of files that
+    neither has."""
 
     folder: Path
     checkout: Path | None = None
-    fetch: Callable[[str], Path] | None = None
-
-    def find_folder(self, kind: str) -> Path | None:
-        """The folder of a kind of databases in the checkout."""
-        path = self.checkout and self.checkout / "data" / kind
-        return path if path and (path / "manifest.json").is_file() else None
-
-    def fetch_folder(self, kind: str) -> Path:
-        """The folder of a kind of databases, fetched.
-
-        Raises:
-            FileNotFoundError: if there is nothing to fetch it from.
-        """
-        if self.fetch is None:
-            raise FileNotFoundError(
-                f"{self.folder / kind}.parquet has no files, which are too large for it: get"
-                f" data/{kind} where the dataset was made (`dvc pull data/{kind}`), and name"
-                f" the folder: load(..., {kind}=FOLDER)"
-            )
-        return self.fetch(f"data/{kind}")
+    fetch: Callable[[str], Path] = _refuse
 
 
-def find_cache() -> Path:
-    """The folder for what is fetched and unpacked."""
+def _find_cache() -> Path:
     caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(os.environ.get("ANSWERKEY_CACHE") or Path(caches) / "answerkey")
 
 
-def find_export(source: str | os.PathLike[str], *, revision: str | None, cache: Path) -> Export:
-    """The export of a source, fetched if it is not on this machine.
-
-    Raises:
-        FileNotFoundError: if there is no such source.
-    """
+def _find_export(source: str | os.PathLike[str], revision: str | None, cache: Path) -> _Export:
     folder, name = Path(source), os.fspath(source)
     if folder.is_dir() and revision is None:
         return _find_local(folder.absolute())
     if folder.is_dir() or _GIT.fullmatch(name):
         return _fetch_from_dvc(str(folder.absolute()) if folder.is_dir() else name, revision, cache)
     if _HUB.fullmatch(name):
-        return _fetch_from_hub(name, revision)
+        return _Export(_fetch_from_hub(name, revision))
     raise FileNotFoundError(
         f"No folder {name}: expected a checkout, the folder of a Hugging Face export, a repository"
         " of the hub such as org/name, or the URL of a git repository with DVC"
     )
 
 
-def _find_local(folder: Path) -> Export:
+def _find_local(folder: Path) -> _Export:
     if (folder / EXPORT).is_dir():
-        return Export(folder / EXPORT, checkout=folder)
+        return _Export(folder / EXPORT, folder)
     if (folder / "dvc.yaml").is_file():
         raise FileNotFoundError(
             f"No {folder / EXPORT}: run `dvc pull`, or `dvc repro`, in {folder}"
         )
-    return Export(folder)
+    return _Export(folder)
 
 
-def _fetch_from_hub(repo_id: str, revision: str | None) -> Export:
+def _fetch_from_hub(repo_id: str, revision: str | None) -> Path:
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import RepositoryNotFoundError
 
@@ -168,12 +154,12 @@ def _fetch_from_hub(repo_id: str, revision: str | None) -> Export:
             f"No folder {repo_id} here, and no dataset of this name on the hub, or a private one"
             " (then set HF_TOKEN)"
         ) from error
-    return Export(Path(folder))
+    return Path(folder)
 
 
-def _fetch_from_dvc(url: str, revision: str | None, cache: Path) -> Export:
-    """The export of a commit of a git repository, from its DVC remote. Each commit
-    is fetched once, and a folder of it again if a file in it was changed."""
+def _fetch_from_dvc(url: str, revision: str | None, cache: Path) -> _Export:
+    """The export of a commit of a git repository, from its DVC remote. Each commit is fetched
+    once."""
     from dvc.api import DVCFileSystem
     from dvc.repo.open_repo import clean_repos
 
@@ -182,26 +168,16 @@ def _fetch_from_dvc(url: str, revision: str | None, cache: Path) -> Export:
     checkout = cache / "dvc" / files.repo.get_rev()
 
     def fetch(path: str) -> Path:
-        target, hashes = checkout / path, checkout / f"{path.replace('/', '.')}.json"
-        if hashes.is_file() and json.loads(hashes.read_text()) == _hash_files(target):
-            return target
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=checkout) as partial:
-            got, written = Path(partial, "got"), Path(partial, "hashes")
-            files.get(path, str(got), recursive=True)
-            written.write_text(json.dumps(_hash_files(got)))
-            if target.is_dir():
-                target.rename(Path(partial, "changed"))
-            got.rename(target)
-            written.rename(hashes)
+        target = checkout / path
+        if not target.is_dir():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(dir=checkout) as partial:
+                got = Path(partial, "got")
+                files.get(path, str(got), recursive=True)
+                got.rename(target)
         return target
 
-    return Export(fetch(EXPORT), fetch=fetch)
-
-
-def _hash_files(folder: Path) -> dict[str, str]:
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    return {path.relative_to(folder).as_posix(): hash_file(path) for path in files}
+    return _Export(fetch(EXPORT), fetch=fetch)
 
 
 # Databases out of a Parquet file.

@@ -125,9 +125,6 @@ def test_dvc_repository_is_fetched_from_its_remote(
     head = run(repository, "git", "rev-parse", "HEAD").stdout.strip()
     fetched = sorted(path.name for path in (cache / "dvc" / head / "data").iterdir())
     assert fetched == ["databases", "exports", "test_suites"]
-    for path in (cache / "dvc" / head / "data").rglob("*.sqlite"):
-        path.write_bytes(b"another")
-    check_loaded(answerkey.load(repository, split="eval", revision=head), exported)
     shutil.rmtree(cache.parent / "remote")
     assert answerkey.load(repository, split="eval", revision=head) == loaded
     gc.collect()  # what DVC leaves open goes here, and in no other test
@@ -154,8 +151,6 @@ def change_rows(path: Path, change: Callable[[dict], dict]) -> None:
     [
         ({"content": b"SQLite format 3"}, "harbour.sqlite: expected sha256 .*, found "),
         ({"path": "../harbour.sqlite"}, "Not a path in .*: '../harbour.sqlite'"),
-        ({"path": "harbour/../../harbour.sqlite"}, "Not a path in .*: 'harbour/../../harbour"),
-        ({"path": "//{}/harbour.sqlite"}, "Not a path in .*: '//"),
         ({"path": "{}/harbour.sqlite"}, "Not a path in .*: '/"),
     ],
 )
