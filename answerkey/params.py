@@ -5,7 +5,6 @@ What each section may hold stands in `answerkey.sections`.
 
 from __future__ import annotations
 
-import math
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,48 +18,20 @@ if TYPE_CHECKING:
     from answerkey.sections.whole_file import Params
 
 PARAMS_PATH = Path("params.yaml")
-# The same in C, where PyYAML was built with it.
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-# Values of a file may be more than its bytes only where aliases repeat them: *a, *b, each of which
-# holds others. Half a kilobyte is enough for billions.
-_MOST_REPEATED = 10_000
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C, if PyYAML was built with it
 
 
 def load_yaml(path: Path, loader: type[Any] = _LOADER) -> Any:
-    """What a file of YAML holds, by the parser in C where PyYAML has it.
+    """What a file of YAML holds.
 
     Raises:
-        InputError: with the file and the line, where it is no YAML, or grows by its aliases.
+        InputError: with the file and the line, if it is no YAML.
     """
-    text = path.read_bytes()
-    try:
-        reader = loader(text)
-        node = reader.get_single_node()
-        if node is None:
-            return None
-        if _count_values(node, {}) > len(text) + _MOST_REPEATED:
-            raise InputError(f"{path}: expected fewer aliases: they repeat too many values")
-        return reader.construct_document(node)
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        mark = getattr(error, "problem_mark", None)  # none where it is no UTF-8
-        where = f"{path}:{mark.line + 1}" if mark else str(path)
-        words = " ".join(str(getattr(error, "problem", error)).split())
-        raise InputError(f"{where}: expected YAML: {words}") from error
-    except RecursionError as error:
-        raise InputError(f"{path}: expected YAML: brackets deeper than Python reads") from error
-
-
-def _count_values(node: yaml.Node, counts: dict[yaml.Node, float]) -> float:
-    """How many values a node stands for, with those that its aliases repeat."""
-    if node not in counts:
-        counts[node] = math.inf  # while it is counted: an alias of what it stands in has no end
-        parts = [] if isinstance(node, yaml.ScalarNode) else node.value
-        if isinstance(node, yaml.MappingNode):
-            parts = [part for pair in parts for part in pair]
-        counts[node] = 1 + sum(_count_values(part, counts) for part in parts)
-    return counts[node]
+    with path.open("rb") as file:
+        try:
+            return yaml.load(file, loader)
+        except (yaml.YAMLError, UnicodeDecodeError) as error:
+            raise InputError(f"{path}: expected YAML: {error}") from error
 
 
 def load_params(path: Path = PARAMS_PATH) -> Params:

@@ -5,7 +5,6 @@ No stage has this among its deps: it stops a run, or changes nothing.
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -86,6 +85,5 @@ class Params:
             raise ValueError(f"reward.rule: {error}") from error
         for name in self.select_questions.policies:
             if name not in FLAGS:
-                close = difflib.get_close_matches(name, FLAGS, n=1)
-                expected = close[0] if close else "a flag of docs/probes.md"
+                expected = "a flag of docs/probes.md"
                 raise ValueError(f"select_questions.policies: unknown {name}: expected {expected}")

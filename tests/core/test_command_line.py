@@ -149,11 +149,11 @@ INTERIM = "data/interim"
 TARGETS = "select_questions.targets"
 MISTAKES = {
     "no params": ("assign_splits", remove("params.yaml"), "No .*/params.yaml: run stages from the"),
-    "no YAML": ("assign_splits", write("params.yaml", "a: [b\n"), "params.yaml:2: expected YAML: "),
+    "no YAML": ("assign_splits", write("params.yaml", "a: [b\n"), "params.yaml: expected YAML: "),
     "typo in a key": (
         "assign_splits",
         change("select_questions.policy", {}),
-        "params.yaml: unknown key select_questions.policy: expected policies",
+        "params.yaml: unknown key select_questions.policy: expected some of seed, policies",
     ),
     "wrong policy": (
         "download_databases",

@@ -165,11 +165,10 @@ def test_correction_that_does_not_fit_the_corpus_is_refused(read, entries, words
     [
         ("", r"tried.yaml: expected a list \(empty: \[\]\), found NoneType"),
         ("database: shop", "expected a list .*, found dict"),
-        ("- [", "tried.yaml:1: expected YAML"),
-        ("- " + "[" * 2_000, "tried.yaml: expected YAML"),
+        ("- [", "tried.yaml: expected YAML"),
         (
             "- database: a\n  question: b\n  database: c\n",
-            "tried.yaml:1: expected YAML: key 'database' occurs 2",
+            "tried.yaml: expected YAML: key 'database' occurs 2",
         ),
         (["shop"], "entry 1: expected database, question, .*, found 'shop'"),
         ([entry(), entry(note="x")], "tried.yaml: entry 2: unknown key note"),
