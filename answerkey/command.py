@@ -38,15 +38,12 @@ def explain() -> int:
 def validate() -> int:
     from answerkey.log import start_log
     from answerkey.params import read_params
-    from answerkey.selection.policies import read_policies
-    from answerkey.validation.checks import make_terms
-    from answerkey.validation.dataset import report_product
+    from answerkey.validation.product import report_product
 
     settings, rule, limits = read_params(
         "select_questions", "classify_difficulty", "compute_gold_answers"
     )
-    terms = make_terms(read_policies(settings.policies), settings.targets)
-    return report_product(start_log("validate"), terms, rule, limits)
+    return report_product(start_log("validate"), settings, rule, limits)
 
 
 def compare(revision: str) -> int:

@@ -26,8 +26,7 @@ from answerkey.scoring.comparison import rows_match
 from answerkey.scoring.rules import read_rule
 from answerkey.sqlite.answers import write_order
 from answerkey.sqlite.guard import GuardedDatabase, QueryError
-from answerkey.validation.checks import Facts, UnknownFactsError
-from answerkey.validation.facts import derive_facts
+from answerkey.validation.dataset import Facts, UnknownFactsError, derive_facts
 
 RULES = ("strict", "spider", "bird", "spider2", "multiset", "set", "list")
 
@@ -69,9 +68,8 @@ def judge_questions(
         with derive_facts({name: path}) as look_up, GuardedDatabase(path) as database:
             for question in group:
                 question_id = question["question_id"]
-                known = {"question_id": question_id, "database_name": name}
                 try:
-                    facts = look_up({**known, "gold_sql": question["query"]})
+                    facts = look_up({"database_name": name, "gold_sql": question["query"]})
                 except UnknownFactsError as error:
                     yield LeftOut(question_id, str(error))
                     continue

@@ -14,8 +14,7 @@ from answerkey.dataset import INTERIM
 from answerkey.log import start_log
 from answerkey.params import read_params
 from answerkey.records import write_json
-from answerkey.selection.policies import read_policies
-from answerkey.validation.checks import ValidationError, make_terms
+from answerkey.validation.checks import ValidationError
 from answerkey.validation.selection import check_selection
 
 OUT = INTERIM / "validation.json"
@@ -27,26 +26,22 @@ def main(*arguments: str) -> None:
     parser.add_argument(
         "--validate",
         action="store_true",
-        help="check data/questions against data/databases, executing gold SQL, and against"
-        " data/interim where it is there; exit status 0: valid, 1: not, 3: nothing here yet",
+        help="check data/questions against data/databases, executing gold SQL; exit status 0:"
+        " valid, 1: not, 3: nothing here yet",
     )
     is_product = parser.parse_args(arguments).validate
     log = start_log("validate_dataset")
-    policies, targets, rule, limits = read_params(
-        "select_questions.policies",
-        "select_questions.targets",
-        "classify_difficulty",
-        "compute_gold_answers",
+    settings, rule, limits = read_params(
+        "select_questions", "classify_difficulty", "compute_gold_answers"
     )
-    terms = make_terms(read_policies(policies), targets)
     if is_product:
         # The parser, which the pipeline does not need here, takes longer to load than the rest.
-        from answerkey.validation.dataset import report_product
+        from answerkey.validation.product import report_product
 
-        if status := report_product(log, terms, rule, limits):
+        if status := report_product(log, settings, rule, limits):
             sys.exit(status)
         return
-    errors = check_selection(terms)
+    errors = check_selection(settings)
     write_json(OUT, {"errors": errors})
     if errors:
         log.error("%s", ValidationError(errors))

@@ -2,32 +2,55 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
 import os
-import sqlite3
-from collections.abc import Iterable, Mapping
-from logging import Logger
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from answerkey.dataset import INTERIM, SIDECARS, SUITES, Record
-from answerkey.records import EASY, HARD, MEDIUM, SPLITS, hash_file, read_jsonl
-from answerkey.sections.classify_difficulty import DifficultyRule
+from sqlglot.errors import SqlglotError
+
+from answerkey.dataset import Record
+from answerkey.order.cuts import read_row_order
+from answerkey.order.inspection import Inspection
+from answerkey.records import EASY, HARD, MEDIUM
+from answerkey.sections.classify_difficulty import RANK, DifficultyRule
 from answerkey.sections.select_questions import Targets
-from answerkey.sqlite.answers import REL_TOL, Order
-from answerkey.sqlite.files import find_inside
-from answerkey.sqlite.guard import Limits
-from answerkey.validation.checks import Terms, ValidationError, find_errors
-from answerkey.validation.facts import RULE_OF_TABLES, derive_facts
-from answerkey.validation.selection import (
-    DATABASES,
-    check_selected,
-    check_selection,
-    has_records,
+from answerkey.sql.hardness import classify_hardness
+from answerkey.sql.parsed_query import TABLE_NODES, list_tables
+from answerkey.sql.parser import parse_sql
+from answerkey.sqlite.answers import (
+    REL_TOL,
+    Order,
+    answers_match,
+    classify_answer_type,
+    shape_answer,
 )
-from answerkey.validation.sidecars import Known, check_sidecars, check_suite_answers, read_known
+from answerkey.sqlite.files import open_database
+from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
+from answerkey.sqlite.schema import Schema, read_schema
+from answerkey.validation.checks import check_set, find_well_formed, shorten
 
 SHARES = Targets(difficulty_shares={EASY: 0.4, MEDIUM: 0.4, HARD: 0.2}, tolerance=0.02)
+RULE_OF_TABLES = DifficultyRule()  # 1 or 2 easy, 3 medium, 4 or more hard
+
+
+class Facts(NamedTuple):
+    """What gold SQL makes of a question.
+
+    answer: what it returns; None: a single NULL.
+    order_matters: how far the order of the rows of the answer belongs to it.
+    """
+
+    answer: Any
+    order_matters: Order
+    tables_involved: list[str]
+    hardness: str
+
+
+class UnknownFactsError(Exception):
+    """There is nothing to hold a record against; the message says why."""
 
 
 def validate_dataset(
@@ -66,138 +89,104 @@ def validate_dataset(
     Raises:
         sqlite3.Error: if a file is no database, or a corrupt one.
     """
-    known = Known(order_matters, source_difficulties or {}, corpora or {}, solved_shares or {})
-    with derive_facts(db_paths, known, rule=rule, limits=limits) as look_up:
-        terms = Terms(targets, has_unique_texts, rel_tol)
-        return find_errors(questions, look_up, terms, corpora=known.corpora)
-
-
-# The product that lies in data/questions.
-
-
-PRODUCT = Path("data/questions")
-
-_NEXT_STEP = "run `dvc pull`, or `dvc repro` if nobody has pushed it"
-
-
-class NothingToValidateError(Exception):
-    """There is no product here yet, or none of its databases; the message says what to run."""
-
-
-def report_product(log: Logger, terms: Terms, rule: DifficultyRule, limits: Limits) -> int:
-    """Say what is wrong with the product that lies here, and return the exit status of the command:
-    0 if nothing is, 1 if something is, 3 if there is nothing here yet."""
-    try:
-        errors = validate_product(terms, rule, limits)
-    except NothingToValidateError as error:
-        log.error("%s", error)
-        return 3
-    if not has_records():
-        log.info("%s is not all here: the product is held against gold SQL alone", INTERIM)
-    if errors:
-        log.error("%s", ValidationError(errors))
-        return 1
-    log.info("no errors")
-    return 0
-
-
-def validate_product(terms: Terms, rule: DifficultyRule, limits: Limits) -> list[str]:
-    """The errors of the product that lies here: against gold SQL, and against what the stages wrote
-    if all of that is here. A record that fails against gold SQL is not named again for being other
-    than what was selected.
-
-    Raises:
-        NothingToValidateError: before a pull.
-    """
-    if missing := check_files():
-        return missing
-    questions, errors = read_product()
-    errors += check_product(questions, terms, rule, limits)
-    if has_records():
-        told = {error.partition(":")[0] for error in errors}
-        found = check_selected(list(filter(_has_names, questions)), PRODUCT)
-        errors += [error for error in found if error.partition(":")[0] not in told]
-        errors += check_selection(terms)
-    return list(dict.fromkeys(errors))
-
-
-def check_files() -> list[str]:
-    """The files of the product that are missing beside others.
-
-    Raises:
-        NothingToValidateError: if all are missing.
-    """
-    names = [*map(_name_questions, SPLITS), *SIDECARS]
-    missing = [name for name in names if not (PRODUCT / name).is_file()]
-    if len(missing) == len(names):
-        raise NothingToValidateError(f"Nothing to validate: no {PRODUCT / names[0]}: {_NEXT_STEP}")
-    return [
-        f"{PRODUCT / name}: expected beside the other files of the product: {_NEXT_STEP}"
-        for name in missing
+    good, errors = find_well_formed(questions)
+    errors += check_set(
+        good, targets=targets, has_unique_texts=has_unique_texts, corpora=corpora or {}
+    )
+    missing: Counter[str] = Counter()
+    with derive_facts(db_paths, limits=limits) as look_up:
+        for question in good:
+            name, question_id = question["database_name"], question["question_id"]
+            if not Path(db_paths.get(name, "")).is_file():
+                missing[name] += 1
+                continue
+            try:
+                facts = look_up(question)
+                difficulty = question["difficulty"]
+                if rule.method != RANK:  # which follows from all questions, also those left out
+                    difficulty = rule.classify(
+                        len(facts.tables_involved),
+                        facts.hardness,
+                        (source_difficulties or {}).get(question_id),
+                        (solved_shares or {}).get(question_id),
+                    )
+            except (UnknownFactsError, ValueError) as error:
+                errors.append(f"{question_id}: gold_sql: {error}")
+                continue
+            if order_matters is not None:
+                facts = facts._replace(order_matters=order_matters.get(question_id, False))
+            found = _check_facts(question, facts, difficulty, rel_tol=rel_tol)
+            errors += [f"{question_id}: {error}" for error in found]
+    return errors + [
+        f"{name}: expected a database at {db_paths.get(name)}: run `dvc pull`; asked by {count} of"
+        " the questions"
+        for name, count in sorted(missing.items())
     ]
 
 
-def read_product() -> tuple[list[Any], list[str]]:
-    """Return the records of both splits, and the errors of the files that hold them."""
-    questions: list[Any] = []
-    errors: list[str] = []
-    for split in SPLITS:
-        path = PRODUCT / _name_questions(split)
-        try:
-            records = json.loads(path.read_bytes())
-        except ValueError as error:
-            errors.append(f"{path}: not JSON: {error}")
-            continue
-        if not isinstance(records, list):
-            errors.append(f"{path}: expected a JSON array, found {type(records).__name__}")
-            continue
-        questions += records
-        errors += [
-            f"{record.get('question_id')}: split: expected {split}, found {record.get('split')!r}"
-            for record in records
-            if isinstance(record, dict) and record.get("split") != split
-        ]
-    return questions, errors
+def _check_facts(
+    question: Record, facts: Facts, difficulty: str, *, rel_tol: float
+) -> Iterator[str]:
+    """The fields of a record that are not what its gold SQL makes them."""
+    stored, answer = question["gold_answer"], facts.answer
+    # One row of one column matches the same value in a list, so shapes are compared as well.
+    is_same = (
+        answer is not None
+        and classify_answer_type(answer) == question["answer_type"]
+        and answers_match(stored, answer, ordered=facts.order_matters, rel_tol=rel_tol)
+    )
+    if not is_same:
+        yield (
+            f"gold_answer: expected what gold SQL returns, {shorten(answer)}, found"
+            f" {shorten(stored)}"
+        )
+    if question["tables_involved"] != facts.tables_involved:
+        yield (
+            f"tables_involved: expected what gold SQL reads, {facts.tables_involved}, found"
+            f" {question['tables_involved']}"
+        )
+    if question["difficulty"] != difficulty:
+        yield (
+            f"difficulty: expected {difficulty}, by the rule of difficulty, found"
+            f" {question['difficulty']}"
+        )
 
 
-def check_product(
-    questions: list[Any], terms: Terms, rule: DifficultyRule, limits: Limits
-) -> list[str]:
-    """The errors of the product's records and sidecars, with every gold query executed on the
-    databases beside them.
+@contextlib.contextmanager
+def derive_facts(
+    db_paths: Mapping[str, str | os.PathLike[str]], *, limits: Limits | None = None
+) -> Iterator[Callable[[Record], Facts]]:
+    """Look the facts of a question up in its database, one of which is open at a time: gold SQL is
+    executed and parsed again.
 
     Raises:
-        NothingToValidateError: if none of the databases is there.
+        UnknownFactsError: by the function, if gold SQL does not run, or does not parse.
+        sqlite3.Error: by the function, if a file is no database, or a corrupt one.
     """
-    named = [question for question in questions if _has_names(question)]
-    db_paths = {
-        name: find_inside(DATABASES, f"{name}/{name}.sqlite")
-        for name in sorted({question["database_name"] for question in named})
-    }
-    hashes = {name: hash_file(path) for name, path in db_paths.items() if path.is_file()}
-    if db_paths and not hashes:
-        raise NothingToValidateError(
-            f"Nothing to validate with: {DATABASES} has none of the {len(db_paths)} databases that"
-            f" {PRODUCT} asks: {_NEXT_STEP}"
-        )
-    errors = check_sidecars(named, PRODUCT, {**dict.fromkeys(db_paths), **hashes})
-    errors += check_suite_answers(
-        named, read_jsonl(PRODUCT / SUITES), limits=limits, rel_tol=terms.rel_tol
-    )
-    known = read_known(PRODUCT)
-    try:
-        return errors + validate_dataset(
-            questions, db_paths, rule=rule, limits=limits, **terms._asdict(), **known._asdict()
-        )
-    except sqlite3.Error as error:
-        return [*errors, f"{error}: expected a database; run `dvc checkout` or `dvc pull`"]
+    with contextlib.ExitStack() as stack:
+        opened: dict[str, tuple[GuardedDatabase, Schema]] = {}
 
+        def look_up(question: Record) -> Facts:
+            name, gold_sql = question["database_name"], question["gold_sql"]
+            if name not in opened:
+                stack.close()
+                opened.clear()
+                path = Path(db_paths[name])
+                with contextlib.closing(open_database(path)) as connection:
+                    schema = read_schema(connection)
+                opened[name] = stack.enter_context(GuardedDatabase(path, limits)), schema
+            database, schema = opened[name]
+            try:
+                rows = database.execute(gold_sql)
+                tree = parse_sql(gold_sql)
+                order = read_row_order(Inspection(gold_sql, tree, schema, rows, database))
+                tables = list_tables(tree.find_all(*TABLE_NODES), schema)
+                return Facts(shape_answer(rows), order, tables, classify_hardness(tree))
+            except QueryError as error:
+                raise UnknownFactsError(str(error)) from error
+            except (SqlglotError, ValueError) as error:
+                raise UnknownFactsError(str(error).partition("\n")[0]) from error
+            except RecursionError:
+                raise UnknownFactsError("nested too deeply to be parsed") from None
 
-def _name_questions(split: str) -> str:
-    return f"questions_{split}.json"
-
-
-def _has_names(question: Any) -> bool:
-    return isinstance(question, dict) and all(
-        isinstance(question.get(name), str) for name in ("question_id", "database_name")
-    )
+        yield look_up
