@@ -17,7 +17,7 @@ from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.files import open_database
 from answerkey.sqlite.schema import Schema, read_schema
 from answerkey.suites.constants import Conditions, list_conditions
-from answerkey.suites.fuzzer import Fuzzer
+from answerkey.suites.fuzzer import fill_rows
 from answerkey.suites.row_reading import read_rows
 from answerkey.suites.rows import Rows, serialize_rows
 
@@ -47,10 +47,7 @@ def fill_database(path: Path, queries: Iterable[str], *, rows: int) -> bytes | N
     is_whole = all(table.is_whole for table in tables)
     if not is_whole or all(len(table.rows) >= rows for table in tables):
         return None
-    with Fuzzer(
-        source, conditions=_read_conditions(queries, schema, source), max_rows=rows
-    ) as fuzzer:
-        filled = fuzzer.fill()
+    filled = fill_rows(source, _read_conditions(queries, schema, source), max_rows=rows)
     for name, table in source.tables.items():
         if filled.tables[name].rows[: len(table.rows)] != table.rows:
             return None  # a row that breaks a CHECK of its own table cannot be written again

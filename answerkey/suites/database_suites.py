@@ -27,7 +27,7 @@ from answerkey.suites.constants import (
     list_conditions,
     list_constants,
 )
-from answerkey.suites.fuzzer import Fuzzer
+from answerkey.suites.fuzzer import make_variant
 from answerkey.suites.keys import find_key_facts
 from answerkey.suites.neighbors import Neighbor
 from answerkey.suites.operators.trees import find_direct
@@ -124,7 +124,7 @@ _RECIPES = (
     *("everything", "plant", "everything", "permute", "reassign", "everything", "collide"),
     *("skew", "everything", "childless", "copy", "skew"),
 )
-# About how many rows a table has in plain samples, which are tried too: where there are few rows,
+# About how many rows a table has in plain samples, every fifth variant: where there are few rows,
 # fewer tie, and readings differ less often.
 _SMALL = (2, 4, 1, 6, 3, 8)
 _KNOWN = 2  # values of a column that may be NULL
@@ -186,32 +186,36 @@ class _Pool:
         return self._folder / f"{number}.{storage}.sqlite"
 
     def try_variants(self, rows: Rows, asked: list[Asked]) -> None:
-        """Note in every question which of its neighbors each variant tells from gold."""
+        """Note in every question which of its neighbors each variant tells from gold. The last half
+        of the variants is made for the neighbors that are still alive then."""
+        settings, facts = self._settings, find_key_facts(rows)
         trees = {id(one.query): one.query.tree for one in asked}.values()
-        queries = (Scopes(tree, self._schema) for tree in trees)
         found = {
             constant: None
-            for scopes in queries
+            for scopes in (Scopes(tree, self._schema) for tree in trees)
             for constant in (*list_constants(scopes), *_list_known(scopes, rows))
         }
         constants = [constant for constant in found if constant[0] in rows.tables]
-        settings, facts = self._settings, find_key_facts(rows)
-        plan = _plan_variants(settings)
-        for max_rows in sorted({max_rows for _, max_rows in plan}):
-            with Fuzzer(rows, constants=constants, max_rows=max_rows, facts=facts) as fuzzer:
-                for number, (recipe, its_rows) in enumerate(plan):
-                    if its_rows == max_rows:
-                        self._try_variant(number, fuzzer, recipe, asked)
-        for number in range(len(plan), settings.pool):
-            conditions = self._list_conditions(rows, asked, is_for_all=number % 2 == 0)
-            if not conditions:
-                break
-            most = settings.max_rows // 2
-            with Fuzzer(
-                rows, constants=constants, conditions=conditions, max_rows=most, facts=facts
-            ) as fuzzer:
+        first = settings.pool - settings.pool // 2
+        for number in range(settings.pool):
+            recipe, max_rows = _RECIPES[(number - number // 5) % len(_RECIPES)], settings.max_rows
+            conditions: list[Conditions] = []
+            if number >= first:
                 recipe = "conditions" if number % 4 < 2 else "renamed_conditions"
-                self._try_variant(number, fuzzer, recipe, asked)
+                max_rows = settings.max_rows // 2
+                conditions = self._list_conditions(rows, asked, is_for_all=number % 2 == 0)
+                if not conditions:
+                    break
+            elif number % 5 == 4:
+                recipe, max_rows = "subsample", _SMALL[number // 5 % len(_SMALL)]
+            variant = make_variant(
+                *(rows, facts, recipe),
+                seed=int(hash_value([settings.seed, number]), 16),
+                max_rows=max_rows,
+                constants=constants,
+                conditions=conditions,
+            )
+            self._try_variant(number, variant, asked)
 
     def _list_conditions(
         self, rows: Rows, asked: list[Asked], *, is_for_all: bool
@@ -231,9 +235,7 @@ class _Pool:
                 self._conditions[id(tree)] = list_conditions(scopes, rows.tables)
         return list(dict.fromkeys(one for tree in trees for one in self._conditions[id(tree)]))
 
-    def _try_variant(self, number: int, fuzzer: Fuzzer, recipe: str, asked: list[Asked]) -> None:
-        seed = int(hash_value([self._settings.seed, number]), 16)
-        variant = fuzzer.make_variant(recipe, seed=seed)
+    def _try_variant(self, number: int, variant: Rows, asked: list[Asked]) -> None:
         with ExitStack() as stack:
             storages = []
             for storage, stored in enumerate((variant, _turn_round(variant))):
@@ -314,17 +316,6 @@ class _Pool:
                 for question in questions
             ]
         return DatabaseSuites(records, files)
-
-
-def _plan_variants(settings: SuiteSettings) -> list[tuple[str, int]]:
-    """The recipe of each variant of a pool, and about how many rows its tables have: every fifth is
-    a small sample. The last half is made for the neighbors that are still alive then."""
-    return [
-        ("subsample", _SMALL[number // 5 % len(_SMALL)])
-        if number % 5 == 4
-        else (_RECIPES[(number - number // 5) % len(_RECIPES)], settings.max_rows)
-        for number in range(settings.pool - settings.pool // 2)
-    ]
 
 
 def _list_known(scopes: Scopes, rows: Rows) -> Iterator[Constant]:

@@ -8,13 +8,13 @@ generated columns and unique indexes allow; keys and references are checked here
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
 from answerkey.sqlite.schema import quote_name
 from answerkey.suites.constants import Conditions, Constant
-from answerkey.suites.facts import DANGLING
+from answerkey.suites.facts import DANGLING, MANY
 from answerkey.suites.keys import KeyFacts, Link, make_fold
 from answerkey.suites.rows import Reference, Row, Rows, TableRows
 from answerkey.suites.values import invent_value, make_new
@@ -45,8 +45,8 @@ class Draft:
     """Rows by table, and what the steps of a recipe need to change them.
 
     source: the rows of the database, and `facts` what holds of them.
-    constants: what queries compare columns with, and `conditions` the same query by query.
     max_rows: about how many rows a table should have.
+    constants: what queries compare columns with, and `conditions` the same query by query.
     single: the constants that one row of the database has: a name that the questions use for one
         thing stays the name of one.
     """
@@ -55,20 +55,32 @@ class Draft:
         self,
         source: Rows,
         facts: KeyFacts,
-        constants: list[Constant],
-        conditions: list[Conditions],
         random: Random,
         max_rows: int,
-        single: Sequence[Constant] = (),
+        constants: Sequence[Constant],
+        conditions: Sequence[Conditions],
     ) -> None:
         self.source = source
         self.facts = facts
-        self.constants = constants
-        self.conditions = conditions
         self.random = random
         self.max_rows = max_rows
-        self.single = single
+        self.constants = constants
+        self.conditions = conditions
+        self.single = [
+            (name, place, value)
+            for name, place, value in constants
+            if isinstance(value, str)
+            and len(source.tables[name].rows) >= MANY
+            and place in facts.free[name]
+            and sum(row[place] == value for row in source.tables[name].rows) == 1
+        ]
         self.rows: dict[str, list[DraftRow]] = {name: [] for name in source.tables}
+
+    def take_rows(self) -> Rows:
+        """The database with the rows of the draft."""
+        return self.source.with_rows(
+            {name: [tuple(row.values) for row in rows] for name, rows in self.rows.items()}
+        )
 
     def list_references(self, table: str) -> list[Reference]:
         """The references of the rows of a table."""
@@ -90,8 +102,9 @@ class Draft:
 
 
 def mend(draft: Draft, connection: sqlite3.Connection) -> None:
-    """Bring the rows of a draft back to the rules of its database, in which `connection` is empty:
-    the rows, as SQLite stores them, are left there in an open transaction."""
+    """Bring the rows of a draft back to the rules of its database, in which `connection` is
+    empty."""
+    connection.execute("BEGIN")
     waiting = set(draft.rows)
     while waiting:
         for name in list(draft.rows):
@@ -104,6 +117,7 @@ def mend(draft: Draft, connection: sqlite3.Connection) -> None:
         for number, reference in enumerate(draft.facts.references):
             if _remove(draft, reference.table, _find_dangling(draft, number, reference)):
                 waiting.add(reference.table)
+    connection.execute("ROLLBACK")
 
 
 def _is_unchanged(draft: Draft, name: str, row: DraftRow) -> bool:
@@ -190,9 +204,9 @@ def _find_dangling(draft: Draft, number: int, reference: Reference) -> list[Draf
 # have several children: with rows drawn one by one, no group would have two.
 
 
-def choose_rows(draft: Draft, wanted: Iterable[Link]) -> None:
-    """Fill a draft with about `max_rows` rows a table, at most twice as many; `wanted` ones first,
-    up to a third."""
+def choose_rows(draft: Draft) -> None:
+    """Fill a draft with about `max_rows` rows a table, at most twice as many; first, up to a third,
+    those that hold a constant."""
     links = draft.facts.links
     chosen: dict[str, set[int]] = {name: set() for name in draft.rows}
 
@@ -214,13 +228,10 @@ def choose_rows(draft: Draft, wanted: Iterable[Link]) -> None:
                 chosen[name].add(place)
 
     everything = 1 + sum(len(table.rows) for table in draft.source.tables.values())
-    by_table: dict[str, list[Link]] = {name: [] for name in draft.rows}
-    for link in wanted:
-        by_table[link[0]].append(link)
     for name in sort_children_first(draft):
-        few = draft.random.sample(by_table[name], len(by_table[name]))[: draft.max_rows // 3]
-        for link in few:
-            take(link, most_new=everything)
+        wanted = _list_wanted(draft, name)
+        for place in draft.random.sample(wanted, len(wanted))[: draft.max_rows // 3]:
+            take((name, place), most_new=everything)
         places = list(range(len(draft.source.tables[name].rows)))
         draft.random.shuffle(places)
         half, full = draft.max_rows // 2, draft.max_rows
@@ -233,6 +244,21 @@ def choose_rows(draft: Draft, wanted: Iterable[Link]) -> None:
     for name, rows in chosen.items():
         source = draft.source.tables[name].rows
         draft.rows[name] = [DraftRow(source[place], place) for place in sorted(rows)]
+
+
+def _list_wanted(draft: Draft, table: str) -> list[int]:
+    """The places of the rows that hold one of the constants."""
+    values: dict[int, set[Any]] = {}
+    for name, column, value in draft.constants:
+        if name == table:
+            values.setdefault(column, set()).add(value)
+    found = {
+        place: None
+        for column, wanted in values.items()
+        for place, row in enumerate(draft.source.tables[table].rows)
+        if row[column] in wanted
+    }
+    return list(found)
 
 
 def sort_children_first(draft: Draft) -> list[str]:

@@ -295,7 +295,7 @@ def fill_tables_whole(draft: Draft) -> None:
     for name in reversed(sort_children_first(draft)):
         for _ in range(draft.max_rows - len(draft.rows[name])):
             add_row(draft, name, _make_other_row(draft, name, []))
-    for planted in _TIMES * draft.conditions:
+    for planted in [*draft.conditions] * _TIMES:
         if all(len(draft.rows[name]) < _MOST * draft.max_rows for name in planted.tables):
             plant_rows(draft, planted, range(len(planted.values)), _make_other_row)
 

@@ -114,12 +114,14 @@ _MAKE_ALL = """
 import hashlib, sys
 from pathlib import Path
 from answerkey.suites.rows import serialize_rows
-from answerkey.suites.fuzzer import RECIPES, Fuzzer
+from answerkey.suites.fuzzer import RECIPES, make_variant
+from answerkey.suites.keys import find_key_facts
 from answerkey.suites.row_reading import read_rows
 constants = [("person", 3, "p"), ("trip", 1, 7)]
-with Fuzzer(read_rows(Path(sys.argv[1]), max_rows=60), constants=constants) as fuzzer:
-    for recipe in RECIPES:
-        print(hashlib.sha256(serialize_rows(fuzzer.make_variant(recipe, seed=3))).hexdigest())
+rows = read_rows(Path(sys.argv[1]), max_rows=60)
+for recipe in RECIPES:
+    variant = make_variant(rows, find_key_facts(rows), recipe, seed=3, constants=constants)
+    print(hashlib.sha256(serialize_rows(variant)).hexdigest())
 """
 
 

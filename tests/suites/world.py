@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from answerkey.suites.fuzzer import Fuzzer
+from answerkey.suites import fuzzer
+from answerkey.suites.keys import find_key_facts
 from answerkey.suites.row_reading import read_rows
 from answerkey.suites.rows import Rows, serialize_rows
 from tests.shared.databases import make_database
@@ -19,8 +20,7 @@ def read_world(folder: Path, sql: str, **options: Any) -> Rows:
 
 
 def make_variant(rows: Rows, recipe: str, seed: int = 0, **options: Any) -> Rows:
-    with Fuzzer(rows, **options) as fuzzer:
-        return fuzzer.make_variant(recipe, seed=seed)
+    return fuzzer.make_variant(rows, find_key_facts(rows), recipe, seed=seed, **options)
 
 
 @contextlib.contextmanager
