@@ -87,11 +87,17 @@ class Draft:
         return [reference for reference in self.facts.references if reference.table == table]
 
     def is_fixed(self, reference: Reference) -> bool:
-        """Whether rows would go if a reference changed: other rows refer to its columns, or another
-        way leads to the same row."""
-        return any(reference in (*one.left, *one.right) for one in self.facts.kept.meetings) or any(
-            other.parent == reference.table and set(other.referred) & set(reference.columns)
-            for other in self.facts.references
+        """Whether rows would go if a reference changed: other rows refer to its columns, another
+        way leads to the same row, a key spells it, or each parent has its number of rows."""
+        kept = self.facts.kept
+        fixed = {*kept.spelled, *(one for one, _ in kept.quotas)}
+        return (
+            reference in fixed
+            or any(reference in (*one.left, *one.right) for one in kept.meetings)
+            or any(
+                other.parent == reference.table and set(other.referred) & set(reference.columns)
+                for other in self.facts.references
+            )
         )
 
     def list_parents(self, reference: Reference) -> list[Row]:

@@ -122,7 +122,11 @@ class Meeting(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What holds of the rows of a database, by table."""
+    """What holds of the rows of a database, by table.
+
+    spelled: the references whose value a key of the row begins with, and the place of the key.
+    quotas: those by which each parent that has rows has so many.
+    """
 
     columns: dict[str, tuple[ColumnFacts, ...]]
     never_null: dict[str, frozenset[int]]
@@ -131,6 +135,8 @@ class Facts:
     totalled: tuple[Totalled, ...]
     meetings: tuple[Meeting, ...]
     mirrored: dict[str, tuple[int, int]]
+    spelled: dict[Reference, int]
+    quotas: tuple[tuple[Reference, int], ...]
 
 
 Free = dict[str, tuple[int, ...]]  # by table, the columns in no key and no reference
@@ -152,6 +158,8 @@ def find_facts(rows: Rows, references: Sequence[Reference], parents: Parents, fr
         totalled,
         tuple(known.list_meetings()),
         dict(known.list_mirrored()),
+        dict(known.list_spelled()),
+        tuple(known.list_quotas()),
     )
 
 
@@ -283,6 +291,30 @@ class _Known:
                 most = len(rows) if self._rows.tables[name].is_whole else _OF_SAMPLE * len(rows)
                 if found >= most:
                     yield name, (low, high)
+
+    def list_spelled(self) -> Iterator[tuple[Reference, int]]:
+        """The references whose value a key of the row begins with, and the place of the key:
+        'TR01_2' is of 'TR01'."""
+        for reference in self._references:
+            rows = self._rows.tables[reference.table].rows
+            texts = [row[reference.columns[0]] for row in rows]
+            others = set(range(len(rows[0]) if rows else 0)) - set(reference.columns)
+            if len(rows) >= MANY and all(isinstance(text, str) for text in texts):
+                for place in sorted(others - set(self._free[reference.table])):
+                    pairs = [(row[place], text) for row, text in zip(rows, texts, strict=True)]
+                    if all(isinstance(own, str) and own.startswith(text) for own, text in pairs):
+                        yield reference, place
+                        break
+
+    def list_quotas(self) -> Iterator[tuple[Reference, int]]:
+        """The references by which each row that has any has the same number, as two ends of a
+        link."""
+        for reference, parents in zip(self._references, self._parents, strict=True):
+            counts = Counter(place for place in parents if place is not None and place >= 0)
+            numbers = set(counts.values())
+            is_whole = self._rows.tables[reference.table].is_whole
+            if is_whole and len(counts) >= MANY and len(numbers) == 1 and numbers != {1}:
+                yield reference, numbers.pop()
 
     def list_derived(self, name: str, taken: set[tuple[str, int]]) -> Iterator[Derived]:
         """The columns of a table that follow from others, in the order of their derivation."""

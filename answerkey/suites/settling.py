@@ -20,6 +20,8 @@ def settle(draft: Draft) -> bool:
         _keep_single(draft, name, column, value)
     for meeting in facts.meetings:
         _drop_apart(draft, meeting)
+    for reference, count in facts.quotas:
+        _keep_quota(draft, reference, count)
     for name, places in facts.mirrored.items():
         _add_mirrors(draft, name, *places)
     for copied in facts.copied:
@@ -68,6 +70,19 @@ def _drop_apart(draft: Draft, meeting: Meeting) -> None:
 
     name = meeting.left[0].table
     draft.rows[name] = [row for row in draft.rows[name] if not is_apart(row)]
+
+
+def _keep_quota(draft: Draft, reference: Reference, count: int) -> None:
+    """Leave out the rows that a parent has beyond its number, new ones first."""
+    left: dict[Row, int] = {}
+    rows = draft.rows[reference.table]
+    gone = set()
+    for row in sorted(rows, key=lambda row: row.place is None):
+        values = row.take(reference.columns)
+        left[values] = left.get(values, count) - 1
+        if left[values] < 0 and None not in values:
+            gone.add(id(row))
+    draft.rows[reference.table] = [row for row in rows if id(row) not in gone]
 
 
 def _add_mirrors(draft: Draft, name: str, left: int, right: int) -> None:

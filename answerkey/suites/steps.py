@@ -27,8 +27,10 @@ def permute_columns(draft: Draft) -> None:
 
 def rename(draft: Draft) -> None:
     """Put the values of each column that is a key alone on other rows: names get other codes."""
+    spelling = {(one.table, place) for one, place in draft.facts.kept.spelled.items()}
     for name in draft.rows:
-        _permute(draft, name, draft.facts.alone[name])
+        places = [place for place in draft.facts.alone[name] if (name, place) not in spelling]
+        _permute(draft, name, places)
 
 
 def _permute(draft: Draft, name: str, places: Sequence[int]) -> None:
