@@ -10,6 +10,7 @@ from pathlib import Path
 from statistics import fmean
 
 from answerkey.command_line import run_stage
+from answerkey.evaluation.samples import choose_queries, read_rollouts
 from answerkey.log import start_log
 from answerkey.params import read_params
 from answerkey.records import SchemaFile, read_database_hashes, read_jsonl
@@ -22,19 +23,22 @@ INTERIM = Path("data/interim")
 DATABASES = Path("data/databases")
 OUT = INTERIM / "test_suites"
 SUITES = Path("data/test_suites")
+ROLLOUTS = Path("data/rollouts")
 
 
 def plan_tasks(*, databases_url: str | None) -> Iterator[SuiteTask]:
-    """Each database with those of its questions that have an answer and were parsed."""
+    """Each database with those of its questions that have an answer and were parsed, and what
+    models answered."""
+    model_queries = choose_queries(read_rollouts(ROLLOUTS))
     hashes, schemas = read_database_hashes(DATABASES), SchemaFile(INTERIM / "schemas.jsonl")
     for name, records in groupby(read_jsonl(INTERIM / "splits.jsonl"), itemgetter("database_name")):
         audits = {audit["question_id"]: audit for audit in read_shards(INTERIM / "audit", [name])}
         parses = read_shards(INTERIM / "parsed", [name])
         parsed = {record["question_id"] for record in parses if "reason" not in record}
         questions = [
-            make_question(record, audits[record["question_id"]])
+            make_question(record, audits[asked], model_queries.get(asked, ()))
             for record in records
-            if record["question_id"] in audits and record["question_id"] in parsed
+            if (asked := record["question_id"]) in audits and asked in parsed
         ]
         sha256, tables = hashes[name], schemas.read_tables(name)
         database = find_database(DATABASES, name, sha256=sha256, databases_url=databases_url)

@@ -11,7 +11,8 @@ from typing import Any
 
 from answerkey.command_line import run_stage
 from answerkey.dataset import INTERIM, join_stages
-from answerkey.evaluation.rollouts import count_samples, read_rollouts, score_rollouts
+from answerkey.evaluation.rollouts import count_samples, score_rollouts
+from answerkey.evaluation.samples import read_rollouts
 from answerkey.evaluation.scoring import Folders
 from answerkey.log import start_log
 from answerkey.params import read_params

@@ -15,7 +15,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from answerkey.dataset import (
     EXCLUDED,
@@ -26,12 +26,11 @@ from answerkey.dataset import (
     read_product,
 )
 from answerkey.errors import InputError
+from answerkey.evaluation.samples import read_records, read_samples
 from answerkey.records import EVAL, SPLITS, read_json, read_jsonl
-from answerkey.scoring.completions import extract_sql, read_completion
 
 UNKNOWN = "unknown"  # no question has the id
 
-_SQL, _COMPLETION = "prediction", "completion"
 _BIRD_MARK = "\t----- bird -----\t"
 
 
@@ -163,49 +162,6 @@ def _read_lines(path: Path, costs: list[float]) -> Iterator[tuple[str, str | Non
             costs.append(cost)
         for sql in read_samples(record, where):
             yield question_id, sql
-
-
-def read_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The objects of JSON Lines, each with words that say where it stands.
-
-    Raises:
-        InputError: on a line that is no object.
-    """
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            if not line.strip():
-                continue
-            where = f"{path}, line {number}"
-            try:
-                record = json.loads(line)
-            except (ValueError, RecursionError) as error:
-                raise InputError(f"{where}: expected a JSON object: {error}") from error
-            if not isinstance(record, dict):
-                raise InputError(f"{where}: expected a JSON object, found {record!r:.80}")
-            yield where, record
-
-
-def read_samples(record: dict[str, Any], where: str) -> list[str | None]:
-    """The SQL of each sample in a line; None if a completion has none.
-
-    Raises:
-        InputError: if the line has no samples, or predictions that are no SQL.
-    """
-    names = [name for name in record if name.removesuffix("s") in (_SQL, _COMPLETION)]
-    if len(names) != 1:
-        raise InputError(
-            f"{where}: expected one of prediction, predictions, completion and completions, found"
-            f" {', '.join(names) or 'none'}"
-        )
-    (name,) = names
-    samples = record[name] if name.endswith("s") else [record[name]]
-    if not isinstance(samples, list):
-        raise InputError(f"{where}: {name}: expected a list, found {samples!r:.80}")
-    if name.removesuffix("s") == _COMPLETION:
-        return [extract_sql(read_completion(sample)) for sample in samples]
-    if not all(isinstance(sample, str | None) for sample in samples):
-        raise InputError(f"{where}: {name}: expected SQL as text, found {samples!r:.80}")
-    return samples
 
 
 def _read_in_order(

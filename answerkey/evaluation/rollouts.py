@@ -1,9 +1,4 @@
-"""Rollouts: what models answered, scored as predictions are, and counted as pass rates.
-
-They are JSON Lines in data/rollouts. A line has `question_id`, `model` (by default the name of its
-file) and what that model answered: `prediction` (SQL), `completion` (text or a chat), or a list of
-samples, `predictions` or `completions`.
-"""
+"""Rollouts: what models answered, scored as predictions are, and counted as pass rates."""
 
 from __future__ import annotations
 
@@ -14,15 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from answerkey.dataset import Question, Record
-from answerkey.errors import InputError
-from answerkey.evaluation.predictions import Prediction, read_records, read_samples
+from answerkey.evaluation.predictions import Prediction
+from answerkey.evaluation.samples import Rollouts
 from answerkey.evaluation.scoring import Folders, Score, score_predictions
 from answerkey.scoring.differences import cut_texts
 from answerkey.sqlite.answers import answer_rows
-
-# By question, by SQL (None: a completion without any): how many samples of each model. Equal
-# samples are kept, and scored, once.
-Rollouts = dict[str, dict[str | None, Counter[str]]]
 
 _COUNTS = ("total", "database", "suite")
 
@@ -35,25 +26,6 @@ _SHARES = {
 }
 _FEWEST_MODELS = 3
 _ROWS_SHOWN = 3
-
-
-def read_rollouts(folder: Path) -> Rollouts:
-    """The rollouts of all files of a folder.
-
-    Raises:
-        InputError: with the file and the line, on a line that is no rollout.
-    """
-    rollouts: Rollouts = {}
-    for path in sorted(folder.glob("*.jsonl")):
-        for where, record in read_records(path):
-            question_id, model = record.get("question_id"), record.get("model", path.stem)
-            for name, value in (("question_id", question_id), ("model", model)):
-                if not isinstance(value, str):
-                    raise InputError(f"{where}: {name}: expected a text, found {value!r:.80}")
-            of_question = rollouts.setdefault(question_id, {})
-            for sql in read_samples(record, where):
-                of_question.setdefault(sql, Counter())[model] += 1
-    return rollouts
 
 
 def count_samples(rollouts: Rollouts, question_id: str) -> int:

@@ -38,7 +38,7 @@ from answerkey.suites.questions import (
     Query,
     SuiteQuestion,
     are_same,
-    do_models_disagree,
+    find_majority,
     find_other_reading,
     find_stable_order,
     is_void,
@@ -258,12 +258,12 @@ class _Pool:
             if number not in query.orders:
                 continue
             order = query.orders[number]
-            other = find_other_reading(query, one.readings, variant, order)
+            other = find_other_reading(query, one.readings, variant, order) or find_majority(
+                query, one.question.model_queries, variant, order
+            )
             if other is not None:
                 rows, others = (variant.find_rows(sql) for sql in (query.sql, other.sql))
                 one.latent = one.latent or show_latent(other, rows, others)
-                continue
-            if do_models_disagree(query, one.question.model_queries, variant, order):
                 continue
             if id(query) not in kills:
                 kills[id(query)] = frozenset(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
 from typing import Any, NamedTuple
 
 from sqlglot import exp
@@ -107,8 +106,7 @@ class SuiteQuestion(NamedTuple):
     has_choice: whether other answers are right, too, because of a tie or by the rule of comparison:
         then there is no suite.
     other_sql: queries that are right, too.
-    model_queries: what models answered, a query of each: if two of them agree on a variant, and not
-        with gold, gold is in doubt there.
+    model_queries: what models answered, a query of each.
     """
 
     question_id: str
@@ -120,7 +118,9 @@ class SuiteQuestion(NamedTuple):
     model_queries: tuple[str, ...] = ()
 
 
-def make_question(record: dict[str, Any], audit: dict[str, Any]) -> SuiteQuestion:
+def make_question(
+    record: dict[str, Any], audit: dict[str, Any], model_queries: Sequence[str] = ()
+) -> SuiteQuestion:
     """The question of a record, with what the audit says of its answer."""
     is_subset = record["source"].get("grading_method", "").startswith("subset")
     return SuiteQuestion(
@@ -130,6 +130,7 @@ def make_question(record: dict[str, Any], audit: dict[str, Any]) -> SuiteQuestio
         read_order(audit["order_matters"], audit["accepted_rows"]),
         has_choice(audit["accepted_rows"]) or is_subset,
         tuple(record.get("other_sql", ())),
+        tuple(model_queries),
     )
 
 
@@ -213,7 +214,12 @@ def read_questions(
                 ordered=question.order,
             )
         ]
-        found.append(Asked(question, query, readings))
+        voters = tuple(
+            sql
+            for sql in question.model_queries
+            if are_same(rows, real.run(sql, max_steps=_MAX_STEPS).rows, ordered=question.order)
+        )
+        found.append(Asked(question._replace(model_queries=voters), query, readings))
     return found
 
 
@@ -258,6 +264,8 @@ def _write_value(value: Any) -> str:
 
 # Of gold on a variant: a prediction has twenty times as many there.
 _MAX_STEPS_GATE = 50_000
+# Models often share a mistake: fewer that agree say nothing.
+_FEWEST_MODELS = 5
 
 
 def find_stable_order(query: Query, storages: list[Executions], schema: Schema) -> Order | None:
@@ -294,11 +302,17 @@ def find_other_reading(
     return None
 
 
-def do_models_disagree(
+def find_majority(
     query: Query, model_queries: Sequence[str], variant: Executions, order: Order
-) -> bool:
-    """Whether two models give one answer, and it is not gold's."""
-    gold = variant.find_rows(query.sql)
+) -> Reading | None:
+    """The reading of most models, where more agree on one answer than on that of gold."""
     answers = [variant.find_rows(sql, max_steps=_MAX_STEPS_GATE) for sql in model_queries]
-    others = [rows for rows in answers if rows and not are_same(gold, rows, ordered=order)]
-    return any(are_same(one, other, ordered=order) for one, other in combinations(others, 2))
+
+    def count(rows: list[Row] | None) -> int:
+        return sum(are_same(rows, answer, ordered=order) for answer in answers)
+
+    votes = [count(rows) for rows in answers]
+    most = max(votes, default=0)
+    if most < _FEWEST_MODELS or most <= count(variant.find_rows(query.sql)):
+        return None
+    return Reading("models_agree", model_queries[votes.index(most)])

@@ -16,7 +16,7 @@ import pytest
 
 from answerkey.errors import InputError
 from answerkey.evaluate import describe, evaluate
-from answerkey.evaluation.predictions import read_samples
+from answerkey.evaluation.samples import read_samples
 from tests.shared.export_world import ExportWorld
 from tests.shared.visits import Visit, launch_browser
 

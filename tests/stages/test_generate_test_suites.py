@@ -132,3 +132,41 @@ def test_question_with_several_right_answers_has_no_suite(world):
     first, second, *_ = read_records(world)
     assert (first["mutation_score"], first["databases"]) == (None, [])
     assert second["databases"]
+
+
+@pytest.mark.parametrize(("models", "is_used"), [((5, 4), False), ((5, 5), True), ((4, 1), True)])
+def test_variant_on_which_most_models_agree_otherwise_is_not_used(world, capfd, models, is_used):
+    """The models all have the rows of gold on the real database."""
+    world.run("generate_test_suites")
+    before = {record["question_id"]: record for record in read_records(world)}
+    gold, otherwise = (f"SELECT ship.name FROM ship WHERE weight > {least}" for least in (10, 8))
+    (asked,) = (
+        record["question_id"]
+        for record in world.lines("data/interim/splits.jsonl")
+        if record["gold_sql"] == gold.replace("weight", "ship.weight")
+    )
+    queries = [
+        sql for sql, count in zip((otherwise, gold), models, strict=True) for _ in range(count)
+    ]
+    folder = world.folder / "data/rollouts"
+    folder.mkdir()
+    for place, sql in enumerate(queries):
+        samples = [f"```sql\n{sql}\n```", f"```sql\n{sql}\n```", "I do not know."]
+        rollout = {"question_id": asked, "completions": samples}
+        (folder / f"m{place}.jsonl").write_text(json.dumps(rollout), encoding="utf-8")
+    capfd.readouterr()
+    world.run("generate_test_suites")
+    assert "suites of 1 made" in capfd.readouterr().err
+    after = {record["question_id"]: record for record in read_records(world)}
+    assert after[asked]["databases"]
+    same = []
+    for database in after[asked]["databases"]:
+        with closing(sqlite3.connect(world.folder / database["path"])) as connection:
+            rows, others = (sorted(connection.execute(sql)) for sql in (gold, otherwise))
+        same.append(rows == others)
+    assert all(same) is not is_used
+    if is_used:
+        assert after == before
+    else:
+        latent = after[asked]["latent_ambiguity"]
+        assert (latent["reading"], latent["sql"]) == ("models_agree", otherwise)

@@ -39,7 +39,6 @@ def make(
     *questions: tuple[str, str],
     sql: str = SHIPS,
     order: Order | None = None,
-    model_queries: tuple[str, ...] = (),
     **settings: int,
 ) -> DatabaseSuites:
     path = make_database(tmp_path / "ships.sqlite", sql)
@@ -52,7 +51,6 @@ def make(
             gold,
             "ORDER BY" in gold if order is None else order,
             has_choice=False,
-            model_queries=model_queries,
         )
         for place, (text, gold) in enumerate(questions)
     ]
@@ -321,16 +319,3 @@ def test_no_database_on_which_gold_says_nothing_is_in_a_suite(tmp_path, gold):
     assert record["databases"]
     for database in record["databases"]:
         assert database["gold_answer"] not in ([], None, 0, 0.0, [[None, 0]])
-
-
-def test_database_on_which_two_models_agree_otherwise_does_not_count(tmp_path):
-    text, gold = "Which have more than 5 tons?", "SELECT id FROM ship WHERE tons > 5"
-    models = ("SELECT id FROM ship WHERE tons >= 5", "SELECT id FROM ship WHERE tons > 4")
-    alone, _ = (make(tmp_path, (text, gold), model_queries=of) for of in (models[:1], ()))
-    assert alone.records[0]["databases"]
-    together = make(tmp_path, (text, gold), model_queries=models)
-    assert together.records[0]["databases"]
-    files = zip(*(ask_files(together.files, sql) for sql in (gold, *models)), strict=True)
-    assert all(one == rows or one != other for rows, one, other in files)
-    parted = zip(*(ask_files(alone.files, sql) for sql in (gold, *models)), strict=True)
-    assert any(rows != one == other for rows, one, other in parted)

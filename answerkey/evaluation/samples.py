@@ -1,0 +1,101 @@
+"""Samples: what models answered, as JSON Lines have it.
+
+A line of data/rollouts has `question_id`, `model` (by default the name of its file) and what that
+model answered: `prediction` (SQL), `completion` (text or a chat), or a list of samples,
+`predictions` or `completions`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from answerkey.errors import InputError
+from answerkey.scoring.completions import extract_sql, read_completion
+
+_SQL, _COMPLETION = "prediction", "completion"
+
+# By question, by SQL (None: a completion without any): how many samples of each model. Equal
+# samples are kept, and scored, once.
+Rollouts = dict[str, dict[str | None, Counter[str]]]
+
+
+def read_rollouts(folder: Path) -> Rollouts:
+    """The rollouts of all files of a folder.
+
+    Raises:
+        InputError: with the file and the line, on a line that is no rollout.
+    """
+    rollouts: Rollouts = {}
+    for path in sorted(folder.glob("*.jsonl")):
+        for where, record in read_records(path):
+            question_id, model = record.get("question_id"), record.get("model", path.stem)
+            for name, value in (("question_id", question_id), ("model", model)):
+                if not isinstance(value, str):
+                    raise InputError(f"{where}: {name}: expected a text, found {value!r:.80}")
+            of_question = rollouts.setdefault(question_id, {})
+            for sql in read_samples(record, where):
+                of_question.setdefault(sql, Counter())[model] += 1
+    return rollouts
+
+
+def choose_queries(rollouts: Rollouts) -> dict[str, list[str]]:
+    """The query that each model gave most often, by question, sorted.
+
+    >>> choose_queries({"a": {"SELECT 1": Counter(m=2), "SELECT 2": Counter(m=1, n=1)}})
+    {'a': ['SELECT 1', 'SELECT 2']}
+    """
+    chosen = {}
+    for question_id, samples in rollouts.items():
+        most: dict[str, tuple[int, str]] = {}
+        for sql, models in samples.items():
+            for model, count in models.items():
+                most[model] = max(most.get(model, (0, "")), (count, sql or ""))
+        chosen[question_id] = sorted(sql for _, sql in most.values() if sql)
+    return chosen
+
+
+def read_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The objects of JSON Lines, each with words that say where it stands.
+
+    Raises:
+        InputError: on a line that is no object.
+    """
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.strip():
+                continue
+            where = f"{path}, line {number}"
+            try:
+                record = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise InputError(f"{where}: expected a JSON object: {error}") from error
+            if not isinstance(record, dict):
+                raise InputError(f"{where}: expected a JSON object, found {record!r:.80}")
+            yield where, record
+
+
+def read_samples(record: dict[str, Any], where: str) -> list[str | None]:
+    """The SQL of each sample in a line; None if a completion has none.
+
+    Raises:
+        InputError: if the line has no samples, or predictions that are no SQL.
+    """
+    names = [name for name in record if name.removesuffix("s") in (_SQL, _COMPLETION)]
+    if len(names) != 1:
+        raise InputError(
+            f"{where}: expected one of prediction, predictions, completion and completions, found"
+            f" {', '.join(names) or 'none'}"
+        )
+    (name,) = names
+    samples = record[name] if name.endswith("s") else [record[name]]
+    if not isinstance(samples, list):
+        raise InputError(f"{where}: {name}: expected a list, found {samples!r:.80}")
+    if name.removesuffix("s") == _COMPLETION:
+        return [extract_sql(read_completion(sample)) for sample in samples]
+    if not all(isinstance(sample, str | None) for sample in samples):
+        raise InputError(f"{where}: {name}: expected SQL as text, found {samples!r:.80}")
+    return samples
