@@ -11,7 +11,6 @@ from sqlglot.errors import SqlglotError
 
 from answerkey.sql.canonical import canonical_tree, write_sql
 from answerkey.sql.parser import parse_sql
-from answerkey.sql.query_rewrites import to_sql
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.schema import read_schema
 from answerkey.suites.neighbors import FAMILIES, list_neighbors
@@ -332,12 +331,6 @@ def test_tree_of_any_query_is_as_it_was_and_its_neighbors_are_bounded(seed):
     assert (repr(tree), list(map(id, tree.walk()))) == before
     assert len(neighbors) <= 40
     assert neighbors == list_neighbors(parse_sql(gold), ANY_SCHEMA, max_neighbors=40)
-
-
-def test_query_that_cannot_be_written_again_has_no_neighbors():
-    gold = "SELECT name <> code NOT IN ('a', 'b') FROM ship"
-    assert not parses(to_sql(parse_sql(gold)))
-    assert list_neighbors(parse_sql(gold), SCHEMA, max_neighbors=MANY) == []
 
 
 def test_each_operator_keeps_as_many_neighbors_as_the_others():

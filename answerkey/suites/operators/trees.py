@@ -14,9 +14,7 @@ from itertools import islice
 from typing import Any
 
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
-from answerkey.sql.parser import parse_sql
 from answerkey.sql.query_rewrites import to_sql
 from answerkey.sql.scopes import Resolution, Scope, Scopes, Source
 from answerkey.sqlite.schema import Column, Table, affinity, fold_name
@@ -58,10 +56,7 @@ def without(items: list[Any], place: int) -> list[Any]:
 
 def write_changes(scopes: Scopes, steps: list[Steps], *, most: int) -> list[tuple[str, str]]:
     """The text of the query under each change, with the name of the change; each text once, and
-    not the query's own. `most` bounds the changes of each of the `steps`. There is none where
-    sqlglot writes the query itself as what does not parse."""
-    if not _parses(to_sql(scopes.tree)):
-        return []
+    not the query's own. `most` bounds the changes of each of the `steps`."""
     _resolve_all(scopes)
     root = exp.Paren(this=scopes.tree)  # so that the tree itself has a place to be replaced in
     found: dict[str, str] = {}
@@ -74,14 +69,6 @@ def write_changes(scopes: Scopes, steps: list[Steps], *, most: int) -> list[tupl
     finally:
         scopes.tree.pop()
     return [(name, text) for text, name in found.items() if text != own]
-
-
-def _parses(sql: str) -> bool:
-    try:
-        parse_sql(sql)
-    except SqlglotError:
-        return False
-    return True
 
 
 def _resolve_all(scopes: Scopes) -> None:
