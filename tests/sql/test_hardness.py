@@ -9,10 +9,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from sqlglot import exp, parse_one
-from sqlglot.errors import SqlglotError
 
 from answerkey.sql.hardness import (
     EASY,
@@ -179,24 +176,8 @@ EXTENSIONS = [
     ("SELECT a FROM t WHERE a", (1, 0, 0)),
 ]
 
-NEAR_MISSES = [
-    ('SELECT "like" FROM t WHERE "like" = 1', (1, 0, 0)),
-    ('SELECT "or" FROM "union" WHERE "limit" = 1', (1, 0, 0)),
-    ("SELECT [group by] FROM [select a from b]", (0, 0, 0)),
-    ("SELECT a FROM t WHERE a = 'A OR B'", (1, 0, 0)),
-    ("SELECT a FROM t WHERE a = 'x LIKE y'", (1, 0, 0)),
-    ("SELECT a FROM t WHERE a = '(SELECT b FROM u) UNION SELECT 1'", (1, 0, 0)),
-    ("SELECT a FROM t WHERE a = 'it''s NOT IN (1) LIMIT 1'", (1, 0, 0)),
-    ("SELECT a FROM t /* WHERE a LIKE 'x' */ -- LIMIT 1", (0, 0, 0)),
-    ("SELECT count, max, total FROM t", (0, 0, 1)),
-    ("SELECT order_limit, notlike FROM joins", (0, 0, 1)),
-    ("SELECT a AS count_or_sum FROM t", (0, 0, 0)),
-]
 
-
-@pytest.mark.parametrize(
-    ("sql", "components"), CLAUSES + OUTERMOST_ONLY + QUIRKS + EXTENSIONS + NEAR_MISSES
-)
+@pytest.mark.parametrize(("sql", "components"), CLAUSES + OUTERMOST_ONLY + QUIRKS + EXTENSIONS)
 def test_components_follow_the_rule(sql: str, components: tuple[int, int, int]) -> None:
     assert count(sql) == components
 
@@ -250,11 +231,6 @@ def test_non_query_is_rejected(sql: str) -> None:
         classify_hardness(parse(sql))
 
 
-@pytest.mark.parametrize("tree", [exp.Select(), exp.Values(), exp.Union(this=exp.Select())])
-def test_tree_without_children_has_a_level(tree: exp.Expression) -> None:
-    assert classify_hardness(tree) in HARDNESS_LEVELS
-
-
 @pytest.mark.parametrize(
     ("sql", "components"),
     [
@@ -266,105 +242,6 @@ def test_tree_without_children_has_a_level(tree: exp.Expression) -> None:
 )
 def test_deep_tree_needs_no_recursion(sql: str, components: tuple[int, int, int]) -> None:
     assert count(sql) == components
-
-
-NAMES = st.sampled_from(["a", "b", '"like"', '"or"', "t.a"])
-TABLES = st.sampled_from(["t", "t, u", "t JOIN u ON t.a = u.a", "(t JOIN u)", "t NATURAL JOIN u"])
-LITERALS = st.sampled_from(["1", "'A OR B'", "'%LIKE%'", "NULL", "x'00'", "-2.5e3"])
-
-
-OPERATORS = st.sampled_from(["+", "||", "=", "!=", "IS NOT", "OR", "AND"])
-LIKES = st.sampled_from(["LIKE", "NOT LIKE", "GLOB", "NOT GLOB"])
-
-
-def nest(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    """Expressions around other ones, in parentheses wherever precedence could tear them apart."""
-    return st.one_of(
-        st.builds("{}({})".format, st.sampled_from(["max", "total", "upper", "NOT "]), inner),
-        st.builds("({}) {} ({})".format, inner, OPERATORS, inner),
-        st.builds("{} {} {}".format, NAMES, LIKES, LITERALS),
-        st.builds("{} NOT IN (({}), 1)".format, NAMES, inner),
-        st.builds("{} BETWEEN ({}) AND ({})".format, NAMES, inner, inner),
-        st.builds("CASE WHEN {} THEN {} END".format, inner, inner),
-        st.builds("iif({}, 1, coalesce({}, 2))".format, inner, inner),
-        st.builds("sum({}) OVER (PARTITION BY a ORDER BY {})".format, inner, inner),
-        st.builds("(SELECT {} FROM t WHERE {})".format, inner, inner),
-        st.builds("EXISTS (SELECT 1 FROM t GROUP BY {})".format, inner),
-    )
-
-
-EXPRESSIONS = st.recursive(NAMES | LITERALS | st.just("count(*)"), nest, max_leaves=6)
-
-
-@st.composite
-def build_selects(draw: st.DrawFn) -> str:
-    """A SELECT without ORDER BY and LIMIT, so that it can be the arm of a set operation."""
-    columns = draw(st.lists(EXPRESSIONS, min_size=1, max_size=3))
-    sql = f"SELECT {', '.join(columns)} FROM {draw(TABLES)}"
-    if draw(st.booleans()):
-        sql += f" WHERE {draw(EXPRESSIONS)}"
-    if draw(st.booleans()):
-        sql += f" GROUP BY {draw(EXPRESSIONS)} HAVING {draw(EXPRESSIONS)}"
-    return sql
-
-
-@given(build_selects())
-def test_any_select_has_a_level_and_stays_as_it_was(sql: str) -> None:
-    tree = parse(sql)
-    before = repr(tree)
-    components = count_components(tree)
-    assert classify_hardness(tree) in HARDNESS_LEVELS
-    assert min(components) >= 0
-    assert components.others <= 4
-    assert repr(tree) == before
-
-
-@given(build_selects(), build_selects(), st.sampled_from(["UNION", "UNION ALL", "EXCEPT"]))
-def test_set_operation_adds_one_to_component2_of_its_left_arm(
-    left: str, right: str, operator: str
-) -> None:
-    arm = count(left)
-    united = count(f"{left} {operator} {right}")
-    assert united == arm._replace(component2=arm.component2 + 1)
-    assert count(f"{left} {operator} {right} UNION {left} ORDER BY 1 LIMIT 1") == united
-
-
-@given(build_selects())
-def test_subquery_in_from_is_a_table(sql: str) -> None:
-    assert count(f"SELECT a FROM ({sql}) AS s") == (0, 0, 0)
-
-
-@given(build_selects())
-def test_order_by_and_limit_add_one_each(sql: str) -> None:
-    bare = count(sql)
-    assert count(f"{sql} ORDER BY a LIMIT 1") == bare._replace(component1=bare.component1 + 2)
-
-
-@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")))
-def test_words_in_a_literal_or_a_name_do_not_count(words: str) -> None:
-    literal = "'" + words.replace("'", "''") + "'"
-    name = '"' + words.replace('"', '""') + '_"'
-    assert count(f"SELECT {name} FROM {name} WHERE {name} = {literal}") == (1, 0, 0)
-
-
-WORDS = """
-SELECT FROM WHERE GROUP BY HAVING ORDER LIMIT UNION EXCEPT VALUES WITH AS ( ) , * a t 1 'x' = NOT
-IN LIKE IS NULL AND OR JOIN ON CASE WHEN THEN END EXISTS BETWEEN OVER DELETE DROP
-"""
-TOKENS = st.sampled_from(WORDS.split())
-
-
-@given(st.lists(TOKENS, max_size=10), st.sampled_from(["", "SELECT a", "SELECT a FROM t WHERE a"]))
-def test_whatever_sqlglot_parses_has_a_level_or_is_rejected(tokens: list[str], start: str) -> None:
-    try:
-        tree = parse(" ".join([start, *tokens]))
-    except SqlglotError:
-        return
-    try:
-        outcome = classify_hardness(tree)
-    except ValueError as error:
-        outcome = str(error)
-    assert outcome in HARDNESS_LEVELS or "expected SELECT or VALUES" in outcome
 
 
 needs_spider = pytest.mark.skipif(

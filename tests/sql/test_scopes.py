@@ -273,17 +273,6 @@ def test_sources_tell_tables_views_and_subqueries_apart(world):
     assert kinds == {"ship": "table", "deep": "view", "c": "cte", "d": "derived"}
 
 
-def test_tree_is_left_as_it_was(world):
-    sql = "WITH c AS (SELECT * FROM ship) SELECT * FROM c ORDER BY name"
-    tree = parse_one(sql, read="sqlite")
-    before = repr(tree)
-    scopes = Scopes(tree, read_schema(world))
-    scopes.outputs(tree)
-    for column in tree.find_all(exp.Column):
-        scopes.resolve(column)
-    assert repr(tree) == before
-
-
 @pytest.mark.parametrize(
     "types",
     [(exp.Select,), (exp.Column, exp.Table), (exp.Query,), (exp.AggFunc, exp.Alias), (exp.Cast,)],
