@@ -34,7 +34,7 @@ from typing import Any, NamedTuple
 
 from answerkey.flags import FLAGS
 from answerkey.records import read_jsonl, write_json
-from answerkey.risk.gold_risk import Count, Counts, RiskTable, Sign, encode_risk_table, list_signs
+from answerkey.risk.gold_risk import Count, Counts, RiskTable, Sign, list_signs
 
 WRONG, RIGHT = ("INCORRECT",), ("CORRECT", "PARTIALLY_CORRECT")
 STEPS = (0.5, 0.7)
@@ -118,8 +118,30 @@ def count(judged: Iterable[Judged]) -> dict[str, Counts]:
     """Return the counts of these judgements, by corpus."""
     corpora: dict[str, Counts] = defaultdict(Counts)
     for each in judged:
-        corpora[each.corpus].add(each.hardness, each.signs, Count(1, each.is_wrong))
+        one = Count(1, int(each.is_wrong))
+        kinds = {sign: one for sign in each.signs if sign.kind is not None}
+        flags = {sign.code: one for sign in each.signs}
+        corpora[each.corpus].merge(Counts(one, {each.hardness: one}, flags, kinds))
     return corpora
+
+
+def encode_counts(counts: Counts) -> dict[str, Any]:
+    """Return the entry of a corpus in data/flag_precision.json, all names sorted."""
+    return {
+        **counts.judged._asdict(),
+        "hardness": {level: one._asdict() for level, one in sorted(counts.hardness.items())},
+        "flags": {
+            code: {
+                **one._asdict(),
+                "kinds": {
+                    sign.kind: of_kind._asdict()
+                    for sign, of_kind in sorted(counts.kinds.items())
+                    if sign.code == code
+                },
+            }
+            for code, one in sorted(counts.flags.items())
+        },
+    }
 
 
 def find_area(pairs: list[tuple[float, bool]]) -> float | None:
@@ -231,7 +253,8 @@ def main() -> None:
     corpora = count(judged)
     print(f"{write_lists(judged)}\n\n{write_flags(corpora)}")
     if arguments.out:
-        write_json(arguments.out, encode_risk_table(corpora))
+        table = {name: encode_counts(counts) for name, counts in sorted(corpora.items())}
+        write_json(arguments.out, table)
 
 
 if __name__ == "__main__":

@@ -235,18 +235,18 @@ def _find_near_leaks(records: list[Fingerprint], findings: Findings, min_similar
 
 def _find_leaks(records: list[Fingerprint], findings: Findings) -> None:
     """Each question whose text, or template, one of the other split has, too."""
-    for field, code in (
-        ("text", "question_in_both_splits"),
-        ("template", "template_in_both_splits"),
-    ):
+    for field in ("text", "template"):
         for sides in _list_shared(records, field):
-            template = sides[0][0].template[:_TEMPLATE_CHARACTERS]
+            template = {"template": sides[0][0].template[:_TEMPLATE_CHARACTERS]}
             for own, others in (sides, sides[::-1]):
-                evidence = {"count": len(others), "example": others[0].question_id}
-                if field == "template":
-                    evidence = {"template": template, **evidence}
+                shared = {"count": len(others), "example": others[0].question_id}
+                finding = (
+                    Finding("question_in_both_splits", shared)
+                    if field == "text"
+                    else Finding("template_in_both_splits", template | shared)
+                )
                 for record in own:
-                    findings[record.question_id].append(Finding(code, evidence))
+                    findings[record.question_id].append(finding)
 
 
 def _list_shared(

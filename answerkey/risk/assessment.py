@@ -63,20 +63,15 @@ class Assessment:
 
     def describe(self) -> list[str]:
         """Return the lines of the log, when all questions are known."""
-        others = [each for each in self._verdicts if each.database_name not in self._databases]
-        void = [
-            verdict
-            for verdict in self._verdicts
-            if verdict.database_name in self._databases and verdict.key not in self._asked
-        ]
         lines = [f"{self._flagged} questions have a gold risk of {self._min_gold_risk:g} or more"]
+        here = [each for each in self._verdicts if each.database_name in self._databases]
+        void = [verdict.where for verdict in here if verdict.key not in self._asked]
         if self._verdicts:
-            used = len(self._verdicts) - len(others) - len(void)
-            lines.append(f"{used} verdicts, {len(others)} verdicts of other databases")
+            others = len(self._verdicts) - len(here)
+            lines.append(f"{len(here) - len(void)} verdicts, {others} verdicts of other databases")
         if void:
-            named = ", ".join(verdict.where for verdict in void[:_NAMED])
             lines.append(
                 f"{len(void)} verdicts are void, since no question has their text and gold SQL now:"
-                f" {named}{', ...' if len(void) > _NAMED else ''}"
+                f" {', '.join(void[:_NAMED])}"
             )
         return lines

@@ -90,32 +90,18 @@ class Counts:
     flags: dict[str, Count] = field(default_factory=dict)
     kinds: dict[Sign, Count] = field(default_factory=dict)
 
-    def add(self, hardness: str, signs: Iterable[Sign], count: Count) -> None:
-        """Count a question, or several of the same hardness and signs."""
-        signs = list(signs)
-        self.judged += count
-        _add(self.hardness, hardness, count)
-        for code in {sign.code for sign in signs}:
-            _add(self.flags, code, count)
-        for sign in signs:
-            if sign.kind is not None:
-                _add(self.kinds, sign, count)
-
     def merge(self, other: Counts) -> None:
         """Add the counts of another corpus."""
         self.judged += other.judged
         for name in ("hardness", "flags", "kinds"):
+            own = getattr(self, name)
             for key, count in getattr(other, name).items():
-                _add(getattr(self, name), key, count)
+                own[key] = own.get(key, NONE) + count
 
     @property
     def base(self) -> float:
         """The share of wrong gold among all judged questions."""
         return self.judged.wrong / self.judged.questions
-
-
-def _add(counts: dict[Any, Count], key: Any, count: Count) -> None:
-    counts[key] = counts.get(key, NONE) + count
 
 
 def list_signs(flags: Iterable[Mapping[str, Any]]) -> list[Sign]:
@@ -125,11 +111,8 @@ def list_signs(flags: Iterable[Mapping[str, Any]]) -> list[Sign]:
     ...             {"code": "paraphrase_of", "evidence": {}}])
     [Sign(code='latent_tie', kind='text')]
     """
-    signs = {}
-    for flag in flags:
-        if flag["code"] not in NO_SIGNS:
-            signs[Sign(flag["code"], flag["evidence"].get("kind"))] = None
-    return list(signs)
+    signs = [Sign(flag["code"], flag["evidence"].get("kind")) for flag in flags]
+    return [sign for sign in dict.fromkeys(signs) if sign.code not in NO_SIGNS]
 
 
 class Strength(NamedTuple):
@@ -168,9 +151,8 @@ class Risk(NamedTuple):
 class RiskTable:
     """How often gold with each sign is wrong, counted by corpus.
 
-    >>> spider = Counts()
-    >>> spider.add("easy", [], Count(900, 45))
-    >>> spider.add("extra", [Sign("cross_join", None)], Count(100, 80))
+    >>> hardness = {"easy": Count(900, 45), "extra": Count(100, 80)}
+    >>> spider = Counts(Count(1000, 125), hardness, {"cross_join": Count(100, 80)})
     >>> table = RiskTable({"spider": spider})
     >>> table.estimate("spider", "easy", []).risk
     0.0507
@@ -222,75 +204,41 @@ class RiskTable:
         return Strength(sign, precision, 1 - right)
 
 
-def encode_risk_table(corpora: Mapping[str, Counts]) -> dict[str, Any]:
-    """Return the table as its file has it, all names sorted.
-
-    {"spider": {"questions": 900, "wrong": 90, "hardness": {"easy": {"questions": ...}, ...},
-                "flags": {"latent_tie": {"questions": 5, "wrong": 3, "kinds": {"text": {...}}}}}}
-    """
-    return {
-        corpus: {
-            **counts.judged._asdict(),
-            "hardness": {level: c._asdict() for level, c in sorted(counts.hardness.items())},
-            "flags": {
-                code: {
-                    **count._asdict(),
-                    "kinds": {
-                        sign.kind: of_kind._asdict()
-                        for sign, of_kind in sorted(counts.kinds.items())
-                        if sign.code == code
-                    },
-                }
-                for code, count in sorted(counts.flags.items())
-            },
-        }
-        for corpus, counts in sorted(corpora.items())
-    }
-
-
 def read_risk_table(path: Path) -> RiskTable:
     """Return the table of a file.
 
     Raises:
         FileNotFoundError: if there is none.
-        InputError: with the file and the place, if it is no such table.
+        InputError: if it is no such table.
     """
     if not path.is_file():
         raise FileNotFoundError(
             f"No {path}: {_EXPECTED}: see compare_questions.flag_precision in params"
         )
-    corpora = {
-        corpus: _read_counts(entry, f"{path}: {corpus}")
-        for corpus, entry in _read_entries(read_json(path), f"{path}").items()
-    }
-    if not corpora:
-        raise InputError(f"{path}: {_EXPECTED}, found no corpus")
+    try:
+        corpora = {name: _read_counts(entry) for name, entry in read_json(path).items()}
+        # Some questions are wrong, and some right, or else nothing can be told from the others.
+        is_table = corpora and all(0 < counts.base < 1 for counts in corpora.values())
+    except (AttributeError, KeyError, TypeError, ZeroDivisionError):
+        is_table = False
+    if not is_table:
+        raise InputError(f"{path}: {_EXPECTED}: questions and wrong of each corpus, hardness, flag")
     return RiskTable(corpora)
 
 
-def _read_counts(entry: Any, where: str) -> Counts:
-    counts = Counts(_read_count(entry, where))
-    if not 0 < counts.judged.wrong < counts.judged.questions:
-        raise InputError(
-            f"{where}: expected some wrong questions, and some right, found {counts.judged}"
-        )
-    levels = _read_entries(entry.get("hardness"), f"{where}: hardness")
-    counts.hardness = {name: _read_count(each, f"{where}: {name}") for name, each in levels.items()}
-    for code, of_flag in _read_entries(entry.get("flags"), f"{where}: flags").items():
-        counts.flags[code] = _read_count(of_flag, f"{where}: {code}")
-        for kind, of_kind in _read_entries(of_flag.get("kinds"), f"{where}: {code}").items():
-            counts.kinds[Sign(code, kind)] = _read_count(of_kind, f"{where}: {code}: {kind}")
-    return counts
+def _read_counts(entry: dict[str, Any]) -> Counts:
+    flags = entry["flags"]
+    return Counts(
+        _read_count(entry),
+        {name: _read_count(each) for name, each in entry["hardness"].items()},
+        {code: _read_count(each) for code, each in flags.items()},
+        {
+            Sign(code, kind): _read_count(each)
+            for code, of_flag in flags.items()
+            for kind, each in of_flag["kinds"].items()
+        },
+    )
 
 
-def _read_entries(value: Any, where: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise InputError(f"{where}: {_EXPECTED}, found {value!r:.80}")
-    return value
-
-
-def _read_count(entry: Any, where: str) -> Count:
-    values = [entry.get(key) for key in Count._fields] if isinstance(entry, dict) else [None]
-    if not all(type(value) is int for value in values) or not 0 <= values[1] <= values[0]:
-        raise InputError(f"{where}: {_EXPECTED}: questions and wrong, found {entry!r:.80}")
-    return Count(*values)
+def _read_count(entry: dict[str, int]) -> Count:
+    return Count(entry["questions"], entry["wrong"])

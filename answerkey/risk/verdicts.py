@@ -68,7 +68,7 @@ class Verdict:
 
 
 def read_verdicts(folder: Path = VERDICTS) -> list[Verdict]:
-    """The verdicts of all files of a folder, by file and line; none where there is no file.
+    """The verdicts of all files of a folder, by file and line.
 
     Raises:
         InputError: with the file and the line that cannot be meant.
@@ -89,13 +89,9 @@ def read_verdict_file(path: Path) -> list[Verdict]:
 
 
 def _parse(record: dict[str, Any], where: str) -> Verdict:
-    for name in record:
-        if name not in FIELDS:
-            raise InputError(f"{where}: unknown field {name!r}, expected {', '.join(FIELDS)}")
-    for name in FIELDS:
-        if name not in record:
-            raise InputError(f"{where}: no field {name!r}, expected {', '.join(FIELDS)}")
-        value = record[name]
+    if record.keys() != set(FIELDS):
+        raise InputError(f"{where}: expected {', '.join(FIELDS)}, found {', '.join(record)}")
+    for name, value in record.items():
         if not isinstance(value, str) or not (value.strip() or name in _MAY_BE_BLANK):
             raise InputError(f"{where}: {name} is {value!r:.80}, expected text")
     if record["verdict"] not in VERDICT_FLAGS:
