@@ -107,6 +107,10 @@ def _simplify(nodes: list[exp.Expression]) -> None:
             node.set("kind", None)
         elif kind is exp.Literal and not node.is_string:
             node.set("this", node.this.lower())
+        elif kind is exp.WindowSpec:
+            for name, value in node.args.items():
+                if isinstance(value, str):
+                    node.set(name, value.upper())
 
 
 def _is_needless(paren: exp.Paren) -> bool:
