@@ -46,7 +46,7 @@ from answerkey.suites.questions import (
 )
 from answerkey.suites.records import make_record, show_latent
 from answerkey.suites.row_reading import read_rows
-from answerkey.suites.rows import Rows, write_rows
+from answerkey.suites.rows import Rows, serialize_rows
 
 _FILLED = 3  # each database costs a prediction half of the time that the real one takes
 SUITES = "data/test_suites"
@@ -240,7 +240,7 @@ class _Pool:
             storages = []
             for storage, stored in enumerate((variant, _turn_round(variant))):
                 path = self._path(number, storage)
-                write_rows(stored, path)
+                path.write_bytes(serialize_rows(stored))
                 database = GuardedDatabase(path, self._limits)
                 storages.append(Executions(stack.enter_context(database)))
             self._ask(number, storages, asked)

@@ -26,7 +26,6 @@ from answerkey.suites.rows import (
     TableRows,
     find_positions,
     list_declared,
-    list_named,
     open_empty,
 )
 
@@ -179,7 +178,7 @@ class _Sample:
         """The references whose parents are found without reading a large table."""
         tables = [table.table for table in self._tables.values()]
         found = []
-        for reference in dict.fromkeys([*list_declared(tables), *list_named(tables)]):
+        for reference in list_declared(tables):
             parent = self._tables[reference.parent].table
             keys = [set(find_positions(parent, key) or ()) for key in parent.unique_keys]
             if parent.name in self._whole or set(reference.referred) in keys:

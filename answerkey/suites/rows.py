@@ -11,7 +11,6 @@ import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from answerkey.sqlite.files import LAYOUT, serialize_database
@@ -103,12 +102,6 @@ def serialize_rows(rows: Rows) -> bytes:
         return serialize_database(connection)
 
 
-def write_rows(rows: Rows, path: Path) -> None:
-    """Write the database file of these rows, in place of any that is there; raises as
-    `serialize_rows`."""
-    path.write_bytes(serialize_rows(rows))
-
-
 # References: the columns of a table by which a row belongs to a row of another table.
 #
 # Declared references are the foreign keys of the schema. SQLite takes a foreign key whatever it
@@ -189,20 +182,3 @@ def find_positions(table: Table, names: Sequence[str]) -> tuple[int, ...] | None
     places = {fold_name(column.name): place for place, column in enumerate(table.columns)}
     found = tuple(places.get(fold_name(name), -1) for name in names)
     return None if -1 in found else found
-
-
-def list_named(tables: Sequence[Table]) -> list[Reference]:
-    """The columns that are named after a declared key of one column of another table."""
-    keys: dict[str, list[tuple[Table, tuple[int, ...]]]] = {}
-    for parent in tables:
-        for key in parent.unique_keys:
-            positions = find_positions(parent, key)
-            for name in list_names(parent.name, key[0]) if len(key) == 1 and positions else ():
-                keys.setdefault(name, []).append((parent, positions))
-    return [
-        Reference(table.name, (place,), parent.name, positions)
-        for table in tables
-        for place, column in enumerate(table.columns)
-        for parent, positions in keys.get(join_name(column.name), ())
-        if parent is not table
-    ]
