@@ -11,18 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from datasets import Features, List, SplitDict, SplitInfo
-from datasets.info import DatasetInfo, DatasetInfosDict
-from huggingface_hub import DatasetCardData
+import yaml
 from jinja2 import Template
 
 from answerkey.exports.huggingface import (
     CHAT,
     COLUMNS,
-    FEATURES,
     PACKED_COLUMNS,
+    TEXTS,
     PackedFiles,
-    make_features,
 )
 from answerkey.exports.parquet_files import WrittenFile
 from answerkey.flags import EXPLANATIONS
@@ -102,7 +99,7 @@ def make_card(facts: CardFacts, template: Template) -> str:
     """README.md of the dataset: YAML, then a datasheet."""
     text = template.render(
         facts=facts,
-        columns={name: (_name_type(kind), meaning) for name, (kind, meaning) in COLUMNS.items()},
+        columns=COLUMNS,
         explanations=EXPLANATIONS,
         name=NAME,
         places=sorted(Counter(map(_describe_place, facts.origins)).items()),
@@ -115,12 +112,6 @@ def make_card(facts: CardFacts, template: Template) -> str:
     return f"---\n{make_front_matter(facts)}---\n{text}\n"
 
 
-def _name_type(kind: Any) -> str:
-    if kind == CHAT:
-        return "chat"
-    return f"list of {kind.feature.dtype}" if isinstance(kind, List) else kind.dtype
-
-
 def _describe_place(origin: Mapping[str, str]) -> str:
     place = _PLACES[origin["kind"]].format(**origin)
     rows = origin.get("fill_empty")
@@ -129,21 +120,20 @@ def _describe_place(origin: Mapping[str, str]) -> str:
 
 def make_front_matter(facts: CardFacts) -> str:
     """The YAML. A table without rows is left out: load_dataset fails on one."""
-    configs = {QUESTIONS: (FEATURES, facts.files)} if facts.files else {}
+    configs = {QUESTIONS: (COLUMNS, facts.files)} if facts.files else {}
     configs |= {
-        kind: (make_features(PACKED_COLUMNS[kind]), {"files": packed.written})
+        kind: (PACKED_COLUMNS[kind], {"files": packed.written})
         for kind, packed in facts.packed.items()
     }
-    card = DatasetCardData(
-        pretty_name=NAME,
-        license=facts.license,
-        language=facts.list_values("language"),
-        task_categories=["table-question-answering", "text-generation"],
-        tags=["text-to-sql", "sql", "sqlite", "reinforcement-learning"],
-        size_categories=[
-            next((name for most, name in _SIZES.items() if facts.size < most), "n>1M")
-        ],
-    )
+    size = next((name for most, name in _SIZES.items() if facts.size < most), "n>1M")
+    card = {
+        "language": facts.list_values("language"),
+        "license": facts.license,
+        "size_categories": [size],
+        "task_categories": ["table-question-answering", "text-generation"],
+        "pretty_name": NAME,
+        "tags": ["text-to-sql", "sql", "sqlite", "reinforcement-learning"],
+    }
     if configs:
         card["configs"] = [
             {
@@ -156,24 +146,31 @@ def make_front_matter(facts: CardFacts) -> str:
             }
             for name, (_, files) in configs.items()
         ]
-        infos = {name: _make_info(*config, name=name) for name, config in configs.items()}
-        DatasetInfosDict(infos).to_dataset_card_data(card)
-    return card.to_yaml(line_break="\n") + "\n"
+        card["dataset_info"] = [_make_info(name, *config) for name, config in configs.items()]
+    return yaml.safe_dump(card, sort_keys=False, allow_unicode=True)
 
 
-def _make_info(features: Features, files: Mapping[str, WrittenFile], *, name: str) -> DatasetInfo:
-    """The columns and the sizes, as `datasets` writes them into a card."""
-    splits = {
-        split: SplitInfo(split, num_bytes=file.size_bytes, num_examples=file.rows)
-        for split, file in files.items()
+def _make_info(
+    name: str, columns: Mapping[str, tuple[str, str]], files: Mapping[str, WrittenFile]
+) -> dict[str, Any]:
+    """The columns and the sizes, as `datasets` reads them from a card."""
+    return {
+        "config_name": name,
+        "features": [_make_feature(column, kind) for column, (kind, _) in columns.items()],
+        "splits": [
+            {"name": split, "num_bytes": file.size_bytes, "num_examples": file.rows}
+            for split, file in files.items()
+        ],
+        "download_size": sum(file.file_bytes for file in files.values()),
+        "dataset_size": sum(file.size_bytes for file in files.values()),
     }
-    return DatasetInfo(
-        config_name=name,
-        features=features,
-        splits=SplitDict(splits),
-        download_size=sum(file.file_bytes for file in files.values()),
-        dataset_size=sum(file.size_bytes for file in files.values()),
-    )
+
+
+def _make_feature(name: str, kind: str) -> dict[str, Any]:
+    if kind == CHAT:
+        fields = [{"name": field, "dtype": "string"} for field in ("role", "content")]
+        return {"name": name, "list": fields}
+    return {"name": name, "list": "string"} if kind == TEXTS else {"name": name, "dtype": kind}
 
 
 # By which the hub knows a benchmark. Its tasks are those of Harbor (answerkey.environments.tasks):

@@ -10,10 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from datasets import Value
-
 from answerkey.exports.card import NAME, CardFacts
-from answerkey.exports.huggingface import COLUMNS, PACKED_COLUMNS
+from answerkey.exports.huggingface import COLUMNS, PACKED_COLUMNS, TEXTS
 from answerkey.exports.parquet_files import WrittenFile
 
 Record = dict[str, Any]
@@ -44,6 +42,7 @@ _TYPES = {
     "int64": "cr:Int64",
     "float64": "cr:Float64",
     "bool": "sc:Boolean",
+    TEXTS: "sc:Text",
 }
 
 
@@ -78,7 +77,7 @@ def _make_file(name: str, file: WrittenFile) -> Record:
     }
 
 
-def _make_record_set(table: str, columns: Mapping[str, tuple[Any, str]]) -> Record:
+def _make_record_set(table: str, columns: Mapping[str, tuple[str, str]]) -> Record:
     key = "question_id" if "question_id" in columns else "path"
     fields = (_make_field(table, name, *column) for name, column in columns.items())
     return {
@@ -90,17 +89,16 @@ def _make_record_set(table: str, columns: Mapping[str, tuple[Any, str]]) -> Reco
     }
 
 
-def _make_field(table: str, name: str, kind: Any, meaning: str) -> Record | None:
-    value = getattr(kind, "feature", kind)
-    if not isinstance(value, Value) or value.dtype not in _TYPES:
+def _make_field(table: str, name: str, kind: str, meaning: str) -> Record | None:
+    if kind not in _TYPES:
         return None
     return {
         "@type": "cr:Field",
         "@id": f"{table}/{name}",
         "name": name,
         "description": meaning,
-        "dataType": _TYPES[value.dtype],
-        **({} if value is kind else {"repeated": True}),
+        "dataType": _TYPES[kind],
+        **({"repeated": True} if kind == TEXTS else {}),
         "source": {
             "fileObject": {"@id": f"{table}.parquet"},
             "extract": {"column": name},

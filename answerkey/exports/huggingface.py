@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pyarrow as pa
 import pyarrow.parquet as pq
-from datasets import Features, List, Value
 
 from answerkey.dataset import Question, list_reward_terms, read_product
 from answerkey.exports.parquet_files import Table, WrittenFile, write_tables
@@ -24,8 +24,14 @@ from answerkey.records import SPLITS, read_database_hashes, read_json
 from answerkey.sqlite.answers import FLOAT, INTEGER, STRING
 from answerkey.sqlite.files import find_inside
 
-TEXT, WHOLE, REAL, BOOLEAN = map(Value, ("string", "int64", "float64", "bool"))
-CHAT = List({"role": TEXT, "content": TEXT})
+# The types of columns, which Arrow makes in some milliseconds and `datasets` in half a second.
+TEXT, WHOLE, REAL, BOOLEAN, BINARY = ("string", "int64", "float64", "bool", "binary")
+TEXTS, CHAT = "list of string", "chat"
+_ARROW = {
+    **{TEXT: pa.string(), WHOLE: pa.int64(), REAL: pa.float64(), BOOLEAN: pa.bool_()},
+    **{BINARY: pa.binary(), TEXTS: pa.list_(pa.string())},
+    CHAT: pa.list_(pa.struct({"role": pa.string(), "content": pa.string()})),
+}
 
 # Each column: its type, and what it holds.
 COLUMNS = {
@@ -36,7 +42,7 @@ COLUMNS = {
     "gold_answer": (TEXT, "what the query returns, as JSON: a value, a list or a table"),
     "answer_type": (TEXT, "integer, float, string, list or table"),
     "difficulty": (TEXT, "easy, medium or hard"),
-    "tables_involved": (List(TEXT), "the tables that the query reads, sorted"),
+    "tables_involved": (TEXTS, "the tables that the query reads, sorted"),
     "split": (TEXT, "train or eval; no database is in both"),
     "hardness": (TEXT, "Spider's official hardness: easy, medium, hard or extra"),
     "order_matters": (BOOLEAN, "whether the order of rows counts, but for rows that tie"),
@@ -55,7 +61,7 @@ COLUMNS = {
         "small databases on which a right query gives these answers, too, as JSON; or null",
     ),
     "database_sha256": (TEXT, "checksum of the database file that gold SQL was executed on"),
-    "flags": (List(TEXT), "what the audit noticed, as codes"),
+    "flags": (TEXTS, "what the audit noticed, as codes"),
     "evidence": (TEXT, "what the question presupposes, as its corpus says; else null"),
     "gold_integer": (WHOLE, "the answer, where its type is integer; else null"),
     "gold_float": (REAL, "the answer, where its type is float; else null"),
@@ -74,17 +80,14 @@ _FILE = {
     "path": (TEXT, "where the file belongs in the folder of its kind"),
     "size_bytes": (WHOLE, "how large it is"),
     "sha256": (TEXT, "its checksum"),
-    "content": (Value("binary"), "the SQLite file; null where it is not in this dataset"),
+    "content": (BINARY, "the SQLite file; null where it is not in this dataset"),
 }
 PACKED_COLUMNS = {DATABASES: {**_NAME, **_SCHEMA, **_FILE}, TEST_SUITES: {**_NAME, **_FILE}}
 
 
-def make_features(columns: Mapping[str, tuple[Any, str]]) -> Features:
-    """The types of columns, as `datasets` has them."""
-    return Features({name: kind for name, (kind, _) in columns.items()})
-
-
-FEATURES = make_features(COLUMNS)
+def make_schema(columns: Mapping[str, tuple[str, str]]) -> pa.Schema:
+    """The types of columns, as Arrow has them."""
+    return pa.schema({name: _ARROW[kind] for name, (kind, _) in columns.items()})
 
 
 def make_row(example: PromptExample) -> dict[str, Any]:
@@ -111,12 +114,10 @@ def write_questions(product: Path, prompts: Path, out: Path) -> dict[str, Writte
     """Write a table for each split that has questions, with the prompts that export_trainers
     rendered for TRL; what was written.
 
-    The features stand in the file, so that `load_dataset` reads the same types.
-
     Raises:
         FileNotFoundError, InputError: as `read_product`.
     """
-    table = Table(FEATURES.arrow_schema, make_row)
+    table = Table(make_schema(COLUMNS), make_row)
     written = {}
     for split in SPLITS:
         examples = _read_examples(read_product(product, split), prompts / f"{split}.parquet")
@@ -171,7 +172,7 @@ def write_packed_files(
         has_content = total <= max_bytes
         rows = _read_files(kind, files, hashes[kind], has_content=has_content)
         path = out / f"{kind}.parquet"
-        table = Table(make_features(PACKED_COLUMNS[kind]).arrow_schema, lambda row: row)
+        table = Table(make_schema(PACKED_COLUMNS[kind]), lambda row: row)
         if written := write_tables(rows, {path: table}, group_rows=1):
             packed[kind] = PackedFiles(written[path], total, has_content)
     return packed

@@ -15,7 +15,7 @@ from huggingface_hub import DatasetCard
 
 from answerkey.exports.card import CardFacts, make_card, make_front_matter
 from answerkey.exports.croissant import make_croissant
-from answerkey.exports.huggingface import COLUMNS, DATABASES, FEATURES, TEST_SUITES, PackedFiles
+from answerkey.exports.huggingface import COLUMNS, DATABASES, TEST_SUITES, PackedFiles, make_schema
 from answerkey.exports.parquet_files import WrittenFile
 from answerkey.exports.prompts import read_template
 from tests.shared.paths import ROOT
@@ -90,7 +90,8 @@ def test_yaml_says_where_the_splits_are_and_how_large():
         {"name": "eval", "num_bytes": 3400, "num_examples": 34},
     ]
     assert infos["default"]["download_size"] == 12_340
-    assert datasets.Features._from_yaml_list(infos["default"]["features"]) == FEATURES
+    features = datasets.Features._from_yaml_list(infos["default"]["features"])
+    assert features == datasets.Features.from_arrow_schema(make_schema(COLUMNS))
     assert (front["license"], front["language"]) == ("cc-by-4.0", ["en"])
 
 

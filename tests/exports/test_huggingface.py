@@ -9,7 +9,7 @@ import pytest
 from pyarrow import parquet
 
 from answerkey.dataset import FIELDS, Question, list_reward_terms, read_product
-from answerkey.exports.huggingface import FEATURES, make_row
+from answerkey.exports.huggingface import COLUMNS, make_row, make_schema
 from answerkey.exports.prompts import PromptExample
 from tests.shared.export_world import SPLITS
 
@@ -37,7 +37,7 @@ def test_loaded_dataset_is_the_product(exported, tmp_path):
     loaded = datasets.load_dataset(folder, cache_dir=cache)
     assert {name: len(rows) for name, rows in loaded.items()} == {"train": 25, "eval": 10}
     for split in SPLITS:
-        assert loaded[split].features == FEATURES
+        assert loaded[split].features == datasets.Features.from_arrow_schema(make_schema(COLUMNS))
         questions = read_product(exported.folder / "data/questions", split)
         for row, question in zip(loaded[split], questions, strict=True):
             assert json.loads(row["gold_answer"]) == question.gold_answer
@@ -50,10 +50,10 @@ def test_loaded_dataset_is_the_product(exported, tmp_path):
             assert row["flags"] == [flag["code"] for flag in question.flags]
 
 
-def test_file_carries_its_features_and_nothing_of_this_machine(exported):
+def test_file_has_its_columns_and_nothing_of_this_machine(exported):
     schema = parquet.read_schema(exported.exports / "huggingface/train.parquet")
-    assert schema == FEATURES.arrow_schema
-    assert schema.metadata == FEATURES.arrow_schema.metadata
+    assert schema == make_schema(COLUMNS)
+    assert schema.metadata is None
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_file_carries_its_features_and_nothing_of_this_machine(exported):
 )
 def test_every_answer_comes_back_as_the_same_value_and_type(answer):
     row = make_row(make_example(answer))
-    assert list(row) == list(FEATURES)
+    assert list(row) == list(COLUMNS)
     assert repr(json.loads(row["gold_answer"])) == repr(answer)
     for kind, name in TYPES.items():
         assert row[f"gold_{name}"] == (answer if type(answer) is kind else None)
