@@ -28,7 +28,6 @@ from typing import Any
 import aiohttp  # which fsspec[http] brings
 
 from answerkey.dataset import INTERIM, Question, read_joined
-from answerkey.errors import let_reader_leave
 from answerkey.exports.prompts import DatabaseTexts, read_template
 from answerkey.flags import FLAGS, sort_flags
 from answerkey.records import decode_json, encode_json
@@ -257,5 +256,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    with let_reader_leave():
-        main()
+    main()
