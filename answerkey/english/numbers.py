@@ -7,7 +7,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
+
+from answerkey.english.question import Question
 
 _UNITS = """
 zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
@@ -162,44 +165,8 @@ def _plain(value: float) -> float:
     return int(value) if value == int(value) else value
 
 
-# Number roles: what a number of a question is for, by the words beside it.
-
-
-COUNT_OF_FIRST, COMPARED, KNOWN = "count_of_first", "compared", "known"
-
-_BESIDE = 60  # characters before and after a number
-_TOP = re.compile(r"\b(?:top|first|last|best|bottom)\s+$", re.IGNORECASE)
-_SUPERLATIVE = re.compile(r"\s+(?:\w+\s+)?(?:\w{2,20}est|most|least|top)\b", re.IGNORECASE)
-_THE = re.compile(r"\b(?:the|these|those|all|our|their|its)\s+$", re.IGNORECASE)
-_LATER_SUPERLATIVE = re.compile(r"\b(?:\w{2,20}est|most|least)\b", re.IGNORECASE)
-_THAN = re.compile(
-    r"\b(?:than|at (?:least|most)|exactly|only|over|under|above|below|up to|equals?(?: to)?)\s+$",
-    re.IGNORECASE,
-)
-_ANY = re.compile(
-    r"\b(?:list|name|give|show|state|mention|provide|find)(?:\s+\w+)?\s+at\s+least\s+$",
-    re.IGNORECASE,
-)
-_OR_MORE = re.compile(r"\s+or\s+(?:more|less|fewer|above|below|over|under)\b", re.IGNORECASE)
-
-
-def find_number_role(text: str, number: Number) -> str | None:
-    """Return whether a number counts the first rows that are wanted, something is compared with it,
-    or it chooses nothing, as in "the two names" or "name at least two"; None if nobody can tell.
-
-    >>> from answerkey.english.numbers import list_numbers
-    >>> text = "the 2 names of the three cheapest ships with at least 2 masts"
-    >>> [find_number_role(text, number) for number in list_numbers(text)]
-    ['known', 'count_of_first', 'compared']
-    """
-    before = text[max(0, number.start - _BESIDE) : number.start]
-    after = text[number.end : number.end + _BESIDE]
-    if _ANY.search(before):
-        return KNOWN
-    if _THAN.search(before) or _OR_MORE.match(after):
-        return COMPARED
-    if _TOP.search(before) or _SUPERLATIVE.match(after):
-        return COUNT_OF_FIRST
-    if _THE.search(before):
-        return COUNT_OF_FIRST if _LATER_SUPERLATIVE.search(after.split(" of ")[0]) else KNOWN
-    return None
+def has_number(question: Question, values: Iterable[float]) -> bool:
+    """Return whether a question or its evidence has one of some numbers."""
+    text = f"{question.text}\n{question.evidence}"
+    said = {value for number in list_numbers(text) for value in number.values}
+    return not said.isdisjoint(values)

@@ -20,6 +20,9 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+EMPTY_WORDS = word_set("a an and as at by for from in is of on or the to with")
+
+
 # Quotations: what stands in quotation marks, which is a value and no English.
 
 

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import sqlglot
 from sqlglot.errors import SqlglotError
 
-from answerkey.english.names import EMPTY_WORDS
-from answerkey.english.question import Question, list_words
+from answerkey.english.question import EMPTY_WORDS, Question, list_words
 from answerkey.order.accepted_rows import find_row_order
 from answerkey.order.inspection import Inspection
 from answerkey.order.reordered_copy import ReorderedCopy

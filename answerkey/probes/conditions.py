@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from answerkey.english.columns import find_asked_words, list_own_words, split_name
-from answerkey.english.names import list_quoted
+from answerkey.english.asked import find_asked_words
+from answerkey.english.columns import list_own_words, split_name
 from answerkey.english.question import Question, Word, word_set
 from answerkey.probes.column_values import ColumnValues
 from answerkey.probes.compared_values import quote_text
@@ -77,10 +77,9 @@ def find_mentions(question: Question, tables: Iterable[Table]) -> list[Mention]:
     """The columns of these tables that a question names; `name` in "first name" is not named where
     another column is a first name."""
     asked = find_asked_words(question)
-    quoted = list_quoted(question.text)
     places_of: dict[str, list[int]] = {}
     for place, word in enumerate(question.words):
-        if not any(name.start <= word.start < name.end for name in quoted):
+        if question.plain_text[word.start] != " ":  # in no quotation marks
             places_of.setdefault(word.stem, []).append(place)
     found = [
         Mention(table, column, places, places[-1] in asked and not _has_value(question, places[-1]))

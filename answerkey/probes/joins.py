@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from sqlglot import exp
 
+from answerkey.english.asked import Counted, list_counted
 from answerkey.english.columns import is_table_of, stem_name
-from answerkey.english.names import Counted, list_counted
 from answerkey.english.question import Question, Word
 from answerkey.order.inspection import Inspection
 from answerkey.probes.column_values import ColumnValues, shorten

@@ -8,10 +8,8 @@ from typing import Any
 
 from sqlglot import exp
 
+from answerkey.english.asked import MOST_WORDS, count_asked_items, find_asked_words
 from answerkey.english.columns import (
-    MOST_WORDS,
-    count_asked_items,
-    find_asked_words,
     is_known,
     is_meant,
     is_named,
@@ -135,24 +133,6 @@ class Projection:
 def read_projection(inspection: Inspection) -> Projection:
     """The projection of an inspection's query."""
     return inspection.once(Projection)
-
-
-def list_entity_key(inspection: Inspection) -> list[exp.Column] | None:
-    """The primary key of the one table whose columns, as they stand, a query selects; None if it
-    selects of several tables, or computes, or if the table has no key."""
-    scopes = inspection.scopes
-    sources = []
-    for output in scopes.outputs(inspection.tree):
-        found = output.resolution
-        if found is None and isinstance(output.expression, exp.Column):
-            found = scopes.resolve(output.expression)
-        if found is None or not found.is_direct:
-            return None
-        sources.append(found.source)
-    if not sources or any(source is not sources[0] for source in sources):
-        return None
-    keys = [column for column in sources[0].table.columns if column.primary_key]
-    return [exp.column(key.name, table=sources[0].name, quoted=True) for key in keys] or None
 
 
 # What the question asks for. The evidence of the corpus counts as part of it: a column that it

@@ -2,7 +2,7 @@
 
 import pytest
 
-from answerkey.english.numbers import find_number_role, list_numbers, read_number
+from answerkey.english.numbers import list_numbers, read_number
 
 STATED = [
     ("7 ships", [7]),
@@ -43,19 +43,3 @@ def test_numbers_of_a_code_do_not_stand_alone(text):
 def test_a_long_row_of_digits_is_no_number():
     assert list_numbers("9" * 1000) == []
     assert read_number("9" * 1000) is None
-
-
-ROLES = [
-    ("the top 3 ships", "count_of_first"),
-    ("the three cheapest ships", "count_of_first"),
-    ("the 5 ships with most crates", "count_of_first"),
-    ("more than 3 ships", "compared"),
-    ("3 or more ships", "compared"),
-    ("the two names of the largest ship", "known"),
-    ("2 ships", None),
-]
-
-
-@pytest.mark.parametrize(("text", "role"), ROLES)
-def test_role_of_a_number(text, role):
-    assert find_number_role(text, list_numbers(text)[0]) == role

@@ -4,7 +4,6 @@ import pytest
 
 from answerkey.probes.literals import (
     find_literal_not_in_column,
-    find_literal_not_in_query,
     find_literal_not_in_question,
 )
 from tests.shared.probe_world import ProbeWorld
@@ -41,7 +40,6 @@ NOT_IN_COLUMN = [
     ("name = 'Moon'", "other_column"),
     ("owner = 'null'", "null"),
     ('owner != "null"', "null"),
-    ("name = '%Sun%'", "pattern"),
     ("port IN ('Alda', 'Zulu')", None),  # nobody knows how it is spelt
     ("port = 'Zulu' OR name = 'Moon'", "other_column"),
     ("port = 'Alda'", None),
@@ -69,74 +67,29 @@ def test_evidence_names_what_is_stored_instead(world):
 
 
 NOT_IN_QUESTION = [
-    ("Which ships weigh over 800?", "weight > 1000", "number"),
-    ("Which ships are there?", "weight > 1000", "number"),
-    ("Ships of the class Barge?", "class = 'Grand Liner'", "other_value"),
-    ("Which ships over 800 are of class 7?", "class = 'Barge' AND weight > 900", "number"),
-    ("Ships with a home?", "port = 'Alda'", None),
-    ("Who sails on ship 1?", "id = 1 AND id IN (SELECT ship_id FROM crew WHERE sex = 'male')",
-     None),
-    ("Which are liners?", "class = 'Grand Liner'", None),  # a name within a longer one
-    ("Which ships are floating hotels?", "class IN ('Grand Liner', 'Barge')", None),  # a genus
-    ("Which heavy ships are there?", "weight > 1000", None),  # a threshold of common knowledge
+    ("Which ships weigh over 800?", "weight > 1000", True),
+    ("Which ships are there?", "weight > 1000", True),
+    ("Which ships over 800 are of class 7?", "class = 'Barge' AND weight > 900", True),
+    ("Ships of the class Barge?", "class = 'Grand Liner'", False),  # texts are no numbers
+    ("Which heavy ships are there?", "weight > 1000", False),  # a threshold of common knowledge
     ("Which ports are busy?", "port IN (SELECT port FROM ship GROUP BY 1 HAVING count(*) > 5)",
-     None),
-    ("Who owns ship No.5?", "id = 5", None),
-    ("Which ships are insured?", "weight = 77", None),  # a code
-    ("Which are at sea?", "state = 'sailing'", None),
-    ("Which weigh at least 41?", "weight > 40", None),
-    ("Which weigh more than a dozen?", "weight > 12", None),
-    ("Which are insured?", "id = 1", None),
-    ("Which were built since May 2001?", "built > '2001-05-01'", None),
-    ("Which are in Alda or Bree?", "port = 'Alda' OR port = 'Bree'", None),
-    ("Which are barges?", "class = 'Barge'", None),
+     False),
+    ("Who owns ship No.5?", "id = 5", False),
+    ("Which ships are insured?", "weight = 77", False),  # a code
+    ("Which weigh at least 41?", "weight > 40", False),
+    ("Which weigh more than a dozen?", "weight > 12", False),
+    ("Which are insured?", "id = 1", False),
+    ("Which were built since May 2001?", "built > '2001-05-01'", False),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "condition", "kind"), NOT_IN_QUESTION)
-def test_value_that_the_question_does_not_give(world, text, condition, kind):
+@pytest.mark.parametrize(("text", "condition", "is_found"), NOT_IN_QUESTION)
+def test_number_that_the_question_does_not_give(world, text, condition, is_found):
     sql = f"SELECT name FROM ship WHERE {condition}"
-    assert kind_of(world.ask(find_literal_not_in_question, text, sql)) == kind
+    assert (world.ask(find_literal_not_in_question, text, sql) is not None) is is_found
 
 
 def test_evidence_gives_a_value(world):
     sql = "SELECT name FROM ship WHERE weight > 1000"
     text, evidence = "Which ships are heavy?", "heavy means weight > 1000"
     assert world.ask(find_literal_not_in_question, text, sql, evidence=evidence) is None
-
-
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [("Which ship is heaviest?", "limit"), ("The 3 heaviest?", None), ("Top three?", None)],
-)
-def test_limit_that_the_question_does_not_give(world, text, kind):
-    sql = "SELECT name FROM ship ORDER BY weight DESC LIMIT 3"
-    assert kind_of(world.ask(find_literal_not_in_question, text, sql)) == kind
-
-
-NOT_IN_QUERY = [
-    ("Which ships weigh over 800?", "weight > 1000", "number"),
-    ("Which have at least two owners?", "weight > 1000", "number"),
-    ("The three heaviest over 1000?", "weight > 1000", "limit"),
-    ("Which ships weigh over 1000 in Alda?", "weight > 1000", "value"),
-    ("Which ships of 'Moon' weigh over 1000?", "weight > 1000", "value"),
-    ("Which ships of class 'Zulu' weigh over 1000?", "weight > 1000", None),
-    ("Which ships of Moon are there?", "class = 'MO'", None),
-    ("Which ships of Alda are there?", "port = 'NLD'", None),  # a code may be any name
-    ("Which ships of Sun Harbour are there?", "name LIKE '%Sun%'", None),
-    ("Name at least five ships.", "weight > 0", None),
-    ("Which ships weigh over 1000 in Zulu?", "weight > 1000", None),
-    ("Give the two names of ships over 1000.", "weight > 1000", None),
-    ("Give Class and State over 1000.", "weight > 1000", None),
-    ("Which was the first over 1000?", "weight > 1000", None),
-    ("Which has the code HX-7 over 1000?", "weight > 1000", None),
-    ("Which weigh at least 1001?", "weight > 1000", None),
-    ("Which are in the 'Alda' port?", "port LIKE '%alda%'", None),
-    ("Which were built on 7 May 2001?", "built = '2001-05-07'", None),
-]
-
-
-@pytest.mark.parametrize(("text", "condition", "kind"), NOT_IN_QUERY)
-def test_value_that_the_query_does_not_have(world, text, condition, kind):
-    sql = f"SELECT name FROM ship WHERE {condition}"
-    assert kind_of(world.ask(find_literal_not_in_query, text, sql)) == kind

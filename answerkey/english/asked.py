@@ -1,0 +1,179 @@
+"""Asked: what a question wants to have, and which things it counts.
+
+"Show the name and age of pilots who fly at night" wants name and age; what follows `of` says whose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+from answerkey.english.question import Question, Word, word_set
+
+MOST_WORDS = 500  # a longer text is no question, and is not read
+
+_VERBS = word_set(
+    "find list show display give tell return provide get retrieve describe compute calculate "
+    "fetch select what which who"
+)
+_NOUNS_OR_VERBS = word_set("name report state present count print output record")
+_ENDS = word_set(
+    "of for from in who whose whom that which with where by sorted ordered order sort having at "
+    "on when if has have had did do does was were than whichever between during among used "
+    "using ranked not without within per each every located living made"
+)
+_ORDERS = word_set("by sorted ordered order sort")
+_RESUMES = tuple(
+    phrase.split()
+    for phrase in (
+        "along with", "together with", "as well as", "and its", "and their", "and his", "and her",
+        "and the corresponding", "and also", "and how many", "and what", "and the number",
+        "and the count", "and the total", "and the sum", "and the average", "and the maximum",
+        "and the minimum", "with the number", "with the total", "with the average", "and number",
+        "and average", "and total", "and maximum", "and minimum",
+    )
+)  # fmt: skip
+_RESUMING = frozenset(phrase[0] for phrase in _RESUMES)
+_BE = word_set("is are was were")
+_DETERMINERS = word_set("the a an any some most fewest least more all")
+_FIRST = word_set("was were each every")
+
+
+def find_asked_words(question: Question) -> Set[int]:
+    """The places of the words that say what is asked for; what stands in brackets is left out.
+
+    >>> question = Question("For each port, show the name and age of its pilots.")
+    >>> [question.words[place].text for place in sorted(find_asked_words(question))]
+    ['show', 'the', 'name', 'and', 'age']
+    """
+    return {place for run in _list_runs(question) for place in run}
+
+
+def count_asked_items(question: Question) -> int:
+    """Return how many things a question lists that it wants, at most; 0 if it lists none.
+
+    >>> count_asked_items(Question("Which pilots fly? Show their name, age and rank."))
+    3
+    """
+    return max((_count_items(question, run) for run in _list_runs(question)), default=0)
+
+
+@lru_cache(maxsize=64)  # several probes ask about one question
+def _list_runs(question: Question) -> list[list[int]]:
+    """The places of words that ask, run by run: a verb or `what` starts one, a word that says of
+    what ends it, and `along with` or `and its` starts another."""
+    runs: list[list[int]] = []
+    is_asked = is_bracketed = is_order = False
+    words = question.words
+    for place, word in enumerate(words):
+        before = question.text[words[place - 1].end : word.start] if place else "."
+        is_start = any(mark in before for mark in ".?!;")
+        is_bracketed = "(" in before or (is_bracketed and ")" not in before)
+        if is_bracketed:
+            continue
+        is_order = (is_order and not is_start) or word.text in _ORDERS
+        if _is_lead(question, place, before) or (not is_order and _is_resumed(question, place)):
+            is_asked = True
+            runs.append([])
+        elif is_start or (is_asked and _is_end(question, runs[-1], word)):
+            is_asked = False
+        if is_asked:
+            runs[-1].append(place)
+    return runs
+
+
+def _is_end(question: Question, run: list[int], word: Word) -> bool:
+    """Whether a word ends what a run asks for. In "which shop got the most kilos" that is a word
+    such as `the`, after a verb that may be any."""
+    first = [question.words[place].text for place in run[:2]]
+    if len(first) == 1:
+        return word.text in _ENDS and word.text not in _FIRST
+    is_choice = first[0] in ("which", "who", "what") and first[1] not in _BE
+    return word.text in _ENDS or (is_choice and word.text in _DETERMINERS)
+
+
+def _is_lead(question: Question, place: int, before: str) -> bool:
+    text = question.words[place].text
+    if text not in _VERBS:
+        return text in _NOUNS_OR_VERBS and any(mark in before for mark in ".?!;")
+    previous = question.words[place - 1].text if place else ""
+    return any(mark in before for mark in ".?!,;:") or previous in ("and", "please", "you", "to")
+
+
+def _is_resumed(question: Question, place: int) -> bool:
+    if question.words[place].text not in _RESUMING:
+        return False
+    following = [word.text for word in question.words[place : place + 3]]
+    return any(following[: len(phrase)] == phrase for phrase in _RESUMES)
+
+
+def _count_items(question: Question, run: list[int]) -> int:
+    words = question.words
+    return 1 + sum(
+        words[place].text in ("and", "plus")
+        or "," in question.text[words[before].end : words[place].start]
+        for before, place in pairwise(run)
+    )
+
+
+# Things that a question counts: the nouns after "how many", "number of", "most", "at least 2".
+
+
+_COUNTING = {("how", "many"), *((word, "of") for word in ("number", "numbers", "count", "amount"))}
+_DEGREES = {"most", "fewest", "least", "fewer", "more", "than", "only", "exactly"}
+_BOUNDS = {"most", "least", "than", "only", "exactly", "has", "have", "had"}
+_NUMBERS = {"one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"}
+_STOP_WORDS = (
+    "a about after among an and are as at before between by can could did do does during each every"
+    " for from had has have if in is it its not of on or over per since that the their there they"
+    " this through to under was were what when where which who whose will with within without would"
+)
+_STOPS = frozenset(_STOP_WORDS.split())
+_MOST_WORDS = 4
+
+
+class Counted(NamedTuple):
+    """A plural noun that is counted: its stem and those of the words before it, and the phrase of
+    the question that says so."""
+
+    stems: tuple[str, ...]
+    phrase: str
+
+
+def list_counted(question: Question) -> Iterator[Counted]:
+    """The plural nouns that a question counts, in its order, each once.
+
+    >>> [found.stems for found in list_counted(Question("How many old ships visit two ports?"))]
+    [('old', 'ship')]
+    """
+    words = question.words
+    known: set[tuple[str, ...]] = set()
+    for place in range(1, len(words)):
+        if _is_counting([word.text for word in words[max(place - 2, 0) : place]]):
+            noun = _read_noun(question, words[place : place + _MOST_WORDS])
+            stems = tuple(word.stem for word in noun)
+            if stems and stems not in known:
+                known.add(stems)
+                start = words[max(place - 2, 0)].start
+                yield Counted(stems, question.text[start : noun[-1].end])
+
+
+def _is_counting(before: list[str]) -> bool:
+    if tuple(before) in _COUNTING or before[-1] in _DEGREES:
+        return True
+    is_number = before[-1].isdigit() or before[-1] in _NUMBERS
+    return is_number and before[0] in _BOUNDS
+
+
+def _read_noun(question: Question, words: list[Word]) -> list[Word]:
+    """The words up to the first plural; none if the phrase ends before."""
+    for place, word in enumerate(words):
+        gap = question.text[words[place - 1].end : word.start] if place else ""
+        if word.text in _STOPS or gap.strip(" -"):
+            return []
+        is_plural = word.text.endswith("s") and not word.text.endswith("ss")
+        if is_plural or word.text == "people":
+            return words[: place + 1]
+    return []
