@@ -9,8 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
@@ -77,23 +76,6 @@ def write_jsonl(path: Path, records: Iterable[dict[str, Any]]) -> int:
             file.write(encode_json(record) + b"\n")
             count += 1
     return count
-
-
-def tally(
-    records: Iterable[dict[str, Any]],
-    counts: Counter[Any],
-    key: Callable[[dict[str, Any]], Hashable],
-) -> Iterator[dict[str, Any]]:
-    """The records as they are; on the way, `counts` counts their keys.
-
-    >>> from operator import itemgetter
-    >>> counts = Counter()
-    >>> [*tally([{"split": "train"}], counts, itemgetter("split"))], counts
-    ([{'split': 'train'}], Counter({'train': 1}))
-    """
-    for record in records:
-        counts[key(record)] += 1
-        yield record
 
 
 def read_jsonl(path: Path) -> Iterator[dict[str, Any]]:

@@ -6,15 +6,14 @@ A corpus with fewer questions than min_questions ends here, before anything runs
 from __future__ import annotations
 
 from collections import Counter
-from operator import itemgetter
 from pathlib import Path
 
 from answerkey.command_line import run_stage
-from answerkey.corpus.splits import assign_each
+from answerkey.corpus.splits import assign_splits
 from answerkey.errors import InputError
 from answerkey.log import start_log
 from answerkey.params import read_params
-from answerkey.records import read_jsonl, tally, write_jsonl
+from answerkey.records import read_jsonl, write_jsonl
 
 QUESTIONS_PATH = Path("data/interim/questions.jsonl")
 SPLITS_PATH = Path("data/interim/splits.jsonl")
@@ -24,15 +23,15 @@ def main() -> None:
     """Assign split and id to all questions that were loaded."""
     log = start_log("assign_splits")
     (min_questions,) = read_params("select_questions.targets.min_questions")
-    splits: Counter[str] = Counter()
-    questions = assign_each(read_jsonl(QUESTIONS_PATH))
-    total = write_jsonl(SPLITS_PATH, tally(questions, splits, itemgetter("split")))
-    if total < (min_questions or 0):
+    questions = assign_splits(read_jsonl(QUESTIONS_PATH))
+    write_jsonl(SPLITS_PATH, questions)
+    if len(questions) < (min_questions or 0):
         raise InputError(
-            f"the corpus has {total} questions, and select_questions.targets.min_questions asks for"
-            f" {min_questions}: lower it, or set it to null"
+            f"the corpus has {len(questions)} questions, and select_questions.targets.min_questions"
+            f" asks for {min_questions}: lower it, or set it to null"
         )
-    log.info(f"{total} questions: {splits['train']} train, {splits['eval']} eval")
+    splits = Counter(question["split"] for question in questions)
+    log.info(f"{len(questions)} questions: {splits['train']} train, {splits['eval']} eval")
 
 
 if __name__ == "__main__":

@@ -27,8 +27,8 @@ def main() -> None:
     write_jsonl(SCHEMAS_PATH, (read_tables(name, path) for name, path in done.paths.items()))
     size = format_size(sum(path.stat().st_size for path in done.paths.values()))
     log.info(
-        f"{len(done.paths)} databases ({len(done.paths) - done.kept} made, {done.kept} kept,"
-        f" {done.removed} removed), {size}"
+        f"{len(done.paths)} databases ({len(done.paths) - done.kept} made, {done.kept} kept),"
+        f" {size}"
     )
 
 

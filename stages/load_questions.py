@@ -8,7 +8,6 @@ for a person, whose corrections are applied on the record. None of them takes a 
 from __future__ import annotations
 
 from collections import Counter
-from operator import itemgetter
 from pathlib import Path
 
 from answerkey.command_line import run_stage
@@ -16,8 +15,8 @@ from answerkey.corpus.corpora import check_roots, list_unpinned, parse_corpora
 from answerkey.corpus.loading import describe_corpora, load_corpora, read_held_out
 from answerkey.log import list_counts, start_log
 from answerkey.params import read_params
-from answerkey.records import tally, write_json, write_jsonl
-from answerkey.sections.corpora import SOURCE_SPLITS
+from answerkey.records import write_json, write_jsonl
+from answerkey.sections.corpora import TRAIN, VALIDATION
 
 QUESTIONS_PATH = Path("data/interim/questions.jsonl")
 CORPORA_PATH = Path("data/interim/corpora.json")
@@ -36,27 +35,19 @@ def main() -> None:
     for warning in list_unpinned({corpus.name: corpus.questions for corpus in corpora}):
         log.warning(warning)
 
-    actions: Counter[str] = Counter()
-    counts: Counter[tuple[str, str]] = Counter()
-    questions, rows = load_corpora(corpora, limits=limits, counts=actions)
-    key = itemgetter("database_name", "spider_split")
-    total = write_jsonl(QUESTIONS_PATH, tally(questions, counts, key))
+    questions, rows = load_corpora(corpora, limits=limits)
+    write_jsonl(QUESTIONS_PATH, questions)
     write_json(CORPORA_PATH, describe_corpora(corpora, entries, rows))
     write_json(HELD_OUT_PATH, list(read_held_out(others, limits=limits)))
 
-    databases = {name for name, _ in counts}
-    train, validation = (
-        sum(count for (_, split), count in counts.items() if split == name)
-        for name in SOURCE_SPLITS
-    )
-    note = ""
-    if any(corpus.corrections is not None for corpus in corpora):
-        not_chosen = actions.pop("not_chosen")
-        note = f"; {actions.total()} corrected{list_counts(actions)}"
-        note += f", {not_chosen} corrections of other databases" if not_chosen else ""
+    databases = {question["database_name"] for question in questions}
+    splits = Counter(question["spider_split"] for question in questions)
+    notes = [question["source"].get("correction") for question in questions]
+    actions = Counter(note["action"] for note in notes if note)
+    corrected = f"; {actions.total()} corrected{list_counts(actions)}" if actions else ""
     log.info(
-        f"{total} questions of {len(databases)} databases"
-        f" ({train} train, {validation} validation){note}"
+        f"{len(questions)} questions of {len(databases)} databases"
+        f" ({splits[TRAIN]} train, {splits[VALIDATION]} validation){corrected}"
     )
 
 

@@ -1,12 +1,11 @@
 """A corpus as params describe it: where its questions and databases are, and how it names them.
 
-A layout is what differs between the releases of corpora. docs/corpora.md shows how to add one.
+A layout is what differs between the releases of corpora. docs/extending.md shows how to add one.
 A database has one name, whichever corpora ask questions of it, and a question has one id.
 """
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -29,19 +28,12 @@ from answerkey.sections.corpora import (
 )
 
 SPIDER = "spider"  # the layout of an entry that names none
-DATABASE_FILES = ("{db_id}/{db_id}.sqlite", "{db_id}/schema.sql")
 DIFFICULTY = "difficulty"
 GRADING_METHOD = "grading_method"  # a rule of comparison, as in ReViSQL's BIRD-Verified
 
 CORRECTIONS_DIR = Path("data/corrections")
 PIPELINE = Path("dvc.yaml")
 PROJECT_PARAMS = Path(__file__).resolve().parents[2] / "params.yaml"
-
-# What the pipeline itself writes into the record of where a question comes from.
-SOURCE_FIELDS = (
-    *("corpus", "repo_id", "revision", "file", "index", "db_id", "correction"),
-    DIFFICULTY,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +42,14 @@ class Layout:
 
     gold_sql: the field with the query, or with a list of queries that are all right; the first is
         gold.
-    databases: the folders below the root that hold databases; a database is in one of them.
+    databases: the folders below the root that hold databases.
     files: the file of a database in such a folder, {db_id} its id; the first that is there counts.
         One that ends in .sql is made into a database.
     evidence: the field with what a question presupposes and its text does not say. A row may lack
         it, or have null or blank text there.
     difficulty: the field with the corpus's own word for how difficult a question is.
     kept: further fields that go into the record of where a question comes from, if a row has them.
-    can_fill: whether `fill_empty` of an entry may ask for more rows in its databases.
     read: gives the rows of a file of questions.
-
-    Raises:
-        ValueError: if a kept field has the name of one that the pipeline writes.
     """
 
     question: str
@@ -71,13 +59,8 @@ class Layout:
     evidence: str | None = None
     difficulty: str | None = None
     kept: tuple[str, ...] = ()
-    can_fill: bool = False
-    files: tuple[str, ...] = DATABASE_FILES
+    files: tuple[str, ...] = ("{db_id}/{db_id}.sqlite", "{db_id}/schema.sql")
     read: Callable[[Path], Iterator[Any]] = read_rows
-
-    def __post_init__(self) -> None:
-        if taken := sorted(set(self.kept) & set(SOURCE_FIELDS)):
-            raise ValueError(f"Layout: kept has {taken[0]!r}, which the pipeline writes itself")
 
     @property
     def required(self) -> tuple[str, str, str]:
@@ -117,7 +100,6 @@ LAYOUTS = {
         evidence="external_knowledge",
         difficulty="sql_complexity",
         kept=("question_style", GRADING_METHOD),
-        can_fill=True,
     ),
     # text2sql-data (Finegan-Dollak et al., 2018): each query with its variants.
     "text2sql-data": Layout(
@@ -154,25 +136,19 @@ class DirectoryDatabases:
 
     root: Path
     folders: tuple[str, ...]
-    files: tuple[str, ...] = DATABASE_FILES
+    files: tuple[str, ...]
 
-    def list_ids(self) -> list[str]:
-        """The ids of databases that have a folder, or a file, sorted; none without a directory."""
-        tops = [self.root / folder for folder in self.folders]
-        ids = set()
-        for template in self.files:
-            first, *inside = template.split("/")
-            start, end = first.split("{db_id}")
-            ids |= {
-                path.name[len(start) : len(path.name) - len(end)]
-                for top in tops
-                for path in top.glob(f"{start}*{end}")
-                if path.is_dir() == bool(inside)
-            }
-        return sorted(ids)
+    def list_places(self, db_id: str) -> list[Path]:
+        """Where the file of a database may be; the first that is there counts.
 
-    def __str__(self) -> str:
-        return " or ".join(str(self.root / folder) for folder in self.folders)
+        A .sqlite file goes before text: in a Spider release, the schema.sql beside it is often in
+        another dialect and has no rows.
+        """
+        return [
+            self.root / folder / file.replace("{db_id}", db_id)
+            for folder in self.folders
+            for file in self.files
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +159,6 @@ class Corpus:
     database_prefix: what stands before a db_id in the name of a database; the owner's prefix.
     id_prefix: what stands before the name of a database in question ids, if the databases are
         another's.
-    fill_empty: about how many rows a table must have, if the owner's databases are to be filled.
     """
 
     name: str
@@ -195,7 +170,6 @@ class Corpus:
     database_prefix: str = ""
     id_prefix: str = ""
     corrections: str | None = None
-    fill_empty: int | None = None
 
     def name_database(self, db_id: str) -> str:
         return self.database_prefix + db_id
@@ -206,58 +180,22 @@ def parse_corpora(chosen: str | list[str], entries: Mapping[str, Any]) -> list[C
 
     Raises:
         InputError: if it names one twice, or one that is no entry; as `check_corpora`; if any
-            entry, chosen or not, names a layout or a file of corrections that does not exist.
+            entry, chosen or not, names a layout that does not exist.
     """
     names = [chosen] if isinstance(chosen, str) else chosen
-    if len(set(names)) < len(names):
-        raise InputError(f"params.yaml: corpus is {names}, expected each name once")
-    for name in names:
-        if name not in entries:
-            raise InputError(
-                f"params.yaml: corpus is {name!r}, which is none of corpora:"
-                f" {suggest_names(name, entries)}"
-            )
     checked = check_corpora(entries)
-    if mistakes := [*_list_mistakes(checked)]:
+    if len(set(names)) < len(names) or not set(names) <= set(checked):
+        raise InputError(
+            f"params.yaml: corpus is {chosen!r}, expected some of {', '.join(checked)}, each once"
+        )
+    if mistakes := [
+        f"params.yaml: corpora.{name}.layout: expected one of {', '.join(LAYOUTS)}, found"
+        f" {entry.layout!r}"
+        for name, entry in checked.items()
+        if entry.layout not in LAYOUTS
+    ]:
         raise InputError("\n".join(mistakes))
     return [_make_corpus(name, checked) for name in names]
-
-
-def parse_corpus(
-    name: str, entry: dict[str, Any], entries: Mapping[str, Any] | None = None
-) -> Corpus:
-    """The corpus that one entry describes; `entries` are all of them, since databases may be those
-    of another. Corrections are not looked for.
-
-    Raises:
-        InputError: as `check_corpora`; on an unknown layout.
-    """
-    checked = check_corpora({**(entries or {}), name: entry})
-    if mistakes := [*_list_layout_mistakes(name, checked[name])]:
-        raise InputError("\n".join(mistakes))
-    return _make_corpus(name, checked)
-
-
-def _list_mistakes(entries: Mapping[str, Entry]) -> Iterator[str]:
-    corrections = [path.stem for path in CORRECTIONS_DIR.glob("*.yaml")]
-    for name, entry in entries.items():
-        yield from _list_layout_mistakes(name, entry)
-        # A project without the folder has no use for corrections, until it chooses the corpus.
-        if CORRECTIONS_DIR.is_dir() and entry.corrections not in (None, *corrections):
-            yield (
-                f"params.yaml: corpora.{name}.corrections: expected a file in {CORRECTIONS_DIR},"
-                f" without its ending, or null, found {entry.corrections!r}:"
-                f" {suggest_names(entry.corrections, corrections)}"
-            )
-
-
-def _list_layout_mistakes(name: str, entry: Entry) -> Iterator[str]:
-    where = f"params.yaml: corpora.{name}"
-    if entry.layout not in LAYOUTS:
-        yield f"{where}.layout: expected one of {', '.join(LAYOUTS)}, found {entry.layout!r}"
-    elif entry.fill_empty is not None and not LAYOUTS[entry.layout].can_fill:
-        can = ", ".join(name for name, layout in LAYOUTS.items() if layout.can_fill)
-        yield f"{where}.fill_empty: expected null, since its layout is none of: {can}"
 
 
 def _make_corpus(name: str, entries: Mapping[str, Entry]) -> Corpus:
@@ -275,7 +213,6 @@ def _make_corpus(name: str, entries: Mapping[str, Entry]) -> Corpus:
         database_prefix=entries[owner].prefix or "",
         id_prefix="" if owner == name else entry.prefix or "",
         corrections=entry.corrections,
-        fill_empty=entries[owner].fill_empty,
     )
 
 
@@ -283,31 +220,15 @@ def _place_databases(entry: Entry) -> DirectoryDatabases | Archive | DatabaseFil
     if isinstance(entry, HubEntry):
         return entry.databases.place
     layout = LAYOUTS[entry.layout]
-    folders = entry.databases or layout.databases
-    return DirectoryDatabases(Path(entry.root), tuple(folders), layout.files)
+    return DirectoryDatabases(
+        Path(entry.root), tuple(entry.databases or layout.databases), layout.files
+    )
 
 
 def read_spider() -> tuple[Corpus, Download]:
     """Spider as params.yaml describes it, for calls outside the pipeline."""
     entries, download = read_params("corpora", "download", path=PROJECT_PARAMS)
     return parse_corpora("spider", entries)[0], download
-
-
-def suggest_names(name: str, known: Iterable[str]) -> str:
-    """Words that help with an unknown name.
-
-    >>> suggest_names("pets1", ["pets_1", "car_1"])
-    'close to it: pets_1 (2 known)'
-    """
-    names = sorted(known)
-    close = difflib.get_close_matches(name, names, n=3)
-    if close:
-        return f"close to it: {', '.join(close)} ({len(names)} known)"
-    return f"known: {_list_some(names)}" if names else "none is known"
-
-
-def _list_some(names: list[str]) -> str:
-    return ", ".join([*names[:5], "..."] if len(names) > 5 else names)
 
 
 def list_unpinned(places: Mapping[str, Any]) -> list[str]:
@@ -332,7 +253,7 @@ def name_databases(chosen: Iterable[tuple[Corpus, Iterable[str]]]) -> dict[str, 
 
     Raises:
         InputError: if two corpora would give one name to different databases, or one id to two
-            questions; with both corpora and the key to set.
+            questions, also if these differ in case alone; with both corpora and the key to set.
     """
     databases: dict[str, NamedDatabase] = {}
     asking: dict[str, Corpus] = {}
@@ -340,50 +261,19 @@ def name_databases(chosen: Iterable[tuple[Corpus, Iterable[str]]]) -> dict[str, 
         for db_id in db_ids:
             name = corpus.name_database(db_id)
             first = databases.setdefault(name.casefold(), NamedDatabase(corpus, db_id))
-            if (first.corpus.owner, first.db_id) != (corpus.owner, db_id):
-                raise InputError(_describe_clash(name, first.corpus, corpus))
             other = asking.setdefault(f"{corpus.id_prefix}{name}".casefold(), corpus)
-            if other is not corpus:
-                raise InputError(
-                    f"Corpora {other.name} and {corpus.name} would give questions of database"
-                    f" {name} the same ids: expected a prefix of its own for each, such as"
-                    f" corpora.{corpus.name}.prefix: {corpus.name}_"
-                )
+            if (first.corpus.owner, first.db_id) != (corpus.owner, db_id):
+                other, what = first.corpus, "both have a database"
+            elif other is not corpus:
+                what = "would give the same ids to questions of database"
+            else:
+                continue
+            raise InputError(
+                f"Corpora {other.name} and {corpus.name} {what} {name}: expected another prefix,"
+                f" such as corpora.{corpus.name}.prefix: {corpus.name}_; if both ask the same"
+                f" database, with corpora.{corpus.name}.databases_of: {other.owner}"
+            )
     return {found.corpus.name_database(found.db_id): found for found in databases.values()}
-
-
-def _describe_clash(name: str, first: Corpus, second: Corpus) -> str:
-    has = f"Corpora {first.name} and {second.name} both have a database {name}"
-    if second.owner != second.name:
-        return (
-            f"{has}, and not the same one: corpora.{second.name}.databases_of is {second.owner},"
-            f" expected {first.owner}, or another prefix for {first.owner} or {second.owner}"
-        )
-    return (
-        f"{has}: expected a prefix, such as corpora.{second.name}.prefix: {second.name}_; or, if"
-        f" they are the same databases, corpora.{second.name}.databases_of: {first.owner}, and a"
-        " prefix for its ids"
-    )
-
-
-def describe_root(
-    corpus: str, root: Path, missing: str, expected: Iterable[str], *, section: str
-) -> str:
-    """What is wrong with the root of a corpus that lacks a file or folder of its entry: it does not
-    exist, or a directory in it is the right one, or it holds something else."""
-    key = f"corpora.{corpus}.root"
-    if not root.is_dir():
-        what = "is a file" if root.exists() else "does not exist"
-        found = f"The root of corpus {corpus} {what}: {root} ({key} in params.yaml)"
-    else:
-        names = sorted(path.name for path in root.iterdir())
-        found = (
-            f"No {root / missing}: the root of corpus {corpus} has {_list_some(names) or 'nothing'}"
-            f" ({key} and .{section} in params.yaml)"
-        )
-        if inner := next((name for name in names if (root / name / missing).exists()), None):
-            found += f"; {root / inner} has it: set that"
-    return f"{found}; expected a directory with {', '.join(expected)}"
 
 
 def check_roots(corpora: Iterable[Corpus], entries: Mapping[str, Entry], *, stage: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
 from pathlib import Path
@@ -24,31 +23,29 @@ def read_descriptions(folder: Path) -> dict[str, dict[str, dict[str, str]]]:
         {"ship": {"tons": {"description": "gross tonnage", "values": "0: not known"}}}
 
     Raises:
-        InputError: with the file and the line, if nothing in it can be read.
+        InputError: if a file is no CSV, or has no column of names.
     """
     return {file.stem.strip(): _read_table(file) for file in sorted(folder.glob("*.csv"))}
 
 
 def _read_table(file: Path) -> dict[str, dict[str, str]]:
     """The columns of a table. A row may be too short or too long, and the file UTF-8 or
-    Windows-1252, as BIRD's are; what stands before a row that is no CSV counts."""
-    content = file.read_bytes().removeprefix(codecs.BOM_UTF8)
+    Windows-1252, as BIRD's are."""
+    content = file.read_bytes()
     try:
-        text = content.decode()
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        text = content.decode("cp1252", errors="replace")
+        text = content.removeprefix(b"\xef\xbb\xbf").decode("cp1252", errors="replace")
     rows = csv.DictReader(io.StringIO(text, newline=""))
+    rows.fieldnames = [name.strip() for name in rows.fieldnames or ()]
+    if _COLUMN not in rows.fieldnames:
+        raise InputError(f"{file}: expected CSV with {_COLUMN}, found {rows.fieldnames}")
     found = {}
     try:
-        rows.fieldnames = [name.strip() for name in rows.fieldnames or ()]
-        if _COLUMN not in rows.fieldnames:
-            raise csv.Error(f"found {', '.join(rows.fieldnames) or 'nothing'}")
         for row in rows:
             if column := (row[_COLUMN] or "").strip():
                 texts = {key: (row.get(field) or "").strip() for key, field in _TEXTS.items()}
                 found[column] = {key: text for key, text in texts.items() if text}
     except csv.Error as error:
-        if not found:
-            where = f"{file}: line {max(rows.reader.line_num, 1)}"
-            raise InputError(f"{where}: expected CSV with {_COLUMN}: {error}") from error
+        raise InputError(f"{file}: line {rows.line_num}: expected CSV: {error}") from error
     return found

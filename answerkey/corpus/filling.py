@@ -1,16 +1,28 @@
-"""A copy of a database with more rows, so that its queries have answers.
+"""A copy of a corpus's databases with more rows, so that its queries have answers.
+
+    python -m answerkey.corpus.filling synsql filled --rows 40
 
 Corpora that a model wrote have databases with two rows a table, or none. Half of all queries find
-nothing there, and wrong queries find the same nothing.
+nothing there, and wrong queries find the same nothing. This writes `ROOT/filled/ID/ID.sqlite` for
+each database of the entry `synsql` of params.yaml; then say `databases: [filled]` there.
 """
 
 from __future__ import annotations
 
 import contextlib
+import shutil
+from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
+from answerkey.command_line import make_parser, run_stage
+from answerkey.corpus.corpora import Corpus, parse_corpora
+from answerkey.corpus.source_questions import read_source_questions
 from answerkey.errors import InputError
+from answerkey.log import start_log, track_progress
+from answerkey.params import read_params
+from answerkey.records import replace_file
+from answerkey.sections.corpora import DirectoryEntry, Download
 from answerkey.sql.canonical import NO_FORM
 from answerkey.sql.parser import parse_sql
 from answerkey.sql.scopes import Scopes
@@ -21,6 +33,7 @@ from answerkey.suites.fuzzer import fill_rows
 from answerkey.suites.row_reading import read_rows
 from answerkey.suites.rows import Rows, serialize_rows
 
+_MOST_ROWS = 250
 _NOT_COPIED = (
     "SELECT 1 FROM pragma_table_list WHERE schema = 'main' AND type IN ('virtual', 'shadow')"
 )
@@ -61,3 +74,43 @@ def _read_conditions(queries: Iterable[str], schema: Schema, rows: Rows) -> list
             scopes = Scopes(parse_sql(sql), schema)
             found.update(dict.fromkeys(list_conditions(scopes, rows.tables)))
     return list(found)
+
+
+def fill_corpus(corpus: Corpus, folder: str, *, rows: int, limits: Download) -> int:
+    """Write the databases of a corpus into a folder below its root, filled or, if that cannot be,
+    as they are. Return how many were filled."""
+    queries: dict[str, dict[str, None]] = defaultdict(dict)
+    for question in read_source_questions(corpus, limits=limits):
+        queries[question["database_name"]][question["gold_sql"]] = None
+    count = 0
+    for db_id in track_progress(sorted(queries), "filling", unit="database"):
+        source = next(path for path in corpus.databases.list_places(db_id) if path.is_file())
+        content = fill_database(source, queries[db_id], rows=rows)
+        path = corpus.databases.root / folder / db_id / f"{db_id}.sqlite"
+        with replace_file(path) as file, source.open("rb") as plain:
+            if content is None:
+                shutil.copyfileobj(plain, file)
+            else:
+                file.write(content)
+        count += content is not None
+    return count
+
+
+def main(*arguments: str) -> None:
+    parser = make_parser("answerkey.corpus.filling", __doc__)
+    parser.add_argument("corpus", help="an entry of corpora in params.yaml")
+    parser.add_argument("folder", help="where filled databases go, below its root")
+    parser.add_argument("--rows", type=int, default=40, help="least number of rows of a table")
+    options = parser.parse_args(arguments)
+    entries, limits = read_params("corpora", "download")
+    (corpus,) = parse_corpora([options.corpus], entries)
+    if not isinstance(entries[options.corpus], DirectoryEntry) or options.rows > _MOST_ROWS:
+        raise InputError(f"expected a corpus in a directory, and at most {_MOST_ROWS} rows")
+    filled = fill_corpus(corpus, options.folder, rows=options.rows, limits=limits)
+    start_log("filling").info(
+        f"{filled} databases filled: set corpora.{corpus.name}.databases to [{options.folder}]"
+    )
+
+
+if __name__ == "__main__":
+    run_stage(main, has_options=True)

@@ -16,7 +16,7 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,12 +26,12 @@ import yaml
 from answerkey.corpus.corpora import CORRECTIONS_DIR, Corpus, parse_corpora
 from answerkey.corpus.corrections import REPLACE, read_corrections
 from answerkey.corpus.loading import load_corpora
-from answerkey.corpus.splits import assign_each
+from answerkey.corpus.splits import assign_splits
 from answerkey.errors import InputError
 from answerkey.log import list_counts, start_log
 from answerkey.params import read_params
-from answerkey.records import encode_json, read_jsonl, replace_file, write_jsonl
-from answerkey.risk.verdicts import VERDICTS, read_verdicts
+from answerkey.records import read_jsonl, replace_file, write_jsonl
+from answerkey.risk.verdicts import VERDICTS, Key, read_verdicts
 
 RIGHT, WRONG = "right", "wrong"
 
@@ -47,25 +47,31 @@ SQL = ("sql", "SQL", "query")  # judged, if the row says right or wrong, else ch
 LABELS = ("verdict", "label", "is_correct", "correct")
 REASONS = ("reason", "note", "notes", "classes", "error_types", "comment", "explanation")
 
-_RIGHT_WORDS = {"right", "correct", "true", "1", "yes"}
-_WRONG_WORDS = {"wrong", "incorrect", "false", "0", "no"}
+_WORDS = {
+    **dict.fromkeys(("right", "correct", "true", "1", "yes"), RIGHT),
+    **dict.fromkeys(("wrong", "incorrect", "false", "0", "no"), WRONG),
+}
 _SHOWN = 5
 
 Record = dict[str, Any]
+Index = Mapping[tuple[str | None, ...], list[Record]]
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a row of a list says. `judged_sql` is the query that it is about: None is gold."""
+    """What a row of a list says.
 
-    where: str
-    question_id: Any = None
-    db_id: str | None = None
-    question: str | None = None
-    judged_sql: str | None = None
-    changes: dict[str, str] = field(default_factory=dict)  # fields of corrections.REPLACEABLE
-    verdict: str | None = None
-    reason: str = ""
+    judged_sql: the query that it is about; None is gold.
+    changes: other values of fields that a correction may replace.
+    """
+
+    question_id: Any
+    db_id: str | None
+    question: str | None
+    judged_sql: str | None
+    changes: dict[str, str]
+    verdict: str | None
+    reason: str
 
 
 def read_claims(path: Path) -> Iterator[Claim]:
@@ -105,23 +111,20 @@ def _read_claim(row: Record, where: str) -> Claim:
     verdict = _read_verdict(row, where)
     sql = _find(row, SQL)
     judged, changed = _find(row, JUDGED_SQL), _find(row, CHANGED_SQL)
+    question, changed_question, evidence = (
+        _find(row, names) for names in (QUESTIONS, CHANGED_QUESTIONS, EVIDENCE)
+    )
     if verdict is not None:
-        judged = judged or sql
+        judged, evidence = judged or sql, None
     else:
-        changed = changed or sql
+        changed, changed_question = changed or sql, changed_question or question
     if verdict is None and changed is None:
         raise InputError(
             f"{where}: expected another SQL ({', '.join((*CHANGED_SQL, *SQL))}) or a verdict"
-            f" ({', '.join(LABELS)}, classes, or ..._wrong), found {', '.join(row)}"
+            f" ({', '.join(LABELS)}, classes or ..._wrong), found {', '.join(row)}"
         )
-    question, changed_question = _find(row, QUESTIONS), _find(row, CHANGED_QUESTIONS)
-    changes = {
-        "question_text": changed_question or (question if verdict is None else None),
-        "gold_sql": changed,
-        "evidence": _find(row, EVIDENCE) if verdict is None else None,
-    }
+    changes = {"question_text": changed_question, "gold_sql": changed, "evidence": evidence}
     return Claim(
-        where,
         next((row[name] for name in IDS if row.get(name) not in (None, "")), None),
         _find(row, DATABASES),
         question,
@@ -139,61 +142,53 @@ def _find(row: Record, names: Iterable[str]) -> str | None:
 def _read_verdict(row: Record, where: str) -> str | None:
     """The word of a row: a label; a field such as `expert_wrong` that is true or false; or classes
     of errors without a word about right and wrong."""
-    for name in LABELS:
+    for name in (*LABELS, *(name for name in row if name.endswith("_wrong"))):
         if row.get(name) not in (None, ""):
-            word = str(row[name]).strip().lower()
-            if word not in _RIGHT_WORDS | _WRONG_WORDS:
+            word = _WORDS.get(str(row[name]).strip().lower())
+            if word is None:
                 raise InputError(f"{where}: {name} is {row[name]!r}, expected right or wrong")
-            return RIGHT if word in _RIGHT_WORDS else WRONG
-    for name, value in row.items():
-        if name.endswith("_wrong") and isinstance(value, bool):
-            return WRONG if value else RIGHT
+            if name.endswith("_wrong"):  # true means wrong
+                return RIGHT if word == WRONG else WRONG
+            return word
     return WRONG if row.get("classes") else None
 
 
 def _read_reason(row: Record) -> str:
-    for name in REASONS:
-        value = row.get(name)
-        words = [value] if isinstance(value, str) else value if isinstance(value, list) else []
-        texts = [each if isinstance(each, str) else encode_json(each).decode() for each in words]
-        if text := "; ".join(filter(str.strip, texts)):
-            return text.strip()
+    for value in map(row.get, REASONS):
+        if isinstance(value, list):
+            value = "; ".join(v if isinstance(v, str) else json.dumps(v) for v in value)
+        if isinstance(value, str) and value.strip():
+            return value.strip()
     return ""
 
 
-class CorpusIndex:
-    """The questions of a corpus, found by what a list says of them."""
+def _index_questions(questions: Iterable[Record]) -> Index:
+    """The questions of a corpus by what a list says of them."""
+    index: dict[tuple[str | None, ...], list[Record]] = defaultdict(list)
+    for question in questions:
+        source = question["source"]
+        db_id = source.get("db_id", question["database_name"])
+        question = question | {"db_id": db_id}
+        for question_id in {question["question_id"], str(source.get("question_id", ""))}:
+            index["id", question_id].append(question)
+        index["text", db_id, _fold(question["question_text"])].append(question)
+        index["sql", db_id, fold_sql(question["gold_sql"])].append(question)
+    return index
 
-    def __init__(self, corpus: Corpus, questions: Iterable[Record]) -> None:
-        self._corpus = corpus
-        self._by_id: dict[str, Record] = {}
-        self._by_text: dict[tuple[str, str], list[Record]] = defaultdict(list)
-        self._by_sql: dict[tuple[str, str], list[Record]] = defaultdict(list)
-        for question in questions:
-            source = question["source"]
-            db_id = source.get("db_id", question["database_name"])
-            question = question | {"db_id": db_id}
-            self._by_id[question["question_id"]] = question
-            if "question_id" in source:
-                self._by_id[str(source["question_id"])] = question
-            self._by_text[db_id, _fold(question["question_text"])].append(question)
-            self._by_sql[db_id, fold_sql(question["gold_sql"])].append(question)
 
-    def find(self, claim: Claim) -> Record | None:
-        """The question that a row is about: that of its text (and, if it is asked with several
-        queries, of its SQL), else of its id, else of its SQL. None if nothing or several fit."""
-        by_id = self._by_id.get(str(claim.question_id))
-        if by_id is not None and claim.db_id not in (None, by_id["db_id"]):
-            by_id = None  # a number that counts something else
-        if claim.db_id is None:
-            return by_id
-        same_text = self._by_text.get((claim.db_id, _fold(claim.question or "")), [])
-        same_sql = self._by_sql.get((claim.db_id, fold_sql(claim.judged_sql or "")), [])
-        both = [question for question in same_text if question in same_sql]
-        for matches in (both, same_text):
-            if len(matches) == 1:
-                return matches[0]
-        return by_id or (same_sql[0] if len(same_sql) == 1 else None)
+def _find_question(claim: Claim, index: Index) -> Record | None:
+    """The question that a row is about: that of its text (and, if it is asked with several queries,
+    of its SQL), else of its id, else of its SQL. None if nothing or several fit."""
+    same_text = index.get(("text", claim.db_id, _fold(claim.question or "")), [])
+    same_sql = index.get(("sql", claim.db_id, fold_sql(claim.judged_sql or "")), [])
+    same_id = [
+        question
+        for question in index.get(("id", str(claim.question_id)), [])
+        if claim.db_id in (None, question["db_id"])  # else a number that counts something else
+    ]
+    both = [question for question in same_text if question in same_sql]
+    matches = (found for found in (both, same_text, same_id, same_sql) if len(found) == 1)
+    return next(matches, [None])[0]
 
 
 def _fold(text: str) -> str:
@@ -218,30 +213,20 @@ class Imported(NamedTuple):
     counts: Counter[str]
 
 
-Key = tuple[str, str, str]  # database_name, question_text, gold_sql
-
-
-def import_claims(
-    claims: Iterable[Claim],
-    index: CorpusIndex,
-    others: Mapping[Key, dict[str, str]],
-    *,
-    corpus: str,
-    source: str,
-    day: str,
+def _import_claims(
+    claims: Iterable[Claim], index: Index, others: Mapping[Key, dict[str, str]], **facts: str
 ) -> Imported:
     """What the rows of a list come to. `others` has the word, right or wrong, of other lists, by
-    their names, about the question of a key."""
+    their names, about the question of a key; `facts` are corpus, source and date."""
     done = Imported([], [], [], Counter())
     decided: dict[Key, tuple[str, Record]] = {}
     for claim in claims:
-        question = index.find(claim)
+        question = _find_question(claim, index)
         if question is None:
             done.counts["not found"] += 1
             continue
-        gold = fold_sql(question["gold_sql"])
-        is_about_gold = claim.verdict is None or claim.judged_sql is None
-        if not is_about_gold and fold_sql(claim.judged_sql) != gold:
+        judged_sql = claim.judged_sql if claim.verdict is not None else None
+        if judged_sql is not None and fold_sql(judged_sql) != fold_sql(question["gold_sql"]):
             done.counts["about another query"] += 1
             continue
         changes = _list_changes(claim, question)
@@ -261,24 +246,19 @@ def import_claims(
             reason += f" Disputed: {', '.join(against)} says otherwise."
         if changes and word == WRONG:
             done.counts["corrected"] += 1
-            done.corrections.append(_make_correction(question, changes, reason, source))
+            done.corrections.append(_make_correction(question, changes, reason, facts["source"]))
         else:
             done.counts[word] += 1
-            done.verdicts.append(
-                {
-                    **{"corpus": corpus, "database_name": key[0], "question_text": key[1]},
-                    **{"gold_sql": key[2], "verdict": word, "reason": reason},
-                    **{"source": source, "date": day},
-                }
-            )
+            about = dict(zip(("database_name", "question_text", "gold_sql"), key, strict=True))
+            done.verdicts.append(about | {"verdict": word, "reason": reason} | facts)
     return done
 
 
 def _list_changes(claim: Claim, question: Record) -> dict[str, str]:
     changes = {}
     for name, value in claim.changes.items():
-        old, fold = question.get(name, ""), fold_sql if name == "gold_sql" else _fold
-        if fold(value) != fold(old):
+        fold = fold_sql if name == "gold_sql" else _fold
+        if fold(value) != fold(question.get(name, "")):
             changes[name] = value.strip()
     return changes
 
@@ -296,7 +276,7 @@ def _make_correction(question: Record, changes: Record, reason: str, source: str
     }
 
 
-def read_others(corpus: Corpus, name: str) -> dict[Key, dict[str, str]]:
+def _read_others(corpus: Corpus, name: str) -> dict[Key, dict[str, str]]:
     """The word of all other files of verdicts and corrections, by key and name of the file. A key
     of a correction that names no query has "" for it."""
     said: dict[Key, dict[str, str]] = defaultdict(dict)
@@ -324,15 +304,13 @@ def import_list(path: Path, *, corpus: str, name: str, source: str, license: str
     entries, download = read_params("corpora", "download")
     (entry,) = parse_corpora(corpus, entries)
     entry = replace(entry, corrections=None)  # the list is about gold as the corpus has it
-    loaded = load_corpora([entry], limits=download, counts=Counter())
+    questions = assign_splits(load_corpora([entry], limits=download).records)
     source = f"{source} ({license})"
-    done = import_claims(
+    done = _import_claims(
         read_claims(path),
-        CorpusIndex(entry, assign_each(loaded.records)),
-        read_others(entry, name),
-        corpus=corpus,
-        source=source,
-        day=day,
+        _index_questions(questions),
+        _read_others(entry, name),
+        **{"corpus": corpus, "source": source, "date": day},
     )
     if done.corrections:
         corrections = CORRECTIONS_DIR / f"{name}.yaml"

@@ -7,7 +7,7 @@ import logging
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from answerkey.errors import InputError
 from answerkey.records import read_jsonl
@@ -16,9 +16,7 @@ _LOG = logging.getLogger("answerkey.corpus")
 
 _CHARACTERS = 1 << 20  # read at once; as many again as there are, if an element is longer
 _LONGEST = 1 << 26  # characters of an element: more is no question, but a bracket without its end
-_SPACE = re.compile(r"[ \t\r\n]*")
-_BEHIND = re.compile(r"[ \t\r\n]*[,\]]")  # an element
-_HINT = "; JSON Lines are read from a file whose name ends in .jsonl"
+_MARK = re.compile(r"\s*(\[\s*\]|[\[,\]])?\s*")  # what stands before an element, or at the end
 
 
 def read_rows(path: Path) -> Iterator[Any]:
@@ -27,100 +25,39 @@ def read_rows(path: Path) -> Iterator[Any]:
 
 
 def read_array(path: Path) -> Iterator[Any]:
-    """The elements of the JSON array in a file, in any encoding that `json.loads` knows.
-
-    An error is raised when its place is reached.
+    """The objects of the JSON array in a file, each as soon as it is read.
 
     Raises:
-        InputError: with the path and the line, if the file is not JSON, or holds another value.
+        InputError: with the path and the line, if the file is no JSON array of objects.
     """
-    with path.open("rb") as file:
-        encoding = json.detect_encoding(file.read(4))
+    decode = json.JSONDecoder().raw_decode
+    line, place, allowed = 1, 0, "["
     try:
-        with path.open(encoding=encoding, errors="surrogatepass", newline="") as file:
-            yield from _read_elements(_Text(file, path))
-    except RecursionError as error:
-        raise InputError(
-            f"{path}: not JSON of questions: brackets in brackets, deeper than Python reads"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not JSON in UTF-8: {error}") from error
-
-
-def _read_elements(text: _Text) -> Iterator[Any]:
-    mark = text.take()
-    if mark != "[":
-        raise text.refuse(f"expected [, found {mark!r}{_HINT}")
-    if text.peek() == "]":
-        mark = text.take()
-    while mark != "]":
-        yield text.decode()
-        mark = text.take()
-    if mark := text.peek():
-        raise text.refuse(f"expected the end, found {mark!r}{_HINT}")
-
-
-class _Text:
-    """The text of a file, of which one part is in memory."""
-
-    def __init__(self, file: TextIO, path: Path) -> None:
-        self._file = file
-        self._path = path
-        self._part = ""
-        self._place = 0  # of the part: where it is read
-        self._line = 1  # of the file: in which the part starts
-        self._decoder = json.JSONDecoder()
-
-    def peek(self) -> str:
-        """The next character that is no white space; "" at the end."""
-        while True:
-            self._place = _SPACE.match(self._part, self._place).end()
-            if self._place < len(self._part) or not self._read_more():
-                return self._part[self._place : self._place + 1]
-
-    def take(self) -> str:
-        """As `peek`, and pass over it."""
-        character = self.peek()
-        self._place += len(character)
-        return character
-
-    def decode(self) -> Any:
-        """The next element, behind which stands a comma or the bracket that closes the array.
-
-        What ends with the part may go on in the file, so more is read until the element is whole.
-
-        Raises:
-            InputError: if it is no JSON, however much is read.
-        """
-        self.peek()
-        while True:
-            try:
-                value, end = self._decoder.raw_decode(self._part, self._place)
-                words = "expected , or ] behind an element"
-            except json.JSONDecodeError as error:
-                words, end = error.msg, error.pos
-            else:
-                if _BEHIND.match(self._part, end):
-                    self._place = end
-                    return value
-            if len(self._part) - self._place > _LONGEST or not self._read_more(end):
-                raise self.refuse(words)
-
-    def refuse(self, words: str) -> InputError:
-        """The error at the place that is read."""
-        line = self._line + self._part.count("\n", 0, self._place)
-        return InputError(f"{self._path}: not a JSON array: line {line}: {words}")
-
-    def _read_more(self, end: int | None = None) -> bool:
-        """Read on; at the end of the file stand at `end`, and say that there is no more."""
-        new = self._file.read(max(_CHARACTERS, len(self._part) - self._place))
-        if not new:
-            self._place = self._place if end is None else end
-            return False
-        self._line += self._part.count("\n", 0, self._place)
-        self._part = self._part[self._place :] + new
-        self._place = 0
-        return True
+        with path.open(encoding="utf-8-sig") as file:
+            text = file.read(_CHARACTERS)
+            while True:
+                mark = _MARK.match(text, place)
+                words = f"expected {' or '.join(allowed)}"
+                if mark[1] and mark[1][0] in allowed:
+                    if mark[1][-1] == "]":
+                        break
+                    try:
+                        value, place = decode(text, mark.end())
+                    except json.JSONDecodeError as error:
+                        words = error.msg
+                    else:
+                        yield value
+                        allowed = ",]"
+                        continue
+                line, text, place = line + text.count("\n", 0, place), text[place:], 0
+                more = file.read(max(_CHARACTERS, len(text)))
+                if not more or len(text) > _LONGEST:
+                    raise InputError(f"{path}: not a JSON array: after line {line}: {words}")
+                text += more
+            if text[mark.end() :] or file.read(_CHARACTERS).strip():
+                raise InputError(f"{path}: not a JSON array: expected the end behind ]")
+    except (UnicodeDecodeError, RecursionError) as error:
+        raise InputError(f"{path}: not a JSON array: {error}") from error
 
 
 def read_text2sql(path: Path) -> Iterator[Any]:

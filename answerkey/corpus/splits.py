@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from answerkey.errors import InputError
@@ -31,12 +31,8 @@ def assign_splits(questions: Iterable[Record]) -> list[Record]:
     Raises:
         InputError: on an unknown spider_split.
     """
-    return list(assign_each(questions))
-
-
-def assign_each(questions: Iterable[Record]) -> Iterator[Record]:
-    """As `assign_splits`, one question at a time."""
     counts: Counter[tuple[str, str]] = Counter()
+    assigned = []
     for question in questions:
         database, source_split = question["database_name"], question["spider_split"]
         if source_split not in SPLIT_OF_SOURCE:
@@ -51,4 +47,5 @@ def assign_each(questions: Iterable[Record]) -> Iterator[Record]:
         first, last = {"question_id": question_id}, {"split": split}
         record = first | question | first | last
         record.pop("id_prefix", None)
-        yield record
+        assigned.append(record)
+    return assigned

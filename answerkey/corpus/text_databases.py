@@ -32,43 +32,29 @@ _ALLOWED_ACTIONS = {
     for action in (
         *("CREATE_TABLE", "CREATE_INDEX", "CREATE_VIEW", "ALTER_TABLE", "REINDEX"),
         *("DROP_TABLE", "DROP_INDEX", "DROP_VIEW", "INSERT", "UPDATE", "DELETE"),
-        *("SELECT", "READ", "RECURSIVE", "FUNCTION"),
+        *("SELECT", "READ", "RECURSIVE"),
     )
 }
-# What dumps begin and end with has no effect here: all of the text is one transaction, and foreign
-# keys are checked at its end.
+# What dumps begin and end with has no effect: all of the text is one transaction.
 _PASSED_OVER = {
     (sqlite3.SQLITE_TRANSACTION, "begin"),
     (sqlite3.SQLITE_TRANSACTION, "commit"),
     (sqlite3.SQLITE_PRAGMA, "foreign_keys"),
 }
-# The functions of a connection are missing on purpose: what they give, the text decides.
 _CHANGING_FUNCTIONS = RANDOM_FUNCTIONS | NOW_KEYWORDS | LIBRARY_FUNCTIONS
 _REFUSED_FUNCTIONS = FORBIDDEN_FUNCTIONS | _CHANGING_FUNCTIONS
-_ACTION_NAMES = {
-    sqlite3.SQLITE_ATTACH: "ATTACH",
-    sqlite3.SQLITE_DETACH: "DETACH",
-    sqlite3.SQLITE_PRAGMA: "PRAGMA",
-    sqlite3.SQLITE_FUNCTION: "function",
-    sqlite3.SQLITE_TRANSACTION: "transaction",
-    sqlite3.SQLITE_SAVEPOINT: "SAVEPOINT",
-    sqlite3.SQLITE_CREATE_TRIGGER: "CREATE TRIGGER",
-    sqlite3.SQLITE_CREATE_VTABLE: "CREATE VIRTUAL TABLE",
+_ACTIONS = {
+    getattr(sqlite3, f"SQLITE_{name}"): name
+    for name in (
+        *("ATTACH", "DETACH", "PRAGMA", "TRANSACTION", "SAVEPOINT"),
+        *("CREATE_TRIGGER", "CREATE_VTABLE", "CREATE_TEMP_TABLE"),
+    )
 }
-_CHANGING = "function {} is not allowed in it: it would give something else in each build"
-_AS_FILE = "hand over what is meant to be so large as a file, ID.sqlite, beside the text"
-_MOST_BROKEN = 1000  # rows that are counted if foreign keys point nowhere
 
 
 @dataclass(frozen=True, slots=True)
 class BuildLimits:
-    """What the text of one database may use.
-
-    max_text_bytes: bytes of the text itself.
-    max_steps, max_heap_bytes, max_seconds: as `answerkey.sqlite.bounds.Bounds`, for all statements.
-    max_value_bytes: bytes of one value.
-    max_database_bytes: bytes of the database, in whole pages.
-    """
+    """What the text of one database may use; see `answerkey.sqlite.bounds.Bounds`."""
 
     max_text_bytes: int = 200_000_000
     max_steps: int = 500_000_000
@@ -90,8 +76,7 @@ class _TextExecution:
         self._statement = ""  # which one was started last
 
     def run(self, text: str) -> bytes:
-        """The bytes of the database that all statements make, in one transaction. None of them may
-        reach outside the database."""
+        """The bytes of the database that all statements make, in one transaction."""
         connection, limits = self._connection, self._limits
         bound_memory(connection, limits)
         most_pages = limits.max_database_bytes // PAGE_BYTES
@@ -108,48 +93,43 @@ class _TextExecution:
             connection.set_trace_callback(None)
             connection.set_authorizer(None)
             connection.execute("COMMIT")
-            self._statement = ""
-            _check_references(connection)
-            _check_tables(connection)
+            self._statement = "its end"
+            if not connection.execute("SELECT 1 FROM sqlite_master WHERE rootpage").fetchone():
+                raise ValueError("makes no table: expected CREATE TABLE and INSERT")
             return serialize_database(connection)
 
     def explain(self, error: Exception) -> str:
         """What was refused, which bound was passed, or SQLite's words; and where."""
-        words = str(error)
-        if self._refused:
-            words = self._refused
+        words = self._refused or str(error)
+        if (bound := self._bounds.explain(error)) is not None:
+            words = f"it takes too much: {bound[1]}"
         elif getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
-            most = self._limits.max_database_bytes
-            words = f"it makes a database of more than {most} bytes; {_AS_FILE}"
-        elif (bound := self._bounds.explain(error)) is not None:
-            words = f"it takes too much: {bound[1]}; {_AS_FILE}"
-        return f"{words}; at or after: {self._statement.strip()[:80] or 'its end'}"
+            words = f"makes a database of more than {self._limits.max_database_bytes} bytes"
+        return f"{words}; at or after: {self._statement.strip()[:80]}"
 
     def _note(self, statement: str) -> None:
         self._statement = statement
 
     def _authorize(self, action: int, first: str | None, second: str | None, *_: str | None) -> int:
+        name = (first or "").lower()
         if action == sqlite3.SQLITE_FUNCTION:
-            first = (second or "").lower()
-            is_allowed = first not in _REFUSED_FUNCTIONS
-        else:
-            is_allowed = action in _ALLOWED_ACTIONS
-        if is_allowed:
+            name = (second or "").lower()
+            if name not in _REFUSED_FUNCTIONS:
+                return sqlite3.SQLITE_OK
+            self._refused = f"function {name} is not allowed in it"
+            return sqlite3.SQLITE_DENY
+        if action in _ALLOWED_ACTIONS:
             return sqlite3.SQLITE_OK
         if (action, first) == (sqlite3.SQLITE_TRANSACTION, "BEGIN") and not self._is_begun:
             self._is_begun = True  # that of `run`
             return sqlite3.SQLITE_OK
-        if (action, (first or "").lower()) in _PASSED_OVER:
+        if (action, name) in _PASSED_OVER:
             return sqlite3.SQLITE_IGNORE
-        if action == sqlite3.SQLITE_FUNCTION and first in _CHANGING_FUNCTIONS:
-            self._refused = _CHANGING.format(first)
-        else:
-            name = f"{_ACTION_NAMES.get(action, f'action {action}')} {first or ''}".strip()
-            self._refused = f"{name} is not allowed in it"
+        self._refused = f"{_ACTIONS.get(action, f'action {action}')} {first} is not allowed in it"
         return sqlite3.SQLITE_DENY
 
     def _refuse(self, name: str, *_: Any) -> None:
-        self._refused = _CHANGING.format(name)
+        self._refused = f"function {name} is not allowed in it: each build would give another value"
         raise ValueError(self._refused)
 
 
@@ -158,53 +138,22 @@ def build_database(sql_path: Path, limits: BuildLimits | None = None) -> bytes:
 
     Raises:
         InputError: with the file, the place and SQLite's words, if the text does not run, does more
-            than fill a database, takes more than the limits, makes no table, or leaves a foreign
-            key pointing nowhere.
+            than fill a database, takes more than the limits, or makes no table.
     """
     limits = limits or BuildLimits()
-    text = _read_text(sql_path, limits.max_text_bytes)
+    if (size_bytes := sql_path.stat().st_size) > limits.max_text_bytes:
+        raise InputError(f"{sql_path}: has {size_bytes} bytes, expected {limits.max_text_bytes}")
+    try:
+        text = sql_path.read_bytes().decode("utf-8-sig")  # read_text would alter line ends
+    except UnicodeDecodeError as error:
+        raise InputError(f"{sql_path}: expected SQL as UTF-8 text: {error}") from error
     with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         connection.executescript(LAYOUT)
         execution = _TextExecution(connection, limits)
         try:
             return execution.run(text)
-        except InputError as error:
-            raise InputError(f"{sql_path}: {error}") from error
         except (sqlite3.Error, MemoryError, ValueError) as error:
             raise InputError(f"{sql_path}: {execution.explain(error)}") from error
-
-
-def _read_text(sql_path: Path, max_bytes: int) -> str:
-    size_bytes = sql_path.stat().st_size
-    if size_bytes > max_bytes:
-        raise InputError(
-            f"{sql_path}: has {size_bytes} bytes, expected {max_bytes} at most; {_AS_FILE}"
-        )
-    try:
-        return sql_path.read_bytes().decode("utf-8-sig")  # read_text would alter line ends
-    except UnicodeDecodeError as error:
-        raise InputError(f"{sql_path}: expected SQL as UTF-8 text: {error}") from error
-
-
-def _check_tables(connection: sqlite3.Connection) -> None:
-    if not connection.execute("SELECT 1 FROM sqlite_master WHERE rootpage").fetchone():
-        raise InputError("makes no table: expected CREATE TABLE and INSERT")
-
-
-def _check_references(connection: sqlite3.Connection) -> None:
-    try:
-        broken = connection.execute("PRAGMA foreign_key_check").fetchmany(_MOST_BROKEN + 1)
-    except sqlite3.Error as error:
-        if error.sqlite_errorcode != sqlite3.SQLITE_ERROR:
-            raise
-        raise InputError(f"its foreign keys cannot be checked: {error}") from error
-    if broken:
-        count = len(broken) if len(broken) <= _MOST_BROKEN else f"more than {_MOST_BROKEN}"
-        table, rowid, referred, _ = broken[0]
-        raise InputError(
-            f"{count} rows break a foreign key: the first is row {rowid} of {table}, which refers"
-            f" to no row of {referred}"
-        )
 
 
 def build_in_process(source: Path, path: Path, limits: BuildLimits | None = None) -> None:

@@ -102,7 +102,9 @@ def make_card(facts: CardFacts, template: Template) -> str:
         columns=COLUMNS,
         explanations=EXPLANATIONS,
         name=NAME,
-        places=sorted(Counter(map(_describe_place, facts.origins)).items()),
+        places=sorted(
+            Counter(_PLACES[origin["kind"]].format(**origin) for origin in facts.origins).items()
+        ),
         targets={
             name: value
             for name, value in facts.targets.items()
@@ -110,12 +112,6 @@ def make_card(facts: CardFacts, template: Template) -> str:
         },
     )
     return f"---\n{make_front_matter(facts)}---\n{text}\n"
-
-
-def _describe_place(origin: Mapping[str, str]) -> str:
-    place = _PLACES[origin["kind"]].format(**origin)
-    rows = origin.get("fill_empty")
-    return f"{place}, with invented rows where a table had less than {rows}" if rows else place
 
 
 def make_front_matter(facts: CardFacts) -> str:

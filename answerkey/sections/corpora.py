@@ -10,7 +10,6 @@ from typing import Annotated, Any, Literal
 
 from answerkey.errors import InputError
 from answerkey.kinds import (
-    From1,
     Kind,
     NumberFrom0,
     Text,
@@ -30,10 +29,8 @@ KINDS = ARCHIVE, FILES = ("archive", "files")  # of databases on the hub
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """How long to try: attempts, seconds of pause times the attempt, seconds for one file."""
+    """deadline_s: how long to wait for one file of the hub."""
 
-    attempts: From1 = 2
-    backoff_s: NumberFrom0 = 2
     deadline_s: NumberFrom0 = 900
 
 
@@ -83,10 +80,6 @@ Prefix = Annotated[
     str, text("letters, digits, _ and -, such as 'bird_'", pattern=r"^[A-Za-z0-9_-]+$")
 ]
 Corrections = Annotated[str, text("a name in data/corrections", pattern=r"^[\w-]+$")]
-FillEmpty = Annotated[
-    int,
-    Kind("a whole number from 1 to 250", lambda value: type(value) is int and 1 <= value <= 250),
-]
 Template = Annotated[str, text("a text with {db_id}", pattern=r"\{db_id\}")]
 Checksums = Annotated[dict[str, str], mapping("a checksum for each of some files", Quoted)]
 Origin = Annotated[Literal[*ORIGINS], one_of(ORIGINS)]
@@ -154,7 +147,6 @@ class _Entry:
     language: of its questions, as the hub names it.
     citation: BibTeX, for the dataset card.
     corrections: the name of a file in data/corrections.
-    fill_empty: about how many rows each table of its databases must have; null: those that it has.
     """
 
     origin: Origin
@@ -166,11 +158,8 @@ class _Entry:
     language: Text = "en"
     citation: Text | None = None
     corrections: Corrections | None = None
-    fill_empty: FillEmpty | None = None
 
     def _check_owner(self, databases: Any) -> None:
-        if self.fill_empty is not None and self.databases_of is not None:
-            raise ValueError(f"has fill_empty and databases_of: set it for {self.databases_of}")
         if databases is not None and self.databases_of is not None:
             raise ValueError("has databases and databases_of: expected one of them")
 

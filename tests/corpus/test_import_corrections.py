@@ -34,8 +34,6 @@ def import_list(
     world = World(tmp_path)
     write_bird(tmp_path / "data/bird")
     world.change("corpus", "bird")
-    Path("data/corrections").mkdir()
-    Path("data/corrections/spider.yaml").write_text("[]")  # which params name
 
     def run(rows: Any, *, name: str = "tried", file: str = "list.json") -> str:
         if file.endswith(".csv"):
@@ -59,7 +57,7 @@ def read_written(name: str = "tried") -> tuple[dict[str, dict], dict[str, str]]:
     corrections = read_corrections(path) if path.is_file() else []
     verdicts = [v for v in read_verdicts() if Path(v.where.split(":")[0]).stem == name]
     return (
-        {each.question: each.replacement.fields for each in corrections},
+        {each.question: each.replacement for each in corrections},
         {each.question_text: each.verdict for each in verdicts},
     )
 

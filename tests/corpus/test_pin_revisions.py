@@ -63,7 +63,7 @@ corpora:
         sha256: ARCHIVE
         member: "{db_id}.sqlite"
 
-download: {attempts: 1, backoff_s: 0, deadline_s: 30}
+download: {deadline_s: 30}
 
 """
 # The other sections are those of the project.
@@ -147,34 +147,13 @@ def test_what_is_pinned_stays_byte_for_byte_and_is_not_asked_for(
     capsys.readouterr()
     assert pin(pinned, "tried") == pinned
     assert len(server.requests) == asked
-    words = "pin: tried: every revision is a commit, every file has its checksum\n"
+    words = "pin: every revision is a commit, every file has its checksum\n"
     assert capsys.readouterr().err == words
-
-
-def test_revision_that_becomes_a_branch_again_moves_on(hub: Callable[..., HubServer]) -> None:
-    hub()
-    old = pin(make_params(OLD, OLD), "tried")
-    moved = pin(old.replace(f"revision: {OLD}", "revision: main"), "tried")
-    assert moved == pin(make_params(), "tried")
-
-
-def test_damaged_file_of_the_cache_gives_no_checksum(
-    hub: Callable[..., HubServer], tmp_path: Path
-) -> None:
-    from huggingface_hub.file_download import repo_folder_name
-
-    hub()
-    name = repo_folder_name(repo_id="org/questions", repo_type="dataset")
-    cached = tmp_path / "hf/hub" / name / "snapshots" / NEW / TRAIN
-    cached.parent.mkdir(parents=True)
-    cached.write_bytes(b"torn")
-    after = pin(make_params(), "tried")
-    assert hash_bytes(b"new train") in after
 
 
 def test_hub_that_fails_leaves_params_as_they_were(hub: Callable[..., HubServer]) -> None:
     hub(failing=-1)
-    with pytest.raises(ConnectionError, match="org/questions at main: HTTP 500"):
+    with pytest.raises(ConnectionError, match=r"commit of org/questions at main: .*500"):
         pin(make_params(), "tried")
     assert Path("params.yaml").read_text(encoding="utf-8") == make_params()
 
@@ -183,7 +162,7 @@ def test_hub_that_fails_leaves_params_as_they_were(hub: Callable[..., HubServer]
     ("name", "words"),
     [
         ("local", "Corpus local has nothing to pin: expected one with origin: hub"),
-        ("tryed", "'tryed', which is none of corpora: close to it: tried"),
+        ("tryed", "corpus is .*'tryed'.*, expected some of local, tried"),
     ],
 )
 def test_corpus_that_cannot_be_pinned_is_named(

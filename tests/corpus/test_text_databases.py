@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from answerkey.corpus.databases import check_database
 from answerkey.corpus.text_databases import BuildLimits, build_database, build_in_process
 from answerkey.errors import InputError
 from answerkey.sqlite.files import open_database
@@ -30,22 +29,29 @@ INSERT INTO sale VALUES (2, '2024-01-02', 1e300, '--'), (NULL, NULL, -3, 'x');
 INSERT INTO tag VALUES ('new', 1), ('Old', 2.5);
 UPDATE shop SET rent = rent + 1 WHERE id = 1; DELETE FROM sale WHERE note = 'x';
 """
-
-
 TABLE = "CREATE TABLE t (a, b);"
+ENDLESS = "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)"
 
 
-def write(path, text):
-    path.parent.mkdir(parents=True, exist_ok=True)
+def write(folder: Path, text: str) -> Path:
+    path = folder / "schema.sql"
     path.write_text(text, encoding="utf-8")
     return path
 
 
-@pytest.fixture
-def built(tmp_path):
-    path = tmp_path / "built.sqlite"
-    path.write_bytes(build_database(write(tmp_path / "schema.sql", TEXT)))
-    return path
+def build(folder: Path, text: str, **limits: int) -> Path:
+    """The database of a text; the second build has the same bytes."""
+    path = write(folder, text)
+    content = build_database(path, BuildLimits(**limits))
+    assert build_database(path, BuildLimits(**limits)) == content
+    built = folder / "built.sqlite"
+    built.write_bytes(content)
+    return built
+
+
+def read(path: Path, sql: str) -> list[tuple]:
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        return connection.execute(sql).fetchall()
 
 
 def read_all(path):
@@ -60,9 +66,12 @@ def read_all(path):
         return sorted(names, key=str), rows
 
 
-def test_built_database_holds_what_sqlite_itself_would_store(tmp_path, built):
+def test_built_database_holds_what_sqlite_itself_would_store_and_can_be_written(tmp_path):
+    built = build(tmp_path, TEXT)
     assert repr(read_all(built)) == repr(read_all(make_database(tmp_path / "plain.sqlite", TEXT)))
-    check_database(built)
+    with contextlib.closing(sqlite3.connect(built)) as connection, connection:
+        connection.execute("INSERT INTO shop VALUES (9, 'later', 1, 1)")
+    assert len(read_all(built)[1]["shop"]) == 4
 
 
 def test_built_database_has_these_very_bytes(tmp_path):
@@ -75,26 +84,11 @@ def test_built_database_has_these_very_bytes(tmp_path):
     )
     long = f"INSERT INTO sale VALUES (1, '{'long ' * 3000}', 1, NULL)"
     text = ";\n".join([TEXT.replace(" UNIQUE", ""), *rows, "CREATE INDEX i ON shop (name)", long])
-    content = build_database(write(tmp_path / "schema.sql", text))
+    content = build_database(write(tmp_path, text))
     assert hashlib.sha256(content).hexdigest() == GOLDEN
 
 
 GOLDEN = "98bc8f622ef51ad51a1518dad35e0eed9c4b64525045ae091e6ac10e187560cc"
-
-
-def test_built_database_says_nothing_of_its_builder(built):
-    header = built.read_bytes()[:100]
-    assert header[96:100] == bytes(4)
-    assert header[24:28] == header[92:96] == b"\0\0\0\1"
-    assert int.from_bytes(header[16:18], "big") == 4096
-    assert header[56:60] == b"\0\0\0\1"  # UTF-8
-
-
-def test_built_database_can_still_be_written_by_sqlite(built):
-    with contextlib.closing(sqlite3.connect(built)) as connection:
-        connection.execute("INSERT INTO shop VALUES (9, 'later', 1, 1)")
-        connection.commit()
-    assert len(read_all(built)[1]["shop"]) == 4
 
 
 rows_of_text = st.lists(
@@ -121,9 +115,9 @@ def test_any_rows_survive_the_build(tmp_path_factory, rows):
             connection.execute("INSERT INTO t VALUES (?, ?, ?, ?)", (number, number, number, text))
         dump = [line for line in connection.iterdump() if not line.startswith(("BEGIN", "COMMIT"))]
     text = "\n".join(dump)
-    path = folder / "built.sqlite"
-    path.write_bytes(build_database(write(folder / "schema.sql", text)))
-    assert repr(read_all(path)) == repr(read_all(make_database(folder / "plain.sqlite", text)))
+    assert repr(read_all(build(folder, text))) == repr(
+        read_all(make_database(folder / "plain.sqlite", text))
+    )
 
 
 @pytest.mark.parametrize(
@@ -134,43 +128,26 @@ def test_any_rows_survive_the_build(tmp_path_factory, rows):
         ("SELECT load_extension('x');", "function load_extension is not allowed|no such function"),
         (
             "CREATE TABLE t (a); CREATE TRIGGER g AFTER INSERT ON t BEGIN DELETE FROM t; END;",
-            "CREATE TRIGGER g is not allowed",
+            "CREATE_TRIGGER g is not allowed",
         ),
         ("CREATE VIRTUAL TABLE t USING fts5(a);", "is not allowed|no such module"),
         ("SAVEPOINT s; CREATE TABLE t (a);", "SAVEPOINT BEGIN is not allowed"),
         ("VACUUM INTO '/tmp/never.sqlite';", "schema.sql"),
-        (".read other.sql", 'near "."'),
-        ("CREATE TABLE t (a) ENGINE=InnoDB;", 'near "="'),
-        ("CREATE TABLE t (a); INSERT INTO t VALUES (1, 2);", "1 columns but 2 values"),
+        (
+            "CREATE TABLE good (a);\nCREATE TABEL t (a);",
+            'near "TABEL".*at or after: CREATE TABLE go',
+        ),
         ("CREATE TABLE t (a UNIQUE); INSERT INTO t VALUES (1), (1);", "UNIQUE constraint failed"),
-        ("CREATE TABLE t (a", "incomplete input"),
-        ("CREATE TABLE t (a); INSERT INTO t VALUES ('never closed);", "unrecognized token"),
-        ("", "makes no table"),
         ("-- nothing\n", "makes no table"),
         ("CREATE TABLE t (a);\0", "null"),
-        (
-            "CREATE TABLE p (a PRIMARY KEY); CREATE TABLE c (a REFERENCES p);"
-            "INSERT INTO c VALUES (7);",
-            "1 rows break a foreign key: the first is row 1 of c, which refers to no row of p",
-        ),
-        (
-            "CREATE TABLE p (a); CREATE TABLE c (a REFERENCES p (a)); INSERT INTO c VALUES (1);",
-            "foreign key mismatch",
-        ),
     ],
 )
 def test_text_that_is_no_plain_database_is_refused(tmp_path, text, words):
-    path = write(tmp_path / "schema.sql", text)
-    with pytest.raises(ValueError, match=words) as caught:
+    path = write(tmp_path, text)
+    with pytest.raises(InputError, match=words) as caught:
         build_database(path)
     assert str(path) in str(caught.value)
     assert [entry.name for entry in tmp_path.iterdir()] == ["schema.sql"]
-
-
-def test_error_says_after_which_statement(tmp_path):
-    path = write(tmp_path / "schema.sql", "CREATE TABLE good (a);\nCREATE TABEL bad (a);")
-    with pytest.raises(ValueError, match=r'near "TABEL".*at or after: CREATE TABLE good'):
-        build_database(path)
 
 
 def double(times=40):
@@ -180,87 +157,52 @@ def double(times=40):
     return f"WITH {', '.join(ctes)} SELECT x, x FROM c{times}"
 
 
-def test_heap_is_bounded_also_while_a_statement_is_compiled(tmp_path):
-    path = write(tmp_path / "schema.sql", f"{TABLE} INSERT INTO t {double()};")
-    with pytest.raises(InputError, match="more than 30000000 bytes of heap"):
-        build_in_process(path, tmp_path / "shop.sqlite", BuildLimits(max_heap_bytes=30_000_000))
-
-
 COUNTING = ", ".join(f"printf('%.2000000000c%.2000000000c', {n}, {n})" for n in range(90))
 
 
-NESTED = "SELECT " + "(" * 1_000_000 + "1" + ")" * 1_000_000
-
-
-def test_step_without_end_ends_with_its_process(tmp_path):
-    path = write(tmp_path / "schema.sql", f"{TABLE} SELECT {COUNTING};")
-    with pytest.raises(InputError, match="the process that made a database of it was ended") as c:
-        build_in_process(path, tmp_path / "made.sqlite", BuildLimits(max_seconds=1))
-    assert str(c.value).startswith(f"{path}: ")
-    assert [entry.name for entry in path.parent.iterdir()] == ["schema.sql"]
+@pytest.mark.parametrize(
+    ("statement", "limits", "words"),
+    [
+        (f"INSERT INTO t {double()}", {"max_heap_bytes": 30_000_000}, "30000000 bytes of heap"),
+        (f"SELECT {COUNTING}", {"max_seconds": 1}, "the process .* was ended: a single step takes"),
+    ],
+    ids=["heap while it is compiled", "step without end"],
+)
+def test_statement_ends_with_its_process(tmp_path, statement, limits, words):
+    path = write(tmp_path, f"{TABLE} {statement};")
+    with pytest.raises(InputError, match=words) as caught:
+        build_in_process(path, tmp_path / "made.sqlite", BuildLimits(**limits))
+    assert str(caught.value).startswith(f"{path}: ")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["schema.sql"]
 
 
 def test_text_that_no_parser_can_hold_does_not_end_the_stage(tmp_path):
     """It is refused, ends its process, or is built: as the parser's stack has it."""
-    path = write(tmp_path / "schema.sql", f"{TABLE} {NESTED};")
+    nested = f"SELECT {'(' * 1_000_000}1{')' * 1_000_000}"
     with contextlib.suppress(InputError):
-        build_in_process(path, tmp_path / "made.sqlite")
-
-
-# --- foreign SQL
-
-
-ENDLESS = "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)"
-
-
-def build(tmp_path: Path, text: str, **limits: int) -> bytes:
-    """The database of a text; the second build has the same bytes."""
-    path = write(tmp_path / "shop/schema.sql", text)
-    content = build_database(path, BuildLimits(**limits))
-    assert build_database(path, BuildLimits(**limits)) == content
-    return content
-
-
-def read(content: bytes, sql: str) -> list[tuple]:
-    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
-        connection.deserialize(content)
-        return connection.execute(sql).fetchall()
+        build_in_process(write(tmp_path, f"{TABLE} {nested};"), tmp_path / "made.sqlite")
 
 
 @pytest.mark.parametrize(
-    ("text", "limits", "words"),
+    ("statements", "limits", "words"),
     [
+        ("INSERT INTO t VALUES (1, 2);" * 1000, {"max_steps": 2000}, "more than 2000 virtual mach"),
         (
-            f"{TABLE} INSERT INTO t {ENDLESS} SELECT x, x FROM n WHERE x < 0;",
-            {"max_steps": 1_000_000},
-            "more than 1000000 virtual machine steps",
-        ),
-        (
-            f"{TABLE} {'INSERT INTO t VALUES (1, 2);' * 1000}",
-            {"max_steps": 2000},
-            "more than 2000 virtual machine steps",
-        ),
-        (
-            f"{TABLE} INSERT INTO t {ENDLESS} SELECT x, x FROM n WHERE x < 0;",
+            f"INSERT INTO t {ENDLESS} SELECT x, x FROM n WHERE x < 0;",
             {"max_steps": 10**15, "max_seconds": 1},
-            "more than 1 seconds",
+            "more than 1 seconds; at or after: INSERT INTO t WITH",
         ),
         (
-            f"{TABLE} INSERT INTO t {ENDLESS} SELECT x, 'and more' FROM n;",
+            f"INSERT INTO t {ENDLESS} SELECT x, 'and more' FROM n;",
             {"max_database_bytes": 1_000_000},
             "more than 1000000 bytes",
         ),
-        (f"{TABLE} INSERT INTO t VALUES (zeroblob(1000000000), 1);", {}, "too big"),
-        (f"{TABLE} INSERT INTO t VALUES (1, 2);", {"max_text_bytes": 20}, "expected 20 at most"),
-        (
-            f"{TABLE} CREATE INDEX i ON t (a); INSERT INTO t {ENDLESS} SELECT x, x FROM n;",
-            {"max_steps": 100_000},
-            "at or after: INSERT INTO t WITH",
-        ),
+        ("INSERT INTO t VALUES (zeroblob(1000000000), 1);", {}, "too big"),
+        ("INSERT INTO t VALUES (1, 2);", {"max_text_bytes": 20}, "expected 20"),
     ],
 )
-def test_text_that_takes_too_much_is_refused(tmp_path, text, limits, words) -> None:
-    path = write(tmp_path / "shop/schema.sql", text)
+def test_text_that_takes_too_much_is_refused(tmp_path, statements, limits, words) -> None:
+    path = write(tmp_path, f"{TABLE} CREATE INDEX i ON t (a); {statements}")
     with pytest.raises(InputError, match=words) as caught:
         build_database(path, BuildLimits(**limits))
     assert str(caught.value).startswith(f"{path}: ")
@@ -268,8 +210,7 @@ def test_text_that_takes_too_much_is_refused(tmp_path, text, limits, words) -> N
 
 def test_bounds_also_hold_while_the_file_is_settled(tmp_path) -> None:
     rows = f"INSERT INTO t {ENDLESS} SELECT x, x FROM n LIMIT 1000;"
-    table = "CREATE TABLE t (a REAL, b REAL); CREATE TABLE u (a REAL);"
-    path = write(tmp_path / "shop/schema.sql", f"{table} {rows}")
+    path = write(tmp_path, f"CREATE TABLE t (a REAL, b REAL); CREATE TABLE u (a REAL); {rows}")
     low, high = 1, 1024
     while high - low > 1:
         middle = (low + high) // 2
@@ -283,14 +224,9 @@ def test_bounds_also_hold_while_the_file_is_settled(tmp_path) -> None:
 
 
 CHANGING = [
-    *("random()", "randomblob(4)", "abs(random())", "sqlite_version()", "sqlite_source_id()"),
-    *("CURRENT_TIMESTAMP", "current_date", "date('now')", "date('n' || 'ow')", "date()"),
-    *(
-        "datetime(CAST(x'6e6f77' AS TEXT))",
-        "datetime('2020-01-01', 'localtime')",
-        "time(x'4e4f57')",
-    ),
-    *("strftime('%Y')", "strftime('%Y', '2020-01-01', 'utc')", "julianday(' NOW ')"),
+    *("random()", "abs(random())", "sqlite_version()", "CURRENT_TIMESTAMP", "current_date"),
+    *("date('now')", "date('n' || 'ow')", "date()", "datetime(CAST(x'6e6f77' AS TEXT))"),
+    *("datetime('2020-01-01', 'localtime')", "strftime('%Y', '2020-01-01', 'utc')"),
 ]
 
 
@@ -298,23 +234,13 @@ CHANGING = [
 @pytest.mark.parametrize(
     "text",
     [
-        "CREATE TABLE t (a); INSERT INTO t VALUES ({});",
         "CREATE TABLE t (a, b DEFAULT ({})); INSERT INTO t (a) VALUES (1);",
-        "CREATE TABLE t (a); INSERT INTO t VALUES (1); UPDATE t SET a = {};",
         "CREATE TABLE t (a); CREATE VIEW v AS SELECT {} AS x; INSERT INTO t SELECT x FROM v;",
     ],
 )
 def test_value_of_chance_or_of_the_moment_is_refused(tmp_path, text, expression) -> None:
-    path = write(tmp_path / "shop/schema.sql", text.format(expression))
-    with pytest.raises(InputError, match="would give something else in each build") as caught:
-        build_database(path)
-    assert str(caught.value).startswith(f"{path}: function ")
-
-
-def test_word_of_a_column_that_reads_the_clock_is_refused(tmp_path) -> None:
-    text = "CREATE TABLE t (a, b); INSERT INTO t VALUES ('now', 1); UPDATE t SET b = date(a);"
-    with pytest.raises(InputError, match="function date is not allowed"):
-        build_database(write(tmp_path / "shop/schema.sql", text))
+    with pytest.raises(InputError, match=r"function \w+ is not allowed in it"):
+        build_database(write(tmp_path, text.format(expression)))
 
 
 @pytest.mark.parametrize(
@@ -337,20 +263,8 @@ def test_word_of_a_column_that_reads_the_clock_is_refused(tmp_path) -> None:
             "SELECT a FROM t INDEXED BY i WHERE date(a) = '1990-01-01'",
             [("1990-01-01",)],
         ),
-        (
-            "CREATE TABLE t (a INTEGER PRIMARY KEY, b REFERENCES t);"
-            " INSERT INTO t VALUES (5, NULL); INSERT INTO t VALUES (6, last_insert_rowid());",
-            "SELECT b FROM t ORDER BY a",
-            [(None,), (5,)],
-        ),
-        (
-            "CREATE TABLE t (a CHECK (date(a) IS NOT NULL), b AS (date(a, '+1 day')) STORED);"
-            " INSERT INTO t VALUES ('2020-12-31');",
-            "SELECT b FROM t",
-            [("2021-01-01",)],
-        ),
     ],
-)  # fmt: skip
+)
 def test_honest_text_is_built(tmp_path, text, sql, rows) -> None:
     assert read(build(tmp_path, text), sql) == rows
 
@@ -367,15 +281,11 @@ INSERT INTO sqlite_sequence VALUES('parent',9);
 CREATE INDEX i ON child (word);
 COMMIT;
 """
-    content = build(tmp_path, dump)
-    assert read(content, "SELECT name, word FROM parent JOIN child ON parent = id") == [
+    built = build(tmp_path, dump)
+    assert read(built, "SELECT name, word FROM parent JOIN child ON parent = id") == [
         ("it's; COMMIT", "BEGIN")
     ]
-    assert read(content, "SELECT seq FROM sqlite_sequence") == [(9,)]
-    plain = "\n".join(
-        line for line in dump.splitlines() if line[:6] not in ("PRAGMA", "BEGIN ", "COMMIT")
-    )
-    assert build_database(write(tmp_path / "plain/schema.sql", plain)) == content
+    assert read(built, "SELECT seq FROM sqlite_sequence") == [(9,)]
 
 
 @pytest.mark.parametrize(
@@ -394,7 +304,7 @@ COMMIT;
     ],
 )
 def test_text_reaches_nothing_but_its_database(tmp_path, monkeypatch, sql) -> None:
-    path = write(tmp_path / "shop/schema.sql", f"{TABLE} {sql}")
+    path = write(tmp_path, f"{TABLE} {sql}")
     monkeypatch.chdir(path.parent)
     with pytest.raises(InputError, match=str(path)):
         build_database(path)

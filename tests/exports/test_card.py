@@ -166,10 +166,6 @@ def test_card_names_the_size(total, size):
             {"kind": "archive", "repo_id": "who/what", "revision": "4a01"},
             "Databases: 2 from the Hugging Face repository `who/what` at `4a01`.",
         ),
-        (
-            {"kind": "file", "fill_empty": "40"},
-            "copied from `zoo`, with invented rows where a table had less than 40.",
-        ),
     ],
 )
 def test_origin_of_databases_is_told_from_the_manifest(origin, sentence):

@@ -6,14 +6,14 @@ import hashlib
 import re
 import shutil
 import zipfile
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from answerkey.corpus.corpora import LAYOUTS, parse_corpora, parse_corpus
+from answerkey.corpus import filling
+from answerkey.corpus.corpora import LAYOUTS, parse_corpora
 from answerkey.corpus.downloads import locate_all
 from answerkey.corpus.loading import load_corpora
 from answerkey.kinds import check_value
@@ -27,7 +27,7 @@ from tests.shared.paths import ROOT
 from tests.shared.synsql_world import ROWS, write_synsql
 
 DOCUMENT = (ROOT / "docs/corpora.md").read_text(encoding="utf-8")
-LIMITS = Download(attempts=1, backoff_s=0, deadline_s=1)
+LIMITS = Download(deadline_s=1)
 NEWER = "b" * 40
 SHOP = "CREATE TABLE shop (id INTEGER PRIMARY KEY, name TEXT); INSERT INTO shop VALUES (1, 'Sun');"
 
@@ -71,7 +71,8 @@ def test_every_key_of_an_entry_stands_in_the_table() -> None:
     entry = ENTRIES["bird_dev"]
     for key in rows:  # each is one that the pipeline knows
         parsed = {"databases": ["x"], "databases_of": "bird", "prefix": "x_"}.get(key)
-        parse_corpus("tried", {**entry, **({key: parsed} if parsed else {})}, read_entries())
+        tried = {**entry, **({key: parsed} if parsed else {})}
+        parse_corpora("tried", {**read_entries(), "tried": tried})
 
 
 def test_shares_name_the_corpora_that_are_chosen() -> None:
@@ -125,7 +126,7 @@ def test_variant_is_loaded_beside_spider(here: Path) -> None:
     write_spider(here / spider["root"], spider["questions"], ["database"])
     write_spider(here / entry["root"], entry["questions"], entry.get("databases", []))
     corpora = parse_corpora(["local", name], entries)
-    records = list(load_corpora(corpora, limits=LIMITS, counts=Counter()).records)
+    records = load_corpora(corpora, limits=LIMITS).records
     added = [record for record in records if record["source"]["corpus"] == name]
     is_own = "databases" in entry
     asked = [ASKED[split] for split, files in entry["questions"].items() if files]
@@ -172,15 +173,19 @@ def test_release_of_synsql_is_loaded_by_its_entry(here: Path) -> None:
     entries = read_entries()
     write_synsql(here / entries["synsql"]["root"])
     corpora = parse_corpora("synsql", entries)
-    records = load_corpora(corpora, limits=LIMITS, counts=Counter()).records
+    records = load_corpora(corpora, limits=LIMITS).records
     assert [record["gold_sql"] for record in records] == [row["sql"] for row in ROWS]
-    (source,) = locate_all(corpora, limits=LIMITS).values()
-    assert source.filling.rows == int(source.origin["fill_empty"]) == 40
+    params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    (here / "params.yaml").write_text(yaml.safe_dump({**params, "corpora": entries}))
+    filling.main(*find_block("sh", "corpus.filling").split()[3:])
+    entries["synsql"] |= {"databases": ["filled"]}
+    (source,) = locate_all(parse_corpora("synsql", entries), limits=LIMITS).values()
+    assert source.origin["path"] == "filled/clinic_staffing/clinic_staffing.sqlite"
 
 
 def check_bird(name: str, entries: dict[str, Any], rows: list[dict[str, Any]]) -> None:
     corpora = parse_corpora(name, entries)
-    records = list(load_corpora(corpora, limits=LIMITS, counts=Counter()).records)
+    records = load_corpora(corpora, limits=LIMITS).records
     assert [record["question_text"] for record in records] == [row["question"] for row in rows]
     assert len(locate_all(corpora, limits=LIMITS)) == len({row["db_id"] for row in rows})
 
@@ -191,10 +196,6 @@ def test_corrections_are_applied_to_the_sample(here: Path) -> None:
     write.write_text(find_block("yaml", "action: replace"), encoding="utf-8")
     shutil.copytree(ROOT / "data/sample", here / "data/sample")
     entries = {"sample": read_entries()["sample"] | {"corrections": "mine"}}
-    counts: Counter[str] = Counter()
-    records = list(
-        load_corpora(parse_corpora("sample", entries), limits=LIMITS, counts=counts).records
-    )
+    records = load_corpora(parse_corpora("sample", entries), limits=LIMITS).records
     decided = [record["source"].get("correction") for record in records]
     assert sorted(found["action"] for found in decided if found) == ["exclude", "replace"]
-    assert counts == {"exclude": 1, "replace": 1, "not_chosen": 0}

@@ -124,8 +124,8 @@ def test_only_the_stages_and_the_corpora_read_params() -> None:
         if "read_params(" in path.read_text(encoding="utf-8")
     }
     # `corpora` reads them for calls outside the pipeline, which name no corpus; `command`
-    # and what it calls for `pin` and `import-corrections` work beside the pipeline.
-    others = {"params", "corpora", "command", "pin_revisions", "import_corrections"}
+    # and what it calls, and `filling`, work beside the pipeline.
+    others = {"params", "corpora", "command", "pin_revisions", "import_corrections", "filling"}
     assert readers - others <= set(STAGES)
 
 

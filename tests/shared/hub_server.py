@@ -33,9 +33,7 @@ class HubServer:
 
     Faults: the first `failing` requests (-1: all) end in HTTP 500; requests by `silent_methods` are
     accepted and never answered; `is_stalling` stops half-way in the body of every file;
-    `is_hanging_up` closes the connection where the content of a file is asked for;
-    `is_lying` sends other bytes of the same length; `shown_commit` is offered in place of the one
-    asked for; `token`: what a client must show.
+    `is_lying` sends other bytes of the same length; `token`: what a client must show.
     """
 
     def __init__(
@@ -46,9 +44,7 @@ class HubServer:
         failing: int = 0,
         silent_methods: tuple[str, ...] = (),
         is_stalling: bool = False,
-        is_hanging_up: bool = False,
         is_lying: bool = False,
-        shown_commit: str | None = None,
         token: str | None = None,
     ) -> None:
         self.repositories = repositories
@@ -56,9 +52,7 @@ class HubServer:
         self.failing = failing
         self.silent_methods = silent_methods
         self.is_stalling = is_stalling
-        self.is_hanging_up = is_hanging_up
         self.is_lying = is_lying
-        self.shown_commit = shown_commit
         self.token = token
         self.requests: list[str] = []
         self.closing = threading.Event()
@@ -110,8 +104,6 @@ def run_hubs(monkeypatch: pytest.MonkeyPatch, home: Path) -> Iterator[Callable[.
 def pack_parquet(
     rows: list[dict[str, Any]],
     columns: tuple[str, ...] = ("db_id", "query", "question", "question_toks"),
-    *,
-    checksums: bool = False,
 ) -> bytes:
     """The bytes of a parquet file."""
     import pyarrow
@@ -119,7 +111,7 @@ def pack_parquet(
 
     table = pyarrow.table({column: [row.get(column) for row in rows] for column in columns})
     sink = pyarrow.BufferOutputStream()
-    parquet.write_table(table, sink, compression="none", write_page_checksum=checksums)
+    parquet.write_table(table, sink, compression="none")
     return sink.getvalue().to_pybytes()
 
 
@@ -150,8 +142,6 @@ class HubHandler(BaseHTTPRequestHandler):
             self.close_connection = True
         elif is_failing:
             self.send(500, b"the server failed")
-        elif self.hub.is_hanging_up and self.command == "GET":
-            self.close_connection = True
         else:
             self.answer(path)
 
@@ -174,8 +164,7 @@ class HubHandler(BaseHTTPRequestHandler):
         if name not in files:
             return self.send(404, b"", {"X-Error-Code": "EntryNotFound"})
         etag = f'"{hashlib.sha256(files[name]).hexdigest()}"'
-        shown = self.hub.shown_commit or commit
-        self.send(200, files[name], {"X-Repo-Commit": shown, "ETag": etag}, is_file=True)
+        self.send(200, files[name], {"X-Repo-Commit": commit, "ETag": etag}, is_file=True)
 
     def describe(self, kind: str | None, repo_id: str, commit: str, files: Files) -> Any:
         if kind == "tree":
