@@ -163,12 +163,7 @@ MISTAKES = {
     "unknown corpus": (
         "download_databases",
         change("corpus", "locall"),
-        "params.yaml: corpus is 'locall', which is none of corpora: close to it: local",
-    ),
-    "no network": (
-        "load_questions",
-        change("corpus", "spider"),
-        "127.0.0.1:9",
+        "params.yaml: corpus is 'locall', expected some of bird, local, sample, spider",
     ),
     "missing records": (
         "compute_gold_answers",
