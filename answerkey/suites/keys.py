@@ -1,8 +1,17 @@
-"""References de facto: a column whose values are all among those of a key of another table.
+"""Keys: which columns tell the rows of a table apart, and which rows belong to which others.
 
-Numbers are among others by chance, so they count only where the name of the column says so too. So
-do the texts of ids: 'A1' may be a code of anything. Other texts, such as names of countries, need
-no more than to be three.
+Declared keys and foreign keys hold in every variant of a database, and so do these:
+
+- A column is a key de facto where at least three rows have values that all differ, it is no part of
+  a declared key, and either its name is that of an id, or another table refers to it.
+- Where such a column refers to another table itself, it is a key only if all rows of its table were
+  read, and if parents drawn by chance would all differ less than once in twenty times.
+- A table of a key and a column of texts alone lists these texts, each once: where they all differ,
+  they are a key, too.
+- The columns of a table without a key that refer to two tables or more are a key together where
+  their values differ in each row.
+- A column refers de facto to such a key of another table where all its values are among the key's,
+  and the two are named alike. A reference that no row lacks is not lacked by any.
 """
 
 from __future__ import annotations
@@ -29,76 +38,6 @@ from answerkey.suites.rows import (
 
 FEWEST = 3  # values that differ, to tell a rule from chance
 Keys = dict[str, dict[int, set[Any]]]  # by table and position of the column, the values of a key
-
-
-def find_de_facto(rows: Rows, declared: Sequence[Reference], keys: Keys) -> list[Reference]:
-    """The references that are not declared. Of two columns that hold the same values, the one of
-    the table that was made later refers to the other."""
-    known = {(reference.table, reference.columns) for reference in declared}
-    linked = {(reference.table, reference.parent) for reference in declared}
-    candidates = _Candidates(rows, keys)
-    found = []
-    for name in reversed(rows.tables):
-        table = rows.tables[name]
-        for place, column in enumerate(table.table.columns):
-            values = set(table.values(place))
-            kinds = set(map(type, values))
-            if (name, (place,)) in known or kinds not in ({int}, {str}):
-                continue
-            for parent, key in candidates.find(column.name, values):
-                is_new = parent != name and (parent, name) not in linked
-                held = keys[parent][key]
-                if is_new and values <= held and kinds == set(map(type, held)):
-                    linked.add((name, parent))
-                    found.append(Reference(name, (place,), parent, (key,)))
-    return found
-
-
-class _Candidates:
-    """The keys to which a column may refer, by its name and by its texts."""
-
-    def __init__(self, rows: Rows, keys: Keys) -> None:
-        self._by_name: dict[str, list[tuple[str, int]]] = {}
-        self._by_text: dict[str, list[tuple[str, int]]] = {}
-        for table, columns in keys.items():
-            for place, values in columns.items():
-                key = rows.tables[table].table.columns[place].name
-                for name in list_names(table, key):
-                    self._by_name.setdefault(name, []).append((table, place))
-                for value in () if has_id_name(key) else values:
-                    if isinstance(value, str):
-                        self._by_text.setdefault(value, []).append((table, place))
-
-    def find(self, column: str, values: set[Any]) -> list[tuple[str, int]]:
-        """By table and position of the column, in the order of the tables."""
-        named = self._by_name.get(join_name(column), [])
-        texts = self._by_text.get(min(values), []) if len(values) >= FEWEST else []
-        return list(dict.fromkeys([*named, *texts]))
-
-
-# Keys: which columns tell the rows of a table apart, and which rows belong to which others.
-#
-# Declared keys and foreign keys hold in every variant of a database, and so do these:
-#
-# - A column is a key de facto where at least three rows have values that all differ, it is no
-#   part of
-#   a declared key, and either its name is that of an id, or another table refers to it.
-# - Where such a column refers to another table itself, it is a key only if all rows of its table
-#   were
-#   read, and if parents drawn by chance would all differ less than once in twenty times.
-# - A table of a key and a column of texts alone lists these texts, each once: where they all
-#   differ,
-#   they are a key, too.
-# - The columns of a table without a key that refer to two tables or more are a key together where
-#   their values differ in each row.
-# - A reference that no row lacks is not lacked by any: joins that leave out its table mean the
-#   same.
-# - A column refers de facto to such a key of another table where all its values are among the
-#   key's,
-#   and either the two are named alike and hold whole numbers or texts, or they hold three different
-#   texts at least that are no ids by their name.
-
-
 Key = tuple[int, ...]  # positions of columns
 _LIKELY = 0.05
 _UNLIKELY_TWICE = (
@@ -146,7 +85,7 @@ def find_key_facts(rows: Rows) -> KeyFacts:
         columns[table.name] |= {
             place: set(rows.tables[table.name].values(place)) for place in sorted(singles)
         }
-    found = [*declared, *find_de_facto(rows, declared, columns)]
+    found = [*declared, *_find_de_facto(rows, declared, columns)]
     for name, table in rows.tables.items():
         referred = {reference.referred for reference in found if reference.parent == name}
         for place in sorted(columns[name]):
@@ -176,6 +115,33 @@ def find_key_facts(rows: Rows) -> KeyFacts:
         },
         kept=kept,
     )
+
+
+def _find_de_facto(rows: Rows, declared: Sequence[Reference], keys: Keys) -> list[Reference]:
+    """The references that are not declared. Of two columns that hold the same values, the one of
+    the table that was made later refers to the other."""
+    by_name: dict[str, dict[tuple[str, int], None]] = {}
+    for name, columns in keys.items():
+        for key in columns:
+            for other in list_names(name, rows.tables[name].table.columns[key].name):
+                by_name.setdefault(other, {})[name, key] = None
+    known = {(reference.table, reference.columns) for reference in declared}
+    linked = {(reference.table, reference.parent) for reference in declared}
+    found = []
+    for name in reversed(rows.tables):
+        table = rows.tables[name]
+        for place, column in enumerate(table.table.columns):
+            values = set(table.values(place))
+            kinds = set(map(type, values))
+            if (name, (place,)) in known or kinds not in ({int}, {str}):
+                continue
+            for parent, key in by_name.get(join_name(column.name), ()):
+                is_new = parent != name and (parent, name) not in linked
+                held = keys[parent][key]
+                if is_new and values <= held and kinds == set(map(type, held)):
+                    linked.add((name, parent))
+                    found.append(Reference(name, (place,), parent, (key,)))
+    return found
 
 
 def _list_declared_keys(table: Table) -> list[Key]:

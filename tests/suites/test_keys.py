@@ -117,20 +117,6 @@ DE_FACTO = {
         + fill("car", "1, 3", "2, 3", "3, 1"),
         (["car(id)", "owners(id)"], ["car(owner_id)>owners(id)"]),
     ),
-    "three texts": (
-        "CREATE TABLE country (name TEXT);"
-        + fill("country", "'Peru'", "'Mali'", "'Laos'")
-        + "CREATE TABLE city (land TEXT);"
-        + fill("city", "'Mali'", "'Peru'", "'Laos'", "'Mali'"),
-        (["country(name)"], ["city(land)>country(name)"]),
-    ),
-    "two texts may be chance": (
-        "CREATE TABLE country (name TEXT);"
-        + fill("country", "'Peru'", "'Mali'", "'Laos'")
-        + "CREATE TABLE city (land TEXT);"
-        + fill("city", "'Mali'", "'Peru'", "'Mali'"),
-        ([], []),
-    ),
     "numbers of another name may be chance": (
         STUDENTS + "CREATE TABLE room (beds INT);" + fill("room", "1", "2", "3", "3"),
         (["student(StuID)"], []),
