@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections import Counter
 from pathlib import Path
 
@@ -43,8 +45,10 @@ def write_statistics() -> None:
     write_json(COUNTS, counts)
     write_json(METRICS, make_metrics(counts))
     for name, plot in make_plots(table).items():
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows(plot)
         with replace_file(PLOTS / f"{name}.csv") as file:
-            file.write(plot.to_csv(index=False, lineterminator="\n").encode())
+            file.write(text.getvalue().encode())
 
 
 def main() -> None:

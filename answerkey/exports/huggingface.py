@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from answerkey.dataset import Question, list_reward_terms, read_product
+from answerkey.dataset import SUITES, Question, list_reward_terms, read_product
 from answerkey.exports.parquet_files import Table, WrittenFile, write_tables
 from answerkey.exports.prompts import DatabaseTexts, Message, PromptExample, make_completion
-from answerkey.records import SPLITS, read_database_hashes, read_json
+from answerkey.records import SPLITS, read_database_hashes, read_json, read_jsonl
 from answerkey.sqlite.answers import FLOAT, INTEGER, STRING
 from answerkey.sqlite.files import find_inside
 
@@ -179,14 +179,20 @@ def write_packed_files(
 
 
 def _list_paths(product: Path) -> dict[str, set[str]]:
-    paths: dict[str, set[str]] = {DATABASES: set(), TEST_SUITES: set()}
-    for split in SPLITS:
-        for question in read_product(product, split):
-            name = question.database_name
-            paths[DATABASES].add(f"{name}/{name}.sqlite")
-            for database in question.test_suite:
-                paths[TEST_SUITES].add("/".join(Path(database["path"]).parts[-2:]))
-    return paths
+    names = {
+        question["database_name"]
+        for split in SPLITS
+        for question in read_json(product / f"questions_{split}.json")
+    }
+    suites = (suite["databases"] for suite in read_jsonl(product / SUITES))
+    return {
+        DATABASES: {f"{name}/{name}.sqlite" for name in names},
+        TEST_SUITES: {
+            "/".join(Path(database["path"]).parts[-2:])
+            for databases in suites
+            for database in databases
+        },
+    }
 
 
 def _read_files(

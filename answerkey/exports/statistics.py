@@ -7,16 +7,17 @@ between two runs reads as numbers that changed and not as keys that came and wen
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import product
 from typing import Any
-
-import pandas as pd
 
 from answerkey.dataset import Question
 from answerkey.flags import FLAGS
 from answerkey.records import DIFFICULTIES, HARDNESS_LEVELS, SPLITS, Reason
 from answerkey.sqlite.answers import ANSWER_TYPES
+
+Rows = list[dict[str, Any]]
 
 MAIN_REASONS = (
     Reason.NOT_SELECTED,
@@ -27,7 +28,6 @@ MAIN_REASONS = (
     "duplicate_question",
 )
 _FIELDS = ("database_name", "corpus", "split", "difficulty", "hardness", "answer_type", "template")
-COLUMNS = (*_FIELDS, "tables", "reason")
 _WORDS = {
     "reason": sorted({*Reason, *FLAGS}),
     "split": SPLITS,
@@ -53,58 +53,57 @@ def average_scores(suites: Iterable[dict[str, Any]]) -> dict[str, Any]:
     return {"questions": len(scores), **means}
 
 
-def tabulate_questions(questions: Iterable[Question], reasons: Mapping[str, str]) -> pd.DataFrame:
-    """A row for each question with COLUMNS: `tables` is how many its query reads, `reason` why it
-    was left out. What a question does not have is None, as is the reason of a selected one.
+def tabulate_questions(questions: Iterable[Question], reasons: Mapping[str, str]) -> Rows:
+    """A row for each question: `tables` is how many its query reads, `reason` why it was left out.
+    What a question does not have is None, as is the reason of a selected one.
 
     `reasons` are those of the questions that were left out, by question_id.
     """
-    rows = (
-        (
-            *(getattr(question, field) for field in _FIELDS),
-            len(question.tables_involved or ()),
-            reasons.get(question.question_id),
-        )
+    return [
+        {
+            **{field: getattr(question, field) for field in _FIELDS},
+            "tables": len(question.tables_involved or ()),
+            "reason": reasons.get(question.question_id),
+        }
         for question in questions
-    )
-    return pd.DataFrame(rows, columns=COLUMNS, dtype=object)
+    ]
 
 
-def _choose_selected(table: pd.DataFrame) -> pd.DataFrame:
-    return table[table["reason"].isna()]
+def _choose_selected(rows: Rows) -> Rows:
+    return [row for row in rows if row["reason"] is None]
 
 
-def _choose_usable(table: pd.DataFrame) -> pd.DataFrame:
+def _choose_usable(rows: Rows) -> Rows:
     """The selected questions, and those that might be."""
-    return table[table["reason"].isna() | (table["reason"] == Reason.NOT_SELECTED)]
+    return [row for row in rows if row["reason"] in (None, Reason.NOT_SELECTED)]
 
 
-def _count(table: pd.DataFrame, column: str, words: Iterable[Any] | None = None) -> dict[str, int]:
+def _count(rows: Rows, column: str, words: Iterable[Any] | None = None) -> dict[str, int]:
     """How many questions have each value, in the order of its vocabulary, else by name."""
-    counts = table[column].value_counts()
-    words = _WORDS.get(column, sorted(counts.index)) if words is None else words
-    return {str(word): int(counts.get(word, 0)) for word in words}
+    counts = Counter(row[column] for row in rows if row[column] is not None)
+    words = _WORDS.get(column, sorted(counts)) if words is None else words
+    return {str(word): counts[word] for word in words}
 
 
 def make_counts(
-    table: pd.DataFrame,
+    rows: Rows,
     flags: Mapping[str, int],
     summary: Mapping[str, Any],
     mutation_score: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """All counts of a run, from the table of all questions."""
-    selected, usable = _choose_selected(table), _choose_usable(table)
-    loaded = _count(table, "corpus")
+    """All counts of a run, from the rows of all questions."""
+    selected, usable = _choose_selected(rows), _choose_usable(rows)
+    loaded = _count(rows, "corpus")
     of_corpora = {
         "loaded": loaded,
         "usable": _count(usable, "corpus", loaded),
         "selected": _count(selected, "corpus", loaded),
     }
     return {
-        "loaded": len(table),
+        "loaded": len(rows),
         "usable": len(usable),
         "selected": len(selected),
-        "excluded": _count(table, "reason"),
+        "excluded": _count(rows, "reason"),
         "flags": dict(flags),
         "corpus": {
             name: {kind: counts[name] for kind, counts in of_corpora.items()} for name in loaded
@@ -113,8 +112,10 @@ def make_counts(
             name: _count(selected, name)
             for name in ("split", "difficulty", "hardness", "answer_type")
         },
-        "database": _count(selected, "database_name", sorted(table["database_name"].unique())),
-        "templates": selected["template"].nunique(),
+        "database": _count(
+            selected, "database_name", sorted({row["database_name"] for row in rows})
+        ),
+        "templates": len({row["template"] for row in selected} - {None}),
         "selection": dict(summary),
         "mutation_score": dict(mutation_score),
     }
@@ -146,13 +147,14 @@ def make_metrics(counts: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def make_plots(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """The tables behind the plots, by file name without ending."""
-    selected, usable = _choose_selected(table), _choose_usable(table)
+def make_plots(rows: Rows) -> dict[str, list[list[Any]]]:
+    """The tables behind the plots, by file name without ending; each begins with its columns."""
+    selected, usable = _choose_selected(rows), _choose_usable(rows)
+    reasons = sorted({row["reason"] for row in rows} - {None})
     return {
         "difficulty_usable": _tabulate_pairs(usable, "split", "difficulty"),
         "difficulty_selected": _tabulate_pairs(selected, "split", "difficulty"),
-        "exclusions": _tabulate(table, "reason", sorted(table["reason"].dropna().unique())),
+        "exclusions": _tabulate(rows, "reason", reasons),
         "answer_types": _tabulate(selected, "answer_type"),
         "databases": _tabulate(selected, "database_name"),
         "tables": _tabulate(selected, "tables"),
@@ -160,18 +162,13 @@ def make_plots(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
     }
 
 
-def _tabulate(table: pd.DataFrame, column: str, words: Iterable[str] | None = None) -> pd.DataFrame:
-    """Columns: the value, `questions`."""
-    counts = _count(table, column, words)
-    return pd.DataFrame(counts.items(), columns=[column, "questions"])
+def _tabulate(rows: Rows, column: str, words: Iterable[str] | None = None) -> list[list[Any]]:
+    return [[column, "questions"], *map(list, _count(rows, column, words).items())]
 
 
-def _tabulate_pairs(table: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
-    """Columns: a value of each column, both as one label `cell`, and `questions`; one row a pair,
-    pairs without any included."""
-    counts = table.value_counts([first, second])
-    rows = [
-        (*pair, " ".join(pair), int(counts.get(pair, 0)))
-        for pair in product(_WORDS[first], _WORDS[second])
-    ]
-    return pd.DataFrame(rows, columns=[first, second, "cell", "questions"])
+def _tabulate_pairs(rows: Rows, first: str, second: str) -> list[list[Any]]:
+    """A row for each pair of values, also of those without any question, with a label `cell`."""
+    counts = Counter((row[first], row[second]) for row in rows)
+    pairs = product(_WORDS[first], _WORDS[second])
+    table = [[*pair, " ".join(pair), counts[pair]] for pair in pairs]
+    return [[first, second, "cell", "questions"], *table]

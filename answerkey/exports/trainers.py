@@ -15,6 +15,7 @@ in TRL's; ResetRequest and Environment.reset in OpenEnv (core/env_server).
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from answerkey.dataset import Question, list_reward_terms, read_product
 from answerkey.exports.parquet_files import Table, write_tables
 from answerkey.exports.prompt_lengths import PromptLengths
 from answerkey.exports.prompts import PromptExample, make_completion, make_prompt_examples
-from answerkey.records import SPLITS, encode_json, write_jsonl
+from answerkey.records import SPLITS, encode_json, replace_file
 
 TEXT = pa.string()
 CHAT = pa.list_(pa.struct({"role": TEXT, "content": TEXT}))
@@ -140,10 +141,17 @@ def write_formats(
         questions = read_product(product, split)
         examples = make_prompt_examples(questions, template, databases, **options)
         paths = {exports / name / f"{split}.parquet": table for name, table in TABLES.items()}
-        write_tables(lengths.watch(examples), paths)
-        resets = map(make_reset, read_product(product, split))
         lines = exports / OPENENV / f"{split}.jsonl"
-        counts[split] = write_jsonl(lines, resets)
+        written = write_tables(_write_resets(lines, lengths.watch(examples)), paths)
+        counts[split] = max((file.rows for file in written.values()), default=0)
         if not counts[split]:
             lines.unlink()
     return counts
+
+
+def _write_resets(path: Path, examples: Iterable[PromptExample]) -> Iterator[PromptExample]:
+    """The same examples, of each of which a line is written."""
+    with replace_file(path) as file:
+        for example in examples:
+            file.write(encode_json(make_reset(example.question)) + b"\n")
+            yield example
