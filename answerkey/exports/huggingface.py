@@ -173,7 +173,7 @@ def write_packed_files(
         rows = _read_files(kind, files, hashes[kind], has_content=has_content)
         path = out / f"{kind}.parquet"
         table = Table(make_schema(PACKED_COLUMNS[kind]), lambda row: row)
-        if written := write_tables(rows, {path: table}, group_rows=1):
+        if written := write_tables(rows, {path: table}, group_rows=1 if kind == DATABASES else 100):
             packed[kind] = PackedFiles(written[path], total, has_content)
     return packed
 
