@@ -31,10 +31,6 @@ COMMANDS = sorted(
 )
 
 
-def test_there_are_commands() -> None:
-    assert len({path for path, _ in COMMANDS}) >= 3
-
-
 @pytest.mark.parametrize(("path", "option"), COMMANDS)
 def test_benchmark_starts_and_knows_its_option(path: str, option: str) -> None:
     assert option in run(ROOT, "python", path, "--help").stdout
@@ -138,41 +134,6 @@ def test_predictions_are_scored_with_and_without_suites(tmp_path: Path) -> None:
     assert [each["systems"] for each in found] == [["first"], []]
     assert found[0]["database"] == "data/test_suites/ships/ships.01.sqlite"
     assert found[0]["unexpected"] == [["Sun"]]
-
-
-def test_rule_is_held_against_another_judge(tmp_path: Path) -> None:
-    make_suite_run(tmp_path)
-    (tmp_path / "exec_eval.py").write_text(
-        "import sqlite3\n\n\ndef eval_exec_match(path, predicted, gold, *options):\n"
-        "    rows = [sqlite3.connect(path).execute(sql).fetchall() for sql in (predicted, gold)]\n"
-        "    return rows[0] == rows[1]\n",
-        encoding="utf-8",
-    )
-    gold = "SELECT name FROM ship ORDER BY mass > 3"
-    answer = {"gold_answer": ["Sun", "Tern"], "answer_type": "list", "order_matters": False}
-    joined = {"question_id": "ships_0", "database_name": "ships", "gold_sql": gold, **answer}
-    joined["accepted_rows"] = None
-    write_lines(tmp_path / "data/interim/joined.jsonl", joined)
-    turned = {"a": gold, "b": "SELECT name FROM ship ORDER BY mass", "c": "SELECT mass FROM ship"}
-    line = {"question_id": "ships_0", "predictions": turned}
-    file = write_lines(tmp_path / "predictions.jsonl", line)
-    options = ("--evaluator", str(tmp_path), "--run", str(tmp_path), "--predictions", str(file))
-    printed = run(ROOT, "python", "benchmarks/spider_rule.py", *options).stdout
-    verdicts = "both accept: 1\nboth reject: 1\ntheirs alone accepts: 0\nours alone accepts: 1\n"
-    assert printed.startswith(f"3 predictions\n{verdicts}")
-    assert "- 1: theirs asks for an order that gold leaves open: ours is right" in printed
-
-
-@pytest.mark.slow
-def test_change_of_one_of_two_databases_executes_its_queries() -> None:
-    stages = ("download_databases", "load_questions", "assign_splits", "compute_gold_answers")
-    size = ("--questions", "60", "--databases", "2")
-    printed = run(ROOT, "python", "benchmarks/scale.py", *size, "--stages", *stages).stdout
-    assert "| 60 | 2 |" in printed
-    scratch, changed = printed.split("After a change to one database")
-    assert all(f"| {stage} |" in scratch for stage in stages)
-    (executed,) = re.findall(r"\| compute_gold_answers \| [\d.]+ \| (\d+) \|", changed)
-    assert 0 < int(executed) <= 30
 
 
 def flag(code: str, **evidence: str) -> dict:

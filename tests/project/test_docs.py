@@ -1,13 +1,22 @@
-"""All pages together: they are listed, their links lead somewhere, and they are short."""
+"""All pages together: they are listed, what they name is there, and their transcripts are those of
+a run."""
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from answerkey.flags import list_tables
+from answerkey.risk.verdicts import read_verdict_file
+from tests.shared.checkout import run
 from tests.shared.paths import ROOT
+from tests.shared.transcripts import replay
 
 PAGES = ("README.md", "CONTRIBUTING.md", *(f"docs/{p.name}" for p in (ROOT / "docs").glob("*.md")))
 
@@ -36,3 +45,32 @@ def test_links_lead_somewhere(name: str) -> None:
 def test_index_lists_every_page() -> None:
     listed = set(re.findall(r"^\| \[([\w-]+\.md)\]", read(ROOT / "docs/README.md"), re.MULTILINE))
     assert listed == {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}
+
+
+@pytest.mark.parametrize("name", sorted({*PAGES} - {"docs/extending.md"}))  # which makes files
+def test_paths_that_are_named_exist(name: str) -> None:
+    rooms = "benchmarks|docs|examples|templates|tests"
+    paths = set(re.findall(rf"(?<![\w./-])(?:{rooms})/[\w./-]*\w", read(ROOT / name)))
+    assert [path for path in sorted(paths) if not (ROOT / path).exists()] == []
+
+
+def test_page_of_probes_has_the_tables_that_are_printed_and_a_verdict(tmp_path: Path) -> None:
+    text = read(ROOT / "docs/probes.md")
+    precision = json.loads(read(ROOT / "data/flag_precision.json"))
+    assert "\n".join(list_tables(precision)) in text, "put in what python -m answerkey.flags prints"
+    (verdict,) = re.findall(r"^```json\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    path = tmp_path / "shown.jsonl"
+    path.write_text(json.dumps(json.loads(verdict)) + "\n", encoding="utf-8")
+    assert [found.source for found in read_verdict_file(path)] == ["person:kim"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ["docs/rollouts.md", "docs/evaluating.md"])
+def test_snippet_and_transcripts_are_those_of_a_run(
+    page: str, finished: Path, tmp_path: Path, expect_page: Callable[[str, str], None]
+) -> None:
+    text = read(ROOT / page)
+    (snippet,) = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    folder = shutil.copytree(finished, tmp_path / "copy", symlinks=True)
+    run(folder, sys.executable, "-c", snippet)
+    expect_page(page, replay(text, folder))

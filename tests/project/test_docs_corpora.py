@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import shutil
 import zipfile
@@ -13,16 +12,12 @@ import pytest
 import yaml
 
 from answerkey.corpus import filling
-from answerkey.corpus.corpora import LAYOUTS, parse_corpora
+from answerkey.corpus.corpora import parse_corpora
 from answerkey.corpus.downloads import locate_all
 from answerkey.corpus.loading import load_corpora
-from answerkey.kinds import check_value
 from answerkey.sections.corpora import Download
-from answerkey.sections.select_questions import Targets
-from tests.shared.bird_world import DEV, TRAIN, write_bird, write_json
+from tests.shared.bird_world import DEV, TRAIN, write_bird
 from tests.shared.checkout import run
-from tests.shared.databases import make_database
-from tests.shared.hub_server import run_hubs
 from tests.shared.paths import ROOT
 from tests.shared.synsql_world import ROWS, write_synsql
 
@@ -73,82 +68,6 @@ def test_every_key_of_an_entry_stands_in_the_table() -> None:
         parsed = {"databases": ["x"], "databases_of": "bird", "prefix": "x_"}.get(key)
         tried = {**entry, **({key: parsed} if parsed else {})}
         parse_corpora("tried", {**read_entries(), "tried": tried})
-
-
-def test_shares_name_the_corpora_that_are_chosen() -> None:
-    params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
-    chosen = yaml.safe_load(find_block("yaml", "corpus: ["))["corpus"]
-    targets = yaml.safe_load(find_block("yaml", "corpus_shares"))["select_questions"]["targets"]
-    assert set(targets) <= set(params["select_questions"]["targets"])
-    assert set(check_value(Targets, targets).corpora) == set(chosen) <= set(params["corpora"])
-
-
-def test_hub_is_pinned_as_the_document_says(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    params = (ROOT / "params.yaml").read_text(encoding="utf-8")
-    questions = read_entries()["spider"]["questions"]
-    files = {name: name.encode() for names in questions["files"].values() for name in names}
-    world = {questions["repo_id"]: {questions["revision"]: files, NEWER: files}}
-    text = params.replace(questions["revision"], "main")
-    (here / "params.yaml").write_text(text, encoding="utf-8")
-    with run_hubs(monkeypatch, here / "hf") as start:
-        start(world, {questions["repo_id"]: {"main": NEWER}})
-        run(here, "bash", "-ec", find_block("sh", "answerkey pin"))
-    pinned = yaml.safe_load((here / "params.yaml").read_text(encoding="utf-8"))
-    found = pinned["corpora"]["spider"]["questions"]
-    assert found["revision"] == NEWER
-    assert found["sha256"] == {
-        name: hashlib.sha256(content).hexdigest() for name, content in files.items()
-    }
-
-
-def test_every_layout_is_named() -> None:
-    assert not [name for name in LAYOUTS if f"`{name}`" not in DOCUMENT]
-
-
-ASKED = {"train": "shop", "validation": "dock"}  # the database that each source split asks
-
-
-def write_spider(root: Path, files: dict[str, list[str]], folders: list[str]) -> None:
-    """A question in each file, with the fields of every variant; its database in each folder."""
-    fields = {"question": "How many?"}
-    for split, names in files.items():
-        db_id = ASKED[split]
-        for name in names:
-            row = {"db_id": db_id, "query": "SELECT count(*) FROM shop", **fields}
-            write_json(root / name, [row])
-        for folder in folders if names else []:
-            make_database(root / folder / db_id / f"{db_id}.sqlite", SHOP)
-
-
-def test_variant_is_loaded_beside_spider(here: Path) -> None:
-    name, entries = "spider_realistic", read_entries()
-    spider, entry = entries["local"], entries[name]
-    write_spider(here / spider["root"], spider["questions"], ["database"])
-    write_spider(here / entry["root"], entry["questions"], entry.get("databases", []))
-    corpora = parse_corpora(["local", name], entries)
-    records = load_corpora(corpora, limits=LIMITS).records
-    added = [record for record in records if record["source"]["corpus"] == name]
-    is_own = "databases" in entry
-    asked = [ASKED[split] for split, files in entry["questions"].items() if files]
-    names = [f"{entry['prefix']}{db_id}" if is_own else db_id for db_id in asked]
-    assert sorted(record["database_name"] for record in added) == sorted(names)
-    assert {record.get("id_prefix") for record in added} == {None if is_own else entry["prefix"]}
-    assert {record["question_text"] for record in added} == {"How many?"}
-    sources = locate_all(corpora, limits=LIMITS)
-    assert set(sources) == {*ASKED.values(), *names}
-
-
-def test_command_imports_a_published_list(here: Path) -> None:
-    write_bird(here / "data/bird")
-    params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
-    params["corpora"] |= {"bird_dev": ENTRIES["bird_dev"]}
-    (here / "params.yaml").write_text(yaml.safe_dump(params), encoding="utf-8")
-    command = find_block("sh", "import-corrections").replace("\\\n", " ")
-    (name,) = re.findall(r"\S+\.json", command)
-    write_json(here / name, [{**DEV[0], "SQL": "SELECT 1"}, DEV[1]])
-    run(here, *command.split())
-    assert "SELECT 1" in (here / "data/corrections/arcwise.yaml").read_text(encoding="utf-8")
-    assert (here / "data/verdicts/arcwise.jsonl").is_file()
 
 
 def test_archives_of_bird_unpack_to_its_entry(here: Path) -> None:

@@ -43,11 +43,6 @@ COMMANDS = [
 ]
 
 
-def test_there_are_snippets_and_commands():
-    assert len(SNIPPETS) >= 8
-    assert len(COMMANDS) >= 2
-
-
 @pytest.mark.filterwarnings("ignore")  # of libraries
 @pytest.mark.parametrize(("name", "code"), SNIPPETS, ids=name_snippet)
 def test_snippet_runs(inside, tmp_path, monkeypatch, name, code):
@@ -71,16 +66,6 @@ def test_command_runs(inside, name, line):
     elif arguments[0] != "-m":
         arguments[0] = str(ROOT / arguments[0])
     assert run(inside.folder, "python", *arguments).stdout.strip(), f"{name}: {line}"
-
-
-@pytest.mark.parametrize("name", DOCS)
-def test_paths_that_are_named_exist(exported, name):
-    text = (ROOT / name).read_text(encoding="utf-8")
-    paths = set(re.findall(r"\b(?:data/exports|examples|docs|templates)/[\w./-]*\w", text))
-    paths.discard("data/exports")
-    assert len(paths) >= 2
-    for path in sorted(paths):
-        assert any((folder / path).exists() for folder in (exported.folder, ROOT)), path
 
 
 @pytest.mark.parametrize("folder", ["huggingface", "verl", "skyrl", "trl", "openenv"])

@@ -15,7 +15,6 @@ from tests.shared.paths import ROOT
 from tests.shared.visits import Review, launch_browser
 
 DOCUMENT = (ROOT / "docs/reviewing.md").read_text(encoding="utf-8")
-SCRIPTS = ROOT / "answerkey/report/templates"
 DROPPED, REFINED, REWORDED, KEPT = (f"bakery_chain_train_{n:03d}" for n in (0, 1, 2, 4))
 SQL = "SELECT first_name, last_name FROM employee WHERE left_on IS NOT NULL ORDER BY left_on DESC"
 TEXT = "Which of our ingredients carry a warning of nuts or of sesame?"
@@ -30,12 +29,6 @@ def find(review: Review, question_id: str) -> None:
                 return
             review.press(key)
     raise AssertionError(f"{question_id} is not in the queue")
-
-
-def test_every_key_is_described() -> None:
-    known = re.findall(r"^  \[\"(\w)\", ", (SCRIPTS / "review.js").read_text("utf-8"), re.MULTILINE)
-    rows = re.findall(r"^\| (`.*?) \|", DOCUMENT, re.MULTILINE)
-    assert sorted(re.findall(r"`(\w)`", "".join(rows))) == sorted(known) != []
 
 
 @pytest.mark.slow

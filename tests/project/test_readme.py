@@ -60,18 +60,6 @@ def test_selection_is_that_of_a_run(expect_page: Callable[[str, str], None]) -> 
     expect_page(PAGE, put(read_page(), pattern, words))
 
 
-def test_every_folder_of_the_tree_exists() -> None:
-    tree = next(block for block in read_blocks("") if "dvc.lock" in block)
-    named = []
-    for line in tree.splitlines():
-        folder = "answerkey/" if line.startswith(" ") else ""
-        named += [folder + name for name in re.findall(r"(?:[\w.]+/)+(?=\s)", line[:38])]
-    made = ("data/questions/", "data/exports/", "reports/")
-    assert len(named) > 20
-    for name in named:
-        assert name in made or (ROOT / name).is_dir(), name
-
-
 @pytest.mark.slow
 def test_record_is_that_of_a_run(built: Path, expect_page: Callable[[str, str], None]) -> None:
     text = read_page()
@@ -91,16 +79,3 @@ def test_tuning_is_that_of_a_run(built: Path, expect_page: Callable[[str, str], 
     expect_page(PAGE, replay(read_page(), built))
     run(built, "git", "checkout", "-q", ".")
     run(built, "dvc", "checkout")
-
-
-@pytest.mark.slow
-def test_experiments_run_and_show_their_difference(built: Path) -> None:
-    experiments = next(block for block in read_blocks("sh") if "dvc exp" in block)
-    before = run(built, "git", "status", "--porcelain").stdout
-    for command in experiments.splitlines():
-        run(built, "bash", "-c", command)
-    assert run(built, "git", "status", "--porcelain").stdout == before
-    # The table above is cut to the width of the terminal; this one is not.
-    shown = run(built, "dvc", "exp", "show", "--only-changed", "--csv").stdout
-    assert "classify_difficulty.easy_max_tables" in shown
-    assert ",288," in shown  # selected at easy_max_tables 2, medium_max_tables 4
