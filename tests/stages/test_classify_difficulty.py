@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answerkey.errors import InputError
 from answerkey.records import DIFFICULTIES, read_jsonl
 from answerkey.sections.classify_difficulty import DifficultyRule, classify_difficulty
 from answerkey.selection.complexity import find_cuts, measure_complexity
@@ -56,40 +55,11 @@ def test_table_that_comes_twice_counts_once():
 
 
 @pytest.mark.parametrize(
-    ("easy", "medium", "expected"),
-    [
-        (1, 3, ["easy", "medium", "medium", "hard"]),
-        (2, 2, ["easy", "easy", "hard", "hard"]),
-        (0, 0, ["hard", "hard", "hard", "hard"]),
-        (4, 9, ["easy", "easy", "easy", "easy"]),
-    ],
-)
-def test_thresholds_decide(easy, medium, expected):
-    found = [
-        classify_difficulty(list("abcd")[:count], easy_max_tables=easy, medium_max_tables=medium)
-        for count in (1, 2, 3, 4)
-    ]
-    assert found == expected
-
-
-@pytest.mark.parametrize(
     ("easy", "medium"), [(3, 2), (-1, 2), (None, 3), (2, "3"), (1.5, 3), (True, 3), (2, None)]
 )
 def test_bad_thresholds_are_named(easy, medium):
     with pytest.raises(ValueError, match="easy_max_tables <= medium_max_tables"):
         classify_difficulty(["a"], easy_max_tables=easy, medium_max_tables=medium)
-
-
-@pytest.mark.parametrize(
-    ("method", "text"),
-    [
-        ("tables", "easy_max_tables: 1, medium_max_tables: 3"),
-        ("spider", "method: spider"),
-        ("source", "method: source"),
-    ],
-)
-def test_rule_is_told_by_the_params_that_decide(method, text):
-    assert str(DifficultyRule(method, 1, 3, LEVELS, {})) == text
 
 
 def test_stage_classifies_what_was_parsed_and_nothing_else(world, capsys):
@@ -129,11 +99,6 @@ def test_method_pass_rate_classifies_by_the_share_of_right_rollouts(solved, expe
     rule = DifficultyRule("pass_rate", 1, 3, LEVELS, {}, 0.75, 0.25)
     share = None if solved is None else solved / 4
     assert rule.classify(4, "easy", "simple", share) == expected
-
-
-def test_thresholds_of_pass_rates_must_be_in_their_order():
-    with pytest.raises(ValueError, match="easy_min_pass_rate >= medium_min_pass_rate"):
-        DifficultyRule("pass_rate", 1, 3, LEVELS, {}, 0.2, 0.5)
 
 
 def test_word_that_means_no_difficulty_stops_the_run_and_is_named(world):
@@ -191,11 +156,3 @@ def test_rank_cuts_among_usable_questions_where_the_shares_hold(world, capsys):
     found = [record["difficulty"] for record in read_jsonl(Path("data/interim/difficulty.jsonl"))]
     assert found == ["easy", "easy", "medium", "hard"] * 2
     assert "easy up to a complexity of 1.004, medium up to 2.004" in capsys.readouterr().err
-
-
-def test_rank_without_shares_says_what_it_needs(world):
-    write_joined(Path("data/interim"), [])
-    world.change("classify_difficulty.method", "rank")
-    world.change("select_questions.targets.difficulty_shares", None)
-    with pytest.raises(InputError, match=r"rank cuts at .*difficulty_shares: expected such shares"):
-        world.run("classify_difficulty")

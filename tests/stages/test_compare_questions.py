@@ -10,7 +10,6 @@ import pytest
 import yaml
 
 from answerkey.corpus.corpora import CORRECTIONS_DIR
-from answerkey.errors import InputError
 from tests.shared.project_world import HARBOUR, World
 
 COUNT = "SELECT count(*) FROM ship"
@@ -104,24 +103,6 @@ def test_evidence_names_the_other_side(world: World) -> None:
     assert flags["marina_eval_000"]["question_in_both_splits"]["count"] == 1
 
 
-def test_similarity_to_reach_is_a_parameter(world: World) -> None:
-    world.change("compare_questions.min_similarity", 1)
-    world.run("compare_questions")
-    found = {code for flags in read_flags(world).values() for code in flags}
-    assert "near_duplicate_question" not in found
-    assert "template_in_both_splits" in found
-
-
-def test_log_counts_the_flags(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    world.run("compare_questions")
-    assert capsys.readouterr().err == (
-        "compare_questions: 8 questions share something with others (schema_in_both_splits 8,"
-        " template_in_both_splits 4, conflicting_gold 2, near_duplicate_question 2,"
-        " paraphrase_of 2, question_in_both_splits 2, duplicate_question 1)\n"
-        "compare_questions: 0 questions have a gold risk of 0.7 or more\n"
-    )
-
-
 def test_questions_of_held_out_sets_are_flagged(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -159,14 +140,6 @@ def test_questions_of_held_out_sets_are_flagged(
         "marina_eval_001": (2, 0.978, 0.974),
     }
     assert "7 overlap with held-out sets (public 7)\n" in capsys.readouterr().err
-
-
-def test_held_out_set_without_validation_questions_is_named(world: World) -> None:
-    questions = {"train": ["dev.json"], "validation": []}
-    world.params["corpora"]["public"] = world.params["corpora"]["local"] | {"questions": questions}
-    world.change("load_questions.held_out", ["public"])
-    with pytest.raises(InputError, match=r"public has no validation question: .*held_out"):
-        world.run("load_questions")
 
 
 FIRST = ("How long was the first voyage?", "SELECT days FROM voyage ORDER BY year LIMIT 1")

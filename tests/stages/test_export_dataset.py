@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections import Counter
 from pathlib import Path
 
 import pytest
-import yaml
 
 from answerkey.dataset import FIELDS
-from answerkey.errors import InputError
-from answerkey.exports.product import write_questions
 from answerkey.flags import FLAGS
 from answerkey.records import Reason
 from tests.shared.export_world import ExportWorld
-from tests.shared.paths import ROOT
-from tests.shared.project_world import World, list_stages
+from tests.shared.project_world import World
 
 OUTS = ("data/questions", "metrics", "plots")
 
@@ -85,15 +80,6 @@ def test_product_holds_these_files_and_a_second_export_the_same_bytes(world):
     assert read_outs(world) == first
 
 
-def test_no_out_is_empty_where_what_is_optional_is_off(world):
-    """DVC warns of each in every run."""
-    stages = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
-    outs = [out for name in list_stages() for out in stages[name].get("outs", ())]
-    paths = [world.folder / (out if isinstance(out, str) else next(iter(out))) for out in outs]
-    for path in paths:
-        assert path.stat().st_size if path.is_file() else any(path.iterdir()), path
-
-
 def test_second_run_of_every_stage_gives_the_same_bytes(world):
     first = read_outs(world)
     for path in sorted((world.folder / "data").rglob("*"), reverse=True):
@@ -158,15 +144,6 @@ def test_plots_are_tables_whose_numbers_add_up(world):
     ]
 
 
-def test_every_plot_that_dvc_shows_is_written(world):
-    plots = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["plots"]
-    shown = [(path, settings) for plot in plots for path, settings in plot.items()]
-    assert shown
-    for path, settings in shown:
-        header = (world.folder / path).read_text(encoding="utf-8").splitlines()[0].split(",")
-        assert {settings["x"], settings["y"]} <= set(header), path
-
-
 def test_dataset_without_a_question_is_no_dataset(world, capsys):
     world.drop_targets()
     world.write_questions("train_spider.json", "harbour", [("Pay?", "SELECT wage FROM ship")])
@@ -177,43 +154,9 @@ def test_dataset_without_a_question_is_no_dataset(world, capsys):
     assert len(world.lines("data/interim/selection/excluded.jsonl")) == 2
 
 
-def test_selection_and_audit_out_of_step_stop_the_export(world):
-    path = world.folder / "data/interim/selection/audit.jsonl"
-    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    path.write_text("".join([lines[1], lines[0], *lines[2:]]), encoding="utf-8")
-    world.run("export_dataset")
-    with pytest.raises(InputError, match="harbour_train_001 is in no other file, or out of step"):
-        world.run("export_huggingface")
-
-
 def test_dataset_with_errors_is_not_exported(world):
     (world.folder / "data/interim/validation.json").write_text('{"errors": ["bad"]}')
     before = read_outs(world)
     with pytest.raises(ValueError, match="lists 1 errors"):
         world.run("export_dataset")
     assert read_outs(world) == before
-
-
-@pytest.mark.parametrize("count", [0, 1, 3])
-def test_array_has_one_question_a_line(tmp_path, count):
-    path = tmp_path / "questions.json"
-    questions = [{"question_text": f"Où est {n}?", "gold_answer": [1, None]} for n in range(count)]
-    assert write_questions(path, iter(questions)) == count
-    text = path.read_text(encoding="utf-8")
-    assert json.loads(text) == questions
-    assert len(text.splitlines()) == count + 2
-    assert "Où" in text or count == 0
-
-
-def test_product_of_a_failed_write_stays_what_it_was(tmp_path):
-    path = tmp_path / "questions.json"
-    path.write_text("[]")
-
-    def break_off():
-        yield {"question_id": "a_train_000"}
-        raise OSError("disk full")
-
-    with pytest.raises(OSError, match="disk full"):
-        write_questions(path, break_off())
-    assert path.read_text() == "[]"
-    assert list(tmp_path.iterdir()) == [path]

@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import re
-import shutil
 import sqlite3
 import subprocess
 import sys
@@ -19,9 +18,7 @@ from pyarrow import parquet
 
 from answerkey.environments.questions import read_terms
 from answerkey.errors import InputError
-from answerkey.exports.trainers import TABLES
-from answerkey.records import hash_file
-from answerkey.reward import RewardPool, compute_score
+from answerkey.reward import RewardPool
 from tests.shared.export_world import SPLITS, ExportWorld, describe, parse
 from tests.shared.project_world import ROOT, World
 
@@ -98,13 +95,6 @@ def test_loader_of_verl_and_skyrl_gives_back_every_question(
         )
 
 
-@pytest.mark.parametrize("folder", TABLES)
-def test_file_has_the_schema_of_its_table_and_nothing_of_this_machine(exported, folder):
-    schema = parquet.read_schema(exported.exports / folder / "train.parquet")
-    assert schema == TABLES[folder].schema
-    assert not schema.metadata
-
-
 @pytest.mark.parametrize("split", SPLITS)
 def test_trl_has_prompt_completion_and_columns_for_rewards(exported, tmp_path, split):
     rows = exported.load(f"trl/prompt_completion/{split}.parquet", cache=tmp_path)
@@ -120,17 +110,6 @@ def test_trl_has_prompt_completion_and_columns_for_rewards(exported, tmp_path, s
 
 
 @pytest.mark.parametrize("split", SPLITS)
-def test_trl_messages_are_prompt_and_completion(exported, tmp_path, split):
-    chats = exported.load(f"trl/messages/{split}.parquet", cache=tmp_path)
-    rows = exported.load(f"trl/prompt_completion/{split}.parquet", cache=tmp_path)
-    assert len(rows) == len(exported.questions(split))
-    assert chats == [
-        {"messages": row["prompt"] + row["completion"], "question_id": row["question_id"]}
-        for row in rows
-    ]
-
-
-@pytest.mark.parametrize("split", SPLITS)
 def test_openenv_lines_hold_what_a_reset_takes(exported, split):
     text = (exported.exports / f"openenv/{split}.jsonl").read_text(encoding="utf-8")
     lines = [json.loads(line) for line in text.splitlines()]
@@ -140,14 +119,6 @@ def test_openenv_lines_hold_what_a_reset_takes(exported, split):
         assert parse(line.pop("gold_answer")) == describe(question["gold_answer"])
         known = {name: question[name] for name in (*names, "difficulty", "split")}
         assert line == known | {"evidence": None}
-
-
-def test_openenv_lines_are_a_table_too(exported, tmp_path):
-    datasets.disable_progress_bars()
-    path = exported.exports / "openenv/train.jsonl"
-    rows = datasets.load_dataset("json", data_files=str(path), cache_dir=str(tmp_path))["train"]
-    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    assert rows.to_list() == lines
 
 
 @pytest.fixture
@@ -244,31 +215,6 @@ def test_test_suite_of_the_sidecar_stands_in_every_format(world, tmp_path):
     assert found == dict.fromkeys(found, expected)
 
 
-def test_exported_suite_reaches_the_reward(world, tmp_path):
-    write_suites(world)
-    world.run("export_trainers")
-    rows = parquet.read_table(tmp_path / "data/exports/verl/train.parquet").to_pylist()
-    row = next(row for row in rows if row["extra_info"]["test_suite"] is not None)
-    info, truth = row["extra_info"], row["reward_model"]["ground_truth"]
-    name = info["database_name"]
-    copy = tmp_path / f"data/test_suites/{name}/{name}.99.sqlite"
-    copy.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(tmp_path / f"data/databases/{name}/{name}.sqlite", copy)
-    with closing(sqlite3.connect(copy)) as connection:
-        for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'"):
-            connection.execute(f"DELETE FROM {table}")
-        connection.commit()
-    with pytest.raises(ValueError, match=rf"{name}.99.sqlite: expected sha256 1f, "):
-        compute_score("", f"```sql\n{info['gold_sql']}\n```", truth, info)
-    info["test_suite"] = info["test_suite"].replace("1f", hash_file(copy))
-    text = truth.replace("'", "''")
-    constant = f"SELECT value FROM json_each('{text}')"
-    for sql, reward in ((info["gold_sql"], 1.0), (constant, 0.0)):
-        completion = f"```sql\n{sql}\n```"
-        assert compute_score("", completion, truth, {**info, "test_suite": None}) == 1.0
-        assert compute_score("", completion, truth, info) == reward
-
-
 @pytest.mark.parametrize("kind", ["databases", "test_suites"])
 def test_row_of_every_format_knows_the_files_that_it_was_made_with(world, tmp_path, kind):
     exports = tmp_path / "data/exports"
@@ -307,14 +253,6 @@ def test_row_of_every_format_knows_the_files_that_it_was_made_with(world, tmp_pa
         for name, way in ways.items():
             with pytest.raises(ValueError, match=rf"/{kind}/.*: expected sha256 .*, found "):
                 way(rows[name])
-
-
-def test_suites_out_of_step_stop_the_run(world):
-    write_suites(world)
-    path = world.folder / "data/questions/test_suites.jsonl"
-    path.write_text(path.read_text(encoding="utf-8").split("\n", 1)[1], encoding="utf-8")
-    with pytest.raises(InputError, match=r"test_suites\.jsonl: .* is missing, or out of step"):
-        world.run("export_trainers")
 
 
 @pytest.mark.parametrize(

@@ -95,16 +95,6 @@ def test_rollouts_become_counts_by_question_and_model(world, capsys):
     ]
 
 
-def test_rollout_that_the_database_accepts_and_the_suite_does_not_is_told(world):
-    shards = world.lines("data/interim/gold_answers/harbour.jsonl")
-    answer = {r["question_id"]: r for r in shards}[FIRST]["gold_answer"]
-    by_heart = "VALUES " + ", ".join(f"('{name}')" for name in answer)
-    write_rollouts(world, "m.jsonl", {"question_id": FIRST, "predictions": [by_heart] * 2})
-    world.run("score_rollouts")
-    (rate,) = world.json(RATES)
-    assert (rate["total"], rate["database"], rate["suite"]) == (2, 2, 0)
-
-
 def test_models_that_agree_on_the_suite_as_well_are_a_doubt_about_gold(world):
     """Three of five models want the same other names, the fourth one name, the last is right."""
     gold = {r["question_id"]: r["gold_sql"] for r in world.lines("data/interim/splits.jsonl")}

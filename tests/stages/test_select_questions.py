@@ -13,7 +13,6 @@ import pytest
 
 from answerkey.dataset import FIELDS
 from answerkey.selection.choice import TargetsNotMetError
-from stages.select_questions import main
 from tests.shared.project_world import FLAWED, World, build_world
 
 SELECTION = "data/interim/selection"
@@ -118,25 +117,6 @@ def test_excluded_question_tells_what_it_was_and_selected_ones_have_the_nine_fie
     assert audit["source"] == {"corpus": "local", "file": "train_spider.json", "index": 0}
     manifest = world.json("data/databases/manifest.json")["databases"]
     assert audit["database_sha256"] == manifest["harbour"]["sha256"]
-
-
-def test_excluded_question_has_every_flag_that_is_not_off(world):
-    def read_flags(reason: str) -> list[str]:
-        records = world.lines(f"{SELECTION}/excluded.jsonl")
-        (excluded,) = (record for record in records if record["reason"] == reason)
-        (audited,) = (r for r in audits if r["question_id"] == excluded["question_id"])
-        assert all(flag in audited["flags"] for flag in excluded["flags"])
-        return [flag["code"] for flag in excluded["flags"]]
-
-    audits = world.lines("data/interim/audit/harbour.jsonl")
-    for of_suites in ("latent_ambiguity", "weak_answer"):
-        world.change(f"select_questions.policies.{of_suites}", "off")
-    world.run("select_questions")
-    flags = ["empty_answer", "literal_not_in_column"]
-    assert read_flags("empty_answer") == flags
-    world.change("select_questions.policies.empty_answer", "off")
-    world.run("select_questions")
-    assert read_flags("literal_not_in_column") == ["literal_not_in_column"]
 
 
 def test_policy_moves_questions_and_says_which_flags_are_told(world):
@@ -263,35 +243,6 @@ def test_targets_out_of_reach_end_with_what_there_is(world):
     assert not (world.folder / SELECTION / "questions.jsonl").exists()
 
 
-def test_where_no_question_is_usable_all_are_counted_by_reason(world):
-    path = world.folder / "data/interim/splits.jsonl"
-    records = [
-        record | {"question_text": ""} for record in world.lines("data/interim/splits.jsonl")
-    ]
-    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
-    world.run("compare_questions", "classify_difficulty")
-    world.change("select_questions.targets.min_questions", 1)
-    words = r"Not usable: 42 of 42 questions \(empty_question 42\)$"
-    with pytest.raises(TargetsNotMetError, match=words):
-        world.run("select_questions")
-
-
-def test_paraphrases_beyond_the_cap_are_told_as_such(world):
-    world.drop_targets()
-    same = [(f"Titles, asked {n} times?", "SELECT title FROM book") for n in range(4)]
-    world.write_questions("dev.json", "library", same)
-    for flag in ("conflicting_gold", "duplicate_question", "near_duplicate_question"):
-        world.change(f"select_questions.policies.{flag}", "off")
-    world.change("select_questions.max_per_canonical_sql", 1)
-    world.run_to("select_questions")
-    details = Counter(
-        record["detail"]
-        for record in world.lines(f"{SELECTION}/excluded.jsonl")
-        if record["reason"] == "not_selected" and record["database_name"] == "library"
-    )
-    assert details == {"max_per_canonical_sql: enough questions of this database have this SQL": 3}
-
-
 def test_question_of_no_text_or_of_broken_text_is_excluded_and_stops_no_run(world):
     world.drop_targets()
     texts = ("", " \n", "Which \ud800 book?")
@@ -385,8 +336,3 @@ def test_question_left_out_for_the_shares_is_told_its_corpus(two_corpora):
             rf" {split} corpus {corpus}: \d+ of \d+$",
             record["detail"],
         )
-
-
-def test_explanation_tells_the_corpora(two_corpora, capsys):
-    main("--explain")
-    assert capsys.readouterr().out.count("corpus local  corpus other") >= 4
