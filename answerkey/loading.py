@@ -202,13 +202,16 @@ def unpack_files(packed: Path, cache: Path) -> Path | None:
     for group in range(table.num_row_groups):
         files = table.read_row_group(group, columns=["path", "sha256"]).to_pylist()
         targets = [find_inside(folder, file["path"]) for file in files]
-        if all(
+        are_right = [
             target.is_file() and hash_file(target) == file["sha256"]
             for target, file in zip(targets, files, strict=True)
-        ):
+        ]
+        if all(are_right):
             continue
         contents = table.read_row_group(group, columns=["content"]).to_pylist()
-        for target, file, row in zip(targets, files, contents, strict=True):
+        for target, file, row, is_right in zip(targets, files, contents, are_right, strict=True):
+            if is_right:
+                continue
             if row["content"] is None:
                 return None
             found = hashlib.sha256(row["content"]).hexdigest()
