@@ -161,10 +161,7 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
             "group_by_non_key",
             "Rows are grouped by a column that different things share, such as a name.",
             example="songs counted by `GROUP BY singer.name`",
-            because=(
-                "two singers may have one name. Kinds: `in_data` two have; `possible` none yet. A "
-                'question that says "for each name" asks for them'
-            ),
+            because='two singers may have one name; "for each name" asks for them',
             policy=EXCLUDE,
             doubts_gold=True,
         ),
@@ -173,9 +170,8 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
             "INTERSECT or EXCEPT compares a column that different things share, such as a name.",
             example="names of singers EXCEPT names of those with a song",
             because=(
-                "one namesake drops the other. Kinds: `in_data` keys give another answer; "
-                "`in_list` NOT IN over names; `part_of_name` a first or last name alone; "
-                "`people` full names of people; `others`"
+                "one namesake drops the other. Kinds: `part_of_name` a first or last name "
+                "alone; `people` full names of people; `others`"
             ),
             doubts_gold=True,
         ),
@@ -215,16 +211,6 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
             doubts_gold=True,
         ),
         Flag(
-            "aggregate_of_other_rows",
-            "A group meets an aggregate of others.",
-            example="`w IN (SELECT max(w) ... GROUP BY port)`",
-            because=(
-                "another group's maximum will do. Kinds: `any_group`; `all_groups` groups "
-                "against the average of all rows"
-            ),
-            doubts_gold=True,
-        ),
-        Flag(
             "limit_on_joined_rows",
             "LIMIT counts rows of a join, not things.",
             example="ports of the worst storm: `JOIN ... ORDER BY storm.dead LIMIT 1`",
@@ -236,7 +222,7 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
             "each_without_group",
             "A number of each is asked for, and one is returned.",
             example='"the total weight of each port" without GROUP BY',
-            because="one value for all. Kinds: `of_each`, `does_each`",
+            because="one value for all",
             policy=EXCLUDE,
             doubts_gold=True,
         ),
@@ -283,7 +269,7 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
             "direction_mismatch",
             "The question asks for the least and the query for the most, or the other way round.",
             example='"the fewest berths": `ORDER BY berths DESC LIMIT 1`',
-            because=("the youngest has the latest birth date. Kinds: `extreme`, `sort`"),
+            because="the youngest has the latest birth date",
             policy=EXCLUDE,
             doubts_gold=True,
         ),
@@ -291,7 +277,7 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
             "comparison_mismatch",
             "The question compares otherwise than the query does: at least is not more than.",
             example='"at least 5": `crew > 5`',
-            because=("Kinds: `bound` strict or not; `opposite`"),
+            because="the number itself is in or out",
             policy=EXCLUDE,
             doubts_gold=True,
         ),

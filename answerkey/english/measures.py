@@ -45,20 +45,21 @@ def read_measure(name: str, declared_type: str = "") -> str | None:
     return DATE if is_date else None
 
 
-# Comparatives: how a question compares something with a number or with an average.
+# Comparatives: whether a question leaves out the number that it compares with, or takes it in.
 #
-# >>> [(one.operator, one.value) for one in find_comparatives(Question("at least 3, under 20"))]
-# [('>=', 3.0), ('<', 20.0)]
+# >>> [(one.is_strict, one.value) for one in find_comparatives(Question("at least 3, under 20"))]
+# [(False, 3), (True, 20)]
 
 
 _MOST_NUMBERS = 100  # of a text: it may be hostile
 _LONGEST_TEXT = 10_000
 _WINDOW = 64  # characters before a number in which its comparative stands
 
-_MORE = "more|greater|larger|higher|bigger|taller|longer|heavier|wider|deeper"
-_LESS = "less|fewer|smaller|lower|shorter|lighter|cheaper|narrower"
+_COMPARED = (
+    "more|greater|larger|higher|bigger|taller|longer|heavier|wider|deeper|less|fewer|smaller|lower"
+    "|shorter|lighter|cheaper|narrower"
+)
 _NO = r"(?:no|not|n't|never)"
-_NOUNS = r"(?:\w+ ){0,3}?"
 _MONTHS = (
     r"jan\w*|feb\w*|mar|march|apr\w*|may|jun|june|jul|july|aug|august|sep\w*|oct\w*|nov\w*|dec\w*"
 )
@@ -66,55 +67,36 @@ _FILLER = (
     r"(?:\s+(?:the|a|an|age|ages|aged|year|years|season|of|in|date|day|grade|level|about|number|"
     rf"size|score|value|{_MONTHS}|[0-9]{{1,2}}(?:st|nd|rd|th)?),?)*[\s$£€]*$"
 )
-_PHRASES = [
-    (">=", SIZE, rf"at least|{_NO} (?:{_LESS}) than|(?:{_MORE}) than or equals? to|min(?:imum)? of"
-     rf"|(?:on|at|to) (?:and|or) (?:above|over|(?:{_MORE}) than)"),
-    ("<=", SIZE, rf"at most|{_NO} (?:{_MORE}) than|(?:{_LESS}) than or equals? to|max(?:imum)? of"
-     rf"|(?:on|at|to) (?:and|or) (?:below|under|(?:{_LESS}) than)|up to|not exceed(?:ing)?"),
-    (">=", SIZE, r">=|reach(?:es|ed|ing)?"),
-    ("<=", SIZE, "<="),
-    (">", SIZE, ">"),
-    ("<", SIZE, "<"),
-    (">=", DATE, rf"on or after|since|{_NO} earlier than|starting (?:from|in)|or after"),
-    ("<=", DATE, rf"on or before|until|{_NO} later than|or before"),
-    (">=", AGE, rf"{_NO} younger than"),
-    ("<=", AGE, rf"{_NO} older than"),
-    (">", AGE, "older than"),
-    ("<", AGE, "younger than"),
-    (">", DATE, r"after|later than|newer than|more recent(?:ly)? than"),
-    ("<", DATE, r"before|earlier than|prior to"),
-    (">", SIZE, rf"(?:{_MORE}) {_NOUNS}than|over|above|exceed(?:s|ed|ing)?|beyond|in excess of"),
-    ("<", SIZE, rf"(?:{_LESS}) {_NOUNS}than|under|below|beneath"),
-]  # fmt: skip
-_BEFORE = [
-    (operator, measure, re.compile(rf"(?<!\w)({phrase}){_FILLER}"))
-    for operator, measure, phrase in _PHRASES
-]
-_AFTER = re.compile(
-    r"\s*(?:[a-z]+ )?(?:or|and) (?:(?P<ge>more|above|over|greater|higher|larger|bigger|longer|up)"
-    r"|(?P<le>less|fewer|below|under|lower|smaller|shorter|cheaper)"
-    r"|(?P<ge_age>older)|(?P<le_age>younger)"
-    r"|(?P<ge_date>later|after|newer)|(?P<le_date>earlier|before))\b(?! than)(?!\s+[$£€]?[0-9])"
+_TAKES_IN = re.compile(
+    rf"(?<!\w)(at least|at most|{_NO} (?:{_COMPARED}|earlier|later|younger|older) than"
+    rf"|(?:{_COMPARED}) than or equals? to|(?:max|min)(?:imum)? of|up to|not exceed(?:ing)?"
+    rf"|(?:on|at|to) (?:and|or) (?:above|over|below|under|(?:{_COMPARED}) than)|>=|<="
+    rf"|reach(?:es|ed|ing)?|(?:on )?or (?:after|before)|since|until|starting (?:from|in)){_FILLER}"
+)
+_LEAVES_OUT = re.compile(
+    rf"(?<!\w)((?:{_COMPARED}) (?:\w+ ){{0,3}}?than|(?:older|younger|later|earlier|newer) than"
+    rf"|more recent(?:ly)? than|over|above|exceed(?:s|ed|ing)?|beyond|in excess of|under|below"
+    rf"|beneath|after|before|prior to|>|<){_FILLER}"
+)
+_OR_MORE = re.compile(
+    rf"\s*(?:[a-z]+ )?(?:or|and) (?:{_COMPARED}|above|over|up|below|under|older|younger|later|after"
+    r"|newer|earlier|before)\b"
+    r"(?! than)(?!\s+[$£€]?[0-9])"
 )
 _BETWEEN = re.compile(r"\bbetween(?:\s+(?:the|years?|ages?|ids?))*[\s$£€]*$")
 _BETWEEN_AND = re.compile(r"\s*(?:and|to|-)\s*(?:the )?[\s$£€]*$")
 _NEGATION = re.compile(r"\b(?:not|never|no|without|except|neither|cannot|excluding)\b|n't\b")
 _ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?!\w)")
-_OPERATORS = {"gt": ">", "ge": ">=", "lt": "<", "le": "<="}
 
 
 class Comparative(NamedTuple):
-    """A comparison with a number that a question states.
-
-    text: its words. operator: >, >=, < or <=, of which "between" has two.
-    measure: SIZE, AGE (older) or DATE (after). is_negated: whether a negation stands before it.
-    """
+    """A comparison with a number that a question states: its words, whether the number itself is
+    left out, the number, and whether a negation stands before it."""
 
     text: str
-    operator: str
-    measure: str
+    is_strict: bool
     value: float
-    is_negated: bool
+    is_negated: bool = False
 
 
 def find_comparatives(question: Question) -> list[Comparative]:
@@ -124,18 +106,23 @@ def find_comparatives(question: Question) -> list[Comparative]:
     range_end = None
     for number in islice(filter(_is_compared(text), list_numbers(text)), _MOST_NUMBERS):
         before = text[max(0, number.start - _WINDOW) : number.start]
-        value = number.values[0]
-        if range_end is not None and _BETWEEN_AND.match(text[range_end : number.start]):
-            found.append(Comparative("between", "<=", SIZE, value, False))
-            range_end = None
-        elif _BETWEEN.search(before):
-            found.append(Comparative("between", ">=", SIZE, value, False))
-            range_end = number.end
+        is_end = range_end is not None and _BETWEEN_AND.match(text[range_end : number.start])
+        if is_end or _BETWEEN.search(before):
+            found.append(Comparative("between", False, number.values[0]))
+            range_end = None if is_end else number.end
+            continue
+        range_end = None
+        match = _TAKES_IN.search(before) or _LEAVES_OUT.search(before)
+        start, end = number.start, number.end
+        if match is not None:
+            start += match.start(1) - len(before)
+        elif (after := _OR_MORE.match(text, end, end + _WINDOW)) is not None:
+            end = after.end()
         else:
-            range_end = None
-            one = _read_before(text, before, number) or _read_after(text, number)
-            if one is not None:
-                found.append(one)
+            continue
+        is_strict = match is not None and match.re is _LEAVES_OUT
+        is_negated = _is_negated(text, start)
+        found.append(Comparative(text[start:end], is_strict, number.values[0], is_negated))
     return found
 
 
@@ -144,30 +131,6 @@ def _is_compared(text: str) -> Callable[[Number], bool]:
     return lambda number: (
         number.form != ORDINAL
         and (number.is_alone or _ISO_DATE.match(text, number.start) is not None)
-    )
-
-
-def _read_before(text: str, before: str, number: Number) -> Comparative | None:
-    for operator, measure, pattern in _BEFORE:
-        match = pattern.search(before)
-        if match is not None:
-            start = number.start - len(before) + match.start(1)
-            shown = text[start : number.end]
-            return Comparative(shown, operator, measure, number.values[0], _is_negated(text, start))
-    return None
-
-
-def _read_after(text: str, number: Number) -> Comparative | None:
-    match = _AFTER.match(text, number.end, number.end + _WINDOW)
-    if match is None:
-        return None
-    kind, _, measure = match.lastgroup.partition("_")
-    return Comparative(
-        text[number.start : match.end()],
-        _OPERATORS[kind],
-        measure or SIZE,
-        number.values[0],
-        _is_negated(text, number.start),
     )
 
 
@@ -180,7 +143,7 @@ def _is_negated(text: str, start: int) -> bool:
 
 
 LEAST, MOST = "least", "most"
-OPPOSITE = {LEAST: MOST, MOST: LEAST}
+_OPPOSITE = {LEAST: MOST, MOST: LEAST}
 
 _WORDS_SUPERLATIVES = {
     (MOST, SIZE): "largest biggest highest greatest maximum max maximal longest tallest heaviest"
@@ -240,32 +203,4 @@ def _read_adverb(pole: str, adjective: str, words: tuple[Word, ...]) -> Superlat
     text = f"{pole} {adjective}".strip()
     if adjective in _RECENT:
         return Superlative(text, pole, DATE)
-    return Superlative(text, OPPOSITE[pole] if adjective in _DOWN else pole, SIZE, words)
-
-
-# Sort requests: in which direction a question asks for an order.
-
-
-_HIGH = "highest|high|largest|large|most|oldest|old|longest|long|biggest|big|newest|greatest"
-_LOW = "lowest|low|smallest|small|least|fewest|youngest|young|shortest|short"
-_DIRECTION = re.compile(
-    r"\b(?:(?P<down>descend(?:ing|ingly|s)?|decreas(?:ing|ingly)|desc|reversed?"
-    rf"|(?:{_HIGH}|latest) to (?:the )?(?:{_LOW}|earliest|oldest))"
-    rf"|(?P<up>ascend(?:ing|ingly|s)?|increasing|asc|alphabetic\w*|lexicograph\w*"
-    rf"|(?:{_LOW}|earliest) to (?:the )?(?:{_HIGH}|latest)))\b"
-)
-_BY_AGE = re.compile(r"\b(?:ages?|old|oldest|young|youngest|seniority)\b")
-
-
-def find_directions(question: Question) -> tuple[tuple[str, ...], bool]:
-    """Return the ends that a question wants first, LEAST or MOST, in order; and whether it may sort
-    by age, which dates of birth have the other way round.
-
-    >>> find_directions(Question("Ports by depth, descending, then by name in alphabetical order."))
-    (('most', 'least'), False)
-    >>> find_directions(Question("Singers in ascending order of age"))
-    (('least',), True)
-    """
-    text = question.plain_text
-    found = tuple(MOST if match["down"] else LEAST for match in _DIRECTION.finditer(text))
-    return found, _BY_AGE.search(text) is not None
+    return Superlative(text, _OPPOSITE[pole] if adjective in _DOWN else pole, SIZE, words)

@@ -8,14 +8,15 @@ from typing import Any
 
 from sqlglot import exp
 
-from answerkey.english import measures
 from answerkey.english.columns import is_named, split_name, split_words
 from answerkey.english.measures import (
+    AGE,
+    DATE,
     LEAST,
     MOST,
-    OPPOSITE,
+    RANK,
+    SIZE,
     Superlative,
-    find_directions,
     find_superlatives,
     read_measure,
 )
@@ -242,7 +243,7 @@ def find_tie_at_limit(inspection: Inspection) -> list[Finding]:
 
 
 @dataclass(frozen=True, slots=True)
-class Extreme:
+class _Extreme:
     """One place where a query takes an extreme.
 
     pole: LEAST or MOST. measure: what the column's name says of it (answerkey.english.measures).
@@ -256,62 +257,13 @@ class Extreme:
     is_plain: bool
 
 
-def list_extremes(inspection: Inspection) -> list[Extreme]:
-    """Return the first term of each ORDER BY ... LIMIT, and each min and max that stands in no
-    ORDER BY."""
-    found = []
-    for order in inspection.scopes.nodes.find_all(exp.Order):
-        query = order.parent
-        if isinstance(query, exp.Query) and query.args.get("limit") is not None:
-            found.append(_read_term(order.expressions[0], inspection))
-    for node in inspection.scopes.nodes.find_all(exp.Min, exp.Max):
-        if not node.expressions and node.find_ancestor(exp.Order) is None:
-            pole = LEAST if isinstance(node, exp.Min) else MOST
-            found.append(_read_extreme(to_sql(node), pole, node.this, inspection))
-    return found
-
-
-def _read_term(term: exp.Expression, inspection: Inspection) -> Extreme:
-    pole = MOST if term.args.get("desc") else LEAST
-    return _read_extreme(f"ORDER BY {to_sql(term)}", pole, term.this, inspection)
-
-
-def _read_extreme(
-    text: str, pole: str, expression: exp.Expression, inspection: Inspection
-) -> Extreme:
-    names, measure = read_expression(expression, inspection)
-    is_plain = isinstance(expression.unnest(), exp.Column)
-    return Extreme(text, pole, measure, names, is_plain)
-
-
-def read_expression(
-    expression: exp.Expression, inspection: Inspection
-) -> tuple[tuple[str, ...], str | None]:
-    """Return the names of the columns in an expression, and what it measures if it is one column,
-    as it stands or in an aggregate other than count."""
-    columns = list(expression.find_all(exp.Column))
-    names = tuple(column.name.lower() for column in columns)
-    if len(columns) != 1 or expression.find(exp.Count, exp.Binary) is not None:
-        return names, None
-    found = inspection.scopes.resolve(columns[0])
-    if found is None or found.column is None:
-        return names, None
-    return (found.column.name.lower(),), read_measure(found.column.name, found.column.type)
-
-
 def find_direction_mismatch(inspection: Inspection, question: Question) -> list[Finding]:
-    """Return a finding if all directions that the question asks for are the opposite of all that
-    the query takes.
+    """Return a finding if all superlatives of the question ask for the opposite of all ends that
+    the query takes, by ORDER BY ... LIMIT, min or max.
 
-    The evidence has `kind`: extreme (superlatives against ORDER BY ... LIMIT, min or max), sort
-    (descending against ascending). `top` says that some rows are wanted, and not which end.
+    What the evidence of the corpus says of the column, or of this end, is right.
     """
-    found = _compare_extremes(inspection, question) or _compare_sorts(inspection, question)
-    return [Finding("direction_mismatch", found)] if found else []
-
-
-def _compare_extremes(inspection: Inspection, question: Question) -> dict[str, str] | None:
-    extremes = inspection.once(list_extremes)
+    extremes = inspection.once(_list_extremes)
     superlatives = find_superlatives(question) if extremes else []
     spelt = {word for extreme in extremes for name in extreme.names for word in split_words(name)}
     pairs = [
@@ -320,54 +272,62 @@ def _compare_extremes(inspection: Inspection, question: Question) -> dict[str, s
         for taken in extremes
     ]  # fmt: skip
     if not pairs or not all(_are_opposite(asked, taken) for asked, taken in pairs):
-        return None
+        return []
     asked, taken = pairs[0]
-    if taken.pole in find_directions(question)[0] or _explains(question, taken):
-        return None
-    return {"kind": "extreme", "asked": asked.text, "sql": taken.text}
+    ends = ("min(", "asc") if taken.pole == LEAST else ("max(", "desc")
+    if question.explains(*ends, *taken.names):
+        return []
+    return [Finding("direction_mismatch", {"asked": asked.text, "sql": taken.text})]
 
 
-def _are_opposite(asked: Superlative, taken: Extreme) -> bool:
+def _list_extremes(inspection: Inspection) -> list[_Extreme]:
+    """The first terms of ORDER BY ... LIMIT, and each min and max that stands in no ORDER BY."""
+    found = []
+    for order in inspection.scopes.nodes.find_all(exp.Order):
+        query, term = order.parent, order.expressions[0]
+        if isinstance(query, exp.Query) and query.args.get("limit") is not None:
+            pole = MOST if term.args.get("desc") else LEAST
+            found.append(_read_extreme(f"ORDER BY {to_sql(term)}", pole, term.this, inspection))
+    for node in inspection.scopes.nodes.find_all(exp.Min, exp.Max):
+        if not node.expressions and node.find_ancestor(exp.Order) is None:
+            pole = LEAST if isinstance(node, exp.Min) else MOST
+            found.append(_read_extreme(to_sql(node), pole, node.this, inspection))
+    return found
+
+
+def _read_extreme(
+    text: str, pole: str, expression: exp.Expression, inspection: Inspection
+) -> _Extreme:
+    """An extreme of an expression, which measures something if it is one column, as it stands or
+    in an aggregate other than count."""
+    columns = list(expression.find_all(exp.Column))
+    names = tuple(column.name.lower() for column in columns)
+    found = inspection.scopes.resolve(columns[0]) if len(columns) == 1 else None
+    measure = None
+    if found is not None and found.column is not None:
+        names = (found.column.name.lower(),)
+        if expression.find(exp.Count, exp.Binary) is None:
+            measure = read_measure(found.column.name, found.column.type)
+    return _Extreme(text, pole, measure, names, isinstance(expression.unnest(), exp.Column))
+
+
+def _are_opposite(asked: Superlative, taken: _Extreme) -> bool:
     """Whether a query takes the other end than asked; False if nobody can tell.
 
     The "most economical" car uses least: what `most` is said of must be the column, or a total.
     """
-    is_date = taken.measure == measures.DATE
-    if taken.measure == measures.RANK or (asked.measure == measures.DATE and not is_date):
+    is_date = taken.measure == DATE
+    if taken.measure == RANK or (asked.measure == DATE and not is_date):
         return False
     if asked.words and taken.is_plain:
         own = [word for name in taken.names for word in split_name(name)]
         if not is_named(own, asked.words):
             return False
-    if asked.measure == measures.SIZE:
+    if asked.measure == SIZE:
         return not is_date and asked.pole != taken.pole
-    if asked.measure == measures.AGE and taken.measure != measures.AGE:
+    if asked.measure == AGE and taken.measure != AGE:
         return is_date and asked.pole == taken.pole
     return asked.pole != taken.pole
-
-
-def _explains(question: Question, taken: Extreme) -> bool:
-    """Whether the evidence says that this end is meant, or what the column is without saying which
-    end: "the larger the birthday, the younger"."""
-    ends = ("min(", "asc"), ("max(", "desc")
-    own, other = ends if taken.pole == LEAST else ends[::-1]
-    if question.explains(*own):
-        return True
-    return question.explains(*taken.names) and not question.explains(*other)
-
-
-def _compare_sorts(inspection: Inspection, question: Question) -> dict[str, str] | None:
-    order = inspection.tree.args.get("order")
-    if order is None or inspection.tree.args.get("limit") is not None:
-        return None
-    asked, is_by_age = find_directions(question)
-    terms = [_read_term(term, inspection) for term in order.expressions]
-    poles = {term.pole for term in terms}
-    is_mirrored = is_by_age and terms[0].measure == measures.DATE
-    wanted = {OPPOSITE[pole] for pole in asked} if is_mirrored else set(asked)
-    if not wanted or wanted & poles:
-        return None
-    return {"kind": "sort", "asked": asked[0], "sql": ", ".join(term.text for term in terms)}
 
 
 PROBES = (

@@ -27,7 +27,6 @@ QuestionProbe = Callable[[Inspection, Question], list[Finding]]
 # These look at a query and its answer, once for all questions that have them.
 PROBES: tuple[Probe, ...] = (
     *answers.PROBES,
-    *groups.PROBES,
     *joins.PROBES,
     *literals.PROBES,
     *order.PROBES,

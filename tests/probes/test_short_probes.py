@@ -2,8 +2,9 @@
 
 import pytest
 
+from answerkey.probes.groups import find_each_without_group
 from answerkey.probes.order import find_latent_tie
-from answerkey.probes.registry import PROBES, QUESTION_PROBES
+from answerkey.probes.registry import PROBES
 from tests.shared.probe_world import ProbeWorld
 
 WORLD = """
@@ -11,7 +12,6 @@ CREATE TABLE ship (
     id INTEGER PRIMARY KEY, name TEXT, port TEXT, weight INTEGER, crew INTEGER
 );
 CREATE TABLE port (name TEXT PRIMARY KEY, country TEXT);
-CREATE TABLE fleet (id INTEGER);
 INSERT INTO ship VALUES
     (1, 'Sun', 'Alda', 10, NULL), (2, 'Tern', 'Alda', 20, 4),
     (3, 'Wren', 'Bree', 30, 5), (4, 'Gull', NULL, 20, 6);
@@ -35,17 +35,6 @@ FOUND = {
         ("SELECT count(*) FROM ship LIMIT 3", "limit"),
         ("SELECT name FROM ship WHERE weight > (SELECT avg(crew) FROM ship ORDER BY id)", "order"),
     ],
-    "aggregate_of_other_rows": [
-        (
-            "SELECT name FROM ship WHERE weight IN (SELECT max(weight) FROM ship GROUP BY port)",
-            "any_group",
-        ),
-        (
-            "SELECT port, count(*) FROM ship WHERE weight > (SELECT avg(weight) FROM ship)"
-            " GROUP BY port",
-            "all_groups",
-        ),
-    ],
 }
 LEFT_ALONE = {
     "limit_on_joined_rows": [
@@ -63,35 +52,20 @@ LEFT_ALONE = {
         "SELECT name, avg(weight) OVER () FROM ship ORDER BY crew LIMIT 1",
         "SELECT max(weight, crew) FROM ship ORDER BY crew",
     ],
-    "aggregate_of_other_rows": [
-        "SELECT name FROM ship AS s WHERE weight IN"
-        " (SELECT max(weight) FROM ship AS t WHERE t.port = s.port GROUP BY port)",
-        "SELECT name FROM ship WHERE weight > (SELECT avg(weight) FROM ship)",
-        "SELECT port FROM ship GROUP BY port HAVING avg(weight) > (SELECT avg(weight) FROM ship)",
-        "SELECT port, count(*) FROM ship WHERE weight = (SELECT max(weight) FROM ship) GROUP BY 1",
-        "SELECT port, count(*) FROM ship WHERE weight > (SELECT avg(id) FROM fleet) GROUP BY port",
-    ],
 }
-ASKED = {
-    "each_without_group": [
-        ("What is the total weight for each port?", "SELECT sum(weight) FROM ship", "of_each"),
-        ("What is the average weight in every port?", "SELECT avg(weight) FROM ship", "of_each"),
-        ("How many ships does each port have?", "SELECT count(*), port FROM ship", "does_each"),
-        ("How many captains, each counted once, are there?", "SELECT count(*) FROM ship", None),
-        ("Suppose crews of each ship sail. How many are left?", "SELECT count(*) FROM ship", None),
-        ("How heavy, on average, is each ship?", "SELECT avg(weight) FROM ship", None),
-        ("How many ships know each other?", "SELECT count(*) FROM ship", None),
-        ("How many are in each port?", "SELECT port, count(*) FROM ship GROUP BY port", None),
-        ("How many are there?", "SELECT count(*) FROM ship", None),
-        ("Name each ship.", "SELECT name FROM ship", None),
-        ("Count the crews per ship.", "SELECT count(crew) FROM ship", "of_each"),
-        ("How many of at least 250 per ship are there?", "SELECT count(*) FROM ship", None),
-        ("How many crews has each ship?", "SELECT count(crew) / count(*) FROM ship", None),
-    ],
-}  # fmt: skip
+EACH = [
+    ("What is the total weight for each port?", "SELECT sum(weight) FROM ship", True),
+    ("What is the average weight in every port?", "SELECT avg(weight) FROM ship", True),
+    ("How many captains, each counted once, are there?", "SELECT count(*) FROM ship", False),
+    ("Suppose crews of each ship sail. How many are left?", "SELECT count(*) FROM ship", False),
+    ("How many ships know of each other?", "SELECT count(*) FROM ship", False),
+    ("How many are in each port?", "SELECT port, count(*) FROM ship GROUP BY port", False),
+    ("Name each ship.", "SELECT name FROM ship", False),
+    ("How many crews of each ship?", "SELECT count(crew) / count(*) FROM ship", False),
+]
 
 
-ALL = {probe.__name__.removeprefix("find_"): probe for probe in (*PROBES, *QUESTION_PROBES)}
+ALL = {probe.__name__.removeprefix("find_"): probe for probe in PROBES}
 
 
 @pytest.fixture(scope="module")
@@ -118,11 +92,9 @@ def test_probe_is_silent(world, flag, sql):
     assert world.find(ALL[flag], sql) is None
 
 
-@pytest.mark.parametrize(("flag", "case"), _list_cases(ASKED))
-def test_probe_compares_query_and_question(world, flag, case):
-    text, sql, kind = case
-    finding = world.ask(ALL[flag], text, sql)
-    assert (finding and finding.evidence.get("kind", "found")) == kind
+@pytest.mark.parametrize(("text", "sql", "is_found"), EACH)
+def test_number_of_each_needs_a_group(world, text, sql, is_found):
+    assert (world.ask(find_each_without_group, text, sql) is not None) is is_found
 
 
 TIES = """
