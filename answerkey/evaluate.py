@@ -28,6 +28,7 @@ from answerkey.errors import InputError
 from answerkey.evaluation.predictions import (
     Dataset,
     PredictionFile,
+    index,
     read_dataset,
     read_predictions,
 )
@@ -40,7 +41,7 @@ from answerkey.evaluation.summary import (
     summarize,
 )
 from answerkey.loading import load
-from answerkey.log import list_counts
+from answerkey.log import align, list_counts
 from answerkey.records import SPLITS
 
 PathLike = str | Path
@@ -88,7 +89,7 @@ def evaluate(
     """
     known, folders = open_dataset(dataset, databases, test_suites, use_suites=use_suites)
     if all_usable is False:
-        known = known.choose_selected()
+        known = known._replace(others=None)
     elif all_usable and known.others is None:
         raise FileNotFoundError(
             f"{known.name}: the usable questions that are not selected are not beside it: expected"
@@ -100,7 +101,7 @@ def evaluate(
     }
     asked = {one.question_id for file in files.values() for one in file.predictions}
     if not all_usable and asked <= known.selected.keys():
-        known = known.choose_selected()
+        known = known._replace(others=None)
     splits = {split} if split else {known.questions[question_id].split for question_id in asked}
     counted = [one for one in known.questions.values() if one.split in splits]
     if not counted:
@@ -189,37 +190,33 @@ def open_dataset(
         FileNotFoundError: if there is no such source, or no folder of databases.
         ModuleNotFoundError: if a package is missing that the source needs (`answerkey.load`).
     """
-    dataset, folders = _find_dataset(source, databases, test_suites)
-    if not use_suites:
-        folders = folders._replace(test_suites=None)
-    for folder in filter(None, folders):
-        if not folder.is_dir():
-            raise FileNotFoundError(f"{folder}: expected a folder of databases, found none")
-    return dataset, folders
-
-
-def _find_dataset(
-    source: PathLike, databases: PathLike | None, test_suites: PathLike | None
-) -> tuple[Dataset, Folders]:
     folder = Path(source)
     if (folder / DATASET).is_dir():
         folder = folder / DATASET
     if folder == Path(DATASET) or (folder / "questions_eval.json").is_file():
-        return read_dataset(folder), Folders(
+        dataset = read_dataset(folder)
+        folders = Folders(
             Path(databases or folder.parent / "databases"),
             Path(test_suites or folder.parent / "test_suites"),
         )
-    questions, folders = [], None
-    for split in SPLITS:
-        try:
-            loaded = load(source, split=split, databases=databases, test_suites=test_suites)
-        except FileNotFoundError:
-            if split == SPLITS[-1] and folders is None:
-                raise
-            continue
-        questions += make_questions(loaded.questions, split=split)
-        folders = Folders(**loaded.folders)
-    return Dataset(str(source), questions), folders
+    else:
+        questions, folders = [], None
+        for split in SPLITS:
+            try:
+                loaded = load(source, split=split, databases=databases, test_suites=test_suites)
+            except FileNotFoundError:
+                if split == SPLITS[-1] and folders is None:
+                    raise
+                continue
+            questions += make_questions(loaded.questions, split=split)
+            folders = Folders(**loaded.folders)
+        dataset = Dataset(str(source), index(questions))
+    if not use_suites:
+        folders = folders._replace(test_suites=None)
+    for place in filter(None, folders):
+        if not place.is_dir():
+            raise FileNotFoundError(f"{place}: expected a folder of databases, found none")
+    return dataset, folders
 
 
 def _name_systems(paths: tuple[PathLike, ...]) -> Iterator[tuple[str, Path]]:
@@ -242,7 +239,7 @@ def _summarize(
         ((name, own),) = results.items()
         return summaries[name] | {"breakdowns": break_down(own)}
     standings, pairs = rank_systems(results, on)
-    systems = [one._asdict() | summaries[one.name] for one in standings]
+    systems = [one | summaries[one["name"]] for one in standings]
     return {"systems": systems, "pairs": pairs}
 
 
@@ -274,52 +271,41 @@ def describe(summary: Record) -> str:
     """Return the summary in a few lines: what was measured, and a table."""
     run = summary["run"]
     names = ("database", "suite") if run["suites"] else ("database",)
-    if "systems" in summary:
-        lines = list(_list_systems(summary["systems"], names))
-    else:
-        lines = list(_list_groups(summary, names))
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    table = [
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in lines
-    ]
-    return "\n".join([describe_run(run), *table, *_list_notes(summary)])
+    list_lines = _list_systems if "systems" in summary else _list_groups
+    table = align(list(list_lines(summary, names)))
+    return "\n".join([_describe_run(run), table, *_list_notes(summary)])
 
 
-def describe_run(run: Record) -> str:
-    """Return what was measured, in a line.
-
-    >>> describe_run({"rules": {"strict": 9}, "questions": 9, "selected": 4, "suites": True})
-    'rule strict; 9 usable questions, 4 of them selected; databases and test suites'
-    """
-    rules = run["rules"]
-    if len(rules) == 1:
-        rule = f"rule {next(iter(rules))}"
-    else:
-        rule = "rules " + ", ".join(f"{name} ({count:,})" for name, count in rules.items())
+def _describe_run(run: Record) -> str:
+    """What was measured, in a line."""
+    rules = [f"{name} ({count:,})" for name, count in run["rules"].items()]
+    rule = f"rules {', '.join(rules)}" if len(rules) > 1 else f"rule {next(iter(run['rules']))}"
     questions = f"{run['questions']:,} selected questions"
     if run["selected"] < run["questions"]:
         questions = f"{run['questions']:,} usable questions, {run['selected']:,} of them selected"
     return f"{rule}; {questions}; {'databases and test suites' if run['suites'] else 'databases'}"
 
 
-def _spell(accuracy: Record, name: str) -> tuple[str, str]:
-    """The accuracy, and its interval."""
-    between = accuracy[f"{name}_by_database"] or accuracy[f"{name}_by_question"]
-    spread = f"{between[0]:.1%} to {between[1]:.1%}" if between else ""
-    return f"{accuracy[name]:.1%}", spread
+def _spell(accuracy: Record, names: tuple[str, ...]) -> list[str]:
+    """Each accuracy and its interval."""
+    cells = []
+    for name in names:
+        low, high = accuracy[f"{name}_interval"]
+        cells += [f"{accuracy[name]:.1%}", f"{low:.1%} to {high:.1%}"]
+    return cells
 
 
-def _list_systems(systems: list[Record], names: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+def _list_systems(summary: Record, names: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    systems = summary["systems"]
     has_cost = any(one["cost"] is not None for one in systems)
     heads = [cell for name in names for cell in (f"on the {name}", "95 %")]
     yield "rank", "95 %", "system", *heads, *(("cost",) if has_cost else ())
     for one in systems:
         low, high = one["ranks"]
         ranks = f"{low:.0f} to {high:.0f}"
-        cells = [cell for name in names for cell in _spell(one["accuracy"], name)]
         cost = "" if one["cost"] is None else f"{one['cost']:.4g}"
-        yield str(one["rank"]), ranks, one["name"], *cells, *((cost,) if has_cost else ())
+        cells = [*_spell(one["accuracy"], names), *((cost,) if has_cost else ())]
+        yield str(one["rank"]), ranks, one["name"], *cells
 
 
 def _list_groups(summary: Record, names: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
@@ -329,8 +315,7 @@ def _list_groups(summary: Record, names: tuple[str, ...]) -> Iterator[tuple[str,
     groups |= {name: summary["breakdowns"][name] for name in ("split", "difficulty")}
     for group, values in groups.items():
         for name, one in values.items():
-            cells = [cell for on in names for cell in _spell(one, on)]
-            yield group, name, f"{one['count']:,}", *cells
+            yield group, name, f"{one['count']:,}", *_spell(one, names)
 
 
 def _list_notes(summary: Record) -> Iterator[str]:

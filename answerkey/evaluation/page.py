@@ -56,8 +56,7 @@ def place_systems(systems: list[Record], on: str) -> Record:
     rows = []
     for row, one in enumerate(systems):
         accuracy = one["accuracy"]
-        between = accuracy[f"{on}_by_database"] or accuracy[f"{on}_by_question"]
-        low, high = between or (accuracy[on], accuracy[on])
+        low, high = accuracy[f"{on}_interval"]
         rows.append(
             {
                 "name": _cut(one["name"], _LABEL_CHARACTERS),

@@ -43,7 +43,7 @@ class Prediction(NamedTuple):
     sql: str | None
 
 
-class Dataset:
+class Dataset(NamedTuple):
     """What predictions may be for.
 
     name: where it was read, as messages say it.
@@ -53,34 +53,21 @@ class Dataset:
     row_counts: how many questions each source file has, by corpus and file.
     """
 
-    def __init__(
-        self,
-        name: str,
-        selected: Iterable[Question],
-        *,
-        others: Iterable[Question] | None = None,
-        excluded: Mapping[str, str] | None = None,
-        row_counts: Mapping[str, Mapping[str, int]] | None = None,
-    ) -> None:
-        self.name = name
-        self.selected = {question.question_id: question for question in selected}
-        self.others = None if others is None else {one.question_id: one for one in others}
-        self.excluded = dict(excluded or {})
-        self.row_counts = row_counts or {}
+    name: str
+    selected: dict[str, Question]
+    others: dict[str, Question] | None = None
+    excluded: Mapping[str, str] = {}
+    row_counts: Mapping[str, Mapping[str, int]] = {}
 
     @property
     def questions(self) -> dict[str, Question]:
         """All questions that can be scored, by id."""
         return self.selected | (self.others or {})
 
-    def choose_selected(self) -> Dataset:
-        """The same without the other usable questions."""
-        return Dataset(
-            self.name,
-            self.selected.values(),
-            excluded=self.excluded,
-            row_counts=self.row_counts,
-        )
+
+def index(questions: Iterable[Question]) -> dict[str, Question]:
+    """The questions by id."""
+    return {question.question_id: question for question in questions}
 
 
 def read_dataset(folder: Path) -> Dataset:
@@ -92,13 +79,13 @@ def read_dataset(folder: Path) -> Dataset:
     """
     selection = folder.parent / SELECTION
     is_kept = (selection / NOT_SELECTED).is_file()
-    corpora = folder / "corpora.json"
+    corpora = read_json(folder / "corpora.json")
     return Dataset(
         str(folder),
-        (question for split in SPLITS for question in read_product(folder, split)),
-        others=read_not_selected(selection) if is_kept else None,
-        excluded={one["question_id"]: one["reason"] for one in read_jsonl(folder / EXCLUDED)},
-        row_counts={corpus: known["rows"] for corpus, known in read_json(corpora).items()},
+        index(question for split in SPLITS for question in read_product(folder, split)),
+        index(read_not_selected(selection)) if is_kept else None,
+        {one["question_id"]: one["reason"] for one in read_jsonl(folder / EXCLUDED)},
+        {corpus: known["rows"] for corpus, known in corpora.items()},
     )
 
 

@@ -7,6 +7,7 @@ the rule, the code that executes and compares, and the version of SQLite.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import sqlite3
@@ -17,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from answerkey.dataset import Question
+from answerkey.dataset import Question, list_reward_terms
 from answerkey.evaluation.predictions import Prediction
 from answerkey.scoring.differences import DifferenceKind
 from answerkey.scoring.jobs import RIGHT, Explanation, Job, Kind
@@ -92,10 +93,13 @@ def score_predictions(
         for prediction in predictions
     ]
     keys = [_hash(code, job._asdict()) for job in jobs]
-    known = _read_journal(journal)
+    kept = journal.read_bytes() if journal.is_file() else b""
+    known = _read_journal(kept)
     waiting = [place for place, key in enumerate(keys) if key not in known]
     journal.parent.mkdir(parents=True, exist_ok=True)
     with Pool(workers) as pool, journal.open("a", encoding="utf-8") as file:
+        if kept and not kept.endswith(b"\n"):
+            print(file=file)  # behind a line that a killed run did not finish
         for start in range(0, len(waiting), _AT_ONCE):
             _show_progress(len(jobs) - len(waiting) + start, len(jobs))
             places = waiting[start : start + _AT_ONCE]
@@ -115,25 +119,17 @@ def score_predictions(
 def _make_job(
     prediction: Prediction, question: Question, folders: Folders, rule: str | None
 ) -> Job:
-    name, accepted, others = (
-        question.database_name,
-        question.accepted_rows,
-        question.other_answers,
-    )
-    has_suite = folders.test_suites is not None and question.test_suite
+    name = question.database_name
+    terms = list_reward_terms(question)
+    if folders.test_suites is None:
+        terms["test_suite"] = None
     return Job(
         Kind.EXPLAIN,
         str(find_inside(folders.databases.absolute(), f"{name}/{name}.sqlite")),
         prediction.sql,
-        max_steps=question.max_steps,
         gold_answer=json.dumps(question.gold_answer),
-        order_matters=question.order_matters,
-        rule=find_rule(rule or question.rule),
-        accepted_rows=None if accepted is None else json.dumps(accepted),
-        other_answers=None if not others else json.dumps(others),
-        test_suite=json.dumps(question.test_suite) if has_suite else None,
         suites_folder=str(folders.test_suites.absolute()) if folders.test_suites else "",
-        database_sha256=question.database_sha256,
+        **terms | {"rule": find_rule(rule or question.rule)},
     )
 
 
@@ -148,8 +144,17 @@ def _explain(pool: Pool, jobs: list[Job]) -> list[dict[str, Any]]:
         }
         for one in found
     ]
-    executed = {
-        place: _list_executions(jobs[place])
+    executed = {  # on the real database, then on those of the suite
+        place: [
+            Job(
+                Kind.SUMMARIZE,
+                trial.path,
+                jobs[place].text,
+                max_steps=trial.max_steps,
+                order_matters=trial.order_matters,
+            )
+            for trial in list_trials(jobs[place])
+        ]
         for place, one in enumerate(found)
         if one.database is not None or one.reason in _WITH_ROWS
     }
@@ -163,20 +168,6 @@ def _explain(pool: Pool, jobs: list[Job]) -> list[dict[str, Any]]:
         answers = [each and each.answer for each in (summary, *on_suite)]
         outcomes[place]["meaning"] = _hash(answers)
     return json.loads(json.dumps(outcomes, default=_spell_bytes))
-
-
-def _list_executions(job: Job) -> list[Job]:
-    """The jobs that give a prediction's rows on the real database, then on those of its suite."""
-    return [
-        Job(
-            Kind.SUMMARIZE,
-            trial.path,
-            job.text,
-            max_steps=trial.max_steps,
-            order_matters=trial.order_matters,
-        )
-        for trial in list_trials(job)
-    ]
 
 
 def _spell_bytes(value: Any) -> str:
@@ -196,31 +187,14 @@ def _hash_code() -> str:
     return _hash(sqlite3.sqlite_version, [path.read_text(encoding="utf-8") for path in files])
 
 
-def _read_journal(path: Path) -> dict[str, dict[str, Any]]:
-    """The scores that are kept. A last line that a killed run did not finish is cut off; a line of
-    another shape is passed over."""
+def _read_journal(kept: bytes) -> dict[str, dict[str, Any]]:
+    """The scores that are kept; a line that a killed run did not finish has none."""
     known: dict[str, dict[str, Any]] = {}
-    if path.is_file():
-        with path.open("rb+") as file:
-            whole_bytes = 0
-            for line in file:
-                if line.endswith(b"\n"):
-                    whole_bytes += len(line)
-                    known |= _read_entry(line)
-            file.truncate(whole_bytes)
+    for line in kept.splitlines():
+        with contextlib.suppress(ValueError):
+            record = json.loads(line)
+            known[record.pop("key")] = record
     return known
-
-
-def _read_entry(line: bytes) -> dict[str, dict[str, Any]]:
-    """A score by its key; nothing if the line has none."""
-    try:
-        record = json.loads(line)
-        key = record.pop("key")
-        score = Score("", 0, None, **record)
-    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
-        return {}
-    is_score = all(isinstance(each, bool) for each in (score.on_database, score.on_suite))
-    return {key: record} if is_score and isinstance(key, str) else {}
 
 
 def _show_progress(done: int, total: int) -> None:

@@ -24,9 +24,9 @@ class Interval(NamedTuple):
     high: float
 
 
-def bootstrap_mean(clusters: Sequence[Sequence[float]]) -> Interval | None:
+def bootstrap_mean(clusters: Sequence[Sequence[float]]) -> Interval:
     """The percentile interval of a mean (Efron 1979), whose clusters are drawn with replacement;
-    None if there is only one.
+    if there is only one, its values are.
 
     Values of one cluster, such as the questions of one database, are right and wrong together: an
     interval that draws them one by one would be too narrow.
@@ -34,8 +34,6 @@ def bootstrap_mean(clusters: Sequence[Sequence[float]]) -> Interval | None:
     >>> bootstrap_mean([[1.0], [0.0], [1.0], [1.0]])
     Interval(low=0.25, high=1.0)
     """
-    if len(clusters) < 2:
-        return None
     return _find_middle([mean for (mean,) in _draw_means([clusters])])
 
 
@@ -89,10 +87,9 @@ def collect_results(questions: Iterable[Question], scores: Iterable[Score]) -> l
 
 
 def summarize(results: list[Result]) -> Record:
-    """All numbers, as JSON values; shares are from 0 to 1, an interval is [low, high] or null.
+    """All numbers, as JSON values; shares are from 0 to 1, an interval is [low, high].
 
-    accuracy: of all questions: count, database, suite, and the intervals of both, once by drawing
-        questions and once by drawing databases.
+    accuracy: of all questions: count, database, suite, and the intervals of both.
     samples: pass@k and majority if questions have several samples, else null.
     errors: how many samples have each reason; `on_suite_only` those that the real database accepts.
     without_prediction: the questions that have none, which count as wrong.
@@ -108,27 +105,24 @@ def summarize(results: list[Result]) -> Record:
 
 
 def break_down(results: list[Result]) -> dict[str, dict[str, Record]]:
-    """The same accuracy by the values of BREAKDOWNS."""
-    return {name: _break_down(results, list_values) for name, list_values in BREAKDOWNS.items()}
+    """The same accuracy by the values of BREAKDOWNS, levels of hardness in their order."""
+    broken = {}
+    for breakdown, list_values in BREAKDOWNS.items():
+        groups: defaultdict[str, list[Result]] = defaultdict(list)
+        for result in results:
+            for value in list_values(result.question):
+                groups[value].append(result)
+        names = [name for name in HARDNESS_LEVELS if name in groups]
+        names += sorted(groups.keys() - set(names))
+        broken[breakdown] = {name: _measure(groups[name]) for name in names}
+    return broken
 
 
-class Standing(NamedTuple):
-    """The place of a system among others.
-
-    rank: by its accuracy, from 1; equal systems share one.
-    ranks: the lowest and the highest that 95 % of draws of databases give.
-    """
-
-    name: str
-    rank: int
-    ranks: Interval
-
-
-def rank_systems(
-    systems: Mapping[str, list[Result]], on: str
-) -> tuple[list[Standing], list[Record]]:
-    """The systems, the best first, and each pair of them: the difference in accuracy with its
-    interval, and how many questions either has the larger share of right samples for.
+def rank_systems(systems: Mapping[str, list[Result]], on: str) -> tuple[list[Record], list[Record]]:
+    """The systems, the best first: name, rank (from 1; equal systems share one), and ranks, the
+    lowest and the highest that 95 % of draws of databases give. And each pair of them: the
+    difference in accuracy with its interval, and how many questions either has the larger share of
+    right samples for.
 
     on: `suite` or `database`.
 
@@ -144,11 +138,11 @@ def rank_systems(
     draws = _draw_means([_cluster(systems[name], accuracies[name]) for name in names])
     ranks = [[1 + sum(b > a for b in draw) for a in draw] for draw in draws]
     standings = [
-        Standing(
-            name,
-            1 + sum(other > means[name] for other in means.values()),
-            _find_middle([float(draw[place]) for draw in ranks]),
-        )
+        {
+            "name": name,
+            "rank": 1 + sum(other > means[name] for other in means.values()),
+            "ranks": _find_middle([float(draw[place]) for draw in ranks]),
+        }
         for place, name in enumerate(names)
     ]
     pairs = []
@@ -167,7 +161,7 @@ def rank_systems(
     return standings, pairs
 
 
-def _draw_means(systems: list[list[list[float]]]) -> list[list[float]]:
+def _draw_means(systems: Sequence[Sequence[Sequence[float]]]) -> list[list[float]]:
     """The means of all systems by each draw of clusters; values of the systems are in one order."""
     if len(systems[0]) < 2:
         systems = [[[value] for value in clusters[0]] for clusters in systems]
@@ -194,8 +188,7 @@ def _measure(results: list[Result]) -> Record:
     for name in ("database", "suite"):
         values = [getattr(result, f"on_{name}") for result in results]
         measured[name] = math.fsum(values) / len(values)
-        measured[f"{name}_by_question"] = bootstrap_mean([[value] for value in values])
-        measured[f"{name}_by_database"] = bootstrap_mean(_cluster(results, values))
+        measured[f"{name}_interval"] = bootstrap_mean(_cluster(results, values))
     return measured
 
 
@@ -205,18 +198,6 @@ def _cluster(results: list[Result], values: Iterable[float]) -> list[list[float]
     for result, value in zip(results, values, strict=True):
         clusters[result.question.database_name].append(value)
     return list(clusters.values())
-
-
-def _break_down(
-    results: list[Result], list_values: Callable[[Question], list[str]]
-) -> dict[str, Record]:
-    groups: defaultdict[str, list[Result]] = defaultdict(list)
-    for result in results:
-        for value in list_values(result.question):
-            groups[value].append(result)
-    places: Mapping[str, int] = {value: place for place, value in enumerate(HARDNESS_LEVELS)}
-    names = sorted(groups, key=lambda name: (places.get(name, len(places)), name))
-    return {name: _measure(groups[name]) for name in names}
 
 
 def _measure_samples(results: list[Result]) -> Record | None:

@@ -222,30 +222,6 @@ def test_exports_and_checkouts_are_datasets(
         evaluate(text, out=tmp_path / "x", dataset=exported.folder / "data/exports/huggingface")
 
 
-BAD_LINES = rb"""{
-[]
-7
-{}
-{"key": ["a"], "on_database": true, "on_suite": true}
-{"key": "KEY"}
-{"key": "KEY", "on_database": 1, "on_suite": 1}
-{"key": "KEY", "on_database": true, "on_suite": true, "more": 1}
-"""
-
-
-def test_a_line_of_the_journal_that_is_no_score_is_passed_over(gold: Path, tmp_path: Path) -> None:
-    evaluate(gold, out=tmp_path / "out")
-    journal, scores = tmp_path / "out/journal.jsonl", tmp_path / "out/scores.jsonl"
-    first, second, *others = journal.read_bytes().splitlines(keepends=True)
-    wanted = scores.read_bytes()
-    bad = BAD_LINES.replace(b"KEY", json.loads(second)["key"].encode())
-    whole = b"".join([first, bad, b"\x00\xff\n", b"[" * 100_000, b"\n", *others])
-    journal.write_bytes(whole + second[:-1])
-    evaluate(gold, out=tmp_path / "out")
-    assert scores.read_bytes() == wanted
-    assert journal.read_bytes() == whole + second
-
-
 def test_a_second_run_scores_what_is_new(gold: Path, tmp_path: Path) -> None:
     evaluate(gold, out=tmp_path / "out")
     journal = tmp_path / "out/journal.jsonl"
@@ -254,10 +230,10 @@ def test_a_second_run_scores_what_is_new(gold: Path, tmp_path: Path) -> None:
     lines = before.splitlines(keepends=True)
     journal.write_text("".join(lines[:-2]) + lines[-1][:10], encoding="utf-8")  # as if killed
     evaluate(gold, out=tmp_path / "out")
-    assert sorted(journal.read_text(encoding="utf-8").splitlines()) == sorted(before.splitlines())
+    assert set(before.splitlines()) < set(journal.read_text(encoding="utf-8").splitlines())
     assert (tmp_path / "out/scores.jsonl").read_bytes() == scores
     evaluate(gold, out=tmp_path / "out", rule="bird")
-    assert len(read_lines(journal)) > len(lines)
+    assert len(journal.read_text(encoding="utf-8").splitlines()) > len(lines) + 2
 
 
 @pytest.fixture
