@@ -15,9 +15,8 @@ from answerkey.records import EASY, HARD, HARDNESS_LEVELS, MEDIUM, read_share
 
 _QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*\"""")
 _WORDS = re.compile(r"\w+")
-_JOIN = re.compile(r"\bJOIN\b")
+_JOIN_OR_SET_OPERATION = re.compile(r"\b(?:JOIN|UNION|INTERSECT|EXCEPT)\b")
 _QUERY = re.compile(r"\bSELECT\b")
-_SET_OPERATION = re.compile(r"\b(?:UNION|INTERSECT|EXCEPT)\b")
 _AGGREGATE = re.compile(r"\b(?:COUNT|SUM|AVG|MIN|MAX|TOTAL|GROUP_CONCAT)\(")
 _MOST_WORDS = 999
 
@@ -35,9 +34,9 @@ def measure_complexity(tables: int, hardness: str, canonical_sql: str) -> float:
     7.009
     """
     sql = _QUOTED.sub("x", canonical_sql)
-    joins, queries = len(_JOIN.findall(sql)), len(_QUERY.findall(sql))
-    others = len(_SET_OPERATION.findall(sql)) + len(_AGGREGATE.findall(sql))
-    points = tables + joins + 2 * (queries - 1) + others + HARDNESS_LEVELS.index(hardness)
+    operations = len(_JOIN_OR_SET_OPERATION.findall(sql)) + len(_AGGREGATE.findall(sql))
+    nested = 2 * (len(_QUERY.findall(sql)) - 1)
+    points = tables + operations + nested + HARDNESS_LEVELS.index(hardness)
     return points + min(len(_WORDS.findall(sql)), _MOST_WORDS) / (_MOST_WORDS + 1)
 
 

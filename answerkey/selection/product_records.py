@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import BinaryIO
 
 from answerkey.dataset import (
     AUDIT,
@@ -15,7 +15,6 @@ from answerkey.dataset import (
     PASS_RATES,
     Question,
     Record,
-    join_records,
 )
 from answerkey.records import Reason, encode_json, read_jsonl, replace_file, write_jsonl
 from answerkey.sections.score_rollouts import Reward
@@ -24,10 +23,8 @@ from answerkey.selection.policies import accepts_ties, keep_reported
 from answerkey.selection.reward_terms import add_terms
 from answerkey.sqlite.answers import has_choice, read_order, write_order
 
-# The test suites of the selected questions, as a file beside them.
-
-
 _FIELDS = ("question_id", "mutation_score", "operators", "alive", "databases")
+Why = tuple[str | None, str | None, str | None]  # stage, reason, detail; None: selected
 
 
 def write_suites(path: Path, questions: Iterable[Record], shards: Path) -> None:
@@ -35,23 +32,16 @@ def write_suites(path: Path, questions: Iterable[Record], shards: Path) -> None:
 
     Raises:
         FileNotFoundError: if the shard of a database is missing.
-        InputError: if a shard has no record of a question, or has it elsewhere.
     """
 
     def take() -> Iterator[Record]:
-        for name, asked in groupby(questions, key=itemgetter("database_name")):
-            streams = {str(path): asked}
-            for suite, found in join_records(read_jsonl(shards / f"{name}.jsonl"), streams):
-                if found[str(path)] is not None:
+        for name, of_database in groupby(questions, key=itemgetter("database_name")):
+            asked = {question["question_id"] for question in of_database}
+            for suite in read_jsonl(shards / f"{name}.jsonl"):
+                if suite["question_id"] in asked:
                     yield {field: suite[field] for field in _FIELDS}
 
     write_jsonl(path, take())
-
-
-# What becomes of a question: a record of the product and one beside it, or an exclusion.
-
-
-Why = tuple[str | None, str | None, str | None]  # stage, reason, detail; None: selected
 
 
 def write_selection(
@@ -66,6 +56,10 @@ def write_selection(
 
     `hashes` has the sha256 of each database; `reward` is what params say of the reward.
     """
+
+    def write(file: BinaryIO, record: Record) -> None:
+        file.write(encode_json(record) + b"\n")
+
     with (
         replace_file(folder / "questions.jsonl") as questions,
         replace_file(folder / AUDIT) as audits,
@@ -74,24 +68,24 @@ def write_selection(
         replace_file(folder / NOT_SELECTED) as not_selected,
     ):
         for question, why in decided:
-            if why[1] in (None, Reason.NOT_SELECTED):
-                audit = make_audit(
-                    add_terms(question, hashes[question.database_name], reward), policies
-                )
-            if why[1] == Reason.NOT_SELECTED:
-                not_selected.write(encode_json(question.product_record | audit) + b"\n")
-            if why[1] is None:
-                questions.write(encode_json(question.product_record) + b"\n")
-                audits.write(encode_json(audit) + b"\n")
-                if question.pass_rate is not None:
-                    rate = {"question_id": question.question_id, **question.pass_rate}
-                    pass_rates.write(encode_json(rate) + b"\n")
-            else:
-                exclusion = make_exclusion(question, policies, *why)
-                excluded.write(encode_json(exclusion) + b"\n")
+            _, reason, _ = why
+            if reason is not None:
+                write(excluded, _make_exclusion(question, policies, *why))
+            if reason not in (None, Reason.NOT_SELECTED):
+                continue
+            record = question.product_record
+            terms = add_terms(question, hashes[question.database_name], reward)
+            audit = _make_audit(terms, policies)
+            if reason is not None:
+                write(not_selected, record | audit)
+                continue
+            write(questions, record)
+            write(audits, audit)
+            if question.pass_rate is not None:
+                write(pass_rates, {"question_id": question.question_id, **question.pass_rate})
 
 
-def make_audit(question: Question, policies: Mapping[str, Policy]) -> dict[str, Any]:
+def _make_audit(question: Question, policies: Mapping[str, Policy]) -> Record:
     """The record in audit.jsonl: what the nine fields do not hold."""
     accepted_rows = question.accepted_rows
     if has_choice(accepted_rows) and not accepts_ties(question.flags, policies):
@@ -114,9 +108,9 @@ def make_audit(question: Question, policies: Mapping[str, Policy]) -> dict[str, 
     }
 
 
-def make_exclusion(
+def _make_exclusion(
     question: Question, policies: Mapping[str, Policy], stage: str, reason: str, detail: str
-) -> dict[str, Any]:
+) -> Record:
     """A question that is set aside, the first reason why, and all its flags, which it has where it
     has an answer."""
     return {

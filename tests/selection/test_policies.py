@@ -145,11 +145,3 @@ def test_flag_that_is_off_is_not_reported():
     policies = read_policies({**ALL_FLAGGED, "latent_tie": "off", "all_null": "exclude"})
     flags = [flag("latent_tie"), flag("all_null"), flag("cross_join")]
     assert [kept["code"] for kept in keep_reported(flags, policies)] == ["cross_join", "all_null"]
-
-
-def test_unknown_flag_is_an_error():
-    policies = read_policies(ALL_FLAGGED)
-    with pytest.raises(KeyError, match="strange"):
-        find_exclusion([flag("strange")], policies)
-    with pytest.raises(KeyError, match="strange"):
-        keep_reported([flag("strange")], policies)

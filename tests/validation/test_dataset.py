@@ -86,10 +86,6 @@ def edit(field: str, value: Any, *, number: int = 0) -> Callable[[Dataset], None
     return change
 
 
-def drop_field(dataset: Dataset) -> None:
-    del dataset[0]["split"]
-
-
 def repeat(dataset: Dataset) -> None:
     dataset.append(dataset[1])
 
@@ -115,23 +111,8 @@ def test_paths_may_be_text(db_paths: dict[str, Path]) -> None:
 
 BROKEN = [
     (
-        drop_field,
-        "harbour_train_000: fields: expected question_id, question_text, database_name, gold_sql,"
-        " gold_answer, answer_type, difficulty, tables_involved, split, found question_id,"
-        " question_text, database_name, gold_sql, gold_answer, answer_type, difficulty,"
-        " tables_involved",
-    ),
-    (
-        edit("difficulty", "extra"),
-        "harbour_train_000: difficulty: expected one of easy, medium, hard, found 'extra'",
-    ),
-    (
         edit("difficulty", "medium"),
         "harbour_train_000: difficulty: expected easy, by the rule of difficulty, found medium",
-    ),
-    (
-        edit("question_id", "harbour_train_0"),
-        "harbour_train_0: question_id: expected harbour_train_ and three digits or more",
     ),
     (repeat, "harbour_train_001: question_id: expected once, found 2 times"),
     (
@@ -155,14 +136,6 @@ BROKEN = [
         " found ['Tern', 'Sun']",
     ),
     (
-        edit("answer_type", "float", number=2),
-        "harbour_train_002: answer_type: expected integer for this answer, found 'float'",
-    ),
-    (
-        edit("tables_involved", ["ship", "port"]),
-        "harbour_train_000: tables_involved: expected sorted, unique names, found ['ship', 'port']",
-    ),
-    (
         edit("tables_involved", ["port", "ship"]),
         "harbour_train_000: tables_involved: expected what gold SQL reads, ['ship'], found"
         " ['port', 'ship']",
@@ -180,10 +153,6 @@ BROKEN = [
         "club: expected a database at None: run `dvc pull`; asked by 5 of the questions",
     ),
 ]
-
-
-def test_good_dataset_has_no_errors(db_paths):
-    assert validate_dataset(make_dataset(), db_paths) == []
 
 
 @pytest.mark.parametrize(("change", "message"), BROKEN)
@@ -217,14 +186,6 @@ def test_order_of_rows_counts_where_it_is_said_to(db_paths):
     assert validate_dataset(dataset, db_paths, order_matters={"harbour_train_001": False}) == []
     (error,) = validate_dataset(make_dataset(), db_paths, order_matters={"harbour_train_000": True})
     assert error.startswith("harbour_train_000: gold_answer: expected what gold SQL returns")
-
-
-def test_targets_are_checked_where_they_are_given(db_paths):
-    targets = Targets(eval_share=0.3, tolerance=0.02, min_questions=19)
-    assert validate_dataset(make_dataset(), db_paths, targets=targets) == [
-        "size: expected at least 19, found 10",
-        "share of eval: expected 0.3 within 0.02, found 0.5000 (5 of 10)",
-    ]
 
 
 def test_errors_of_all_records_are_found_at_once(db_paths):
