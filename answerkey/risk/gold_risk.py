@@ -174,19 +174,14 @@ class RiskTable:
         own = self.corpora.get(corpus, self.pooled)
         base = self._find_base(own, hardness)
         found = [self._weigh(own, sign) for sign in signs if sign.code in self.pooled.flags]
-        found = sorted(
-            (each for each in found if each.strength > 0),
-            key=lambda each: (-each.strength, each.sign.code),
-        )
-        left = 1 - base
-        for is_of_models in (False, True):
-            of_side = [e.strength for e in found if (e.sign.code == AGREEMENT) is is_of_models]
-            left *= 1 - max(of_side, default=0)
+        found = [each for each in found if each.strength > 0]
+        found.sort(key=lambda each: (-each.strength, each.sign.code))
+        of_models = [each.strength for each in found if each.sign.code == AGREEMENT]
+        of_query = [each.strength for each in found if each.sign.code != AGREEMENT]
+        left = (1 - base) * (1 - max(of_query, default=0)) * (1 - max(of_models, default=0))
         return Risk(round(1 - left, _DIGITS), base, found)
 
     def _find_base(self, own: Counts, hardness: str | None) -> float:
-        if hardness is None:
-            return own.base
         of_all = self.pooled.hardness.get(hardness, NONE).draw(self.pooled.base, _OF_HARDNESS)
         expected = min(_MOST, own.base * of_all / self.pooled.base)
         return own.hardness.get(hardness, NONE).draw(expected, _OF_HARDNESS)

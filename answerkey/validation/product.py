@@ -3,7 +3,6 @@ on those of test suites."""
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterator
 from itertools import groupby
@@ -12,7 +11,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from answerkey.dataset import AUDIT, PASS_RATES, SIDECARS, SUITES, Record
+from answerkey.dataset import AUDIT, PASS_RATES, SIDECARS, SUITES, Record, read_questions
 from answerkey.records import SPLITS, hash_file, read_jsonl
 from answerkey.sections.classify_difficulty import DifficultyRule
 from answerkey.sections.select_questions import SelectQuestions
@@ -20,7 +19,12 @@ from answerkey.selection.policies import read_policies
 from answerkey.sqlite.answers import Order, answers_match, read_order, shape_answer
 from answerkey.sqlite.files import find_inside
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
-from answerkey.validation.checks import ValidationError, forbids_repeats, shorten
+from answerkey.validation.checks import (
+    ValidationError,
+    find_well_formed,
+    forbids_repeats,
+    shorten,
+)
 from answerkey.validation.dataset import validate_dataset
 from answerkey.validation.selection import DATABASES, check_sidecars
 
@@ -49,9 +53,16 @@ def report_product(
 
 
 def _validate(settings: SelectQuestions, rule: DifficultyRule, limits: Limits) -> list[str]:
-    questions, errors = _read_questions()
+    files = {split: list(read_questions(path)) for split, path in _FILES.items()}
+    questions = [question for of_split in files.values() for question in of_split]
+    named, _ = find_well_formed(questions)
+    errors = [
+        f"{question['question_id']}: split: expected {split}, found {question['split']}"
+        for split, of_split in files.items()
+        for question in find_well_formed(of_split)[0]
+        if question["split"] != split
+    ]
     audit = list(read_jsonl(PRODUCT / AUDIT))
-    named = [question for question in questions if _has_names(question)]
     db_paths = {
         name: find_inside(DATABASES, f"{name}/{name}.sqlite")
         for name in sorted({question["database_name"] for question in named})
@@ -84,33 +95,6 @@ def _validate(settings: SelectQuestions, rule: DifficultyRule, limits: Limits) -
     except sqlite3.Error as error:
         errors.append(f"{error}: expected a database; run `dvc checkout` or `dvc pull`")
     return errors + check_sidecars(named, PRODUCT, hashes)
-
-
-def _read_questions() -> tuple[list[Any], list[str]]:
-    """Return the records of both splits, and the errors of the files that hold them."""
-    questions, errors = [], []
-    for split, path in _FILES.items():
-        try:
-            records = json.loads(path.read_bytes())
-        except ValueError as error:
-            errors.append(f"{path}: not JSON: {error}")
-            continue
-        if not isinstance(records, list):
-            errors.append(f"{path}: expected a JSON array, found {type(records).__name__}")
-            continue
-        questions += records
-        errors += [
-            f"{record.get('question_id')}: split: expected {split}, found {record.get('split')!r}"
-            for record in records
-            if isinstance(record, dict) and record.get("split") != split
-        ]
-    return questions, errors
-
-
-def _has_names(question: Any) -> bool:
-    return isinstance(question, dict) and all(
-        isinstance(question.get(name), str) for name in ("question_id", "database_name")
-    )
 
 
 # Answers beside gold's own: those of other right queries, and all of them on test suites.
