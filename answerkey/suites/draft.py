@@ -90,10 +90,9 @@ class Draft:
         """Whether rows would go if a reference changed: other rows refer to its columns, another
         way leads to the same row, a key spells it, or each parent has its number of rows."""
         kept = self.facts.kept
-        fixed = {*kept.spelled, *(one for one, _ in kept.quotas)}
         return (
-            reference in fixed
-            or any(reference in (*one.left, *one.right) for one in kept.meetings)
+            reference in {**kept.spelled, **kept.quotas}
+            or any(reference in (*left, *right) for left, right in kept.meetings)
             or any(
                 other.parent == reference.table and set(other.referred) & set(reference.columns)
                 for other in self.facts.references

@@ -17,7 +17,7 @@ from math import isclose, log
 from typing import Any, NamedTuple
 
 from answerkey.sqlite.schema import Column, affinity
-from answerkey.suites.rows import Reference, Rows, TableRows
+from answerkey.suites.rows import Reference, Row, Rows, TableRows
 
 MANY = 20
 _FEW = 3  # rows without a NULL: who asks sees no NULL, and a schema seldom forbids one
@@ -37,7 +37,7 @@ class ColumnFacts:
     """What the values of a column are like.
 
     kinds: their types. closed: all of them, if they are a vocabulary. shape: their common format,
-    as `read_shape` gives it. is_positive: whether none is below zero.
+    and `example` a value of it. is_positive: whether none is below zero.
     """
 
     column: Column
@@ -104,26 +104,24 @@ class Copied(NamedTuple):
 class Totalled(NamedTuple):
     """A column of a parent that sums up a column of the rows that refer to it.
 
-    place: the summed column; None counts the rows. empty: the value of a parent without any, if
-    all such parents have one; else ()."""
+    place: the summed column; None counts the rows. empty: the values of parents without any."""
 
     reference: Reference
     place: int | None
     parent_place: int
-    empty: tuple[Any, ...]
+    empty: frozenset[Any]
 
 
-class Meeting(NamedTuple):
-    """Two ways from a row to a third table, by one reference or two each, that end in one row."""
-
-    left: tuple[Reference, ...]
-    right: tuple[Reference, ...]
+Way = tuple[Reference, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
     """What holds of the rows of a database, by table.
 
+    meetings: two ways from a row to a third table, by one reference or two each, that end in one
+        row.
+    mirrored: the two columns of a table each of whose rows comes again with them exchanged.
     spelled: the references whose value a key of the row begins with, and the place of the key.
     quotas: those by which each parent that has rows has so many.
     """
@@ -133,10 +131,10 @@ class Facts:
     derived: dict[str, tuple[Derived, ...]]
     copied: tuple[Copied, ...]
     totalled: tuple[Totalled, ...]
-    meetings: tuple[Meeting, ...]
+    meetings: tuple[tuple[Way, Way], ...]
     mirrored: dict[str, tuple[int, int]]
     spelled: dict[Reference, int]
-    quotas: tuple[tuple[Reference, int], ...]
+    quotas: dict[Reference, int]
 
 
 Free = dict[str, tuple[int, ...]]  # by table, the columns in no key and no reference
@@ -145,21 +143,21 @@ Parents = Sequence[list[int | None]]  # by reference, the place of each row's pa
 
 def find_facts(rows: Rows, references: Sequence[Reference], parents: Parents, free: Free) -> Facts:
     """The facts of a database, given its references and its free columns."""
-    known = _Known(rows, references, parents, free)
+    known = _Known(rows.tables, dict(zip(references, parents, strict=True)), free)
     copied = tuple(known.list_copied())
     taken = {(one.reference.table, one.place) for one in copied}
     totalled = tuple(known.list_totalled(taken))
     taken |= {(one.reference.parent, one.parent_place) for one in totalled}
     return Facts(
-        {name: tuple(_describe_columns(table)) for name, table in rows.tables.items()},
-        {name: _find_never_null(table) for name, table in rows.tables.items()},
-        {name: tuple(known.list_derived(name, taken)) for name in rows.tables},
-        copied,
-        totalled,
-        tuple(known.list_meetings()),
-        dict(known.list_mirrored()),
-        dict(known.list_spelled()),
-        tuple(known.list_quotas()),
+        columns={name: tuple(_describe_columns(table)) for name, table in rows.tables.items()},
+        never_null={name: _find_never_null(table) for name, table in rows.tables.items()},
+        derived={name: tuple(known.list_derived(name, taken)) for name in rows.tables},
+        copied=copied,
+        totalled=totalled,
+        meetings=tuple(known.list_meetings()),
+        mirrored=dict(known.list_mirrored()),
+        spelled=dict(known.list_spelled()),
+        quotas=dict(known.list_quotas()),
     )
 
 
@@ -189,158 +187,134 @@ def _find_never_null(table: TableRows) -> frozenset[int]:
     )
 
 
+@dataclass
 class _Known:
-    """The rows in which facts are looked for."""
+    """The rows in which facts are looked for.
 
-    def __init__(
-        self, rows: Rows, references: Sequence[Reference], parents: Parents, free: Free
-    ) -> None:
-        self._rows = rows
-        self._references = references
-        self._parents = parents
-        self._free = free
+    parents: by reference, the place of each row's parent.
+    """
+
+    tables: dict[str, TableRows]
+    parents: dict[Reference, list[int | None]]
+    free: Free
+
+    def pair(self, reference: Reference) -> list[tuple[Row, int]]:
+        """Each row that has a parent, with its place."""
+        pairs = zip(self.tables[reference.table].rows, self.parents[reference], strict=True)
+        return [(row, place) for row, place in pairs if place is not None and place >= 0]
 
     def list_copied(self) -> Iterator[Copied]:
         """The free columns that equal a column of the parent in all rows."""
-        for reference, parents in zip(self._references, self._parents, strict=True):
-            rows = self._rows.tables[reference.table].rows
-            others = self._rows.tables[reference.parent].rows
-            pairs = [
-                (row, others[parent])
-                for row, parent in zip(rows, parents, strict=True)
-                if parent is not None and parent >= 0
-            ]
-            if len(pairs) < MANY:
-                continue
-            for place in self._free[reference.table]:
-                if not _is_no_chance([row[place] for row, _ in pairs], len(pairs)):
-                    continue
-                for other in self._free[reference.parent]:
-                    if all(row[place] == parent[other] for row, parent in pairs):
-                        yield Copied(reference, place, other)
-                        break
+        for reference in self.parents:
+            others = self.tables[reference.parent].rows
+            pairs = [(row, others[place]) for row, place in self.pair(reference)]
+            for place in self.free[reference.table] if len(pairs) >= MANY else ():
+                if _is_no_chance([row[place] for row, _ in pairs]):
+                    for other in self.free[reference.parent]:
+                        if all(row[place] == parent[other] for row, parent in pairs):
+                            yield Copied(reference, place, other)
+                            break
 
     def list_totalled(self, taken: set[tuple[str, int]]) -> Iterator[Totalled]:
         """The numbers of parents that sum up a column of their children, or count them."""
-        for reference, parents in zip(self._references, self._parents, strict=True):
-            child, parent = (
-                self._rows.tables[name] for name in (reference.table, reference.parent)
-            )
+        for reference in self.parents:
+            child, parent = self.tables[reference.table], self.tables[reference.parent]
             if not (child.is_whole and parent.is_whole) or child is parent:
                 continue
             children: dict[int, list[Any]] = {}
-            for row, place in zip(child.rows, parents, strict=True):
-                if place is not None and place >= 0:
-                    children.setdefault(place, []).append(row)
-            numbers = _list_numbers(parent, self._free[parent.name])
-            for place in (None, *_list_numbers(child, self._free[child.name])):
+            for row, place in self.pair(reference):
+                children.setdefault(place, []).append(row)
+            for place in (None, *_list_numbers(child, self.free[child.name])):
                 sums = {
                     at: len(own) if place is None else sum(row[place] or 0 for row in own)
                     for at, own in children.items()
                 }
                 if len(set(sums.values())) < _FEW_PARENTS:
                     continue
-                for other in numbers:
-                    same = sum(
-                        _is_near(parent.rows[at][other], total) for at, total in sums.items()
-                    )
+                for other in _list_numbers(parent, self.free[parent.name]):
+                    same = sum(_is_near(parent.rows[at][other], one) for at, one in sums.items())
                     if (parent.name, other) not in taken and same >= _NEARLY_ALL * len(sums):
                         rest = {row[other] for at, row in enumerate(parent.rows) if at not in sums}
-                        empty = tuple(rest) if len(rest) == 1 else ()
-                        yield Totalled(reference, place, other, empty)
+                        yield Totalled(reference, place, other, frozenset(rest))
                         break
 
-    def list_meetings(self) -> Iterator[Meeting]:
-        """The pairs of ways from a table to another one that end in the same row, for all rows."""
-        places = dict(zip(self._references, self._parents, strict=True))
-        ways: dict[tuple[str, str], list[tuple[Reference, ...]]] = {}
-        for one in self._references:
+    def list_meetings(self) -> Iterator[tuple[Way, Way]]:
+        ways: dict[tuple[str, str], list[Way]] = {}
+        for one in self.parents:
             ways.setdefault((one.table, one.parent), []).append((one,))
-            for other in self._references:
+            for other in self.parents:
                 if other.table == one.parent and other.parent != one.table:
                     ways.setdefault((one.table, other.parent), []).append((one, other))
 
-        def follow(way: tuple[Reference, ...], row: int | None) -> int | None:
+        def follow(way: Way, row: int | None) -> int | None:
             for reference in way:
-                row = places[reference][row] if row is not None and row >= 0 else None
+                row = self.parents[reference][row] if row is not None and row >= 0 else None
             return row
 
         for (name, _end), found in ways.items():
-            count = len(self._rows.tables[name].rows)
             for left, right in combinations(found, 2):
-                if count < MANY or left[0] == right[0] or max(len(left), len(right)) < 2:
+                if left[0] == right[0] or len(left) == len(right) == 1:
                     continue
-                ends = [(follow(left, row), follow(right, row)) for row in range(count)]
+                rows = range(len(self.tables[name].rows))
+                ends = [(follow(left, row), follow(right, row)) for row in rows]
                 ends = [pair for pair in ends if None not in pair and DANGLING not in pair]
-                first = [pair[0] for pair in ends]
-                is_rule = len(ends) >= MANY and _is_no_chance(first, len(first))
+                is_rule = len(ends) >= MANY and _is_no_chance([one for one, _ in ends])
                 if is_rule and all(one == other for one, other in ends):
-                    yield Meeting(left, right)
+                    yield left, right
 
     def list_mirrored(self) -> Iterator[tuple[str, tuple[int, int]]]:
-        """The tables each of whose rows comes again with two references exchanged."""
-        for left, right in combinations(self._references, 2):
-            name = left.table
-            is_pair = right.table == name and right.parent == left.parent
-            rows = self._rows.tables[name].rows
-            if is_pair and len(left.columns) == 1 == len(right.columns) and len(rows) >= MANY:
-                low, high = sorted((left.columns[0], right.columns[0]))
-                known = set(rows)
-                found = sum(mirror_row(row, low, high) in known for row in rows)
+        for left, right in combinations(self.parents, 2):
+            table = self.tables[left.table]
+            is_pair = (right.table, right.parent) == (left.table, left.parent)
+            if is_pair and len(left.columns) == 1 == len(right.columns):
+                low, high = sorted((*left.columns, *right.columns))
+                known = set(table.rows)
+                found = sum(mirror_row(row, low, high) in known for row in table.rows)
                 # of a sample, the other row of a pair may not have been read
-                most = len(rows) if self._rows.tables[name].is_whole else _OF_SAMPLE * len(rows)
-                if found >= most:
-                    yield name, (low, high)
+                share = 1 if table.is_whole else _OF_SAMPLE
+                if len(table.rows) >= MANY and found >= share * len(table.rows):
+                    yield table.name, (low, high)
 
     def list_spelled(self) -> Iterator[tuple[Reference, int]]:
-        """The references whose value a key of the row begins with, and the place of the key:
-        'TR01_2' is of 'TR01'."""
-        for reference in self._references:
-            rows = self._rows.tables[reference.table].rows
-            texts = [row[reference.columns[0]] for row in rows]
-            others = set(range(len(rows[0]) if rows else 0)) - set(reference.columns)
-            if len(rows) >= MANY and all(isinstance(text, str) for text in texts):
-                for place in sorted(others - set(self._free[reference.table])):
-                    pairs = [(row[place], text) for row, text in zip(rows, texts, strict=True)]
-                    if all(isinstance(own, str) and own.startswith(text) for own, text in pairs):
-                        yield reference, place
-                        break
+        """'TR01_2' is of 'TR01'."""
+        for reference in self.parents:
+            rows = self.tables[reference.table].rows
+            own = {*reference.columns, *self.free[reference.table]}
+            for place in range(len(rows[0]) if len(rows) >= MANY else 0):
+                pairs = [(row[place], row[reference.columns[0]]) for row in rows]
+                if place not in own and all(
+                    isinstance(key, str) and isinstance(text, str) and key.startswith(text)
+                    for key, text in pairs
+                ):
+                    yield reference, place
+                    break
 
     def list_quotas(self) -> Iterator[tuple[Reference, int]]:
-        """The references by which each row that has any has the same number, as two ends of a
-        link."""
-        for reference, parents in zip(self._references, self._parents, strict=True):
-            counts = Counter(place for place in parents if place is not None and place >= 0)
+        for reference in self.parents:
+            counts = Counter(place for _, place in self.pair(reference))
             numbers = set(counts.values())
-            is_whole = self._rows.tables[reference.table].is_whole
+            is_whole = self.tables[reference.table].is_whole
             if is_whole and len(counts) >= MANY and len(numbers) == 1 and numbers != {1}:
                 yield reference, numbers.pop()
 
     def list_derived(self, name: str, taken: set[tuple[str, int]]) -> Iterator[Derived]:
         """The columns of a table that follow from others, in the order of their derivation."""
-        table = self._rows.tables[name]
+        table, free = self.tables[name], self.free[name]
         if len(table.rows) < MANY:
             return
         columns = list(zip(*table.rows, strict=True))
-        done = {place for place in self._free[name] if (name, place) in taken}
-        done |= set(range(len(columns))) - set(self._free[name])
-        numbers = _list_numbers(table, self._free[name])[:_MOST_NUMBERS]
-        computed = list(_list_computed(columns, numbers, done))
+        done = {place for place in range(len(columns)) if place not in free}
+        done |= {place for place in free if (name, place) in taken}
+        computed = list(_list_computed(columns, _list_numbers(table, free)[:_MOST_NUMBERS], done))
         done |= {one.place for one in computed}
         yield from _list_determined(columns, done)
-        yield from _list_ordered(
-            columns, [place for place in self._free[name] if place not in done]
-        )
+        yield from _list_ordered(columns, [place for place in free if place not in done])
         yield from computed
 
 
 def _list_numbers(table: TableRows, places: Sequence[int]) -> list[int]:
-    found = []
-    for place in places:
-        kinds = set(map(type, table.values(place)))
-        if kinds and kinds <= {int, float}:
-            found.append(place)
-    return found
+    kinds = {place: set(map(type, table.values(place))) for place in places}
+    return [place for place in places if kinds[place] and kinds[place] <= {int, float}]
 
 
 def _is_near(left: Any, right: Any) -> bool:
@@ -349,10 +323,10 @@ def _is_near(left: Any, right: Any) -> bool:
     return isclose(left, right, rel_tol=1e-9, abs_tol=_CENT)
 
 
-def _is_no_chance(values: Sequence[Any], count: int) -> bool:
-    """Whether `count` pairs of values drawn by chance would hardly all be equal."""
+def _is_no_chance(values: Sequence[Any]) -> bool:
+    """Whether as many pairs of values drawn by chance would hardly all be equal."""
     alike = _share_alike(values)
-    return alike < 1 and count * -log(alike) > _UNLIKELY
+    return alike < 1 and len(values) * -log(alike) > _UNLIKELY
 
 
 def _share_alike(values: Sequence[Any]) -> float:

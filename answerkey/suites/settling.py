@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from answerkey.suites.draft import Draft, DraftRow
-from answerkey.suites.facts import Copied, Derived, Meeting, Totalled, compute, mirror_row
+from answerkey.suites.facts import Copied, Derived, Totalled, Way, compute, mirror_row
 from answerkey.suites.rows import Reference, Row
 
 
@@ -18,9 +18,9 @@ def settle(draft: Draft) -> bool:
     before = _read(draft)
     for name, column, value in draft.single:
         _keep_single(draft, name, column, value)
-    for meeting in facts.meetings:
-        _drop_apart(draft, meeting)
-    for reference, count in facts.quotas:
+    for ways in facts.meetings:
+        _drop_apart(draft, *ways)
+    for reference, count in facts.quotas.items():
         _keep_quota(draft, reference, count)
     for name, places in facts.mirrored.items():
         _add_mirrors(draft, name, *places)
@@ -55,21 +55,21 @@ def _index(draft: Draft, reference: Reference) -> dict[Row, DraftRow]:
     return {row.take(reference.referred): row for row in reversed(draft.rows[reference.parent])}
 
 
-def _drop_apart(draft: Draft, meeting: Meeting) -> None:
+def _drop_apart(draft: Draft, left: Way, right: Way) -> None:
     """Leave out the rows from which two ways that must meet lead to different rows."""
-    parents = {one: _index(draft, one) for one in (*meeting.left, *meeting.right)}
+    parents = {one: _index(draft, one) for one in (*left, *right)}
 
-    def follow(way: tuple[Reference, ...], row: DraftRow | None) -> DraftRow | None:
+    def follow(way: Way, row: DraftRow | None) -> DraftRow | None:
         for one in way:
             row = parents[one].get(row.take(one.columns)) if row is not None else None
         return row
 
     def is_apart(row: DraftRow) -> bool:
-        ends = follow(meeting.left, row), follow(meeting.right, row)
+        ends = follow(left, row), follow(right, row)
         return None not in ends and ends[0] is not ends[1]
 
-    name = meeting.left[0].table
-    draft.rows[name] = [row for row in draft.rows[name] if not is_apart(row)]
+    rows = draft.rows[left[0].table]
+    draft.rows[left[0].table] = [row for row in rows if not is_apart(row)]
 
 
 def _keep_quota(draft: Draft, reference: Reference, count: int) -> None:
@@ -109,14 +109,14 @@ def _total(draft: Draft, totalled: Totalled) -> None:
         children.setdefault(row.take(totalled.reference.columns), []).append(row)
     for parent in draft.rows[totalled.reference.parent]:
         own = children.get(parent.take(totalled.reference.referred), [])
-        if own and totalled.place is None:
-            parent.values[totalled.parent_place] = len(own)
-        elif own:
-            total = sum(row.values[totalled.place] or 0 for row in own)
-            total = round(total, 6) if isinstance(total, float) else total
-            parent.values[totalled.parent_place] = total
-        elif totalled.empty:
-            parent.values[totalled.parent_place] = totalled.empty[0]
+        if own:
+            values = [1 if totalled.place is None else row.values[totalled.place] for row in own]
+            total = sum(value or 0 for value in values)
+            parent.values[totalled.parent_place] = (
+                round(total, 6) if isinstance(total, float) else total
+            )
+        elif len(totalled.empty) == 1:
+            [parent.values[totalled.parent_place]] = totalled.empty
 
 
 def _derive(rows: list[DraftRow], derived: Derived) -> None:

@@ -150,7 +150,9 @@ def test_links_in_both_directions_and_two_ways_to_one_row_are_kept(tmp_path: Pat
     kept = find_key_facts(rows).kept
     assert kept.mirrored == {"tied": (0, 1)}
     assert len(kept.meetings) == 3  # by each knot and by the thread
-    assert {(one.table, one.columns, count) for one, count in kept.quotas} >= {("tied", (2,), 2)}
+    assert {(one.table, one.columns, count) for one, count in kept.quotas.items()} >= {
+        ("tied", (2,), 2)
+    }
     found = 0
     for variant in make_all(rows, [("web", 1, "a")]):
         found += len(ask(variant, "SELECT * FROM tied"))
