@@ -286,16 +286,11 @@ def read_set_members(scopes: Scopes, question_text: str) -> Steps:
         return
     column = found[0].source.table.find_column(key[0])
     own, other = (name_column(column, what.source, what.scope) for what in found)
-    inner = right.copy()
+    inner, outer = right.copy(), left.copy()
     inner.set("expressions", [other])
     test: exp.Expression = exp.In(this=own, query=exp.Subquery(this=inner))
-    if isinstance(node, exp.Except):
-        test = exp.Not(this=test)
-    outer = left.copy()
-    where = left.args.get("where")
-    if where is not None:
-        test = exp.And(this=exp.Paren(this=where.this.copy()), expression=test)
-    outer.set("where", exp.Where(this=test))
+    test = exp.Not(this=test) if isinstance(node, exp.Except) else test
+    outer.set("where", add_condition(left, "where", test))
     for name in ("order", "limit"):
         if node.args.get(name) is not None:
             outer.set(name, node.args[name].copy())
@@ -329,11 +324,8 @@ def read_zero_counts(scopes: Scopes, question_text: str) -> Steps:
         select = group.parent
         joins = select.args.get("joins") or []
         sources = list(scopes.scope_of(select).sources.values())
-        if not joins and len(sources) == 1 and not _is_of_the_most(select):
-            yield from _add_parents(select, sources[0], scopes)
-        if len(joins) != 1 or len(sources) != 2 or select.find(exp.Count) is None:
-            continue
-        if _is_of_the_most(select):
+        is_count = len(joins) == 1 and len(sources) == 2 and select.find(exp.Count) is not None
+        if not is_count or _is_of_the_most(select):
             continue
         if joins[0].side == "LEFT":
             with changed(joins[0], side=None, kind=None):
@@ -349,13 +341,11 @@ def _add_zeros(select: exp.Select, parent: Source, child: Source, scopes: Scopes
     on = select.args["joins"][0].args.get("on")
     ends = _find_ends(on, scopes) if on is not None else {}
     own, other = ends.get(id(parent)), ends.get(id(child))
-    if (
-        own is None
-        or other is None
-        or list_key(parent.table) != (find_direct(own, scopes).column.name,)
-    ):
+    if None in (own, other) or list_key(parent.table) != (find_direct(own, scopes).column.name,):
         return
-    columns = [scopes.resolve(column) for column in _list_named(select)]
+    where = select.args.get("where")
+    named = [*select.expressions, *([where] if where is not None else [])]
+    columns = [scopes.resolve(column) for node in named for column in node.find_all(exp.Column)]
     if any(what is not None and what.source is child for what in columns):
         return
     keys = []
@@ -375,47 +365,11 @@ def _add_zeros(select: exp.Select, parent: Source, child: Source, scopes: Scopes
         yield "with_zero_counts"
 
 
-def _add_parents(select: exp.Select, child: Source, scopes: Scopes) -> Steps:
-    """`SELECT a, count(*) FROM child GROUP BY a` -> `SELECT parent.key, count(child.a) FROM parent
-    LEFT JOIN child ON child.a = parent.key GROUP BY parent.key`, where a refers to the parent"""
-    keys = [find_direct(key, scopes) for key in select.args["group"].expressions]
-    if len(keys) != 1 or keys[0] is None or child.table is None or select.args.get("where"):
-        return
-    name = fold_name(keys[0].column.name)
-    found = [(column, scopes.resolve(column)) for column in select.find_all(exp.Column)]
-    others = [column for column, what in found if what is not None and not what.is_alias]
-    if any(fold_name(column.name) != name for column in others):
-        return
-    for key in child.table.foreign_keys:
-        if [fold_name(column) for column in key.columns] != [name] or not key.referred:
-            continue
-        other = exp.column(keys[0].column.name, table=child.name, quoted=True)
-        own = exp.column(key.referred[0], table=key.table, quoted=True)
-        copy = select.copy()
-        for column in list(copy.find_all(exp.Column)):
-            if fold_name(column.name) == name:
-                column.replace(own.copy())
-        for count in list(copy.find_all(exp.Count)):
-            count.set("this", other.copy())
-        on = exp.EQ(this=other, expression=own)
-        copy.set("from_", exp.From(this=exp.Table(this=exp.to_identifier(key.table, quoted=True))))
-        copy.set("joins", [exp.Join(this=child.node.copy(), side="LEFT", on=on)])
-        with replaced(select, copy):
-            yield "with_zero_counts"
-
-
 def _is_of_the_most(select: exp.Select) -> bool:
     """Whether only the first rows in descending order are shown, which no zero is among."""
     order = select.args.get("order")
     is_cut = order is not None and select.args.get("limit") is not None
     return is_cut and bool(order.expressions[0].args.get("desc"))
-
-
-def _list_named(select: exp.Select) -> list[exp.Column]:
-    """The columns that are shown, or stand in a condition on single rows."""
-    where = select.args.get("where")
-    nodes = [*select.expressions, *([where] if where is not None else [])]
-    return [column for node in nodes for column in node.find_all(exp.Column)]
 
 
 def _find_ends(condition: exp.Expression, scopes: Scopes) -> dict[int, exp.Column]:
@@ -484,12 +438,8 @@ def _is_joined_by_key(what: Resolution, scopes: Scopes) -> bool:
     for node in scopes.nodes.find_all(exp.EQ):
         sides = [find_direct(side, scopes) for side in (node.this, node.expression)]
         if None not in sides and sides[0].source is not sides[1].source:
-            joined |= {fold_name(s.column.name) for s in sides if _is_of(s, what.source)}
+            joined |= {fold_name(s.column.name) for s in sides if s.source is what.source}
     return bool(key) and key <= joined
-
-
-def _is_of(found: Resolution, source: Source) -> bool:
-    return found.source is source
 
 
 # DISTINCT or not, where the question does not say what the gold query does.
