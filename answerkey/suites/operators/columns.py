@@ -24,7 +24,6 @@ from answerkey.suites.operators.trees import (
     list_key,
     list_others,
     name_column,
-    read_text,
     replaced,
 )
 
@@ -92,7 +91,7 @@ def _find_nullable(scope: Scope, named: set[str]) -> exp.Column | None:
 
 # Columns: another column of the same table and affinity.
 #
-# `SELECT name FROM ship` -> `SELECT "port" FROM ship`; `a = 5` -> `a = b`.
+# `SELECT name FROM ship` -> `SELECT "port" FROM ship`.
 # What groups, sorts or is counted may have any affinity: the answer looks the same. What is shown
 # may be the key in place of the name.
 
@@ -102,7 +101,7 @@ _AFFINITY_FREE = (exp.Group, exp.Count, exp.Distinct)
 
 
 def mutate_columns(scopes: Scopes) -> Steps:
-    """column, join_key, literal_as_column."""
+    """column, join_key."""
     for node in scopes.nodes.find_all(exp.Column):
         found = find_direct(node, scopes)
         if found is None or is_asked_for_rows(node):
@@ -112,8 +111,6 @@ def mutate_columns(scopes: Scopes) -> Steps:
             yield from _replace_key(node, found)
         else:
             yield from _replace_columns(node, found)
-            if comparison is not None and comparison.this is node:
-                yield from _replace_literal(comparison, found, scopes)
 
 
 def _replace_key(node: exp.Column, found: Resolution) -> Steps:
@@ -142,15 +139,6 @@ def _replace_columns(node: exp.Column, found: Resolution) -> Steps:
 def _is_shown(node: exp.Column) -> bool:
     place = node.parent if isinstance(node.parent, exp.Alias) else node
     return isinstance(place.parent, exp.Select) and place.arg_key == "expressions"
-
-
-def _replace_literal(comparison: exp.Expression, found: Resolution, scopes: Scopes) -> Steps:
-    literal = comparison.expression
-    if not isinstance(literal, exp.Literal) and read_text(literal, scopes) is None:
-        return
-    for other in list_others(found.source.table, found.column, is_any=False, most=1):
-        with replaced(literal, name_column(other, found.source, found.scope)):
-            yield "literal_as_column"
 
 
 # Select list: DISTINCT or not.

@@ -113,9 +113,9 @@ def _swap_connector(
     return join_parts(kind, without(copies, place + 1))
 
 
-# Literals: the number before and after, a longer text, one in other letters.
+# Literals: the number before and after, a longer text.
 #
-# `a = 5` -> `a = 4`, `a = 6`; `b = 'Paris'` -> `b = 'Parisx'`, `b = 'paris'`
+# `a = 5` -> `a = 4`, `a = 6`; `b = 'Paris'` -> `b = 'Parisx'`
 
 
 _PLACES = (exp.Ordered, exp.Group, exp.Limit, exp.Offset)  # which column, or how many rows
@@ -124,7 +124,7 @@ _LONGEST = 15  # digits that SQLite holds exactly
 
 
 def mutate_literals(scopes: Scopes) -> Steps:
-    """number (one less, one more), text_affix, text_case."""
+    """number (one less, one more), text_affix."""
     for node in scopes.nodes.find_all(exp.Literal, exp.Column):
         if isinstance(node.parent, _PLACES) or is_asked_for_rows(node):
             continue
@@ -154,15 +154,9 @@ def _mutate_text(node: exp.Expression, text: str) -> Steps:
             with replaced(node, exp.Literal.string(str(other).zfill(len(text)))):
                 yield "number"
         return
-    is_pattern = isinstance(node.parent, exp.Like)
-    end = len(text.rstrip("%")) if is_pattern else len(text)
+    end = len(text.rstrip("%")) if isinstance(node.parent, exp.Like) else len(text)
     with replaced(node, exp.Literal.string(f"{text[:end]}x{text[end:]}")):
         yield "text_affix"
-    others = [text.lower()] if text != text.lower() else [text.title(), text.upper()]
-    for other in others:
-        if other != text and not is_pattern:
-            with replaced(node, exp.Literal.string(other)):
-                yield "text_case"
 
 
 # Patterns: LIKE with other wildcards, and LIKE in place of =.

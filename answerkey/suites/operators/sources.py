@@ -1,8 +1,7 @@
 """Joins: LEFT JOIN for JOIN and back, and a table less.
 
-`ship JOIN port ON ship.port_id = port.id` -> `ship LEFT JOIN port ON ...`, `port LEFT JOIN ship
-ON ...`; and `ship`, where the query says nothing else of ports. A wrong key is in columns.py.
-RIGHT JOIN, for which SQLite has no fast plan, is a LEFT JOIN from the other table.
+`ship JOIN port ON ship.port_id = port.id` -> `ship LEFT JOIN port ON ...`; and `ship`, where the
+query says nothing else of ports. A wrong key is in columns.py.
 """
 
 from __future__ import annotations
@@ -28,8 +27,6 @@ def mutate_joins(scopes: Scopes) -> Steps:
                 with changed(join, side="LEFT", kind=None):
                     yield "join_type"
         if joins and _is_plain(scope, joins):
-            if all(join.args.get("on") is not None for join in joins):
-                yield from _start_elsewhere(scope, joins)
             for source in scope.sources.values():
                 yield from _remove(source, scope, scopes)
 
@@ -43,21 +40,6 @@ def _is_used(join: exp.Join, later: list[exp.Join], scopes: Scopes) -> bool:
         what is not None and what.source is not None and what.source.node is join.this
         for what in found
     )
-
-
-def _start_elsewhere(scope: Scope, joins: list[exp.Join]) -> Steps:
-    """All rows of one table are kept: of the first, where there are more than two, or else of the
-    second."""
-    if len(joins) > 1:
-        new = [exp.Join(**{**join.copy().args, "side": "LEFT", "kind": None}) for join in joins]
-        with changed(scope.select, joins=new):
-            yield "join_type"
-        return
-    start = scope.select.args["from_"]
-    on = joins[0].args["on"].copy()
-    join = exp.Join(this=start.this.copy(), side="LEFT", on=on)
-    with changed(scope.select, from_=exp.From(this=joins[0].this.copy()), joins=[join]):
-        yield "join_type"
 
 
 def _is_plain(scope: Scope, joins: list[exp.Join]) -> bool:
