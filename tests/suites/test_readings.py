@@ -38,18 +38,13 @@ def database():
 CASES = [
     # duplicates
     ("What are the names of ships?", "SELECT name FROM ship", {"distinct_rows"}),
-    ("What are the different names?", "SELECT DISTINCT name FROM ship", set()),
     ("What are the different names?", "SELECT name FROM ship", {"distinct_rows"}),
     ("What is the name of each ship?", "SELECT name FROM ship", set()),
-    ("What is the name of each ship?", "SELECT DISTINCT name FROM ship", {"without_distinct"}),
     ("Which names do ships have?", "SELECT DISTINCT name FROM ship", {"without_distinct"}),
     ("What are the ids and names?", "SELECT id, name FROM ship", set()),
     ("How many codes are there?", "SELECT count(code) FROM ship", {"distinct_values"}),
     ("How many codes are there?", "SELECT count(DISTINCT code) FROM ship", {"without_distinct"}),
-    ("How many distinct codes?", "SELECT count(DISTINCT code) FROM ship", set()),
     ("How many ships are there?", "SELECT count(*) FROM ship", set()),
-    ("How many ports have ships?", f"SELECT count(*) FROM {JOINED}", set()),
-    ("How many tons did ships of a port carry?", f"SELECT count(*) FROM {JOINED}", set()),
     (
         "Which ports have ships? Give names.",
         f"SELECT DISTINCT p.name FROM {JOINED}",
@@ -77,7 +72,6 @@ CASES = [
         "SELECT id FROM ship ORDER BY tons DESC LIMIT 1",
         {"all_ties"},
     ),
-    ("Show the 3 heaviest ships.", "SELECT id FROM ship ORDER BY tons DESC LIMIT 3", set()),
     (
         "Which code do most ships have?",
         "SELECT code FROM ship GROUP BY code ORDER BY count(*) DESC LIMIT 1",
@@ -89,13 +83,6 @@ CASES = [
         "SELECT id FROM ship WHERE tons = (SELECT max(tons) FROM ship)",
         {"one_row"},
     ),
-    (
-        "How many ships weigh the most?",
-        "SELECT count(*) FROM ship WHERE tons = (SELECT max(tons) FROM ship)",
-        set(),
-    ),
-    ("What is the top weight?", "SELECT max(tons) FROM ship", set()),
-    ("Which weigh over 5?", "SELECT id FROM ship WHERE tons > 5", set()),
     # zeros
     (
         "How many ships has each port?",
@@ -134,12 +121,6 @@ CASES = [
         "SELECT id FROM ship WHERE code <> 'a'",
         {"unnamed_condition"},
     ),
-    ("Which ids have another code than a?", "SELECT id FROM ship WHERE code <> 'a'", set()),
-    (
-        "Which ids don't have code a?",
-        "SELECT id FROM ship WHERE NOT code LIKE 'a%'",
-        set(),
-    ),
     # texts
     (
         "Which ids have 'un' in their names?",
@@ -163,11 +144,6 @@ CASES = [
         f"SELECT land FROM port EXCEPT SELECT p.land FROM {JOINED}",
         set(),
     ),
-    (
-        "Which names have ports in the UK and in AU?",
-        "SELECT name FROM port WHERE land = 'UK' INTERSECT SELECT name FROM port WHERE land = 'AU'",
-        set(),
-    ),
 ]
 
 
@@ -189,16 +165,10 @@ def test_question_has_the_readings_that_are_listed_by_hand(database, question_te
 ANSWERS = [
     ("SELECT id FROM ship ORDER BY tons DESC LIMIT 1", "all_ties", [(1,), (2,)]),
     ("SELECT id, max(tons) FROM ship", "all_ties", [(1, 5), (2, 5)]),
-    ("SELECT id FROM ship ORDER BY tons LIMIT 1", "all_ties", [(3,)]),
     (
         "SELECT code, count(*) AS n FROM ship GROUP BY code ORDER BY n DESC LIMIT 1",
         "all_ties",
         [("a", 2)],
-    ),
-    (
-        f"SELECT p.name, count(*) FROM {JOINED} GROUP BY p.name",
-        "grouped_by_key",
-        [("Ayr", 2), ("Ayr", 1)],
     ),
     (
         f"SELECT p.name, count(*) FROM {JOINED} GROUP BY s.port_id",
