@@ -18,7 +18,6 @@ from answerkey.suites.values import list_near
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Like)
 _PREDICATES = (*_COMPARISONS, exp.Between, exp.In)
 _MOST_ROWS = 25  # of a group are planted
-_FLIPPED = {exp.GT: exp.LT, exp.GTE: exp.LTE, exp.LT: exp.GT, exp.LTE: exp.GTE}
 
 Constant = tuple[str, int, Any]  # a table, the place of a column, and a value to compare it with
 Slot = tuple[int, int]  # the place of a row among those of a query, and that of a column
@@ -112,7 +111,8 @@ class _Reader:
             equal += self._intersect(outputs, values)
         groups = [inner for inner in self._inner if inner.args.get("having") is not None]
         keys = [group for inner in groups if (group := inner.args.get("group")) is not None]
-        shared = {slot: None for key in keys for slot in self._list_slots(key)}
+        columns = (column for key in keys for column in key.find_all(exp.Column))
+        shared = {slot: None for one in columns if (slot := self._find_slot(one)) is not None}
         return Conditions(
             tuple(table.name for table in self._tables),
             tuple((slot, *pair) for slot, pair in values.items()),
@@ -136,15 +136,6 @@ class _Reader:
                 return None
             return row, found.table.columns.index(found.column)
         return self._find_slot(found.expression)
-
-    def _list_slots(self, node: exp.Expression) -> Iterator[Slot]:
-        """The rows and columns that an expression is computed from."""
-        for column in node.find_all(exp.Column):
-            slot, found = self._find_slot(column), self._scopes.resolve(column)
-            if slot is not None:
-                yield slot
-            elif found is not None and found.expression is not None:
-                yield from self._list_slots(found.expression)
 
     def _is_negated(self, node: exp.Expression, *columns: exp.Expression) -> bool:
         """Whether NOT stands between a comparison and the SELECT whose rows it is about."""
@@ -216,30 +207,18 @@ def _count_rows(select: exp.Select) -> int:
 def _read_comparisons(
     scopes: Scopes, predicates: Iterable[exp.Expression]
 ) -> Iterator[tuple[type[exp.Expression], exp.Column, Any]]:
-    """The kind of each comparison, as if its column stood to the left, with what is compared."""
+    """The kind of each comparison of a column, with what it is compared with."""
     for node in predicates:
-        column, values = _read_sides(node)
-        if not isinstance(column, exp.Column):
+        if not isinstance(node.this, exp.Column):
             continue
-        kind = type(node)
-        if column is not node.this:
-            kind = _FLIPPED.get(kind, kind)
-        for value in (_read_value(side, scopes) for side in values):
+        others = node.expressions if isinstance(node, exp.In) else [node.expression]
+        if isinstance(node, exp.Between):
+            others = [node.args["low"], node.args["high"]]
+        for value in (_read_value(other, scopes) for other in others):
             if isinstance(value, str) and isinstance(node, exp.Like):
                 value = value.replace("%", "").replace("_", "x")
             if value is not None:
-                yield kind, column, value
-
-
-def _read_sides(node: exp.Expression) -> tuple[exp.Expression, list[exp.Expression]]:
-    if isinstance(node, exp.Between):
-        return node.this, [node.args["low"], node.args["high"]]
-    if isinstance(node, exp.In):
-        return node.this, node.expressions
-    sides = [node.this, node.expression]
-    if not isinstance(sides[0], exp.Column):
-        sides.reverse()
-    return sides[0], sides[1:]
+                yield type(node), node.this, value
 
 
 def _read_value(node: exp.Expression, scopes: Scopes) -> Any:
@@ -253,13 +232,10 @@ def _read_value(node: exp.Expression, scopes: Scopes) -> Any:
 
 def _read_literal(node: exp.Expression) -> Any:
     """A number or a text; None for what is neither."""
-    sign = 1
-    while isinstance(node, exp.Paren | exp.Neg):
-        sign = -sign if isinstance(node, exp.Neg) else sign
-        node = node.this
+    if isinstance(node, exp.Neg):
+        value = _read_literal(node.this)
+        return -value if isinstance(value, int | float) else None
     if not isinstance(node, exp.Literal):
         return None
-    if node.is_string:
-        return node.this
-    number = float(node.this)
-    return sign * (int(number) if number.is_integer() else number)
+    number = float(node.this) if not node.is_string else node.this
+    return int(number) if isinstance(number, float) and number.is_integer() else number
