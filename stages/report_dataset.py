@@ -5,26 +5,25 @@ It works from disk without a network, and the same inputs give the same bytes.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
+
 from answerkey.command_line import make_parser, run_stage
-from answerkey.dataset import SUITES
+from answerkey.dataset import EXCLUDED, SUITES
 from answerkey.log import format_size, start_log
 from answerkey.params import read_params
 from answerkey.records import SchemaFile, read_json, read_jsonl, replace_file
 from answerkey.report.comparison import compare_product
-from answerkey.report.figures import draw_figures
-from answerkey.report.numbers import check_run, make_facts, trace_steps
+from answerkey.report.numbers import make_facts
 from answerkey.report.page import embed_json, read_template, render_page
-from answerkey.report.product import read_rows, read_statements, tabulate_operators
-from answerkey.report.questions import make_payload
+from answerkey.report.questions import make_payload, read_rows
 
 PRODUCT = Path("data/questions")
 COUNTS = Path("metrics/counts.json")
-LENGTHS = Path("data/exports/prompt_lengths.json")
-PLOTS = Path("plots")
 SCHEMAS = Path("data/interim/schemas.jsonl")
 OUT = Path("reports/dataset.html")
 
@@ -43,21 +42,15 @@ def main(*arguments: str) -> None:
         return
     log = start_log("report_dataset")
     corpus, targets, settings = read_params("corpus", "select_questions.targets", "report_dataset")
-    max_rows, max_characters = settings.max_rows, settings.max_answer_characters
+    most = settings.max_answer_characters
     counts = read_json(COUNTS)
-    lost = Counter(record["stage"] for record in read_jsonl(PRODUCT / "excluded.jsonl"))
-    steps = trace_steps(counts["loaded"], lost)
-    rows = read_rows(PRODUCT, max_rows=max_rows, max_characters=max_characters)
-    check_run(counts, steps, len(rows), max_rows)
-    statements = read_statements(rows, SchemaFile(SCHEMAS), max_characters=max_characters)
+    lost = Counter(record["stage"] for record in read_jsonl(PRODUCT / EXCLUDED))
+    rows = read_rows(PRODUCT, max_rows=settings.max_rows, max_characters=most)
     page = render_page(
         read_template(),
-        embed_json(make_payload(rows, statements)),
-        **make_facts(counts, read_json(LENGTHS), asdict(targets), rows),
-        operators=tabulate_operators(read_jsonl(PRODUCT / SUITES)),
+        embed_json(make_payload(rows, SchemaFile(SCHEMAS), max_characters=most)),
         corpora=[corpus] if isinstance(corpus, str) else corpus,
-        steps=steps,
-        charts=draw_figures(PLOTS, counts["selection"]["cells"], steps=steps),
+        **make_facts(counts, asdict(targets), rows, lost, read_jsonl(PRODUCT / SUITES)),
     )
     with replace_file(OUT) as file:
         file.write(page)

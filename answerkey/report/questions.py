@@ -6,54 +6,127 @@ holds some of every reason and flag.
 
 from __future__ import annotations
 
-import heapq
 import json
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+from pathlib import Path, PurePosixPath
 from typing import Any
 
-from answerkey.dataset import Question
-from answerkey.errors import InputError
+from answerkey.dataset import AUDIT, EXCLUDED, SUITES, Question, read_classified
 from answerkey.flags import EXPLANATIONS
-from answerkey.records import DIFFICULTIES, SPLITS, hash_value
-from answerkey.sqlite.answers import ANSWER_TYPES
+from answerkey.records import SchemaFile, hash_value, read_jsonl
+from answerkey.report.sql_text import name_columns, show_sql
 
 Record = dict[str, Any]
 
 AGREEMENT = "models_agree_otherwise"
-_MOST_PER_CODE = 20
 _FEWEST_IN_CELL = 20  # characters that a cell keeps, however many columns there are
 _EXACT_IN_SCRIPT = 2**53  # JavaScript's numbers hold no greater whole number exactly
+_ROW_CHARACTERS = 100  # of three rows of a test suite, which stand beside three others
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What was decided of a question: why it was left out (None if it was not), and each code
-    with its evidence as pairs of a name and a text, the reason first. `risk` is its gold risk."""
-
-    reason: str | None
-    findings: list[tuple[str, list[tuple[str, str]]]]
-    risk: float | None
-
-
-def find_verdict(record: Record) -> Verdict:
-    """The verdict in a record of audit.jsonl or of excluded.jsonl."""
-    flags = [(flag["code"], flag["evidence"]) for flag in record["flags"]]
-    reason = record.get("reason")
-    if reason is not None:
-        is_flag = record["stage"] == "audit_gold_answers"
-        first = (reason, json.loads(record["detail"]) if is_flag else {"detail": record["detail"]})
-        flags = [first, *(flag for flag in flags if flag != first)]
-    findings = [(code, spell_evidence(evidence)) for code, evidence in flags]
-    return Verdict(reason, findings, record.get("gold_risk"))
+def read_rows(product: Path, *, max_rows: int, max_characters: int) -> list[Record]:
+    """The rows of the page's table, in the order of the corpus."""
+    ids = choose_ids(_read_sidecars(product), max_rows=max_rows)
+    records, suites = (
+        {record["question_id"]: record for record in found if record["question_id"] in ids}
+        for found in (_read_sidecars(product), read_jsonl(product / SUITES))
+    )
+    return [
+        make_row(question, records[name], suites.get(name), max_characters=max_characters)
+        for question in read_classified()
+        if (name := question.question_id) in records
+    ]
 
 
-def list_codes(record: Record) -> list[str]:
+def _read_sidecars(product: Path) -> Iterator[Record]:
+    """Each question once: with its flags if it is selected, with its reason if it is not."""
+    return chain(read_jsonl(product / AUDIT), read_jsonl(product / EXCLUDED))
+
+
+def choose_ids(records: Iterable[Record], *, max_rows: int) -> set[str]:
+    """The ids of the questions to show, `max_rows` at most: some of every code, then a tenth of the
+    highest gold risk, then any. The order is by a hash of the id, so that other questions hardly
+    move it."""
+    line = sorted(
+        (hash_value(record["question_id"]), record["question_id"], _list_codes(record), risk)
+        for record in records
+        for risk in [record.get("gold_risk") or 0]
+    )
+    seen: Counter[str] = Counter()
+    some = []
+    for entry in line:
+        if any(seen[code] < max(1, max_rows // 200) for code in entry[2]):
+            seen.update(entry[2])
+            some.append(entry)
+    riskiest = sorted(line, key=lambda entry: -entry[3])[: max_rows // 10]
+    ids = dict.fromkeys(entry[1] for entry in (*some, *riskiest, *line))
+    return set(islice(ids, max_rows))
+
+
+def _list_codes(record: Record) -> list[str]:
     """What a question is counted by: its flags if it was selected, its reason if it was not."""
     if "reason" in record:
         return [record["reason"]]
     return [flag["code"] for flag in record["flags"]]
+
+
+def make_row(
+    question: Question, record: Record, suite: Record | None, *, max_characters: int
+) -> Record:
+    """All that the report shows of a question, with its record of audit.jsonl or excluded.jsonl and
+    its test suite."""
+    most = max_characters
+    text, evidence = question.question_text, question.evidence
+    findings = _list_findings(record, most=most)
+    answer = None
+    if question.answer_type is not None:
+        answer = show_answer(question.gold_answer, max_characters=most)
+    row = {
+        "id": question.question_id,
+        "question": cut_text(f"{text}\n{evidence}" if evidence else text, most),
+        "text": cut_text(text, most) if evidence else None,
+        "database": question.database_name,
+        "corpus": question.corpus,
+        "split": question.split,
+        "difficulty": question.difficulty,
+        "answer_type": question.answer_type,
+        "reason": record.get("reason"),
+        "risk": record.get("gold_risk"),
+        "findings": findings,
+        "sql": cut_text(question.gold_sql, most),
+        "shown": show_sql(cut_text(question.gold_sql, most)),
+        "names": name_columns(question.gold_sql) if answer else [],
+        "answer": answer,
+        "others": [
+            {
+                "shown": show_sql(cut_text(other["sql"], most)),
+                "answer": show_answer(other["answer"], max_characters=most),
+            }
+            for other in question.other_answers or ()
+        ],
+        "tables": question.tables_involved or [],
+        "hardness": question.hardness,
+        "is_ordered": bool(question.order_matters),
+        "source": describe_source(question.source),
+        "suite": None if suite is None else show_suite(suite, max_characters=most),
+        "agreed": _find_agreed(record, most=most),
+    }
+    return row | {"as_in_corpus": find_corpus_text(question, row, max_characters=most)}
+
+
+def _list_findings(record: Record, *, most: int) -> list[list[Any]]:
+    """Each code with its evidence as pairs of a name and a text, the reason first."""
+    flags = [(flag["code"], flag["evidence"]) for flag in record["flags"]]
+    if (reason := record.get("reason")) is not None:
+        is_flag = record["stage"] == "audit_gold_answers"
+        first = (reason, json.loads(record["detail"]) if is_flag else {"detail": record["detail"]})
+        flags = [first, *(flag for flag in flags if flag != first)]
+    return [
+        [code, [[name, cut_text(text, most)] for name, text in spell_evidence(evidence)]]
+        for code, evidence in flags
+    ]
 
 
 def spell_evidence(evidence: Record) -> list[tuple[str, str]]:
@@ -73,9 +146,7 @@ def _spell(value: Any) -> str:
     if isinstance(value, list):
         is_nested = any(isinstance(part, list | dict) for part in value)
         return ("\n" if is_nested else ", ").join(map(_spell, value))
-    if value is None:
-        return "NULL"
-    return str(value) if type(value) is int else json.dumps(value)  # the same, and faster
+    return "NULL" if value is None else json.dumps(value)
 
 
 def cut_text(text: str, most: int) -> str:
@@ -118,92 +189,14 @@ def _show_cell(value: Any, most: int) -> Any:
     return value
 
 
-def choose_ids(records: Iterable[Record], *, max_rows: int) -> set[str]:
-    """The ids of the questions to show: all, or `max_rows` of them, with some of every code and as
-    far as there is room those of the highest gold risk, a tenth.
-
-    A question's place in line is a hash of its id, so that other questions hardly move it. Memory
-    grows with `max_rows` and not with the corpus.
-
-    Raises:
-        InputError: where max_rows is too small to show every code.
-    """
-    if max_rows < len(EXPLANATIONS):
-        raise InputError(
-            f"report_dataset.max_rows: expected at least {len(EXPLANATIONS)}, one for each reason"
-            f" and flag, found {max_rows}"
-        )
-    per_code = max(1, min(_MOST_PER_CODE, max_rows // (2 * len(EXPLANATIONS))))
-    nearest: list[tuple[float, str]] = []  # a heap whose top is the last in line
-    riskiest: list[tuple[float, str]] = []
-    by_code: defaultdict[str, list[tuple[float, str]]] = defaultdict(list)
-    for record in records:
-        question_id = record["question_id"]
-        entry = (-int(hash_value(question_id)[:16], 16), question_id)
-        _push(nearest, entry, max_rows)
-        for code in list_codes(record):
-            _push(by_code[code], entry, per_code)
-        if record.get("gold_risk") is not None:
-            _push(riskiest, (record["gold_risk"], question_id), max_rows // 10)
-    chosen = {question_id for heap in by_code.values() for _, question_id in heap}
-    for _, question_id in (*sorted(riskiest, reverse=True), *sorted(nearest, reverse=True)):
-        if len(chosen) == max_rows:
-            break
-        chosen.add(question_id)
-    return chosen
-
-
-def _push(heap: list[tuple[float, str]], entry: tuple[float, str], most: int) -> None:
-    if len(heap) < most:
-        heapq.heappush(heap, entry)
-    else:
-        heapq.heappushpop(heap, entry)
-
-
-def make_row(
-    question: Question, verdict: Verdict, suite: Record | None, *, max_characters: int
-) -> Record:
-    """All that the report shows of a question; `suite` is its test suite as it is shown."""
-    answer = None
-    if question.answer_type is not None:
-        answer = show_answer(question.gold_answer, max_characters=max_characters)
-    text, evidence = question.question_text, question.evidence
-    row = {
-        "id": question.question_id,
-        "question": cut_text(f"{text}\n{evidence}" if evidence else text, max_characters),
-        "text": cut_text(text, max_characters) if evidence else None,
-        "database": question.database_name,
-        "corpus": question.corpus,
-        "split": question.split,
-        "difficulty": question.difficulty,
-        "answer_type": question.answer_type,
-        "reason": verdict.reason,
-        "risk": verdict.risk,
-        "findings": [
-            [code, [[name, cut_text(text, max_characters)] for name, text in evidence]]
-            for code, evidence in verdict.findings
-        ],
-        "sql": cut_text(question.gold_sql, max_characters),
-        "answer": answer,
-        "tables": question.tables_involved or [],
-        "hardness": question.hardness,
-        "is_ordered": bool(question.order_matters),
-        "source": describe_source(question.source),
-        "suite": suite,
-        "agreed": find_agreed(verdict, max_characters=max_characters),
-    }
-    return row | {"as_in_corpus": find_corpus_text(question, row, max_characters=max_characters)}
-
-
-def find_agreed(verdict: Verdict, *, max_characters: int) -> Record | None:
-    """The query of models that agree with each other and not with gold, and how many they are.
-
-    Return None if there is none, or if it is more text than the page takes.
-    """
-    evidence = dict(dict(verdict.findings).get(AGREEMENT, ()))
-    if "sql" not in evidence or len(evidence["sql"]) > max_characters:
+def _find_agreed(record: Record, *, most: int) -> Record | None:
+    """The query of models that agree with each other and not with gold, and how many they are;
+    None if there is none, or if it is more text than the page takes."""
+    found = {flag["code"]: flag["evidence"] for flag in record["flags"]}.get(AGREEMENT, {})
+    if "sql" not in found or len(found["sql"]) > most:
         return None
-    return {"sql": evidence["sql"], "models": f"{evidence['models']} of {evidence['of']} models"}
+    models = f"{found['models']} of {found['of']} models"
+    return {"sql": found["sql"], "shown": show_sql(found["sql"]), "models": models}
 
 
 def find_corpus_text(question: Question, row: Record, *, max_characters: int) -> Record | None:
@@ -240,11 +233,45 @@ def describe_source(source: Record) -> str:
     return "; ".join(parts)
 
 
+def show_suite(suite: Record, *, max_characters: int) -> Record:
+    """What the page's script shows of the test suite of a question; all of it is in the sidecar.
+
+    scores: of the database and of the suite, or None.
+    killed: how many neighbors are killed.
+    databases: how many there are.
+    kill: the neighbor with the shortest SQL that a database kills, or None: the file of the
+        database, the operator, the SQL, the rows that gold SQL gives there, and those of the
+        neighbor, None if it fails.
+    alive: operator and SQL of neighbors that live.
+    """
+    score = suite["mutation_score"]
+    killing = [database for database in suite["databases"] if database["kill"] is not None]
+    shown = min(killing, key=lambda database: len(database["kill"]["sql"]), default=None)
+
+    def show_neighbor(neighbor: Record) -> list[Any]:
+        return [neighbor["operator"], cut_text(neighbor["sql"], max_characters)]
+
+    def show_rows(rows: list[list[Any]] | None) -> list[list[Any]] | None:
+        return None if rows is None else show_answer(rows, max_characters=_ROW_CHARACTERS)["rows"]
+
+    def show_kill(database: Record) -> list[Any]:
+        kill = database["kill"]
+        rows = (show_rows(kill[name]) for name in ("gold_rows", "neighbor_rows"))
+        return [PurePosixPath(database["path"]).name, *show_neighbor(kill), *rows]
+
+    return {
+        "scores": None if score is None else [score["database"], score["suite"]],
+        "killed": sum(fates["killed"] for fates in suite["operators"].values()),
+        "databases": len(suite["databases"]),
+        "kill": None if shown is None else show_kill(shown),
+        "alive": [show_neighbor(neighbor) for neighbor in suite["alive"]],
+    }
+
+
 def pick_examples(rows: Iterable[Record], *, most: int) -> dict[str, list[Record]]:
     """Up to `most` rows of each code that a question is counted by, those first in line."""
     found: defaultdict[str, list[Record]] = defaultdict(list)
-    with_codes = (row for row in rows if row["findings"])
-    for row in sorted(with_codes, key=lambda row: hash_value(row["id"])):
+    for row in sorted(rows, key=lambda row: hash_value(row["id"])):
         flags = dict.fromkeys(code for code, _ in row["findings"])
         for code in flags if row["reason"] is None else [row["reason"]]:
             if len(found[code]) < most:
@@ -252,51 +279,31 @@ def pick_examples(rows: Iterable[Record], *, most: int) -> dict[str, list[Record
     return dict(found)
 
 
-# The table of questions: what its script reads, and the filters above it.
-
-
-def make_filters(
-    rows: Sequence[Record], reasons: Mapping[str, int], flags: Mapping[str, int]
-) -> list[Record]:
-    """The filters of the table: a key, a name, and options in groups. Corpora are offered where
-    the rows are of several."""
-    corpora, databases = (sorted({row[key] for row in rows}) for key in ("corpus", "database"))
-
-    def offer(key: str, name: str, *groups: tuple[str, Iterable[str]]) -> Record:
-        return {
-            "key": key,
-            "name": name,
-            "groups": [
-                {"name": group, "options": [(value, value) for value in values]}
-                for group, values in groups
-            ],
-        }
-
-    return [
-        *([offer("corpus", "Corpus", ("", corpora))] if len(corpora) > 1 else ()),
-        offer("database", "Database", ("", databases)),
-        offer("split", "Split", ("", SPLITS)),
-        offer("difficulty", "Difficulty", ("", DIFFICULTIES)),
-        offer("answer_type", "Answer type", ("", ANSWER_TYPES)),
-        offer("outcome", "Outcome", ("", ("selected", "left out"))),
-        offer(
-            "code",
-            "Reason or flag",
-            ("Left out because of", sorted(code for code, count in reasons.items() if count)),
-            ("In the dataset, flagged", sorted(code for code, count in flags.items() if count)),
-        ),
-    ]
-
-
-def make_payload(rows: Sequence[Record], schemas: Mapping[str, Mapping[str, str]]) -> Record:
-    """What the page's script reads: column names once, then the values of each row; and a name of
-    the dataset, by its databases, that stays the same when questions change."""
-    columns = list(rows[0]) if rows else []
+def make_payload(rows: Sequence[Record], schemas: SchemaFile, *, max_characters: int) -> Record:
+    """What the page's script reads: column names once, then the values of each row; the tables that
+    they ask; and a name of the dataset, by its databases, that stays the same when questions
+    change."""
     codes = sorted({code for row in rows for code, _ in row["findings"]})
     return {
-        "columns": columns,
+        "columns": list(rows[0]) if rows else [],
         "rows": [list(row.values()) for row in rows],
         "meanings": {code: EXPLANATIONS[code] for code in codes},
-        "schemas": schemas,
+        "schemas": _read_statements(rows, schemas, most=max_characters),
         "dataset": hash_value(sorted({(row["corpus"], row["database"]) for row in rows}))[:12],
+    }
+
+
+def _read_statements(
+    rows: Iterable[Record], schemas: SchemaFile, *, most: int
+) -> Mapping[str, Mapping[str, str]]:
+    asked: defaultdict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        asked[row["database"]].update(row["tables"])
+    return {
+        database: {
+            table["name"]: cut_text(table["sql"], most)
+            for table in schemas.read_tables(database)
+            if table["name"] in asked[database]
+        }
+        for database in sorted(asked)
     }

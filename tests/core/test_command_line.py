@@ -4,7 +4,6 @@ a user can mend with a message: what, where, what was expected, what to do next.
 from __future__ import annotations
 
 import ast
-import json
 import os
 import re
 import resource
@@ -19,7 +18,6 @@ from typing import Any
 import pytest
 import yaml
 
-from answerkey.exports.prompt_lengths import PromptLengths
 from tests.shared.paths import ROOT
 
 PARAMS = Path("params.yaml")
@@ -121,17 +119,6 @@ def write(path: str, text: str) -> Callable[[], None]:
     return act
 
 
-def remove_after_exports(path: str) -> Callable[[], None]:
-    """A file of a run that has measured its prompts."""
-
-    def act() -> None:
-        Path("data/exports").mkdir(exist_ok=True)
-        write("data/exports/prompt_lengths.json", json.dumps(PromptLengths(None).summarize()))()
-        Path(path).unlink()
-
-    return act
-
-
 def cut(path: str) -> Callable[[], None]:
     """A file that was being written when the machine stopped."""
     return lambda: os.truncate(path, Path(path).stat().st_size - 9)
@@ -219,11 +206,6 @@ MISTAKES = {
         "export_trainers",
         write("prompt.j2", "{{ question_txt }}"),
         "prompt_template: 'question_txt' is undefined: expected no other names than schema",
-    ),
-    "metrics of another run": (
-        "report_dataset",
-        drop_line("data/questions/audit.jsonl"),
-        "not of the same run: .*: run `dvc repro`",
     ),
 }
 

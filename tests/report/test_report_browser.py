@@ -14,7 +14,7 @@ import yaml
 from answerkey.corpus.corrections import read_corrections
 from answerkey.errors import InputError
 from answerkey.records import read_jsonl
-from tests.shared.report_world import EVAL, HOSTILE, TRAIN, build_report, run_stages
+from tests.shared.report_world import EVAL, HOSTILE, TRAIN, run_stages
 from tests.shared.visits import Visit
 
 pytestmark = pytest.mark.browser
@@ -50,11 +50,6 @@ def cleared(table: Visit) -> Iterator[Visit]:
     table.expect_count(ALL)
 
 
-def test_page_opens_without_complaint_or_request(visit):
-    assert visit.count() == ALL
-    assert visit.page.locator(".filters").is_visible()
-
-
 def test_page_may_not_ask_for_anything(browser, report):
     visit = Visit(browser, report)
     outcome = visit.page.evaluate(
@@ -87,10 +82,8 @@ def test_search_finds_questions_by_text_sql_and_id(cleared, words, count):
     [
         ("Database", "books", 3),
         ("Split", "train", 11),
-        ("Difficulty", "easy", ALL),
         ("Difficulty", "hard", 0),
         ("Answer type", "string", 1),
-        ("Outcome", "left out", 5),
         ("Outcome", "selected", 9),
         ("Reason or flag", "tie_at_limit", 1),
         ("Reason or flag", "template_in_both_splits", 3),
@@ -99,25 +92,6 @@ def test_search_finds_questions_by_text_sql_and_id(cleared, words, count):
 def test_filter_leaves_what_it_names(cleared, label, value, count):
     cleared.page.get_by_label(label, exact=True).select_option(value)
     cleared.expect_count(count)
-
-
-def test_row_opens_and_closes_by_click(visit):
-    button = visit.question("What is the lightest ship")
-    button.click()
-    assert button.get_attribute("aria-expanded") == "true"
-    text = visit.details.inner_text()
-    assert "ORDER BY weight\nLIMIT 1" in text
-    assert "LIMIT cuts through rows" in text
-    assert re.search(r"as good\s+Sun", text)
-    button.click()
-    assert visit.details.count() == 0
-    assert button.get_attribute("aria-expanded") == "false"
-
-
-def test_row_opens_by_a_click_anywhere_in_it(visit):
-    row = visit.page.locator("tr", has=visit.question("How heavy is the fleet?"))
-    row.locator("td").last.click()
-    assert "167" in visit.details.inner_text()
 
 
 def test_row_opens_and_closes_by_keyboard(visit):
@@ -132,23 +106,6 @@ def test_row_opens_and_closes_by_keyboard(visit):
     assert "SELECT sum(weight)\nFROM ship" in visit.details.inner_text()
     page.keyboard.press("Space")
     assert visit.details.count() == 0
-
-
-def test_every_stop_of_the_tab_key_is_seen(visit):
-    page = visit.page
-    stops = []
-    for _ in range(45):
-        page.keyboard.press("Tab")
-        name, outline = page.evaluate(
-            "(() => { const e = document.activeElement, s = getComputedStyle(e);"
-            " return [e.tagName + '.' + e.className, s.outlineStyle + ' ' + s.outlineWidth]; })()"
-        )
-        if name.startswith("BODY"):
-            break
-        stops.append(name)
-        assert outline == "solid 3px", name
-    assert {"A.skip", "SUMMARY.", "INPUT.", "SELECT.", "BUTTON.open"} <= set(stops)
-    assert "DIV.dt-column-order" in stops
 
 
 def test_reason_opens_by_keyboard_and_leads_to_its_questions(visit):
@@ -176,7 +133,7 @@ def test_table_sorts_by_keyboard(visit):
     ("question", "shown"),
     [
         ("A number beyond doubles.", r"9007199254740993"),
-        ("Which books cost what?", r"Salt\s+1e\+16"),
+        ("Which books cost what?", r"title\s+price\s+Dunes[\s\S]+Salt\s+1e\+16"),
         ("Name and year of every ship.", r"Sun\s+NULL"),
         ("Which ships weigh 12 tons?", r"<b onclick=alert\(2\)>Kite</b>\s+2011-01-15"),
         ("Count to four hundred.", r"The first \d+ of 400 rows\."),
@@ -226,25 +183,6 @@ def test_phone_scrolls_only_downwards(browser, report):
     visit.context.close()
 
 
-@pytest.mark.parametrize("width", [390, 800, 1100, 1400])
-def test_question_has_room_in_the_table(browser, report, width):
-    visit = Visit(browser, report, viewport={"width": width, "height": 800})
-    assert visit.page.locator(".open").first.bounding_box()["width"] > 240
-    visit.context.close()
-
-
-@pytest.mark.parametrize(("scheme", "is_dark"), [("light", False), ("dark", True)])
-def test_page_follows_the_colour_scheme(browser, report, scheme, is_dark):
-    visit = Visit(browser, report, color_scheme=scheme)
-    colours = visit.page.evaluate(
-        "[getComputedStyle(document.body).backgroundColor,"
-        " getComputedStyle(document.querySelector('.chart text')).fill]"
-    )
-    paper, ink = (sum(map(int, re.findall(r"\d+", colour)[:3])) for colour in colours)
-    assert (paper < ink) is is_dark
-    visit.context.close()
-
-
 def test_page_without_scripts_tells_all_but_the_table(browser, report):
     visit = Visit(browser, report, java_script_enabled=False)
     text = visit.page.locator("body").inner_text()
@@ -281,17 +219,6 @@ def test_address_of_filters_and_an_opened_question_shows_them_to_others(visit, b
     other.context.close()
 
 
-def test_address_opens_a_question_of_a_later_page(browser, tmp_path):
-    report = build_report(tmp_path, repeat=3)
-    visit = Visit(browser, report, "#questions?question=ships_train_030")
-    assert "ships_train_030" in visit.details.inner_text()
-    assert visit.page.locator(".dt-paging-button.current").inner_text() == "2"
-    top = visit.page.locator("tr.has-details").bounding_box()["y"]
-    assert 0 <= top < 400
-    assert visit.complaints == []
-    visit.context.close()
-
-
 def test_address_follows_what_is_shown(visit):
     assert read_fragment(visit) == ""
     visit.page.locator("#reason-sql_error summary").click()
@@ -305,15 +232,6 @@ def test_address_follows_what_is_shown(visit):
     visit.page.get_by_role("button", name="Clear").click()
     visit.expect_count(ALL)
     visit.page.wait_for_url("**#questions")
-
-
-def test_address_that_is_pasted_into_an_open_page_is_followed(visit):
-    visit.page.evaluate("location.hash = '#questions?database=books&question=books_eval_001'")
-    visit.expect_count(3)
-    assert "SELECT pages\nFROM book" in visit.details.inner_text()
-    visit.page.evaluate("location.hash = '#questions?split=train'")
-    visit.expect_count(11)
-    assert visit.page.get_by_label("Database", exact=True).input_value() == ""
 
 
 @pytest.mark.parametrize(

@@ -19,24 +19,20 @@ def make_question(question_id: str, **fields: object) -> dict:
     return {"question_id": question_id, "question_text": f"{question_id}?"} | fields
 
 
-def test_long_values_are_shown_where_they_differ():
-    before, after = "x" * 5000 + "a" + "y" * 5000, "x" * 5000 + "b" + "y" * 5000
-    (change,) = list_changes({"gold_sql": before}, {"gold_sql": after})
-    assert len(change) < 500
-    assert "xa" in change
-    assert "xb" in change
-    (change,) = list_changes({"gold_sql": before}, {"gold_sql": before + "!"})
-    assert '!"' in change
-
-
-@pytest.mark.parametrize(("before", "after"), [(1, 1.0), (1, True), ([["a", None]], [["a"]])])
-def test_values_of_another_type_differ(before, after):
-    assert list_changes({"gold_answer": before}, {"gold_answer": after})
+@pytest.mark.parametrize(
+    ("before", "after", "change"),
+    [(1, 1.0, "1 -> 1.0"), (1, True, "1 -> true"), (["a", None], ["a"], '["a", null] -> ["a"]')],
+)
+def test_values_of_another_type_differ(before, after, change):
+    assert list_changes({"gold_answer": before}, {"gold_answer": after}) == [
+        f"gold_answer: {change}"
+    ]
     assert list_changes({"gold_answer": before}, {"gold_answer": before}) == []
 
 
-def test_field_that_only_one_run_has_is_a_change():
-    assert list_changes({}, {"evidence": "x"}) == ['evidence: null -> "x"']
+def test_long_values_are_cut():
+    (change,) = list_changes({}, {"gold_sql": "x" * 5000})
+    assert change == f'gold_sql: null -> "{"x" * 199}…'
 
 
 def test_every_question_is_told_once():
@@ -46,7 +42,7 @@ def test_every_question_is_told_once():
     assert lines[0].endswith("1 came, 1 went, 0 changed, 1 are left out for another reason")
     assert lines[1:] == [
         'came: c (was x) "c?"',
-        'went: b (is not in the corpus) "b?"',
+        'went: b (is not there) "b?"',
         "left out: d (y -> w)",
     ]
 
@@ -88,18 +84,11 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def compare(folder: Path, revision: str, *, check: bool = True) -> str:
-    root = ROOT
-    done = run(
-        folder,
-        "python",
-        "-c",
+    code = (
         "import runpy, sys; sys.path.insert(0, sys.argv.pop(1));"
-        " runpy.run_module('stages.report_dataset', run_name='__main__', alter_sys=True)",
-        str(root),
-        "--against",
-        revision,
-        check=check,
+        " runpy.run_module('stages.report_dataset', run_name='__main__', alter_sys=True)"
     )
+    done = run(folder, "python", "-c", code, str(ROOT), "--against", revision, check=check)
     assert (done.returncode == 0) is check
     assert "Traceback" not in done.stderr
     return done.stdout if check else output(done)
@@ -128,8 +117,5 @@ def test_run_of_a_revision_is_read_from_the_remote(project):
     assert "whoever ran it pushes it with `dvc push`" in message
 
 
-@pytest.mark.parametrize(
-    ("revision", "words"), [("nowhere", "unknown Git revision 'nowhere'"), ("", "found no text")]
-)
-def test_unknown_revision_is_an_error_in_words(project, revision, words):
-    assert words in compare(project, revision, check=False)
+def test_unknown_revision_is_an_error_in_words(project):
+    assert "unknown Git revision 'nowhere'" in compare(project, "nowhere", check=False)

@@ -14,7 +14,7 @@ import pytest
 from answerkey.corpus.corrections import Replacement, read_corrections
 from answerkey.records import read_jsonl
 from tests.shared.report_world import HOSTILE, TRAIN, run_stages
-from tests.shared.visits import Review, Visit
+from tests.shared.visits import Review
 
 pytestmark = pytest.mark.browser
 
@@ -41,6 +41,12 @@ def risky(report: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         for record in records:
             record["flags"] += [AGREEMENT] if record["question_id"] == THIRD else []
         path.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
+    path = folder / "data/interim/joined.jsonl"
+    others = {FIRST: [{"sql": "SELECT name FROM ship AS s", "answer": ["Sun", "Tern"]}]}
+    records = [
+        record | {"other_answers": others.get(record["question_id"])} for record in read_jsonl(path)
+    ]
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
     run_stages(folder, "report_dataset")
     return folder / "reports/dataset.html"
 
@@ -62,6 +68,7 @@ def test_riskiest_question_comes_first_with_all_that_one_judges_it_by(review):
     assert TRAIN[0][1] in review.shown.replace("\n", " ")
     assert "CREATE TABLE ship" in review.shown
     assert "CREATE TABLE harbour" not in review.shown
+    assert "Another accepted answer\nSELECT name\nFROM ship AS s\nSun\nTern" in review.shown
     assert "Test suite" in review.shown
     review.press("n")
     assert SECOND in review.shown
@@ -100,37 +107,6 @@ def test_decisions_are_kept_and_undone(review):
     assert "Decided: keep." in review.shown
     review.press("u")
     assert "Decided" not in review.shown, "nothing else was decided since the reload"
-
-
-def test_decisions_of_two_tabs_come_together(review):
-    other = review.context.new_page()
-    other.goto(review.address)
-    other.get_by_role("button", name="Start the review").click()
-    other.keyboard.press("k")
-    review.page.locator(".review-status", has_text="1 of ").wait_for()
-    review.press("n", "k")
-    other.locator(".review-status", has_text="2 of ").wait_for()
-    assert review.list_files() == ["verdicts.jsonl (2)"]
-
-
-def test_keys_that_are_typed_into_a_field_are_text(review):
-    review.press("s")
-    review.type("k")
-    review.press("Escape")
-    assert not review.page.locator(".review-form").is_visible()
-    assert review.page.locator("#review-dialog").is_visible()
-    assert "0 of " in review.status
-
-
-def test_fix_needs_another_text_and_a_reason(review):
-    review.press("s", "Tab", "Enter")
-    assert "0 of " in review.status
-    review.page.locator(".review-form textarea").fill("SELECT 1")
-    review.page.get_by_role("button", name="Save").click()
-    assert "0 of " in review.status
-    review.page.get_by_label("Reason", exact=True).fill("Seen.")
-    review.press("Enter")
-    assert "1 of " in review.status
 
 
 def test_one_key_takes_the_query_on_which_models_agree(review, tmp_path):
@@ -197,15 +173,6 @@ def test_files_say_what_was_decided(review, tmp_path):
         *("corpus", "database_name", "question_text", "gold_sql"),
         *("verdict", "reason", "source", "date"),
     ]
-
-
-def test_browser_that_keeps_nothing_says_so(browser, risky):
-    visit = Visit(browser, risky)
-    visit.page.evaluate("void (Storage.prototype.setItem = () => { throw new Error('full'); })")
-    visit.page.get_by_role("button", name="Start the review").click()
-    visit.page.keyboard.press("k")
-    assert "This browser keeps nothing" in visit.page.locator(".review-status").inner_text()
-    visit.context.close()
 
 
 def test_review_on_a_phone_scrolls_only_downwards(browser, risky):

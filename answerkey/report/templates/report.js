@@ -70,6 +70,25 @@ function showAnswer(answer, names = [], label = "Gold answer") {
   return [box, make("p", {}, `The first ${lines.length} of ${all} rows.`)];
 }
 
+const KINDS = ["k", "s", "n"]; // keywords, text and numbers, by the first letter of a piece
+
+function showSql(pieces) {
+  const shown = pieces.map((piece) => {
+    const text = piece.slice(1);
+    return KINDS.includes(piece[0]) ? make("span", { className: `sql-${piece[0]}` }, text) : text;
+  });
+  return make("pre", {}, make("code", {}, ...shown));
+}
+
+// Other queries that are right, too, and what they return.
+function showOthers(row) {
+  return row.others.flatMap(({ shown, answer }) => [
+    make("h3", {}, "Another accepted answer"),
+    showSql(shown),
+    ...showAnswer(answer),
+  ]);
+}
+
 function showFinding([code, evidence]) {
   const pairs = evidence.map(([name, text]) =>
     make("div", {}, make("dt", {}, name), make("dd", {}, text)),
@@ -81,9 +100,10 @@ function showFinding([code, evidence]) {
 
 function showDetails(row) {
   const box = make("div", { className: "details" });
-  box.append(make("h3", {}, "Gold SQL"), make("pre", {}, showSql(row.sql)));
+  box.append(make("h3", {}, "Gold SQL"), showSql(row.shown));
   const kind = row.answer_type === null ? "" : `, ${row.answer_type}`;
-  box.append(make("h3", {}, `Gold answer${kind}`), ...showAnswer(row.answer, nameColumns(row.sql)));
+  box.append(make("h3", {}, `Gold answer${kind}`), ...showAnswer(row.answer, row.names));
+  box.append(...showOthers(row));
   const flags = [...row.findings];
   if (row.reason !== null) {
     box.append(make("h3", {}, "Why it is left out"), ...showFinding(flags.shift()));

@@ -57,15 +57,15 @@ function showModels(row) {
   const agreed = agreedOf(row);
   if (agreed === null) return [];
   const heading = make("h3", {}, `SQL on which ${agreed.models} agree`);
-  return [heading, make("pre", {}, showSql(agreed.sql))];
+  return [heading, showSql(agreed.shown)];
 }
 
 function show(to) {
   place = Math.max(0, Math.min(to, queue.length - 1));
   const row = queue[place];
   const left = make("div", {}, make("h3", {}, "Gold SQL"));
-  left.append(make("pre", {}, showSql(row.sql)), ...showModels(row));
-  left.append(make("h3", {}, "Gold answer"), ...showAnswer(row.answer, nameColumns(row.sql)));
+  left.append(showSql(row.shown), ...showModels(row));
+  left.append(make("h3", {}, "Gold answer"), ...showAnswer(row.answer, row.names), ...showOthers(row));
   if (row.suite !== null) left.append(showSuite(row.suite));
   const right = make("div", {}, make("h3", {}, "Flags"));
   right.append(...(row.findings.length ? row.findings.flatMap(showFinding) : ["none"]));

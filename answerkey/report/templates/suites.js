@@ -2,20 +2,6 @@
 
 const percent = (share) => `${Math.round(1000 * share) / 10} %`;
 
-function showNumbers(name, counts) {
-  const cells = counts.map((count) => make("td", { className: "numeric" }, count.toLocaleString("en")));
-  return make("tr", {}, make("th", { scope: "row" }, make("code", {}, name)), ...cells);
-}
-
-function showOperators(operators) {
-  const titles = ["Operator", "Killed", "Alive", "Undecided"].map((title, place) =>
-    make("th", { scope: "col", className: place ? "numeric" : "" }, title),
-  );
-  const lines = operators.map(([name, ...counts]) => showNumbers(name, counts));
-  const head = make("thead", {}, make("tr", {}, ...titles));
-  return make("table", { className: "operators" }, head, make("tbody", {}, ...lines));
-}
-
 function showRows(title, rows) {
   const box = make("div", {}, make("p", { className: "facts" }, title));
   if (rows === null) box.append(make("p", {}, "it fails"));
@@ -36,7 +22,7 @@ function showNeighbor([operator, sql]) {
   return [heading, make("pre", {}, make("code", {}, sql))];
 }
 
-function showSuite({ scores, killed, operators, databases, kill, alive }) {
+function showSuite({ scores, killed, databases, kill, alive }) {
   const words =
     scores === null
       ? "no neighbor counts"
@@ -44,7 +30,6 @@ function showSuite({ scores, killed, operators, databases, kill, alive }) {
   const box = make("details", { className: "suite" }, make("summary", {}, `Test suite: ${words}`));
   const count = `${databases} ${databases === 1 ? "database" : "databases"}, killed neighbors: ${killed}.`;
   box.append(make("p", { className: "facts" }, count));
-  if (operators.length) box.append(showOperators(operators));
   if (kill !== null) box.append(...showKill(kill));
   box.append(...alive.flatMap(showNeighbor));
   return box;
