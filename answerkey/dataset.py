@@ -193,7 +193,7 @@ def join_stages(
 
     Raises:
         FileNotFoundError: if a file is missing.
-        InputError: if a file misses a question or holds one too many, or a question comes twice.
+        InputError: if a file misses a question or holds one too many.
     """
     sources = read_jsonl(interim / "splits.jsonl")
     for name, of_database in groupby(sources, key=itemgetter("database_name")):
@@ -204,24 +204,20 @@ def join_stages(
             stage: read_jsonl(interim / stage / f"{name}.jsonl")
             for stage in ("gold_answers", "parsed", "audit", "test_suites")
         }
-        seen: set[str] = set()
         for source, found in join_records(asked, streams):
-            question_id = source["question_id"]
-            if question_id in seen:
-                raise InputError(f"splits: {question_id} comes twice: expected each question once")
-            seen.add(question_id)
-            yield _join(source, found)
+            yield _join(source, *found.values())
 
 
-def _join(source: Record, found: dict[str, Record | None]) -> tuple[Question, Record]:
-    def take(stage: str, *, is_expected: bool = True) -> Record:
-        if is_expected and found[stage] is None:
-            raise InputError(f"{stage}: no record of question {source['question_id']}: {NEXT_STEP}")
-        return found[stage] or {}
-
-    outcome, parsed = take("gold_answers"), take("parsed")
-    audit = take("audit", is_expected="reason" not in outcome)
-    suite = take("test_suites", is_expected="reason" not in outcome and "reason" not in parsed)
+def _join(
+    source: Record,
+    outcome: Record | None,
+    parsed: Record | None,
+    audit: Record | None,
+    suite: Record | None,
+) -> tuple[Question, Record]:
+    if outcome is None or parsed is None:
+        raise InputError(f"no answer or parse of question {source['question_id']}: {NEXT_STEP}")
+    audit, suite = audit or {}, suite or {}
     stage, reason, detail = find_failure(source, outcome, parsed) or (None, None, None)
     question = Question(
         question_id=source["question_id"],
@@ -295,12 +291,11 @@ def read_classified(interim: Path = INTERIM) -> Iterator[Question]:
         FileNotFoundError: if the table or the difficulties are missing.
         InputError: if a question that was parsed has no difficulty, or another one has.
     """
-    path = interim / DIFFICULTY
-    streams = {str(path): read_jsonl(path)}
+    streams = {DIFFICULTY: read_jsonl(interim / DIFFICULTY)}
     for record, found in join_records(read_jsonl(interim / JOINED), streams):
-        difficulty = (found[str(path)] or {}).get("difficulty")
+        difficulty = (found[DIFFICULTY] or {}).get("difficulty")
         if (difficulty is None) != (record["hardness"] is None):
-            raise InputError(f"{path}: no difficulty of {record['question_id']}: {NEXT_STEP}")
+            raise InputError(f"no difficulty of {record['question_id']}: {NEXT_STEP}")
         yield Question(**record, difficulty=difficulty)
 
 
@@ -317,15 +312,9 @@ def read_product(folder: Path, split: str) -> Iterator[Question]:
         FileNotFoundError: if a file of the product is missing.
         InputError: if a sidecar has no record of a question, or has it elsewhere.
     """
-    path = folder / f"questions_{split}.json"
-    for name in (path.name, AUDIT, SUITES, PASS_RATES):
-        if not (folder / name).is_file():
-            raise FileNotFoundError(
-                f"No {folder / name}: expected the folder of a dataset, as `dvc pull"
-                " data/questions` or `dvc repro` makes it"
-            )
+    name = f"questions_{split}.json"
     streams = {
-        str(path): read_questions(path),
+        name: read_questions(folder / name),
         SUITES: read_jsonl(folder / SUITES),
         PASS_RATES: read_jsonl(folder / PASS_RATES),
     }
@@ -351,13 +340,9 @@ def read_not_selected(selection: Path) -> Iterator[Question]:
 
     Raises:
         FileNotFoundError: if the selection is not there.
-        InputError: if a question has no test suite.
     """
-    suites = {str(selection / SUITES_NOT_SELECTED): read_jsonl(selection / SUITES_NOT_SELECTED)}
-    for record, found in join_records(read_jsonl(selection / NOT_SELECTED), suites):
-        (suite,) = found.values()
-        if suite is None:
-            raise InputError(f"{next(iter(suites))}: no {record['question_id']}: {NEXT_STEP}")
+    records, suites = (read_jsonl(selection / name) for name in (NOT_SELECTED, SUITES_NOT_SELECTED))
+    for record, suite in zip(records, suites, strict=True):
         yield Question(
             **record, mutation_score=suite["mutation_score"], test_suite=suite["databases"]
         )
@@ -371,8 +356,7 @@ def read_questions(path: Path) -> Iterator[Record]:
     """
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
-            text = line.strip().removesuffix(b",")
-            if text in (b"[", b"]"):
+            if (text := line.strip().removesuffix(b",")) in (b"[", b"]"):
                 continue
             try:
                 yield decode_json(text)

@@ -190,7 +190,7 @@ MISTAKES = {
     "missing product": (
         "export_trainers",
         remove("data/questions/questions_eval.json"),
-        "No data/questions/questions_eval.json: expected the folder of a dataset, as `dvc pull",
+        "data/questions/questions_eval.json: No such file or directory",
     ),
     "missing template": (
         "export_trainers",

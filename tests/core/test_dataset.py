@@ -130,7 +130,7 @@ def test_product_without_a_file_or_a_record_is_an_error_that_names_it(product, n
         with pytest.raises(InputError, match=IDS[0]):
             list(read_product(product, "train"))
     path.unlink()
-    with pytest.raises(FileNotFoundError, match=rf"{name}: expected the folder of a dataset"):
+    with pytest.raises(FileNotFoundError, match=name):
         list(read_product(product, "train"))
 
 
