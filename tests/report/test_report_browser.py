@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-from answerkey.corpus.corrections import read_corrections
-from answerkey.errors import InputError
-from answerkey.records import read_jsonl
-from tests.shared.report_world import EVAL, HOSTILE, TRAIN, run_stages
+from tests.shared.report_world import EVAL, HOSTILE, TRAIN
 from tests.shared.visits import Visit
 
 pytestmark = pytest.mark.browser
@@ -192,114 +187,3 @@ def test_page_without_scripts_tells_all_but_the_table(browser, report):
     assert visit.page.get_by_text("What is the lightest ship of Göteborg?").is_visible()
     assert not visit.page.locator(".filters").is_visible()
     visit.context.close()
-
-
-# --- the address
-
-
-def read_fragment(visit: Visit) -> str:
-    """What stands behind # in the address."""
-    return visit.page.evaluate("location.hash")
-
-
-def test_address_of_filters_and_an_opened_question_shows_them_to_others(visit, browser, report):
-    visit.page.get_by_label("Split", exact=True).select_option("train")
-    visit.page.get_by_label("Outcome", exact=True).select_option("left out")
-    visit.page.get_by_label("Search in questions").fill("ship GÖTE")
-    visit.expect_count(1)
-    visit.question("What is the lightest ship").click()
-    other = Visit(browser, report, read_fragment(visit))
-    other.expect_count(1)
-    assert other.page.get_by_label("Split", exact=True).input_value() == "train"
-    assert other.page.get_by_label("Outcome", exact=True).input_value() == "left out"
-    assert other.page.get_by_label("Search in questions").input_value() == "ship GÖTE"
-    assert "ORDER BY weight\nLIMIT 1" in other.details.inner_text()
-    assert other.page.evaluate("document.activeElement.textContent").startswith("What is the")
-    assert other.complaints == []
-    other.context.close()
-
-
-def test_address_follows_what_is_shown(visit):
-    assert read_fragment(visit) == ""
-    visit.page.locator("#reason-sql_error summary").click()
-    visit.page.locator("#reason-sql_error").get_by_role("link").click()
-    visit.page.wait_for_url("**#questions?code=sql_error")
-    button = visit.question("What does the crew earn?")
-    button.click()
-    visit.page.wait_for_url("**#questions?code=sql_error&question=ships_train_005")
-    button.click()
-    visit.page.wait_for_url("**#questions?code=sql_error")
-    visit.page.get_by_role("button", name="Clear").click()
-    visit.expect_count(ALL)
-    visit.page.wait_for_url("**#questions")
-
-
-@pytest.mark.parametrize(
-    ("fragment", "count"),
-    [
-        ("#questions?split=train&question=books_eval_001", 11),
-        ("#questions?split=<b>&database=&other=1&question=%<img src=x onerror=alert(1)>", ALL),
-    ],
-)
-def test_address_of_a_question_that_is_not_shown_says_so(browser, report, fragment, count):
-    visit = Visit(browser, report, fragment)
-    visit.expect_count(count)
-    assert re.fullmatch(r"No question .+ is among these\.", visit.page.inner_text("#not-found"))
-    assert visit.page.evaluate("document.images.length") == 0
-    assert visit.details.count() == 0
-    visit.page.get_by_role("button", name="Clear").click()
-    visit.page.locator("#not-found").wait_for(state="hidden")
-    assert visit.complaints == []
-    visit.context.close()
-
-
-# --- corrections
-
-
-def copy_correction(visit: Visit, question: str) -> str:
-    """What the clipboard has after one click."""
-    visit.question(question).click()
-    visit.page.get_by_role("button", name="Copy as correction").click()
-    visit.page.get_by_text("Copied. Complete it").wait_for()
-    copied = visit.page.evaluate("navigator.clipboard.readText()")
-    assert visit.page.locator(".correction pre").text_content() == copied
-    visit.question(question).click()
-    return copied
-
-
-def test_copied_corrections_are_read_once_they_are_completed(browser, report, tmp_path):
-    shutil.copytree(report.parent.parent, tmp_path, dirs_exist_ok=True)
-    visit = Visit(browser, report)
-    visit.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    chosen = [HOSTILE, TRAIN[5][0], TRAIN[9][0], EVAL[1][0]]
-    shown = ["onerror=alert", TRAIN[5][0], "Half a pair", EVAL[1][0]]
-    copied = [copy_correction(visit, part) for part in shown]
-    assert visit.complaints == []
-    visit.context.close()
-
-    file = tmp_path / "data/corrections/mine.yaml"
-    file.parent.mkdir(parents=True)
-    file.write_text(copied[0], encoding="utf-8")
-    with pytest.raises(InputError, match="entry 1: reason: expected text, found None"):
-        read_corrections(file)
-    completed = "".join(copied).replace("reason:", "reason: Seen.")
-    completed = re.sub(r"(?m)^    gold_sql: .*$", "    gold_sql: SELECT 1", completed)
-    file.write_text(completed, encoding="utf-8")
-    params = yaml.safe_load((tmp_path / "params.yaml").read_text(encoding="utf-8"))
-    params["corpora"]["local"]["corrections"] = "mine"
-    params["corpora"]["spider"]["corrections"] = None
-    (tmp_path / "params.yaml").write_text(yaml.safe_dump(params), encoding="utf-8")
-    run_stages(tmp_path, "load_questions")
-    questions = list(read_jsonl(tmp_path / "data/interim/questions.jsonl"))
-    replaced = {
-        question["question_text"] for question in questions if "correction" in question["source"]
-    }
-    assert replaced == set(chosen)
-
-
-def test_correction_can_be_copied_by_hand_where_the_clipboard_is_closed(visit):
-    visit.page.evaluate("void (navigator.clipboard.writeText = () => Promise.reject())")
-    visit.question("How heavy is the fleet?").click()
-    visit.page.get_by_role("button", name="Copy as correction").click()
-    visit.page.get_by_text("Not copied: select the text below").wait_for()
-    assert "How heavy is the fleet?" in visit.page.locator(".correction pre").inner_text()

@@ -56,6 +56,22 @@ function decide(row, decision) {
 const listDecided = () =>
   queue.map((row) => [row, decisionOf(row)]).filter(([, decision]) => decision !== null);
 
+// A JSON string is a YAML string, but for characters that YAML wants escaped.
+const quote = (text) =>
+  JSON.stringify(text).replace(
+    /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+
+function nameQuestion(row) {
+  const { database, question, sql } = { ...row, ...row.as_in_corpus };
+  return [
+    `- database: ${quote(database)}`,
+    `  question: ${quote(question)}`,
+    `  gold_sql: ${quote(sql)}`,
+  ];
+}
+
 function writeCorrection(row, { kind, replacement, reason }) {
   const values = Object.entries(replacement ?? {}).map(([name, text]) => `    ${name}: ${quote(text)}`);
   return [

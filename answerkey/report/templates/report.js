@@ -6,7 +6,6 @@ const rows = payload.rows.map((values) =>
 );
 const form = document.querySelector(".filters");
 const search = document.getElementById("search");
-const notFound = document.getElementById("not-found");
 const selects = [...form.querySelectorAll("select")];
 
 function make(tag, properties = {}, ...children) {
@@ -118,7 +117,6 @@ function showDetails(row) {
   ];
   box.append(make("p", { className: "facts" }, facts.filter(Boolean).join(" · ")));
   if (row.suite !== null) box.append(showSuite(row.suite));
-  if (row.as_in_corpus !== null) box.append(offerCorrection(row));
   return box;
 }
 
@@ -184,8 +182,6 @@ const table = new DataTable("#table", {
 table.table().node().hidden = false;
 form.hidden = false;
 
-let openId = null; // of the question that was opened last, if it is still open
-
 function toggle(line) {
   const row = table.row(line);
   const isOpening = !row.child.isShown();
@@ -193,10 +189,6 @@ function toggle(line) {
   else row.child.remove();
   line.classList.toggle("has-details", isOpening);
   line.querySelector(".open").setAttribute("aria-expanded", String(isOpening));
-  const { id } = row.data();
-  if (isOpening) openId = id;
-  else if (openId === id) openId = null;
-  remember();
 }
 
 table.table().body().addEventListener("click", (event) => {
@@ -207,24 +199,18 @@ table.table().body().addEventListener("click", (event) => {
 
 // --- search and filters
 
-const matches = {
-  corpus: (row, value) => row.corpus === value,
-  database: (row, value) => row.database === value,
-  split: (row, value) => row.split === value,
-  difficulty: (row, value) => row.difficulty === value,
-  answer_type: (row, value) => row.answer_type === value,
-  outcome: (row, value) => outcomeOf(row) === value,
-  code: (row, value) => (row.reason === null ? codesOf(row).includes(value) : row.reason === value),
-};
+function matches(row, key, value) {
+  if (key === "outcome") return outcomeOf(row) === value;
+  if (key !== "code") return row[key] === value;
+  return row.reason === null ? codesOf(row).includes(value) : row.reason === value;
+}
 
 function draw() {
-  notFound.hidden = true;
   table.search(search.value).draw();
-  remember();
 }
 
 table.search.fixed("filters", (text, row) =>
-  selects.every(({ dataset, value }) => value === "" || matches[dataset.key](row, value)),
+  selects.every(({ dataset, value }) => value === "" || matches(row, dataset.key, value)),
 );
 search.addEventListener("input", DataTable.util.debounce(draw, 150));
 for (const select of selects) select.addEventListener("change", draw);
@@ -238,50 +224,3 @@ for (const link of document.querySelectorAll("a[data-code]")) {
     draw();
   });
 }
-
-// --- the address: filters, search and the opened question are its fragment, to send to others
-
-const ADDRESS = "#questions?";
-
-function remember() {
-  const state = new URLSearchParams();
-  if (search.value !== "") state.set("search", search.value);
-  for (const { dataset, value } of selects) if (value !== "") state.set(dataset.key, value);
-  if (openId !== null) state.set("question", openId);
-  history.replaceState(null, "", state.size ? `${ADDRESS}${state}` : "#questions");
-}
-
-function restore() {
-  const state = new URLSearchParams(location.hash.slice(ADDRESS.length));
-  search.value = state.get("search") ?? "";
-  for (const select of selects) {
-    select.value = state.get(select.dataset.key) ?? "";
-    if (select.selectedIndex === -1) select.value = "";
-  }
-  openId = null;
-  draw();
-  if (state.has("question")) openQuestion(state.get("question"));
-  else document.getElementById("questions").scrollIntoView({ behavior: "instant" });
-}
-
-function openQuestion(id) {
-  const index = rows.findIndex((row) => row.id === id);
-  const place = table.rows({ search: "applied" }).indexes().toArray().indexOf(index);
-  if (place === -1) {
-    notFound.textContent = `No question ${id} is among these.`;
-    notFound.hidden = false;
-    notFound.scrollIntoView({ behavior: "instant" });
-    return;
-  }
-  table.page(Math.floor(place / table.page.len())).draw("page");
-  const row = table.row(index);
-  if (!row.child.isShown()) toggle(row.node());
-  row.node().querySelector(".open").focus({ preventScroll: true });
-  row.node().scrollIntoView({ behavior: "instant" });
-}
-
-addEventListener("hashchange", () => {
-  if (location.hash.startsWith(ADDRESS)) restore();
-  else if (location.hash === "#questions") remember(); // a link to the table
-});
-if (location.hash.startsWith(ADDRESS)) restore();
