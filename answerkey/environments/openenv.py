@@ -27,7 +27,6 @@ from answerkey.reward import RewardPool
 MAX_CLIENTS = 1024
 MAX_EPISODES = 10_000  # laid aside at once; the oldest is given up
 Columns = dict[str, Any]  # the question, and what its reward must know
-Episode = tuple[State, Columns]
 
 
 class Query(Action):
@@ -53,8 +52,8 @@ class TextToSql(Environment):
         super().__init__()
         self._pool = pool
         self._questions: dict[str, Columns] = questions or {}
-        self._aside: dict[str, Episode] = {} if aside is None else aside
-        self._episode: Episode | None = None
+        self._aside: dict[str, tuple[State, Columns]] = {} if aside is None else aside
+        self._episode: tuple[State, Columns] | None = None
 
     def reset(self, seed: int = 0, episode_id: str | None = None, **columns: Any) -> Result:
         """Start an episode: the question, without its answer."""

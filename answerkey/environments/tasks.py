@@ -14,8 +14,6 @@ from __future__ import annotations
 
 import argparse
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +24,8 @@ from answerkey.records import write_json, write_jsonl
 from answerkey.reward import RewardPool
 
 TEMPLATES = Path(__file__).parent / "harbor"
+# What `answerkey.reward` imports; all else is of the standard library.
+_OF_REWARD = ("__init__.py", "errors.py", "kinds.py", "reward.py", "scoring", "sqlite")
 _TOOL = {
     "type": "function",
     "name": "run_sql",
@@ -54,17 +54,17 @@ def write_harbor_task(question: Question, pool: RewardPool, folder: Path) -> Non
     databases, suites = Path(pool.find_folder()), Path(pool.find_suites_folder())
     suite = [Path(*Path(one["path"]).parts[-2:]) for one in question.test_suite or ()]
     shutil.copytree(TEMPLATES, folder)
-    for path in (
-        folder / "task.toml",
-        folder / "instruction.md",
-        folder / "environment/Dockerfile",
-    ):
-        text = path.read_text(encoding="utf-8")
-        facts = {"name": name, "prompt": question.prompt, "question_id": question.question_id}
-        facts |= {"difficulty": question.difficulty or "unknown"}
+    facts = {
+        "name": name,
+        "prompt": question.prompt,
+        "question_id": question.question_id,
+        "difficulty": question.difficulty or "unknown",
+    }
+    for path in ("task.toml", "instruction.md", "environment/Dockerfile"):
+        text = (folder / path).read_text(encoding="utf-8")
         for fact, value in facts.items():
             text = text.replace(f"{{{{ {fact} }}}}", value)
-        path.write_text(text, encoding="utf-8")
+        (folder / path).write_text(text, encoding="utf-8")
     (folder / "solution").mkdir()
     solution = f"cat > /app/answer.sql <<'END_OF_SQL'\n{question.gold_sql}\nEND_OF_SQL\n"
     (folder / "solution/solve.sh").write_text(f"#!/bin/bash\n{solution}", encoding="utf-8")
@@ -79,19 +79,16 @@ def write_harbor_task(question: Question, pool: RewardPool, folder: Path) -> Non
 
 
 def copy_reward(folder: Path) -> None:
-    """Copy the modules that `answerkey.reward` imports; all others are of the standard library."""
+    """Copy the modules that `answerkey.reward` imports."""
     package = Path(answerkey.__file__).parent
-    code = (
-        "import sys, answerkey.reward\n"
-        "for name, module in sys.modules.items():\n"
-        "    if name.partition('.')[0] == 'answerkey': print(module.__file__)"
-    )
-    command = [sys.executable, "-c", code]
-    found = subprocess.run(command, cwd=package.parent, check=True, capture_output=True, text=True)
-    for path in map(Path, found.stdout.splitlines()):
-        target = folder / path.relative_to(package)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(path, target)
+    for name in _OF_REWARD:
+        if (package / name).is_dir():
+            shutil.copytree(
+                package / name, folder / name, ignore=shutil.ignore_patterns("__pycache__")
+            )
+        else:
+            folder.mkdir(exist_ok=True)
+            shutil.copy(package / name, folder)
 
 
 def main() -> None:

@@ -70,8 +70,3 @@ def test_the_command_finds_the_task_by_the_name_of_the_package() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["entry-points"]["inspect_ai"] == {project["name"]: _registry.__name__}
     assert _registry.text_to_sql is text_to_sql
-
-
-def test_missing_databases_are_said_at_once(fifty: QuestionWorld, tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="No databases at"):
-        evaluate(make_model(fifty), tmp_path, databases="nowhere")

@@ -71,8 +71,3 @@ def test_the_tool_reads_the_database_of_the_question(
     found = client.post("/run_sql", json={"sql": look})
     assert found.status_code == 200
     assert shown in found.json()
-
-
-def test_missing_databases_are_said_at_once(fifty: QuestionWorld) -> None:
-    with pytest.raises(FileNotFoundError, match="No databases at"):
-        make_client(databases="nowhere")

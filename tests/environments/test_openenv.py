@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from answerkey.reward import RewardPool, extract_sql
+from answerkey.reward import extract_sql
 from tests.shared.expected_scores import score_fifty
 from tests.shared.paths import ROOT
 from tests.shared.question_world import COUNT, QuestionWorld
@@ -115,20 +115,6 @@ def test_several_clients_play_at_once(fifty: QuestionWorld, lines: list[dict[str
     assert rewards == score_fifty(fifty)
 
 
-def test_an_environment_plays_without_a_server(
-    fifty: QuestionWorld, lines: list[dict[str, Any]]
-) -> None:
-    from answerkey.environments.openenv import Query, TextToSql
-
-    with RewardPool(workers=1) as pool:
-        environment = TextToSql(pool)
-        environment.reset(seed=1, episode_id="first", **lines[0])
-        assert environment.step(Query(sql="SELECT count(*) FROM ship")).text == "[[6]]"
-        assert (environment.state.episode_id, environment.state.step_count) == ("first", 1)
-        end = environment.step(Query(sql="DELETE FROM ship", is_answer=True))
-        assert (end.done, end.reward) == (True, 0.0)
-
-
 def test_a_server_with_questions_of_its_own_plays_by_seed_or_by_name(
     fifty: QuestionWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,10 +146,3 @@ def test_openenv_takes_the_folder_and_the_server(fifty: QuestionWorld) -> None:
     with serve() as url:
         found = validate_running_environment(url)
     assert found["passed"], found
-
-
-def test_missing_databases_are_said_at_once() -> None:
-    from answerkey.environments.openenv import make_app
-
-    with pytest.raises(FileNotFoundError, match="No databases at"):
-        make_app(databases="nowhere")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
 import pytest
 
+from answerkey.dataset import read_rows
 from answerkey.reward import extract_sql
 from tests.shared.expected_scores import LOOKS, score_fifty
 from tests.shared.question_world import QuestionWorld
@@ -14,11 +16,15 @@ skyrl_gym = pytest.importorskip("skyrl_gym", reason="needs the extra `skyrl`")
 pytestmark = pytest.mark.filterwarnings("ignore")  # of its dependencies
 
 
-def test_replies_have_the_scores_of_the_reward(fifty: QuestionWorld) -> None:
-    import pyarrow.parquet
-
+@pytest.fixture
+def rows(fifty: QuestionWorld) -> list[dict[str, Any]]:
     import_module("answerkey.environments.skyrl")
-    rows = pyarrow.parquet.read_table("data/exports/skyrl/train.parquet").to_pylist()
+    return read_rows(fifty.folder / "data/exports/skyrl/train.parquet")
+
+
+def test_replies_have_the_scores_of_the_reward(
+    fifty: QuestionWorld, rows: list[dict[str, Any]]
+) -> None:
     rewards = []
     for row, reply in zip(rows, fifty.replies, strict=True):
         prompt = row.pop("prompt")
@@ -32,12 +38,8 @@ def test_replies_have_the_scores_of_the_reward(fifty: QuestionWorld) -> None:
 
 @pytest.mark.parametrize(("look", "shown"), LOOKS)
 def test_several_turns_show_rows_and_score_the_solution(
-    fifty: QuestionWorld, look: str, shown: str
+    fifty: QuestionWorld, rows: list[dict[str, Any]], look: str, shown: str
 ) -> None:
-    import pyarrow.parquet
-
-    import_module("answerkey.environments.skyrl")
-    rows = pyarrow.parquet.read_table("data/exports/skyrl/train.parquet").to_pylist()
     rewards = []
     for row, reply in zip(rows[:10], fifty.replies, strict=False):
         prompt = row.pop("prompt")
@@ -56,20 +58,12 @@ def test_several_turns_show_rows_and_score_the_solution(
     assert rewards == score_fifty(fifty)[:10]
 
 
-def test_the_last_turn_ends_without_a_solution(fifty: QuestionWorld) -> None:
-    import pyarrow.parquet
-
-    import_module("answerkey.environments.skyrl")
-    row = pyarrow.parquet.read_table("data/exports/skyrl/train.parquet").to_pylist()[0]
+def test_the_last_turn_ends_without_a_solution(
+    fifty: QuestionWorld, rows: list[dict[str, Any]]
+) -> None:
+    row = rows[0]
     extras = row | {"max_turns": 2}
     environment = skyrl_gym.make("answerkey", env_config={"workers": 1}, extras=extras)
     assert not environment.step("<sql>SELECT 1</sql>")["done"]
     end = environment.step(f"<sql>{row['extra_info']['gold_sql']}</sql>")
     assert (end["done"], end["reward"]) == (True, 0.0)
-
-
-def test_missing_databases_are_said_at_once(fifty: QuestionWorld) -> None:
-    import_module("answerkey.environments.skyrl")
-    extras = {"data_source": "any", "reward_spec": {"ground_truth": "1"}, "extra_info": {}}
-    with pytest.raises(FileNotFoundError, match="No databases at"):
-        skyrl_gym.make("answerkey", env_config={"databases": "nowhere"}, extras=extras)
