@@ -149,7 +149,9 @@ def find_facts(rows: Rows, references: Sequence[Reference], parents: Parents, fr
     totalled = tuple(known.list_totalled(taken))
     taken |= {(one.reference.parent, one.parent_place) for one in totalled}
     return Facts(
-        columns={name: tuple(_describe_columns(table)) for name, table in rows.tables.items()},
+        columns={
+            name: tuple(_describe_columns(table, free[name])) for name, table in rows.tables.items()
+        },
         never_null={name: _find_never_null(table) for name, table in rows.tables.items()},
         derived={name: tuple(known.list_derived(name, taken)) for name in rows.tables},
         copied=copied,
@@ -161,12 +163,16 @@ def find_facts(rows: Rows, references: Sequence[Reference], parents: Parents, fr
     )
 
 
-def _describe_columns(table: TableRows) -> Iterator[ColumnFacts]:
+def _describe_columns(table: TableRows, free: Sequence[int]) -> Iterator[ColumnFacts]:
     for place, column in enumerate(table.table.columns):
         values = list(table.values(place))
         kinds = frozenset(map(type, values))
         distinct = dict.fromkeys(values)
-        is_closed = len(values) >= max(MANY, _REPEATED * len(distinct)) and float not in kinds
+        is_closed = (
+            place in free  # what refers to a table may refer to each of its rows
+            and len(values) >= max(MANY, _REPEATED * len(distinct))
+            and float not in kinds
+        )
         shapes = {read_shape(value) for value in distinct} if kinds == {str} else set()
         has_shape = len(values) >= MANY and len(shapes) == 1 and "9" in min(shapes)
         yield ColumnFacts(

@@ -175,6 +175,20 @@ def test_permute_puts_keys_on_other_rows_where_nothing_refers_to_them(tmp_path: 
     assert {tuple(column(variant, "port", 0)) for variant in variants} == {(1, 2, 3, 4)}
 
 
+def test_conditions_refer_to_a_new_row_where_few_rows_are_referred_to(tmp_path: Path) -> None:
+    """The flags, of which there are as few, are a vocabulary, to which nothing is added."""
+    ships = ", ".join(f"({n}, {1 + n % 4}, '{('Peru', 'Mali')[n % 2]}', 9)" for n in range(80))
+    sql = f"{SHIPS} DELETE FROM crew; DELETE FROM ship; INSERT INTO ship VALUES {ships};"
+    conditions = Conditions(
+        ("ship", "port"),
+        (((0, 2), "Togo", "x"), ((1, 1), "Riga", "Ra")),
+        equal=(((0, 1), (1, 0)),),
+    )
+    variant = make_variant(read_world(tmp_path, sql), "conditions", conditions=[conditions])
+    riga = "SELECT DISTINCT flag FROM ship JOIN port ON port.id = port_id WHERE name = 'Riga'"
+    assert {flag for (flag,) in ask(variant, riga)} in ({"Peru"}, {"Mali"}, {"Peru", "Mali"})
+
+
 def test_skew_gives_groups_sizes_that_differ(tmp_path: Path) -> None:
     values = ", ".join(f"({key}, {key % 3})" for key in range(20))
     world = read_world(
