@@ -37,7 +37,7 @@ def main() -> None:
 
     questions, rows = load_corpora(corpora, limits=limits)
     write_jsonl(QUESTIONS_PATH, questions)
-    write_json(CORPORA_PATH, describe_corpora(corpora, entries, rows))
+    write_json(CORPORA_PATH, describe_corpora(entries, rows))
     write_json(HELD_OUT_PATH, list(read_held_out(others, limits=limits)))
 
     databases = {question["database_name"] for question in questions}

@@ -6,7 +6,6 @@ A database has one name, whichever corpora ask questions of it, and a question h
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -285,21 +284,20 @@ def check_roots(corpora: Iterable[Corpus], entries: Mapping[str, Entry], *, stag
     """
     if not PIPELINE.is_file():
         return
+    roots = {
+        f"${{corpora.{name}.root}}": entry.root
+        for name, entry in entries.items()
+        if isinstance(entry, DirectoryEntry)
+    }
     deps = load_yaml(PIPELINE)["stages"][stage]["deps"]
-    tracked = {_resolve(dep, entries) for dep in deps}
+    tracked = {Path(roots.get(dep, dep)).absolute() for dep in deps}
     for corpus in corpora:
         for name, place in ((corpus.name, corpus.questions), (corpus.owner, corpus.databases)):
-            if not isinstance(place, DirectoryQuestions | DirectoryDatabases):
-                continue
-            root = place.root.absolute()
-            if tracked.isdisjoint([root, *root.parents]):
-                raise InputError(
-                    f"{PIPELINE}: DVC would not notice changes in {place.root}, the root of corpus"
-                    f' {name}: expected - "${{corpora.{name}.root}}" among deps of {stage}'
-                )
-
-
-def _resolve(dep: str, entries: Mapping[str, Entry]) -> Path:
-    found = re.fullmatch(r"\$\{corpora\.([\w-]+)\.root\}", dep)
-    entry = entries.get(found[1]) if found else None
-    return Path(entry.root if isinstance(entry, DirectoryEntry) else dep).absolute()
+            if isinstance(place, DirectoryQuestions | DirectoryDatabases):
+                root = place.root.absolute()
+                if tracked.isdisjoint([root, *root.parents]):
+                    raise InputError(
+                        f"{PIPELINE}: DVC would not notice changes in {place.root}, the root of"
+                        f' corpus {name}: expected - "${{corpora.{name}.root}}" among deps of'
+                        f" {stage}"
+                    )

@@ -10,7 +10,6 @@ each database of the entry `synsql` of params.yaml; then say `databases: [filled
 from __future__ import annotations
 
 import contextlib
-import shutil
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
@@ -22,7 +21,7 @@ from answerkey.errors import InputError
 from answerkey.log import start_log, track_progress
 from answerkey.params import read_params
 from answerkey.records import replace_file
-from answerkey.sections.corpora import DirectoryEntry, Download
+from answerkey.sections.corpora import Download
 from answerkey.sql.canonical import NO_FORM
 from answerkey.sql.parser import parse_sql
 from answerkey.sql.scopes import Scopes
@@ -33,7 +32,6 @@ from answerkey.suites.fuzzer import fill_rows
 from answerkey.suites.row_reading import read_rows
 from answerkey.suites.rows import Rows, serialize_rows
 
-_MOST_ROWS = 250
 _NOT_COPIED = (
     "SELECT 1 FROM pragma_table_list WHERE schema = 'main' AND type IN ('virtual', 'shadow')"
 )
@@ -86,30 +84,23 @@ def fill_corpus(corpus: Corpus, folder: str, *, rows: int, limits: Download) -> 
     for db_id in track_progress(sorted(queries), "filling", unit="database"):
         source = next(path for path in corpus.databases.list_places(db_id) if path.is_file())
         content = fill_database(source, queries[db_id], rows=rows)
-        path = corpus.databases.root / folder / db_id / f"{db_id}.sqlite"
-        with replace_file(path) as file, source.open("rb") as plain:
-            if content is None:
-                shutil.copyfileobj(plain, file)
-            else:
-                file.write(content)
+        with replace_file(corpus.databases.root / folder / db_id / f"{db_id}.sqlite") as file:
+            file.write(source.read_bytes() if content is None else content)
         count += content is not None
     return count
 
 
 def main(*arguments: str) -> None:
     parser = make_parser("answerkey.corpus.filling", __doc__)
-    parser.add_argument("corpus", help="an entry of corpora in params.yaml")
+    parser.add_argument("corpus", help="an entry of corpora in params.yaml, in a directory")
     parser.add_argument("folder", help="where filled databases go, below its root")
-    parser.add_argument("--rows", type=int, default=40, help="least number of rows of a table")
+    parser.add_argument("--rows", type=int, default=40, help="least number in a table")
     options = parser.parse_args(arguments)
     entries, limits = read_params("corpora", "download")
-    (corpus,) = parse_corpora([options.corpus], entries)
-    if not isinstance(entries[options.corpus], DirectoryEntry) or options.rows > _MOST_ROWS:
-        raise InputError(f"expected a corpus in a directory, and at most {_MOST_ROWS} rows")
+    (corpus,) = parse_corpora(options.corpus, entries)
     filled = fill_corpus(corpus, options.folder, rows=options.rows, limits=limits)
-    start_log("filling").info(
-        f"{filled} databases filled: set corpora.{corpus.name}.databases to [{options.folder}]"
-    )
+    place = f"corpora.{corpus.name}.databases"
+    start_log("filling").info(f"{filled} databases filled: set {place} to [{options.folder}]")
 
 
 if __name__ == "__main__":

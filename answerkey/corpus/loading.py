@@ -75,29 +75,20 @@ def load_corpora(corpora: Iterable[Corpus], *, limits: Download) -> Loaded:
 
 
 def describe_corpora(
-    corpora: Iterable[Corpus],
-    entries: Mapping[str, Entry],
-    rows: Mapping[str, Mapping[str, int]],
+    entries: Mapping[str, Entry], rows: Mapping[str, Mapping[str, int]]
 ) -> dict[str, Record]:
-    """Facts of each corpus for the dataset card: a part of its entry that names no machine, and how
-    many rows each of its files of questions has."""
-    return {
-        corpus.name: {
-            "license": entries[corpus.name].license,
-            "language": entries[corpus.name].language,
-            "citation": entries[corpus.name].citation,
-            "origin": entries[corpus.name].origin,
-            "questions": _describe_files(entries[corpus.name].questions),
-            "rows": rows[corpus.name],
-        }
-        for corpus in corpora
-    }
-
-
-def _describe_files(questions: HubQuestions | dict[str, list[str]]) -> Record:
-    if isinstance(questions, HubQuestions):
-        return asdict(questions)
-    return {split: files for split, files in questions.items() if files}
+    """Facts of each loaded corpus for the dataset card: a part of its entry that names no machine,
+    and how many rows each of its files of questions has."""
+    described = {}
+    for name in rows:
+        entry = entries[name]
+        facts = {key: getattr(entry, key) for key in ("license", "language", "citation", "origin")}
+        if isinstance(entry.questions, HubQuestions):
+            questions = asdict(entry.questions)
+        else:
+            questions = {split: files for split, files in entry.questions.items() if files}
+        described[name] = {**facts, "questions": questions, "rows": rows[name]}
+    return described
 
 
 def _read_chosen(
@@ -106,8 +97,7 @@ def _read_chosen(
     """The ids of the chosen databases, their questions by database and split, and how many rows
     each file has, those of other databases too."""
     records = list(read_source_questions(corpus, limits=limits))
-    for record in records:
-        _check_rule(record["source"])
+    _check_rules(records)
     rows = dict(Counter(record["source"]["file"] for record in records))
     chosen = choose_db_ids(corpus, db_ids, {record["database_name"] for record in records})
     kept = set(chosen)
@@ -118,14 +108,15 @@ def _read_chosen(
     return chosen, records, rows
 
 
-def _check_rule(source: Record) -> None:
-    """Make sure that a row names a known rule of comparison, or none."""
-    try:
-        if (rule := source.get(GRADING_METHOD)) is not None:
-            read_rule(str(rule))
-    except ValueError as error:
-        where = f"{source['file']}: row {source['index']}"
-        raise InputError(f"{where}: {GRADING_METHOD}: {error}") from error
+def _check_rules(records: Iterable[Record]) -> None:
+    """Make sure that each row names a known rule of comparison, or none."""
+    for source in (record["source"] for record in records):
+        try:
+            if (rule := source.get(GRADING_METHOD)) is not None:
+                read_rule(str(rule))
+        except ValueError as error:
+            where = f"{source['file']}: row {source['index']}"
+            raise InputError(f"{where}: {GRADING_METHOD}: {error}") from error
 
 
 def _name_for_dataset(question: Record, corpus: Corpus) -> Record:

@@ -17,7 +17,7 @@ from answerkey.corpus.databases import replace_database
 from answerkey.errors import InputError
 from answerkey.shards.processes import Died, run_alone
 from answerkey.sqlite.bounds import BoundedExecution, bound_memory
-from answerkey.sqlite.files import LAYOUT, PAGE_BYTES, serialize_database
+from answerkey.sqlite.files import LAYOUT, serialize_database
 from answerkey.sqlite.guard import (
     FORBIDDEN_FUNCTIONS,
     LIBRARY_FUNCTIONS,
@@ -43,13 +43,6 @@ _PASSED_OVER = {
 }
 _CHANGING_FUNCTIONS = RANDOM_FUNCTIONS | NOW_KEYWORDS | LIBRARY_FUNCTIONS
 _REFUSED_FUNCTIONS = FORBIDDEN_FUNCTIONS | _CHANGING_FUNCTIONS
-_ACTIONS = {
-    getattr(sqlite3, f"SQLITE_{name}"): name
-    for name in (
-        *("ATTACH", "DETACH", "PRAGMA", "TRANSACTION", "SAVEPOINT"),
-        *("CREATE_TRIGGER", "CREATE_VTABLE", "CREATE_TEMP_TABLE"),
-    )
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +51,6 @@ class BuildLimits:
 
     max_text_bytes: int = 200_000_000
     max_steps: int = 500_000_000
-    max_value_bytes: int = 50_000_000
-    max_database_bytes: int = 1 << 28
     max_heap_bytes: int = 1 << 30
     max_seconds: int = 300
 
@@ -72,16 +63,13 @@ class _TextExecution:
         self._limits = limits
         self._bounds = BoundedExecution(connection, limits)
         self._is_begun = False
-        self._refused = ""  # what was refused last
+        self._refused = ""  # which call was refused last
         self._statement = ""  # which one was started last
 
     def run(self, text: str) -> bytes:
         """The bytes of the database that all statements make, in one transaction."""
-        connection, limits = self._connection, self._limits
-        bound_memory(connection, limits)
-        most_pages = limits.max_database_bytes // PAGE_BYTES
-        connection.execute(f"PRAGMA max_page_count = {most_pages}").fetchall()
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, limits.max_value_bytes)
+        connection = self._connection
+        bound_memory(connection, self._limits)
         # The authorizer does not hear of functions in a DEFAULT, and a clock function has honest
         # uses too: so they are refused where they are called.
         for name in sorted(_CHANGING_FUNCTIONS):
@@ -99,37 +87,28 @@ class _TextExecution:
             return serialize_database(connection)
 
     def explain(self, error: Exception) -> str:
-        """What was refused, which bound was passed, or SQLite's words; and where."""
+        """Which call was refused or bound passed, or SQLite's words; and where."""
         words = self._refused or str(error)
         if (bound := self._bounds.explain(error)) is not None:
             words = f"it takes too much: {bound[1]}"
-        elif getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
-            words = f"makes a database of more than {self._limits.max_database_bytes} bytes"
         return f"{words}; at or after: {self._statement.strip()[:80]}"
 
     def _note(self, statement: str) -> None:
         self._statement = statement
 
     def _authorize(self, action: int, first: str | None, second: str | None, *_: str | None) -> int:
-        name = (first or "").lower()
         if action == sqlite3.SQLITE_FUNCTION:
-            name = (second or "").lower()
-            if name not in _REFUSED_FUNCTIONS:
-                return sqlite3.SQLITE_OK
-            self._refused = f"function {name} is not allowed in it"
-            return sqlite3.SQLITE_DENY
-        if action in _ALLOWED_ACTIONS:
-            return sqlite3.SQLITE_OK
+            is_allowed = (second or "").lower() not in _REFUSED_FUNCTIONS
+        else:
+            is_allowed = action in _ALLOWED_ACTIONS
         if (action, first) == (sqlite3.SQLITE_TRANSACTION, "BEGIN") and not self._is_begun:
-            self._is_begun = True  # that of `run`
-            return sqlite3.SQLITE_OK
-        if (action, name) in _PASSED_OVER:
+            is_allowed = self._is_begun = True  # that of `run`
+        if not is_allowed and (action, (first or "").lower()) in _PASSED_OVER:
             return sqlite3.SQLITE_IGNORE
-        self._refused = f"{_ACTIONS.get(action, f'action {action}')} {first} is not allowed in it"
-        return sqlite3.SQLITE_DENY
+        return sqlite3.SQLITE_OK if is_allowed else sqlite3.SQLITE_DENY
 
     def _refuse(self, name: str, *_: Any) -> None:
-        self._refused = f"function {name} is not allowed in it: each build would give another value"
+        self._refused = f"not authorized: {name} would give another value in each build"
         raise ValueError(self._refused)
 
 

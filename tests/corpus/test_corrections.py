@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
 
 from answerkey.corpus.corpora import CORRECTIONS_DIR
 from answerkey.corpus.corrections import apply_corrections, read_corrections
-from answerkey.records import read_curated_exclusion, read_jsonl
-from stages import load_questions
+from answerkey.records import read_jsonl
 from tests.shared.paths import ROOT
 from tests.shared.report_world import run_stages, write_corpus, write_params
 
@@ -142,17 +138,12 @@ def test_correction_that_does_not_fit_the_corpus_is_refused(read, entries, words
     [
         ("", r"tried.yaml: expected a list \(empty: \[\]\), found NoneType"),
         ("- [", "tried.yaml: expected YAML"),
-        (["shop"], "entry 1: expected database, question, .*, found 'shop'"),
-        ([entry(), entry(note="x")], "tried.yaml: entry 2: unknown key note"),
-        ([entry(action="drop")], "entry 1: action: expected exclude or replace, found 'drop'"),
-        ([{"database": "shop", "action": "exclude"}], "entry 1: no key question"),
+        ([entry(), entry(action="drop")], "tried.yaml: entry 2: action: expected exclude or repl"),
         ([entry(reason=" ")], "entry 1: reason: expected text, found ' '"),
         ([entry(link="thread 7")], "entry 1: link: expected an address, or null, found 'thread 7'"),
-        ([entry(action="replace")], "entry 1: expected a replacement for action replace"),
         ([entry(replacement={"gold_sql": "SELECT 1"})], "expected a replacement for action"),
         ([replace(replacement={})], "entry 1: expected a replacement for action replace"),
         ([replace(replacement={"query": "x"})], "entry 1: replacement: expected some of question_"),
-        ([replace(gold_sql="")], "entry 1: replacement.gold_sql: expected text, found ''"),
     ],
 )
 def test_entry_that_cannot_be_meant_is_named(read, entries, words) -> None:
@@ -160,42 +151,7 @@ def test_entry_that_cannot_be_meant_is_named(read, entries, words) -> None:
         read(entries)
 
 
-def test_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"none\.yaml: expected a list of corrections"):
-        read_corrections(tmp_path / "none.yaml")
-
-
-_NAMES = st.sampled_from(["a", "b", "c"])
-
-
-@given(
-    rows=st.lists(st.tuples(_NAMES, _NAMES, _NAMES)),
-    decided=st.dictionaries(st.tuples(_NAMES, _NAMES, _NAMES), st.booleans()),
-)
-def test_number_order_and_all_other_questions_stay(tmp_path_factory, rows, decided) -> None:
-    questions = [question(text, sql, name, i) for i, (name, text, sql) in enumerate(rows)]
-    present = {row: is_replaced for row, is_replaced in decided.items() if row in rows}
-    actions = {
-        False: {"action": "exclude"},
-        True: {"action": "replace", "replacement": {"gold_sql": "new"}},
-    }
-    entries = [
-        entry(text, database=name, gold_sql=sql) | actions[is_replaced]
-        for (name, text, sql), is_replaced in present.items()
-    ]
-    path = tmp_path_factory.mktemp("tried") / "tried.yaml"
-    path.write_text(yaml.safe_dump(entries), encoding="utf-8")
-    corrected = apply_corrections(questions, read_corrections(path))
-    for before, after, row in zip(questions, corrected, rows, strict=True):
-        if row not in present:
-            assert after is before
-            continue
-        note = after["source"].pop("correction")
-        assert after | note.get("original", {}) == before
-        assert (note["action"] == "replace") == present[row]
-
-
-# --- the corpus names its file
+# --- through the stages
 
 
 def test_every_corpus_of_params_names_a_file_that_can_be_read() -> None:
@@ -207,69 +163,37 @@ def test_every_corpus_of_params_names_a_file_that_can_be_read() -> None:
         assert read_corrections(ROOT / CORRECTIONS_DIR / f"{name}.yaml")
 
 
-# --- through the stages
-
-
-def read_lines(path: Path) -> list[dict[str, Any]]:
-    return list(read_jsonl(path))
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Path:
-    """Two databases; a question is excluded, one replaced, and one that repeats the excluded."""
+def test_curators_word_reaches_the_sidecars(tmp_path: Path) -> None:
+    """Of two databases a question is excluded, one replaced, and one repeats the excluded."""
     write_corpus(tmp_path / "corpus")
     path = tmp_path / "corpus/train_spider.json"
     rows = json.loads(path.read_text(encoding="utf-8"))
-    twice = [
+    newest, oldest = (
         {"db_id": "ships", "question": "Which is oldest?", "query": f"SELECT {value} FROM ship"}
-        for value in ("min(built)", "max(built)")
-    ]
-    path.write_text(json.dumps(rows + twice[::-1]), encoding="utf-8")
+        for value in ("max(built)", "min(built)")
+    )
+    path.write_text(json.dumps([*rows, newest, oldest]), encoding="utf-8")
     write_params(tmp_path, {})
-    change_corpus(tmp_path, corrections="tried")
+    params = yaml.safe_load((tmp_path / "params.yaml").read_text(encoding="utf-8"))
+    params["corpora"]["local"]["corrections"] = "tried"
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump(params), encoding="utf-8")
+    more = "SELECT pages + 1 FROM book WHERE id = 2"
     entries = [
-        entry("Which is oldest?", database="ships", gold_sql=twice[1]["query"], link=LINK),
-        replace(
-            "How many pages has Ice?", "SELECT pages + 1 FROM book WHERE id = 2", database="books"
-        ),
+        entry("Which is oldest?", database="ships", gold_sql=newest["query"], link=LINK),
+        replace("How many pages has Ice?", more, database="books"),
         entry("Of another database", database="trains"),
     ]
     (tmp_path / CORRECTIONS_DIR).mkdir(parents=True)
     (tmp_path / CORRECTIONS_DIR / "tried.yaml").write_text(yaml.safe_dump(entries))
-    return tmp_path
+    assert "; 2 corrected (exclude 1, replace 1)\n" in run_stages(tmp_path, *STAGES)
 
-
-def change_corpus(folder: Path, **changes: Any) -> None:
-    params = yaml.safe_load((folder / "params.yaml").read_text(encoding="utf-8"))
-    params["corpora"]["local"].update(changes)
-    (folder / "params.yaml").write_text(yaml.safe_dump(params), encoding="utf-8")
-
-
-def test_stage_counts_corrections(world: Path, monkeypatch, capsys) -> None:
-    monkeypatch.chdir(world)
-    load_questions.main()
-    assert capsys.readouterr().err.endswith("; 2 corrected (exclude 1, replace 1)\n")
-    corrected = Path("data/interim/questions.jsonl").read_bytes()
-    change_corpus(world, corrections=None)
-    load_questions.main()
-    assert "correct" not in capsys.readouterr().err
-    plain = Path("data/interim/questions.jsonl").read_bytes()
-    assert len(plain.splitlines()) == len(corrected.splitlines())
-    assert b"correction" in corrected
-    assert b"correction" not in plain
-
-
-def test_curators_word_reaches_the_sidecars(world: Path) -> None:
-    run_stages(world, *STAGES)
-    selection = world / "data/interim/selection"
-    excluded = {
-        record["question_id"]: record for record in read_lines(selection / "excluded.jsonl")
-    }
-    audits = {record["question_id"]: record for record in read_lines(selection / "audit.jsonl")}
-    selected = {q["question_id"]: q for q in read_lines(selection / "questions.jsonl")}
-    loaded = read_lines(world / "data/interim/questions.jsonl")
+    selection = tmp_path / "data/interim/selection"
+    excluded, audits, selected = (
+        {record["question_id"]: record for record in read_jsonl(selection / f"{name}.jsonl")}
+        for name in ("excluded", "audit", "questions")
+    )
+    loaded = [*read_jsonl(tmp_path / "data/interim/questions.jsonl")]
     assert len(excluded) + len(selected) == len(loaded)
-
     curated = [r for r in excluded.values() if r["reason"] == "excluded_by_curator"]
     assert [(r["stage"], r["detail"], r["gold_sql"]) for r in curated] == [
         ("load_questions", f"Wrong. {LINK}", "SELECT max(built) FROM ship")
@@ -280,41 +204,3 @@ def test_curators_word_reaches_the_sidecars(world: Path) -> None:
     assert audits["books_eval_001"]["source"]["correction"]["original"] == {
         "gold_sql": "SELECT pages FROM book WHERE title = 'Ice'"
     }
-
-
-# --- real Spider
-
-SPIDER_ROOT = os.environ.get("SPIDER_ROOT")
-
-
-@pytest.mark.skipif(not SPIDER_ROOT, reason="SPIDER_ROOT names no Spider release")
-def test_corrections_of_spider_hold_on_real_spider(tmp_path: Path) -> None:
-    corrections = read_corrections(ROOT / CORRECTIONS_DIR / "spider.yaml")
-    write_params(tmp_path, {})
-    names = sorted({correction.database for correction in corrections})
-    change_corpus(tmp_path, root=SPIDER_ROOT, db_list=names, corrections="spider")
-    (tmp_path / CORRECTIONS_DIR).mkdir(parents=True)
-    (tmp_path / CORRECTIONS_DIR / "spider.yaml").write_bytes(
-        (ROOT / CORRECTIONS_DIR / "spider.yaml").read_bytes()
-    )
-    run_stages(tmp_path, *STAGES)
-    interim = tmp_path / "data/interim"
-    sources = read_lines(interim / "splits.jsonl")
-    answers = {
-        record["question_id"]: record
-        for name in names
-        for record in read_lines(interim / f"gold_answers/{name}.jsonl")
-    }
-    excluded = {
-        record["question_id"]: record["reason"]
-        for record in read_lines(interim / "selection/excluded.jsonl")
-    }
-    corrected = [source for source in sources if "correction" in source["source"]]
-    assert len(corrected) >= len(corrections) > 0
-    for source in corrected:
-        question_id = source["question_id"]
-        is_excluded = read_curated_exclusion(source) is not None
-        assert (excluded.get(question_id) == "excluded_by_curator") == is_excluded
-        if not is_excluded:
-            assert "gold_answer" in answers[question_id], source["gold_sql"]
-            assert excluded.get(question_id) in (None, "not_selected"), source["question_text"]

@@ -17,7 +17,7 @@ from answerkey.corpus.databases import (
     replace_database,
 )
 from answerkey.errors import InputError
-from answerkey.sqlite.files import check_db_id, check_db_ids, find_inside, open_database
+from answerkey.sqlite.files import check_db_ids, find_inside, open_database
 from tests.shared.databases import make_database
 from tests.shared.paths import ROOT
 
@@ -122,11 +122,6 @@ def test_corrupt_file_never_takes_the_place_of_a_good_one(tmp_path):
         file.write(b"nonsense")
     assert path.read_bytes() == before
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.sqlite"]
-
-
-@pytest.mark.parametrize("db_id", ["pets_1", "cre_Doc-2", "été", "a b", "a..b", "1"])
-def test_plain_name_is_a_database_id(db_id):
-    assert check_db_id(db_id) == db_id
 
 
 @pytest.mark.parametrize(

@@ -310,13 +310,16 @@ def bird_entry(root: Path, **others: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("evidence", [{}, {"evidence": None}, {"evidence": " \n"}])
-def test_evidence_is_what_stands_there_or_nothing(tmp_path, evidence):
+def test_evidence_and_rule_are_what_stands_there_or_nothing(tmp_path, evidence):
     write_bird(tmp_path)
     row = {"db_id": "school_meals", "question": "?", "SQL": "SELECT 1"}
-    write_json(tmp_path / "train.json", [row | evidence, row | {"evidence": " a = `b c` "}])
+    full = row | {"evidence": " a = `b c` ", "grading_method": "subset,=,3"}
+    write_json(tmp_path / "train.json", [row | evidence, full])
     first, second, *_ = load(parse(bird_entry(tmp_path)))
     assert "evidence" not in first
     assert second["evidence"] == " a = `b c` "
+    rules = [record["source"].get("grading_method") for record in (first, second)]
+    assert rules == [None, "subset,=,3"]
 
 
 @pytest.mark.parametrize(
@@ -336,15 +339,6 @@ def test_row_that_is_not_in_the_layout_is_named(tmp_path, change, words):
     write_json(tmp_path / "train.json", [BIRD[0] | change])
     with pytest.raises(ValueError, match=words):
         load(parse(bird_entry(tmp_path)))
-
-
-@pytest.mark.parametrize("rule", ["multiset", "subset,=,3", None])
-def test_rule_of_comparison_is_kept_where_a_row_names_one(tmp_path, rule):
-    write_bird(tmp_path)
-    write_json(tmp_path / "train.json", [BIRD[0] | {"grading_method": rule}, *BIRD[1:]])
-    first, second, *_ = (record["source"] for record in load(parse(bird_entry(tmp_path))))
-    assert first.get("grading_method") == rule
-    assert "grading_method" not in second
 
 
 @pytest.mark.parametrize(
@@ -471,6 +465,8 @@ def test_ids_depend_on_no_other_corpus(here):
         "b_formula_eval_001",
     ]
     assert alone["v"] == ["v_dock_eval_000"]
+    source = {"corpus": "b", "file": "train.json", "index": 0, "db_id": "barn"}
+    assert load_all("b", entries)[0]["source"] == source
     for chosen in (["a", "b", "v"], ["v", "b", "a"], ["b", "a"], ["v", "a"]):
         records = load_all(chosen, entries)
         assert {name: list_ids(records, name) for name in chosen} == {n: alone[n] for n in chosen}
@@ -479,20 +475,6 @@ def test_ids_depend_on_no_other_corpus(here):
         assert names == sorted(names)
         asked = [r["source"]["corpus"] for r in records if r["database_name"] == "dock"]
         assert list(dict.fromkeys(asked)) == [name for name in chosen if name != "b"]
-
-
-def test_question_of_a_renamed_database_keeps_its_db_id(here):
-    write_spider(here / "b", dev=["formula"])
-    record = load_all("b", {"b": spider_entry("b", prefix="b_")})[0]
-    assert record["database_name"] == "b_formula"
-    assert record["source"] == {"corpus": "b", "file": "dev.json", "index": 0, "db_id": "formula"}
-
-
-def test_corpora_whose_names_clash_are_not_loaded(here):
-    write_spider(here / "a", dev=["dock"])
-    write_spider(here / "b", dev=["dock"])
-    with pytest.raises(ValueError, match="both have a database dock"):
-        load_all(["a", "b"], {"a": spider_entry("a"), "b": spider_entry("b")})
 
 
 def test_database_never_crosses_splits_over_corpora(here):

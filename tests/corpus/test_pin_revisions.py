@@ -125,19 +125,6 @@ def test_branches_become_commits_with_the_checksums_of_their_files(
     ]
 
 
-def test_commit_stays_and_its_files_get_checksums(hub: Callable[..., HubServer]) -> None:
-    server = hub()
-    before = make_params(OLD, OLD, hash_bytes(b"old zip"))
-    changes = find_changes(before, pin(before, "tried"))
-    assert changes == [
-        "-       sha256: {}  # path: checksum",
-        "+       sha256:     # path: checksum",
-        f"+         s/train.parquet: {hash_bytes(b'old train')}",
-        f"+         s/dev.parquet: {hash_bytes(b'old dev')}",
-    ]
-    assert server.count_fetched(ARCHIVE) == 0
-
-
 def test_what_is_pinned_stays_byte_for_byte_and_is_not_asked_for(
     hub: Callable[..., HubServer], capsys: pytest.CaptureFixture[str]
 ) -> None:

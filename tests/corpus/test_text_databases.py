@@ -8,8 +8,6 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from answerkey.corpus.text_databases import BuildLimits, build_database, build_in_process
 from answerkey.errors import InputError
@@ -91,47 +89,18 @@ def test_built_database_has_these_very_bytes(tmp_path):
 GOLDEN = "98bc8f622ef51ad51a1518dad35e0eed9c4b64525045ae091e6ac10e187560cc"
 
 
-rows_of_text = st.lists(
-    st.tuples(
-        st.one_of(
-            st.none(),
-            st.integers(-(2**63), 2**63 - 1),
-            st.floats(allow_nan=False, allow_infinity=False),
-        ),
-        st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=3000),
-    ),
-    max_size=40,
-)
-
-
-@settings(max_examples=12)  # files are written
-@given(rows_of_text)
-def test_any_rows_survive_the_build(tmp_path_factory, rows):
-    folder = tmp_path_factory.mktemp("rows")
-    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
-        connection.execute("CREATE TABLE t (r REAL, n NUMERIC, x, s TEXT)")
-        connection.execute("CREATE INDEX i ON t (r, s)")
-        for number, text in rows:
-            connection.execute("INSERT INTO t VALUES (?, ?, ?, ?)", (number, number, number, text))
-        dump = [line for line in connection.iterdump() if not line.startswith(("BEGIN", "COMMIT"))]
-    text = "\n".join(dump)
-    assert repr(read_all(build(folder, text))) == repr(
-        read_all(make_database(folder / "plain.sqlite", text))
-    )
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("ATTACH DATABASE '/tmp/x' AS x;", "ATTACH /tmp/x is not allowed"),
-        ("PRAGMA writable_schema = ON;", "PRAGMA writable_schema is not allowed"),
-        ("SELECT load_extension('x');", "function load_extension is not allowed|no such function"),
+        ("ATTACH DATABASE '/tmp/x' AS x;", "not authorized"),
+        ("PRAGMA writable_schema = ON;", "not authorized"),
+        ("SELECT load_extension('x');", "not authorized to use function|no such function"),
         (
             "CREATE TABLE t (a); CREATE TRIGGER g AFTER INSERT ON t BEGIN DELETE FROM t; END;",
-            "CREATE_TRIGGER g is not allowed",
+            "not authorized",
         ),
-        ("CREATE VIRTUAL TABLE t USING fts5(a);", "is not allowed|no such module"),
-        ("SAVEPOINT s; CREATE TABLE t (a);", "SAVEPOINT BEGIN is not allowed"),
+        ("CREATE VIRTUAL TABLE t USING fts5(a);", "not authorized|no such module"),
+        ("SAVEPOINT s; CREATE TABLE t (a);", "not authorized"),
         ("VACUUM INTO '/tmp/never.sqlite';", "schema.sql"),
         (
             "CREATE TABLE good (a);\nCREATE TABEL t (a);",
@@ -194,10 +163,10 @@ def test_text_that_no_parser_can_hold_does_not_end_the_stage(tmp_path):
         ),
         (
             f"INSERT INTO t {ENDLESS} SELECT x, 'and more' FROM n;",
-            {"max_database_bytes": 1_000_000},
-            "more than 1000000 bytes",
+            {"max_heap_bytes": 50_000_000},
+            "more than 50000000 bytes of heap",
         ),
-        ("INSERT INTO t VALUES (zeroblob(1000000000), 1);", {}, "too big"),
+        ("INSERT INTO t VALUES (zeroblob(2000000000), 1);", {}, "too big"),
         ("INSERT INTO t VALUES (1, 2);", {"max_text_bytes": 20}, "expected 20"),
     ],
 )
@@ -239,7 +208,7 @@ CHANGING = [
     ],
 )
 def test_value_of_chance_or_of_the_moment_is_refused(tmp_path, text, expression) -> None:
-    with pytest.raises(InputError, match=r"function \w+ is not allowed in it"):
+    with pytest.raises(InputError, match="not authorized"):
         build_database(write(tmp_path, text.format(expression)))
 
 

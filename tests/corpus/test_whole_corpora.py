@@ -12,14 +12,9 @@ from pathlib import Path
 import pytest
 
 from stages import select_questions
-from tests.shared.bird_world import DEV, RESORTS, TRAIN, write_bird, write_json
-from tests.shared.checkout import commit, make_checkout, output, run, stages_to_run
-from tests.shared.databases import make_database
-from tests.shared.hub_server import pack_parquet, run_hubs
+from tests.shared.bird_world import DEV, TRAIN, write_bird, write_json
 from tests.shared.paths import ROOT
 from tests.shared.project_world import World
-
-COMMIT = "1" * 40
 
 
 @pytest.fixture(scope="module")
@@ -82,12 +77,6 @@ def test_every_question_has_an_answer_and_its_tables(world):
     }
 
 
-def test_evidence_is_kept_where_there_is_any(world):
-    records = read_records(world)
-    for row in (*TRAIN, *DEV):
-        assert records[row["question"]]["evidence"] == (row.get("evidence") or None)
-
-
 def test_words_of_the_corpus_are_kept_with_the_source(world):
     records = read_records(world)
     assert records[DEV[1]["question"]]["source"] == {
@@ -138,20 +127,6 @@ def test_exports_have_a_column_for_evidence(world):
             "SELECT evidence FROM questions WHERE split = 'eval' ORDER BY question_id"
         ).fetchall()
     assert [evidence for (evidence,) in rows] == expected
-
-
-def test_manifest_says_which_folder_a_database_is_from(world):
-    databases = world.json("data/databases/manifest.json")["databases"]
-    assert {name: entry["origin"]["path"] for name, entry in databases.items()} == {
-        "school_meals": "train_databases/school_meals/school_meals.sqlite",
-        "ski_resorts": "dev_databases/ski_resorts/ski_resorts.sqlite",
-    }
-
-
-def test_report_shows_evidence(world):
-    page = (world.folder / "reports/dataset.html").read_text(encoding="utf-8")
-    assert "large lift refers to Seats" in page
-    assert 'id="corpora"' not in page
 
 
 def test_difficulty_can_be_that_of_the_corpus_and_the_explanation_says_what_it_would_give(
@@ -247,19 +222,6 @@ def test_all_questions_reach_the_product_or_are_excluded(built):
     assert sorted(metrics["database"]) == ["harbour", "library", "school_meals", "ski_resorts"]
 
 
-def test_dataset_of_several_corpora_validates(built, monkeypatch):
-    monkeypatch.chdir(built.folder)
-    done = run(
-        built.folder,
-        "python",
-        "-c",
-        f"import sys; sys.path.insert(0, {str(ROOT)!r});"
-        "from stages.validate_dataset import main; main('--validate')",
-        check=False,
-    )
-    assert "no errors" in output(done), output(done)
-
-
 def test_shared_database_is_kept_once(built):
     databases = built.json("data/databases/manifest.json")["databases"]
     assert {name: item["origin"]["corpus"] for name, item in databases.items()} == {
@@ -295,86 +257,3 @@ def test_card_tells_of_every_corpus_and_licence(built):
         "6 of `bird`",
     ):
         assert words in card.text
-
-
-def test_report_has_a_table_of_the_corpora(built):
-    page = (built.folder / "reports/dataset.html").read_text(encoding="utf-8")
-    assert page.count('<table id="corpora">') == 1
-    assert "<title>Dataset report: local, bird, variant</title>" in page
-    filters = re.search(r'<select id="filter-corpus".*?</select>', page, re.DOTALL)[0]
-    assert re.findall(r'value="(\w+)"', filters) == ["bird", "local", "variant"]
-
-
-def test_changed_entry_of_another_corpus_changes_no_byte(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    world = SeveralWorld(tmp_path)
-    world.change("corpus", "bird")
-    world.run("download_databases", "load_questions")
-    before = {p: p.read_bytes() for p in (tmp_path / "data").rglob("*") if p.is_file()}
-    inode = (tmp_path / "data/databases/ski_resorts/ski_resorts.sqlite").stat().st_ino
-    world.change("corpora.local.license", "mit")
-    shutil.rmtree(tmp_path / "corpus")
-    world.run("download_databases", "load_questions")
-    assert {p: p.read_bytes() for p in (tmp_path / "data").rglob("*") if p.is_file()} == before
-    assert (tmp_path / "data/databases/ski_resorts/ski_resorts.sqlite").stat().st_ino == inode
-
-
-def test_hub_and_directory_stand_in_one_dataset(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    world = SeveralWorld(tmp_path)
-    packed = pack_parquet([{"db_id": "piste", "query": "SELECT 1", "question": "?"}])
-    source = make_database(tmp_path / "piste.sqlite", RESORTS)
-    hub = {
-        "org/questions": {COMMIT: {"t.parquet": packed}},
-        "org/files": {COMMIT: {"piste.sqlite": source.read_bytes()}},
-    }
-    place = {"repo_id": "org/files", "revision": COMMIT, "path": "{db_id}.sqlite"}
-    world.params["corpora"]["hubbed"] = {
-        "origin": "hub",
-        "db_list": ["piste"],
-        "prefix": "hub_",
-        "questions": {
-            "repo_id": "org/questions",
-            "revision": COMMIT,
-            "files": {"train": ["t.parquet"], "validation": []},
-        },
-        "databases": {"kind": "files", "files": place},
-    }
-    with run_hubs(monkeypatch, tmp_path / "hf") as start:
-        start(hub)
-        world.change("corpus", ["bird", "hubbed"])
-        world.run("download_databases", "load_questions", "assign_splits")
-    databases = world.json("data/databases/manifest.json")["databases"]
-    assert {name: entry["origin"]["kind"] for name, entry in databases.items()} == {
-        "hub_piste": "files",
-        "school_meals": "file",
-        "ski_resorts": "file",
-    }
-    assert (tmp_path / "data/databases/hub_piste/hub_piste.sqlite").is_file()
-    ids = [record["question_id"] for record in world.lines("data/interim/splits.jsonl")]
-    assert ids[0] == "hub_piste_train_000"
-    assert world.json("data/interim/corpora.json")["hubbed"]["license"] is None
-
-
-@pytest.mark.slow
-def test_sample_and_bird_are_built_together_by_dvc(tmp_path):
-    folder = make_checkout(tmp_path / "answerkey")
-    write_bird(folder / "data/bird")
-    path = folder / "params.yaml"
-    text = path.read_text(encoding="utf-8")
-    assert "\ncorpus: sample " in text
-    path.write_text(text.replace("\ncorpus: sample ", "\ncorpus: [sample, bird] "))
-    run(folder, "dvc", "repro")
-    metrics = json.loads((folder / "metrics/counts.json").read_text(encoding="utf-8"))
-    assert metrics["corpus"]["sample"]["loaded"] == 420
-    assert metrics["corpus"]["bird"]["usable"] == 6
-    commit(folder, "Two corpora")
-    # An entry that is not chosen reruns what reads the entries, which changes nothing.
-    text = path.read_text(encoding="utf-8")
-    path.write_text(
-        text.replace("root: data/local", "root: data/local  # here\n    prefix: x_", 1).replace(
-            "    prefix: null  # before", "    # before", 1
-        )
-    )
-    done = run(folder, "dvc", "repro")
-    assert sorted(stages_to_run(output(done))) == ["download_databases", "load_questions"]
