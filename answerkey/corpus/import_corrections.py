@@ -51,6 +51,7 @@ _WORDS = {
     **dict.fromkeys(("right", "correct", "true", "1", "yes"), RIGHT),
     **dict.fromkeys(("wrong", "incorrect", "false", "0", "no"), WRONG),
 }
+_ABOUT = ("database_name", "question_text", "gold_sql")  # the parts of a Key
 _SHOWN = 5
 
 Record = dict[str, Any]
@@ -219,25 +220,24 @@ def _import_claims(
     """What the rows of a list come to. `others` has the word, right or wrong, of other lists, by
     their names, about the question of a key; `facts` are corpus, source and date."""
     done = Imported([], [], [], Counter())
-    decided: dict[Key, tuple[str, Record]] = {}
+    decided: set[Key] = set()
     for claim in claims:
         question = _find_question(claim, index)
         if question is None:
             done.counts["not found"] += 1
             continue
-        judged_sql = claim.judged_sql if claim.verdict is not None else None
-        if judged_sql is not None and fold_sql(judged_sql) != fold_sql(question["gold_sql"]):
+        judged_sql = (claim.verdict and claim.judged_sql) or question["gold_sql"]
+        if fold_sql(judged_sql) != fold_sql(question["gold_sql"]):
             done.counts["about another query"] += 1
             continue
         changes = _list_changes(claim, question)
         word = claim.verdict or (WRONG if changes else RIGHT)
-        key = (question["database_name"], question["question_text"], question["gold_sql"])
+        about = {name: question[name] for name in _ABOUT}
+        key = tuple(about.values())
         if key in decided:
-            if decided[key] != (word, changes):
-                done.disputed.append(f"{question['question_id']}: this list says two things")
             done.counts["repeated"] += 1
             continue
-        decided[key] = (word, changes)
+        decided.add(key)
         said = others.get((*key[:2], ""), {}) | others.get(key, {})
         against = sorted(name for name in said if said[name] != word)
         reason = claim.reason or f"The list says {word}."
@@ -249,7 +249,6 @@ def _import_claims(
             done.corrections.append(_make_correction(question, changes, reason, facts["source"]))
         else:
             done.counts[word] += 1
-            about = dict(zip(("database_name", "question_text", "gold_sql"), key, strict=True))
             done.verdicts.append(about | {"verdict": word, "reason": reason} | facts)
     return done
 
@@ -310,7 +309,9 @@ def import_list(path: Path, *, corpus: str, name: str, source: str, license: str
         read_claims(path),
         _index_questions(questions),
         _read_others(entry, name),
-        **{"corpus": corpus, "source": source, "date": day},
+        corpus=corpus,
+        source=source,
+        date=day,
     )
     if done.corrections:
         corrections = CORRECTIONS_DIR / f"{name}.yaml"

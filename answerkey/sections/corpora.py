@@ -8,7 +8,6 @@ from itertools import chain
 from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal
 
-from answerkey.errors import InputError
 from answerkey.kinds import (
     Kind,
     NumberFrom0,
@@ -93,10 +92,6 @@ class HubQuestions:
     revision: Quoted
     files: SplitFiles
     sha256: Checksums = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if stray := set(self.sha256).difference(*self.files.values()):
-            raise ValueError(f"sha256 lists {min(stray)}, which is none of its files")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,27 +201,27 @@ def _find_kind(entry: Any) -> type | Kind:
     return HubEntry if is_hub else DirectoryEntry
 
 
-ENTRIES = mapping("an entry for each corpus", Kind("", lambda _: True, choose=_find_kind))
-Corpora = Annotated[dict[str, Entry], ENTRIES]
+def _check_owners(entries: dict[str, Entry]) -> dict[str, Entry]:
+    for name, entry in entries.items():
+        owner = entry.databases_of
+        if owner is not None and (owner not in entries or entries[owner].databases_of is not None):
+            raise ValueError(
+                f"corpora.{name}.databases_of: expected an entry with databases of its own, found"
+                f" {owner!r}"
+            )
+    return entries
+
+
+Corpora = Annotated[
+    dict[str, Entry],
+    mapping(
+        "an entry for each corpus",
+        Kind("", lambda _: True, choose=_find_kind),
+        finish=_check_owners,
+    ),
+]
 
 
 def check_corpora(entries: Mapping[str, Any]) -> dict[str, Entry]:
-    """Return the entries of `corpora`, by name.
-
-    Raises:
-        InputError: a line for each mistake, as `answerkey.kinds.check_value` has them.
-    """
-    checked = check_value(ENTRIES, dict(entries), key="corpora")
-    if mistakes := describe_wrong_owners(checked):
-        raise InputError("\n".join(f"params.yaml: {mistake}" for mistake in mistakes))
-    return checked
-
-
-def describe_wrong_owners(entries: Mapping[str, Entry]) -> list[str]:
-    """A line for each `databases_of` that names no entry with databases of its own."""
-    return [
-        f"corpora.{name}.databases_of: expected an entry with databases of its own, found {owner!r}"
-        for name, entry in entries.items()
-        if (owner := entry.databases_of) is not None
-        and (owner not in entries or entries[owner].databases_of is not None)
-    ]
+    """Return the entries of `corpora`, by name. Raises as `answerkey.kinds.check_value`."""
+    return check_value(Corpora, dict(entries), key="corpora")

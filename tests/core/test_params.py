@@ -254,7 +254,6 @@ ENTRIES = {"own": OWN, "guest": OWN | {"databases_of": "own"}}
             {"a.json": 12},
             "{}.a.json: expected a text, in quotes, found 12",
         ),
-        (HUB, "questions.sha256", {"x": "0"}, "questions: sha256 lists x, which is none of its f"),
         (HUB, "databases.kind", "torrent", "{}: expected archive or files, found 'torrent'"),
         (HUB, "databases.archive", ..., "databases: kind is archive: expected a key archive"),
         (HUB, "databases.archive.member", "x", "{}: expected a text with {{db_id}}, found 'x'"),

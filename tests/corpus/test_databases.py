@@ -17,7 +17,7 @@ from answerkey.corpus.databases import (
     replace_database,
 )
 from answerkey.errors import InputError
-from answerkey.sqlite.files import check_db_ids, find_inside, open_database
+from answerkey.sqlite.files import check_db_ids, find_inside
 from tests.shared.databases import make_database
 from tests.shared.paths import ROOT
 
@@ -74,15 +74,6 @@ def test_check_constraint_without_end_is_not_evaluated(tmp_path):
         "check_database(Path(sys.argv[1]))"
     )
     subprocess.run([sys.executable, "-c", code, str(path)], cwd=ROOT, check=True, timeout=60)
-
-
-def test_open_database_cannot_be_written(tmp_path):
-    path = make_database(tmp_path / "odd ?#% name.sqlite", TEXT)
-    with contextlib.closing(open_database(path)) as connection:
-        assert connection.execute("SELECT count(*) FROM shop").fetchone() == (60,)
-        with pytest.raises(sqlite3.OperationalError, match="readonly"):
-            connection.execute("DELETE FROM shop")
-    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
 
 
 def test_copy_has_the_same_bytes_and_takes_the_place_of_a_link(tmp_path):

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from stages import select_questions
 from tests.shared.bird_world import DEV, TRAIN, write_bird, write_json
 from tests.shared.paths import ROOT
 from tests.shared.project_world import World
@@ -127,32 +126,6 @@ def test_exports_have_a_column_for_evidence(world):
             "SELECT evidence FROM questions WHERE split = 'eval' ORDER BY question_id"
         ).fetchall()
     assert [evidence for (evidence,) in rows] == expected
-
-
-def test_difficulty_can_be_that_of_the_corpus_and_the_explanation_says_what_it_would_give(
-    tmp_path, monkeypatch, capsys
-):
-    monkeypatch.chdir(tmp_path)
-    world = World(tmp_path)
-    write_bird(tmp_path / "data/bird")
-    world.change("corpus", "bird")
-    world.drop_targets()
-    world.run_to("classify_difficulty")
-    select_questions.main("--explain")
-    foretold = capsys.readouterr().out.split("method: source\n")[1]
-    world.change("classify_difficulty.method", "source")
-    world.run("classify_difficulty")
-    found = {
-        record["question_id"]: record["difficulty"]
-        for record in world.lines("data/interim/difficulty.jsonl")
-    }
-    assert [found[f"ski_resorts_eval_00{index}"] for index in (0, 1)] == ["easy", "medium"]
-    assert {found[name] for name in found if "_train_" in name} == {"easy"}  # by their tables
-    assert foretold.splitlines()[1:4] == [
-        "split  easy    medium  hard",
-        "train  4 of 4  0 of 0  0 of 0",
-        "eval   1 of 1  1 of 1  0 of 0",
-    ]
 
 
 def test_evidence_that_utf8_cannot_hold_is_excluded_and_stops_no_run(tmp_path, monkeypatch):
