@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from answerkey.english.columns import is_table_of, stem_name
 from answerkey.english.question import Question, Word
 from answerkey.order.inspection import Inspection
 from answerkey.probes.column_values import ColumnValues, shorten
-from answerkey.probes.compared_values import Reading, read_query
+from answerkey.probes.conditions import is_one_row
 from answerkey.probes.entities import (
     Place,
     count_distinct,
@@ -22,6 +22,7 @@ from answerkey.probes.entities import (
     is_label,
     joins_of,
     list_equalities,
+    list_key,
     list_known,
     list_references,
     list_terms,
@@ -37,167 +38,64 @@ from answerkey.sql.query_rewrites import to_sql, unwrap
 from answerkey.sql.scopes import Resolution, Scope, Scopes, Source
 from answerkey.sqlite.schema import Schema, Table, fold_name, quote_name
 
-_PRODUCTS_SHOWN = 3
 _CROSS_JOIN = re.compile(r"\bCROSS\s+JOIN\b", re.IGNORECASE)
 
 
 def find_cross_join(inspection: Inspection) -> list[Finding]:
     """Return a finding if tables stand in one FROM and no condition joins them: `FROM ship, port`.
 
-    Any condition on columns of both joins two tables, also by way of other tables. So does a
-    subquery that uses both. There is no finding where the author wrote CROSS JOIN, nor for a
-    product with one row that the query returns or sorts by (`a.depth - b.depth`): the source has no
-    other row, or its own conditions leave one. A source that is only there, as in `JOIN port ON
-    ship.id = ship.id`, is a finding.
+    Any condition on columns of both joins two tables, also by way of other tables. There is no
+    finding where the author wrote CROSS JOIN, nor for a table of which `=` chooses a row, as in
+    `SELECT a.depth - b.depth FROM port a, port b WHERE a.id = 1 AND b.id = 2`.
     """
-    reading = read_query(inspection)
-    products: list[dict[str, Any]] = []
-    for scope in reading.scopes.select_scopes():
-        if len(scope.sources) > 1:
-            product = _find_product(scope, reading)
-            if product is not None:
-                products.append(product)
-    if not products:
+    if _CROSS_JOIN.search(inspection.sql):
         return []
-    return [Finding("cross_join", {"products": products[:_PRODUCTS_SHOWN]})]
+    for scope in inspection.scopes.select_scopes():
+        parts = _part_sources(scope, inspection.scopes)
+        if len(parts) > 1:
+            names = [part[0].name for part in parts[:5]]
+            return [Finding("cross_join", {"sources": names})]
+    return []
 
 
-def _find_product(scope: Scope, reading: Reading) -> dict[str, Any] | None:
-    groups = _Groups()
-    sources = list(scope.sources.values())
-    conjuncts = list(_conjuncts_of(scope.select))
-    joins = joins_of(scope.select)
-    for conjunct in conjuncts:
-        groups.tie(_sources_in(conjunct, reading))
-    for join in joins:
-        for _, source, joined in merged_columns(join, scope):
-            groups.tie([id(source), id(joined)])
-        if _is_cross_join(join, reading.inspection.sql):
-            groups.tie([id(sources[0]), *(id(s) for s in sources if s.node is join.this)])
-    for source in sources:
-        if source.table is None and source.query is None:  # a function of what stands before it
-            groups.tie([id(sources[0]), id(source)])
-    parts = groups.part([id(source) for source in sources])
-    if len(parts) < 2:
-        return None
-    by_id = {id(source): source for source in sources}
-    names: list[str] = []
-    rows: list[int | None] = []
-    for part in parts:
-        members = [by_id[key] for key in part]
-        count = _count_rows(members[0], [], reading) if len(members) == 1 else None
-        if count is not None and (count <= 1 or _is_wanted_row(members[0], conjuncts, reading)):
-            continue
-        names.append(members[0].name)
-        rows.append(count)
-    return {"sources": names[:5], "rows": rows[:5]} if len(names) > 1 else None
-
-
-def _conjuncts_of(select: exp.Select) -> Iterator[exp.Expression]:
-    """The conditions of WHERE, HAVING and ON, taken apart at AND."""
-    waiting = [join.args.get("on") for join in joins_of(select)]
-    waiting += [clause.this for clause in map(select.args.get, ("where", "having")) if clause]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, exp.And):
-            waiting += [node.left, node.right]
-        elif isinstance(node, exp.Paren):
-            waiting.append(node.this)
-        elif node is not None:
-            yield node
-
-
-def _sources_in(node: exp.Expression, reading: Reading) -> list[Any]:
-    """Return what a condition ties together: the sources of its columns; with `T1.name = 'x'` also
-    every other source whose `name` is equated to the same literal."""
-    found: list[Any] = []
-    for column in node.find_all(exp.Column):
-        resolution = reading.resolve(column)
-        if resolution is not None and resolution.source is not None:
-            found.append(id(resolution.source))
-        elif resolution is not None and resolution.expression is not None:
-            found += _sources_in(resolution.expression, reading)
-    if isinstance(node, exp.EQ):
-        for side, other in ((node.this, node.expression), (node.expression, node.this)):
-            if isinstance(side, exp.Column) and reading.is_literal(other.unnest()):
-                found.append((fold_name(side.name), reading.literal_sql(other.unnest())))
-    return found
-
-
-def _is_cross_join(join: exp.Join, sql: str) -> bool:
-    """Whether a join is spelt CROSS JOIN; the parser makes the same of a comma."""
-    if join.kind != "CROSS" or not _CROSS_JOIN.search(sql):
-        return False
-    name = join.this.this
-    if not isinstance(name, exp.Identifier) or "start" not in name.meta:
-        return True
-    return not sql[: name.meta["start"]].rstrip(' "`[(').endswith(",")
-
-
-def _is_wanted_row(source: Source, conjuncts: list[exp.Expression], reading: Reading) -> bool:
-    """Whether its own conditions leave one row of a source, and the query returns it or sorts by
-    it."""
-    select = source.node.find_ancestor(exp.Select)
-    if (_count_rows(source, conjuncts, reading) or 0) != 1 or select is None:
-        return False
-    for join in joins_of(select):
-        on = join.args.get("on") if join.this is source.node else None
-        tied = _sources_in(on, reading) if on is not None else []
-        if tied and id(source) not in tied:
-            return False
-    used = [*select.expressions, *(filter(None, map(select.args.get, ("group", "order"))))]
-    return any(
-        isinstance(node, exp.Star)
-        or (isinstance(node, exp.Column) and node.is_star)
-        or id(source) in _sources_in(node, reading)
-        for node in used
-    )
-
-
-def _count_rows(
-    source: Source, conjuncts: Iterable[exp.Expression], reading: Reading
-) -> int | None:
-    """Return how many rows of a source those conditions leave that look at nothing else; None if
-    that cannot be found out."""
-    own = [
-        to_sql(conjunct)
-        for conjunct in conjuncts
-        if {key for key in _sources_in(conjunct, reading) if isinstance(key, int)} == {id(source)}
-        and conjunct.find(exp.Query, exp.AggFunc) is None
+def _part_sources(scope: Scope, scopes: Scopes) -> list[list[Source]]:
+    """The members of FROM of several rows, those together that conditions join."""
+    parts = [
+        [source]
+        for source in scope.sources.values()
+        if source.table is not None
+        or (isinstance(source.query, exp.Select) and not is_one_row(source.query, scopes))
     ]
-    where = f" WHERE ({') AND ('.join(own)})" if own else ""
-    name = f" AS {quote_name(source.name)}" if source.name else ""
-    if source.table is not None:
-        return reading.values.ask_number(
-            f"SELECT count(*) FROM {quote_name(source.table.name)}{name}{where}"
-        )
-    with_ = reading.inspection.tree.args.get("with_")
-    prefix = f"{to_sql(with_)} " if with_ is not None else ""
-    body = quote_name(source.node.name) if source.is_cte else f"({to_sql(source.query)})"
-    return reading.values.ask_number(f"{prefix}SELECT count(*) FROM {body}{name}{where}")
+    ties = [
+        [left, right]
+        for join in joins_of(scope.select)
+        for _, left, right in merged_columns(join, scope)
+    ]
+    chosen = []
+    for term in _list_conditions(scope.select):
+        found = {id(s): s for s in _list_sources(term, scopes)}
+        ties.append(list(found.values()))
+        if isinstance(term, exp.EQ) and isinstance(term.expression.unnest(), exp.Literal):
+            column = resolve_direct(term.this, scopes)
+            if column is not None and list_key(column.table) == (column.column.name,):
+                chosen.append(column.source)
+    for tie in ties:
+        tied = [part for part in parts if any(source in part for source in tie)]
+        rest = [part for part in parts if part not in tied]
+        parts = [*rest, [source for part in tied for source in part]] if tied else parts
+    return [part for part in parts if len(part) > 1 or part[0] not in chosen]
 
 
-class _Groups:
-    """Keys that are tied together, directly or over others."""
+def _list_conditions(select: exp.Select) -> list[exp.Expression]:
+    """The terms of WHERE, HAVING and ON."""
+    conditions = [join.args.get("on") for join in joins_of(select)]
+    conditions += [select.args[name].this for name in ("where", "having") if select.args.get(name)]
+    return [term for condition in conditions if condition for term in list_terms(condition)]
 
-    def __init__(self) -> None:
-        self._leader: dict[Any, Any] = {}
 
-    def _find(self, key: Any) -> Any:
-        while self._leader.setdefault(key, key) != key:
-            key = self._leader[key]
-        return key
-
-    def tie(self, keys: list[Any]) -> None:
-        for key in keys[1:]:
-            self._leader[self._find(key)] = self._find(keys[0])
-
-    def part(self, keys: list[Any]) -> list[list[Any]]:
-        """The keys by group, in their own order."""
-        groups: dict[Any, list[Any]] = {}
-        for key in keys:
-            groups.setdefault(self._find(key), []).append(key)
-        return list(groups.values())
+def _list_sources(node: exp.Expression, scopes: Scopes) -> list[Source]:
+    found = map(scopes.resolve, node.find_all(exp.Column))
+    return [what.source for what in found if what is not None and what.source is not None]
 
 
 _CLAUSES = ("group", "limit", "distinct")
