@@ -2,7 +2,7 @@
 
 import pytest
 
-from answerkey.flags import EXCLUDE, FAMILIES
+from answerkey.flags import EXCLUDE, FLAGS
 from answerkey.probes.registry import PROBES, QUESTION_PROBES
 from tests.shared.probe_world import ProbeWorld
 
@@ -86,9 +86,7 @@ AS_ASKED = [
      "SELECT name, birthday FROM singer LIMIT 3"),
 ]  # fmt: skip
 LIMITS = {"limit_without_order", "row_order_dependent", "boolean_answer", "empty_answer"}
-EXCLUDING = {
-    flag.name for flags in FAMILIES.values() for flag in flags if flag.policy == EXCLUDE
-} - LIMITS
+EXCLUDING = {flag.name for flag in FLAGS.values() if flag.policy == EXCLUDE} - LIMITS
 
 
 @pytest.fixture(scope="module")

@@ -38,8 +38,8 @@ CHANGES = {
     ),
     "the default policy of a flag": (
         "answerkey/flags.py",
-        'because="another answer is as right",\n            policy=EXCLUDE,',
-        'because="another answer is as right",\n            policy=FLAG,',
+        "tie_at_limit: exclude",
+        "tie_at_limit: flag",
         "classify_difficulty",
         [],
     ),
