@@ -175,9 +175,8 @@ negation_mismatch: exclude, doubts gold
 projection_mismatch: exclude, doubts gold
     The query returns other columns, or other aggregates, than its question asks for.
     e.g. "names and ages": `SELECT name, town`
-    why: Kinds: `missing_column`, `other_column`, `similar_column`, `unasked_column`,
-    `count_not_asked`, `value_per_group`, `unasked_extreme`. What the evidence names is asked
-    for
+    why: Kinds: `missing_column`, `similar_column`, `count_not_asked`, `value_per_group`,
+    `unasked_extreme`. What the evidence names is asked for
 distinct_missing: flag, doubts gold
     The question asks for different values, and the answer has equal rows.
     e.g. "different towns" with equal rows

@@ -14,7 +14,6 @@ from answerkey.english.question import EMPTY_WORDS, Question, Word, list_words, 
 
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _SHORTEST = 3  # letters that are enough to stand for a longer word
-_LONG = 5  # letters of a word that is probably not cut short
 _SHORT_FORMS = {
     "dob": "date birth",
     "fname": "first name",
@@ -172,11 +171,6 @@ def name_column(column: str, question: Question) -> tuple[Word, ...]:
     ['a', '11', 'average', 'salary']
     """
     return (*split_name(column), *list_words(question.meanings.get(column.lower(), "")))
-
-
-def is_known(word: Word) -> bool:
-    """Return whether a word of a name is one that people use: it has a synonym, or is not short."""
-    return len(word.text) >= _LONG or bool(_list_groups(word))
 
 
 def _list_groups(word: Word) -> frozenset[int]:

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
 from sqlglot import exp
 
-from answerkey.english.asked import MOST_WORDS, count_asked_items, find_asked_words
+from answerkey.english.asked import MOST_WORDS, find_asked_words
 from answerkey.english.columns import (
-    is_known,
     is_meant,
     is_named,
-    is_part_of_name,
     is_start_of,
     may_mean,
     name_column,
     split_name,
-    stem_name,
 )
 from answerkey.english.question import Question, Word, word_set
 from answerkey.order.inspection import Inspection
@@ -149,9 +145,6 @@ _EXTREMES = word_set(
     "shortest latest earliest oldest youngest heaviest lightest tallest cheapest expensive"
 )
 _GENERAL = word_set("name id code title detail descript type number key")  # stems
-_NAMES = word_set("name titl")
-# asks for a column without its name
-_UNNAMED = re.compile(r"(?:^|[.?!,;:]\s*|\band )(?:how|who|where|when|why)\b", re.IGNORECASE)
 
 
 def find_projection_mismatch(inspection: Inspection, question: Question) -> list[Finding]:
@@ -163,9 +156,7 @@ def find_projection_mismatch(inspection: Inspection, question: Question) -> list
     unasked_extreme: a greatest or least value stands beside what is asked for, which was to be that
         of the row that has it: "the longest pier of each port" and `SELECT pier, max(length)`;
     missing_column: the question asks for a column by its name, and the query does not select it;
-    other_column: the same, and it selects one that the question does not name;
-    similar_column: it selects acc_type where the question says balance, and there is acc_bal;
-    unasked_column: beside what is asked for it selects a column that the question does not name.
+    similar_column: it selects acc_type where the question says balance, and there is acc_bal.
     """
     projection = read_projection(inspection)
     if not projection.selected or len(question.words) > MOST_WORDS:
@@ -174,7 +165,6 @@ def find_projection_mismatch(inspection: Inspection, question: Question) -> list
         _find_other_aggregate(projection, question)
         or _find_missing(projection, question)
         or _find_similar_column(projection, question)
-        or _find_unasked(projection, question)
     )
     if evidence is None:
         return []
@@ -211,16 +201,15 @@ def _is_list_of_groups(projection: Projection) -> bool:
 
 def _has_unasked_extreme(projection: Projection, question: Question) -> bool:
     """Whether max() or min() is selected with plain columns, and the question says the greatest or
-    least only where it says of what, and lists fewer things than are selected."""
+    least only where it says of what."""
     kinds = {selected.aggregate for selected in projection.selected}
-    if kinds not in ({"", "max"}, {"", "min"}) or projection.tree.find(exp.Group) is None:
+    if kinds not in ({"", "max"}, {"", "min"}):
         return False
     asked = find_asked_words(question)
     if any(word.text == "how" for word in question.words):
         return False  # "how old is the youngest" asks for an age
     places = [place for place, word in enumerate(question.words) if word.text in _EXTREMES]
-    is_condition = bool(places) and not any(place in asked for place in places)
-    return is_condition and count_asked_items(question) < len(projection.selected)
+    return bool(places) and asked.isdisjoint(places)
 
 
 def _find_missing(projection: Projection, question: Question) -> dict[str, Any] | None:
@@ -231,27 +220,21 @@ def _find_missing(projection: Projection, question: Question) -> dict[str, Any] 
             and not is_followed
             and not any(_covers(selected, mention, question) for selected in projection.selected)
         ):
-            has_unnamed = any(_is_unnamed(selected, question) for selected in projection.selected)
-            return {
-                "kind": "other_column" if has_unnamed else "missing_column",
-                "asked": mention.quote(question),
-                "column": mention.name,
-            }
+            asked = mention.quote(question)
+            return {"kind": "missing_column", "asked": asked, "column": mention.name}
     return None
 
 
 def _covers(selected: Selected, mention: Mention, question: Question) -> bool:
     """Whether a result column may be what the question names. It may if the evidence has its name,
-    if its name and its table's have every word that is asked for, if those words have all of a name
-    of several words, or if just a name is asked for and it is named elsewhere."""
+    if its name and its table's have every word that is asked for, or if just a name is asked for
+    and it is named elsewhere."""
     if selected.table is None or selected.column is None:
         return True
     if question.explains(selected.column.name):
         return True
     asked = mention.list_words(question)
     name = split_name(selected.column.name)
-    if len(name) > 1 and {word.stem for word in name} <= {word.stem for word in asked}:
-        return True
     words = (*name_column(selected.column.name, question), *split_name(selected.table.name))
     is_general = all(word.stem in _GENERAL for word in asked) and not selected.column.primary_key
     if is_general and is_named(name, question.words):
@@ -259,95 +242,33 @@ def _covers(selected: Selected, mention: Mention, question: Question) -> bool:
     return all(any(may_mean(own, word) for own in words) for word in asked)
 
 
-def _is_unnamed(selected: Selected, question: Question) -> bool:
-    """Whether no word of the question may mean a result column, nor is its whole name: `username`
-    is user_name."""
-    table, column = selected.table, selected.column
-    if table is None or column is None or selected.aggregate:
-        return False
-    of_table = {word.stem for word in split_name(table.name)}
-    words = [word for word in name_column(column.name, question) if word.stem not in of_table]
-    whole = "".join(word.text for word in split_name(column.name))
-    is_said = any(word.text.startswith(whole) for word in question.said_words)
-    return bool(words) and not is_said and not is_meant(words, question)
-
-
 def _find_similar_column(projection: Projection, question: Question) -> dict[str, Any] | None:
+    """The evidence of a column that shares a word with a selected one, where the question has the
+    words by which it differs, which no column of the query has, and none of the selected one's."""
     for selected in projection.selected:
-        if selected.table is not None and selected.column is not None and not selected.aggregate:
-            similar = _find_similar(projection, question, selected.table, selected.column)
-            if similar is not None:
-                return {"kind": "similar_column", "column": similar}
-    return None
-
-
-def _find_similar(
-    projection: Projection, question: Question, table: Table, chosen: Column
-) -> str | None:
-    """A column that shares a word with a chosen one and is not used, where the question has the
-    words by which it differs, and none by which the chosen one does."""
-    used = {use.key for use in projection.used}
-    own = split_name(chosen.name)
-    known = {
-        word.stem
-        for use in projection.used
-        if use.table is table
-        for word in split_name(use.column.name)
-    }
-    for column in table.columns:
-        other = split_name(column.name)
-        stems = {word.stem for word in other}
-        shared = {word.stem for word in own} & stems
-        its_own = [word for word in own if word.stem not in stems]
-        differing = [word for word in other if word.stem not in shared]
-        if (
-            shared
-            and its_own
-            and differing
-            and not known & {word.stem for word in differing}
-            and (table.name, column.name) not in used
-            and "name" not in {word.stem for word in its_own}
-            and not is_meant(its_own, question)
-            and all(_is_said(word, question) for word in differing)
-        ):
-            return f"{table.name}.{column.name}"
+        table = selected.table
+        if table is None or selected.column is None or selected.aggregate:
+            continue
+        of_table = [use.column.name for use in projection.used if use.table is table]
+        used = {word.stem for name in of_table for word in split_name(name)}
+        own = {word.stem: word for word in split_name(selected.column.name)}
+        for column in table.columns:
+            other = {word.stem: word for word in split_name(column.name)}
+            its_own = [word for stem, word in own.items() if stem not in other]
+            differing = other.keys() - own.keys()
+            if (
+                0 < len(its_own) < len(own)
+                and differing
+                and used.isdisjoint(differing)
+                and not is_meant(its_own, question)
+                and all(_is_said(other[stem], question) for stem in differing)
+            ):
+                return {"kind": "similar_column", "column": f"{table.name}.{column.name}"}
     return None
 
 
 def _is_said(word: Word, question: Question) -> bool:
     return any(word.stem == said.stem or is_start_of(word, said) for said in question.words)
-
-
-def _find_unasked(projection: Projection, question: Question) -> dict[str, Any] | None:
-    """The evidence of columns that stand beside others that are named, and are more than the
-    question lists, or a detail in the place of what it lists. A name and a key stand for their
-    thing, and codes that nobody can read are left alone."""
-    unnamed = [selected for selected in projection.selected if _is_unnamed(selected, question)]
-    if not unnamed or len(unnamed) == len(projection.selected):
-        return None
-    if any(selected.aggregate for selected in projection.selected):
-        return None
-    if _UNNAMED.search(question.text):
-        return None
-    if any(_stands_for_thing(selected, question) for selected in unnamed):
-        return None
-    names = [split_name(selected.column.name) for selected in unnamed if selected.column]
-    is_general = all(_GENERAL & {word.stem for word in name} for name in names)
-    is_readable = any(is_known(word) for name in names for word in name)
-    if is_readable and (is_general or count_asked_items(question) < len(projection.selected)):
-        return {"kind": "unasked_column", "unasked": [selected.text for selected in unnamed]}
-    return None
-
-
-def _stands_for_thing(selected: Selected, question: Question) -> bool:
-    """Return whether a result column is a name, or the key of a table that the question names."""
-    table, column = selected.table, selected.column
-    if table is None or column is None:
-        return False
-    if _NAMES & {word.stem for word in split_name(column.name)} or is_part_of_name(column.name):
-        return True
-    stems = {word.stem for word in question.words}
-    return column.primary_key and not stems.isdisjoint(stem_name(table.name)[-1:])
 
 
 QUESTION_PROBES = (find_projection_mismatch,)

@@ -49,7 +49,7 @@ FIRE = [
         "SELECT name FROM lighthouse ORDER BY height",
     ),
     (
-        "other_column",
+        "missing_column",
         "Show the gender of all keepers.",
         "SELECT birth_town FROM keeper",
     ),
@@ -59,17 +59,7 @@ FIRE = [
         "SELECT name, acc_kind FROM lighthouse",
     ),
     (
-        "unasked_column",
-        "What is the first name of every keeper from Ulm?",
-        "SELECT fname, gender FROM keeper WHERE birth_town = 'Ulm'",
-    ),
-    (
-        "unasked_column",
-        "What are the first name and job of every keeper?",
-        "SELECT fname, other_details FROM keeper",
-    ),
-    (
-        "other_column",
+        "missing_column",
         "Show the gender of all keepers.",
         'SELECT birth_town FROM keeper WHERE gender = "F"',
     ),
@@ -104,8 +94,6 @@ HOLD = [
         "Show the lighthouse and the greatest height of each keeper.",
         "SELECT name, max(height) FROM lighthouse GROUP BY keeper_id",
     ),
-    ("Show the first name of keepers in capitals.", "SELECT fname, upper(gender) FROM keeper"),
-    ("How many keepers are there?", "SELECT count(*) FROM keeper"),
     ("What is the size of the crew?", "SELECT count(*) FROM keeper"),
     ("What is the average height that each lighthouse has?", "SELECT avg(height) FROM lighthouse"),
     ("What is the largest cost per month?", "SELECT max(cost_per_month) FROM lighthouse"),
@@ -132,22 +120,9 @@ HOLD = [
     ("Show the height class of lighthouses.", "SELECT name FROM lighthouse"),
     ("Show the names of the towns that keepers are born in.", "SELECT birth_town FROM keeper"),
     ("How many men and women are there?", "SELECT gender, count(*) FROM keeper GROUP BY gender"),
-    ("List the first name and motto of keepers.", "SELECT fname, xyz FROM keeper"),
     ("Show all details of keepers.", "SELECT * FROM keeper"),
     ("Find the ids of keepers from Rye.", "SELECT * FROM keeper WHERE birth_town = 'Rye'"),
     ("What is the average height?", "SELECT height FROM lighthouse"),  # a column may hold it
-    (
-        "Give the town and the keeper who is the tallest.",
-        "SELECT birth_town, fname, lname FROM keeper",
-    ),
-    ("List the keepers and their towns of birth.", "SELECT keeper_id, birth_town FROM keeper"),
-    (
-        "Show the balance of the acc. and how it fares.",
-        "SELECT acc_bal, cost_per_month FROM lighthouse",
-    ),
-    ("List the name and date of lighting.", "SELECT name, lit_date FROM lighthouse"),
-    ("Show who lit it. When was this height reached?", "SELECT lit_date FROM lighthouse"),
-    ("List the keepers.", "SELECT * FROM keeper"),
 ]
 
 
@@ -193,11 +168,6 @@ EXPLAINED = [
         "closed date refers to lit_date",
     ),
     (
-        "What is the first name and job of every keeper from Ulm?",
-        "SELECT fname, other_details FROM keeper",
-        "job refers to other_details",
-    ),
-    (
         "Which towns are keepers born in?",
         "SELECT count(birth_town) FROM keeper",
         "towns refers to COUNT(birth_town)",
@@ -212,8 +182,8 @@ def test_evidence_of_the_corpus_is_part_of_the_question(world, text, sql, eviden
 
 
 def test_meaning_of_a_column_names_it(world):
-    inspection = world.inspect("SELECT fname, gender FROM keeper WHERE birth_town = 'Ulm'")
-    text = "What is the first name of every keeper from Ulm?"
-    told = Question(text, meanings={"gender": "whether somebody is from Ulm"})
+    inspection = world.inspect("SELECT xyz FROM keeper")
+    text = "Show the gender of keepers."
+    told = Question(text, meanings={"xyz": "gender"})
     assert find_projection_mismatch(inspection, Question(text)) != []
     assert find_projection_mismatch(inspection, told) == []
