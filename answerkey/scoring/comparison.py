@@ -1,8 +1,8 @@
 """Whether predicted rows equal a gold answer by a rule.
 
-Values, floats and rows are compared by `answerkey.sqlite.answers`; a rule only says which columns
-are compared, in which order, and how values are read. If LIMIT cuts through rows that tie, each
-right choice of them is right:
+Rows are compared by `answerkey.sqlite.answers`; a rule only says which columns are compared, in
+which order, and how values are read. If LIMIT cuts through rows that tie, each right choice of them
+is right:
 
     ORDER BY weight LIMIT 2 over (a, 5), (b, 7), (c, 7) -> the segments [a], of which one row is in
     every right answer, and [b, c], of which one row is: a and b are right, a and c are, b and c not
@@ -10,30 +10,34 @@ right choice of them is right:
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from functools import cache
+from itertools import accumulate, chain, pairwise
 from typing import Any
 
-from answerkey.scoring.columns import ColumnSearch
 from answerkey.scoring.rules import Column, Rule, has_float, read_as_floats, read_columns
 from answerkey.sqlite.answers import (
     Floats,
     Order,
-    Place,
     Row,
     answer_rows,
+    are_close,
     are_same_rows,
-    group_floats,
+    code_row,
+    group_rows,
     has_choice,
-    has_flow,
-    list_neighbours,
+    join_close,
     list_takes,
     match_rows,
-    sort_floats,
-    take_apart,
 )
+
+# Values that the search for columns looks at: about a second. Counted, so that a verdict depends on
+# no clock.
+MAX_LOOKED_AT = 4_000_000
+
+_Places = tuple[Sequence[int], Sequence[int]]  # of the rows of both sides
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +83,7 @@ def rows_match(
         ValueError: the segments have another number of rows than the gold answer.
     """
     expected = read_expected(gold_answer, accepted_rows)
-    if expected.places is None and rule.is_strict:
-        ordered = choose_order(rule, order_matters, expected)
-        return match_rows(expected.rows, rows, ordered=ordered, rel_tol=rule.rel_tol)
-    return find_column_order(rows, expected, rule=rule, order_matters=order_matters) is not None
+    return is_right(rows, expected, rule=rule, order_matters=order_matters)
 
 
 def read_expected(gold_answer: Any, accepted_rows: Sequence[Any] | None) -> Expected:
@@ -108,45 +109,40 @@ def read_expected(gold_answer: Any, accepted_rows: Sequence[Any] | None) -> Expe
     return Expected([row for part in parts for row in part], takes, places)
 
 
-def choose_order(rule: Rule, order_matters: bool, expected: Expected) -> Order:
+def is_right(rows: list[Row], expected: Expected, *, rule: Rule, order_matters: bool) -> bool:
+    """Whether some order of columns, of those that the rule allows, makes the rows right."""
+    if not _has_row_count(rows, expected, rule):
+        return False
+    if not rows:
+        return True
+    width = len(expected.rows[0])
+    if not rule.allows_width(len(rows[0]), width):
+        return False
+    if expected.places is None and rule.rows == "multiset" and are_same_rows(expected.rows, rows):
+        return True
+    ordered = _choose_order(rule, order_matters, expected)
+    gold, predicted = read_columns(expected.rows, rule), read_columns(rows, rule)
+    orders: Iterable[Sequence[int]] = [range(width)]
+    if rule.columns != "same":
+        places = _list_places(len(rows), expected, ordered)
+        is_choice = expected.places is not None or rule.rows == "subset"
+        others = list_column_orders(gold, predicted, places, rule=rule, is_choice=is_choice)
+        orders = chain(orders, others)
+    return any(
+        _columns_match(gold, [predicted[n] for n in order], expected, rule, ordered)
+        for order in orders
+    )
+
+
+def _choose_order(rule: Rule, order_matters: bool, expected: Expected) -> Order:
     """How far the order of rows counts: rows that tie may come in any order, unless the rule says
     always."""
     if rule.order == "gold" and order_matters and expected.takes:
         return expected.takes
-    return rule.has_order(bool(order_matters))
+    return order_matters if rule.order == "gold" else rule.order == "always"
 
 
-def find_column_order(
-    rows: list[Row], expected: Expected, *, rule: Rule, order_matters: bool
-) -> tuple[int, ...] | None:
-    """Return, for each gold column, the number of the predicted column that makes the rows right;
-    None if no order of columns does.
-
-    >>> from answerkey.scoring.rules import read_rule
-    >>> expected = Expected([("a", 1), ("b", 2)])
-    >>> rows = [(2, "b"), (1, "a")]
-    >>> find_column_order(rows, expected, rule=read_rule("spider"), order_matters=False)
-    (1, 0)
-    """
-    if not has_row_count(rows, expected, rule):
-        return None
-    if not rows:
-        return ()
-    gold_width = len(expected.rows[0])
-    if not rule.allows_width(len(rows[0]), gold_width):
-        return None
-    identity = tuple(range(gold_width))
-    if expected.places is None and rule.rows == "multiset" and are_same_rows(expected.rows, rows):
-        return identity
-    comparison = _Comparison(rows, expected, rule, choose_order(rule, order_matters, expected))
-    if comparison.is_right(identity):
-        return identity
-    if rule.columns == "same":
-        return None
-    return next(filter(comparison.is_right, comparison.list_orders()), None)
-
-
-def has_row_count(rows: list[Row], expected: Expected, rule: Rule) -> bool:
+def _has_row_count(rows: list[Row], expected: Expected, rule: Rule) -> bool:
     if rule.rows == "multiset":
         return len(rows) == expected.row_count
     if bool(rows) is not bool(expected.row_count):
@@ -158,139 +154,187 @@ def has_row_count(rows: list[Row], expected: Expected, rule: Rule) -> bool:
     return found == needed if sign == "=" else found >= needed
 
 
-class _Comparison:
-    def __init__(self, rows: list[Row], expected: Expected, rule: Rule, ordered: Order) -> None:
-        self._gold = read_columns(expected.rows, rule)
-        self._predicted = read_columns(rows, rule)
-        self._expected = expected
-        self._rule = rule
-        self._ordered = ordered
-        self._row_count = len(rows)
-
-    def list_orders(self) -> Iterable[tuple[int, ...]]:
-        expected = self._expected
-        gold_places: Sequence[int] = [0] * len(expected.rows)
-        predicted_places: Sequence[int] = [0] * self._row_count
-        if self._ordered is True and expected.places is None:
-            gold_places = predicted_places = range(self._row_count)
-        elif self._ordered:
-            predicted_places = [n for n, take in enumerate(expected.takes) for _ in range(take)]
-            gold_places = expected.places or predicted_places
-        search = ColumnSearch(
-            self._gold,
-            self._predicted,
-            rule=self._rule,
-            gold_places=gold_places,
-            predicted_places=predicted_places,
-            is_choice=expected.places is not None or self._rule.rows == "subset",
-        )
-        return search.list_orders()
-
-    def is_right(self, order: tuple[int, ...]) -> bool:
-        rule = self._rule
-        pairs = [
-            self._read_pair(column, self._predicted[number])
-            for column, number in zip(self._gold, order, strict=True)
-        ]
-        gold, predicted = (list(zip(*side, strict=True)) for side in zip(*pairs, strict=True))
-        tolerances = {"rel_tol": rule.rel_tol, "abs_tol": rule.abs_tol}
-        if self._expected.places is not None:
-            is_ordered = bool(self._ordered)
-            return _rows_are_a_choice(predicted, gold, self._expected, rule, ordered=is_ordered)
-        if rule.rows == "multiset":
-            return match_rows(gold, predicted, ordered=self._ordered, **tolerances)
-        return _sets_match(gold, predicted, is_subset=rule.rows == "subset", **tolerances)
-
-    def _read_pair(self, gold: Column, predicted: Column) -> tuple[Column, Column]:
-        if self._rule.numbers_by_value and (has_float(gold) or has_float(predicted)):
-            return read_as_floats(gold), read_as_floats(predicted)
-        return gold, predicted
+def _columns_match(
+    gold_columns: list[Column],
+    columns: list[Column],
+    expected: Expected,
+    rule: Rule,
+    ordered: Order,
+) -> bool:
+    gold, rows = pair_columns(gold_columns, columns, rule)
+    tolerances = {"rel_tol": rule.rel_tol, "abs_tol": rule.abs_tol}
+    if expected.places is None and rule.rows == "multiset":
+        return match_rows(gold, rows, ordered=ordered, **tolerances)
+    groups = group_rows(gold, rows, **tolerances).values()
+    if not all(_are_covered(found, wanted, rule) for wanted, found in groups):
+        return False
+    if expected.places is not None:
+        return _is_choice(gold, rows, expected, rule, is_ordered=bool(ordered))
+    return rule.rows == "subset" or all(_are_covered(*group, rule) for group in groups)
 
 
-def _rows_are_a_choice(
-    predicted: list[Row], gold: list[Row], expected: Expected, rule: Rule, *, ordered: bool
+def pair_columns(
+    gold: list[Column], predicted: list[Column], rule: Rule
+) -> tuple[list[Row], list[Row]]:
+    """The rows of two sides, with integers as floats where the column of one side has a float."""
+    pairs = [
+        (read_as_floats(left), read_as_floats(right))
+        if rule.numbers_by_value and (has_float(left) or has_float(right))
+        else (left, right)
+        for left, right in zip(gold, predicted, strict=True)
+    ]
+    gold_rows, rows = (list(zip(*side, strict=True)) for side in zip(*pairs, strict=True))
+    return gold_rows, rows
+
+
+def _are_covered(rows: list[Floats], others: list[Floats], rule: Rule) -> bool:
+    """Whether each row is close to one of the others."""
+    return all(
+        any(are_close(row, other, rule.rel_tol, rule.abs_tol) for other in others)
+        for row in set(rows).difference(others)
+    )
+
+
+def _is_choice(
+    gold: list[Row], rows: list[Row], expected: Expected, rule: Rule, *, is_ordered: bool
 ) -> bool:
     """Whether the rows are those of some right answer: as a multiset, a set or a subset of one."""
-    takes, sizes = expected.takes, Counter(expected.places)
-    parts: dict[Hashable, list[Row]] = defaultdict(list)
-    # Segments that are taken as a whole are one, unless their order counts.
-    labels = [
-        "whole" if take == sizes[number] and not ordered else number
-        for number, take in enumerate(takes)
-    ]
+    joined = join_close(
+        (value for row in (*gold, *rows) for value in row), rule.rel_tol, rule.abs_tol
+    )
+    coded = [code_row(row, joined) for row in rows]
+    takes = expected.takes
+    parts = [Counter[Row]() for _ in takes]
     for row, place in zip(gold, expected.places, strict=True):
-        parts[labels[place]].append(row)
-    if ordered:
+        parts[place][code_row(row, joined)] += 1
+    if is_ordered:
+        shares = pairwise(accumulate(takes, initial=0))
         return all(
-            _fill(predicted[start:end], {number: parts[number]}, {number: end - start}, rule)
-            for number, (start, end) in enumerate(pairwise(accumulate(takes, initial=0)))
+            Counter(coded[start:end]) <= part
+            for part, (start, end) in zip(parts, shares, strict=True)
         )
-    open_places: Counter[Hashable] = Counter()
-    for label, take in zip(labels, takes, strict=True):
-        open_places[label] += take
-    return _fill(predicted, parts, open_places, rule)
-
-
-def _fill(
-    predicted: list[Row],
-    segments: dict[Hashable, list[Row]],
-    takes: dict[Hashable, int],
-    rule: Rule,
-) -> bool:
-    """Whether each predicted row takes a place of an equal row of some segment, and each segment
-    gives as many as are taken of it."""
-    places = Counter((name, take_apart(row)) for name, part in segments.items() for row in part)
-    wanted = Counter(map(take_apart, predicted))
-    near = _list_near_places(wanted, places, rule)
+    whole = Counter[Row]()
+    cut = []
+    for part, take in zip(parts, takes, strict=True):
+        if part.total() == take:
+            whole += part
+        else:
+            cut.append((part, take))
+    # The bounds of a query cut two segments at most, the first and the last.
+    (first, first_take), *others = [*cut, (Counter(), 0)]
+    second = sum((part for part, _ in others), Counter())
+    second_take = sum(take for _, take in others)
     if rule.rows == "multiset":
-        demands = [(near[row], count) for row, count in wanted.items()]
+        rest = Counter(coded)
+        if not whole <= rest:
+            return False
+        rest -= whole
     else:
-        # Rows that are close to the same gold rows are one row of a set.
-        demands = [(list(group), 1) for group in {tuple(near[row]) for row in wanted}]
-    if rule.rows == "set":
-        usable: Counter[Hashable] = Counter()
-        for place in {place for group, _ in demands for place in group}:
-            usable[place[0]] += places[place]
-        if any(usable[name] < take for name, take in takes.items()):
+        rest = Counter(set(coded) - set(whole))
+        if rule.rows == "set" and not (
+            set(whole) <= set(coded)
+            and sum(first[row] for row in set(coded)) >= first_take
+            and sum(second[row] for row in set(coded)) >= second_take
+        ):
             return False
-    return has_flow(demands, places, takes)
+    return (
+        rest <= first + second
+        and rest.total() <= first_take + second_take
+        and (rest - second).total() <= first_take  # what the other segment has not
+        and (rest - first).total() <= second_take
+    )
 
 
-def _list_near_places(
-    wanted: Counter[Row], places: Counter[Place], rule: Rule
-) -> dict[Row, list[Place]]:
-    """For each predicted row the gold rows, by segment, that it may be."""
-    gold: dict[Hashable, dict[Row, list[Place]]] = defaultdict(lambda: defaultdict(list))
-    for place in places:
-        exact, floats = place[1]
-        gold[exact][floats].append(place)
-    ordered = {exact: sorted(by_floats) for exact, by_floats in gold.items()}
-    near: dict[Row, list[Place]] = {}
-    for exact, floats in wanted:
-        equal = ordered.get(exact, [])
-        if floats:
-            (numbers,) = list_neighbours([floats], equal, rule.rel_tol, rule.abs_tol)
-            equal = [equal[number] for number in numbers]
-        near[exact, floats] = [place for found in equal for place in gold[exact][found]]
-    return near
+def _list_places(row_count: int, expected: Expected, ordered: Order) -> _Places:
+    """For each gold and each predicted row where it stands, as far as that counts."""
+    if not ordered:
+        return [0] * len(expected.rows), [0] * row_count
+    if ordered is True and expected.places is None:
+        return range(row_count), range(row_count)
+    predicted = [number for number, take in enumerate(expected.takes) for _ in range(take)]
+    return expected.places or predicted, predicted
 
 
-def _sets_match(
-    gold: list[Row], predicted: list[Row], *, is_subset: bool, rel_tol: float, abs_tol: float
-) -> bool:
-    """Whether each predicted row is close to a gold one, and each gold row to a predicted one."""
-    for left, right in group_floats(gold, predicted).values():
-        if not _are_covered(set(right), set(left), rel_tol, abs_tol):
-            return False
-        if not is_subset and not _are_covered(set(left), set(right), rel_tol, abs_tol):
-            return False
-    return True
+def list_column_orders(
+    gold: list[Column],
+    predicted: list[Column],
+    places: _Places,
+    *,
+    rule: Rule,
+    is_choice: bool,
+) -> Iterator[tuple[int, ...]]:
+    """Yield the orders of columns that may be right: for each gold column a predicted one.
 
+    >>> from answerkey.scoring.rules import read_rule
+    >>> gold, predicted = [("a", "b"), (1, 2)], [(1, 2), ("a", "b")]
+    >>> rule = read_rule("spider")
+    >>> list(list_column_orders(gold, predicted, ([0, 0], [0, 0]), rule=rule, is_choice=False))
+    [(1, 0)]
 
-def _are_covered(rows: set[Floats], others: set[Floats], rel_tol: float, abs_tol: float) -> bool:
-    if rows <= others:
-        return True
-    if not others:
-        return False
-    ordered, open_rows = sort_floats(others, rows - others, rel_tol, abs_tol)
-    return all(list_neighbours(open_rows, ordered, rel_tol, abs_tol))
+    A gold column can only be a predicted column that holds the same values, each as often. The
+    search goes on, column by column, as long as the rows of the columns chosen so far are the same
+    on both sides. Floats that a chain of close ones joins are equal here, so an order that is found
+    must still be tried. No right one is left out, unless `MAX_LOOKED_AT` ends the search.
+
+    is_choice: predicted rows may be some of the gold rows.
+    """
+    sides = (gold, predicted)
+    values = (value for side in sides for column in side for value in read_as_floats(column))
+    joined = join_close(values, rule.rel_tol, rule.abs_tol)
+    count = Counter if rule.rows == "multiset" else set
+
+    @cache
+    def code(side: int, number: int, is_loose: bool) -> Row:
+        column = sides[side][number]
+        return code_row(read_as_floats(column) if is_loose else column, joined)
+
+    @cache
+    def content(side: int, number: int, is_loose: bool) -> Any:
+        return count(zip(places[side], code(side, number, is_loose), strict=True))
+
+    @cache
+    def is_loose(a: int, b: int) -> bool:
+        return rule.numbers_by_value and (has_float(gold[a]) or has_float(predicted[b]))
+
+    def fit(left: Any, right: Any) -> bool:
+        return right <= left if is_choice else left == right
+
+    def extend(places: _Places, a: int, b: int) -> _Places:
+        """The places, told apart by one more column."""
+        known: dict[Any, int] = {}
+        left, right = (
+            [known.setdefault(pair, len(known)) for pair in zip(side, column, strict=True)]
+            for side, column in zip(
+                places, (code(0, a, is_loose(a, b)), code(1, b, is_loose(a, b))), strict=True
+            )
+        )
+        return left, right
+
+    candidates = [
+        [
+            b
+            for b in range(len(predicted))
+            if fit(content(0, a, is_loose(a, b)), content(1, b, is_loose(a, b)))
+        ]
+        for a in range(len(gold))
+    ]
+    sequence = sorted(range(len(gold)), key=lambda a: len(candidates[a]))
+    twins: dict[Any, int] = {}  # of columns that are equal, the first one
+    classes = [
+        twins.setdefault((column, *map(type, column)), b) for b, column in enumerate(predicted)
+    ]
+    stack: list[tuple[dict[int, int], _Places]] = [({}, places)]
+    looked_at = 0
+    while stack and looked_at <= MAX_LOOKED_AT:
+        chosen, places_so_far = stack.pop()
+        if len(chosen) == len(gold):
+            looked_at += len(gold) * (len(places[0]) + len(places[1]))
+            yield tuple(chosen[a] for a in range(len(gold)))
+            continue
+        a = sequence[len(chosen)]
+        free = {classes[b]: b for b in reversed(candidates[a]) if b not in chosen.values()}
+        for b in free.values():
+            looked_at += len(places[0]) + len(places[1])
+            extended = extend(places_so_far, a, b)
+            if fit(count(extended[0]), count(extended[1])):
+                stack.append(({**chosen, a: b}, extended))

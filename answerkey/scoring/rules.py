@@ -112,16 +112,6 @@ class Rule:
         return ValueError(f"rule {self.name!r}: {option} is {found!r}, expected {expected}")
 
     @property
-    def is_strict(self) -> bool:
-        """Whether `answers_match` is all there is to it."""
-        return (
-            self.columns == "same"
-            and self.rows == "multiset"
-            and not (self.numbers_by_value or self.numeric_text or self.abs_tol)
-            and self.digits is None
-        )
-
-    @property
     def is_loose(self) -> bool:
         """Whether less than what was asked for is right, or more: guesses are, too."""
         return self.rows == "subset" or self.columns == "superset"
@@ -130,10 +120,6 @@ class Rule:
         """Whether the gold answer may have `gold` columns and the rows `found`."""
         extra = self.extra_columns if self.columns == "superset" else 0
         return gold <= found <= gold + extra
-
-    def has_order(self, order_matters: bool) -> bool:
-        """Whether the order of rows counts for a question with this order_matters."""
-        return order_matters if self.order == "gold" else self.order == "always"
 
 
 _LENIENT = {"columns": "any_order", "numbers_by_value": True}

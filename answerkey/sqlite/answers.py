@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import os
-from bisect import bisect_left, bisect_right
-from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from functools import partial
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
@@ -22,9 +22,6 @@ _STEPS_ROUNDED = 50_000  # so coarse that another version of SQLite mostly gives
 
 Row = tuple[Any, ...]
 Floats = tuple[float, ...]
-Place = tuple[Hashable, Hashable]  # of a row: its segment, and which one it is there
-
-_SINK = "sink"
 
 # How far the order of rows counts: False, not at all; True, fully; or the lengths of segments that
 # stand one after the other, each with its rows in any order.
@@ -145,7 +142,7 @@ def answers_match(expected: Any, actual: Any, *, ordered: Order, rel_tol: float 
     True
 
     Integers, strings and NULL are compared exactly, floats within a relative tolerance, and a value
-    never equals one of another type. It is reflexive and symmetric; a tolerance is not transitive.
+    never equals one of another type. Rows whose floats are close are paired in sorted order.
     """
     return match_rows(answer_rows(expected), answer_rows(actual), ordered=ordered, rel_tol=rel_tol)
 
@@ -164,191 +161,79 @@ def match_rows(
         return True  # nearly always, and much faster
     tolerances = {"rel_tol": rel_tol, "abs_tol": abs_tol}
     if ordered is True:
-        return all(_rows_match(*pair, rel_tol, abs_tol) for pair in zip(left, right, strict=True))
+        return all(
+            match_rows([one], [other], ordered=False, **tolerances)
+            for one, other in zip(left, right, strict=True)
+        )
     if ordered:
         return all(
             match_rows(left[start:end], right[start:end], ordered=False, **tolerances)
             for start, end in pairwise(accumulate(ordered, initial=0))
         )
-    groups = group_floats(left, right)
-    return all(_floats_match(*group, rel_tol, abs_tol) for group in groups.values())
+    return all(
+        len(one) == len(other) and all(map(partial(are_close, **tolerances), one, other))
+        for one, other in group_rows(left, right, **tolerances).values()
+    )
 
 
-def group_floats(
-    left: Iterable[Row], right: Iterable[Row]
-) -> dict[Any, tuple[list[Floats], list[Floats]]]:
-    """The floats of the rows of two sides, by what must be equal exactly.
-
-    >>> groups = group_floats([("a", 1.0), ("b", 2.0)], [("a", 3.0)])
-    >>> list(groups.values())
-    [([(1.0,)], [(3.0,)]), ([(2.0,)], [])]
-    """
-    groups: dict[Any, tuple[list[Floats], list[Floats]]] = defaultdict(lambda: ([], []))
-    for side, rows in enumerate((left, right)):
-        for row in rows:
-            exact, floats = take_apart(row)
-            groups[exact][side].append(floats)
-    return groups
-
-
-def are_same_rows(left: list[tuple[Any, ...]], right: list[tuple[Any, ...]]) -> bool:
+def are_same_rows(left: list[Row], right: list[Row]) -> bool:
     """Whether two lists hold the same rows in the same order, types included: 1 is not 1.0."""
     return left == right and _list_types(left) == _list_types(right)  # the types take longer
 
 
-def _list_types(rows: list[tuple[Any, ...]]) -> list[type]:
+def _list_types(rows: list[Row]) -> list[type]:
     return [type(value) for row in rows for value in row]
 
 
-def take_apart(row: tuple[Any, ...]) -> tuple[Any, tuple[float, ...]]:
-    """Return what must be equal exactly, with its types, and the floats."""
-    exact = tuple((float,) if type(value) is float else (type(value), value) for value in row)
-    return exact, tuple(value for value in row if type(value) is float)
+def group_rows(
+    left: list[Row], right: list[Row], *, rel_tol: float, abs_tol: float
+) -> dict[Row, tuple[list[Floats], list[Floats]]]:
+    """The floats of the rows of two sides, sorted, by what the rows must have in common.
+
+    >>> groups = group_rows([("a", 1.0), ("b", 2.0)], [("a", 3.0)], rel_tol=0.0, abs_tol=0.0)
+    >>> list(groups.values())
+    [([(1.0,)], []), ([(2.0,)], []), ([], [(3.0,)])]
+    """
+    groups: dict[Row, tuple[list[Floats], list[Floats]]] = defaultdict(lambda: ([], []))
+    joined = join_close([value for row in (*left, *right) for value in row], rel_tol, abs_tol)
+    for side, rows in enumerate((left, right)):
+        for row in rows:
+            floats = tuple(value for value in row if type(value) is float)
+            groups[code_row(row, joined)][side].append(floats)
+    for group in groups.values():
+        group[0].sort()
+        group[1].sort()
+    return groups
 
 
-def _rows_match(left: Row, right: Row, rel_tol: float, abs_tol: float = 0.0) -> bool:
-    left_exact, left_floats = take_apart(left)
-    right_exact, right_floats = take_apart(right)
-    return left_exact == right_exact and are_close(left_floats, right_floats, rel_tol, abs_tol)
+def join_close(values: Iterable[Any], rel_tol: float, abs_tol: float) -> dict[float, float]:
+    """Return, for each float, the smallest that a chain of close ones joins to it.
+
+    >>> join_close([0.3, "a", 2.0, 0.1 + 0.2], 1e-6, 0.0)
+    {0.3: 0.3, 0.30000000000000004: 0.3, 2.0: 2.0}
+    """
+    joined: dict[float, float] = {}
+    last = first = math.nan
+    for value in sorted({value for value in values if type(value) is float}):
+        if not math.isclose(last, value, rel_tol=rel_tol, abs_tol=abs_tol):
+            first = value
+        joined[value] = first
+        last = value
+    return joined
 
 
-def are_close(
-    left: Sequence[float], right: Sequence[float], rel_tol: float, abs_tol: float
-) -> bool:
+def code_row(row: Row, joined: dict[float, float]) -> Row:
+    """A row that equals those of others if the rows may be the same, types included."""
+    return tuple(
+        (joined[value],) if type(value) is float else (type(value), value) for value in row
+    )
+
+
+def are_close(left: Floats, right: Floats, rel_tol: float, abs_tol: float) -> bool:
     return all(
         math.isclose(a, b, rel_tol=rel_tol, abs_tol=abs_tol)
         for a, b in zip(left, right, strict=True)
     )
-
-
-def _floats_match(left: list[Floats], right: list[Floats], rel_tol: float, abs_tol: float) -> bool:
-    """Whether the rows of floats of two sides can be paired so that every pair is close.
-
-    Pairing them in sorted order settles one column, and mostly more, if the column that tells rows
-    apart best comes first. If first columns are close but not equal, sorting may pair rows badly,
-    so a matching is looked for before saying no.
-    """
-    if len(left) != len(right):
-        return False
-    columns = [sorted(column) for column in zip(*left, strict=True)]
-    others = [sorted(column) for column in zip(*right, strict=True)]
-    if not all(are_close(*pair, rel_tol, abs_tol) for pair in zip(columns, others, strict=True)):
-        return False
-    if len(columns) < 2:
-        return True
-    left, right = sort_floats(left, right, rel_tol, abs_tol)
-    if all(are_close(a, b, rel_tol, abs_tol) for a, b in zip(left, right, strict=True)):
-        return True
-    demands = [
-        ([(0, number) for number in near], 1)
-        for near in list_neighbours(left, right, rel_tol, abs_tol)
-    ]
-    places = Counter((0, number) for number in range(len(right)))
-    return has_flow(demands, places, {0: len(right)})
-
-
-def sort_floats(
-    left: Iterable[Floats], right: Iterable[Floats], rel_tol: float, abs_tol: float
-) -> tuple[list[Floats], list[Floats]]:
-    """Both sides in sorted order; the column that tells the left rows apart best comes first."""
-    left, right = list(left), list(right)
-    distinct = [
-        _count_distinct(sorted(column), rel_tol, abs_tol) for column in zip(*left, strict=True)
-    ]
-    order = sorted(range(len(distinct)), key=lambda place: -distinct[place])
-    left, right = (sorted(tuple(row[n] for n in order) for row in side) for side in (left, right))
-    return left, right
-
-
-def _count_distinct(ordered: list[float], rel_tol: float, abs_tol: float) -> int:
-    """How many of sorted floats are not close to the one before."""
-    return sum(
-        not math.isclose(a, b, rel_tol=rel_tol, abs_tol=abs_tol) for a, b in pairwise(ordered)
-    )
-
-
-def list_neighbours(
-    left: Sequence[Floats], right: Sequence[Floats], rel_tol: float, abs_tol: float
-) -> list[list[int]]:
-    """Return, for each left row, the places of the right rows close to it; the right ones are
-    sorted."""
-    firsts = [row[0] for row in right]
-    neighbours = []
-    for row in left:
-        # More than the tolerance, which counts from the larger of two.
-        reach = 2 * (rel_tol * abs(row[0]) + abs_tol) if rel_tol < 0.5 else math.inf
-        start, end = bisect_left(firsts, row[0] - reach), bisect_right(firsts, row[0] + reach)
-        near = [j for j in range(start, end) if are_close(row, right[j], rel_tol, abs_tol)]
-        neighbours.append(near)
-    return neighbours
-
-
-def has_flow(
-    demands: list[tuple[list[Place], int]],
-    places: Counter[Place],
-    takes: dict[Hashable, int],
-) -> bool:
-    """Whether all that is wanted finds a place (Ford and Fulkerson, augmenting paths).
-
-    demands: places that would do, and how many of them are wanted.
-    places: how many rows each place holds. A place is in a segment, by its name and its number.
-    takes: how many may be taken of each segment.
-    """
-    # The nodes are numbers of demands, places and names of segments; what is left of an edge is how
-    # much more may flow along it.
-    left: dict[Hashable, dict[Hashable, int]] = defaultdict(dict)
-    for name, take in takes.items():
-        left["segment", name][_SINK] = take
-    for place, count in places.items():
-        left[place]["segment", place[0]] = count
-    for number, (group, count) in enumerate(demands):
-        for place in group:
-            left[number][place] = count
-    for number in sorted(range(len(demands)), key=lambda number: len(demands[number][0])):
-        wanted = demands[number][1]
-        while wanted:
-            path = _find_direct_path(left, number) or _find_path(left, number)
-            if path is None:
-                return False
-            amount = min(wanted, *(left[a][b] for a, b in path))
-            for a, b in path:
-                left[a][b] -= amount
-                left[b][a] = left[b].get(a, 0) + amount
-            wanted -= amount
-    return True
-
-
-def _find_direct_path(
-    left: dict[Hashable, dict[Hashable, int]], start: Hashable
-) -> list[tuple[Hashable, Hashable]] | None:
-    """A path to the sink that takes no place away from others: nearly always, and much faster."""
-    for place, amount in left[start].items():
-        segment = "segment", place[0]
-        if amount and left[place][segment] and left[segment][_SINK]:
-            return [(start, place), (place, segment), (segment, _SINK)]
-    return None
-
-
-def _find_path(
-    left: dict[Hashable, dict[Hashable, int]], start: Hashable
-) -> list[tuple[Hashable, Hashable]] | None:
-    """The edges of a path to the sink along which something may flow."""
-    came_from: dict[Hashable, Hashable] = {start: start}
-    stack = [start]
-    while stack:
-        node = stack.pop()
-        for following, amount in left[node].items():
-            if not amount or following in came_from:
-                continue
-            came_from[following] = node
-            if following == _SINK:
-                path = []
-                while following != start:
-                    path.append((came_from[following], following))
-                    following = came_from[following]
-                return path
-            stack.append(following)
-    return None
 
 
 def compute_gold_answer(

