@@ -9,11 +9,11 @@ The time grows with the length of the text alone, also for hostile texts.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from itertools import islice
+from typing import Any
 
-_MAX_FENCES = 20_000  # nobody writes so many, and each takes a microsecond to read
+_MAX_FENCES = 1_000  # nobody writes so many
 
 # Languages that are SQL stand directly behind the fence, or behind spaces on a line of their own.
 # Any other word stays in the content, which then does not begin like a query.
@@ -70,59 +70,28 @@ def extract_sql(text: str) -> str | None:
     a `<think>`.
     """
     text = text.rpartition("</think>")[2].partition("<think>")[0]
-    if text.count("```") + text.count("~~~") > _MAX_FENCES:
+    runs = list(islice(_FENCE.finditer(text), _MAX_FENCES + 1))
+    if len(runs) > _MAX_FENCES:
         return None
     query = labelled = None
-    last_runs: dict[str, _LastRuns] = {}
-    opening = _FENCE.search(text)
-    while opening:
-        fence, label = opening.groups()
-        place, start = opening.span()
-        is_closed = True
-        if len(fence) > 3:  # three marks are looked for in vain only once, longer ones never
-            mark = fence[0]
-            if mark not in last_runs:
-                last_runs[mark] = _LastRuns.find(text, mark)
-            is_closed = last_runs[mark].has_one_behind(place, len(fence))
-        end = text.find(fence, start) if is_closed else -1
-        begin = _BEGIN.match(text, start, end if end >= 0 else len(text))
+    number = 0
+    while number < len(runs):
+        fence, label = runs[number].groups()
+        behind = range(number + 1, len(runs))
+        closing = next((n for n in behind if runs[n]["fence"].startswith(fence)), None)
+        start = runs[number].end()
+        begin = _BEGIN.match(text, start, len(text) if closing is None else runs[closing].start())
         if begin.lastgroup:
             query = start, begin.endpos
         elif label and begin.end() < begin.endpos:
             labelled = start, begin.endpos
-        if end >= 0:
-            opening = _FENCE.match(text, end)
-            if opening.lastgroup != "label":  # which opens a block, whether or not it closes one
-                opening = _FENCE.search(text, opening.end())
-        elif begin.lastgroup:
-            break
-        else:  # a stray fence, or one that is talked about
-            opening = _FENCE.search(text, begin.end())
+        if closing is None:
+            if begin.lastgroup:
+                break
+            # a stray fence, or one that is talked about
+            number = next((n for n in behind if runs[n].start() >= begin.end()), len(runs))
+        else:  # a label opens a block, whether or not its fence closes one
+            number = closing if runs[closing]["label"] else closing + 1
     if span := query or labelled:
         return text[slice(*span)].strip()
     return None
-
-
-class _LastRuns(NamedTuple):
-    """The place of the last run of at least so many marks: lengths grow, and places fall."""
-
-    lengths: list[int]
-    places: list[int]
-
-    @classmethod
-    def find(cls, text: str, mark: str) -> _LastRuns:
-        """Those of three marks and more: in the text read backwards, each is longer than all
-        before it."""
-        runs = cls([], [])
-        backwards, length, place = text[::-1], 2, 0
-        while (place := backwards.find(mark * (length + 1), place)) >= 0:
-            end = re.compile(f"{mark}+").match(backwards, place).end()
-            length, place = end - place, end
-            runs.lengths.append(length)
-            runs.places.append(len(text) - end)
-        return runs
-
-    def has_one_behind(self, place: int, length: int) -> bool:
-        """Whether a run that begins behind a place is at least so long."""
-        index = bisect_left(self.lengths, length)
-        return index < len(self.places) and self.places[index] > place

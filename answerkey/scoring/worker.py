@@ -243,7 +243,6 @@ def do_job(job: Job, databases: OpenDatabases) -> Any:
     Raises:
         FileNotFoundError, InputError, sqlite3.DatabaseError: a database is missing, another one or
             corrupt, which is no fault of the prediction.
-        MemoryError: the machine has less memory than a query may use.
     """
     sql = job.text
     if job.is_completion and sql is not None:

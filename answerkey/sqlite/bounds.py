@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import mmap
 import os
 import sqlite3
 import threading
@@ -16,7 +15,6 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
-from types import TracebackType
 from typing import Protocol, Self
 
 
@@ -124,12 +122,9 @@ class Bounds(Protocol):
     """Virtual machine steps, rounded up to thousands; bytes of SQLite's heap, which hold for the
     whole process and can only be lowered (SQLite manual, PRAGMA hard_heap_limit); seconds."""
 
-    @property
-    def max_steps(self) -> int: ...
-    @property
-    def max_heap_bytes(self) -> int: ...
-    @property
-    def max_seconds(self) -> int: ...
+    max_steps: int
+    max_heap_bytes: int
+    max_seconds: int
 
 
 def bound_memory(connection: sqlite3.Connection, bounds: Bounds) -> None:
@@ -162,9 +157,7 @@ class BoundedExecution:
             self._watchdog.watch(self._connection, self._bounds.max_seconds)
         return self
 
-    def __exit__(
-        self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._watchdog is not None:
             self._watchdog.release()
 
@@ -181,16 +174,11 @@ class BoundedExecution:
         """Return the bound that an exception comes from, in a code and in words, or None.
 
         Raises:
-            MemoryError: the machine has less memory than the bound.
             KeyboardInterrupt: somebody stops the run: Python swallows Ctrl-C in a callback of
                 SQLite.
         """
         code = getattr(error, "sqlite_errorcode", None)
         if isinstance(error, MemoryError):
-            if not _has_memory(self._bounds.max_heap_bytes):
-                raise MemoryError(
-                    f"less memory than SQLite may use: {self._bounds.max_heap_bytes} bytes"
-                ) from error
             detail = f"more than {self._bounds.max_heap_bytes} bytes of heap"
             return QueryReason.HEAP_EXCEEDED, detail
         if code == sqlite3.SQLITE_INTERRUPT:
@@ -203,12 +191,3 @@ class BoundedExecution:
         if code == sqlite3.SQLITE_TOOBIG or isinstance(error, sqlite3.DataError):
             return QueryReason.VALUE_TOO_LARGE, str(error)
         return None
-
-
-def _has_memory(size_bytes: int) -> bool:
-    """Whether the system would give this process so much memory; it is not touched."""
-    try:
-        mmap.mmap(-1, size_bytes).close()
-    except (OSError, MemoryError, OverflowError):
-        return False
-    return True

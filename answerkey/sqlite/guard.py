@@ -258,7 +258,6 @@ class GuardedDatabase:
         Raises:
             QueryError: the query is refused, fails or passes a bound; with the reason.
             sqlite3.DatabaseError: the file, not the query, is at fault.
-            MemoryError: the machine has less memory than SQLite may use.
         """
         # Harmless to the authorizer, but its rows are no answer.
         if "EXPLAIN" in sql.upper() and find_first_keyword(sql) == "EXPLAIN":
@@ -361,28 +360,15 @@ class GuardedDatabase:
                     return self._refuse(QueryReason.FORBIDDEN_FUNCTION, detail)
                 detail = f"function {second} depends on more than the database"
                 return self._refuse(QueryReason.NONDETERMINISTIC_FUNCTION, detail)
-            name = f"{_ACTION_NAMES.get(action, action)} {first or ''}".strip()
-            return self._refuse(QueryReason.NOT_A_SELECT, f"{name} refused")
+            detail = f"it does more than read: {first or 'a transaction'}"
+            return self._refuse(QueryReason.NOT_A_SELECT, detail)
         if (bound := execution.explain(error)) is not None:
             return self._refuse(*bound)
-        if words == "user-defined function raised exception":  # none but the clock's are ours
-            detail = "text that is not UTF-8 in a call of a function of date and time"
-            return self._refuse(QueryReason.UNDECODABLE_TEXT, detail)
-        if isinstance(error, UnicodeDecodeError):
-            detail = "a name or message that is not UTF-8"
-            return self._refuse(QueryReason.UNDECODABLE_TEXT, detail)
-        if words.startswith("Could not decode to UTF-8 column"):
-            detail = "text that is not UTF-8 in the answer"
-            return self._refuse(QueryReason.UNDECODABLE_TEXT, detail)
+        is_undecodable = (
+            isinstance(error, UnicodeDecodeError)
+            or words.startswith("Could not decode to UTF-8 column")
+            or words == "user-defined function raised exception"  # none but the clock's are ours
+        )
+        if is_undecodable:
+            return self._refuse(QueryReason.UNDECODABLE_TEXT, "text or a name that is not UTF-8")
         return self._refuse(QueryReason.SQL_ERROR, words)
-
-
-_ACTIONS = {
-    *("ALTER", "ANALYZE", "ATTACH", "CREATE", "DELETE", "DETACH", "DROP", "INSERT", "PRAGMA"),
-    *("REINDEX", "SAVEPOINT", "TRANSACTION", "UPDATE"),
-}
-_ACTION_NAMES = {
-    value: name.removeprefix("SQLITE_")
-    for name, value in vars(sqlite3).items()
-    if name.startswith("SQLITE_") and name.split("_")[1] in _ACTIONS
-}
