@@ -86,9 +86,8 @@ PathLike = str | os.PathLike[str]
 
 _LOG = logging.getLogger("answerkey.scoring")
 _OPTIONS = ("workers", "databases", "test_suites", "limits", "rule", "rel_tol")
-_TERMS = (
-    *("max_steps", "rule", "accepted_rows", "other_answers", "test_suite", "database_sha256"),
-)
+_JSON = ("gold_answer", "accepted_rows", "other_answers", "test_suite")
+_TERMS = ("max_steps", "rule", *_JSON[1:], "database_sha256")
 
 
 class Parts(NamedTuple):
@@ -400,36 +399,47 @@ class RewardPool:
             on_suite=explained.reward,
         )
 
-    def _ask(
+    def _ask(self, kind: Kind, predicted_sql: str | None, gold_answer: Any, **question: Any) -> Any:
+        question["gold_answer"] = gold_answer
+        texts = {
+            name: json.dumps(question[name]) for name in _JSON if question.get(name) is not None
+        }
+        text = predicted_sql if predicted_sql is None else str(predicted_sql)
+        job = self._make_job(kind, text, self._find_folders(), **{**question, **texts})
+        return self._pool.run([job])[0]
+
+    def _find_folders(self) -> tuple[str, str]:
+        return self.find_folder(), self.find_suites_folder()
+
+    def _make_job(
         self,
         kind: Kind,
-        predicted_sql: str | None,
-        gold_answer: Any,
+        text: str | None,
+        folders: tuple[str, str],
         *,
         database_name: str,
         order_matters: bool,
+        gold_answer: str | None = None,
         max_steps: int | None = None,
         rule: str | Rule | None = None,
-        accepted_rows: Sequence[Any] | None = None,
-        other_answers: Sequence[Mapping[str, Any]] | None = None,
-        test_suite: list[dict[str, Any]] | None = None,
         database_sha256: str | None = None,
-    ) -> Any:
-        job = Job(
+        is_completion: bool = False,
+        **texts: str | None,
+    ) -> Job:
+        # A worker has none of the packages of its user: it is sent Python's own types alone.
+        known = {"gold_answer": "null" if gold_answer is None else gold_answer, **texts}
+        return Job(
             kind,
-            _find_path(self.find_folder(), database_name),
-            predicted_sql if predicted_sql is None else str(predicted_sql),
-            max_steps=max_steps,
-            gold_answer=json.dumps(gold_answer),
+            _find_path(folders[0], database_name),
+            text,
+            is_completion=is_completion,
+            max_steps=None if max_steps is None else int(max_steps),
             order_matters=bool(order_matters),
-            rule=self._choose_rule(rule),
-            accepted_rows=None if accepted_rows is None else json.dumps(accepted_rows),
-            other_answers=None if not other_answers else json.dumps(other_answers),
-            test_suite=None if test_suite is None else json.dumps(test_suite),
-            suites_folder=self.find_suites_folder(),
-            database_sha256=database_sha256,
+            rule=find_rule(self._rule or rule, self._rel_tol),
+            suites_folder=folders[1],
+            database_sha256=database_sha256 and str(database_sha256),
+            **{name: text and _read_json(name, text) for name, text in known.items()},
         )
-        return self._pool.run([job])[0]
 
     def compute_score(
         self,
@@ -440,13 +450,10 @@ class RewardPool:
     ) -> float:
         if extra_info is None:
             raise ValueError(f"{data_source}: expected extra_info with database_name, found none")
-        columns = {
-            "gold_answer": ground_truth,
-            **{name: extra_info[name] for name in ("database_name", "order_matters")},
-            **{name: extra_info.get(name) for name in _TERMS},
-        }
-        named = {name: [value] for name, value in columns.items()}
-        return self.score_completions([solution_str], **named)[0]
+        known = {name: [extra_info[name]] for name in ("database_name", "order_matters")}
+        terms = {name: [extra_info.get(name)] for name in _TERMS}
+        known["gold_answer"] = [ground_truth]
+        return self.score_completions([solution_str], **known, **terms)[0]
 
     def score_completions(
         self,
@@ -458,41 +465,28 @@ class RewardPool:
         rule: Iterable[str | None] | str | Rule | None = None,
         **columns: Any,
     ) -> list[float]:
-        count, folder = len(completions), self.find_folder()
-        suites_folder = self.find_suites_folder()
+        count, folders = len(completions), self._find_folders()
         if isinstance(rule, str | Rule):
             _warn_if_loose(find_rule(rule))
             rule = repeat(rule, count)
-        terms = {**columns, "rule": rule}
-        rows = zip(
-            completions,
-            database_name,
-            gold_answer,
-            order_matters,
-            *(repeat(None, count) if terms.get(name) is None else terms[name] for name in _TERMS),
-            strict=True,
-        )
-        # A worker has none of the packages of its user: it is sent Python's own types alone.
-        return self._pool.run(
-            [
-                Job(
-                    Kind.SCORE,
-                    _find_path(folder, name),
-                    str(read_completion(text)),
-                    is_completion=True,
-                    max_steps=None if steps is None else int(steps),
-                    gold_answer=_read_json("gold_answer", answer),
-                    order_matters=bool(ordered),
-                    rule=self._choose_rule(by),
-                    accepted_rows=accepted and _read_json("accepted_rows", accepted),
-                    other_answers=others and _read_json("other_answers", others),
-                    test_suite=suite and _read_json("test_suite", suite),
-                    suites_folder=suites_folder,
-                    database_sha256=sha256 and str(sha256),
-                )
-                for text, name, answer, ordered, steps, by, accepted, others, suite, sha256 in rows
-            ]
-        )
+        columns = {name: columns.get(name) for name in _TERMS} | {
+            "rule": rule,
+            "gold_answer": gold_answer,
+            "database_name": database_name,
+            "order_matters": order_matters,
+        }
+        values = (repeat(None, count) if each is None else each for each in columns.values())
+        jobs = [
+            self._make_job(
+                Kind.SCORE,
+                str(read_completion(completion)),
+                folders,
+                is_completion=True,
+                **dict(zip(columns, question, strict=True)),
+            )
+            for completion, *question in zip(completions, *values, strict=True)
+        ]
+        return self._pool.run(jobs)
 
     async def compute_score_async(self, *arguments: Any, **named: Any) -> float:
         return await asyncio.to_thread(self.compute_score, *arguments, **named)
@@ -510,9 +504,6 @@ class RewardPool:
         """The folder of the databases of test suites, as an absolute path."""
         folder = self._suites_folder or os.environ.get(SUITES_VARIABLE) or TEST_SUITES
         return os.path.abspath(folder)
-
-    def _choose_rule(self, of_question: str | Rule | None) -> Rule:
-        return find_rule(self._rule or of_question, self._rel_tol)
 
 
 class SharedPool(RewardPool):

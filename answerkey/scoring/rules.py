@@ -38,7 +38,7 @@ import functools
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 ROWS = ("multiset", "set", "subset")
@@ -61,18 +61,16 @@ class Rule:
     rows: "multiset", or "set" (how often a row occurs does not count), or "subset" (a set, each row
         of which is one of the gold answer's; it is empty only if the gold answer is).
     order: whether the order of rows counts: "gold" (as the question's order_matters says, but for
-        rows that tie), "always" or "never". It never counts in a set.
+        rows that tie), "always" or "never", as in every set.
     columns: "same", or "any_order", one order for all rows, or "superset", the columns asked for
-        in any order, and up to `extra_columns` others may be there.
+        in any order, and up to `extra_columns` others, from 1.
     numbers_by_value: 1 equals 1.0. Two columns of integers are compared exactly; if one of two
         columns holds a float, within the tolerance.
     numeric_text: a text that reads as a number equals it: see `read_number`.
-    rel_tol, abs_tol: how far floats may be apart, as in `math.isclose`.
-    digits: floats are rounded to so many decimals first.
+    rel_tol, abs_tol: how far floats may be apart, as in `math.isclose`; rel_tol is below 1.
+    digits: floats are rounded to so many decimals first, at most 15.
     row_count: how many rows a subset needs, from 1, duplicates removed: ("=", n) or (">=", n).
 
-    Raises:
-        ValueError: on a value that is none of these.
     """
 
     name: str
@@ -88,28 +86,16 @@ class Rule:
     row_count: tuple[str, int] | None = None
 
     def __post_init__(self) -> None:
-        for option, values in (("rows", ROWS), ("order", ORDERS), ("columns", COLUMNS)):
-            if getattr(self, option) not in values:
-                raise self._refuse(option, f"one of {', '.join(values)}")
-        if self.rows != "multiset" and self.order != "never":
-            raise self._refuse("order", f"never, since a {self.rows} of rows has no order")
-        if not 0 <= self.rel_tol < 1:
-            raise self._refuse("rel_tol", "a number from 0 to below 1")
-        if not 0 <= self.abs_tol < math.inf:
-            raise self._refuse("abs_tol", "a number from 0")
-        if self.digits is not None and not 0 <= self.digits <= 15:
-            raise self._refuse("digits", "a whole number from 0 to 15")
-        if self.extra_columns < 1:
-            raise self._refuse("extra_columns", "a whole number from 1")
-        if self.row_count is not None:
-            if self.rows != "subset":
-                raise self._refuse("row_count", "none, since only a subset has one")
-            if self.row_count[0] not in ROW_COUNTS or self.row_count[1] < 1:
-                raise self._refuse("row_count", "= or >=, and a whole number from 1")
-
-    def _refuse(self, option: str, expected: str) -> ValueError:
-        found = getattr(self, option)
-        return ValueError(f"rule {self.name!r}: {option} is {found!r}, expected {expected}")
+        row_count = self.row_count
+        is_allowed = (
+            (self.rows in ROWS and self.order in ORDERS and self.columns in COLUMNS)
+            and (self.rows == "multiset" or self.order == "never")
+            and (0 <= self.rel_tol < 1 and 0 <= self.abs_tol < math.inf)
+            and (self.extra_columns >= 1 and (self.digits is None or 0 <= self.digits <= 15))
+            and (row_count is None or (self.rows == "subset" and row_count[1] >= 1))
+        )
+        if not is_allowed:
+            raise ValueError(f"rule {self.name!r}: expected values as `Rule` says, found {self}")
 
     @property
     def is_loose(self) -> bool:
@@ -149,6 +135,7 @@ _READERS = {
     "rel_tol": float,
     "abs_tol": float,
     "digits": int,
+    "row_count": int,
 }
 
 
@@ -178,29 +165,28 @@ def _read_text(text: str) -> Rule:
     name, *parts = (part.strip() for part in text.split(","))
     if name not in RULES:
         raise ValueError(f"No rule {text!r}: expected one of {', '.join(RULES)}, and options")
-    options: dict[str, object] = {}
-    while parts:
-        part = parts.pop(0)
-        if part in ROW_COUNTS and parts:
-            options["row_count"] = (part, _read_option(text, "row_count", parts.pop(0)))
-            continue
+    options: dict[str, Any] = {}
+    if parts and parts[0] in ROW_COUNTS:
+        sign, *parts = parts
+        options["row_count"] = (sign, _read_option(text, "row_count", "".join(parts[:1])))
+        parts = parts[1:]
+    for part in parts:
         option, _, value = part.partition("=")
-        options[option.strip()] = _read_option(text, option.strip(), value.strip() or "true")
+        options[option] = _read_option(text, option, value or "true")
     rule = replace(RULES[name], name=text, **options)
     if rule.rows == "subset" and rule.row_count is None:
         raise ValueError(f"rule {text!r}: expected how many rows it needs, as in subset,=,3")
     return rule
 
 
-def _read_option(text: str, option: str, value: str) -> object:
-    reader = int if option == "row_count" else _READERS.get(option)
-    if reader is None:
-        known = ", ".join(field.name for field in fields(Rule) if field.name in _READERS)
-        raise ValueError(f"rule {text!r}: no option {option!r}, expected one of {known}")
+def _read_option(text: str, option: str, value: str) -> Any:
     try:
-        return reader(value)
+        return _READERS[option](value)
     except (KeyError, ValueError) as error:
-        raise ValueError(f"rule {text!r}: {option} cannot be {value!r}") from error
+        known = ", ".join(_READERS)
+        raise ValueError(
+            f"rule {text!r}: {option} cannot be {value!r}, expected a value of {known}"
+        ) from error
 
 
 def read_number(text: str) -> int | float | None:
