@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import subprocess
 import sys
 
@@ -22,7 +21,7 @@ from answerkey.reward import (
     score_parts,
     score_sql,
 )
-from answerkey.sqlite.answers import answer_rows, answers_match, shape_answer
+from answerkey.sqlite.answers import answer_rows, shape_answer
 from tests.shared.databases import make_database
 from tests.shared.paths import ROOT
 
@@ -80,13 +79,6 @@ def test_numbers_of_numpy_are_those_of_python():
     assert score([(numpy.float64(3),)], 3, order_matters=False) == 0.0
 
 
-@given(predicted=ROWS, gold=ROWS, ordered=st.booleans(), rel_tol=st.sampled_from([0.0, 1e-6, 0.5]))
-def test_score_is_what_validation_says(predicted, gold, ordered, rel_tol):
-    answer = json.loads(json.dumps(shape_answer(gold)))
-    same = answers_match(answer, shape_answer(predicted), ordered=ordered, rel_tol=rel_tol)
-    assert score(predicted, answer, order_matters=ordered, rel_tol=rel_tol) == float(same)
-
-
 @given(gold=ROWS, ordered=st.booleans())
 def test_rows_of_the_gold_answer_are_right(gold, ordered):
     answer = json.loads(json.dumps(shape_answer(gold)))
@@ -126,25 +118,6 @@ def test_predicted_query_is_executed_and_compared(ships, sql, reward):
     assert (ships / "ships" / "ships.sqlite").read_bytes() == before
 
 
-def test_last_message_of_a_chat_counts(ships):
-    words = [fence("SELECT 1"), "One moment.", fence("SELECT 2")]
-    chat = [{"role": "assistant", "content": text} for text in words]
-    known = {"database_name": ["ships"] * 2, "order_matters": [False] * 2}
-    assert score_completions([chat, chat], gold_answer=["2", "1"], **known) == [1.0, 0.0]
-
-
-def test_order_is_honoured(ships):
-    names = ["Sun", "Tern"]
-    for order_matters, reward in ((True, 0.0), (False, 1.0)):
-        got = score_sql(
-            "SELECT name FROM ship ORDER BY weight",
-            names,
-            database_name="ships",
-            order_matters=order_matters,
-        )
-        assert got == reward
-
-
 def test_databases_are_found_by_argument_before_environment(ships, tmp_path, monkeypatch):
     monkeypatch.setenv("ANSWERKEY_DATABASES", str(tmp_path / "nowhere"))
     with pytest.raises(FileNotFoundError, match="nowhere"):
@@ -153,15 +126,6 @@ def test_databases_are_found_by_argument_before_environment(ships, tmp_path, mon
     monkeypatch.setenv("ANSWERKEY_DATABASES", str(ships))
     monkeypatch.chdir("/")
     assert execute("SELECT 1", "ships") == [(1,)]
-
-
-def test_missing_or_corrupt_database_is_no_fault_of_the_prediction(ships):
-    words = r"No database at /.*boats.*: expected .* environment variable ANSWERKEY_DATABASES"
-    with pytest.raises(FileNotFoundError, match=words):
-        execute("SELECT 1", "boats")
-    (ships / "ships" / "ships.sqlite").write_bytes(b"SQLite format 3\x00" + b"\x07" * 5000)
-    with pytest.raises(sqlite3.DatabaseError, match="Corrupt database"):
-        execute("SELECT name FROM ship", "ships")
 
 
 def test_verl_row_without_extra_info_is_an_error(ships):
@@ -327,9 +291,3 @@ def test_missing_folder_is_said_before_the_first_query(tmp_path):
     words = r"No databases at .*nowhere: expected .* `databases` or .* ANSWERKEY_DATABASES"
     with pytest.raises(FileNotFoundError, match=words):
         RewardPool(databases=tmp_path / "nowhere")
-
-
-def test_missing_folder_is_said_where_a_completion_has_no_query(tmp_path):
-    extra_info = {"database_name": "fleet", "order_matters": False}
-    with pytest.raises(FileNotFoundError, match="No databases at"):
-        compute_score("any", "no SQL", "1", extra_info, databases=tmp_path / "nowhere")

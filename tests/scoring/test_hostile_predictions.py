@@ -77,11 +77,6 @@ def test_step_without_end_costs_its_seconds_and_scores_nothing(ships, sql):
     assert execute(sql, "ships", limits=SHORT) is None
 
 
-def test_sorting_of_huge_rows_ends(ships):
-    explanation = explain_score(LONG_SORT, 1, **KNOWN, limits=SHORT, max_steps=10**9)
-    assert explanation.reason in ("time_exceeded", "heap_exceeded")
-
-
 def test_counting_without_end_ends_by_its_steps(ships):
     for max_steps, words in ((2_000_000, "more than 2000000 virtual"), (None, "more than 1")):
         explanation = explain_score(COUNTING, 1, **KNOWN, max_steps=max_steps)
@@ -329,7 +324,8 @@ def test_workers_end_with_the_process_that_asks(ships, sql, seconds):
             os.close(2)
             time.sleep(600)
             os._exit(0)
-        print(fork, *[worker.pid for worker in workers.busy], flush=True)
+        held = [*workers.free, *workers.busy]
+        print(fork, *[worker.pid for worker in held], flush=True)
         time.sleep(float(sys.argv[2]))
         os.kill(os.getpid(), signal.SIGKILL)
     """
@@ -383,30 +379,6 @@ def measure(pool: RewardPool) -> tuple[list[int], list[int]]:
     return files, [int(line.split()[0]) for line in lines]
 
 
-def test_database_that_became_another_file_is_opened_again(ships):
-    path = ships / "ships" / "ships.sqlite"
-    assert execute("SELECT count(*) FROM ship", "ships") == [(2,)]
-    with sqlite3.connect(path) as connection:
-        connection.execute("DELETE FROM ship WHERE name = 'Sun'")
-    connection.close()
-    assert execute("SELECT count(*) FROM ship", "ships") == [(1,)]
-    three = "CREATE TABLE ship AS SELECT 1 UNION SELECT 2 UNION SELECT 3"
-    make_database(path.with_name("other.sqlite"), three).replace(path)
-    assert execute("SELECT count(*) FROM ship", "ships") == [(3,)]
-
-
-def test_many_databases_are_not_all_kept_open(ships):
-    for number in range(50):
-        folder = ships / f"ships_{number}"
-        shutil.copytree(ships / "ships", folder)
-        (folder / "ships.sqlite").rename(folder / f"ships_{number}.sqlite")
-    with RewardPool(workers=1) as pool:
-        for _ in range(2):
-            for number in range(50):
-                assert pool.execute("SELECT count(*) FROM ship", f"ships_{number}") == [(2,)]
-        assert measure(pool)[0][1] < 60
-
-
 @pytest.mark.parametrize(
     "sql",
     [
@@ -419,16 +391,6 @@ def test_many_databases_are_not_all_kept_open(ships):
 def test_statements_of_the_guard_itself_are_refused(ships, sql):
     for _ in range(2):
         assert explain_score(sql, Limits().max_heap_bytes, **KNOWN).reason == "not_a_select"
-
-
-def test_query_that_comes_again_gives_the_same(ships):
-    with RewardPool(workers=1) as pool:
-        for _ in range(3):
-            assert pool.score_sql("SELECT name FROM ship", ["Sun", "Tern"], **KNOWN) == 1.0
-            assert pool.explain_score("SELECT date('now')", 1, **KNOWN).reason == (
-                "nondeterministic_function"
-            )
-            assert pool.explain_score("DELETE FROM ship", 1, **KNOWN).reason == "not_a_select"
 
 
 def test_missing_or_corrupt_database_raises_also_without_a_query(ships):

@@ -68,55 +68,19 @@ def test_query_without_end_is_stopped_by_its_steps(path, sql):
     assert verdict(path, sql, max_steps=1_000_000) is Reason.STEP_BUDGET_EXCEEDED
 
 
-def find_budget(path, sql):
-    """The smallest budget, in thousands of steps, under which a query has an answer."""
-    low, high = 0, 4096
-    while high - low > 1:
-        middle = (low + high) // 2
-        if verdict(path, sql, max_steps=middle * 1000) is None:
-            high = middle
-        else:
-            low = middle
-    return high
-
-
-def test_budget_counts_steps_and_not_seconds(path):
-    """The border stays where it is on a machine that is busy, and moves with the work."""
-    sql = count_up("count(*)", 5000)
-    budget = find_budget(path, sql)
-    stop = threading.Event()
-
-    def be_busy():
-        while not stop.is_set():
-            sum(range(1000))
-
-    threads = [threading.Thread(target=be_busy) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    try:
-        assert verdict(path, sql, max_steps=budget * 1000) is None
-        assert verdict(path, sql, max_steps=(budget - 1) * 1000) is Reason.STEP_BUDGET_EXCEEDED
-    finally:
-        stop.set()
-        for thread in threads:
-            thread.join()
-    twice = find_budget(path, count_up("count(*)", 10_000))
-    assert twice == pytest.approx(2 * budget, abs=2)
-
-
-def test_budget_is_fresh_for_each_query(path):
+def test_budget_counts_steps_of_each_query_afresh(path):
     sql = count_up("count(*)", 20_000)
-    with GuardedDatabase(path, Limits(max_steps=find_budget(path, sql) * 1000)) as database:
-        assert [database.execute(sql) for _ in range(5)] == [[(20_000,)]] * 5
+    with GuardedDatabase(path) as database:
+        database.execute(sql)
+        steps = database.steps
+    with GuardedDatabase(path, Limits(max_steps=steps)) as database:
+        assert [database.execute(sql) for _ in range(3)] == [[(20_000,)]] * 3
+    assert verdict(path, sql, max_steps=steps - 2000) is Reason.STEP_BUDGET_EXCEEDED
 
 
 @pytest.mark.parametrize(("rows", "reason"), [(99, None), (100, None), (101, Reason.TOO_MANY_ROWS)])
 def test_row_cap_lets_through_what_it_says(path, rows, reason):
     assert verdict(path, count_up("x", rows), max_rows=100) is reason
-
-
-def test_endless_rows_stop_at_the_row_cap(path):
-    assert verdict(path, COUNT_UP.format(limit="", what="x")) is Reason.TOO_MANY_ROWS
 
 
 @pytest.mark.parametrize(
@@ -138,12 +102,6 @@ def test_value_over_its_cap_ends_the_query(path, sql):
     assert verdict(path, sql) is Reason.VALUE_TOO_LARGE
 
 
-def test_huge_format_ends(path):
-    """SQLite answers NULL or refuses, as its version has it; it does not build the text."""
-    sql = "SELECT printf('%1000000000d', 1)"
-    assert verdict(path, sql) in (None, Reason.VALUE_TOO_LARGE)
-
-
 @pytest.mark.parametrize(("size", "reason"), [(998, None), (1002, Reason.VALUE_TOO_LARGE)])
 def test_value_cap_lets_through_what_it_says(path, size, reason):
     assert verdict(path, f"SELECT hex(zeroblob({size // 2}))", max_value_bytes=1000) is reason
@@ -162,11 +120,6 @@ def test_value_cap_lets_through_what_it_says(path, size, reason):
 )
 def test_answer_cap_counts_the_bytes_of_all_values(path, what, rows, reason):
     assert verdict(path, count_up(what, rows), max_answer_bytes=1000) is reason
-
-
-def test_many_rows_of_long_text_end_at_the_answer_cap(path):
-    sql = count_up("hex(zeroblob(100000))", 1000)
-    assert verdict(path, sql) is Reason.ANSWER_TOO_LARGE
 
 
 HEAP = """
@@ -261,23 +214,6 @@ def test_statement_too_long_to_be_meant_is_refused(path):
     assert verdict(path, sql) is Reason.VALUE_TOO_LARGE
 
 
-def test_windows_without_number_compile_in_bounded_time(path):
-    """Each rewrites the query, so that their time grows faster than their number."""
-    windows = ", ".join(f"sum(a) OVER (ORDER BY a + {n})" for n in range(2500))
-    assert verdict(path, f"SELECT {windows} FROM ship") is Reason.SQL_ERROR
-
-
-def test_thousands_of_dates_compile_in_bounded_time(path):
-    sums = ["(" + " + ".join(["date('2020-01-01')"] * 50) + ")"] * 50
-    assert verdict(path, f"SELECT {' + '.join(sums)}") is None
-
-
-def test_long_pattern_ends(path):
-    """A pattern of wildcards on a long text, which a naive matcher would never finish."""
-    sql = f"SELECT replace(hex(zeroblob(20000)), '0', 'a') LIKE '{'%a' * 400}b'"
-    assert verdict(path, sql) is None
-
-
 def test_query_past_its_seconds_is_stopped(path):
     assert verdict(path, ENDLESS, max_steps=10**15, max_seconds=1) is Reason.TIME_EXCEEDED
 
@@ -324,28 +260,6 @@ def test_query_past_its_deadline_is_interrupted(connection):
         assert connection.execute("SELECT 1").fetchall() == [(1,)]
 
 
-def test_query_after_one_that_was_interrupted_starts_anew(connection):
-    watchdog = Watchdog(interval_s=0.02)
-    watchdog.watch(connection, 0)
-    with pytest.raises(sqlite3.OperationalError, match="interrupted"):
-        connection.execute(ENDLESS).fetchall()
-    watchdog.release()
-    watchdog.watch(connection, 30)
-    assert not watchdog.has_fired
-    watchdog.release()
-
-
-def test_one_thread_watches_all_queries_of_a_process(connection):
-    watchdog = Watchdog(interval_s=0.02)
-    watchdog.watch(connection, 30)
-    before = set(threading.enumerate())  # of which others may end meanwhile
-    for _ in range(3):
-        watchdog.release()
-        watchdog.watch(connection, 30)
-    assert not set(threading.enumerate()) - before
-    watchdog.release()
-
-
 def test_released_query_is_left_alone(connection):
     watchdog = Watchdog(interval_s=0.02)
     watchdog.watch(connection, 0.1)
@@ -354,16 +268,6 @@ def test_released_query_is_left_alone(connection):
     until = time.monotonic() + 0.5
     assert any(time.monotonic() > until for _ in cursor)
     assert not watchdog.has_fired
-
-
-def test_other_connection_is_left_alone(connection):
-    watchdog = Watchdog(interval_s=0.02)
-    with contextlib.closing(sqlite3.connect(":memory:")) as other:
-        watchdog.watch(other, 0.05)
-        cursor = connection.execute(ENDLESS.replace("count(*)", "x"))
-        until = time.monotonic() + 0.3
-        assert any(time.monotonic() > until for _ in cursor)
-        watchdog.release()
 
 
 def interrupt_in_child(watchdog, patience_s, sql):
@@ -421,14 +325,3 @@ def test_child_that_nobody_marked_is_not_ended(connection):
         time.sleep(0.5)
         os._exit(3)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
-
-
-@needs_fork
-def test_process_that_is_marked_as_expendable_is_ended(monkeypatch, connection):
-    monkeypatch.setenv(EXPENDABLE_VARIABLE, "1")
-    child = os.fork()
-    if not child:
-        Watchdog(interval_s=0.02, patience_s=0.01).watch(connection, 0.01)
-        time.sleep(60)
-        os._exit(3)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == OVERDUE_STATUS

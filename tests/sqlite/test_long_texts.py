@@ -102,11 +102,11 @@ CASES = {
     ),
     "tokens": (
         "from sqlglot.errors import SqlglotError\n"
-        "from answerkey.sql.parser import _check_tokens, _replace_types, tokenize_sql\n"
+        "from answerkey.sql.parser import _replace_types, tokenize_sql\n"
         "def read(text):\n"
         "    try: tokens = tokenize_sql(text)\n"
         "    except SqlglotError: return\n"
-        "    _check_tokens(tokens), _replace_types(tokens)",
+        "    _replace_types(tokens)",
         [
             *map(repeat, ("CAST(a AS ", "(", "'", "/*")),
             f"{'CAST(' * (SIZE // 12)}a{' AS INT)' * (SIZE // 12)}",
