@@ -30,7 +30,7 @@ A question is told by these names, which are the columns of exports:
   other_answers. They are tried in this order, after the real database.
 - database_sha256: of the database file. Another file is an error, never a score.
 
-Options, by keyword, of `RewardPool` and of all functions:
+Functions are the methods of `RewardPool`, with its options by keyword:
 
 - rule: in place of the questions' own. rel_tol: tolerance of floats, in place of the rule's.
 - databases: their folder; else the environment variable ANSWERKEY_DATABASES, or data/databases.
@@ -45,18 +45,25 @@ import asyncio
 import json
 import logging
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, wraps
 from itertools import repeat, zip_longest
 from typing import Any, NamedTuple, Self
 
 from answerkey.scoring.comparison import rows_match
 from answerkey.scoring.completions import extract_sql, read_completion
-from answerkey.scoring.jobs import RIGHT, WRONG, Explanation, Job, Kind
 from answerkey.scoring.pool import DEFAULT_LIMITS, Pool, find_shared_pool
 from answerkey.scoring.rules import Rule, find_rule
-from answerkey.scoring.worker import DATABASES_VARIABLE, SUITES_VARIABLE
+from answerkey.scoring.worker import (
+    DATABASES_VARIABLE,
+    RIGHT,
+    SUITES_VARIABLE,
+    WRONG,
+    Explanation,
+    Job,
+    Kind,
+)
 from answerkey.sqlite.answers import answer_rows
 from answerkey.sqlite.files import find_inside
 from answerkey.sqlite.guard import Limits, Row
@@ -136,95 +143,6 @@ def _read_value(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
 
 
-def execute(predicted_sql: str, database_name: str, **options: Any) -> list[Row] | None:
-    """Return the rows of a predicted query; None if it is refused, fails or takes too much.
-
-    Raises:
-        FileNotFoundError: the database is missing, which is no fault of the prediction.
-        ValueError: the database is another file than the one the question was made with.
-        sqlite3.DatabaseError: the database is corrupt.
-    """
-    return SharedPool(**options).execute(predicted_sql, database_name)
-
-
-def score_sql(
-    predicted_sql: str | None,
-    gold_answer: Any,
-    *,
-    database_name: str,
-    order_matters: bool,
-    **terms_and_options: Any,
-) -> float:
-    """Return the reward of a predicted query. Raises as `execute`.
-
-    >>> score_sql("SELECT name FROM ship", ["Sun", "Tern"], database_name="fleet",
-    ...           order_matters=False)                                      # doctest: +SKIP
-    1.0
-
-    gold_answer, accepted_rows and test_suite are JSON values, as in the product and its sidecars.
-    """
-    pool, terms = _share_pool(terms_and_options)
-    known = {"database_name": database_name, "order_matters": order_matters}
-    return pool.score_sql(predicted_sql, gold_answer, **known, **terms)
-
-
-def explain_score(
-    predicted_sql: str | None,
-    gold_answer: Any,
-    *,
-    database_name: str,
-    order_matters: bool,
-    **terms_and_options: Any,
-) -> Explanation:
-    """Return what `score_sql` gives, and why: SQLite's words, or how the rows differ.
-
-    >>> explain_score("SELECT nam FROM ship", ["Sun"], database_name="fleet",
-    ...               order_matters=False)                                  # doctest: +SKIP
-    Explanation(reward=0.0, reason='sql_error', detail='no such column: nam', ...)
-
-    It is for logs, and for a model that may try again; it shows some rows of the gold answer. If
-    the test suite says wrong, `database` names its database, to which the rows belong.
-    """
-    pool, terms = _share_pool(terms_and_options)
-    known = {"database_name": database_name, "order_matters": order_matters}
-    return pool.explain_score(predicted_sql, gold_answer, **known, **terms)
-
-
-def score_parts(
-    predicted_sql: str | None,
-    gold_answer: Any,
-    *,
-    gold_sql: str,
-    database_name: str,
-    order_matters: bool,
-    **terms_and_options: Any,
-) -> Parts:
-    """Return parts of a score, for logs, or for a reward that you shape yourself.
-
-    >>> score_parts("SELECT name FROM ship", ["Sun", "Tern"], gold_sql="SELECT name FROM ship",
-    ...             database_name="fleet", order_matters=False)             # doctest: +SKIP
-    Parts(executes=1.0, tables=1.0, columns=1.0, rows=1.0, on_database=1.0, on_suite=1.0)
-
-    **No reward here has them: `on_suite` alone is what `score_sql` gives.** A policy learns what it
-    is paid for, and each part but that can be had without the answer:
-
-    - executes: `SELECT 1` does. It teaches to write something harmless.
-    - tables, columns: how many of those that the query and gold SQL read are the same (F1). A query
-      that reads what gold reads and does nothing with it has both. It teaches gold's way of writing
-      where other queries are as right.
-    - rows: BIRD's Soft-F1 of the rows, in their order. A table of likely values has a share of it.
-      It teaches to guess, and to return more.
-    - on_database: what one database accepts. It teaches stored answers by heart.
-    - on_suite: the reward, 1.0 or 0.0.
-
-    Gold SQL is compiled, not executed. Raises as `execute`, and ValueError if SQLite refuses gold
-    SQL.
-    """
-    pool, terms = _share_pool(terms_and_options)
-    known = {"database_name": database_name, "order_matters": order_matters, "gold_sql": gold_sql}
-    return pool.score_parts(predicted_sql, gold_answer, **known, **terms)
-
-
 def find_soft_f1(rows: Sequence[Row], gold_rows: Sequence[Row]) -> float:
     """Return BIRD's Soft-F1: each row against the gold row in its place, by the values they share.
 
@@ -256,58 +174,6 @@ def _find_f1(found: set[Any], wanted: set[Any]) -> float:
     return 2 * len(found & wanted) / size if size else 1.0
 
 
-def compute_score(
-    data_source: str,
-    solution_str: str,
-    ground_truth: str,
-    extra_info: Mapping[str, Any] | None = None,
-    **options: Any,
-) -> float:
-    """Return the reward of a completion: verl's reward function, for data/exports/verl.
-
-    ground_truth is JSON text; extra_info says the rest of the question. `reward_kwargs` may set
-    options.
-
-    Source: "Implement Reward Function for Dataset" in verl's documentation
-    (docs/preparation/reward_function.rst).
-
-    Raises:
-        ValueError: there is no extra_info, which names the database. Else as `execute`.
-    """
-    return SharedPool(**options).compute_score(data_source, solution_str, ground_truth, extra_info)
-
-
-async def compute_score_async(*arguments: Any, **named: Any) -> float:
-    """`compute_score` in a thread, for a loop that asks for many at once."""
-    return await asyncio.to_thread(compute_score, *arguments, **named)
-
-
-def score_completions(completions: Sequence[Any], **columns_and_options: Any) -> list[float]:
-    """Return a reward for each completion: TRL's reward function, for
-    data/exports/trl/prompt_completion.
-
-    >>> score_completions(["```sql\\nSELECT name FROM ship\\n```"], database_name=["fleet"],
-    ...                   gold_answer=['["Sun", "Tern"]'], order_matters=[False]) # doctest: +SKIP
-    [1.0]
-
-    A completion is a text, or a chat whose last message counts; the last fenced query in it is
-    scored (`extract_sql`). A column has a value for each completion; gold_answer, accepted_rows and
-    test_suite are JSON text. `rule` may be one for all. Columns of other names are ignored.
-
-    Source: "Using a custom reward function" in the documentation of TRL's GRPOTrainer.
-
-    Raises: as `execute`.
-    """
-    # A rule is a column, or one for all.
-    pool, columns = _share_pool(columns_and_options, besides="rule")
-    return pool.score_completions(completions, **columns)
-
-
-async def score_completions_async(completions: Sequence[Any], **columns: Any) -> list[float]:
-    """`score_completions` in a thread, for a loop that has other things to do."""
-    return await asyncio.to_thread(score_completions, completions, **columns)
-
-
 class RewardPool:
     """Worker processes that score predictions; use it as a context manager, or close it.
 
@@ -315,8 +181,7 @@ class RewardPool:
     ...     pool.score_completions(completions, **columns)
     [1.0, 0.0, ...]
 
-    Methods are the functions of this module, without options. Workers start when they are needed.
-    Threads may share a pool; in a fork it has workers of its own.
+    Workers start when they are needed. Threads may share a pool; a fork has workers of its own.
 
     Raises:
         FileNotFoundError: the folder of the databases is missing.
@@ -364,20 +229,65 @@ class RewardPool:
         self._pool.close()
 
     def execute(self, predicted_sql: str, database_name: str) -> list[Row] | None:
+        """Return the rows of a predicted query; None if it is refused, fails or takes too much.
+
+        Raises:
+            FileNotFoundError: the database is missing, which is no fault of the prediction.
+            ValueError: the database is another file than the one the question was made with.
+            sqlite3.DatabaseError: the database is corrupt.
+        """
         path = _find_path(self.find_folder(), database_name)
         return self._pool.run([Job(Kind.EXECUTE, path, str(predicted_sql))])[0]
 
     def score_sql(self, predicted_sql: str | None, gold_answer: Any, **question: Any) -> float:
+        """Return the reward of a predicted query. Raises as `execute`.
+
+        >>> score_sql("SELECT name FROM ship", ["Sun", "Tern"], database_name="fleet",
+        ...           order_matters=False)                                      # doctest: +SKIP
+        1.0
+
+        gold_answer, accepted_rows and test_suite are JSON values, as in the product.
+        """
         return self._ask(Kind.SCORE, predicted_sql, gold_answer, **question)
 
     def explain_score(
         self, predicted_sql: str | None, gold_answer: Any, **question: Any
     ) -> Explanation:
+        """Return what `score_sql` gives, and why: SQLite's words, or how the rows differ.
+
+        >>> explain_score("SELECT nam FROM ship", ["Sun"], database_name="fleet",
+        ...               order_matters=False)                                  # doctest: +SKIP
+        Explanation(reward=0.0, reason='sql_error', detail='no such column: nam', ...)
+
+        It is for logs, and for a model that may try again; it shows some rows of the gold answer.
+        If the test suite says wrong, `database` names its database, to which the rows belong.
+        """
         return self._ask(Kind.EXPLAIN, predicted_sql, gold_answer, **question)
 
     def score_parts(
         self, predicted_sql: str | None, gold_answer: Any, *, gold_sql: str, **question: Any
     ) -> Parts:
+        """Return parts of a score, for logs, or for a reward that you shape yourself.
+
+        >>> score_parts("SELECT name FROM ship", ["Sun", "Tern"], gold_sql="SELECT name FROM ship",
+        ...             database_name="fleet", order_matters=False)             # doctest: +SKIP
+        Parts(executes=1.0, tables=1.0, columns=1.0, rows=1.0, on_database=1.0, on_suite=1.0)
+
+        **No reward here has them: `on_suite` alone is what `score_sql` gives.** A policy learns
+        what it is paid for, and each part but that can be had without the answer:
+
+        - executes: `SELECT 1` does. It teaches to write something harmless.
+        - tables, columns: how many of those that the query and gold SQL read are the same (F1). A
+          query that reads what gold reads and does nothing with it has both. It teaches gold's way
+          of writing where other queries are as right.
+        - rows: BIRD's Soft-F1 of the rows, in their order. A table of likely values has a share of
+          it. It teaches to guess, and to return more.
+        - on_database: what one database accepts. It teaches stored answers by heart.
+        - on_suite: the reward, 1.0 or 0.0.
+
+        Gold SQL is compiled, not executed. Raises as `execute`, and ValueError if SQLite refuses
+        gold SQL.
+        """
         explained = self.explain_score(predicted_sql, gold_answer, **question)
         path = _find_path(self.find_folder(), question["database_name"])
         jobs = [
@@ -448,6 +358,17 @@ class RewardPool:
         ground_truth: str,
         extra_info: Mapping[str, Any] | None = None,
     ) -> float:
+        """Return the reward of a completion: verl's reward function, for data/exports/verl.
+
+        ground_truth is JSON text; extra_info says the rest of the question. `reward_kwargs` may set
+        options.
+
+        Source: "Implement Reward Function for Dataset" in verl's documentation
+        (docs/preparation/reward_function.rst).
+
+        Raises:
+            ValueError: there is no extra_info, which names the database. Else as `execute`.
+        """
         if extra_info is None:
             raise ValueError(f"{data_source}: expected extra_info with database_name, found none")
         known = {name: [extra_info[name]] for name in ("database_name", "order_matters")}
@@ -465,6 +386,22 @@ class RewardPool:
         rule: Iterable[str | None] | str | Rule | None = None,
         **columns: Any,
     ) -> list[float]:
+        """Return a reward for each completion: TRL's reward function, for
+        data/exports/trl/prompt_completion.
+
+        >>> score_completions(["```sql\\nSELECT name FROM ship\\n```"], database_name=["fleet"],
+        ...                   gold_answer=['["Sun", "Tern"]'],
+        ...                   order_matters=[False])                            # doctest: +SKIP
+        [1.0]
+
+        A completion is a text, or a chat whose last message counts; the last fenced query in it is
+        scored (`extract_sql`). A column has a value for each completion; gold_answer, accepted_rows
+        and test_suite are JSON text. `rule` may be one for all. Other columns are ignored.
+
+        Source: "Using a custom reward function" in the documentation of TRL's GRPOTrainer.
+
+        Raises: as `execute`.
+        """
         count, folders = len(completions), self._find_folders()
         if isinstance(rule, str | Rule):
             _warn_if_loose(find_rule(rule))
@@ -514,10 +451,35 @@ class SharedPool(RewardPool):
         return find_shared_pool(workers, limits)
 
 
-def _share_pool(named: dict[str, Any], *, besides: str = "") -> tuple[SharedPool, dict[str, Any]]:
-    """The pool for the options among some keywords, and the others."""
-    names = [name for name in _OPTIONS if name in named and name != besides]
-    return SharedPool(**{name: named.pop(name) for name in names}), named
+def _by_shared_pool(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of a pool as a function, which takes the options of one, too."""
+
+    @wraps(method)
+    def call(*arguments: Any, **named: Any) -> Any:
+        # A rule is a column of completions, or one for all.
+        own = ("rule",) if method is RewardPool.score_completions else ()
+        options = {name: named.pop(name) for name in _OPTIONS if name in named and name not in own}
+        return method(SharedPool(**options), *arguments, **named)
+
+    return call
+
+
+execute = _by_shared_pool(RewardPool.execute)
+score_sql = _by_shared_pool(RewardPool.score_sql)
+explain_score = _by_shared_pool(RewardPool.explain_score)
+score_parts = _by_shared_pool(RewardPool.score_parts)
+compute_score = _by_shared_pool(RewardPool.compute_score)
+score_completions = _by_shared_pool(RewardPool.score_completions)
+
+
+async def compute_score_async(*arguments: Any, **named: Any) -> float:
+    """`compute_score` in a thread, for a loop that asks for many at once."""
+    return await asyncio.to_thread(compute_score, *arguments, **named)
+
+
+async def score_completions_async(completions: Sequence[Any], **columns: Any) -> list[float]:
+    """`score_completions` in a thread, for a loop that has other things to do."""
+    return await asyncio.to_thread(score_completions, completions, **columns)
 
 
 @lru_cache

@@ -9,7 +9,7 @@ from typing import Any
 from answerkey.evaluation.scoring import Score
 from answerkey.evaluation.summary import Result
 from answerkey.report.page import TEMPLATES, read_template
-from answerkey.scoring.jobs import SUMMARY_ROWS
+from answerkey.scoring.worker import SUMMARY_ROWS
 
 _MOST_SHOWN = 500  # wrong predictions
 _MOST_CHARACTERS = 2000

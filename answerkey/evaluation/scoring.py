@@ -21,10 +21,9 @@ from typing import Any, NamedTuple
 from answerkey.dataset import Question, list_reward_terms
 from answerkey.evaluation.predictions import Prediction
 from answerkey.scoring.differences import DifferenceKind
-from answerkey.scoring.jobs import RIGHT, Explanation, Job, Kind
 from answerkey.scoring.pool import Pool
 from answerkey.scoring.rules import find_rule
-from answerkey.scoring.worker import list_trials
+from answerkey.scoring.worker import RIGHT, Explanation, Job, Kind, list_trials
 from answerkey.sqlite.files import find_inside
 
 _AT_ONCE = 256  # predictions, until their scores are kept

@@ -25,7 +25,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Self
 
-from answerkey.scoring.jobs import WORKER_DIED, Job, answer_without_rows, write_message
+from answerkey.scoring.worker import WORKER_DIED, Job, answer_without_rows, write_message
 from answerkey.sqlite.bounds import QueryReason
 from answerkey.sqlite.guard import Limits
 
@@ -92,7 +92,9 @@ class Pool:
         """Those of this process, which may be a fork."""
         process = os.getpid()
         if process not in self._by_process:
-            self._by_process.setdefault(process, Workers(self._count, self._limits))
+            new = Workers(self._count, self._limits)
+            if self._by_process.setdefault(process, new) is not new:  # another thread's came first
+                new.close()
         return self._by_process[process]
 
 
@@ -207,8 +209,10 @@ class Workers:
             self.busy[process] = run
             if run.is_over or self._is_closed:
                 process.kill()
-            found = process.do([run.jobs[place] for place in left])
-            del self.busy[process]
+            try:
+                found = process.do([run.jobs[place] for place in left])
+            finally:
+                del self.busy[process]
             if found is not None:
                 self.free.append(process)
                 answers.update(zip(left, found, strict=True))

@@ -17,6 +17,8 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,51 +27,123 @@ from answerkey.errors import InputError
 from answerkey.scoring.comparison import rows_match
 from answerkey.scoring.completions import extract_sql
 from answerkey.scoring.differences import DifferenceKind, cut_texts, find_difference
-from answerkey.scoring.jobs import (
-    NO_QUERY,
-    RIGHT,
-    SUMMARY_ROWS,
-    WRONG,
-    Explanation,
-    Job,
-    Kind,
-    RowSummary,
-    answer_without_rows,
-    write_message,
-)
-from answerkey.scoring.rules import RULES
+from answerkey.scoring.rules import RULES, Rule
 from answerkey.sqlite.bounds import QueryReason
 from answerkey.sqlite.files import find_inside
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError, Row
+
+RIGHT, WRONG = 1.0, 0.0
+
+# Reasons beside those of the guard (QueryReason) and of differences (DifferenceKind).
+NO_QUERY = "no_query"
+WORKER_DIED = "worker_died"
+
+SUMMARY_ROWS = 20
 
 # Environment variables that say where databases are: those of questions, those of test suites.
 DATABASES_VARIABLE = "ANSWERKEY_DATABASES"
 SUITES_VARIABLE = "ANSWERKEY_TEST_SUITES"
 
-# 32 databases, each with a test suite of eight. Every one is an open file, of which a process may
-# have 1,024, and takes 0.1 MB of memory before it has read a row.
-_KEPT_DATABASES = 32 * (1 + 8)
-# SQLite keeps up to 2 MB of each file in memory: so many of large ones are kept, and of small ones,
-# such as those of test suites, as many as above.
-_CACHE_BYTES = 2_048_000
+# SQLite keeps 0.2 to 2 MB of a file in memory: 32 large databases are kept open, or ten times as
+# many small ones, such as those of test suites.
+_LEAST_CACHE_BYTES, _CACHE_BYTES = 220_000, 2_048_000
 _KEPT_BYTES = 32 * _CACHE_BYTES
-# Compiled queries, of 5 kB each: many predictions for one database are alike. On a test suite they
-# come again at once, for the same question, or not at all.
-_KEPT_STATEMENTS = 128
-_KEPT_STATEMENTS_OF_SUITES = 16
+_KEPT_STATEMENTS = 64  # compiled queries, of 5 kB each: many predictions for a database are alike
 _KEPT_HASHES = 1 << 16
 
 LEAST_STEPS = 1_000_000  # of a budget
 
 _KEPT_SUITES = 32  # predictions for one question come together
-_KEPT_PATHS = 4096
-
 
 # More than the least budget if nobody knows how many steps the gold query takes: ten steps a byte
 # are some fifty scans of all tables.
 _STEPS_PER_BYTE = 10
 
 _SECONDS_BETWEEN_LOOKS = 1
+
+
+class Kind(StrEnum):
+    """The result of a job: a reward, an Explanation, the rows of the query, a RowSummary of them
+    (None if the query has no rows), or the columns that it reads (None if it is refused)."""
+
+    SCORE = "score"
+    EXPLAIN = "explain"
+    EXECUTE = "execute"
+    SUMMARIZE = "summarize"
+    LIST_READS = "list_reads"
+
+
+class Job(NamedTuple):
+    """One prediction.
+
+    text: SQL, or a completion from which it is taken; None: there is none.
+    max_steps: the budget of the query; None: by the size of the database.
+    gold_answer, accepted_rows, other_answers, test_suite: JSON text, as exports have them.
+    suites_folder: where the databases of test suites are.
+    database_sha256: of the file at path; None: nobody says.
+    """
+
+    kind: Kind
+    path: str
+    text: str | None
+    is_completion: bool = False
+    max_steps: int | None = None
+    gold_answer: str = "null"
+    order_matters: bool = False
+    rule: Rule | None = None
+    accepted_rows: str | None = None
+    other_answers: str | None = None
+    test_suite: str | None = None
+    suites_folder: str = ""
+    database_sha256: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A reward and the reason for it.
+
+    reason: None if the prediction is right; `no_query`; why the query has no answer (`QueryReason`,
+        such as sql_error or time_exceeded); or how its rows differ (`DifferenceKind`, such as
+        too_few_rows).
+    detail: the same in words: SQLite's own if it refuses the query.
+    missing, unexpected: some rows that the answer lacks, and some that it should not have.
+    database: the database of the test suite on which the prediction is wrong; None if it is wrong
+        on the real one, or right.
+    """
+
+    reward: float
+    reason: str | None = None
+    detail: str = ""
+    missing: list[Row] = field(default_factory=list)
+    unexpected: list[Row] = field(default_factory=list)
+    database: str | None = None
+
+
+class RowSummary(NamedTuple):
+    """Some of the rows of a query, long texts cut; how many there are; and a hash of all of them,
+    floats to six digits, the same in any order unless the job says that the order matters."""
+
+    rows: list[Row]
+    row_count: int
+    answer: str
+
+
+def answer_without_rows(
+    kind: Kind, reason: str, detail: str, *, database: str | None = None
+) -> Any:
+    """Return what a job gives if its prediction has no rows."""
+    if kind is Kind.SCORE:
+        return WRONG
+    if kind is not Kind.EXPLAIN:
+        return None
+    return Explanation(WRONG, reason, detail, database=database)
+
+
+def write_message(file: int, message: Any) -> None:
+    """Write a pickle to an open file, whole. There is no buffer that a fork could write again."""
+    data = memoryview(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
+    while data:
+        data = data[os.write(file, data) :]
 
 
 Version = tuple[int, ...]  # of a file: another one where it was changed or replaced
@@ -115,18 +189,19 @@ class OpenDatabases:
             self._open.move_to_end(path)
             return known[1], status.st_size
         self.close(path)
-        kept = _KEPT_STATEMENTS_OF_SUITES if is_of_suite else _KEPT_STATEMENTS
-        database = GuardedDatabase(Path(path), self._limits, watchdog=None, kept_statements=kept)
+        database = GuardedDatabase(
+            Path(path), self._limits, watchdog=None, kept_statements=_KEPT_STATEMENTS
+        )
         self._open[path] = version, database
-        self._cached_bytes += min(status.st_size, _CACHE_BYTES)
-        while len(self._open) > _KEPT_DATABASES or self._cached_bytes > _KEPT_BYTES:
+        self._cached_bytes += _count_cached(status.st_size)
+        while self._cached_bytes > _KEPT_BYTES:
             self.close(next(iter(self._open)))
         return database, status.st_size
 
     def close(self, path: str) -> None:
         if path in self._open:
             version, database = self._open.pop(path)
-            self._cached_bytes -= min(version[0], _CACHE_BYTES)
+            self._cached_bytes -= _count_cached(version[0])
             database.close()
 
     def close_others(self, path: str) -> bool:
@@ -134,6 +209,10 @@ class OpenDatabases:
         for other in others:
             self.close(other)
         return bool(others)
+
+
+def _count_cached(size_bytes: int) -> int:
+    return max(_LEAST_CACHE_BYTES, min(size_bytes, _CACHE_BYTES))
 
 
 @lru_cache(_KEPT_HASHES)
@@ -188,7 +267,7 @@ def _read_suite(text: str, folder: str) -> list[Trial]:
     try:
         return [
             Trial(
-                _locate(folder, "/".join(database["path"].split("/")[-2:])),
+                str(find_inside(folder, "/".join(database["path"].split("/")[-2:]))),
                 database["gold_answer"],
                 database["order_matters"],
                 LEAST_STEPS,
@@ -204,11 +283,6 @@ def _read_suite(text: str, folder: str) -> list[Trial]:
             "test_suite: expected a list of databases with path, gold_answer and order_matters,"
             f" found {text!r:.80}"
         ) from error
-
-
-@lru_cache(_KEPT_PATHS)
-def _locate(folder: str, path: str) -> str:
-    return str(find_inside(folder, path))
 
 
 def _read_json(name: str, text: str) -> Any:

@@ -15,8 +15,8 @@ from answerkey.evaluation.predictions import Prediction
 from answerkey.evaluation.rollouts import score_rollouts
 from answerkey.evaluation.scoring import Folders, score_predictions
 from answerkey.records import hash_file
-from answerkey.scoring.jobs import SUMMARY_ROWS, Job, Kind
 from answerkey.scoring.pool import Pool
+from answerkey.scoring.worker import SUMMARY_ROWS, Job, Kind
 
 # Rows, characters of each, and jobs: a socket holds 200 KB, and an answer at most 16 MB.
 SIZES = {"1 KB": (10, 100, 100), "300 KB": (300, 1000, 12), "10 MB": (20, 500_000, 4)}
