@@ -16,13 +16,11 @@ from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.answers import REL_TOL, Order, has_choice, match_rows, read_order
 from answerkey.sqlite.bounds import QueryReason
 from answerkey.sqlite.guard import GuardedDatabase, QueryError, Row
-from answerkey.sqlite.schema import Schema, quote_name
+from answerkey.sqlite.schema import Schema
 from answerkey.suites.neighbors import Neighbor, list_neighbors
 from answerkey.suites.operators.trees import write_changes
-from answerkey.suites.reading_rules import mutate_codes
-from answerkey.suites.readings import Reading, list_readings
+from answerkey.suites.readings import Reading, list_readings, mutate_codes
 
-_MAX_STEPS_OF_TEXTS = 500_000
 _BOUNDS = {QueryReason.STEP_BUDGET_EXCEEDED, QueryReason.TIME_EXCEEDED}
 
 
@@ -57,16 +55,6 @@ class Executions:
         if sql not in self._known:
             self._known[sql] = self.run(sql, max_steps=max_steps)
         return self._known[sql].rows
-
-    def find_values(self, table: str, column: str, known: str, value: Any) -> list[Any]:
-        """The values of a column in the rows that have a value in another one, two at most; none
-        where it takes many steps to look."""
-        names = [quote_name(name) for name in (table, column, known)]
-        sql = (
-            f"SELECT DISTINCT {names[1]} FROM {names[0]} WHERE {names[2]} = {_write_value(value)}"
-            " LIMIT 2"
-        )
-        return [value for (value,) in self.find_rows(sql, max_steps=_MAX_STEPS_OF_TEXTS) or []]
 
 
 def are_same(left: list[Row] | None, right: list[Row] | None, *, ordered: Order) -> bool:
@@ -207,7 +195,7 @@ def read_questions(
         query = queries[sql]
         readings = [
             reading
-            for reading in list_readings(query.tree, schema, question.question_text, lookup=real)
+            for reading in list_readings(query.tree, schema, question.question_text, real.find_rows)
             if are_same(
                 rows,
                 real.find_rows(reading.sql, max_steps=_MAX_STEPS_OF_READINGS),
@@ -225,7 +213,7 @@ def read_questions(
 
 def _sort_neighbors(query: Query, real: Executions, schema: Schema, max_neighbors: int) -> None:
     scopes = Scopes(query.tree, schema)
-    codes = write_changes(scopes, [mutate_codes(scopes, real)], most=max_neighbors)
+    codes = write_changes(scopes, [mutate_codes(scopes, real.find_rows)], most=max_neighbors)
     for neighbor in [
         *list_neighbors(query.tree, schema, max_neighbors=max_neighbors),
         *(Neighbor(*code) for code in codes),

@@ -1,38 +1,45 @@
 """Readings: other queries that a question may as well mean as its gold query.
 
 Where one of them gives another answer than the gold, a prediction that follows it is not wrong. A
-database that tells them apart is not used for the question. `reading_rules` has a file a rule, with
-its reason. No rule weakens what a question says: > and >= are never readings of each other.
+database that tells them apart is not used for the question. Each rule has its reason. No rule
+weakens what a question says: > and >= are never readings of each other.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 from sqlglot import exp
 
-from answerkey.sql.scopes import Scopes
-from answerkey.sqlite.schema import Schema
-from answerkey.suites.operators.trees import write_changes
-from answerkey.suites.reading_rules import (
-    Lookup,
-    read_codes,
-    read_duplicates,
-    read_groupings,
-    read_nulls,
-    read_set_members,
-    read_single_values,
-    read_superlatives,
-    read_texts,
-    read_unnamed,
-    read_zero_counts,
+from answerkey.sql.query_parts import read_integer
+from answerkey.sql.query_rewrites import inline_aliases, make_limit, to_sql
+from answerkey.sql.scopes import Resolution, Scopes, Source
+from answerkey.sqlite.guard import Row
+from answerkey.sqlite.schema import Schema, Table, fold_name, quote_name
+from answerkey.suites.operators.trees import (
+    COMPARISONS,
+    Steps,
+    add_condition,
+    changed,
+    find_direct,
+    has_unique_rows,
+    is_name,
+    is_nullable,
+    is_number,
+    is_same_column,
+    join_parts,
+    list_key,
+    list_parts,
+    name_column,
+    read_text,
+    replaced,
+    without,
+    write_changes,
 )
 
-_RULES = (
-    *(read_duplicates, read_groupings, read_nulls, read_set_members, read_single_values),
-    *(read_superlatives, read_texts, read_unnamed, read_zero_counts),
-)
-_MOST = 8  # of each rule
+FindRows = Callable[..., list[Row] | None]  # the rows of a query on the question's database
 
 
 class Reading(NamedTuple):
@@ -42,24 +49,718 @@ class Reading(NamedTuple):
     sql: str
 
 
+# The first row, or all that tie with it.
+#
+# Reason: "the youngest singer" says which age counts, and not how many singers may have it.
+
+
+_EXTREMES = (exp.Max, exp.Min)
+
+
+def _read_superlatives(scopes: Scopes, question_text: str) -> Steps:
+    """all_ties in place of ORDER BY ... LIMIT 1, or of an extreme that picks the row of a column
+    beside it, also in a subquery; one_row in place of all rows that have an extreme value."""
+    for subquery in list(scopes.nodes.find_all(exp.Subquery)):
+        yield from _take_inner_ties(subquery, scopes)
+    select = scopes.tree
+    if not isinstance(select, exp.Select) or select.args.get("with_") is not None:
+        return
+    if select.args.get("limit") is not None:
+        yield from _take_ties(select, scopes)
+    elif select.args.get("from_") is not None and select.args.get("group") is None:
+        yield from _take_rows_of_extreme(select)
+        yield from _take_one(select)
+
+
+def _take_ties(select: exp.Select, scopes: Scopes) -> Steps:
+    order, rows = select.args.get("order"), select.args["limit"].expression
+    is_first = read_integer(rows) == 1 and select.args.get("offset") is None
+    if order is None or len(order.expressions) != 1 or not is_first:
+        return
+    key = inline_aliases(order.expressions[0].this, scopes).unnest()
+    if read_integer(key) is not None:
+        return
+    extreme = exp.Max if order.expressions[0].args.get("desc") else exp.Min
+    if key.find(exp.AggFunc) is None and select.args.get("group") is None:
+        condition = _is_extreme(key, extreme, select)
+        with changed(
+            select, where=add_condition(select, "where", condition), order=None, limit=None
+        ):
+            yield "all_ties"
+    elif key.find(exp.AggFunc) is not None and select.args.get("group") is not None:
+        values = _copy_part(select, [exp.alias_(key.copy(), "n")], is_grouped=True)
+        best = exp.Select(
+            expressions=[extreme(this=exp.column("n"))],
+            from_=exp.From(this=exp.Subquery(this=values)),
+        )
+        condition = exp.EQ(this=key, expression=exp.Subquery(this=best))
+        with changed(
+            select, having=add_condition(select, "having", condition), order=None, limit=None
+        ):
+            yield "all_ties"
+
+
+def _take_inner_ties(subquery: exp.Subquery, scopes: Scopes) -> Steps:
+    """`id = (SELECT id FROM t ORDER BY age LIMIT 1)` -> `id IN (SELECT id ... WHERE age = ...)`"""
+    select, user = subquery.this, subquery.parent
+    is_compared = isinstance(user, exp.EQ) and user.expression is subquery
+    if is_compared and isinstance(select, exp.Select) and select.args.get("limit") is not None:
+        for _ in _take_ties(select, scopes):
+            other = exp.In(this=user.this.copy(), query=subquery.copy())
+            with replaced(user, other):
+                yield "all_ties"
+
+
+def _take_rows_of_extreme(select: exp.Select) -> Steps:
+    """`SELECT name, max(age) FROM t` -> the names of all who have that age."""
+    shown = [column.unalias() for column in select.expressions]
+    found = [column for column in shown if isinstance(column, _EXTREMES)]
+    others = [column for column in shown if not isinstance(column, _EXTREMES)]
+    if len(found) != 1 or not others or any(column.find(exp.AggFunc) for column in others):
+        return
+    value = found[0].this
+    condition = _is_extreme(value, type(found[0]), select)
+    columns = [value.copy() if column is found[0] else column.copy() for column in shown]
+    with changed(select, expressions=columns, where=add_condition(select, "where", condition)):
+        yield "all_ties"
+
+
+def _take_one(select: exp.Select) -> Steps:
+    where = select.args.get("where")
+    if where is None or _is_one_row(select):
+        return
+    for part in list_parts(where.this, exp.And):
+        condition = part.unnest()
+        query = condition.expression.unnest() if isinstance(condition, exp.EQ) else None
+        if not isinstance(query, exp.Select) or len(query.expressions) != 1:
+            continue
+        if isinstance(query.expressions[0].unalias(), _EXTREMES) and not query.args.get("group"):
+            with changed(select, limit=make_limit(1)):
+                yield "one_row"
+            return
+
+
+def _is_one_row(select: exp.Select) -> bool:
+    """Whether a SELECT returns one row whatever it reads."""
+    shown = [column.unalias().unnest() for column in select.expressions]
+    return any(isinstance(column, exp.AggFunc) for column in shown)
+
+
+def _is_extreme(value: exp.Expression, extreme: type[exp.Expression], select: exp.Select) -> exp.EQ:
+    """That a value is the greatest (or least) of those that the same FROM and WHERE give."""
+    best = _copy_part(select, [extreme(this=value.copy())], is_grouped=False)
+    return exp.EQ(this=value.copy(), expression=exp.Subquery(this=best))
+
+
+def _copy_part(
+    select: exp.Select, columns: list[exp.Expression], *, is_grouped: bool
+) -> exp.Select:
+    """A SELECT of these columns with the FROM, WHERE and groups of another."""
+    names = ("from_", "joins", "where", *(("group", "having") if is_grouped else ()))
+    copy = select.copy()
+    return exp.Select(expressions=columns, **{name: copy.args.get(name) for name in names})
+
+
+# NULL as a value, or as none.
+#
+# Reason: "which cities have two employees" asks for cities, and NULL is none.
+
+
+def _read_nulls(scopes: Scopes, question_text: str) -> Steps:
+    """without_null of columns in GROUP BY, and of those that INTERSECT or EXCEPT show;
+    counted_names and counted_rows, where things are counted by their rows or by their names."""
+    for group in scopes.nodes.find_all(exp.Group):
+        yield from _leave_out(group.parent, group.expressions, scopes)
+    for node in scopes.nodes.find_all(exp.Intersect, exp.Except):
+        if isinstance(node.this, exp.Select) and node.this.args.get("group") is None:
+            shown = [column.unalias() for column in node.this.expressions]
+            yield from _leave_out(node.this, shown, scopes)
+    for count in scopes.nodes.find_all(exp.Count):
+        yield from _count_otherwise(count, scopes)
+
+
+def _leave_out(select: exp.Expression, columns: list[exp.Expression], scopes: Scopes) -> Steps:
+    nullable = [column for column in columns if _is_nullable(column, scopes)]
+    if nullable:
+        tests = [
+            exp.Not(this=exp.Is(this=column.copy(), expression=exp.Null())) for column in nullable
+        ]
+        with changed(select, where=add_condition(select, "where", exp.and_(*tests))):
+            yield "without_null"
+
+
+def _count_otherwise(count: exp.Count, scopes: Scopes) -> Steps:
+    if not isinstance(count.this, exp.Star):
+        found = find_direct(count.this, scopes)
+        if found is not None and is_name(found) and is_nullable(found.column):
+            with changed(count, this=exp.Star()):
+                yield "counted_rows"
+        return
+    scope = scopes.scope_of(count.parent_select)
+    for source in scope.sources.values():
+        for column in source.table.columns if source.table is not None else ():
+            if is_nullable(column) and is_name(
+                Resolution(source, source.table, column, None, scope)
+            ):
+                with changed(count, this=name_column(column, source, scope)):
+                    yield "counted_names"
+
+
+def _is_nullable(column: exp.Expression, scopes: Scopes) -> bool:
+    found = find_direct(column, scopes)
+    return found is not None and is_nullable(found.column)
+
+
+# A text in a condition: as gold writes it, or as the question does.
+#
+# Reason: "the paragraph that includes the text Korea" asks for more than the paragraphs that are
+# 'Korea'; and where the database has no row that tells 'engineer' from the "engineering" of the
+# question, both may be meant.
+
+
+_INCLUDES = re.compile(
+    r"\b(contain(s|ing)?|includes?|mention(s|ing)?|substring|the (word|phrase|text|letter)s?)\b",
+    re.IGNORECASE,
+)
+_SHORTEST_TEXTS = 4  # the letters that two spellings have in common at least
+
+
+def _read_texts(scopes: Scopes, question_text: str) -> Steps:
+    """contained_text: LIKE '%text%', where the question says so, or uses the text as a word like
+    others; any_case: LIKE in place of =, or = of LIKE; question_spelling: the spelling of the
+    question in place of gold's."""
+    asks_to_contain = _INCLUDES.search(question_text) is not None
+    for node in scopes.nodes.find_all(exp.EQ, exp.Like):
+        text = read_text(node.expression, scopes)
+        if text is None or not isinstance(node.this, exp.Column) or scopes.is_string(node.this):
+            continue
+        may_contain = asks_to_contain or _is_kind(node, text, question_text, scopes)
+        if isinstance(node, exp.Like):
+            may_contain = not set(text) & set("%_")
+        if may_contain:
+            pattern = exp.Literal.string(f"%{text}%")
+            with replaced(node, exp.Like(this=node.this.copy(), expression=pattern)):
+                yield "contained_text"
+        if text.upper() != text.lower() and not set(text) & set("%_"):
+            kind = exp.Like if isinstance(node, exp.EQ) else exp.EQ
+            with replaced(node, kind(this=node.this.copy(), expression=exp.Literal.string(text))):
+                yield "any_case"
+        for word in _list_spellings(text, question_text):
+            with replaced(node.expression, exp.Literal.string(word)):
+                yield "question_spelling"
+
+
+def _find_word(text: str, question_text: str, flags: int = 0) -> str | None:
+    """The first time that a question has a text between other words."""
+    found = re.search(rf"(?<!\w){re.escape(text)}(?!\w)", question_text, flags)
+    return found and found[0]
+
+
+def _is_kind(node: exp.Expression, text: str, question_text: str, scopes: Scopes) -> bool:
+    """Whether a text stands for a part of a name: "math courses", without quotes and capitals."""
+    found = find_direct(node.this, scopes)
+    bare = re.sub(r"([\"'])[^\"']*\1", "", question_text)
+    is_small = text.islower() and _find_word(text, bare) is not None
+    return is_small and found is not None and is_name(found)
+
+
+def _list_spellings(text: str, question_text: str) -> list[str]:
+    """How a question spells a text that it does not have: in other letters, or as a longer or a
+    shorter word, which is no plural."""
+    same = _find_word(text, question_text, re.IGNORECASE)
+    if same is not None:
+        return [same] if _find_word(text, question_text) is None else []
+    found = []
+    for word in dict.fromkeys(re.findall(r"\w+", question_text)):
+        short, long = sorted((text.lower(), word.lower()), key=len)
+        is_near = len(short) >= _SHORTEST_TEXTS and long.startswith(short)
+        if is_near and long.removeprefix(short) not in ("s", "es"):
+            found.append(word)
+    return found
+
+
+# INTERSECT and EXCEPT of names, or of what has the names.
+#
+# Reason: "the names of the singers without a concert" means singers, and one of them may have the
+# name of a singer who has one.
+
+
+_CLAUSES = ("group", "having", "limit", "order", "distinct")
+
+
+def _read_set_members(scopes: Scopes, question_text: str) -> Steps:
+    """members_by_key: `A EXCEPT B` of names -> A where the key is not among those of B."""
+    node = scopes.tree
+    if not isinstance(node, exp.Except | exp.Intersect) or node.args.get("with_") is not None:
+        return
+    left, right = node.this, node.expression
+    found = [_find_members(side, scopes) for side in (left, right)]
+    if None in found or found[0].source.table is not found[1].source.table:
+        return
+    if isinstance(node, exp.Intersect) and not (left.args.get("joins") and right.args.get("joins")):
+        return  # no row has two values in one column
+    key = list_key(found[0].source.table)
+    if len(key) != 1:
+        return
+    column = found[0].source.table.find_column(key[0])
+    own, other = (name_column(column, what.source, what.scope) for what in found)
+    inner, outer = right.copy(), left.copy()
+    inner.set("expressions", [other])
+    test: exp.Expression = exp.In(this=own, query=exp.Subquery(this=inner))
+    test = exp.Not(this=test) if isinstance(node, exp.Except) else test
+    outer.set("where", add_condition(left, "where", test))
+    for name in ("order", "limit"):
+        if node.args.get(name) is not None:
+            outer.set(name, node.args[name].copy())
+    with replaced(node, outer):
+        yield "members_by_key"
+
+
+def _find_members(side: exp.Expression, scopes: Scopes) -> Resolution | None:
+    """The name that a plain SELECT shows, where all that it shows is of one table, and no key."""
+    if not isinstance(side, exp.Select) or any(side.args.get(name) for name in _CLAUSES):
+        return None
+    found = [find_direct(column.unalias(), scopes) for column in side.expressions]
+    if None in found or len({id(what.source) for what in found}) != 1:
+        return None
+    key = list_key(found[0].source.table)
+    if {what.column.name for what in found} >= set(key):
+        return None
+    return next(filter(is_name, found), None)
+
+
+# Things of which there are none: a count of what is joined to them gives 0, or leaves them out.
+#
+# Reason: "the number of concerts of each stadium" does not say whether one without concerts is
+# shown; nor does "fewer than two" or "the fewest" say that there is one at least.
+
+
+def _read_zero_counts(scopes: Scopes, question_text: str) -> Steps:
+    """with_zero_counts: LEFT JOIN in place of JOIN, from the table whose things are counted by; and
+    without_zero_counts, the other way round."""
+    for group in scopes.nodes.find_all(exp.Group):
+        select = group.parent
+        joins = select.args.get("joins") or []
+        sources = list(scopes.scope_of(select).sources.values())
+        is_count = len(joins) == 1 and len(sources) == 2 and select.find(exp.Count) is not None
+        if not is_count or _is_of_the_most(select):
+            continue
+        if joins[0].side == "LEFT":
+            with changed(joins[0], side=None, kind=None):
+                yield "without_zero_counts"
+        elif not (joins[0].side or joins[0].method):
+            for parent, child in (sources, sources[::-1]):
+                yield from _add_zeros(select, parent, child, scopes)
+
+
+def _add_zeros(select: exp.Select, parent: Source, child: Source, scopes: Scopes) -> Steps:
+    """`FROM child JOIN parent ON child.a = parent.key GROUP BY child.a` ->
+    `FROM parent LEFT JOIN child ON child.a = parent.key GROUP BY parent.key`, and count(child.a)"""
+    on = select.args["joins"][0].args.get("on")
+    ends = _find_ends(on, scopes) if on is not None else {}
+    own, other = ends.get(id(parent)), ends.get(id(child))
+    if None in (own, other) or list_key(parent.table) != (find_direct(own, scopes).column.name,):
+        return
+    where = select.args.get("where")
+    named = [*select.expressions, *([where] if where is not None else [])]
+    columns = [scopes.resolve(column) for node in named for column in node.find_all(exp.Column)]
+    if any(what is not None and what.source is child for what in columns):
+        return
+    keys = []
+    for key in select.args["group"].expressions:
+        found = find_direct(key, scopes)
+        if found is None or (found.source is child and key.name != other.name):
+            return
+        keys.append((own if found.source is child else key).copy())
+    copy = select.copy()
+    copy.set("from_", exp.From(this=parent.node.copy()))
+    copy.set("joins", [exp.Join(this=child.node.copy(), side="LEFT", on=on.copy())])
+    copy.set("group", exp.Group(expressions=keys))
+    for count in list(copy.find_all(exp.Count)):
+        if isinstance(count.this, exp.Star) and count.parent_select is copy:
+            count.set("this", other.copy())
+    with replaced(select, copy):
+        yield "with_zero_counts"
+
+
+def _is_of_the_most(select: exp.Select) -> bool:
+    """Whether only the first rows in descending order are shown, which no zero is among."""
+    order = select.args.get("order")
+    is_cut = order is not None and select.args.get("limit") is not None
+    return is_cut and bool(order.expressions[0].args.get("desc"))
+
+
+def _find_ends(condition: exp.Expression, scopes: Scopes) -> dict[int, exp.Column]:
+    """The column of each table in `a.id = b.a_id`, by the table's source; {} of what is more."""
+    if not isinstance(condition, exp.EQ):
+        return {}
+    found = [(side, find_direct(side, scopes)) for side in (condition.this, condition.expression)]
+    return {id(what.source): side for side, what in found if what is not None}
+
+
+# GROUP BY a name or its key.
+#
+# Reason: "for each stadium" means a stadium, and two stadiums may have one name; but the answer
+# shows names, and a reader may take a name for the stadium.
+
+
+def _read_groupings(scopes: Scopes, question_text: str) -> Steps:
+    """grouped_by_key in place of a name, where the query joins something to that key;
+    grouped_by_name in place of another key, where the answer shows the name."""
+    for group in scopes.nodes.find_all(exp.Group):
+        keys = group.expressions
+        found = [find_direct(key, scopes) for key in keys]
+        for place, what in enumerate(found):
+            if what is not None and is_name(what) and _is_joined_by_key(what, scopes):
+                table, source = what.source.table, what.source
+                columns = [table.find_column(name) for name in list_key(table)]
+                new = [name_column(column, source, what.scope) for column in columns]
+                copies = [key.copy() for key in keys]
+                copies[place : place + 1] = new
+                with changed(group, expressions=copies):
+                    yield "grouped_by_key"
+        yield from _group_by_name(group, found, scopes)
+
+
+def _group_by_name(group: exp.Group, found: list[Resolution | None], scopes: Scopes) -> Steps:
+    if len(found) != 1 or found[0] is None or is_name(found[0]):
+        return
+    nodes = [column.unalias() for column in group.parent.expressions]
+    shown = [node for node in nodes if find_direct(node, scopes) is not None]
+    is_named = any(is_name(find_direct(node, scopes)) for node in shown)
+    is_key = _is_key(found[0]) or _is_key_of_other(found[0])
+    is_shown = any(is_same_column(find_direct(node, scopes), found[0]) for node in shown)
+    if is_named and is_key and not is_shown:
+        with changed(group, expressions=[node.copy() for node in shown]):
+            yield "grouped_by_name"
+
+
+def _is_key(found: Resolution) -> bool:
+    names = list_key(found.source.table)
+    return len(names) == 1 and fold_name(names[0]) == fold_name(found.column.name)
+
+
+def _is_key_of_other(found: Resolution) -> bool:
+    """Whether a column refers to another table."""
+    own = fold_name(found.column.name)
+    return any(
+        len(key.columns) == 1 and fold_name(key.columns[0]) == own
+        for key in found.source.table.foreign_keys
+    )
+
+
+def _is_joined_by_key(what: Resolution, scopes: Scopes) -> bool:
+    """Whether each column of the key of a name's table is compared with another table's column."""
+    key = {fold_name(name) for name in list_key(what.source.table)}
+    joined: set[str] = set()
+    for node in scopes.nodes.find_all(exp.EQ):
+        sides = [find_direct(side, scopes) for side in (node.this, node.expression)]
+        if None not in sides and sides[0].source is not sides[1].source:
+            joined |= {fold_name(s.column.name) for s in sides if s.source is what.source}
+    return bool(key) and key <= joined
+
+
+# DISTINCT or not, where the question does not say what the gold query does.
+#
+# Reason: "the countries of the singers" may name a country once, or once a singer.
+
+
+_ONCE = re.compile(r"\b(different|distinct|unique|duplicates?|repeat\w*)\b", re.IGNORECASE)
+_EACH_ROW = re.compile(r"\b(each|every|duplicates?|repeat\w*)\b", re.IGNORECASE)
+
+
+def _read_duplicates(scopes: Scopes, question_text: str) -> Steps:
+    """distinct_rows of the outermost SELECT, distinct_values in its counts; and
+    without_distinct."""
+    select = scopes.tree
+    if not isinstance(select, exp.Select):
+        return
+    if _ONCE.search(question_text) is None:
+        if select.args.get("distinct") is not None and not has_unique_rows(select, scopes):
+            with changed(select, distinct=None):
+                yield "without_distinct"
+        for count in _list_counts(select):
+            if isinstance(count.this, exp.Distinct) and len(count.this.expressions) == 1:
+                with changed(count, this=count.this.expressions[0].copy()):
+                    yield "without_distinct"
+    if _EACH_ROW.search(question_text) is None or _ONCE.search(question_text) is not None:
+        is_cut = select.args.get("limit") is not None and select.args.get("order") is not None
+        if not (select.args.get("distinct") or is_cut or has_unique_rows(select, scopes)):
+            with changed(select, distinct=exp.Distinct()):
+                yield "distinct_rows"
+        for count in _list_counts(select):
+            found = find_direct(count.this, scopes)
+            if found is not None and list_key(found.source.table) != (found.column.name,):
+                with changed(count, this=exp.Distinct(expressions=[count.this.copy()])):
+                    yield "distinct_values"
+
+
+def _list_counts(select: exp.Select) -> list[exp.Count]:
+    shown = [column.unalias() for column in select.expressions]
+    return [column for column in shown if isinstance(column, exp.Count)]
+
+
+# One value, or the sum of one.
+#
+# Reason: "the weight of Bo" is one number, which SUM, MAX and AVG give, too. A formula of the
+# evidence often says SUM of what one row has.
+
+
+_TOTALS = (exp.Sum, exp.Max, exp.Min, exp.Avg)
+_TOTAL = re.compile(r"\b(sum|total|overall|altogether)\b", re.IGNORECASE)
+
+
+def _read_single_values(scopes: Scopes, question_text: str) -> Steps:
+    """one_value: a column in place of its SUM, MAX, MIN or AVG; summed_value: SUM in place of a
+    column, alone, in a subquery, or for each thing of a total; average: SUM / COUNT as AVG, or the
+    other way round, since a formula seldom says what becomes of NULL."""
+    for select in list(scopes.nodes.find_all(exp.Select)):
+        shown = [column.unalias() for column in select.expressions]
+        totals = [node for column in shown for node in column.find_all(*_TOTALS)]
+        totals = [node for node in totals if node.parent_select is select]
+        if totals and not select.find(exp.Count, exp.Case):
+            copy = select.copy()
+            for node in [one for column in copy.expressions for one in column.find_all(*_TOTALS)]:
+                if node.parent_select is copy:
+                    node.replace(node.this.copy())
+            if select.args.get("having") is None:
+                copy.set("group", None)
+                with replaced(select, copy):
+                    yield "one_value"
+        yield from _sum_values(select, scopes, question_text)
+    for node in list(scopes.nodes.find_all(exp.Div)):
+        total, count = node.this.find(exp.Sum), node.expression.find(exp.Count)
+        is_plain = isinstance(node.this.unnest(), exp.Sum | exp.Cast)
+        if is_plain and total is not None and count is not None and not total.find(exp.Case):
+            with replaced(node, exp.Avg(this=total.this.copy())):
+                yield "average"
+    for node in list(scopes.nodes.find_all(exp.Avg)):
+        total = exp.Cast(this=exp.Sum(this=node.this.copy()), to=exp.DataType.build("REAL"))
+        with replaced(node, exp.Div(this=total, expression=exp.Count(this=exp.Star()))):
+            yield "average"
+
+
+def _sum_values(select: exp.Select, scopes: Scopes, question_text: str) -> Steps:
+    if any(select.args.get(name) for name in ("group", "distinct", "limit")):
+        return
+    found = [find_direct(column.unalias(), scopes) for column in select.expressions]
+    numbers = [what is not None and _is_amount(what) for what in found]
+    if not any(numbers) or (not all(numbers) and _TOTAL.search(question_text) is None):
+        return
+    columns = [
+        exp.Sum(this=column.unalias().copy()) if is_amount else column.unalias().copy()
+        for column, is_amount in zip(select.expressions, numbers, strict=True)
+    ]
+    keys = [
+        column.copy() for column, is_number in zip(columns, numbers, strict=True) if not is_number
+    ]
+    group = exp.Group(expressions=keys) if keys else None
+    with changed(select, expressions=columns, group=group):
+        yield "summed_value"
+
+
+def _is_amount(found: Resolution) -> bool:
+    return is_number(found.column) and not _is_key(found) and not _is_key_of_other(found)
+
+
+# A condition or a join of gold that the question does not name.
+#
+# Reason: whoever answers the question cannot know of it.
+
+
+_UNKNOWN = re.compile(
+    r"\b(null|missing|unknown|no|not|none|without|blank|empty|known|available|recorded|ha[sd]|have)\b",
+    re.IGNORECASE,
+)
+
+
+_STEM = 4  # letters that a word of gold and one of the question have in common
+
+
+def _read_unnamed(scopes: Scopes, question_text: str) -> Steps:
+    """unnamed_condition: a part of WHERE is left out of which the question has no literal;
+    unnamed_join: a table that nothing else uses."""
+    text = question_text.lower()
+    for select in scopes.nodes.find_all(exp.Select):
+        where = select.args.get("where")
+        parts = list_parts(where.this, exp.And) if where is not None else []
+        for place, part in enumerate(parts):
+            if not _is_named(part, text):
+                rest = [one.copy() for one in without(parts, place)]
+                clause = exp.Where(this=join_parts(exp.And, rest)) if rest else None
+                with changed(select, where=clause):
+                    yield "unnamed_condition"
+        joins = select.args.get("joins") or []
+        for place, join in enumerate(joins):
+            others = [node for node in select.find_all(exp.Column) if not _is_within(node, join)]
+            if _is_free_to_go(join, others, text, scopes):
+                with changed(select, joins=[one.copy() for one in without(joins, place)]):
+                    yield "unnamed_join"
+
+
+def _is_within(node: exp.Expression, other: exp.Expression) -> bool:
+    while node is not None and node is not other:
+        node = node.parent
+    return node is other
+
+
+def _is_named(condition: exp.Expression, text: str) -> bool:
+    """Whether a question says a part of a condition: one of its literals, or that a value lacks."""
+    if condition.find(exp.Select, exp.Column) is None or condition.find(exp.Select) is not None:
+        return True
+    if condition.find(exp.Null) is not None:
+        return _UNKNOWN.search(text) is not None
+    literals = [node.name.lower().strip("%") for node in condition.find_all(exp.Literal)]
+    words = [word for literal in literals for word in re.findall(r"\w+", literal)]
+    return not literals or any(
+        word[:_STEM] in text if len(word) >= _STEM else _find_word(word, text) is not None
+        for word in words
+    )
+
+
+def _is_free_to_go(join: exp.Join, others: list[exp.Column], text: str, scopes: Scopes) -> bool:
+    if join.side or join.args.get("on") is None or not isinstance(join.this, exp.Table):
+        return False
+    name = join.this.alias_or_name
+    found = [scopes.resolve(column) for column in others]
+    sources = [None if what is None else what.source for what in found]  # None: a result column
+    is_used = None in found or any(source and source.name == name for source in sources)
+    words = re.findall(r"[^\W_]{3,}", fold_name(join.this.name))
+    return not is_used and not any(word.rstrip("s") in text for word in words)
+
+
+# A code in place of its name, where the question states it.
+#
+# Reason: `alignment_id = 3` in the evidence is as good as the name of alignment 3. A code that
+# nobody states is learnt by heart.
+
+
+def _list_codes(scopes: Scopes, find_rows: FindRows) -> Iterator[tuple[exp.EQ, exp.EQ, str, Any]]:
+    """The comparisons with a name that tells a row by itself, each with the comparison with the key
+    of that row in its place, the name of the key, and its value.
+
+    `colour.colour = 'Blue'` -> `colour.id = 7`
+    """
+    for node in list(scopes.nodes.find_all(exp.EQ)):
+        found, text = find_direct(node.this, scopes), read_text(node.expression, scopes)
+        if found is None or text is None or found.table is None:
+            continue
+        key = list_key(found.table)
+        if len(key) != 1 or fold_name(key[0]) == fold_name(found.column.name):
+            continue
+        codes = _find_values(find_rows, found.table.name, key[0], found.column.name, text)
+        if len(codes) == 1 and isinstance(codes[0], int | str):
+            own = name_column(found.table.find_column(key[0]), found.source, found.scope)
+            yield node, exp.EQ(this=own, expression=_write_literal(codes[0])), key[0], codes[0]
+
+
+def _find_values(find_rows: FindRows, table: str, column: str, known: str, value: str) -> list[Any]:
+    """The values of a column in the rows that have a value in another one, two at most."""
+    names = [quote_name(name) for name in (table, column, known)]
+    literal = "'" + value.replace("'", "''") + "'"
+    sql = f"SELECT DISTINCT {names[1]} FROM {names[0]} WHERE {names[2]} = {literal} LIMIT 2"
+    return [value for (value,) in find_rows(sql, max_steps=_MAX_STEPS_OF_VALUES) or []]
+
+
+def _write_literal(value: Any) -> exp.Literal:
+    return exp.Literal.string(value) if isinstance(value, str) else exp.Literal.number(value)
+
+
+_MAX_STEPS = 200_000
+_MAX_STEPS_OF_VALUES = 500_000
+
+
+def mutate_codes(scopes: Scopes, find_rows: FindRows) -> Steps:
+    """code_by_heart: the key in place of a name, which is a reading if the question states it; and
+    value_by_heart: what a subquery gives in place of it."""
+    for node, other, _, _ in _list_codes(scopes, find_rows):
+        with replaced(node, other):
+            yield "code_by_heart"
+    for node in list(scopes.nodes.find_all(exp.Subquery)):
+        if isinstance(node.parent, COMPARISONS):
+            rows = find_rows(to_sql(node.this), max_steps=_MAX_STEPS) or []
+            if [len(row) for row in rows] == [1] and isinstance(rows[0][0], int | float | str):
+                with replaced(node, _write_literal(rows[0][0])):
+                    yield "value_by_heart"
+
+
+def _read_codes(scopes: Scopes, question_text: str, find_rows: FindRows) -> Steps:
+    """stated_code: the key in place of a name, if the question states it; stated_name: the name in
+    place of a key, if the question has it."""
+    for node, other, key, code in _list_codes(scopes, find_rows):
+        if _states_code(question_text, key, code):
+            with replaced(node, other):
+                yield "stated_code"
+    for node in list(scopes.nodes.find_all(exp.EQ)):
+        found = find_direct(node.this, scopes)
+        if found is None or not isinstance(node.expression, exp.Literal):
+            continue
+        for table, key in _list_named_by(found, scopes):
+            value = node.expression.name
+            for column in table.columns:
+                names = _find_values(find_rows, table.name, column.name, key, value)
+                is_name = len(names) == 1 and isinstance(names[0], str)
+                if is_name and _find_word(names[0].lower(), question_text.lower()) is not None:
+                    yield from _compare_name(node, table, key, column.name, names[0])
+
+
+def _states_code(text: str, key: str, code: Any) -> bool:
+    """Whether a text sets a column with the name of a key, or one that ends in it, to a code.
+
+    >>> _states_code("blue refers to eye_colour_id = 7", "id", 7), _states_code("7 heroes", "id", 7)
+    (True, False)
+    """
+    pattern = rf"{re.escape(key)}\W{{1,3}}(?:=|is|:)?\s*['\"]?{re.escape(str(code))}(?!\w)"
+    return re.search(pattern, text, re.IGNORECASE) is not None
+
+
+def _list_named_by(found: Resolution, scopes: Scopes) -> Iterator[tuple[Table, str]]:
+    """The tables to which a column refers, or whose key it is, with their key."""
+    own = list_key(found.table)
+    if own == (found.column.name,):
+        yield found.table, own[0]
+    for key in found.table.foreign_keys:
+        if [fold_name(name) for name in key.columns] == [fold_name(found.column.name)]:
+            table = scopes.schema.find_table(key.table)
+            if table is not None and len(list_key(table)) == 1:
+                yield table, list_key(table)[0]
+
+
+def _compare_name(node: exp.EQ, table: Table, key: str, column: str, name: str) -> Steps:
+    quoted = [exp.column(one, quoted=True) for one in (key, column)]
+    query = exp.Select(
+        expressions=[quoted[0]],
+        from_=exp.From(this=exp.Table(this=exp.to_identifier(table.name, quoted=True))),
+        where=exp.Where(this=exp.EQ(this=quoted[1], expression=exp.Literal.string(name))),
+    )
+    with replaced(node, exp.In(this=node.this.copy(), query=exp.Subquery(this=query))):
+        yield "stated_name"
+
+
+# All of them.
+
+
+_RULES = (
+    *(_read_duplicates, _read_groupings, _read_nulls, _read_set_members, _read_single_values),
+    *(_read_superlatives, _read_texts, _read_unnamed, _read_zero_counts),
+)
+_MOST = 8  # of each rule
+
+
 def list_readings(
-    tree: exp.Expression,
-    schema: Schema,
-    question_text: str,
-    *,
-    lookup: Lookup | None = None,
+    tree: exp.Expression, schema: Schema, question_text: str, find_rows: FindRows | None = None
 ) -> list[Reading]:
     """The readings of a gold query and its question, sorted, each text once.
 
     "Who is the youngest singer?", `SELECT name FROM singer ORDER BY age LIMIT 1` -> all_ties:
     `SELECT name FROM singer WHERE age = (SELECT MIN(age) FROM singer)`
 
-    lookup: what the database of the question says of values; None for no reading that needs it.
+    find_rows: the rows of a query on the question's database; None for no reading that needs them.
 
     The tree is changed on the way and ends as it was.
     """
     scopes = Scopes(tree, schema)
     steps = [rule(scopes, question_text) for rule in _RULES]
-    if lookup is not None:
-        steps.append(read_codes(scopes, question_text, lookup))
+    if find_rows is not None:
+        steps.append(_read_codes(scopes, question_text, find_rows))
     return sorted(Reading(*found) for found in write_changes(scopes, steps, most=_MOST))

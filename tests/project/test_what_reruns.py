@@ -51,7 +51,7 @@ CHANGES = {
         [3],
     ),
     "a reading": (
-        "answerkey/suites/reading_rules.py",
+        "answerkey/suites/readings.py",
         "from __future__ import annotations\n",
         "from __future__ import annotations\n\nCHANGED = True\n",
         "generate_test_suites",

@@ -6,12 +6,8 @@ import sqlite3
 import pytest
 
 from answerkey.sql.parser import parse_sql
-from answerkey.sqlite.files import open_database
-from answerkey.sqlite.guard import GuardedDatabase, Limits
 from answerkey.sqlite.schema import read_schema
-from answerkey.suites.questions import Executions
 from answerkey.suites.readings import list_readings
-from tests.shared.databases import make_database
 
 HARBOUR = """
 CREATE TABLE port (
@@ -238,19 +234,12 @@ CODES = [
 
 @pytest.mark.parametrize(("question_text", "condition", "names"), CODES)
 def test_code_is_as_good_as_its_name_if_the_question_states_it(
-    tmp_path, question_text, condition, names
+    database, question_text, condition, names
 ):
-    found = look_up(tmp_path, question_text, f"SELECT s.id FROM {JOINED} WHERE {condition}")
+    tree = parse_sql(f"SELECT s.id FROM {JOINED} WHERE {condition}")
+
+    def find_rows(sql, max_steps):
+        return database.execute(sql).fetchall()
+
+    found = list_readings(tree, read_schema(database), question_text, find_rows)
     assert [one.name for one in found if one.name.startswith("stated")] == names
-
-
-def look_up(folder, question_text, gold):
-    """The readings of a question whose database says which words are values."""
-    path = make_database(folder / "harbour.sqlite", HARBOUR)
-    with (
-        GuardedDatabase(path, Limits(100_000, 10, 10)) as database,
-        contextlib.closing(open_database(path)) as connection,
-    ):
-        return list_readings(
-            parse_sql(gold), read_schema(connection), question_text, lookup=Executions(database)
-        )
