@@ -114,7 +114,7 @@ def make_chart(title: str, counts: Mapping[str, int]) -> Record:
         rest = bars[_MOST_BARS - 1 :]
         others = (f"{len(rest)} others", sum(count for _, count in rest))
         bars = [*bars[: _MOST_BARS - 1], others]
-    return {"title": title, "bars": [(name, count, min(1, count / most)) for name, count in bars]}
+    return {"title": title, "bars": [(name, count, min(1.0, count / most)) for name, count in bars]}
 
 
 def list_codes(

@@ -10,7 +10,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from answerkey.dataset import AUDIT, EXCLUDED, SUITES, Question, read_classified
@@ -23,7 +23,6 @@ Record = dict[str, Any]
 AGREEMENT = "models_agree_otherwise"
 _FEWEST_IN_CELL = 20  # characters that a cell keeps, however many columns there are
 _EXACT_IN_SCRIPT = 2**53  # JavaScript's numbers hold no greater whole number exactly
-_ROW_CHARACTERS = 100  # of three rows of a test suite, which stand beside three others
 
 
 def read_rows(product: Path, *, max_rows: int, max_characters: int) -> list[Record]:
@@ -109,7 +108,7 @@ def make_row(
         "tables": question.tables_involved or [],
         "hardness": question.hardness,
         "is_ordered": bool(question.order_matters),
-        "source": describe_source(question.source),
+        "source": _describe_source(question.source),
         "suite": None if suite is None else show_suite(suite, max_characters=most),
         "agreed": _find_agreed(record, most=most),
     }
@@ -124,17 +123,12 @@ def _list_findings(record: Record, *, most: int) -> list[list[Any]]:
         first = (reason, json.loads(record["detail"]) if is_flag else {"detail": record["detail"]})
         flags = [first, *(flag for flag in flags if flag != first)]
     return [
-        [code, [[name, cut_text(text, most)] for name, text in spell_evidence(evidence)]]
+        [code, [[name, cut_text(text, most)] for name, text in _spell_evidence(evidence)]]
         for code, evidence in flags
     ]
 
 
-def spell_evidence(evidence: Record) -> list[tuple[str, str]]:
-    """Evidence as pairs of a name and a text.
-
-    >>> spell_evidence({"tied_positions": [1, 2], "conditions": [{"text": "a = 1", "rows": 3}]})
-    [('tied positions', '1, 2'), ('conditions', 'text: a = 1; rows: 3')]
-    """
+def _spell_evidence(evidence: Record) -> list[tuple[str, str]]:
     return [(name.replace("_", " "), _spell(value)) for name, value in evidence.items()]
 
 
@@ -142,7 +136,7 @@ def _spell(value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, dict):
-        return "; ".join(f"{name}: {text}" for name, text in spell_evidence(value))
+        return "; ".join(f"{name}: {text}" for name, text in _spell_evidence(value))
     if isinstance(value, list):
         is_nested = any(isinstance(part, list | dict) for part in value)
         return ("\n" if is_nested else ", ").join(map(_spell, value))
@@ -220,13 +214,8 @@ def find_corpus_text(question: Question, row: Record, *, max_characters: int) ->
     return {name: text for name, text in texts.items() if text != row[name]}
 
 
-def describe_source(source: Record) -> str:
-    """Where a question comes from, and why a curator corrected it.
-
-    >>> describe_source({"file": "dev.json", "index": 3,
-    ...                  "correction": {"action": "replace", "reason": "Wrong column."}})
-    'file dev.json; index 3; corrected (replace): Wrong column.'
-    """
+def _describe_source(source: Record) -> str:
+    """Where a question comes from, and why a curator corrected it."""
     parts = [f"{name} {value}" for name, value in source.items() if name != "correction"]
     if correction := source.get("correction"):
         parts.append(f"corrected ({correction['action']}): {correction['reason']}")
@@ -234,37 +223,18 @@ def describe_source(source: Record) -> str:
 
 
 def show_suite(suite: Record, *, max_characters: int) -> Record:
-    """What the page's script shows of the test suite of a question; all of it is in the sidecar.
-
-    scores: of the database and of the suite, or None.
-    killed: how many neighbors are killed.
-    databases: how many there are.
-    kill: the neighbor with the shortest SQL that a database kills, or None: the file of the
-        database, the operator, the SQL, the rows that gold SQL gives there, and those of the
-        neighbor, None if it fails.
-    alive: operator and SQL of neighbors that live.
-    """
+    """What the page's script shows of the test suite of a question: the scores of the database and
+    of the suite (or None), how many neighbors are killed, how many databases there are, and
+    operator and SQL of neighbors that live. All of it is in the sidecar."""
     score = suite["mutation_score"]
-    killing = [database for database in suite["databases"] if database["kill"] is not None]
-    shown = min(killing, key=lambda database: len(database["kill"]["sql"]), default=None)
-
-    def show_neighbor(neighbor: Record) -> list[Any]:
-        return [neighbor["operator"], cut_text(neighbor["sql"], max_characters)]
-
-    def show_rows(rows: list[list[Any]] | None) -> list[list[Any]] | None:
-        return None if rows is None else show_answer(rows, max_characters=_ROW_CHARACTERS)["rows"]
-
-    def show_kill(database: Record) -> list[Any]:
-        kill = database["kill"]
-        rows = (show_rows(kill[name]) for name in ("gold_rows", "neighbor_rows"))
-        return [PurePosixPath(database["path"]).name, *show_neighbor(kill), *rows]
-
     return {
         "scores": None if score is None else [score["database"], score["suite"]],
         "killed": sum(fates["killed"] for fates in suite["operators"].values()),
         "databases": len(suite["databases"]),
-        "kill": None if shown is None else show_kill(shown),
-        "alive": [show_neighbor(neighbor) for neighbor in suite["alive"]],
+        "alive": [
+            [neighbor["operator"], cut_text(neighbor["sql"], max_characters)]
+            for neighbor in suite["alive"]
+        ],
     }
 
 

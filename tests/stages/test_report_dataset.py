@@ -57,7 +57,7 @@ def test_embedded_json_reads_back_and_cannot_end_its_element(value):
 
 def test_script_ends_only_where_its_element_does_and_holds_a_licence():
     script = make_script()
-    assert "</script" not in script.lower()
+    assert not re.search(r"</script|\r|\0", script, re.IGNORECASE)
     assert "<!--" not in script
     licence = (DATATABLES / "LICENSE.txt").read_text(encoding="utf-8")
     assert licence.startswith("The MIT License")
@@ -198,39 +198,22 @@ def test_correction_names_a_question_as_its_corpus_does(change, found):
 # --- test suites
 
 
-def test_suite_shows_what_parts_its_neighbors_from_gold():
-    kill = {"operator": "limit", "sql": "SELECT name FROM ship LIMIT 3"}
-    longer = {"operator": "column", "sql": "SELECT harbour_id FROM ship LIMIT 2"}
-    path = "data/test_suites/ships/ships.02.sqlite"
-    databases = [
-        {"path": path, "kill": {**longer, "gold_rows": [], "neighbor_rows": None}},
-        {"path": path, "kill": {**kill, "gold_rows": [["Sun"]], "neighbor_rows": [[None], [1.5]]}},
-        {"path": path, "kill": None},
-    ]
+def test_suite_shows_its_scores_and_the_neighbors_that_live():
     suite = {
-        "question_id": "ships_train_000",
         "mutation_score": {"database": 0.25, "suite": 0.75},
-        "operators": {
-            "limit": {"killed": 3, "alive": 1, "undecided": 2},
-            "column": {"killed": 4, "alive": 0, "undecided": 0},
-        },
-        "alive": [kill],
-        "databases": databases,
+        "operators": {"limit": {"killed": 3, "alive": 1, "undecided": 2}, "sum": {"killed": 4}},
+        "alive": [{"operator": "limit", "sql": "SELECT name FROM ship LIMIT 3"}],
+        "databases": [{}, {}],
     }
-    assert show_suite(suite, max_characters=11) == {
-        "scores": [0.25, 0.75],
+    shown = {
         "killed": 7,
-        "databases": 3,
-        "kill": ["ships.02.sqlite", "limit", CUT, [["Sun"]], [[None], [["1.5"]]]],
-        "alive": [["limit", CUT]],
+        "databases": 2,
+        "alive": [["limit", "SELECT name… (29 characters in all)"]],
     }
-    unscored = suite | {"mutation_score": None, "databases": databases[:1]}
-    shown = show_suite(unscored, max_characters=99)
-    assert (shown["scores"], shown["kill"][3:]) == (None, [[], None])
-    assert show_suite(suite | {"databases": []}, max_characters=99)["kill"] is None
+    assert show_suite(suite, max_characters=11) == {"scores": [0.25, 0.75], **shown}
+    unscored = suite | {"mutation_score": None}
+    assert show_suite(unscored, max_characters=11) == {"scores": None, **shown}
 
-
-CUT = "SELECT name… (29 characters in all)"
 
 # --- the sample
 
