@@ -30,7 +30,6 @@ from answerkey.suites.constants import (
 from answerkey.suites.fuzzer import make_variant
 from answerkey.suites.keys import find_key_facts
 from answerkey.suites.neighbors import Neighbor
-from answerkey.suites.operators.trees import find_direct
 from answerkey.suites.questions import (
     BY_HEART,
     Asked,
@@ -47,6 +46,7 @@ from answerkey.suites.questions import (
 from answerkey.suites.records import make_record, show_latent
 from answerkey.suites.row_reading import read_rows
 from answerkey.suites.rows import Rows, serialize_rows
+from answerkey.suites.trees import find_direct
 
 _FILLED = 3  # each database costs a prediction half of the time that the real one takes
 SUITES = "data/test_suites"

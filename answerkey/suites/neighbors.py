@@ -3,26 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from typing import NamedTuple
 
 from sqlglot import exp
 
-from answerkey.sql.scopes import Scopes
+from answerkey.sql.query_parts import is_star, is_whole_order_term
+from answerkey.sql.scopes import Resolution, Scope, Scopes, Source
 from answerkey.sqlite.schema import Schema
-from answerkey.suites.operators.columns import (
-    mutate_aggregates,
-    mutate_columns,
-    mutate_select_list,
+from answerkey.suites.trees import (
+    COMPARISONS,
+    CONNECTORS,
+    Steps,
+    changed,
+    find_direct,
+    find_user,
+    has_unique_rows,
+    is_asked_for_rows,
+    is_counted_once,
+    is_join_condition,
+    is_nullable,
+    is_number,
+    is_same_column,
+    join_parts,
+    list_key,
+    list_leaves,
+    list_others,
+    list_parts,
+    list_roots,
+    name_column,
+    read_text,
+    replaced,
+    without,
+    write_changes,
 )
-from answerkey.suites.operators.conditions import (
-    mutate_comparisons,
-    mutate_connectors,
-    mutate_literals,
-    mutate_patterns,
-    mutate_ranges,
-)
-from answerkey.suites.operators.sources import mutate_joins
-from answerkey.suites.operators.trees import Steps, write_changes
 
 Family = Callable[[Scopes], Steps]
 
@@ -34,16 +48,432 @@ class Neighbor(NamedTuple):
     sql: str
 
 
+# Aggregates: DISTINCT inside or not, rows counted in place of values.
+#
+# `count(*)` -> `COUNT(b)`, `COUNT(DISTINCT b)`; `sum(a)` -> `SUM(DISTINCT a)`
+
+
+_DISTINCT = (exp.Count, exp.Sum, exp.Avg)
+_MOST = 2
+
+
+def _mutate_aggregates(scopes: Scopes) -> Steps:
+    """aggregate_distinct, count_argument."""
+    for node in scopes.nodes.find_all(*_DISTINCT):
+        inner = node.this
+        if isinstance(inner, exp.Star):
+            yield from _count_values(node, scopes)
+            continue
+        is_distinct = isinstance(inner, exp.Distinct)
+        values = inner.expressions if is_distinct else [inner]
+        if len(values) != 1 or node.args.get("expressions"):
+            continue
+        other = values[0].copy() if is_distinct else exp.Distinct(expressions=[inner.copy()])
+        with changed(node, this=other):
+            yield "aggregate_distinct"
+        if isinstance(node, exp.Count):
+            with changed(node, this=exp.Star()):
+                yield "count_argument"
+
+
+def _count_values(node: exp.Count, scopes: Scopes) -> Steps:
+    """Distinct values of columns that the SELECT names and does not group by; and values of one
+    that it does not name, and that may be NULL."""
+    scope = scopes.scope_of(node)
+    if scope is None:
+        return
+    group = scope.select.args.get("group")
+    keys = [find_direct(key, scopes) for key in group.expressions] if group is not None else []
+    columns = [
+        column for column in scopes.nodes.find_all(exp.Column) if _is_of(column, scope, scopes)
+    ]
+    named: dict[tuple[str, str], exp.Column] = {}
+    for column in columns:
+        found = find_direct(column, scopes)
+        if not any(is_same_column(found, key) for key in keys):
+            named.setdefault((found.source.name, found.column.name), column)
+    inner = [exp.Distinct(expressions=[column.copy()]) for column in list(named.values())[:_MOST]]
+    other = _find_nullable(scope, {column.name for column in columns})
+    if other is not None:
+        inner += [other, exp.Distinct(expressions=[other.copy()])]
+    for values in inner:
+        with changed(node, this=values):
+            yield "count_argument"
+
+
+def _is_of(column: exp.Column, scope: Scope, scopes: Scopes) -> bool:
+    """Whether a column is one of a table in a SELECT's own FROM, named by that SELECT itself."""
+    found = find_direct(column, scopes)
+    return found is not None and found.scope is scope and scopes.scope_of(column) is scope
+
+
+def _find_nullable(scope: Scope, named: set[str]) -> exp.Column | None:
+    for source in scope.sources.values():
+        for column in source.table.columns if source.table is not None else ():
+            if is_nullable(column) and column.name not in named:
+                return name_column(column, source, scope)
+    return None
+
+
+# Columns: another column of the same table and affinity.
+#
+# `SELECT name FROM ship` -> `SELECT "port" FROM ship`.
+# What groups, sorts or is counted may have any affinity: the answer looks the same. What is shown
+# may be the key in place of the name.
+
+
+_MOST_COLUMNS = 2
+_AFFINITY_FREE = (exp.Group, exp.Count, exp.Distinct)
+
+
+def _mutate_columns(scopes: Scopes) -> Steps:
+    """column, join_key."""
+    for node in scopes.nodes.find_all(exp.Column):
+        found = find_direct(node, scopes)
+        if found is None or is_asked_for_rows(node):
+            continue
+        comparison = node.parent if isinstance(node.parent, COMPARISONS) else None
+        if comparison is not None and is_join_condition(comparison, scopes):
+            yield from _replace_key(node, found)
+        else:
+            yield from _replace_columns(node, found)
+
+
+def _replace_key(node: exp.Column, found: Resolution) -> Steps:
+    """Keys come first: a wrong one is what is written by mistake."""
+    table = found.source.table
+    keys = {name for key in table.foreign_keys for name in key.columns} | set(list_key(table))
+    others = list_others(table, found.column, is_any=False, most=len(table.columns))
+    others.sort(key=lambda column: column.name not in keys)
+    for other in others[:_MOST_COLUMNS]:
+        with replaced(node, name_column(other, found.source, found.scope)):
+            yield "join_key"
+
+
+def _replace_columns(node: exp.Column, found: Resolution) -> Steps:
+    table = found.source.table
+    is_any = isinstance(node.parent, _AFFINITY_FREE) or is_whole_order_term(node)
+    others = list_others(table, found.column, is_any=is_any, most=_MOST_COLUMNS)
+    key = list_key(table)
+    if _is_shown(node) and len(key) == 1 and not found.column.primary_key:
+        others.append(table.find_column(key[0]))
+    for other in others:
+        with replaced(node, name_column(other, found.source, found.scope)):
+            yield "column"
+
+
+def _is_shown(node: exp.Column) -> bool:
+    place = node.parent if isinstance(node.parent, exp.Alias) else node
+    return isinstance(place.parent, exp.Select) and place.arg_key == "expressions"
+
+
+# Select list: DISTINCT or not.
+#
+# `SELECT a, b FROM t` -> `SELECT DISTINCT a, b FROM t`
+
+
+def _mutate_select_list(scopes: Scopes) -> Steps:
+    """distinct, where equal rows count more than once."""
+    for select in scopes.nodes.find_all(exp.Select):
+        if (
+            _shows_rows(select)
+            and not is_counted_once(select)
+            and not has_unique_rows(select, scopes)
+        ):
+            other = None if select.args.get("distinct") else exp.Distinct()
+            with changed(select, distinct=other):
+                yield "distinct"
+
+
+def _shows_rows(select: exp.Select) -> bool:
+    user = find_user(select)
+    return user is None or isinstance(user, exp.From | exp.Join | exp.CTE | exp.SetOperation)
+
+
+# Comparisons: another operator between the same two sides.
+#
+# `a < 1` -> `a <= 1`, `a <> 1`, `a > 1`. A database that tells the first two from the gold tells
+# all others, but for the mirrored one, which models write by mistake.
+#
+# Source: Kaminski, Ammann and Offutt, "Improving logic-based testing", Journal of Systems and
+# Software 86, 2013 (which three mutants of a relational operator stand for the others).
+
+
+_OTHERS = {
+    exp.EQ: (exp.NEQ, exp.LTE, exp.GTE),
+    exp.NEQ: (exp.EQ, exp.LT, exp.GT),
+    exp.LT: (exp.LTE, exp.NEQ, exp.GT),
+    exp.LTE: (exp.LT, exp.EQ, exp.GTE),
+    exp.GT: (exp.GTE, exp.NEQ, exp.LT),
+    exp.GTE: (exp.GT, exp.EQ, exp.LTE),
+}
+
+
+def _mutate_comparisons(scopes: Scopes) -> Steps:
+    """comparison: in place of each operator the others, but not where it joins tables."""
+    for node in scopes.nodes.find_all(*_OTHERS):
+        if is_join_condition(node, scopes):
+            continue
+        for kind in _OTHERS[type(node)]:
+            other = kind(this=node.this.copy(), expression=node.expression.copy())
+            with replaced(node, other):
+                yield "comparison"
+
+
+# Connectors: a condition left out, or joined otherwise.
+#
+# `a = 1 AND b = 2` -> `b = 2`, `a = 1`, `a = 1 OR b = 2`
+
+
+_CLAUSES = {exp.Where: "where", exp.Having: "having"}
+
+
+def _mutate_connectors(scopes: Scopes) -> Steps:
+    """condition_removed, connector (AND and OR)."""
+    for root in list_roots(scopes):
+        for leaf in list_leaves(root):
+            if not is_join_condition(leaf, scopes):
+                yield from _remove_condition(leaf)
+        yield from _connect(root, scopes)
+
+
+def _remove_condition(leaf: exp.Expression) -> Steps:
+    node = leaf
+    while isinstance(node.parent, exp.Paren):
+        node = node.parent
+    parent = node.parent
+    if isinstance(parent, CONNECTORS):
+        kept = parent.expression if parent.this is node else parent.this
+        with replaced(parent, kept.copy()):
+            yield "condition_removed"
+    elif type(parent) in _CLAUSES:
+        with changed(parent.parent, **{_CLAUSES[type(parent)]: None}):
+            yield "condition_removed"
+
+
+def _connect(root: exp.Expression, scopes: Scopes) -> Steps:
+    for node in root.find_all(*CONNECTORS):
+        kind = type(node)
+        parent = node.parent
+        while isinstance(parent, exp.Paren):
+            parent = parent.parent
+        if type(parent) is kind:
+            continue
+        parts = list_parts(node, kind)
+        is_free = [not is_join_condition(part, scopes) for part in parts]
+        for place in range(len(parts) - 1):
+            if is_free[place] and is_free[place + 1]:
+                with replaced(node, _swap_connector(kind, parts, place)):
+                    yield "connector"
+
+
+def _swap_connector(
+    kind: type[exp.Connector], parts: list[exp.Expression], place: int
+) -> exp.Expression:
+    """The parts, of which the one at a place and the next are joined by the other connector."""
+    other = exp.Or if kind is exp.And else exp.And
+    pair = other(this=parts[place].copy(), expression=parts[place + 1].copy())
+    if len(parts) == 2:
+        return exp.Paren(this=pair)
+    copies = [part.copy() for part in parts]
+    copies[place] = exp.Paren(this=pair)
+    return join_parts(kind, without(copies, place + 1))
+
+
+# Literals: the number before and after, a longer text.
+#
+# `a = 5` -> `a = 4`, `a = 6`; `b = 'Paris'` -> `b = 'Parisx'`
+
+
+_PLACES = (exp.Ordered, exp.Group, exp.Limit, exp.Offset)  # which column, or how many rows
+_TESTS = (*COMPARISONS, exp.In, exp.Between, exp.Like, exp.Glob)
+_LONGEST = 15  # digits that SQLite holds exactly
+
+
+def _mutate_literals(scopes: Scopes) -> Steps:
+    """number (one less, one more), text_affix."""
+    for node in scopes.nodes.find_all(exp.Literal, exp.Column):
+        if isinstance(node.parent, _PLACES) or is_asked_for_rows(node):
+            continue
+        text = read_text(node, scopes)
+        if text is not None:
+            if isinstance(node.parent, _TESTS):
+                yield from _mutate_text(node, text)
+        elif isinstance(node, exp.Literal):
+            yield from _mutate_number(node)
+
+
+def _mutate_number(node: exp.Literal) -> Steps:
+    if len(node.this) > _LONGEST or not node.this.replace(".", "", 1).isdigit():
+        return
+    number = Decimal(node.this)
+    others = [number + 1]
+    if number or not isinstance(node.parent, exp.Neg):
+        others.append(number - 1)
+    for other in others:
+        with replaced(node, exp.Literal.number(str(other))):
+            yield "number"
+
+
+def _mutate_text(node: exp.Expression, text: str) -> Steps:
+    if text.isascii() and text.isdigit() and len(text) <= _LONGEST:
+        for other in (int(text) + 1, int(text) - 1):
+            with replaced(node, exp.Literal.string(str(other).zfill(len(text)))):
+                yield "number"
+        return
+    end = len(text.rstrip("%")) if isinstance(node.parent, exp.Like) else len(text)
+    with replaced(node, exp.Literal.string(f"{text[:end]}x{text[end:]}")):
+        yield "text_affix"
+
+
+# Patterns: LIKE with other wildcards, and LIKE in place of =.
+#
+# `a LIKE '%x%'` -> `a LIKE 'x%'`, `a LIKE '%x'`
+
+
+_FORMS = ("%{}%", "{}%", "%{}")
+
+
+def _mutate_patterns(scopes: Scopes) -> Steps:
+    """pattern: other wildcards at the ends; equality_as_pattern."""
+    for node in scopes.nodes.find_all(exp.Like):
+        pattern = read_text(node.expression, scopes)
+        core = pattern.strip("%") if pattern else ""
+        if not core:
+            continue
+        for form in _FORMS:
+            if form.format(core) != pattern:
+                with changed(node, expression=exp.Literal.string(form.format(core))):
+                    yield "pattern"
+    for node in scopes.nodes.find_all(exp.EQ):
+        text, found = read_text(node.expression, scopes), find_direct(node.this, scopes)
+        if text and not (found is not None and is_number(found.column)):
+            like = exp.Like(this=node.this.copy(), expression=exp.Literal.string(f"%{text}%"))
+            with replaced(node, like):
+                yield "equality_as_pattern"
+
+
+# Ranges: BETWEEN without one of its bounds, or without the value of one.
+#
+# `a BETWEEN 1 AND 9` -> `(a > 1 AND a <= 9)`, `(a >= 1 AND a < 9)`, `a >= 1`, `a <= 9`
+
+
+def _mutate_ranges(scopes: Scopes) -> Steps:
+    """range_bound: each bound excluded, and each left out."""
+    for node in scopes.nodes.find_all(exp.Between):
+        for low, high in ((exp.GT, exp.LTE), (exp.GTE, exp.LT), (exp.GTE, None), (None, exp.LTE)):
+            sides = [
+                kind(this=node.this.copy(), expression=node.args[bound].copy())
+                for kind, bound in ((low, "low"), (high, "high"))
+                if kind is not None
+            ]
+            other = exp.And(this=sides[0], expression=sides[1]) if len(sides) == 2 else sides[0]
+            with replaced(node, exp.Paren(this=other)):
+                yield "range_bound"
+
+
+# Joins: LEFT JOIN for JOIN and back, and a table less.
+#
+# `ship JOIN port ON ship.port_id = port.id` -> `ship LEFT JOIN port ON ...`; and `ship`, where the
+# query says nothing else of ports.
+
+
+def _mutate_joins(scopes: Scopes) -> Steps:
+    """join_type; join_removed, with the conditions on the table that is left out."""
+    for scope in scopes.select_scopes():
+        joins = scope.select.args.get("joins") or []
+        for place, join in enumerate(joins):
+            if not (join.args.get("on") or join.args.get("using")):
+                continue
+            if join.side:
+                with changed(join, side=None, kind=None):
+                    yield "join_type"
+            elif not _is_used(join, joins[place + 1 :], scopes):
+                with changed(join, side="LEFT", kind=None):
+                    yield "join_type"
+        if joins and _is_plain(scope, joins):
+            for source in scope.sources.values():
+                yield from _remove_table(source, scope, scopes)
+
+
+def _is_used(join: exp.Join, later: list[exp.Join], scopes: Scopes) -> bool:
+    """Whether a later join needs a row of the table, so that LEFT JOIN would change nothing."""
+    conditions = [other.args["on"] for other in later if other.args.get("on") is not None]
+    columns = [column for node in conditions for column in node.find_all(exp.Column)]
+    found = [scopes.resolve(column) for column in columns]
+    return any(
+        what is not None and what.source is not None and what.source.node is join.this
+        for what in found
+    )
+
+
+def _is_plain(scope: Scope, joins: list[exp.Join]) -> bool:
+    """Whether FROM is a list of members with conditions, all of whose columns are named."""
+    if any(join.method or join.side or join.args.get("using") for join in joins):
+        return False
+    if any(map(is_star, scope.select.expressions)):
+        return False
+    members = [scope.select.args["from_"].this, *(join.this for join in joins)]
+    found = [source.node for source in scope.sources.values()]
+    return len(members) == len(found) and all(
+        left is right for left, right in zip(members, found, strict=True)
+    )
+
+
+def _remove_table(source: Source, scope: Scope, scopes: Scopes) -> Steps:
+    select = scope.select
+    joins = select.args["joins"]
+    where = select.args.get("where")
+    roots = [join.args["on"] for join in joins if join.args.get("on") is not None]
+    roots += [where.this] if where is not None else []
+    parts = [part for root in roots for part in list_parts(root, exp.And)]
+    named = [
+        column
+        for column in scopes.nodes.find_all(exp.Column)
+        if (found := scopes.resolve(column)) is not None and found.source is source
+    ]
+    dropped = {id(part) for part in parts if any(_is_within(name, part) for name in named)}
+    gone = [part for part in parts if id(part) in dropped]
+    if not all(any(_is_within(name, part) for part in gone) for name in named):
+        return
+    tied: set[int] = set()
+    for part in gone:
+        tied |= _list_sources(part, scope, scopes) - {id(source)}
+    if len(tied) != 1:
+        return  # without it, the others would not be joined
+    members = [member.node for member in scope.sources.values() if member is not source]
+    kept = [part.copy() for part in parts if id(part) not in dropped]
+    new_joins = [exp.Join(this=member.copy()) for member in members[1:]]
+    new_where = exp.Where(this=join_parts(exp.And, kept)) if kept else None
+    start = exp.From(this=members[0].copy())
+    with changed(select, from_=start, joins=new_joins or None, where=new_where):
+        yield "join_removed"
+
+
+def _list_sources(node: exp.Expression, scope: Scope, scopes: Scopes) -> set[int]:
+    found = [scopes.resolve(column) for column in node.find_all(exp.Column)]
+    return {id(what.source) for what in found if what is not None and what.scope is scope}
+
+
+def _is_within(node: exp.Expression | None, ancestor: exp.Expression) -> bool:
+    while node is not None and node is not ancestor:
+        node = node.parent
+    return node is not None
+
+
+# All of them.
+
+
 FAMILIES: tuple[Family, ...] = (
-    mutate_aggregates,
-    mutate_columns,
-    mutate_comparisons,
-    mutate_connectors,
-    mutate_joins,
-    mutate_literals,
-    mutate_patterns,
-    mutate_ranges,
-    mutate_select_list,
+    _mutate_aggregates,
+    _mutate_columns,
+    _mutate_comparisons,
+    _mutate_connectors,
+    _mutate_joins,
+    _mutate_literals,
+    _mutate_patterns,
+    _mutate_ranges,
+    _mutate_select_list,
 )
 
 

@@ -18,8 +18,8 @@ from answerkey.sqlite.bounds import QueryReason
 from answerkey.sqlite.guard import GuardedDatabase, QueryError, Row
 from answerkey.sqlite.schema import Schema
 from answerkey.suites.neighbors import Neighbor, list_neighbors
-from answerkey.suites.operators.trees import write_changes
 from answerkey.suites.readings import Reading, list_readings, mutate_codes
+from answerkey.suites.trees import write_changes
 
 _BOUNDS = {QueryReason.STEP_BUDGET_EXCEEDED, QueryReason.TIME_EXCEEDED}
 

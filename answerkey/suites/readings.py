@@ -18,7 +18,7 @@ from answerkey.sql.query_rewrites import inline_aliases, make_limit, to_sql
 from answerkey.sql.scopes import Resolution, Scopes, Source
 from answerkey.sqlite.guard import Row
 from answerkey.sqlite.schema import Schema, Table, fold_name, quote_name
-from answerkey.suites.operators.trees import (
+from answerkey.suites.trees import (
     COMPARISONS,
     Steps,
     add_condition,

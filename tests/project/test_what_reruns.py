@@ -44,7 +44,7 @@ CHANGES = {
         [],
     ),
     "a neighbor operator": (
-        "answerkey/suites/operators/conditions.py",
+        "answerkey/suites/neighbors.py",
         "from __future__ import annotations\n",
         "from __future__ import annotations\n\nCHANGED = True\n",
         "generate_test_suites",

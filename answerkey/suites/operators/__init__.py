@@ -1,1 +1,0 @@
-"""Operators: each makes queries that are one step away from gold, and mean something else."""
