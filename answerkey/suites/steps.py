@@ -10,6 +10,7 @@ from typing import Any
 
 from answerkey.suites.constants import Conditions, Slot
 from answerkey.suites.draft import Draft, DraftRow, make_row, sort_children_first
+from answerkey.suites.rows import Reference
 from answerkey.suites.values import list_near, make_new
 
 _FEW = 4  # values of a skewed column
@@ -275,7 +276,24 @@ def _place_row(draft: Draft, name: str, row: DraftRow, values: dict[int, Any]) -
     found = next(same, row)
     if found is row:
         add_row(draft, name, row)
+        for reference in draft.list_references(name):
+            if values.keys() & {*reference.columns}:
+                _bring_parent(draft, reference, row)
     return found
+
+
+def _bring_parent(draft: Draft, reference: Reference, row: DraftRow) -> None:
+    """Add the row of the database that a row refers to, and those that this one refers to."""
+    name, wanted = reference.parent, row.take(reference.columns)
+    if any(other.take(reference.referred) == wanted for other in reversed(draft.rows[name])):
+        return
+    for place, values in enumerate(draft.source.tables[name].rows):
+        parent = DraftRow(values, place)
+        if parent.take(reference.referred) == wanted:
+            add_row(draft, name, parent)
+            for other in draft.list_references(name):
+                _bring_parent(draft, other, parent)
+            return
 
 
 # Filling: the rows of the database stay, and new ones are added where a table has few. A new row

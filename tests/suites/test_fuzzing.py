@@ -224,3 +224,16 @@ def test_conditions_add_as_many_rows_of_a_group_as_are_asked_for(ships: Rows) ->
     variant = make_variant(ships, "conditions", conditions=[of_port])
     sql = "SELECT count(*) FROM ship WHERE flag = 'Togo' GROUP BY port_id"
     assert ask(variant, sql) == [(6,)]  # of one port, not of six of one name
+
+
+def test_conditions_bring_the_row_of_the_database_that_a_planted_row_refers_to(
+    tmp_path: Path,
+) -> None:
+    ports = ", ".join(f"({n}, 'Port {n}')" for n in range(10, 60))
+    world = read_world(tmp_path, f"{SHIPS} INSERT INTO port VALUES {ports};")
+    of_port = Conditions(("ship",), (((0, 1), 47, 99),))
+    for seed in range(4):
+        variant = make_variant(world, "conditions", seed, max_rows=3, conditions=[of_port])
+        sql = "SELECT DISTINCT port.name FROM ship JOIN port ON port.id = port_id WHERE port_id"
+        assert ask(variant, f"{sql} = 47") == [("Port 47",)]
+        assert ask(variant, f"{sql} = 99") == []
