@@ -151,6 +151,11 @@ def test_entry_that_cannot_be_meant_is_named(read, entries, words) -> None:
         read(entries)
 
 
+def test_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"none\.yaml: expected a list of corrections"):
+        read_corrections(tmp_path / "none.yaml")
+
+
 # --- through the stages
 
 

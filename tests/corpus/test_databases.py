@@ -35,9 +35,10 @@ SELECT i, hex(zeroblob(100)) || i FROM n;
         (lambda content: b"", "starts with b''"),
         (lambda content: b"<html>not found</html>", "starts with b'<html>"),
         (lambda content: content[:5000], "Corrupt database"),
+        (lambda content: content[:100] + b"\xff" * 900 + content[1000:], "SQLite cannot read it"),
         (lambda content: content[:4100] + b"\xff" * 900 + content[5000:], "Corrupt database"),
     ],
-    ids=["empty", "a web page", "cut short", "overwritten"],
+    ids=["empty", "a web page", "cut short", "no schema", "overwritten"],
 )
 def test_damaged_database_is_found_out(tmp_path, damage, words):
     path = make_database(tmp_path / "a.sqlite", TEXT)

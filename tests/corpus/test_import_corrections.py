@@ -129,9 +129,12 @@ def test_label_becomes_a_verdict_about_gold_alone(
         assert verdict.reason != ""
 
 
-def test_number_that_counts_something_else_is_no_id(import_list: Import) -> None:
-    row = {"id": 0, "db_id": "ski_resorts", "question": LIFTS["question"], "label": 0}
-    import_list([row, {**row, "db_id": "other", "question": "?"}])
+@pytest.mark.parametrize("form", ["list", "by database", "by id"])
+def test_number_that_counts_something_else_is_no_id(import_list: Import, form: str) -> None:
+    row = {"db_id": "ski_resorts", "question": LIFTS["question"], "label": 0}
+    rows: Any = [{"id": 0, **row}, {**row, "db_id": "other", "question": "?"}]
+    rows = {"list": rows, "by database": {"ski_resorts": rows}, "by id": {"0": row}}[form]
+    import_list(rows)
     assert read_written() == ({}, {LIFTS["question"]: "wrong"})
 
 
