@@ -274,26 +274,17 @@ class _FanOut:
 
     def find_added(self, question: Question) -> dict[str, Any] | None:
         """The evidence of a SUM or AVG over values that the rows of another table repeat, which the
-        question does not name, or which stands beside a third that refers to the same thing."""
+        question does not name."""
         stems = {word.stem for word in question.words}
         for call in self.calls:
             found = None if isinstance(call, exp.Count) else resolve_direct(call.this, self.scopes)
             key = find_key(found.table, self.values) if found is not None else None
-            if key is None or len(self.sources) < 2:
+            many = self.many.get((found.source, fold_name(key)), ()) if key is not None else ()
+            if not many or any(stems.issuperset(stem_name(source.table.name)) for source in many):
                 continue
-            own = found.source, fold_name(key)
-            is_named = any(
-                stems.issuperset(stem_name(source.table.name)) for source in self.many.get(own, ())
-            )
-            has_sibling = any(found.source in ends and len(ends) > 1 for ends in self.many.values())
-            rows = [] if is_named and not has_sibling else self._find_repeated(found.source, key)
-            if rows and (own in self.many or has_sibling):
-                return {
-                    "kind": "added",
-                    "sql": to_sql(call),
-                    "repeated": f"{found.table.name}.{key}",
-                    "groups": rows,
-                }
+            if rows := self._find_repeated(found.source, key):
+                repeated = f"{found.table.name}.{key}"
+                return {"kind": "added", "sql": to_sql(call), "repeated": repeated, "groups": rows}
         return None
 
     def _list_referring(self, asked: Counted) -> Iterator[tuple[Source, str]]:
@@ -383,7 +374,6 @@ class _FanOut:
 _KEYS_SHOWN_ZERO_COUNT_DROPPED = 3
 _RESTRICTIONS = {"who", "that", "which", "with", "having", "used"}
 _NAME_WORDS = {"id", "ids", "name", "names", "code", "codes"}
-_WORDS_BETWEEN = 3
 
 
 class _Things(NamedTuple):
@@ -420,7 +410,7 @@ def find_zero_count_dropped(inspection: Inspection, question: Question) -> list[
     kind = form
     if form == "each":
         if things.source is None:
-            kind = "all" if _says_all(question, things.table) else None
+            kind = "all" if any(word.text == "all" for word in question.words) else None
         elif _has_other_condition(select, things, scopes):
             kind = None  # the condition may say which things are meant
         elif not dropped:
@@ -540,14 +530,6 @@ def _is_restricted(question: Question, noun: str) -> bool:
         if word.stem == noun and is_restricted:
             return True
     return False
-
-
-def _says_all(question: Question, table: Table) -> bool:
-    noun, words = stem_name(table.name)[-1], question.words
-    return any(
-        word.text == "all" and noun in [other.stem for other in words[place + 1 :][:_WORDS_BETWEEN]]
-        for place, word in enumerate(words)
-    )
 
 
 PROBES = (
