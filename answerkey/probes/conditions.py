@@ -1,4 +1,4 @@
-"""Columns that a question names, and values that columns hold."""
+"""Columns that a question names, and conditions on a query."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from sqlglot import exp
 from answerkey.english.asked import find_asked_words
 from answerkey.english.columns import list_own_words, split_name
 from answerkey.english.question import Question, Word, word_set
-from answerkey.probes.column_values import ColumnValues
-from answerkey.probes.compared_values import quote_text
 from answerkey.sql.groupings import read_grouping
 from answerkey.sql.scopes import Scopes
-from answerkey.sqlite.schema import Column, Table, affinity, quote_name
+from answerkey.sqlite.schema import Column, Table
 
 
 def is_one_row(select: exp.Select, scopes: Scopes) -> bool:
@@ -146,42 +144,3 @@ def _stands_alone(question: Question, first: int, last: int) -> bool:
         return True
     before = words[first - 1].text
     return before in _BEFORE or before.endswith("'s")
-
-
-# Value lookup: which columns of a database hold a value, and which values a column holds.
-
-
-_TEXT_AFFINITIES = frozenset({"TEXT", "BLOB", "NUMERIC"})
-_LONGEST = 100
-MOST_VALUES = 500
-
-
-def list_text_values(values: ColumnValues, table: str, column: str) -> list[str]:
-    """The different short texts of a column, in order; none if it has more than 500."""
-    name = quote_name(column)
-    rows = values.ask(
-        f"SELECT DISTINCT {name} FROM {quote_name(table)}"
-        f" WHERE typeof({name}) = 'text' AND length({name}) <= {_LONGEST}"
-        f" LIMIT {MOST_VALUES + 1}"
-    )
-    if rows is None or len(rows) > MOST_VALUES:
-        return []
-    return sorted(row[0] for row in rows)
-
-
-def find_holder(values: ColumnValues, tables: Iterable[Table], value: str) -> list[str] | None:
-    """The first table and column that hold a text, whatever its case; None if none does."""
-    for table in tables:
-        names = [
-            quote_name(column.name)
-            for column in table.columns
-            if affinity(column.type) in _TEXT_AFFINITIES
-        ]
-        if not names:
-            continue
-        meets = [f"max({name} = {quote_text(value)} COLLATE NOCASE)" for name in names]
-        rows = values.ask(f"SELECT {', '.join(meets)} FROM {quote_name(table.name)}")
-        for name, is_met in zip(names, rows[0] if rows else (), strict=False):
-            if is_met:
-                return [table.name, name[1:-1].replace('""', '"')]
-    return None

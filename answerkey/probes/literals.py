@@ -10,8 +10,14 @@ from answerkey.english.columns import is_named, name_column
 from answerkey.english.numbers import DIGITS, has_number, list_numbers, read_number
 from answerkey.english.question import Question, word_set
 from answerkey.order.inspection import Inspection
-from answerkey.probes.compared_values import PATTERNS, RANGES, Comparison, Reading, read_query
-from answerkey.probes.conditions import find_holder, list_text_values
+from answerkey.probes.compared_values import (
+    PATTERNS,
+    RANGES,
+    Comparison,
+    Reading,
+    quote_text,
+    read_query,
+)
 from answerkey.records import Finding
 from answerkey.sqlite.schema import Column, Table, quote_name
 
@@ -54,6 +60,7 @@ def _read_literals(inspection: Inspection) -> list[ComparedLiteral]:
 
 _OPERATORS = frozenset({"=", "!=", "IS", "IS NOT"})
 _NULLS = frozenset({"null", "none", "nil", ""})
+_MOST_VALUES = 500
 _COLUMN_KINDS = ("null", "spelling", "other_column")
 
 
@@ -83,7 +90,7 @@ def find_literal_not_in_column(inspection: Inspection) -> list[Finding]:
 
 
 def _is_held(literal: ComparedLiteral, table: Table, column: Column, reading: Reading) -> bool:
-    """Return whether a column holds a text, or nothing at all, or cannot be asked."""
+    """Whether a column holds a text, or nothing at all, or cannot be asked."""
     name, source = quote_name(column.name), quote_name(table.name)
     value = reading.literal_sql(literal.comparison.right)
     ask = reading.values.ask
@@ -95,18 +102,22 @@ def _is_held(literal: ComparedLiteral, table: Table, column: Column, reading: Re
 def _describe(
     literal: ComparedLiteral, table: Table, column: Column, reading: Reading
 ) -> dict[str, Any] | None:
-    condition, place = literal.comparison.text, [table.name, column.name]
-    evidence: dict[str, Any] = {"kind": "spelling", "sql": condition, "column": place}
+    evidence = {"sql": literal.comparison.text, "column": [table.name, column.name]}
     if literal.text.strip().lower() in _NULLS:
-        return evidence | {"kind": "null"}
-    small = _squeeze(literal.text)
-    for value in list_text_values(reading.values, table.name, column.name):
+        return {"kind": "null"} | evidence
+    name, small = quote_name(column.name), _squeeze(literal.text)
+    stored = reading.values.ask(
+        f"SELECT DISTINCT {name} FROM {quote_name(table.name)}"
+        f" WHERE typeof({name}) = 'text' ORDER BY 1 LIMIT {_MOST_VALUES}"
+    )
+    for (value,) in stored or ():
         if small and _squeeze(value) == small:
-            return evidence | {"stored": value}
-    holder = find_holder(reading.values, [table], literal.text)
-    if holder is None or holder == place:
-        return None if holder is None else evidence
-    return evidence | {"kind": "other_column", "held_by": holder}
+            return {"kind": "spelling"} | evidence | {"stored": value}
+    for other in table.columns:
+        held = f"{quote_name(other.name)} = {quote_text(literal.text)} COLLATE NOCASE"
+        if reading.values.ask(f"SELECT 1 FROM {quote_name(table.name)} WHERE {held} LIMIT 1"):
+            return {"kind": "other_column"} | evidence | {"held_by": [table.name, other.name]}
+    return None
 
 
 def _squeeze(text: str) -> str:
