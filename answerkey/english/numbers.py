@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import NamedTuple
 
 from answerkey.english.question import Question
@@ -22,6 +23,7 @@ zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh
 thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth
 """
 _MAGNITUDES = {
+    "hundred": 100,
     "k": 10**3,
     "thousand": 10**3,
     "m": 10**6,
@@ -36,9 +38,8 @@ DIGITS, WORD, ORDINAL = "digits", "word", "ordinal"
 
 _CARDINALS = {word: value for value, word in enumerate(_UNITS.split())}
 _CARDINALS |= {word: 10 * place for place, word in enumerate(_TENS.split(), start=2)} | {
-    "dozen": 12,
-    "once": 1,
-    "twice": 2,
+    **{"dozen": 12, "once": 1, "twice": 2},
+    **{word: _MAGNITUDES[word] for word in ("hundred", "thousand", "million", "billion")},
 }
 _ORDINAL_VALUES = {word: value for value, word in enumerate(_ORDINALS.split())}
 _TOKEN = re.compile(
@@ -98,10 +99,8 @@ def _read_number(text: str, tokens: list[re.Match[str]], place: int) -> tuple[Nu
     if word in _ORDINAL_VALUES:
         values: tuple[float, ...] = (_ORDINAL_VALUES[word],)
         return Number(values, *first.span(), ORDINAL, True), 1
-    if word in _CARDINALS or word == "hundred":
+    if word in _CARDINALS:
         return _read_words(text, tokens, place)
-    if word in ("thousand", "million", "billion"):
-        return Number((_MAGNITUDES[word],), *first.span(), WORD, True), 1
     return None, 1
 
 
@@ -121,8 +120,6 @@ def _read_digits(text: str, tokens: list[re.Match[str]], place: int) -> tuple[Nu
             values, used = [value, value / 100], 2
         elif suffix in _MAGNITUDES and (is_joined or len(suffix) > 2):
             values, used = [value * _MAGNITUDES[suffix], value], 2
-        elif is_joined and suffix == "s":  # the 1980s
-            values, used = [value, value + 9, value + 10, value - 1], 2
         elif is_joined:
             is_alone = False
         end = after[0].end() if used == 2 else end
@@ -132,33 +129,21 @@ def _read_digits(text: str, tokens: list[re.Match[str]], place: int) -> tuple[Nu
 
 
 def _read_words(text: str, tokens: list[re.Match[str]], place: int) -> tuple[Number, int]:
-    """A number in words: two hundred and fifty thousand."""
-    total = part = used = 0
-    form, last = WORD, place
-    for offset, token in enumerate(tokens[place : place + 12]):
+    """A number in words: twenty-five, two hundred."""
+    value, used = _CARDINALS[tokens[place].group().lower()], 1
+    for before, token in pairwise(tokens[place : place + 3]):
         word = token.group().lower()
-        gap = text[tokens[place + offset - 1].end() : token.start()] if offset else ""
-        if gap.strip() not in ("", "-"):
+        if text[before.end() : token.start()].strip() not in ("", "-"):
             break
-        if word in _CARDINALS:
-            value = _CARDINALS[word]
-            if part and not (part % 100 == 0 or (value < 10 and part % 10 == 0 and part % 100)):
-                break  # "ten twelve" is two numbers
-            part += value
-        elif word == "hundred":
-            part = max(part, 1) * 100
-        elif word in ("thousand", "million", "billion"):
-            total, part = total + max(part, 1) * _MAGNITUDES[word], 0
-        elif word == "and" and part % 100 == 0 and (part or total):
-            continue
-        elif word in _ORDINAL_VALUES and part % 10 == 0 and offset and _ORDINAL_VALUES[word] < 10:
-            part, form, last = part + _ORDINAL_VALUES[word], ORDINAL, place + offset
-            break
+        if word in _MAGNITUDES and len(word) > 2:
+            value *= _MAGNITUDES[word]
+        elif value % 10 == 0 < value < 100 and 0 < _CARDINALS.get(word, 0) < 10:
+            value += _CARDINALS[word]
         else:
             break
-        last = place + offset
-    used = last - place + 1
-    return Number((total + part,), tokens[place].start(), tokens[last].end(), form, True), used
+        used += 1
+    span = tokens[place].start(), tokens[place + used - 1].end()
+    return Number((value,), *span, WORD, True), used
 
 
 def _plain(value: float) -> float:
