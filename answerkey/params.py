@@ -21,7 +21,7 @@ PARAMS_PATH = Path("params.yaml")
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C, if PyYAML was built with it
 
 
-def load_yaml(path: Path, loader: type[Any] = _LOADER) -> Any:
+def load_yaml(path: Path) -> Any:
     """What a file of YAML holds.
 
     Raises:
@@ -29,7 +29,7 @@ def load_yaml(path: Path, loader: type[Any] = _LOADER) -> Any:
     """
     with path.open("rb") as file:
         try:
-            return yaml.load(file, loader)
+            return yaml.load(file, _LOADER)
         except (yaml.YAMLError, UnicodeDecodeError) as error:
             raise InputError(f"{path}: expected YAML: {error}") from error
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from answerkey.corpus.hub import COMMIT
 from answerkey.corpus.readers import read_rows, read_spider2, read_text2sql
@@ -242,27 +242,24 @@ def list_unpinned(places: Mapping[str, Any]) -> list[str]:
     ]
 
 
-class NamedDatabase(NamedTuple):
-    corpus: Corpus
-    db_id: str
-
-
-def name_databases(chosen: Iterable[tuple[Corpus, Iterable[str]]]) -> dict[str, NamedDatabase]:
-    """The databases of some corpora, each once, by name: the db_id behind the owner's prefix.
+def name_databases(
+    chosen: Iterable[tuple[Corpus, Iterable[str]]],
+) -> dict[str, tuple[Corpus, str]]:
+    """The databases of some corpora, each once, by name: the first corpus that has it, and db_id.
 
     Raises:
         InputError: if two corpora would give one name to different databases, or one id to two
             questions, also if these differ in case alone; with both corpora and the key to set.
     """
-    databases: dict[str, NamedDatabase] = {}
+    databases: dict[str, tuple[Corpus, str]] = {}
     asking: dict[str, Corpus] = {}
     for corpus, db_ids in chosen:
         for db_id in db_ids:
             name = corpus.name_database(db_id)
-            first = databases.setdefault(name.casefold(), NamedDatabase(corpus, db_id))
+            first, first_id = databases.setdefault(name.casefold(), (corpus, db_id))
             other = asking.setdefault(f"{corpus.id_prefix}{name}".casefold(), corpus)
-            if (first.corpus.owner, first.db_id) != (corpus.owner, db_id):
-                other, what = first.corpus, "both have a database"
+            if (first.owner, first_id) != (corpus.owner, db_id):
+                other, what = first, "both have a database"
             elif other is not corpus:
                 what = "would give the same ids to questions of database"
             else:
@@ -272,7 +269,7 @@ def name_databases(chosen: Iterable[tuple[Corpus, Iterable[str]]]) -> dict[str, 
                 f" such as corpora.{corpus.name}.prefix: {corpus.name}_; if both ask the same"
                 f" database, with corpora.{corpus.name}.databases_of: {other.owner}"
             )
-    return {found.corpus.name_database(found.db_id): found for found in databases.values()}
+    return {corpus.name_database(db_id): (corpus, db_id) for corpus, db_id in databases.values()}
 
 
 def check_roots(corpora: Iterable[Corpus], entries: Mapping[str, Entry], *, stage: str) -> None:

@@ -133,9 +133,7 @@ def locate_all(corpora: Iterable[Corpus], *, limits: Download) -> dict[str, Data
     named = name_databases(chosen)
     sources: dict[str, DatabaseSource] = {}
     for corpus, _ in chosen:
-        names = {
-            found.db_id: name for name, found in named.items() if found.corpus.name == corpus.name
-        }
+        names = {db_id: name for name, (first, db_id) in named.items() if first is corpus}
         located = _locate(corpus, sorted(names), limits) if names else {}
         sources |= {names[db_id]: source for db_id, source in located.items()}
     return dict(sorted(sources.items()))

@@ -62,7 +62,7 @@ def test_clash_of_names_names_both_corpora_and_the_key(changes, words):
     db_id = "dock" if changes.get("databases_of") == "a" else "Dock"  # case makes no other name
     chosen = [(first, ["dock"]), (second, [db_id])]
     if words is None:
-        assert name_databases(chosen)["dock"].corpus.name == "a"
+        assert name_databases(chosen)["dock"][0].name == "a"
     else:
         with pytest.raises(ValueError, match=words):
             name_databases(chosen)
