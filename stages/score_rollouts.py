@@ -11,7 +11,7 @@ from typing import Any
 
 from answerkey.command_line import run_stage
 from answerkey.dataset import INTERIM, join_stages
-from answerkey.evaluation.rollouts import count_samples, score_rollouts
+from answerkey.evaluation.rollouts import score_rollouts
 from answerkey.evaluation.samples import read_rollouts
 from answerkey.evaluation.scoring import Folders
 from answerkey.log import start_log
@@ -31,7 +31,11 @@ def main() -> None:
     settings, reward, execution = read_params("score_rollouts", "reward", "execution")
     min_rollouts = settings.min_rollouts
     rollouts = read_rollouts(ROLLOUTS)
-    wanted = {name for name in rollouts if count_samples(rollouts, name) >= min_rollouts}
+    wanted = {
+        question_id
+        for question_id, samples in rollouts.items()
+        if sum(models.total() for models in samples.values()) >= min_rollouts
+    }
     scored = samples = 0
 
     def records() -> Iterator[dict[str, Any]]:

@@ -28,11 +28,6 @@ _FEWEST_MODELS = 3
 _ROWS_SHOWN = 3
 
 
-def count_samples(rollouts: Rollouts, question_id: str) -> int:
-    """How many samples of all models there are for a question."""
-    return sum(models.total() for models in rollouts.get(question_id, {}).values())
-
-
 def score_rollouts(
     rollouts: Rollouts,
     questions: Sequence[Question],
