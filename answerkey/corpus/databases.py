@@ -1,8 +1,11 @@
-"""A database file: where it lies, whether it is whole, and how it is put in its place."""
+"""A database file: where it lies, whether it is whole, how it is put in its place; and what its
+corpus says of columns, in the folder `database_description` of BIRD beside it."""
 
 from __future__ import annotations
 
 import contextlib
+import csv
+import io
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -16,6 +19,14 @@ from answerkey.sqlite.files import check_db_id, find_inside, open_database
 _HEADER = b"SQLite format 3\x00"
 # What quick_check says of values that SQLite reads all the same; any other row is a broken file.
 _FINE = ("ok", "NULL value in ")
+
+DESCRIPTION_FOLDER = "database_description"
+_COLUMN = "original_column_name"
+_TEXTS = {
+    "name": "column_name",
+    "description": "column_description",
+    "values": "value_description",
+}
 
 
 def locate_database(databases_dir: Path, db_id: str) -> Path:
@@ -69,3 +80,37 @@ def copy_database(source: Path, path: Path) -> None:
     check_database(source)
     with source.open("rb") as content, replace_file(path) as file:
         shutil.copyfileobj(content, file)
+
+
+def read_descriptions(folder: Path) -> dict[str, dict[str, dict[str, str]]]:
+    """The texts of a folder by table, which is the name of a file, and column:
+
+        {"ship": {"tons": {"description": "gross tonnage", "values": "0: not known"}}}
+
+    Raises:
+        InputError: if a file is no CSV, or has no column of names.
+    """
+    return {file.stem.strip(): _read_table(file) for file in sorted(folder.glob("*.csv"))}
+
+
+def _read_table(file: Path) -> dict[str, dict[str, str]]:
+    """The columns of a table. A row may be too short or too long, and the file UTF-8 or
+    Windows-1252, as BIRD's are."""
+    content = file.read_bytes()
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = content.removeprefix(b"\xef\xbb\xbf").decode("cp1252", errors="replace")
+    rows = csv.DictReader(io.StringIO(text, newline=""))
+    rows.fieldnames = [name.strip() for name in rows.fieldnames or ()]
+    if _COLUMN not in rows.fieldnames:
+        raise InputError(f"{file}: expected CSV with {_COLUMN}, found {rows.fieldnames}")
+    found = {}
+    try:
+        for row in rows:
+            if column := (row[_COLUMN] or "").strip():
+                texts = {key: (row.get(field) or "").strip() for key, field in _TEXTS.items()}
+                found[column] = {key: text for key, text in texts.items() if text}
+    except csv.Error as error:
+        raise InputError(f"{file}: line {rows.line_num}: expected CSV: {error}") from error
+    return found

@@ -16,12 +16,13 @@ from typing import Any, NamedTuple
 
 from answerkey.corpus.corpora import Corpus, DirectoryDatabases, name_databases, read_spider
 from answerkey.corpus.databases import (
+    DESCRIPTION_FOLDER,
     check_database,
     copy_database,
     locate_database,
+    read_descriptions,
     replace_database,
 )
-from answerkey.corpus.descriptions import FOLDER, read_descriptions
 from answerkey.corpus.hub import HubError, fetch_file, resolve_revision
 from answerkey.corpus.source_questions import list_db_ids
 from answerkey.corpus.text_databases import build_in_process
@@ -120,7 +121,8 @@ def update_databases(corpora: Iterable[Corpus], output_dir: Path, *, limits: Dow
             write_manifest(output_dir / MANIFEST, entries.items())
     for name, source in sources.items():
         descriptions = paths[name].with_name(DESCRIPTIONS)
-        if source.path is not None and (folder := source.path.with_name(FOLDER)).is_dir():
+        folder = source.path and source.path.with_name(DESCRIPTION_FOLDER)
+        if folder and folder.is_dir():
             write_json(descriptions, read_descriptions(folder))
         else:
             descriptions.unlink(missing_ok=True)
