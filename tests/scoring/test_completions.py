@@ -18,27 +18,18 @@ ASSISTANT = {"role": "assistant"}
     ("completion", "text"),
     [
         ("a", "a"),
-        ("", ""),
         (None, ""),
         ([], ""),
-        ((), ""),
         ({**ASSISTANT, "content": "a"}, "a"),
         ([{**ASSISTANT, "content": "a"}, {**ASSISTANT, "content": "b"}], "b"),
         ([{**ASSISTANT, "content": None}], ""),
         ([{**ASSISTANT, "tool_calls": []}], ""),
-        ([{**ASSISTANT, "content": []}], ""),
         ([{**ASSISTANT, "content": ["a", {"type": "text", "text": "b"}]}], "ab"),
-        ([{**ASSISTANT, "content": [{"type": "text", "text": None}]}], ""),
-        ([{**ASSISTANT, "content": [{"type": "image"}, {"type": "text", "text": "b"}]}], "b"),
+        ([{**ASSISTANT, "content": [{"type": "image"}, {"type": "text", "text": None}]}], ""),
         ([{**ASSISTANT, "content": [None, 3, ["c"], b"d", "a"]}], "a"),
         ([{**ASSISTANT, "content": [{"type": "text", "text": 3}, {"type": []}]}], ""),
-        ([{**ASSISTANT, "content": 3}], ""),
-        ([{**ASSISTANT, "content": {"type": "text", "text": "a"}}], "a"),
         ({"content": object()}, ""),
-        ([3], ""),
-        ([None], ""),
         (3, ""),
-        (b"a", ""),
     ],
 )
 def test_completion_of_any_shape_is_read(completion, text):
@@ -50,25 +41,18 @@ def test_completion_of_any_shape_is_read(completion, text):
     [
         ("```sql\nSELECT 1\n```", "SELECT 1"),
         ("```SQL\r\nSELECT 1\r\n```", "SELECT 1"),
-        ("```sqlite\nSELECT 1;\n```", "SELECT 1;"),
-        ("```\nSELECT 1\n```", "SELECT 1"),
-        ("```sql SELECT 1```", "SELECT 1"),
-        ("<think>```sql\nSELECT 0\n```</think> ```sql\nSELECT 1\n```\nDone.", "SELECT 1"),
-        ("```sql\nSELECT 1,\n       2\n```", "SELECT 1,\n       2"),
+        ("```\nSELECT 1,\n       2\n```", "SELECT 1,\n       2"),
         ("```python\nrun()\n```\nor ```sql\nSELECT 1\n```", "SELECT 1"),
         ("```sql\nSELECT 1\n```\n```python\nrun()\n```", "SELECT 1"),
-        ("<think>in a ``` block</think>\n```sql\nSELECT 1\n```", "SELECT 1"),
         ("```sql\nSELECT 0\n```\nno: ```\n```SQLite\nSELECT 1\n```", "SELECT 1"),
         ("```sql\nSELECT 1\n```SQLAlchemy runs it.", "SELECT 1"),
+        ("```sql\nDELETE FROM a\n```\n```sql\nDROP b\n```\n```\nc\n```", "DROP b"),
         ("```sql-server\nSELECT 1\n```", None),
-        ("```python\nrun()\n```", None),
         ("SELECT 1", None),
         ("```sql\n```", None),
         ("", None),
         ("````sql\nSELECT '```' -- ```sql\n````", "SELECT '```' -- ```sql"),
         ("A fence ```` alone, then\n```sql\nSELECT 1\n```", "SELECT 1"),
-        ("`" * 50, None),
-        ("`" * 1_000_000, None),
     ],
 )
 def test_query_is_the_last_fenced_block(completion, sql):
@@ -79,13 +63,10 @@ def test_query_is_the_last_fenced_block(completion, sql):
     ("completion", "sql"),
     [
         ("<think>```sql\nSELECT 0\n```</think>", None),
-        ("```sql\nSELECT 0\n``` I have thought.</think>", None),
         ("```sql\nSELECT 0\n```</think>```sql\nSELECT 1\n```", "SELECT 1"),
-        ("```sql\nSELECT 0\n</think>```sql\nSELECT 1\n```", "SELECT 1"),
         ("<think>```sql\nSELECT 0\n```", None),
         ("```sql\nSELECT 1\n```<think>```sql\nSELECT 2\n```", "SELECT 1"),
-        ("```sql\nSELECT 0\n```<think>no</think>```sql\nSELECT 1\n```", "SELECT 1"),
-        ("a</think>```sql\nSELECT 0\n```</think>```sql\nSELECT 1\n```", "SELECT 1"),
+        ("<think>in a ``` block</think>\n```sql\nSELECT 1\n```", "SELECT 1"),
     ],
 )
 def test_thinking_is_no_answer(completion, sql):
@@ -95,16 +76,11 @@ def test_thinking_is_no_answer(completion, sql):
 @pytest.mark.parametrize(
     "completion",
     [
-        "~~~\nSELECT 1\n~~~",
-        "~~~sql\nSELECT 1\n~~~~",
+        "~~~\nSELECT 1\n~~~~",
         "~~~~sql SELECT 1~~~~",
-        "```sqlite3\nSELECT 1\n```",
         "```MySQL\nSELECT 1\n```",
-        "``` sql\nSELECT 1\n```",
         "``` sqlite3 \r\nSELECT 1\r\n```",
-        "``````sql\nSELECT 1\n``````",
         "```SELECT 1```",
-        "```sql\nSELECT 0\n``` or ```SELECT 1``` in one line",
         "Approximately ~~~ 5 rows.\n```sql\nSELECT 1\n```",
     ],
 )
@@ -115,19 +91,14 @@ def test_fence_may_be_written_in_many_ways(completion):
 @pytest.mark.parametrize(
     ("completion", "sql"),
     [
-        ("```sql\nSELECT 1", "SELECT 1"),
         ("```sql SELECT 1", "SELECT 1"),
-        ("~~~mysql\nSELECT 1\n", "SELECT 1"),
         ("```\nSELECT 1", "SELECT 1"),
         ("```sql\nSELECT 0\n```\nBetter:\n```sql\nSELECT 1", "SELECT 1"),
-        ("```sql\nSELECT 1\n```\n```", "SELECT 1"),
         ("```sql\nSELECT 1\n```\nIt gives\n```\n1", "SELECT 1"),
-        ("```sql\nSELECT 1\n```\n```sql", "SELECT 1"),
         ("```sql\nSELECT 1\n```\n```sql\n-- The", "SELECT 1"),
         ("````sql\nSELECT '```', 1", "SELECT '```', 1"),
         ("```sql\nDELETE FROM ship", "DELETE FROM ship"),
         ("```\nNo query", None),
-        ("```python\nrun()", None),
         ("```sql", None),
     ],
 )
@@ -138,16 +109,11 @@ def test_fence_that_is_cut_off_counts(completion, sql):
 @pytest.mark.parametrize(
     "other",
     [
-        "```\n| n |\n|---|\n| 1 |\n```",
         "~~~\nError: no such column: selected\n~~~",
         "```sql\n| n |\n| 1 |\n```",
-        "```sql\n-- nothing more\n```",
         "```\n\n```",
-        "``` ```",
-        "```json\n[1]\n```",
         "```text\nSELECT 2\n```",
         "Use ```sql for such a block.",
-        "```sql",
     ],
 )
 def test_what_is_no_query_replaces_none(other):
@@ -160,36 +126,13 @@ def test_what_is_no_query_replaces_none(other):
     [
         "with n AS (SELECT 1) SELECT * FROM n",
         "VALUES (1)",
-        "((SELECT 1))",
-        "-- one\n-- and one\nSELECT 1",
-        "/* one\n */ (SELECT 1)",
+        "-- one\n-- and one\n((SELECT 1))",
         "/* `a` */SELECT 1",
         "\ufeffSELECT 1",
-        "SELECT\n1",
     ],
 )
 def test_block_without_a_label_counts_if_it_begins_like_a_query(sql):
     assert extract_sql(f"```sql\nSELECT 0\n```\n```\n{sql}\n```\n```sql\nno query\n```") == sql
-
-
-def test_without_a_query_the_last_labelled_block_is_taken():
-    assert extract_sql("```sql\nDELETE FROM a\n```\n```sql\nDROP b\n```\n```\nc\n```") == "DROP b"
-    assert extract_sql("```\nselection\n```\n```\nWITHOUT\n```") is None
-
-
-@pytest.mark.parametrize(
-    "gold_sql",
-    [
-        "SELECT `name` FROM ship",
-        "SELECT ```a``` FROM t",
-        "SELECT 1 -- ```",
-        "SELECT '```````'",
-        "SELECT '\n```\n', `name` FROM ship",
-    ],
-)
-def test_completion_of_an_export_has_the_gold_query(gold_sql):
-    (message,) = make_completion(gold_sql)
-    assert extract_sql(message["content"]) == gold_sql
 
 
 PIECES = st.sampled_from(

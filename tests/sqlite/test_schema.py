@@ -43,29 +43,6 @@ def test_generated_columns_are_columns_and_hidden_ones_are_not():
     assert schema.tables[0].columns[2] == Column("c", "TEXT", True, 0)
 
 
-def test_tables_and_views_stand_in_order_without_those_of_sqlite():
-    schema = read(
-        "CREATE TABLE b (id INTEGER PRIMARY KEY AUTOINCREMENT); CREATE VIEW v AS SELECT id AS n"
-        " FROM b; CREATE TABLE a (x); CREATE INDEX i ON a (x); CREATE TABLE sqliteish (y);"
-    )
-    assert [(table.name, table.is_view) for table in schema.tables] == [
-        ("b", False),
-        ("v", True),
-        ("a", False),
-        ("sqliteish", False),
-    ]
-    assert [column.name for column in schema.tables[1].columns] == ["n"]
-    assert schema.tables[2].sql == "CREATE TABLE a (x)"
-
-
-def test_only_letters_of_ascii_have_two_cases():
-    schema = read('CREATE TABLE "Café" ("É", "é", a); CREATE TABLE "CAFÉ" (b)')
-    assert schema.find_table("cafÉ").name == "CAFÉ"
-    assert schema.find_table("CAFé").name == "Café"
-    assert schema.find_table("cafe") is None
-    assert schema.find_table("Café").find_column("é").name == "é"
-
-
 @pytest.mark.parametrize(
     ("text", "has_rowid"),
     [
