@@ -302,11 +302,10 @@ def list_column_orders(
     def extend(places: _Places, a: int, b: int) -> _Places:
         """The places, told apart by one more column."""
         known: dict[Any, int] = {}
+        columns = code(0, a, is_loose(a, b)), code(1, b, is_loose(a, b))
         left, right = (
             [known.setdefault(pair, len(known)) for pair in zip(side, column, strict=True)]
-            for side, column in zip(
-                places, (code(0, a, is_loose(a, b)), code(1, b, is_loose(a, b))), strict=True
-            )
+            for side, column in zip(places, columns, strict=True)
         )
         return left, right
 
@@ -318,23 +317,18 @@ def list_column_orders(
         ]
         for a in range(len(gold))
     ]
-    sequence = sorted(range(len(gold)), key=lambda a: len(candidates[a]))
-    twins: dict[Any, int] = {}  # of columns that are equal, the first one
-    classes = [
-        twins.setdefault((column, *map(type, column)), b) for b, column in enumerate(predicted)
-    ]
-    stack: list[tuple[dict[int, int], _Places]] = [({}, places)]
-    looked_at = 0
-    while stack and looked_at <= MAX_LOOKED_AT:
-        chosen, places_so_far = stack.pop()
+    left_to_look_at = MAX_LOOKED_AT
+    stack: list[tuple[tuple[int, ...], _Places]] = [((), places)]
+    while stack and left_to_look_at > 0 and all(candidates):
+        chosen, extended = stack.pop()
+        left_to_look_at -= len(places[0]) + len(places[1])
+        if chosen:
+            extended = extend(extended, len(chosen) - 1, chosen[-1])
+            if not fit(*map(count, extended)):
+                continue
         if len(chosen) == len(gold):
-            looked_at += len(gold) * (len(places[0]) + len(places[1]))
-            yield tuple(chosen[a] for a in range(len(gold)))
-            continue
-        a = sequence[len(chosen)]
-        free = {classes[b]: b for b in reversed(candidates[a]) if b not in chosen.values()}
-        for b in free.values():
-            looked_at += len(places[0]) + len(places[1])
-            extended = extend(places_so_far, a, b)
-            if fit(count(extended[0]), count(extended[1])):
-                stack.append(({**chosen, a: b}, extended))
+            left_to_look_at -= len(gold) * (len(places[0]) + len(places[1]))
+            yield chosen
+        else:
+            free = [b for b in candidates[len(chosen)] if b not in chosen]
+            stack += [((*chosen, b), extended) for b in reversed(free)]

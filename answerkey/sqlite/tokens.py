@@ -55,12 +55,3 @@ def read_tokens(sql: str) -> Iterator[Token]:
         if group in _QUOTES:
             text = text.replace(2 * _QUOTES[group], _QUOTES[group])
         yield Token(Kind.NAME if group == "BRACKETED" else Kind[group], text)
-
-
-def find_first_keyword(sql: str) -> str:
-    """The statement's first word in capitals, comments and empty statements skipped.
-
-    >>> find_first_keyword("-- how many\\n select 1")
-    'SELECT'
-    """
-    return next((token.text.upper() for token in read_tokens(sql) if token.text != ";"), "")

@@ -59,8 +59,9 @@ for name, (code, texts) in json.load(sys.stdin).items():
         scope["read"](text)
 """
 CASES = {
-    "first_keyword": (
-        "from answerkey.sqlite.tokens import find_first_keyword as read",
+    "read_tokens": (
+        "from answerkey.sqlite.tokens import read_tokens\n"
+        "def read(text): sum(1 for _ in read_tokens(text))",
         [*OF_SQL, *map(repeat, (" ", ";", "/*", "--\n", "\ufeff", "/**/", "-", "x"))],
     ),
     "extract_sql": ("from answerkey.reward import extract_sql as read", OF_FENCES),
