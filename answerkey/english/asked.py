@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Set
 from functools import lru_cache
 from typing import NamedTuple
@@ -24,13 +23,6 @@ _ENDS = word_set(
     "on when if has have had did do does was were than whichever between during among used "
     "using ranked not without within per each every located living made"
 )
-_ORDERS = word_set("by sorted ordered order sort")
-_RESUMES = re.compile(
-    r"\b(?:(?:along|together) with|as well as|with the (?:number|total|average)|and (?:also|what"
-    r"|how many|its|their|his|her|the (?:corresponding|count|sum)|(?:the )?(?:number|average|total"
-    r"|maximum|minimum)))\b",
-    re.IGNORECASE,
-)
 _BE = word_set("is are was were")
 _DETERMINERS = word_set("the a an any some most fewest least more all")
 _FIRST = word_set("was were each every")
@@ -38,10 +30,8 @@ _FIRST = word_set("was were each every")
 
 @lru_cache(maxsize=64)  # several probes ask about one question
 def find_asked_words(question: Question) -> Set[int]:
-    """The places of the words that say what is asked for; what stands in brackets is left out.
-
-    A verb or `what` starts a run of them, a word that says of what ends it, and `along with` or
-    `and its` starts another.
+    """The places of the words that say what is asked for: from a verb or `what` to a word that says
+    of what.
 
     >>> question = Question("For each port, show the name and age of its pilots.")
     >>> [question.words[place].text for place in sorted(find_asked_words(question))]
@@ -49,19 +39,13 @@ def find_asked_words(question: Question) -> Set[int]:
     """
     found: set[int] = set()
     run: list[Word] = []
-    resumed = {match.start() for match in _RESUMES.finditer(question.text)}
-    is_asked = is_bracketed = is_order = False
+    is_asked = False
     words = question.words
     for place, word in enumerate(words):
         before = question.text[words[place - 1].end : word.start] if place else "."
-        is_start = any(mark in before for mark in ".?!;")
-        is_bracketed = "(" in before or (is_bracketed and ")" not in before)
-        if is_bracketed:
-            continue
-        is_order = (is_order and not is_start) or word.text in _ORDERS
-        if _is_lead(question, place, before) or (not is_order and word.start in resumed):
+        if _is_lead(question, place, before):
             is_asked, run = True, []
-        elif is_start or (is_asked and _is_end(run, word)):
+        elif any(mark in before for mark in ".?!;") or (is_asked and _is_end(run, word)):
             is_asked = False
         if is_asked:
             found.add(place)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from answerkey.english.question import EMPTY_WORDS, Question, Word, list_words, stem_word
+from answerkey.english.question import Question, Word, list_words, stem_word
 
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _SHORTEST = 3  # letters that are enough to stand for a longer word
@@ -147,20 +147,6 @@ def is_named(name_words: Iterable[Word], words: Iterable[Word]) -> bool:
     """Return whether any word of a name may stand for any of these words."""
     words = set(words)
     return any(may_mean(own, word) for own in name_words for word in words)
-
-
-def is_meant(name_words: Iterable[Word], question: Question) -> bool:
-    """Return whether a question or its evidence may mean a name: by any of its words, or by words
-    whose first letters are one: `frpm` for "free or reduced price meal".
-
-    >>> is_meant(split_name("frpm_count"), Question("Which free or reduced price meals?"))
-    True
-    """
-    name_words, said = list(name_words), question.said_words
-    initials = "".join(word.text[0] for word in said if word.text not in EMPTY_WORDS)
-    return is_named(name_words, said) or any(
-        len(word.text) >= _SHORTEST and word.text in initials for word in name_words
-    )
 
 
 def name_column(column: str, question: Question) -> tuple[Word, ...]:

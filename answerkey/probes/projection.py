@@ -9,7 +9,6 @@ from sqlglot import exp
 
 from answerkey.english.asked import MOST_WORDS, find_asked_words
 from answerkey.english.columns import (
-    is_meant,
     is_named,
     is_start_of,
     may_mean,
@@ -260,7 +259,7 @@ def _find_similar_column(projection: Projection, question: Question) -> dict[str
                 0 < len(its_own) < len(own)
                 and differing
                 and used.isdisjoint(differing)
-                and not is_meant(its_own, question)
+                and not is_named(its_own, question.said_words)
                 and all(_is_said(other[stem], question) for stem in differing)
             ):
                 return {"kind": "similar_column", "column": f"{table.name}.{column.name}"}
