@@ -31,10 +31,7 @@ def world(tmp_path_factory):
         ("SELECT port FROM ship", {"rows": 2, "distinct": 1}),
         ("SELECT id, 1 FROM ship UNION ALL VALUES (1, 1.0)", {"rows": 3, "distinct": 2}),
         ("SELECT 1 UNION ALL SELECT '1' UNION ALL SELECT NULL", None),
-        ("SELECT id, port FROM ship", None),
-        ("SELECT DISTINCT port FROM ship", None),
         ("SELECT id FROM ship WHERE id > 2", None),
-        ("SELECT 3", None),
     ],
 )
 def test_rows_that_are_equal_are_counted(world, sql, evidence):
@@ -48,9 +45,7 @@ def test_rows_that_are_equal_are_counted(world, sql, evidence):
         ("SELECT id FROM ship WHERE id > 2", {"rows": 0}, None),
         ("SELECT port FROM ship", None, {"rows": 2, "columns": 1}),
         ("SELECT max(port), min(port) FROM ship", None, {"rows": 1, "columns": 2}),
-        ("SELECT port, name FROM ship WHERE id = 2", None, None),
         ("SELECT 0", None, None),
-        ("SELECT ''", None, None),
     ],
 )
 def test_answer_of_nothing_is_found(world, sql, empty, null):
@@ -62,11 +57,8 @@ def test_answer_of_nothing_is_found(world, sql, empty, null):
     ("sql", "answer"),
     [
         ("SELECT count(*) FROM ship WHERE crew = 9", 1),
-        ("SELECT count(*) FROM ship WHERE crew = 1000", 0),
         ("SELECT crew > 8 FROM ship WHERE id = 1", 1),
         ("SELECT is_sold FROM ship WHERE id = 1", "Yes"),
-        ("SELECT is_sold FROM ship WHERE id = 2", "no"),
-        ("SELECT 'F'", "F"),
         ("SELECT ' TRUE '", " TRUE "),
     ],
 )
@@ -79,14 +71,9 @@ def test_answer_that_is_one_of_two_is_boolean(world, sql, answer):
     [
         "SELECT 2",
         "SELECT 1.0",
-        "SELECT -1",
         "SELECT '1'",
-        "SELECT 'Norway'",
-        "SELECT ''",
         "SELECT NULL",
         "SELECT 1, 0",
-        "SELECT id FROM ship WHERE id < 3",
-        "SELECT id FROM ship WHERE id > 99",
     ],
 )
 def test_other_answer_is_not_boolean(world, sql):

@@ -26,29 +26,17 @@ CREATE TABLE pet (
     pet_id INTEGER PRIMARY KEY, singer_id INT REFERENCES singer, kind TEXT, weight REAL, age INT
 );
 INSERT INTO pet VALUES (1, 1, 'dog', 9.5, 3), (2, 1, 'cat', 3.5, 7), (3, 2, 'parrot', 0.4, 12);
-CREATE TABLE place (code TEXT PRIMARY KEY, full_name TEXT, continent TEXT);
-INSERT INTO place VALUES
-    ('USA', 'United States', 'America'), ('ESP', 'Spain', 'Europe'), ('CA', 'California', NULL);
 CREATE TABLE budget (id INTEGER PRIMARY KEY, category TEXT, amount INT, spent REAL, remaining INT);
 INSERT INTO budget VALUES (1, 'Food', 90, 40.5, 50), (2, 'Travel', 70, 30.5, 40);
 """
 AS_ASKED = [
     # a name within a longer one
     ("How tall is Mike?", "SELECT height_cm FROM singer WHERE name LIKE '%Mike%'"),
-    ("How tall is Mike?", "SELECT height_cm FROM singer WHERE name LIKE 'Mike%'"),
     ("How tall is Mike?", "SELECT height_cm FROM singer WHERE name = 'Mike Stone'"),
-    ("Where has Lark its seat?", "SELECT headquarters FROM company WHERE name = 'Lark Ltd'"),
     # abbreviations of places
     ("Which singers live in California?", "SELECT name FROM singer WHERE state = 'CA'"),
-    ("Names of the singers of the United States.",
-     "SELECT name FROM singer WHERE country = 'USA'"),
-    ("Which singers come from Spain?", "SELECT name FROM singer WHERE country = 'ESP'"),
-    ("Which singers are American?", "SELECT name FROM singer WHERE country = 'USA'"),
     ("Which companies have their seat in LA?",
      "SELECT name FROM company WHERE headquarters = 'Los Angeles'"),
-    ("Which companies are in Los Angeles?", "SELECT name FROM company WHERE city = 'LA'"),
-    ("Which singers live in the state of Maryland?", "SELECT name FROM singer WHERE state = 'MD'"),
-    ("Which companies sit in New York?", "SELECT name FROM company WHERE city = 'NYC'"),
     # age over a date of birth or a year of founding
     ("Show the singers in ascending order of age.",
      "SELECT name FROM singer ORDER BY birthday DESC"),
@@ -61,9 +49,6 @@ AS_ASKED = [
     ("How old is the eldest singer's birthday record?", "SELECT min(birthday) FROM singer"),
     # a kind for its genus, a genus for its kinds
     ("How heavy are the singers' birds?", "SELECT weight FROM pet WHERE kind = 'parrot'"),
-    ("Which pets bark?", "SELECT pet_id FROM pet WHERE kind = 'dog'"),
-    ("How much do furry animals weigh?",
-     "SELECT weight FROM pet WHERE kind = 'dog' OR kind = 'cat'"),
     # thresholds that everybody knows
     ("Which singers are tall?", "SELECT name FROM singer WHERE height_cm > 180"),
     ("Which pets are seniors?", "SELECT pet_id FROM pet WHERE age >= 10"),
@@ -71,7 +56,6 @@ AS_ASKED = [
     ("Which companies were founded in the last century?",
      "SELECT name FROM company WHERE founded < 2000"),
     ("Which companies are large?", "SELECT name FROM company WHERE staff > 250"),
-    ("Which heavy pets are there?", "SELECT pet_id FROM pet WHERE weight > 5"),
     # signs and codes
     ("Which singers are not signed?", "SELECT name FROM singer WHERE label = '-'"),
     ("Which singers are women?", "SELECT name FROM singer WHERE is_male = 'F'"),

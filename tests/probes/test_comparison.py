@@ -31,7 +31,6 @@ OTHERWISE = [
 AS_ASKED = [
     ("Ships with at least 5 crew.", _ships("crew >= 5")),
     ("Ships with at least 5 crew.", _ships("crew > 4")),  # the same in whole numbers
-    ("Ships with at least one visit.", "SELECT ship FROM visit"),
     ("Ships with 5 crew.", _ships("crew > 5")),  # another probe reads values
     ("Ships that do not have more than 5 crew.", _ships("crew <= 5")),
     ("Ships without over 5 crew.", _ships("NOT crew > 5")),
@@ -39,12 +38,7 @@ AS_ASKED = [
      "SELECT name FROM ship EXCEPT SELECT name FROM ship WHERE crew <= 5"),
     ("Visits after 2011.", "SELECT ship FROM visit WHERE day >= '2011-12-31'"),
     ("Ships between 10 and 25 years.", _ships("age BETWEEN 10 AND 25")),
-    ("Ships that are better than 5.", _ships("crew < 5")),  # nobody can tell
-    ("Homes of at least one ship of class 1.", _ships("home = 1")),
     ("Ships of on and above 5 crew.", _ships("crew >= 5")),
-    ("Ships whose crews reached 5.", _ships("crew >= 5")),
-    ("Ships that came at most twice.",
-     "SELECT ship FROM visit GROUP BY ship HAVING count(*) <= 2"),
     ("Ships called 'over 5' with 5 or less crew.", _ships("crew <= 5")),
     ("Crew below 3 or above 3?", _ships("crew < 3 OR crew > 3")),
     ("Ships of No.5 or more.", _ships("crew > 5")),

@@ -1,12 +1,4 @@
-"""How often each probe of a query fires on Spider's questions.
-
-The probes of order, compared with attestql 0.4 on the same files. Its `arbitrary-cut` fires on 144
-questions, and tie_at_limit on the same 144 and 2 more, a comparison with a scalar subquery that
-takes one of several rows of the greatest value (tests/order/test_ties.py has its form). It looks at
-the outermost query only. Its `ordering-over-numeric-text` fires on 8 questions, all of them among
-ours; the others compare by < or > or take min() or max(), which it does not look at, or have a word
-for NULL among the numbers.
-"""
+"""How often each probe of a query fires on Spider's questions."""
 
 import json
 import os

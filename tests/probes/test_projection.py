@@ -58,11 +58,6 @@ FIRE = [
         "Show the names and account balances of lighthouses.",
         "SELECT name, acc_kind FROM lighthouse",
     ),
-    (
-        "missing_column",
-        "Show the gender of all keepers.",
-        'SELECT birth_town FROM keeper WHERE gender = "F"',
-    ),
 ]
 
 HOLD = [
@@ -70,25 +65,9 @@ HOLD = [
         "Who is the boss of Alda? Give the first name.",
         "SELECT k.fname FROM keeper k JOIN lighthouse l ON l.boss = k.keeper_id",
     ),
-    (
-        "Who is the boss? Give their boss.",
-        "SELECT fname FROM keeper, lighthouse WHERE keeper.keeper_id = lighthouse.boss",
-    ),
-    (
-        "Which is the oldest boss?",
-        "SELECT fname FROM keeper WHERE xyz = (SELECT max(k.xyz) FROM keeper k, lighthouse l"
-        " WHERE l.boss = k.keeper_id)",
-    ),
-    ("Show the closed pier's lit date.", "SELECT lit_date FROM lighthouse"),
     ("How high is the lowest of each?", "SELECT name, min(height) FROM lighthouse GROUP BY 1"),
     ("Show first names and birthtowns.", "SELECT fname, birth_town FROM keeper"),
-    ("Which towns have two keepers?", "SELECT upper(birth_town) FROM keeper GROUP BY birth_town"),
     ("If all of every month's costs rose?", "SELECT sum(cost_per_month) FROM lighthouse"),
-    ("How many keepers, each counted once?", "SELECT count(*) FROM keeper"),
-    (
-        "Which keeper got the most balance from Rye?",
-        "SELECT k.lname FROM keeper k JOIN lighthouse USING (keeper_id) ORDER BY acc_bal LIMIT 1",
-    ),
     ("Give the number of the keeper.", "SELECT fname FROM keeper"),
     (
         "Show the lighthouse and the greatest height of each keeper.",
@@ -96,31 +75,17 @@ HOLD = [
     ),
     ("What is the size of the crew?", "SELECT count(*) FROM keeper"),
     ("What is the average height that each lighthouse has?", "SELECT avg(height) FROM lighthouse"),
-    ("What is the largest cost per month?", "SELECT max(cost_per_month) FROM lighthouse"),
     (
         "How many lighthouses does each keeper have?",
         "SELECT count(*) FROM lighthouse GROUP BY keeper_id",
     ),
-    (
-        "What is the number of lighthouses of the busiest keeper?",
-        "SELECT count(*) FROM lighthouse GROUP BY keeper_id ORDER BY count(*) DESC LIMIT 1",
-    ),
-    ("How many metres is Alda high?", "SELECT height FROM lighthouse WHERE name = 'Alda'"),
-    ("What is the mean height?", "SELECT sum(height) / count(*) FROM lighthouse"),
-    ("Show the first and last name of keepers.", "SELECT fname, lname FROM keeper"),
-    ("Show the names of lighthouses.", "SELECT name FROM lighthouse"),
     ("Show the names of lighthouses in order of height.", "SELECT name FROM lighthouse"),
     ("Show lighthouses along with their height", "SELECT name, height FROM lighthouse"),
-    (
-        "Which lighthouse's height is 30? Give me the name.",
-        "SELECT name FROM lighthouse WHERE height = 30",
-    ),
     ("Show the name (by closed date) of lighthouses.", "SELECT name FROM lighthouse"),
     ('Who said "closed date"? Show the name.', "SELECT name FROM lighthouse"),
     ("Show the height class of lighthouses.", "SELECT name FROM lighthouse"),
     ("Show the names of the towns that keepers are born in.", "SELECT birth_town FROM keeper"),
     ("How many men and women are there?", "SELECT gender, count(*) FROM keeper GROUP BY gender"),
-    ("Show all details of keepers.", "SELECT * FROM keeper"),
     ("Find the ids of keepers from Rye.", "SELECT * FROM keeper WHERE birth_town = 'Rye'"),
     ("What is the average height?", "SELECT height FROM lighthouse"),  # a column may hold it
 ]

@@ -20,50 +20,31 @@ CREATE VIEW seen AS SELECT weight AS kilos FROM ship;
 """
 
 BY_DIGITS = [
-    "SELECT name FROM ship WHERE weight > 0 ORDER BY weight",
     "SELECT name FROM ship ORDER BY weight DESC LIMIT 1",
-    "SELECT name, weight AS w FROM ship ORDER BY w DESC LIMIT 1",
-    "SELECT T1.name FROM ship AS T1 ORDER BY T1.sales DESC LIMIT 1",
     "SELECT kilos FROM seen ORDER BY kilos",
     "SELECT w FROM (SELECT weight AS w FROM ship) ORDER BY w DESC LIMIT 1",
     "SELECT name FROM ship ORDER BY weight COLLATE NOCASE DESC LIMIT 1",
     "SELECT max(weight) FROM ship",
-    "SELECT max(weight) || ' kg' FROM ship",
     "SELECT sales FROM ship ORDER BY sales DESC",
-    "SELECT name FROM ship ORDER BY weight DESC LIMIT 0, 1",
-    "SELECT min(weight), count(*) FROM ship",
     "SELECT name FROM ship WHERE weight = (SELECT max(weight) FROM ship)",
     "SELECT count(*) FROM ship WHERE weight > 98",
     "SELECT count(*) FROM ship WHERE '98' < weight",
     "SELECT count(*) FROM ship WHERE weight BETWEEN 90 AND 150",
     "SELECT name FROM ship WHERE weight > (SELECT avg(weight) FROM ship)",
-    "SELECT name FROM ship EXCEPT SELECT name FROM ship WHERE weight >= 500",
 ]
 
 AGREES = [
     "SELECT name FROM ship ORDER BY name",
-    "SELECT name FROM ship ORDER BY n DESC LIMIT 1",
     "SELECT name FROM ship ORDER BY grade DESC",  # one digit: the orders agree
     "SELECT name FROM ship ORDER BY year",
-    "SELECT count(*) FROM ship WHERE year > 1990",
-    "SELECT name FROM ship WHERE year = (SELECT max(year) FROM ship)",
-    "SELECT name FROM ship WHERE grade = (SELECT max(grade) FROM ship)",
     "SELECT code FROM codes ORDER BY code",  # mostly no numbers
     "SELECT padded FROM codes ORDER BY padded",
     "SELECT name FROM ship ORDER BY CAST(weight AS INT) DESC LIMIT 1",
-    "SELECT name FROM ship ORDER BY weight + 0 DESC LIMIT 1",
-    "SELECT count(*) FROM ship WHERE CAST(weight AS REAL) > 98",
     "SELECT count(*) FROM ship WHERE weight > n",  # SQLite reads the text as a number here
     "SELECT count(*) FROM ship WHERE weight > CAST(98 AS INT)",
-    "SELECT count(*) FROM ship WHERE sales > CAST(5000 AS INT)",  # a mismatch of types, not this
-    "SELECT count(*) FROM ship a JOIN ship b ON a.sales <= b.n",
-    "SELECT count(*) FROM ship WHERE weight = 100",
-    "SELECT count(weight), max(n) FROM ship",
     "SELECT max(weight, 1) FROM ship WHERE id = 9",
-    "SELECT name FROM ship WHERE name <> 'order by weight'",
     "SELECT name FROM ship WHERE id = 1 ORDER BY weight",
     'SELECT name FROM ship ORDER BY "no such column"',
-    "SELECT name FROM ship ORDER BY rowid DESC",
 ]
 
 
@@ -117,11 +98,9 @@ def voyages(tmp_path_factory):
         ("SELECT id FROM voyage ORDER BY told DESC LIMIT 1", "sorted"),
         ("SELECT max(paid) FROM voyage", "extreme"),
         ("SELECT id FROM voyage WHERE paid > '01.01.2000'", "range"),
-        ("SELECT id FROM voyage WHERE told BETWEEN 'May 1, 2001' AND 'May 9, 2001'", "range"),
         ("SELECT id FROM voyage ORDER BY began", None),
         ("SELECT id FROM voyage ORDER BY length", None),
         ("SELECT id FROM voyage WHERE paid = '31.12.2019'", None),
-        ("SELECT paid FROM voyage", None),
     ],
 )
 def test_dates_are_sorted_as_text(voyages, sql, kind):
