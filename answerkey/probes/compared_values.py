@@ -1,8 +1,8 @@
 """Comparisons: every place of a query where one value is compared with another, in one form.
 
-`5 < age` is read as `age > 5`, BETWEEN as two comparisons, an IN list and `CASE x WHEN` as one for
-each member, and `x IN (SELECT y ...)` as x = y. Negation is not kept: NOT says which rows are
-wanted, and the values that meet are the same.
+`5 < age` is read as `age > 5`, BETWEEN as two comparisons, an IN list as one for each member, and
+`x IN (SELECT y ...)` as x = y. Negation is not kept: NOT says which rows are wanted, and the values
+that meet are the same.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _OPERATORS: dict[type[exp.Expression], str] = {
     exp.Glob: "GLOB",
 }
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_PREDICATES = (*_OPERATORS, exp.Between, exp.In, exp.Case)
+_PREDICATES = (*_OPERATORS, exp.Between, exp.In)
 RANGES = frozenset({"<", "<=", ">", ">="})
 PATTERNS = frozenset({"LIKE", "GLOB"})
 
@@ -113,15 +113,10 @@ class Reading:
 
     def _read_comparisons(self) -> Iterator[Comparison]:
         for node in self.scopes.nodes.find_all(*_PREDICATES):
-            if node.this is None:  # CASE WHEN, whose conditions come by themselves
-                continue
             left = node.this.unnest()
             if isinstance(node, exp.Between):
                 yield self._compare(node, ">=", left, node.args["low"].unnest())
                 yield self._compare(node, "<=", left, node.args["high"].unnest())
-            elif isinstance(node, exp.Case):
-                for branch in node.args["ifs"]:
-                    yield self._compare(node, "=", left, branch.this.unnest())
             elif isinstance(node, exp.In):
                 for member in node.expressions:
                     yield self._compare(node, "=", left, member.unnest())

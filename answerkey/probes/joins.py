@@ -190,16 +190,8 @@ def _name_way(
 def _has_condition_on_many(
     select: exp.Select, shown: Source, scopes: Scopes, values: ColumnValues
 ) -> bool:
-    """Whether WHERE tests a column of another table, and some table is not joined by its key."""
+    """Whether WHERE chooses rows, and some table is not joined by its key."""
     if not _has_condition(select):
-        return False
-    tested = [
-        found.source
-        for term in list_terms(select.args["where"].this)
-        for column in term.find_all(exp.Column)
-        if (found := resolve_direct(column, scopes)) is not None
-    ]
-    if all(source is shown for source in tested):
         return False
     ends = {end for pair in list_equalities(select, scopes) for end in pair if end[0] is not shown}
     keys = {(source, fold_name(find_key(source.table, values) or "")) for source, _ in ends}
