@@ -173,13 +173,3 @@ def test_files_say_what_was_decided(review, tmp_path):
         *("corpus", "database_name", "question_text", "gold_sql"),
         *("verdict", "reason", "source", "date"),
     ]
-
-
-def test_review_on_a_phone_scrolls_only_downwards(browser, risky):
-    visit = Review(browser, risky, viewport={"width": 320, "height": 800}, is_mobile=True)
-    visit.press("d")
-    widths = "[...document.querySelectorAll('#review-dialog, .review-question')]"
-    overflow = f"{widths}.filter(e => e.scrollWidth > e.clientWidth).length"
-    assert visit.page.evaluate(overflow) == 0
-    assert visit.complaints == []
-    visit.context.close()
