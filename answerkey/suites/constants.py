@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from sqlglot import exp
 
-from answerkey.sql.query_parts import first_select, list_merged, selects_of
+from answerkey.sql.query_parts import first_select, selects_of
 from answerkey.sql.scopes import Scopes
-from answerkey.sqlite.schema import Table, fold_name
+from answerkey.sqlite.schema import Table
 from answerkey.suites.rows import find_positions
 from answerkey.suites.values import list_near
 
@@ -149,19 +149,10 @@ class _Reader:
         return False
 
     def _list_joined(self) -> Iterator[tuple[Slot | None, Slot | None]]:
-        """The columns that are compared with each other, or merged by USING or NATURAL."""
+        """The columns that are compared with each other."""
         for node in self._find_all(exp.EQ):
             if not self._is_negated(node, node.this, node.expression):
                 yield self._find_slot(node.this), self._find_slot(node.expression)
-        for inner in self._inner:
-            left: dict[str, Slot] = {}
-            for source in self._scopes.scope_of(inner).sources.values():
-                if id(source) in self._rows:
-                    row, columns = self._rows[id(source)], source.table.columns
-                    own = {fold_name(one.name): (row, place) for place, one in enumerate(columns)}
-                    for name in sorted(list_merged(source.node, {*own}, {*left})):
-                        yield left.get(name), own.get(name)
-                    left = {**own, **left}
 
     def _list_looked_up(self) -> Iterator[tuple[Slot | None, Slot | None]]:
         """The columns that are looked up in a subquery, with what it shows."""

@@ -5,14 +5,11 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 import tempfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
-
-from sqlglot import exp
 
 from answerkey.errors import InputError
 from answerkey.records import hash_value
@@ -23,7 +20,6 @@ from answerkey.sqlite.guard import GuardedDatabase, Limits
 from answerkey.sqlite.schema import Schema
 from answerkey.suites.constants import (
     Conditions,
-    Constant,
     list_conditions,
     list_constants,
 )
@@ -46,7 +42,6 @@ from answerkey.suites.questions import (
 from answerkey.suites.records import make_record, show_latent
 from answerkey.suites.row_reading import read_rows
 from answerkey.suites.rows import Rows, serialize_rows
-from answerkey.suites.trees import find_direct
 
 _FILLED = 3  # each database costs a prediction half of the time that the real one takes
 SUITES = "data/test_suites"
@@ -127,7 +122,6 @@ _RECIPES = (
 # About how many rows a table has in plain samples, every fifth variant: where there are few rows,
 # fewer tie, and readings differ less often.
 _SMALL = (2, 4, 1, 6, 3, 8)
-_KNOWN = 2  # values of a column that may be NULL
 _SPARE = 0.005  # of the neighbors of a database may live, where that spares variants
 # Of a query on a variant, which is small. Gold that takes more does not count on it.
 _MAX_STEPS = 200_000
@@ -193,7 +187,7 @@ class _Pool:
         found = {
             constant: None
             for scopes in (Scopes(tree, self._schema) for tree in trees)
-            for constant in (*list_constants(scopes), *_list_known(scopes, rows))
+            for constant in list_constants(scopes)
         }
         constants = [constant for constant in found if constant[0] in rows.tables]
         first = settings.pool - settings.pool // 2
@@ -316,20 +310,6 @@ class _Pool:
                 for question in questions
             ]
         return DatabaseSuites(records, files)
-
-
-def _list_known(scopes: Scopes, rows: Rows) -> Iterator[Constant]:
-    """Some values of the columns that are compared with NULL, and are NULL in most rows: a variant
-    of few rows would have none."""
-    for node in scopes.nodes.find_all(exp.Is):
-        found = find_direct(node.this, scopes)
-        known = rows.tables.get(found.table.name) if found is not None else None
-        if known is not None:
-            place = known.table.columns.index(found.column)
-            values = list(known.values(place))
-            if len(values) < len(known.rows) / 2:
-                for value in islice(dict.fromkeys(values), _KNOWN):
-                    yield found.table.name, place, value
 
 
 def _tells_apart(variant: Executions, query: Query, neighbor: Neighbor, order: Order) -> bool:
