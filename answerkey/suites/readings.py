@@ -17,7 +17,7 @@ from answerkey.sql.query_parts import read_integer
 from answerkey.sql.query_rewrites import inline_aliases, make_limit, to_sql
 from answerkey.sql.scopes import Resolution, Scopes, Source
 from answerkey.sqlite.guard import Row
-from answerkey.sqlite.schema import Schema, Table, fold_name, quote_name
+from answerkey.sqlite.schema import Schema, Table, affinity, fold_name, quote_name
 from answerkey.suites.trees import (
     COMPARISONS,
     Steps,
@@ -737,6 +737,65 @@ def _compare_name(node: exp.EQ, table: Table, key: str, column: str, name: str) 
         yield "stated_name"
 
 
+# A condition that the question names, and gold does not ask.
+#
+# Reason: "the youngest dog" is a dog, also where gold asks for the youngest pet; on a database
+# whose youngest pet is a dog nobody sees the difference.
+
+
+_SHORTEST_WORD = 3
+_MOST_TEXTS = 5
+
+
+def _read_named_values(scopes: Scopes, question_text: str, find_rows: FindRows) -> Steps:
+    """named_value: a word of the question is a value of a column of gold's tables, and no literal
+    of gold, and no name of a table or a column of it. Ties are read both ways, too."""
+    select = scopes.tree
+    if not isinstance(select, exp.Select):
+        return
+    scope = scopes.scope_of(select)
+    words = sorted(_list_words(question_text) - _list_used(scopes))
+    for source in scope.sources.values() if words else ():
+        for column in source.table.columns if source.table is not None else ():
+            if affinity(column.type) != "TEXT":
+                continue
+            for text in sorted(_find_texts(find_rows, source.table.name, column.name, words)):
+                node = name_column(column, source, scope)
+                condition = exp.EQ(this=node, expression=exp.Literal.string(text))
+                with changed(select, where=add_condition(select, "where", condition)):
+                    yield "named_value"
+                    for _ in _read_superlatives(scopes, question_text):
+                        yield "named_value"
+
+
+def _list_words(text: str) -> set[str]:
+    """The words of a question, and what they may be plurals of; without quotes."""
+    words = {word.lower() for word in re.findall(r"\w+", text)}
+    words |= {word.removesuffix("s") for word in words}
+    return {word for word in words if len(word) >= _SHORTEST_WORD}
+
+
+def _list_used(scopes: Scopes) -> set[str]:
+    """The words of gold's literals and of the names of its tables and columns."""
+    used = {node.name for node in scopes.nodes.find_all(exp.Literal, exp.Column)}
+    for scope in scopes.select_scopes():
+        for source in scope.sources.values():
+            if source.table is not None:
+                used |= {source.table.name, *(column.name for column in source.table.columns)}
+    words = {word for name in used for word in re.split(r"[\W_]+", fold_name(name))}
+    return words | {word.removesuffix("s") for word in words} | {word + "s" for word in words}
+
+
+def _find_texts(find_rows: FindRows, table: str, column: str, words: list[str]) -> list[str]:
+    """Which of some words are values of a column, as the column has them; few of them."""
+    name, values = quote_name(column), ", ".join(f"'{word}'" for word in words)
+    sql = (
+        f"SELECT DISTINCT {name} FROM {quote_name(table)} WHERE {name} COLLATE NOCASE"
+        f" IN ({values}) LIMIT {_MOST_TEXTS}"
+    )
+    return [text for (text,) in find_rows(sql, max_steps=_MAX_STEPS_OF_VALUES) or []]
+
+
 # All of them.
 
 
@@ -762,5 +821,6 @@ def list_readings(
     scopes = Scopes(tree, schema)
     steps = [rule(scopes, question_text) for rule in _RULES]
     if find_rows is not None:
-        steps.append(_read_codes(scopes, question_text, find_rows))
+        needing = (_read_codes, _read_named_values)
+        steps += [rule(scopes, question_text, find_rows) for rule in needing]
     return sorted(Reading(*found) for found in write_changes(scopes, steps, most=_MOST))

@@ -243,3 +243,28 @@ def test_code_is_as_good_as_its_name_if_the_question_states_it(
 
     found = list_readings(tree, read_schema(database), question_text, find_rows)
     assert [one.name for one in found if one.name.startswith("stated")] == names
+
+
+NAMED = [
+    (
+        "Which is the lightest tern?",
+        "SELECT id FROM ship ORDER BY tons LIMIT 1",
+        ["LIMIT 1", "tons = (SELECT MIN(tons)"],  # with all ties, too
+    ),
+    ("Which is the lightest ship?", "SELECT id FROM ship ORDER BY tons LIMIT 1", []),
+    ("Which terns are Terns?", "SELECT id FROM ship WHERE name = 'Tern'", []),
+]
+
+
+@pytest.mark.parametrize(("question_text", "gold", "conditions"), NAMED)
+def test_word_of_the_question_is_a_value_that_gold_does_not_name(
+    database, question_text, gold, conditions
+):
+    def find_rows(sql, max_steps):
+        return database.execute(sql).fetchall()
+
+    readings = list_readings(parse_sql(gold), read_schema(database), question_text, find_rows)
+    found = [reading.sql for reading in readings if reading.name == "named_value"]
+    assert len(found) == len(conditions)
+    assert all("\"name\" = 'Tern'" in sql for sql in found)
+    assert all(any(condition in sql for sql in found) for condition in conditions)
