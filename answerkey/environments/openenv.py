@@ -2,12 +2,12 @@
 
     uvicorn --factory answerkey.environments.openenv:make_app
 
-A policy sends queries and sees their first rows, or the error of SQLite. The query that it marks as
-its answer is scored and ends the episode. `reset` takes a line of data/exports/openenv; or
-`question_id` or `seed`, if the server holds questions of its own (`source`).
+A policy sends queries and sees their first rows. The query that it marks as its answer is scored
+and ends the episode. `reset` takes a line of data/exports/openenv; or `question_id` or `seed`, if
+the server holds questions of its own (`source`).
 
-A WebSocket has an episode of its own. OpenEnv makes a new environment for each request over HTTP:
-so an environment that is closed lays its episode aside, and a step finds it by `episode_id`.
+OpenEnv makes a new environment for each request over HTTP: so an environment that is closed lays
+its episode aside, and a step finds it by `episode_id`.
 
 Source: Environment, HTTPEnvServer and ResetRequest in OpenEnv (core/env_server).
 """
@@ -65,9 +65,8 @@ class TextToSql(Environment):
             columns = self._questions[name]
         episode_id = episode_id or uuid4().hex
         self._episode = State(episode_id=episode_id), columns
-        text, evidence = columns["question_text"], columns.get("evidence")
-        text = f"{text}\nEvidence: {evidence}" if evidence else text
-        return Result(text=text, episode_id=episode_id)
+        texts = columns["question_text"], columns.get("evidence")
+        return Result(text="\nEvidence: ".join(filter(None, texts)), episode_id=episode_id)
 
     def step(
         self, action: Query, timeout_s: float | None = None, episode_id: str | None = None, **_: Any
@@ -77,8 +76,7 @@ class TextToSql(Environment):
             only = next(iter(self._aside)) if len(self._aside) == 1 else None
             self._episode = self._aside.pop(episode_id or only, None)
         if self._episode is None:
-            expected = "expected the `episode_id` of one, as reset gives it, beside `action`"
-            raise HTTPException(409, f"{len(self._aside)} episodes are open: {expected}")
+            raise HTTPException(409, f"{len(self._aside)} episodes are open: send an episode_id")
         state, columns = self._episode
         state.step_count += 1
         text = run_sql(self._pool, action.sql, columns["database_name"])
@@ -103,14 +101,9 @@ class TextToSql(Environment):
 
 
 def make_app(source: str | None = None, split: str = "train", **reward: Any) -> FastAPI:
-    """The server.
-
-    source: whose questions it holds, as `answerkey.load` takes it; else ANSWERKEY_SOURCE; else the
-        clients send theirs.
-    reward: options of `answerkey.reward.RewardPool`.
-
-    Raises:
-        FileNotFoundError: if the questions, or the folder of the databases, are missing.
+    """The server. `source` says whose questions it holds, as `answerkey.load` takes it (else
+    ANSWERKEY_SOURCE; else the clients send theirs); `reward` are options of `RewardPool`. Raises
+    FileNotFoundError if the questions, or the folder of the databases, are missing.
     """
     source = source or os.environ.get("ANSWERKEY_SOURCE")
     found, folders = load_questions(source, split) if source else ([], {})
@@ -119,9 +112,8 @@ def make_app(source: str | None = None, split: str = "train", **reward: Any) -> 
         for question in found
     }
     pool, aside = RewardPool(**folders | reward), {}
-    return create_fastapi_app(
-        lambda: TextToSql(pool, questions, aside),
-        Query,
-        Result,
-        max_concurrent_envs=MAX_CLIENTS,
-    )
+
+    def make_environment() -> TextToSql:
+        return TextToSql(pool, questions, aside)
+
+    return create_fastapi_app(make_environment, Query, Result, max_concurrent_envs=MAX_CLIENTS)
