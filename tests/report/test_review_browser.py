@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from answerkey.corpus.corrections import Replacement, read_corrections
+from answerkey.corpus.corrections import read_corrections
 from answerkey.records import read_jsonl
 from tests.shared.report_world import HOSTILE, TRAIN, run_stages
 from tests.shared.visits import Review
@@ -119,7 +119,7 @@ def test_one_key_takes_the_query_on_which_models_agree(review, tmp_path):
     assert MODELS_SQL in review.shown.replace("\n", " ")
     review.press("m")
     (correction,) = read_corrections(review.download("corrections", tmp_path))
-    assert correction.replacement == Replacement(gold_sql=MODELS_SQL)
+    assert correction.replacement == {"gold_sql": MODELS_SQL}
     assert correction.reason == "11 of 20 models agree on it."
 
 
@@ -158,10 +158,10 @@ def test_files_say_what_was_decided(review, tmp_path):
         ("replace", TRAIN[2][0], "The year is not asked."),
     ]
     assert corrections[1].gold_sql == TRAIN[2][1]
-    assert corrections[1].replacement == Replacement(
-        gold_sql="SELECT name FROM ship\nORDER BY id",
-        question_text="Name of every ship, please.",
-    )
+    assert corrections[1].replacement == {
+        "gold_sql": "SELECT name FROM ship\nORDER BY id",
+        "question_text": "Name of every ship, please.",
+    }
     verdicts = list(read_jsonl(review.download("verdicts", tmp_path)))
     assert [(v["question_text"], v["verdict"], v["reason"]) for v in verdicts] == [
         (HOSTILE, "wrong", 'Nobody asks "that": so.'),
