@@ -2,27 +2,12 @@
 
     >>> read_rule("spider").columns
     'any_order'
-    >>> read_rule("strict,columns=any_order,numbers_by_value").numbers_by_value
-    True
     >>> read_rule("subset,>=,2").row_count
     ('>=', 2)
 
-| rule | rows | order of rows counts | columns | values |
-|---|---|---|---|---|
-| strict | multiset | where the question says so | same | typed |
-| spider | multiset | where the question says so | in any order | 1 = 1.0 |
-| bird | set | never | same | 1 = 1.0 |
-| spider2 | multiset | where the question says so | and another | 1 = 1.0, within 0.01 |
-| multiset | multiset | never | in any order | 1 = 1.0 = "1" |
-| set | set | never | in any order | 1 = 1.0 = "1" |
-| list | multiset | always | in any order | 1 = 1.0 = "1" |
-| subset,=,n | n of a set | never | in any order | 1 = 1.0 = "1" |
-
-Floats are compared within a relative tolerance of 1e-6 by every rule.
-
-spider2 and subset are loose: what was not asked for is right as well. So spider2 takes one column
-more and no row of all that can be counted, and a subset is told how many rows it needs. They are
-rules of single questions; docs/exports.md has the rates of guesses.
+docs/exports.md has their table. spider2 and subset are loose: what was not asked for is right,
+too. So spider2 takes one column more and no row of all that can be counted, and a subset is told
+how many rows it needs. They are rules of single questions.
 
 Sources: spider, the execution match of taoyds/test-suite-sql-eval (`result_eq`); bird, BIRD's
 `set(predicted) == set(gold)`; spider2, the `compare_pandas_table` of Spider 2.0; multiset, set,

@@ -165,15 +165,14 @@ _EXPLAINED = {  # the columns that EXPLAIN returns
 class QueryError(sqlite3.OperationalError):
     """A query without an answer: `reason` is a stable code, `detail` SQLite's words or numbers."""
 
-    def __init__(self, reason: QueryReason, detail: str, *, database_name: str) -> None:
-        super().__init__(f"SQL execution failed for {database_name}: {detail}")
+    def __init__(self, reason: QueryReason, detail: str, database_name: str) -> None:
+        super().__init__(reason, detail, database_name)  # which pickle hands over
         self.reason = reason
         self.detail = detail
         self.database_name = database_name
 
-    def __reduce__(self) -> tuple[partial[QueryError], tuple[QueryReason, str]]:
-        """What pickle needs to carry it from a worker."""
-        return partial(QueryError, database_name=self.database_name), (self.reason, self.detail)
+    def __str__(self) -> str:
+        return f"SQL execution failed for {self.database_name}: {self.detail}"
 
 
 class GuardedDatabase:
@@ -307,7 +306,7 @@ class GuardedDatabase:
         return reads
 
     def _refuse(self, reason: QueryReason, detail: str) -> QueryError:
-        return QueryError(reason, detail, database_name=self.path.stem)
+        return QueryError(reason, detail, self.path.stem)
 
     def _fetch(self, cursor: sqlite3.Cursor) -> list[Row]:
         rows: list[Row] = []

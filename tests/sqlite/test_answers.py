@@ -200,34 +200,18 @@ def test_every_value_of_sqlite_survives_the_way_into_json(values):
 
 ENDLESS = "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT {} FROM n"
 OUTCOMES = [  # gold SQL, and what becomes of it
-    ("SELECT count(*) FROM ship", (2, "integer")),
+    ("SELECT count(*) FROM ship;", (2, "integer")),
     ("SELECT tonnage FROM ship WHERE id = 2", (7.0, "float")),
     ("SELECT code FROM ship WHERE id = 1", ("00123", "string")),
-    ("SELECT name FROM ship ORDER BY id", (["Sun", "Zoë"], "list")),
     ("SELECT code FROM ship ORDER BY id", (["00123", None], "list")),
-    ("SELECT id, name FROM ship ORDER BY id", ([[1, "Sun"], [2, "Zoë"]], "table")),
     ("SELECT id, code FROM ship WHERE id = 2", ([[2, None]], "table")),
     ("SELECT name FROM ship WHERE id = 9", ([], "list")),
-    ("SELECT count(*) FROM ship;", (2, "integer")),
-    ("SELECT code FROM ship WHERE id = 2", "null_answer"),
+    ("SELECT 'a' || char(0)", ("a\0", "string")),
     ("SELECT max(id) FROM ship WHERE id > 9", "null_answer"),
     ("SELECT absent FROM ship", "sql_error"),
-    ("SELECT * FROM absent", "sql_error"),
     ("DELETE FROM ship", "not_a_select"),
-    ("DROP TABLE ship", "not_a_select"),
-    ("PRAGMA table_info(ship)", "not_a_select"),
-    ("", "not_a_select"),
-    ("SELECT 1; SELECT 2", "multiple_statements"),
-    ("SELECT load_extension('x')", "forbidden_function"),
-    ("SELECT name FROM ship WHERE id < random()", "nondeterministic_function"),
     (ENDLESS.format("count(*)"), "step_budget_exceeded"),
-    (ENDLESS.format("x"), "too_many_rows"),
-    ("SELECT length(hex(zeroblob(600000)))", "value_too_large"),
-    (ENDLESS.format("hex(zeroblob(100000))"), "answer_too_large"),
     ("SELECT photo FROM ship", "blob"),
-    ("SELECT 9e999", "not_finite"),
-    ("SELECT CAST(x'ff' AS TEXT)", "undecodable_text"),
-    ("SELECT 'a' || char(0)", ("a\0", "string")),
 ]
 
 
