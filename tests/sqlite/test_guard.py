@@ -330,11 +330,6 @@ def test_function_of_date_and_time_may_stand_wherever_a_schema_has_one(tmp_path)
         assert database.execute(day) == [("1912-04-10",)]
 
 
-def test_statement_is_refused_every_time(database):
-    for sql in ("DELETE FROM ship", "SELECT random()", "SELECT load_extension(1)"):
-        assert len({reason_of(database, sql) for _ in range(3)}) == 1
-
-
 def test_no_function_with_odd_arguments_stops_a_run(database):
     """Whatever a function makes of its arguments: rows or a QueryError, never another exception."""
     listing = "SELECT DISTINCT name FROM pragma_function_list ORDER BY name"
@@ -421,8 +416,3 @@ def test_query_error_survives_pickling():
     assert str(copy) == "SQL execution failed for fleet: no such table: ship"
     assert isinstance(copy, QueryError)
     assert (copy.reason, copy.detail, str(copy)) == (error.reason, error.detail, str(error))
-
-
-def test_query_error_names_the_database_and_repeats_sqlite(database):
-    with pytest.raises(QueryError, match="SQL execution failed for fleet: no such column: nope"):
-        database.execute("SELECT nope FROM ship")
