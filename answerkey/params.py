@@ -18,7 +18,18 @@ if TYPE_CHECKING:
     from answerkey.sections.whole_file import Params
 
 PARAMS_PATH = Path("params.yaml")
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C, if PyYAML was built with it
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # in C, if PyYAML was built with it
+    """Of a key that stands twice, PyYAML would take the last value and lose the first."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+        for place, key in enumerate(keys):
+            if key in keys[:place]:
+                line = node.value[place][0].start_mark.line + 1
+                raise yaml.YAMLError(f"line {line}: expected the key {key!r} once")
+        return super().construct_mapping(node, deep)
 
 
 def load_yaml(path: Path) -> Any:
@@ -29,7 +40,7 @@ def load_yaml(path: Path) -> Any:
     """
     with path.open("rb") as file:
         try:
-            return yaml.load(file, _LOADER)
+            return yaml.load(file, _Loader)
         except (yaml.YAMLError, UnicodeDecodeError) as error:
             raise InputError(f"{path}: expected YAML: {error}") from error
 

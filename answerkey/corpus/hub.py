@@ -7,10 +7,12 @@ HF_HUB_OFFLINE mean the same as to it.
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 from answerkey.corpus import transfer
@@ -18,6 +20,8 @@ from answerkey.records import hash_file
 from answerkey.sections.corpora import Download
 
 COMMIT = re.compile(r"[0-9a-f]{40}")
+_ATTEMPTS = 2
+_BACKOFF_S = 1.0  # times the number of the attempt
 
 
 class HubError(ConnectionError):
@@ -54,26 +58,38 @@ def fetch_file(
 
 
 def _ask(repo_id: str, revision: str, path: str, limits: Download) -> str:
-    """Run `answerkey.corpus.transfer` once, which dies with this call."""
+    """The answer to a request, which is made twice at most: a server may be busy."""
     where = f"{path or 'commit'} of {repo_id} at {revision}"
+    ends_at = time.monotonic() + limits.deadline_s
+    for attempt in itertools.count(1):
+        try:
+            return _ask_once(repo_id, revision, path, seconds=ends_at - time.monotonic())
+        except subprocess.TimeoutExpired:
+            raise HubError(
+                f"{where}: no end after {limits.deadline_s:g} s (download.deadline_s)"
+            ) from None
+        except HubError as error:
+            if attempt == _ATTEMPTS:
+                advice = "without a network, use `corpus: sample`"
+                raise HubError(f"{where}: {error} ({attempt} attempts; {advice})") from error
+            time.sleep(_BACKOFF_S * attempt)
+
+
+def _ask_once(repo_id: str, revision: str, path: str, *, seconds: float) -> str:
+    """Run `answerkey.corpus.transfer`, which dies with this call."""
     is_watched = sys.stderr is not None and sys.stderr.isatty()
     quiet = {} if is_watched else {"HF_HUB_DISABLE_PROGRESS_BARS": "1"}
-    try:
-        done = subprocess.run(
-            [sys.executable, "-P", transfer.__file__, repo_id, revision, path],
-            env={"HF_HUB_VERBOSITY": "error"} | os.environ | quiet,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=None if is_watched else subprocess.DEVNULL,
-            timeout=limits.deadline_s,
-            encoding="utf-8",
-            errors="replace",
-        )
-    except subprocess.TimeoutExpired:
-        raise HubError(
-            f"{where}: no end after {limits.deadline_s:g} s (download.deadline_s)"
-        ) from None
+    done = subprocess.run(
+        [sys.executable, "-P", transfer.__file__, repo_id, revision, path],
+        env={"HF_HUB_VERBOSITY": "error"} | os.environ | quiet,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=None if is_watched else subprocess.DEVNULL,
+        timeout=seconds,
+        encoding="utf-8",
+        errors="replace",
+    )
     *_, answer = done.stdout.strip().split("\n")
     if done.returncode != 0:
-        raise HubError(f"{where}: {answer or f'the transfer ended with code {done.returncode}'}")
+        raise HubError(answer or f"the transfer ended with code {done.returncode}")
     return answer

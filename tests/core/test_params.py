@@ -57,6 +57,10 @@ def test_missing_file_says_where_to_run(tmp_path, monkeypatch):
     [
         (b"corpus: [sample\n", r"params.yaml: expected YAML: (.|\n)*line 2"),
         (b"corpus: \xff\n", "params.yaml: expected YAML: "),
+        (
+            b"corpus: a\ncorpus: b\n",
+            "params.yaml: expected YAML: line 2: expected the key 'corpus'",
+        ),
         (b"", r"params.yaml: expected corpus, corpora, export_.*, found None"),
         (b"- corpus\n", r"params.yaml: expected corpus, corpora, export_.*, found \['corpus'\]"),
     ],
