@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from answerkey.sqlite.schema import Column
-from answerkey.suites.facts import ColumnFacts, read_shape
+from answerkey.suites.facts import ColumnFacts
 from answerkey.suites.fuzzer import RECIPES
 from answerkey.suites.keys import KeyFacts, find_key_facts
 from answerkey.suites.rows import Rows
@@ -230,7 +230,3 @@ def test_constant_is_written_as_its_column_would_hold_it(
     kinds = frozenset(facts.pop("kinds"))
     kind = "INT" if int in kinds else "VARCHAR"
     assert ColumnFacts(Column("c", kind, False, 0), kinds, **facts).fit(value) == fitted
-
-
-def test_shape_of_a_text_has_its_digits_and_letters() -> None:
-    assert read_shape("TR001_2") == read_shape("AB999_0") == "aa999_9"
