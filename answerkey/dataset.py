@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 
 from answerkey.errors import InputError
 from answerkey.records import (
+    ACCEPTED_ANSWERS,
     Reason,
     decode_json,
     encode_json,
-    read_curated_exclusion,
+    read_exclusion,
     read_jsonl,
 )
 
@@ -246,9 +247,8 @@ def _join(
 def find_failure(source: Record, outcome: Record, parsed: Record) -> tuple[str, str, str] | None:
     """The stage that set a question aside first, whatever policies say, the reason and the detail;
     None if none did."""
-    decision = read_curated_exclusion(source)
-    if decision is not None:
-        return "load_questions", Reason.EXCLUDED_BY_CURATOR, decision
+    if (exclusion := read_exclusion(source)) is not None:
+        return "load_questions", *exclusion
     if not source["question_text"].strip():
         return "load_questions", Reason.EMPTY_QUESTION, "question_text: expected text, found none"
     for name in ("question_text", "evidence"):
@@ -346,6 +346,27 @@ def read_not_selected(selection: Path) -> Iterator[Question]:
         yield Question(
             **record, mutation_score=suite["mutation_score"], test_suite=suite["databases"]
         )
+
+
+def read_answer_only(excluded: Iterable[Record]) -> Iterator[Question]:
+    """The questions of excluded.jsonl that have no gold SQL and accepted answers, by which
+    predictions can be scored."""
+    for record in excluded:
+        source = record.get("source", {})
+        if record["reason"] == Reason.NO_GOLD_SQL and source[ACCEPTED_ANSWERS]:
+            gold_answer, *others = source[ACCEPTED_ANSWERS]
+            known = {name: record[name] for name in Question._fields if name in record}
+            known |= dict.fromkeys(("answer_type", "hardness", "difficulty"), record["reason"])
+            yield Question(
+                **known,
+                gold_answer=gold_answer,
+                other_answers=[
+                    {"sql": f"answer {number}", "answer": answer}
+                    for number, answer in enumerate(others, start=2)
+                ],
+                order_matters=source["order_matters"],
+                rule=source["grading_method"],
+            )
 
 
 def read_questions(path: Path) -> Iterator[Record]:

@@ -77,7 +77,8 @@ def evaluate(
     databases, test_suites: their folders; by default those of the dataset.
     use_suites: False, if predictions are not tried on suites.
     all_usable: whether all usable questions count, or the selected ones alone. None: all, if there
-        are predictions for questions that are not selected.
+        are predictions for questions that are not selected. Questions that have accepted answers
+        and no gold SQL count if there is a prediction for one of them.
     rule: of comparison, by its name, in place of that of each question.
     split: the questions that count; by default those of every split that has a prediction. A
         question without a prediction counts as wrong.
@@ -89,7 +90,7 @@ def evaluate(
     """
     known, folders = open_dataset(dataset, databases, test_suites, use_suites=use_suites)
     if all_usable is False:
-        known = known._replace(others=None)
+        known = known._replace(others=None, answer_only={})
     elif all_usable and known.others is None:
         raise FileNotFoundError(
             f"{known.name}: the usable questions that are not selected are not beside it: expected"
@@ -100,7 +101,9 @@ def evaluate(
         for name, path in _name_systems(predictions)
     }
     asked = {one.question_id for file in files.values() for one in file.predictions}
-    if not all_usable and asked <= known.selected.keys():
+    if asked.isdisjoint(known.answer_only):
+        known = known._replace(answer_only={})
+    if not all_usable and asked <= {*known.selected, *known.answer_only}:
         known = known._replace(others=None)
     splits = {split} if split else {known.questions[question_id].split for question_id in asked}
     counted = [one for one in known.questions.values() if one.split in splits]
@@ -129,6 +132,7 @@ def evaluate(
         "suites": use_suites,
         "questions": len(counted),
         "selected": sum(one.question_id in known.selected for one in counted),
+        "answer_only": sum(one.question_id in known.answer_only for one in counted),
     }
     summary = {"run": run, **_summarize(results, files, on="suite" if use_suites else "database")}
     _write(out, results, summary)
@@ -150,7 +154,7 @@ def score_file(
     database and on the test suite, or 0.0 with the reason.
 
     Options and errors are those of `evaluate`. A prediction for a question that the dataset leaves
-    out has no score, unless the question is usable.
+    out has no score, unless the question is usable, or has accepted answers.
     """
     known, folders = open_dataset(dataset, databases, test_suites, use_suites=use_suites)
     file = read_predictions(Path(predictions), known, source_file=source_file)
@@ -283,6 +287,8 @@ def _describe_run(run: Record) -> str:
     questions = f"{run['questions']:,} selected questions"
     if run["selected"] < run["questions"]:
         questions = f"{run['questions']:,} usable questions, {run['selected']:,} of them selected"
+    if run["answer_only"]:
+        questions += f", {run['answer_only']:,} of them with answers and no SQL"
     return f"{rule}; {questions}; {'databases and test suites' if run['suites'] else 'databases'}"
 
 

@@ -293,6 +293,7 @@ REASONS: dict[str, str] = {
     Reason.UNPARSABLE_SQL: "SQLite runs the query, but it cannot be parsed.",
     Reason.TOO_COMPLEX: "The query is larger than any that a person would write.",
     Reason.EMPTY_QUESTION: "The question has no text: the corpus asks nothing.",
+    Reason.NO_GOLD_SQL: "The corpus has answers and no SQL: to evaluate models, not to train them.",
     Reason.EXCLUDED_BY_CURATOR: "A person looked at the question and decided against it.",
     Reason.NOT_SELECTED: "The question is usable, but the targets take no more of its kind.",
 }

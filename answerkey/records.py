@@ -261,16 +261,25 @@ class Reason(StrEnum):
     UNPARSABLE_SQL = "unparsable_sql"
     TOO_COMPLEX = "too_complex"
     EMPTY_QUESTION = "empty_question"
+    NO_GOLD_SQL = "no_gold_sql"
     EXCLUDED_BY_CURATOR = "excluded_by_curator"
     NOT_SELECTED = "not_selected"
 
 
-def read_curated_exclusion(source: Mapping[str, Any]) -> str | None:
-    """Why a curator excluded a question, with the link; None if none did."""
+ACCEPTED_ANSWERS = "accepted_answers"  # in `source`: those of a question whose SQL is unknown
+
+
+def read_exclusion(source: Mapping[str, Any]) -> tuple[Reason, str] | None:
+    """Why the SQL of a question is not executed: what a curator says, with the link, or that there
+    is none; None if it is executed."""
     correction = source["source"].get("correction")
-    if correction is None or correction["action"] != "exclude":
-        return None
-    return " ".join(filter(None, (correction["reason"], correction["link"])))
+    if correction is not None and correction["action"] == "exclude":
+        words = filter(None, (correction["reason"], correction["link"]))
+        return Reason.EXCLUDED_BY_CURATOR, " ".join(words)
+    answers = source["source"].get(ACCEPTED_ANSWERS)
+    if answers is not None and not source["gold_sql"]:
+        return Reason.NO_GOLD_SQL, f"the corpus has no SQL for it, and {len(answers)} answers"
+    return None
 
 
 _SHARE_STEPS = 1_000_000

@@ -19,8 +19,8 @@ from answerkey.params import read_params
 from answerkey.records import (
     Reason,
     hash_value,
-    read_curated_exclusion,
     read_database_hashes,
+    read_exclusion,
     read_jsonl,
 )
 from answerkey.shards.database_files import find_database, local_path
@@ -34,7 +34,7 @@ DATABASES = Path("data/databases")
 OUT = Path("data/interim/gold_answers")
 
 
-NO_FAILURE = ("", Reason.NULL_ANSWER, Reason.EXCLUDED_BY_CURATOR)
+NO_FAILURE = ("", Reason.NULL_ANSWER, Reason.EXCLUDED_BY_CURATOR, Reason.NO_GOLD_SQL)
 
 
 def show_line(text: str) -> str:
@@ -51,7 +51,8 @@ def execute_task(task: Task) -> list[Outcome]:
 def plan_works(
     hashes: dict[str, str], limits: Limits, *, databases_url: str | None
 ) -> Iterator[DatabaseWork]:
-    """Each database with its questions, in their order; what a curator excluded is not executed."""
+    """Each database with its questions, in their order; what a curator excluded, or has no SQL, is
+    not executed."""
     code = hash_code("compute_gold_answers")
     for name, records in groupby(read_jsonl(SPLITS_PATH), key=itemgetter("database_name")):
         questions, excluded = [], {}
@@ -59,12 +60,10 @@ def plan_works(
             others = record.get("other_sql", ())
             query = (record["gold_sql"], *others) if others else record["gold_sql"]
             questions.append((record["question_id"], query))
-            decision = read_curated_exclusion(record)
-            if decision is not None:
-                excluded[record["question_id"]] = {
-                    "reason": Reason.EXCLUDED_BY_CURATOR,
-                    "detail": f"not executed: {decision}",
-                }
+            if (exclusion := read_exclusion(record)) is not None:
+                reason, detail = exclusion
+                failure = {"reason": reason, "detail": f"not executed: {detail}"}
+                excluded[record["question_id"]] = failure
         key = hash_value([code, hashes[name], questions, excluded, asdict(limits)])
         database = find_database(DATABASES, name, sha256=hashes[name], databases_url=databases_url)
         yield DatabaseWork(name, database, key, questions, limits, excluded)

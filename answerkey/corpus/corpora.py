@@ -15,6 +15,7 @@ from answerkey.corpus.hub import COMMIT
 from answerkey.corpus.readers import read_rows, read_spider2, read_text2sql
 from answerkey.errors import InputError
 from answerkey.params import load_yaml, read_params
+from answerkey.records import ACCEPTED_ANSWERS
 from answerkey.sections.corpora import (
     Archive,
     DatabaseFiles,
@@ -116,7 +117,7 @@ LAYOUTS = {
         databases=("resource/databases/spider2-localdb",),
         db_id="db",
         evidence="evidence",
-        kept=("instance_id", GRADING_METHOD),
+        kept=("instance_id", GRADING_METHOD, ACCEPTED_ANSWERS, "order_matters"),
         files=("{db_id}.sqlite",),
         read=read_spider2,
     ),

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 import json
-import logging
 import re
 from collections.abc import Iterator
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from answerkey.errors import InputError
-from answerkey.records import read_jsonl
-
-_LOG = logging.getLogger("answerkey.corpus")
+from answerkey.records import ACCEPTED_ANSWERS, read_jsonl
+from answerkey.scoring.rules import read_number
 
 _CHARACTERS = 1 << 20  # read at once; as many again as there are, if an element is longer
 _LONGEST = 1 << 26  # characters of an element: more is no question, but a bracket without its end
@@ -101,30 +101,68 @@ def _put_values(text: str, values: dict[str, str]) -> str:
     return re.sub(rf"(?<!\w)({names})(?!\w)", lambda found: values[found[1]], text)
 
 
-_SPIDER2_SQL = "evaluation_suite/gold/sql"
+_SPIDER2_GOLD = "evaluation_suite/gold"
 _SPIDER2_DOCUMENTS = "resource/documents"
 
 
 def read_spider2(path: Path) -> Iterator[Any]:
-    """The questions of Spider 2.0-lite (Lei et al., 2025) on SQLite that have gold SQL: ID.sql, or
-    ID_1.sql and so on beside the file. Their answers are compared by the rule `spider2`.
+    """The questions of Spider 2.0-lite (Lei et al., 2025) on SQLite. Gold SQL is in ID.sql, or
+    ID_1.sql and so on; its answers are compared by the rule `spider2`. If there is none, it is "",
+    and the row has the answers that are published: ID.csv, or ID_a.csv and so on.
 
-    A warning counts those whose answers alone are published: there is no query to execute.
+    Raises:
+        InputError: with the path, if an answer is no table with the columns that count.
     """
-    skipped = 0
+    gold = path.parent / _SPIDER2_GOLD
+    settings = gold / "spider2lite_eval.jsonl"
+    terms = {}
+    if settings.is_file():
+        terms = {one.get("instance_id"): one for one in read_jsonl(settings)}
     for row in read_jsonl(path):
         name = row.get("instance_id")
         if not isinstance(name, str) or not name.startswith("local"):
             continue  # on BigQuery or Snowflake
-        folder = path.parent / _SPIDER2_SQL
-        files = [folder / f"{name}.sql", *sorted(folder.glob(f"{name}_*.sql"))]
+        files = [gold / f"sql/{name}.sql", *sorted(gold.glob(f"sql/{name}_*.sql"))]
         queries = [file.read_text(encoding="utf-8").strip() for file in files if file.is_file()]
-        if queries:
-            evidence = _read_document(path.parent, row.get("external_knowledge"))
-            yield row | {"query": queries, "evidence": evidence, "grading_method": "spider2"}
-        skipped += not queries
-    if skipped:
-        _LOG.warning(f"warning: {path}: {skipped} questions have no gold SQL, and are left out")
+        evidence = _read_document(path.parent, row.get("external_knowledge"))
+        known = {"query": queries or "", "evidence": evidence, "grading_method": "spider2"}
+        yield row | known | ({} if queries else _read_answers(gold, name, terms.get(name, {})))
+
+
+def _read_answers(gold: Path, name: str, terms: dict[str, Any]) -> dict[str, Any]:
+    """The accepted answers of a question, cut to the columns that count, and how they are compared.
+
+    The other columns of an answer may be there; a CSV file does not tell numbers from text.
+    """
+    files = [gold / f"exec_result/{name}.csv", *sorted(gold.glob(f"exec_result/{name}_[a-z].csv"))]
+    files = [file for file in files if file.is_file()]
+    counting = terms.get("condition_cols") or []
+    if not all(isinstance(one, list) for one in counting):  # the same of each file
+        counting = [[one for one in counting if one is not None]] * len(files)
+    answers, extra_columns = [], 1
+    for file, wanted in zip_longest(files, counting[: len(files)], fillvalue=()):
+        try:
+            with file.open(encoding="utf-8-sig", newline="") as text:
+                lines = [line for line in csv.reader(text, strict=True) if line]
+            columns = list(zip(*lines, strict=True))
+            chosen = [columns[one] for one in wanted] or columns
+        except (ValueError, TypeError, IndexError, csv.Error) as error:
+            raise InputError(
+                f"{file}: expected a table, and in it columns {wanted}: {error}"
+            ) from error
+        answers.append([list(map(_read_cell, row)) for row in list(zip(*chosen, strict=True))[1:]])
+        extra_columns = max(extra_columns, 1 + len(columns) - len(chosen))
+    option = f",extra_columns={extra_columns}" if extra_columns > 1 else ""
+    return {
+        ACCEPTED_ANSWERS: answers,
+        "order_matters": not terms.get("ignore_order"),
+        "grading_method": f"spider2,numeric_text{option}",
+    }
+
+
+def _read_cell(text: str) -> Any:
+    number = read_number(text)
+    return (text or None) if number is None else number
 
 
 def _read_document(root: Path, name: Any) -> str | None:

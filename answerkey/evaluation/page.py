@@ -83,7 +83,7 @@ def _show(result: Result, score: Score) -> Record:
         "id": question.question_id,
         "sample": score.sample if len(result.scores) > 1 else None,
         "question": _cut(question.question_text),
-        "gold_sql": _cut(question.gold_sql),
+        "gold_sql": _cut(question.gold_sql or "no SQL"),
         "sql": _cut(score.sql or "no SQL"),
         "reason": score.reason,
         "detail": _cut(score.detail),

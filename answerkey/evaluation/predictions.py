@@ -22,6 +22,7 @@ from answerkey.dataset import (
     NOT_SELECTED,
     SELECTION,
     Question,
+    read_answer_only,
     read_not_selected,
     read_product,
 )
@@ -49,6 +50,7 @@ class Dataset(NamedTuple):
     name: where it was read, as messages say it.
     selected: the questions of the dataset by id, in its order.
     others: the usable questions that the dataset leaves out, by id; None if nobody kept them.
+    answer_only: the questions that have accepted answers and no gold SQL, by id.
     excluded: why each other source question was left out, by id.
     row_counts: how many questions each source file has, by corpus and file.
     """
@@ -56,13 +58,14 @@ class Dataset(NamedTuple):
     name: str
     selected: dict[str, Question]
     others: dict[str, Question] | None = None
+    answer_only: Mapping[str, Question] = {}
     excluded: Mapping[str, str] = {}
     row_counts: Mapping[str, Mapping[str, int]] = {}
 
     @property
     def questions(self) -> dict[str, Question]:
         """All questions that can be scored, by id."""
-        return self.selected | (self.others or {})
+        return self.selected | (self.others or {}) | self.answer_only
 
 
 def index(questions: Iterable[Question]) -> dict[str, Question]:
@@ -80,11 +83,13 @@ def read_dataset(folder: Path) -> Dataset:
     selection = folder.parent / SELECTION
     is_kept = (selection / NOT_SELECTED).is_file()
     corpora = read_json(folder / "corpora.json")
+    excluded = list(read_jsonl(folder / EXCLUDED))
     return Dataset(
         str(folder),
         index(question for split in SPLITS for question in read_product(folder, split)),
         index(read_not_selected(selection)) if is_kept else None,
-        {one["question_id"]: one["reason"] for one in read_jsonl(folder / EXCLUDED)},
+        index(read_answer_only(excluded)),
+        {one["question_id"]: one["reason"] for one in excluded},
         {corpus: known["rows"] for corpus, known in corpora.items()},
     )
 

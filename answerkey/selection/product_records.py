@@ -112,7 +112,8 @@ def _make_exclusion(
     question: Question, policies: Mapping[str, Policy], stage: str, reason: str, detail: str
 ) -> Record:
     """A question that is set aside, the first reason why, and all its flags, which it has where it
-    has an answer."""
+    has an answer. If there is no gold SQL, an evaluation needs to know where it is from."""
+    more = ("split", "evidence", "source") if reason == Reason.NO_GOLD_SQL else ()
     return {
         "question_id": question.question_id,
         "database_name": question.database_name,
@@ -123,4 +124,5 @@ def _make_exclusion(
         "gold_risk": question.gold_risk,
         "question_text": question.question_text,
         "gold_sql": question.gold_sql,
+        **{field: getattr(question, field) for field in more},
     }

@@ -16,6 +16,7 @@ from answerkey.corpus.loading import load_spider_questions
 from answerkey.corpus.readers import read_array
 from answerkey.dataset import list_reward_terms, read_product
 from answerkey.errors import InputError
+from answerkey.evaluate import describe, evaluate
 from answerkey.reward import RewardPool, score
 from answerkey.sections.corpora import Download
 from tests.shared.databases import make_database
@@ -234,7 +235,19 @@ SPIDER2 = [
         "external_knowledge": "long.md",
     },
     {"instance_id": "local002", "db": "Rivers", "question": "How many?", "external_knowledge": ""},
-    {"instance_id": "local003", "db": "Rivers", "question": "And?", "external_knowledge": None},
+    {"instance_id": "local003", "db": "Rivers", "question": "Long first?"},
+    {"instance_id": "local004", "db": "Bridges", "question": "Old or long ones?"},
+    {"instance_id": "local005", "db": "Bridges", "question": "And?"},
+]
+# Of local003 the first column counts, in its order; of local004 those of each of two answers.
+ANSWERS = {
+    "local003.csv": "name,length,code\nDrau,710,007\nGlomma,621,\n",
+    "local004_a.csv": "built\n1844.004\n1901\n",
+    "local004_b.csv": '\ufeffname,river,built\n"Old","Aa,re",1844\n"Steel",,1901\n',
+}
+TERMS = [
+    {"instance_id": "local003", "condition_cols": [0], "ignore_order": False},
+    {"instance_id": "local004", "condition_cols": [[], [2, 0]], "ignore_order": True},
 ]
 
 
@@ -250,24 +263,93 @@ def spider2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     (gold / "local001_2.sql").write_text("SELECT name, length FROM river WHERE length > 500")
     (gold / "local002.sql").write_text("SELECT COUNT(*) FROM river")
     (gold / "bq001.sql").write_text("SELECT 1")
-    lines = "".join(json.dumps(row) + "\n" for row in SPIDER2)
-    Path("spider2-lite.jsonl").write_text(lines)
-    make_database(Path("resource/databases/spider2-localdb/Rivers.sqlite"), RIVERS)
+    (gold / "../exec_result").mkdir()
+    for name, text in ANSWERS.items():
+        (gold / "../exec_result" / name).write_text(text, encoding="utf-8")
+    terms = "evaluation_suite/gold/spider2lite_eval.jsonl"
+    for path, rows in (("spider2-lite.jsonl", SPIDER2), (terms, TERMS)):
+        Path(path).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for name in ("Rivers", "Bridges"):
+        make_database(Path(f"resource/databases/spider2-localdb/{name}.sqlite"), RIVERS)
     questions = {"train": [], "validation": ["spider2-lite.jsonl"]}
     entry = {"origin": "directory", "layout": "spider2-lite", "root": str(tmp_path)}
     return {**entry, "db_list": "all", "questions": questions}
 
 
-def test_local_questions_with_gold_sql_are_loaded_and_the_others_counted(
-    spider2: dict[str, Any], caplog: pytest.LogCaptureFixture
+def test_local_questions_are_loaded_with_gold_sql_or_their_answers(
+    spider2: dict[str, Any], tmp_path: Path
 ) -> None:
-    first, second = load("spider2", spider2)
+    by_id = {one["source"]["instance_id"]: one for one in load("spider2", spider2)}
+    first, second, third, fourth, fifth = (by_id[f"local{number:03}"] for number in range(1, 6))
     assert first["gold_sql"] == "SELECT name FROM river WHERE length > 500"
     assert first["other_sql"] == ["SELECT name, length FROM river WHERE length > 500"]
     assert first["evidence"] == "Long rivers have 500 km.\n"
     assert first["source"]["instance_id"] == "local001"
     assert first["source"]["grading_method"] == "spider2"
     assert (second["question_text"], "evidence" in second) == ("How many?", False)
-    assert "1 questions have no gold SQL" in caplog.text
-    (source,) = locate_all(parse_corpora("spider2", {"spider2": spider2}), limits=LIMITS).values()
-    assert source.origin["path"] == "resource/databases/spider2-localdb/Rivers.sqlite"
+    assert [one["gold_sql"] for one in (third, fourth, fifth)] == ["", "", ""]
+    assert third["source"]["accepted_answers"] == [[["Drau"], ["Glomma"]]]
+    assert third["source"]["grading_method"] == "spider2,numeric_text,extra_columns=3"
+    assert fourth["source"]["accepted_answers"] == [
+        [[1844.004], [1901]],
+        [[1844, "Old"], [1901, "Steel"]],
+    ]
+    assert [one["source"]["order_matters"] for one in (third, fourth)] == [True, False]
+    assert fifth["source"]["accepted_answers"] == []
+    sources = locate_all(parse_corpora("spider2", {"spider2": spider2}), limits=LIMITS)
+    paths = {name: source.origin["path"] for name, source in sources.items()}
+    assert paths["Rivers"] == "resource/databases/spider2-localdb/Rivers.sqlite"
+    assert set(paths) == {"Rivers", "Bridges"}
+    (tmp_path / "evaluation_suite/gold/exec_result/local003.csv").write_text("a,b\n1\n")
+    with pytest.raises(InputError, match=r"local003\.csv: expected a table, and in it columns"):
+        load("spider2", spider2)
+
+
+def test_predictions_are_scored_by_published_answers(
+    spider2: dict[str, Any], tmp_path: Path
+) -> None:
+    world = World(tmp_path)
+    world.params["corpora"]["spider2"] = spider2 | {"license": None, "corrections": None}
+    world.change("corpus", "spider2")
+    world.change("export_trainers.prompt_template", str(ROOT / "templates/prompt.j2"))
+    world.drop_targets()
+    world.run_to("export_dataset")
+    world.run("export_trainers", "export_huggingface", "report_dataset")
+    first, second = read_product(Path("data/questions"), "eval")
+    excluded = world.lines("data/questions/excluded.jsonl")
+    ids = {one["question_text"]: one["question_id"] for one in excluded}
+    assert {one["reason"] for one in excluded} == {"no_gold_sql"}
+    right = {
+        first.question_id: first.gold_sql,
+        second.question_id: second.gold_sql,
+        ids["Long first?"]: "SELECT name, id, length, country FROM river WHERE length > 600"
+        " ORDER BY length DESC",
+        ids["Old or long ones?"]: "SELECT name, CAST(built AS TEXT) FROM bridge WHERE built < 1950"
+        " ORDER BY name DESC",
+    }
+    wrong = right | {
+        ids["Long first?"]: "SELECT name FROM river WHERE length > 600 ORDER BY length",
+        ids["Old or long ones?"]: "SELECT name, river_id FROM bridge WHERE built < 1950",
+    }
+
+    def score_queries(name: str, queries: dict[str, str], **options: Any) -> dict[str, Any]:
+        rows = [{"question_id": one, "prediction": sql} for one, sql in queries.items()]
+        Path(name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+        return evaluate(name, out=tmp_path / "out", workers=1, **options)
+
+    summary = score_queries("right.jsonl", right)
+    assert (summary["accuracy"]["count"], summary["accuracy"]["suite"]) == (4, 1)
+    assert "4 usable questions, 2 of them selected, 2 of them with answers and no SQL" in describe(
+        summary
+    )
+    assert summary["breakdowns"]["difficulty"]["no_gold_sql"]["count"] == 2
+    summary = score_queries("wrong.jsonl", wrong)
+    assert summary["accuracy"]["suite"] == 0.5
+    assert "no SQL" in (tmp_path / "out/evaluation.html").read_text(encoding="utf-8")
+    selected = {one.question_id: one.gold_sql for one in (first, second)}
+    assert score_queries("selected.jsonl", selected)["accuracy"]["count"] == 2
+    summary = score_queries("wrong.jsonl", wrong, all_usable=False)
+    assert summary["accuracy"]["count"] == 2
+    assert summary["left_out"] == {"no_gold_sql": 2}
+    exports = (path for path in Path("data/exports").rglob("*") if path.is_file())
+    assert all(b"Long first?" not in path.read_bytes() for path in exports if path.suffix != ".db")
