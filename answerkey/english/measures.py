@@ -89,6 +89,10 @@ _NEGATION = re.compile(r"\b(?:not|never|no|without|except|neither|cannot|excludi
 _ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?!\w)")
 
 
+_MORE = word_set("more greater larger higher over above exceeding exceeds least")
+_LESS = word_set("less fewer smaller lower under below most")
+
+
 class Comparative(NamedTuple):
     """A comparison with a number that a question states: its words, whether the number itself is
     left out, the number, and whether a negation stands before it."""
@@ -97,6 +101,12 @@ class Comparative(NamedTuple):
     is_strict: bool
     value: float
     is_negated: bool = False
+
+    @property
+    def way(self) -> str | None:
+        """`<` or `>`, if the comparison begins with a word of size."""
+        word = self.text.removeprefix("at ").split()[0]
+        return ">" if word in _MORE else "<" if word in _LESS else None
 
 
 def find_comparatives(question: Question) -> list[Comparative]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from answerkey.english.measures import find_comparatives
+from answerkey.english.measures import Comparative, find_comparatives, read_measure
 from answerkey.english.numbers import read_number
 from answerkey.english.question import Question
 from answerkey.order.inspection import Inspection
@@ -14,7 +14,8 @@ from answerkey.records import Finding
 
 def find_comparison_mismatch(inspection: Inspection, question: Question) -> list[Finding]:
     """Return a finding if the question leaves out a number that it compares with, and the query
-    takes it in, or the other way round: "ports with at least 3 berths" and `berths > 3`.
+    takes it in, or the other way round: "ports with at least 3 berths" and `berths > 3`; or if the
+    query wants less, and the question more.
 
     What the evidence of the corpus compares as the query does is right.
     """
@@ -27,11 +28,19 @@ def find_comparison_mismatch(inspection: Inspection, question: Question) -> list
             continue
         if any(question.explains(f"{one.operator} {one.right.name}") for one in there):
             continue
-        wanted, taken = {one.is_strict for one in here}, {"=" not in one.operator for one in there}
-        if taken and wanted.isdisjoint(taken):
+        pairs = [(one, other) for one in here for other in there]
+        if pairs and not any(_is_as_asked(*pair) for pair in pairs):
             evidence = {"asked": here[0].text, "sql": there[0].text}
             return [Finding("comparison_mismatch", evidence)]
     return []
+
+
+def _is_as_asked(asked: Comparative, taken: Comparison) -> bool:
+    """Whether a query takes a number in as asked, and not the other side of it; of ages, dates and
+    ranks nobody can tell which side is more."""
+    name = taken.left.name if isinstance(taken.left, exp.Column) else ""
+    is_other_way = asked.way not in (None, taken.operator[0]) and read_measure(name) is None
+    return asked.is_strict == ("=" not in taken.operator) and not is_other_way
 
 
 def _holds_number(comparison: Comparison, value: float) -> bool:

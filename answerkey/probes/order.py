@@ -20,7 +20,7 @@ from answerkey.english.measures import (
     find_superlatives,
     read_measure,
 )
-from answerkey.english.question import Question
+from answerkey.english.question import Question, word_set
 from answerkey.order.cuts import is_order_certain, list_cuts
 from answerkey.order.inspection import Inspection, execute_on_copy
 from answerkey.order.ties import read_ties, show_rows, typed_row
@@ -242,6 +242,11 @@ def find_tie_at_limit(inspection: Inspection) -> list[Finding]:
 # has the least age and the latest date of birth.
 
 
+_DOWN = word_set("descending decreasing descendingly desc reverse reversed")
+_UP = word_set("ascending increasing ascendingly asc alphabetical alphabetically alphabetic")
+_OF_AGE = word_set("age ages old oldest young youngest seniority")  # dates of birth are mirrored
+
+
 @dataclass(frozen=True, slots=True)
 class _Extreme:
     """One place where a query takes an extreme.
@@ -259,10 +264,13 @@ class _Extreme:
 
 def find_direction_mismatch(inspection: Inspection, question: Question) -> list[Finding]:
     """Return a finding if all superlatives of the question ask for the opposite of all ends that
-    the query takes, by ORDER BY ... LIMIT, min or max.
+    the query takes, by ORDER BY ... LIMIT, min or max; or if the question says `descending`, and
+    the query sorts the other way.
 
     What the evidence of the corpus says of the column, or of this end, is right.
     """
+    if (sort := _find_other_sort(inspection, question)) is not None:
+        return [Finding("direction_mismatch", sort)]
     extremes = inspection.once(_list_extremes)
     superlatives = find_superlatives(question) if extremes else []
     spelt = {word for extreme in extremes for name in extreme.names for word in split_words(name)}
@@ -278,6 +286,18 @@ def find_direction_mismatch(inspection: Inspection, question: Question) -> list[
     if question.explains(*ends, *taken.names):
         return []
     return [Finding("direction_mismatch", {"asked": asked.text, "sql": taken.text})]
+
+
+def _find_other_sort(inspection: Inspection, question: Question) -> dict[str, str] | None:
+    order = inspection.tree.args.get("order")
+    asked = {word.text for word in question.plain_words}
+    if order is None or inspection.tree.args.get("limit") is not None or asked & _OF_AGE:
+        return None
+    is_down, is_up = bool(asked & _DOWN), bool(asked & _UP)
+    is_other = all(bool(term.args.get("desc")) is is_up for term in order.expressions)
+    if is_down is is_up or not is_other:
+        return None
+    return {"asked": "descending" if is_down else "ascending", "sql": show_sql(order)}
 
 
 def _list_extremes(inspection: Inspection) -> list[_Extreme]:

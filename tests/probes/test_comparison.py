@@ -26,10 +26,13 @@ OTHERWISE = [
      "SELECT home FROM ship GROUP BY home HAVING count(*) > 2"),
     ("Ships that came more than once.",
      "SELECT ship FROM visit GROUP BY ship HAVING count(*) >= 1"),
+    ("Ships with less than 5 crew.", _ships("crew > 5")),
+    ("Ships with at least 5 crew.", _ships("crew <= 5")),
 ]  # fmt: skip
 
 AS_ASKED = [
     ("Ships with at least 5 crew.", _ships("crew >= 5")),
+    ("Ships ranked above 2.", _ships("rank < 2")),
     ("Ships with at least 5 crew.", _ships("crew > 4")),  # the same in whole numbers
     ("Ships with 5 crew.", _ships("crew > 5")),  # another probe reads values
     ("Ships that do not have more than 5 crew.", _ships("crew <= 5")),

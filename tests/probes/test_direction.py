@@ -25,6 +25,8 @@ OTHERWISE = [
      "SELECT home FROM ship GROUP BY home ORDER BY count(*) DESC LIMIT 1"),
     ("The top 2 ports of the most depth?",
      "SELECT name FROM port ORDER BY depth LIMIT 2"),
+    ("Ports in descending order of depth.", "SELECT name FROM port ORDER BY depth"),
+    ("Ports in increasing order of depth.", "SELECT name FROM port ORDER BY depth DESC"),
 ]  # fmt: skip
 
 AS_ASKED = [
@@ -43,6 +45,8 @@ AS_ASKED = [
     ("The smallest crew and the greatest?", "SELECT min(crew), max(crew) FROM ship"),
     ("Which port?", "SELECT name FROM port ORDER BY depth DESC LIMIT 1"),
     ("Top three ports in alphabetical order.", "SELECT name FROM port ORDER BY name LIMIT 3"),
+    ("Ports by depth, descending.", "SELECT name FROM port ORDER BY depth DESC"),
+    ("Ships in ascending order of age.", "SELECT name FROM ship ORDER BY birth_year DESC"),
     ("The most economical ship?", "SELECT name FROM ship ORDER BY crew LIMIT 1"),
 ]  # fmt: skip
 
