@@ -9,15 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from sqlglot import exp
-
-from answerkey.order.cuts import list_cuts, read_row_order
+from answerkey.order.cuts import list_cutting, read_row_order
 from answerkey.order.inspection import Inspection, execute_on_copy
-from answerkey.order.ties import complete_cut, read_ties, rows_of_run
+from answerkey.order.ties import complete_cut, read_ties
 from answerkey.records import encode_json
-from answerkey.sql.query_rewrites import to_sql, unwrap
 from answerkey.sqlite.answers import Order, answers_match, shape_answer
-from answerkey.sqlite.guard import QueryError
 
 Segment = int | dict[str, Any]
 
@@ -45,7 +41,7 @@ def find_row_order(inspection: Inspection) -> tuple[bool, list[Segment] | None]:
 def _find_choice(inspection: Inspection) -> list[dict[str, Any]] | None:
     """The segments where a bound of the query itself cuts through a tie.
 
-    None if none does, or if its right answers are not all known: a subquery cuts, too;
+    None if none does, or if its right answers are not all known: a subquery may cut, too;
     DISTINCT rows are sorted by what is not selected; the segments are larger than an answer may be;
     a copy of the database has others.
     """
@@ -53,7 +49,7 @@ def _find_choice(inspection: Inspection) -> list[dict[str, Any]] | None:
     if ties is None or not ties.cut_runs():
         return None
     segments = _read_segments(inspection)
-    if segments is None or _may_cut_in_subquery(inspection):
+    if segments is None or list_cutting(inspection):
         return None
     return segments if _is_same_on_copy(inspection, segments) else None
 
@@ -66,7 +62,7 @@ def _read_segments(inspection: Inspection) -> list[dict[str, Any]] | None:
         return None
     segments: list[dict[str, Any]] = []
     for run in whole.runs:
-        taken = rows_of_run(run, whole, inspection.rows)
+        taken = whole.rows_of_run(run, inspection.rows)
         is_open = len(taken) < len(run.rows) and run.is_mixed
         if taken:
             rows = sorted(run.rows if is_open else taken, key=encode_json)
@@ -76,22 +72,6 @@ def _read_segments(inspection: Inspection) -> list[dict[str, Any]] | None:
         and len(encode_json(segments)) <= thresholds.max_bytes
     )
     return segments if is_small else None
-
-
-def _may_cut_in_subquery(inspection: Inspection) -> bool:
-    """Whether a cut in a subquery decides which rows there are before the query's own LIMIT."""
-    nodes = inspection.scopes.nodes.find_all(exp.Select, exp.SetOperation)
-    if all(node is unwrap(inspection.tree) for node in nodes):
-        return False
-    tree = inspection.tree.copy()
-    for bound in ("limit", "offset"):
-        unwrap(tree).set(bound, None)
-    sql = to_sql(tree)
-    try:
-        rows = inspection.database.execute(sql)
-    except QueryError:
-        return True
-    return bool(list_cuts(replace(inspection, sql=sql, tree=tree, rows=rows)))
 
 
 def _is_same_on_copy(inspection: Inspection, segments: list[dict[str, Any]]) -> bool:

@@ -6,26 +6,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 from sqlglot import exp
 
 from answerkey.order.inspection import Inspection
-from answerkey.order.ties import (
-    SHOWN_ROWS,
-    SHOWN_TEXT,
-    Run,
-    Ties,
-    is_confirmed,
-    read_ties,
-    rows_of_run,
-    show_rows,
-    typed_row,
-)
+from answerkey.order.ties import SHOWN_ROWS, Ties, read_ties, show_rows, typed_row
 from answerkey.records import Finding
 from answerkey.sql.groupings import read_grouping
 from answerkey.sql.query_parts import find_operand, find_with
-from answerkey.sql.query_rewrites import copy_with, make_limit, to_sql, unwrap
+from answerkey.sql.query_rewrites import copy_with, make_limit, show_sql, to_sql, unwrap
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.answers import Order, answers_match, shape_answer
 from answerkey.sqlite.guard import QueryError, Row
@@ -37,7 +26,7 @@ def is_order_certain(inspection: Inspection) -> bool:
     if unwrap(inspection.tree).args.get("order") is None:
         return False
     ties = read_ties(inspection)
-    return ties is None or not ties.open_runs(inspection.rows)
+    return ties is None or not ties.has_open_order(inspection.rows)
 
 
 def read_row_order(inspection: Inspection) -> Order:
@@ -53,10 +42,9 @@ def read_row_order(inspection: Inspection) -> Order:
     ties = read_ties(inspection)
     if ties is None or not ties.keys:
         return False
-    takes = [len(rows_of_run(run, ties, inspection.rows)) for run in ties.runs]
+    takes = [len(ties.rows_of_run(run, inspection.rows)) for run in ties.runs]
     takes = [take for take in takes if take]
-    is_known = sum(takes) == len(inspection.rows) and is_confirmed(ties, inspection.rows)
-    return takes if is_known and len(takes) > 1 else False
+    return takes if sum(takes) == len(inspection.rows) and len(takes) > 1 else False
 
 
 def list_cuts(inspection: Inspection) -> list[Finding]:
@@ -70,8 +58,20 @@ def list_cuts(inspection: Inspection) -> list[Finding]:
 
 
 def _list_cuts(inspection: Inspection) -> list[Finding]:
-    own = _find_cut(read_ties(inspection), inspection.rows)
-    return [*([own] if own is not None else []), *_list_cuts_in_subqueries(inspection)]
+    found = [_find_cut(read_ties(inspection), inspection.rows)]
+    found += [_find_cut_in_subquery(inspection, query) for query in list_cutting(inspection)]
+    return [finding for finding in found if finding is not None]
+
+
+def list_cutting(inspection: Inspection) -> list[exp.Expression]:
+    """Return the subqueries that may leave out rows: by LIMIT, or as a value."""
+    scopes = inspection.scopes
+    return [
+        query
+        for query in scopes.nodes.find_all(exp.Select, exp.SetOperation)
+        if query is not unwrap(inspection.tree)
+        and (query.args.get("limit") is not None or _is_one_row_of_several(query, scopes))
+    ]
 
 
 def _find_cut(ties: Ties | None, answer: list[Row]) -> Finding | None:
@@ -80,19 +80,15 @@ def _find_cut(ties: Ties | None, answer: list[Row]) -> Finding | None:
     runs = ties.cut_runs() if ties is not None else []
     if not runs:
         return None
-    evidence = _describe_cut(ties, runs[0], answer)
-    return Finding("tie_at_limit" if ties.keys else "limit_without_order", evidence)
-
-
-def _describe_cut(ties: Ties, run: Run, answer: list[Row]) -> dict[str, Any]:
-    inside = rows_of_run(run, ties, answer)
+    run = runs[0]
+    inside = ties.rows_of_run(run, answer)
     left = Counter(map(typed_row, run.rows)) - Counter(map(typed_row, inside))
     shown = {typed_row(row) for row in inside[:SHOWN_ROWS]}
     others = sorted(
         (row for row in run.rows if left[typed_row(row)]),
         key=lambda row: typed_row(row) in shown,  # first those that make a difference
     )
-    return {
+    evidence = {
         "keys": ties.keys,
         "offset": ties.start,
         "limit": None if ties.stop is None else ties.stop - ties.start,
@@ -100,18 +96,7 @@ def _describe_cut(ties: Ties, run: Run, answer: list[Row]) -> dict[str, Any]:
         "returned": show_rows(inside),
         "as_good": show_rows(others),
     }
-
-
-def _list_cuts_in_subqueries(inspection: Inspection) -> list[Finding]:
-    top, scopes = unwrap(inspection.tree), inspection.scopes
-    return [
-        finding
-        for query in scopes.nodes.find_all(exp.Select, exp.SetOperation)
-        if query is not top
-        and (query.args.get("limit") is not None or _is_one_row_of_several(query, scopes))
-        for finding in [_find_cut_in_subquery(inspection, query, scopes)]
-        if finding is not None
-    ]
+    return Finding("tie_at_limit" if ties.keys else "limit_without_order", evidence)
 
 
 def _is_one_row_of_several(query: exp.Expression, scopes: Scopes) -> bool:
@@ -130,9 +115,7 @@ def _is_one_row_of_several(query: exp.Expression, scopes: Scopes) -> bool:
     return grouping is None or query.args.get("group") is not None
 
 
-def _find_cut_in_subquery(
-    inspection: Inspection, query: exp.Expression, scopes: Scopes
-) -> Finding | None:
+def _find_cut_in_subquery(inspection: Inspection, query: exp.Expression) -> Finding | None:
     """A cut through ties that decides the answer.
 
     The answer changes when ties are broken by the selected columns, one way or the other. Where a
@@ -141,16 +124,16 @@ def _find_cut_in_subquery(
     if isinstance(query.find_ancestor(exp.Exists, exp.Query), exp.Exists):
         return None
     alone = evidence = None
-    if all(_is_inner(column, query, scopes) for column in query.find_all(exp.Column)):
+    if all(_is_inner(column, query, inspection.scopes) for column in query.find_all(exp.Column)):
         alone = _read_alone(inspection, query)
         evidence = alone and _find_cut(*alone)
         if alone and alone[0] is not None and evidence is None:
             return None
-    other = _break_ties_otherwise(inspection, query, scopes)
+    other = _break_ties_otherwise(inspection, query)
     if other is None:
         return None
     details = {
-        "subquery": to_sql(query)[:SHOWN_TEXT],
+        "subquery": show_sql(query),
         **(evidence.evidence if evidence is not None else {}),
         "answer": show_rows(inspection.rows),
         "other_answer": show_rows(other),
@@ -185,12 +168,10 @@ def _read_alone(
     return read_ties(own), rows
 
 
-def _break_ties_otherwise(
-    inspection: Inspection, query: exp.Expression, scopes: Scopes
-) -> list[Row] | None:
+def _break_ties_otherwise(inspection: Inspection, query: exp.Expression) -> list[Row] | None:
     """Rows that the whole query returns when ties in the subquery are broken by its columns, where
     those differ from the answer."""
-    width = len(scopes.outputs(query))
+    width = len(inspection.scopes.outputs(query))
     answer, rel_tol = shape_answer(inspection.rows), inspection.rel_tol
 
     def execute(descending: bool | None) -> list[Row]:

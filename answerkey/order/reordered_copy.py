@@ -52,7 +52,6 @@ class ReorderedCopy:
 
         Raises:
             sqlite3.DatabaseError: if the file is no database, or a corrupt one.
-            OSError: if the disk does not hold the copy.
         """
         if _ASKS_FOR_PLACE.search(sql) or self._path.stat().st_size > _MOST_BYTES:
             return None
@@ -86,34 +85,26 @@ def _copy_tables(path: Path, target: Path) -> list[str]:
         connection.execute("PRAGMA copy.synchronous = OFF")
         connection.execute("PRAGMA copy.journal_mode = MEMORY")
         tables = connection.execute(
-            "SELECT name, strict FROM pragma_table_list WHERE schema = 'main' AND type = 'table'"
-            " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
+            "SELECT name, sql FROM sqlite_master WHERE type = 'table'"
+            " AND sql NOT LIKE 'CREATE VIRTUAL %' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+            " ORDER BY name"
         ).fetchall()
-        for name, is_strict in tables:
+        for name, sql in tables:
             try:
-                _copy_table(connection, name, is_strict=bool(is_strict))
-            except sqlite3.Error as error:
-                if error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
-                    raise OSError(
-                        f"Cannot write a copy of {path} to {target}: {error}. Expected"
-                        f" {path.stat().st_size} bytes to spare; TMPDIR names another folder"
-                    ) from error
-                # a name that is no UTF-8, or a function that is not there: a query of it fails
+                _copy_table(connection, name, list_collations(sql))
+            except sqlite3.Error:
+                # a name that is no UTF-8, a function that is not there, a full disk: a query of
+                # this table fails on the copy, which says nothing of it then
                 connection.execute(f"DROP TABLE IF EXISTS copy.{quote_name(name)}")
         views = connection.execute("SELECT sql FROM sqlite_master WHERE type = 'view'").fetchall()
     return [sql for (sql,) in views]
 
 
-def _copy_table(connection: sqlite3.Connection, name: str, *, is_strict: bool) -> None:
+def _copy_table(connection: sqlite3.Connection, name: str, collations: dict[str, str]) -> None:
     quoted = quote_name(name)
-    (sql,) = connection.execute(
-        "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?", (name,)
-    ).fetchone()
-    collations = list_collations(sql)
     columns = connection.execute(f"PRAGMA table_xinfo({quoted})").fetchall()
     definitions = (
-        f"{quote_name(column)} {'BLOB' if is_strict and kind == 'ANY' else affinity(kind)}"
-        f" COLLATE {collations.get(fold_name(column), BINARY)}"
+        f"{quote_name(column)} {affinity(kind)} COLLATE {collations.get(fold_name(column), BINARY)}"
         for _, column, kind, *_ in columns
     )
     names = ", ".join(quote_name(column[1]) for column in columns)

@@ -11,11 +11,11 @@ from functools import lru_cache
 from itertools import pairwise
 
 from sqlglot import exp
-from sqlglot.errors import SqlglotError, TokenError
+from sqlglot.errors import TokenError
 from sqlglot.tokens import TokenType
 
-from answerkey.sql.parser import parse_sql, tokenize_sql
-from answerkey.sql.scopes import Output, Resolution, Scopes
+from answerkey.sql.parser import tokenize_sql
+from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.guard import Value
 from answerkey.sqlite.schema import fold_case, fold_name
 
@@ -31,7 +31,8 @@ def may_be_folded(left: Value, right: Value) -> bool:
 
 
 def collation_of(expression: exp.Expression, scopes: Scopes) -> str:
-    """BINARY, NOCASE or RTRIM: how SQLite compares the text of an expression.
+    """BINARY, NOCASE or RTRIM: how SQLite compares the text of an expression. A column of a view
+    counts as BINARY.
 
     Source: section 7.1 of the SQLite manual's page on datatypes.
     """
@@ -40,35 +41,11 @@ def collation_of(expression: exp.Expression, scopes: Scopes) -> str:
     if isinstance(expression, exp.Collate):
         return _known(expression.expression.name)
     found = scopes.resolve(expression) if isinstance(expression, exp.Column) else None
-    if found is None:
+    if found is not None and found.is_alias:
+        return collation_of(found.expression, scopes)
+    if found is None or found.table is None or found.column is None:
         return BINARY
-    return collation_of(found.expression, scopes) if found.is_alias else _read(found, scopes)
-
-
-def collation_of_output(output: Output, scopes: Scopes) -> str:
-    """Return the collation of a result column."""
-    if output.expression is not None:
-        return collation_of(output.expression, scopes)
-    return _read(output.resolution, scopes) if output.resolution is not None else BINARY
-
-
-def _read(found: Resolution, scopes: Scopes) -> str:
-    """The collation of a column of a table, or of what a view passes on."""
-    table, column = found.table, found.column
-    if table is None or column is None:
-        return BINARY
-    if not table.is_view:
-        return list_collations(table.sql).get(fold_name(column.name), BINARY)
-    try:
-        query = parse_sql(table.sql).args.get("expression")
-        if not isinstance(query, exp.Query):
-            return BINARY
-        inside = Scopes(query, scopes.schema)
-        outputs = inside.outputs(query)
-    except SqlglotError:
-        return BINARY
-    place = table.columns.index(column)
-    return collation_of_output(outputs[place], inside) if place < len(outputs) else BINARY
+    return list_collations(found.table.sql).get(fold_name(found.column.name), BINARY)
 
 
 @lru_cache(maxsize=4096)

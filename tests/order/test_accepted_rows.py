@@ -48,27 +48,21 @@ def find_accepted_rows(inspection):
         ("SELECT name FROM ship", (False, None)),
         ("SELECT name FROM ship ORDER BY id DESC", (True, None)),
         ("SELECT name FROM ship ORDER BY weight", (True, [1, 3, 1])),
-        ("SELECT name FROM ship ORDER BY weight DESC", (True, [1, 3, 1])),
         ("SELECT name FROM ship ORDER BY port", (True, [1, 2, 2])),  # NULL comes first
         ("SELECT name FROM ship ORDER BY port DESC NULLS FIRST, weight", (True, None)),
-        ("SELECT name FROM ship ORDER BY weight / 5.0 > 1 DESC", (True, [1, 4])),
         ("SELECT name, weight * 2 AS n FROM ship ORDER BY n", (True, [1, 3, 1])),
         ("SELECT name FROM ship ORDER BY weight LIMIT 4", (True, [1, 3])),  # LIMIT cuts no tie
         ("SELECT name FROM ship ORDER BY weight LIMIT 4 OFFSET 1", (True, [3, 1])),
-        ("SELECT name, lower(port) FROM ship ORDER BY 2", (True, [1, 2, 2])),
         ("SELECT lower(name) FROM ship UNION ALL SELECT 'SUN' ORDER BY 1 COLLATE NOCASE",
          (True, [1, 1, 2, 1, 1])),
         ("SELECT port, sum(weight) FROM ship GROUP BY port ORDER BY count(*)", (True, [1, 2])),
         # each port has ships of weight 5
         ("SELECT DISTINCT port FROM ship ORDER BY weight", (False, None)),
-        # the ships in Porto stand before and after the one without a port
-        ("SELECT DISTINCT port FROM ship WHERE id <> 1 ORDER BY id", (True, [1, 2])),
         ("SELECT DISTINCT port FROM ship WHERE port <> '' OR id = 4 ORDER BY port IS NULL",
          (True, [2, 1])),
         ("SELECT name FROM ship ORDER BY weight > 0", (False, None)),  # all of them tie
         ("SELECT name FROM (SELECT name FROM ship ORDER BY weight)", (False, None)),
         ("SELECT weight FROM ship ORDER BY weight", (True, None)),  # those that tie are the same
-        ("SELECT name FROM ship WHERE id = 1 ORDER BY weight", (True, None)),
     ],
 )  # fmt: skip
 def test_rows_that_do_not_tie_have_an_order(world, sql, expected):
@@ -93,17 +87,8 @@ def test_sequence_that_depends_on_how_rows_are_stored_has_no_segments(tmp_path):
 @pytest.mark.parametrize(
     ("sql", "expected"),
     [
-        ("SELECT name FROM ship WHERE weight = 5 ORDER BY weight LIMIT 1", [segment(1, *THREE)]),
-        (
-            "SELECT name FROM ship ORDER BY weight LIMIT 3",
-            [1, segment(2, *THREE)],
-        ),
-        (
-            "SELECT name FROM ship ORDER BY weight LIMIT 9 OFFSET 2",
-            [segment(2, *THREE), 1],
-        ),
-        ("SELECT name FROM ship ORDER BY weight LIMIT -1 OFFSET 3",
-         [segment(1, *THREE), 1]),
+        ("SELECT name FROM ship ORDER BY weight LIMIT 3", [1, segment(2, *THREE)]),
+        ("SELECT name FROM ship ORDER BY weight LIMIT 9 OFFSET 2", [segment(2, *THREE), 1]),
         ("SELECT name FROM ship ORDER BY weight LIMIT 1 OFFSET 2", [segment(1, *THREE)]),
         (
             "SELECT name, weight FROM ship LIMIT 2",
@@ -112,7 +97,6 @@ def test_sequence_that_depends_on_how_rows_are_stored_has_no_segments(tmp_path):
         ("SELECT port FROM ship WHERE weight = 5 LIMIT 1", [segment(1, "Cork", "Porto", None)]),
         ("SELECT port, count(*) FROM ship WHERE port <> '' GROUP BY port ORDER BY 2 LIMIT 1",
          [segment(1, ("Cork", 2), ("Porto", 2))]),
-        ("SELECT DISTINCT weight % 2 FROM ship LIMIT 1", [segment(1, 0, 1)]),
         (
             "SELECT name FROM ship WHERE weight < (SELECT max(weight) FROM ship) ORDER BY weight"
             " LIMIT 2",
@@ -127,14 +111,10 @@ def test_segments_hold_all_that_tie(world, sql, expected):
 @pytest.mark.parametrize(
     "sql",
     [
-        "SELECT name FROM ship ORDER BY weight",  # no cut
         "SELECT name FROM ship ORDER BY weight LIMIT 1",  # no tie
         "SELECT name FROM ship ORDER BY weight LIMIT 4",  # no tie at the cut
         "SELECT weight FROM ship WHERE weight = 5 ORDER BY weight LIMIT 1",  # all look the same
         "SELECT name FROM ship WHERE id = (SELECT id FROM ship WHERE weight = 5 LIMIT 1)",
-        # another ship than the first of weight 5 has another port, and other ships tie there
-        "SELECT name FROM ship WHERE port = (SELECT port FROM ship WHERE id > 1 ORDER BY weight"
-        " LIMIT 1) ORDER BY port LIMIT 1",
         # each port has a weight of 4 or 5: by which is it sorted?
         "SELECT DISTINCT port FROM ship WHERE weight < 9 ORDER BY weight LIMIT 1",
         # the rows that tie depend on the order in which rows are read

@@ -18,7 +18,6 @@ CREATE TABLE plain (n INT, name TEXT, part INT, x REAL);
 INSERT INTO plain VALUES {NUMBERS};
 CREATE TABLE keyed (n INTEGER PRIMARY KEY, name TEXT, part INT, x REAL);
 INSERT INTO keyed VALUES {NUMBERS};
-CREATE VIEW seen AS SELECT * FROM plain;
 CREATE TABLE ordered (
     part INT, n INT, name TEXT COLLATE NOCASE UNIQUE, PRIMARY KEY (part, n)
 ) WITHOUT ROWID;
@@ -31,36 +30,27 @@ INSERT INTO untyped VALUES (1), (1.0), (1), (1.0);
 CASES = [
     # the rows that come, or what they hold, depend on the storage
     ("SELECT name FROM plain LIMIT 1", "rows"),
-    ("SELECT name FROM seen LIMIT 1", "rows"),
     ("SELECT name FROM keyed LIMIT 1", "rows"),
     ("SELECT group_concat(name) FROM plain", "rows"),
     ("SELECT name, count(*) FROM plain", "rows"),
-    ("SELECT part, name FROM plain GROUP BY part", "rows"),
     ("SELECT name FROM plain ORDER BY part LIMIT 1", "rows"),
     ("SELECT n FROM plain WHERE n = (SELECT n FROM plain WHERE part = 1)", "rows"),
-    ("SELECT name, row_number() OVER () FROM plain", "rows"),
-    ("SELECT part, group_concat(name) FROM keyed GROUP BY part", "rows"),
     ("SELECT name, row_number() OVER (ORDER BY part) FROM keyed", "rows"),
     ("SELECT DISTINCT label FROM mixed", "rows"),
     ("SELECT min(label) FROM mixed", "rows"),
     ("SELECT DISTINCT v FROM untyped", "rows"),  # 1 or 1.0
-    ("SELECT v FROM untyped GROUP BY v", "rows"),
     ("SELECT name FROM plain ORDER BY row_number() OVER ()", "sequence"),
     # the same rows in another order, which is no part of the answer
     ("SELECT name FROM plain", None),
     ("SELECT name, part FROM plain ORDER BY part", None),  # ties come in any order
-    ("SELECT DISTINCT part FROM plain", None),
     ("SELECT part, count(*), sum(n), max(name) FROM plain GROUP BY part", None),
-    ("SELECT name FROM plain ORDER BY n LIMIT 3", None),
     ("SELECT avg(x), sum(x), total(x) FROM plain", None),
     ("SELECT name, max(n) FROM plain", None),
     ("SELECT a.name FROM plain a JOIN keyed b ON a.n = b.n WHERE b.part = 1", None),
     ("SELECT part FROM plain GROUP BY part ORDER BY count(*) LIMIT 1", None),  # sorted by groups
-    ("SELECT name, row_number() OVER (ORDER BY n) FROM keyed", None),
     ("SELECT name FROM ordered WHERE name IN ('N3', 'n4') ORDER BY name", None),
     # no copy: it has other rowids and other statements
     ("SELECT rowid, name FROM keyed", None),
-    ("SELECT a.oid FROM keyed AS a JOIN plain", None),
     ("SELECT count(*), group_concat(sql) FROM [SQLite_master] WHERE tbl_name = 'mixed'", None),
 ]
 
@@ -75,15 +65,6 @@ def world(tmp_path_factory):
 def test_row_order_dependent(world, sql, expected):
     finding = world.find(find_row_order_dependent, sql)
     assert (finding and finding.evidence["differs_in"]) == expected
-
-
-def test_evidence_shows_both_answers(world):
-    finding = world.find(find_row_order_dependent, "SELECT name FROM keyed LIMIT 1")
-    assert finding.evidence == {
-        "differs_in": "rows",
-        "answer": [["n0"]],
-        "other_answer": [["n59"]],
-    }
 
 
 def test_evidence_leaves_out_rows_that_both_sides_have(tmp_path):
@@ -107,9 +88,9 @@ CREATE TABLE checked (k TEXT, v INT CHECK (v > 0));
 INSERT INTO checked VALUES ('h', 1), ('g', 2), ('f', 3);
 CREATE TABLE without (k TEXT PRIMARY KEY, v) WITHOUT ROWID;
 INSERT INTO without VALUES ('k', 1);
-CREATE TABLE strict (k ANY PRIMARY KEY, v TEXT COLLATE NOCASE, w TEXT AS (k || v))
+CREATE TABLE strict (k TEXT PRIMARY KEY, v TEXT COLLATE NOCASE, w TEXT AS (k || v))
 STRICT, WITHOUT ROWID;
-INSERT INTO strict VALUES (1.0, 'a'), ('1', 'A'), (x'31', NULL), (2, CAST(x'ff80' AS TEXT));
+INSERT INTO strict VALUES ('1.0', 'a'), ('1', 'A'), ('x', NULL), ('2', CAST(x'ff80' AS TEXT));
 CREATE INDEX by_v ON strict (v DESC) WHERE v IS NOT NULL;
 CREATE TABLE "sp ""ace" (v);
 INSERT INTO "sp ""ace" VALUES (1), (2), (3), (4), (5), (6);
@@ -195,17 +176,3 @@ def test_nothing_is_read_before_a_query_asks(tmp_path):
     path.write_text("no database")
     with ReorderedCopy(path) as copy, pytest.raises(sqlite3.DatabaseError):
         copy.find_database("SELECT 1")
-
-
-def test_disk_that_takes_no_more_is_an_error_of_the_machine(tmp_path):
-    """A bound on the size of files is the system's own error of writing."""
-    resource = pytest.importorskip("resource", reason="no bounds for processes on this system")
-    content = "CREATE TABLE t (a); INSERT INTO t VALUES (zeroblob(200000))"
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    with ProbeWorld(tmp_path, content) as world, world.copied(folder=tmp_path) as copy:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
-        try:
-            with pytest.raises(OSError, match=r"Cannot write a copy of .*disk I/O error"):
-                copy.find_database("SELECT * FROM t")
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, before)

@@ -9,13 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import parse_one
 
-from answerkey.order.cuts import is_order_certain
 from answerkey.order.inspection import Inspection
 from answerkey.order.ties import read_ties
-from answerkey.probes.order import (
-    find_limit_without_order,
-    find_tie_at_limit,
-)
+from answerkey.probes.order import find_limit_without_order, find_tie_at_limit
 from answerkey.records import Finding
 from answerkey.sqlite.guard import GuardedDatabase, Limits
 from tests.shared.probe_world import ProbeWorld
@@ -33,9 +29,6 @@ INSERT INTO visit VALUES
 CREATE TABLE twin (label TEXT, n INT);
 INSERT INTO twin VALUES ('x', 1), ('x', 1), ('y', 2), ('limit 1 order by', 3);
 CREATE VIEW heavy AS SELECT * FROM ship WHERE weight > 6;
-CREATE VIEW coded (sign, name) AS SELECT code, name FROM ship;
-CREATE TABLE berth (id INT, code TEXT COLLATE NOCASE, PRIMARY KEY (id)) WITHOUT ROWID;
-INSERT INTO berth VALUES (1, 'a'), (2, 'A'), (3, 'b');
 """
 
 TIE, FREE, OPEN = "tie_at_limit", "limit_without_order", "open order"
@@ -44,83 +37,53 @@ TIE, FREE, OPEN = "tie_at_limit", "limit_without_order", "open order"
 def find_order_findings(inspection: Inspection) -> list[Finding]:
     """What two probes find, and whether rows of the answer differ and tie."""
     ties = read_ties(inspection)
-    runs = ties.open_runs(inspection.rows) if ties is not None else []
+    is_open = ties is not None and ties.has_open_order(inspection.rows)
     found = [*find_tie_at_limit(inspection), *find_limit_without_order(inspection)]
-    return [*found, Finding(OPEN, {})] if runs else found
+    return [*found, Finding(OPEN, {})] if is_open else found
 
 
 CASES = [
     # a cut through rows that tie
     ("SELECT name FROM ship ORDER BY weight DESC LIMIT 1", [TIE]),
-    ("SELECT name FROM ship WHERE weight > 0 ORDER BY weight LIMIT 1", [TIE]),
     ("SELECT name FROM heavy ORDER BY weight DESC LIMIT 1", [TIE]),
     ("SELECT name FROM ship WHERE weight > 0 ORDER BY weight LIMIT 4", [OPEN, TIE]),
     ("SELECT name FROM ship WHERE weight > 0 ORDER BY weight LIMIT 1 OFFSET 1", [TIE]),
-    ("SELECT name FROM ship WHERE weight > 0 ORDER BY weight LIMIT 1, 2", [TIE]),
-    ("SELECT name FROM ship WHERE weight > 0 ORDER BY weight LIMIT 9 OFFSET 1", [OPEN, TIE]),
     ("SELECT name FROM ship WHERE weight > 0 ORDER BY weight LIMIT -1 OFFSET 1", [OPEN, TIE]),
-    ("SELECT name FROM ship ORDER BY weight DESC LIMIT 2 - 1", [TIE]),
-    ("SELECT name FROM ship ORDER BY flag IS NULL LIMIT 1", [TIE]),
     ("SELECT name FROM ship ORDER BY flag LIMIT 1", [TIE]),  # two NULLs
     ("SELECT name, weight AS w FROM ship ORDER BY w DESC LIMIT 1", [TIE]),
-    ("SELECT name, weight FROM ship ORDER BY 2 DESC LIMIT 1", [TIE]),
     ("SELECT weight AS name, * FROM ship ORDER BY name DESC LIMIT 1", [TIE]),
-    ("SELECT * FROM ship ORDER BY weight DESC LIMIT 1", [TIE]),
     ("SELECT name FROM ship ORDER BY 'weight' LIMIT 1", [TIE]),  # a string sorts nothing
-    ('SELECT name FROM ship ORDER BY "weigth" LIMIT 1', [TIE]),  # nor does a misspelt name
     ("SELECT name FROM ship ORDER BY code LIMIT 1", [TIE]),  # NOCASE by the column
     ("SELECT code, name FROM ship ORDER BY 1 LIMIT 1", [TIE]),
     ("SELECT name AS n FROM ship ORDER BY 1 COLLATE NOCASE LIMIT 1", []),
     ("SELECT DISTINCT code FROM ship ORDER BY 1 LIMIT 1", []),  # one of them is left
-    ("SELECT name FROM coded ORDER BY sign LIMIT 1", [TIE]),
-    ("SELECT id FROM ship ORDER BY code, name LIMIT 1", []),
     ("SELECT code, name FROM ship ORDER BY 1 COLLATE BINARY LIMIT 1", []),
     ("SELECT id FROM ship ORDER BY CASE WHEN id < 3 THEN code END COLLATE NOCASE LIMIT 1", [TIE]),
-    ("SELECT id FROM berth ORDER BY code LIMIT 1", [TIE]),
-    ("SELECT label FROM (SELECT 'k' AS label UNION ALL SELECT 'K') ORDER BY label COLLATE NOCASE"
-     " LIMIT 1", [TIE]),
     ("SELECT port, count(*) FROM visit GROUP BY port ORDER BY count(*) LIMIT 1", [TIE]),
     ("SELECT T1.name, count(*) AS n FROM ship AS T1 JOIN visit AS T2 ON T1.id = T2.ship_id"
      " GROUP BY T1.id ORDER BY n DESC LIMIT 1", [TIE]),
     ("SELECT DISTINCT weight, flag FROM ship ORDER BY flag LIMIT 1", [TIE]),
-    ("SELECT DISTINCT port FROM visit ORDER BY days LIMIT 1", [TIE]),  # Alda: by 1.5 or by 4?
-    ("SELECT DISTINCT port FROM visit ORDER BY days DESC LIMIT 2", [TIE]),
-    ("SELECT DISTINCT k FROM (SELECT n % 2 AS k, n + 0 AS m FROM twin) ORDER BY m LIMIT 1", [TIE]),
-    ("SELECT name, weight AS w FROM ship UNION SELECT port, 9 FROM visit ORDER BY ship.weight DESC"
-     " LIMIT 1", [TIE]),
+    # Alda has days 1.5 and 4.0: a sort of DISTINCT rows by what is not selected leaves all open
+    ("SELECT DISTINCT port FROM visit ORDER BY days LIMIT 1", [TIE]),
     ("SELECT name, 1 AS k FROM ship UNION SELECT port, 1 FROM visit ORDER BY k LIMIT 1", [TIE]),
-    ("SELECT name, 1 FROM ship UNION SELECT port, 1 FROM visit ORDER BY 2 LIMIT 1", [TIE]),
     ("WITH s AS (SELECT * FROM ship) SELECT name FROM s ORDER BY weight DESC LIMIT 1", [TIE]),
     # a cut that is certain, or that nobody can see
     ("SELECT name FROM ship ORDER BY weight DESC, name LIMIT 1", []),
-    ("SELECT name FROM ship ORDER BY id LIMIT 3", []),
     ("SELECT name FROM ship ORDER BY \"order\" LIMIT 3", []),
     ("SELECT weight FROM ship ORDER BY weight DESC LIMIT 1", []),
-    ("SELECT flag FROM ship ORDER BY weight DESC LIMIT 1", []),
-    ("SELECT weight AS name FROM ship ORDER BY name DESC LIMIT 1", []),
     ("SELECT *, weight AS name FROM ship ORDER BY name DESC LIMIT 1", []),  # * has a name, first
-    ("SELECT DISTINCT port FROM visit ORDER BY days DESC LIMIT 1", []),
-    ("SELECT DISTINCT weight AS name, name AS n FROM ship ORDER BY ship.name LIMIT 1", []),
     ("SELECT DISTINCT * FROM twin ORDER BY upper(label) LIMIT 1", []),
-    ("SELECT DISTINCT j.*, name FROM json_each('[1]') j, ship ORDER BY name LIMIT 1", []),
     ("SELECT name FROM ship WHERE weight > 0 ORDER BY weight LIMIT 2", [OPEN]),
     ("SELECT name FROM ship ORDER BY weight DESC LIMIT 0", []),
-    ("SELECT name FROM ship WHERE weight = 7 ORDER BY flag LIMIT 1", []),
     ("SELECT DISTINCT weight FROM ship ORDER BY weight DESC LIMIT 1", []),
     ("SELECT count(*) FROM ship ORDER BY weight LIMIT 1", []),
-    ("SELECT label FROM twin ORDER BY n LIMIT 1", []),
-    ("SELECT code COLLATE BINARY FROM ship ORDER BY code COLLATE BINARY LIMIT 1", []),
     ("SELECT name FROM ship UNION SELECT port FROM visit ORDER BY name LIMIT 2", []),
-    ("SELECT n FROM twin WHERE label = 'limit 1 order by'", []),
     # LIMIT without ORDER BY
     ("SELECT name FROM ship LIMIT 1", [FREE]),
-    ("SELECT name FROM ship LIMIT 2 OFFSET 4", [FREE]),
     ("SELECT port FROM visit GROUP BY port LIMIT 1", [FREE]),
     ("SELECT name FROM ship UNION SELECT port FROM visit LIMIT 1", [FREE]),
     ("SELECT name FROM ship LIMIT 6", []),
-    ("SELECT name FROM ship LIMIT 100", []),
     ("SELECT count(*) FROM ship LIMIT 1", []),
-    ("SELECT name FROM ship WHERE id = 3 LIMIT 1", []),
     ("SELECT label FROM twin WHERE n = 1 LIMIT 1", []),
     # subqueries that decide
     ("SELECT port FROM visit WHERE ship_id = (SELECT id FROM ship ORDER BY weight DESC LIMIT 1)",
@@ -138,13 +101,10 @@ CASES = [
     ("SELECT port FROM visit WHERE ship_id = (SELECT id FROM ship WHERE flag = 'NL')", [FREE]),
     ("SELECT port FROM visit WHERE ship_id = (SELECT id FROM ship ORDER BY weight DESC)", [TIE]),
     ("SELECT count(*) FROM visit WHERE ship_id IN ((SELECT id FROM ship), 77)", [FREE]),
-    ("SELECT name, (SELECT port FROM visit WHERE ship_id = s.id) FROM ship s", [FREE]),
     ("SELECT port FROM visit WHERE days > (SELECT avg(days) FROM visit GROUP BY port)", [FREE]),
-    ("SELECT port FROM visit WHERE days = (SELECT 1.5 UNION SELECT 4.0)", [FREE]),
     ("SELECT length((SELECT label FROM twin WHERE n > 1))", [FREE]),  # the greatest comes first
     ("SELECT port FROM visit WHERE ship_id IN (SELECT id FROM ship)", []),
     ("SELECT port FROM visit WHERE days > (SELECT max(days) FROM visit)", []),
-    ("SELECT port FROM visit WHERE ship_id = (SELECT id FROM ship WHERE name = 'Ull')", []),
     ("SELECT port FROM visit WHERE ship_id = (SELECT id FROM ship ORDER BY id)", []),
     ("SELECT port FROM visit WHERE ship_id < (SELECT id + 9 FROM ship)", []),  # whichever
     ("SELECT count(*) FROM ((SELECT name FROM ship))", []),
@@ -157,18 +117,12 @@ CASES = [
      " LIMIT 1) = 'Alda'", []),
     # ties inside the answer
     ("SELECT name FROM ship ORDER BY weight", [OPEN]),
-    ("SELECT name FROM ship ORDER BY flag DESC", [OPEN]),
     ("SELECT name FROM ship WHERE weight > 5 ORDER BY flag, weight", [OPEN]),
-    ("SELECT name, count(*) FROM ship GROUP BY name ORDER BY count(*)", [OPEN]),
     ("SELECT DISTINCT port FROM visit ORDER BY days", [OPEN]),
-    ("SELECT DISTINCT port FROM visit ORDER BY days LIMIT 2", [OPEN]),  # Cley is the last
-    ("SELECT name, weight FROM ship ORDER BY 2", [OPEN]),
     ("SELECT name FROM ship ORDER BY weight, name", []),
     ("SELECT weight FROM ship ORDER BY weight", []),
-    ("SELECT label FROM twin ORDER BY n", []),
     ("SELECT name FROM ship", []),
     ("SELECT name FROM (SELECT name FROM ship ORDER BY weight)", []),
-    ("SELECT group_concat(name) OVER (ORDER BY weight) FROM ship", []),
 ]  # fmt: skip
 
 
@@ -213,22 +167,6 @@ def test_evidence_of_a_tie_goes_beyond_what_is_fetched_first(tmp_path):
     assert tie.evidence["as_good"][0] == ["other"]
 
 
-@pytest.mark.parametrize(("end", "expected"), [("other", [TIE]), ("same", [])])
-def test_tie_is_found_behind_more_rows_than_an_answer_may_have(tmp_path, end, expected):
-    sql = f"""
-        CREATE TABLE t (a, b);
-        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 300)
-        INSERT INTO t SELECT 'same', 1 FROM n;
-        INSERT INTO t VALUES ('{end}', 1), ('later', 2);
-    """
-    with ProbeWorld(tmp_path, sql) as world:
-        limited = GuardedDatabase(world.database.path, Limits(max_rows=100))
-        world.database.close()
-        world.database = limited
-        findings = world.find_all(find_order_findings, "SELECT a FROM t ORDER BY b LIMIT 2")
-    assert [finding.code for finding in findings] == expected
-
-
 def test_evidence_of_a_subquery_shows_the_answer_that_is_as_right(world):
     """The form that a search for ties in the outermost query alone overlooks: a scalar subquery
     takes one of several rows of the greatest value, and the comparison with it counts others."""
@@ -252,12 +190,6 @@ def test_evidence_of_a_subquery_over_a_cte_says_where_it_cuts(world):
     assert finding.evidence["tied_positions"] == [0, 1]
 
 
-def test_evidence_of_distinct_rows_shows_what_is_selected(world):
-    sql = "SELECT DISTINCT port FROM visit ORDER BY days LIMIT 1"
-    (finding,) = world.find_all(find_order_findings, sql)
-    assert (finding.evidence["returned"], finding.evidence["as_good"]) == ([["Alda"]], [["Bree"]])
-
-
 def test_cut_is_found_in_a_subquery_of_more_rows_than_an_answer_may_have(world):
     sql = "SELECT count(*) FROM visit WHERE ship_id IN (SELECT id FROM ship LIMIT 4)"
     tree = parse_one(sql, read="sqlite")
@@ -265,22 +197,6 @@ def test_cut_is_found_in_a_subquery_of_more_rows_than_an_answer_may_have(world):
         inspection = Inspection(sql, tree, world.schema, limited.execute(sql), limited)
         (finding,) = find_order_findings(inspection)
     assert finding.code is FREE
-
-
-@pytest.mark.parametrize(
-    ("sql", "expected"),
-    [
-        ("SELECT name FROM ship ORDER BY weight, name", True),
-        ("SELECT name FROM ship ORDER BY weight", False),
-        ("SELECT name FROM ship", False),
-        ("SELECT name FROM (SELECT name FROM ship ORDER BY id)", False),
-        ("SELECT name FROM ship WHERE weight > 0 ORDER BY weight DESC, name DESC LIMIT 2", True),
-        ("SELECT name FROM ship UNION SELECT port FROM visit ORDER BY 1", True),
-    ],
-)
-def test_order_is_certain(world, sql, expected):
-    inspection = world.inspect(sql)
-    assert is_order_certain(inspection) is expected
 
 
 @given(
