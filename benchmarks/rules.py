@@ -65,11 +65,11 @@ def judge_questions(
     """The verdicts on all predictions, question after question."""
     for name, group in groupby(questions, key=itemgetter("db_id")):
         path = databases / name / f"{name}.sqlite"
-        with derive_facts({name: path}) as look_up, GuardedDatabase(path) as database:
+        with derive_facts(path) as look_up, GuardedDatabase(path) as database:
             for question in group:
                 question_id = question["question_id"]
                 try:
-                    facts = look_up({"database_name": name, "gold_sql": question["query"]})
+                    facts = look_up(question["query"])
                 except UnknownFactsError as error:
                     yield LeftOut(question_id, str(error))
                     continue

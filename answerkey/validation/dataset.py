@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,7 +30,7 @@ from answerkey.sqlite.answers import (
 )
 from answerkey.sqlite.files import open_database
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
-from answerkey.sqlite.schema import Schema, read_schema
+from answerkey.sqlite.schema import read_schema
 from answerkey.validation.checks import check_set, find_well_formed, shorten
 
 SHARES = Targets(difficulty_shares={EASY: 0.4, MEDIUM: 0.4, HARD: 0.2}, tolerance=0.02)
@@ -89,39 +90,41 @@ def validate_dataset(
     Raises:
         sqlite3.Error: if a file is no database, or a corrupt one.
     """
+
+    def classify(question: Record, facts: Facts) -> str:
+        if rule.method == RANK:  # which follows from all questions, also those left out
+            return question["difficulty"]
+        word = (source_difficulties or {}).get(question["question_id"])
+        share = (solved_shares or {}).get(question["question_id"])
+        return rule.classify(len(facts.tables_involved), facts.hardness, word, share)
+
     good, errors = find_well_formed(questions)
     errors += check_set(
         good, targets=targets, has_unique_texts=has_unique_texts, corpora=corpora or {}
     )
-    missing: Counter[str] = Counter()
-    with derive_facts(db_paths, limits=limits) as look_up:
-        for question in good:
-            name, question_id = question["database_name"], question["question_id"]
-            if not Path(db_paths.get(name, "")).is_file():
-                missing[name] += 1
-                continue
-            try:
-                facts = look_up(question)
-                difficulty = question["difficulty"]
-                if rule.method != RANK:  # which follows from all questions, also those left out
-                    difficulty = rule.classify(
-                        len(facts.tables_involved),
-                        facts.hardness,
-                        (source_difficulties or {}).get(question_id),
-                        (solved_shares or {}).get(question_id),
-                    )
-            except (UnknownFactsError, ValueError) as error:
-                errors.append(f"{question_id}: gold_sql: {error}")
-                continue
-            if order_matters is not None:
-                facts = facts._replace(order_matters=order_matters.get(question_id, False))
-            found = _check_facts(question, facts, difficulty, rel_tol=rel_tol)
-            errors += [f"{question_id}: {error}" for error in found]
-    return errors + [
-        f"{name}: expected a database at {db_paths.get(name)}: run `dvc pull`; asked by {count} of"
-        " the questions"
-        for name, count in sorted(missing.items())
-    ]
+    of_name = itemgetter("database_name")
+    for name, of_database in groupby(sorted(good, key=of_name), of_name):
+        asked, path = list(of_database), db_paths.get(name)
+        if path is None or not Path(path).is_file():
+            errors.append(
+                f"{name}: expected a database at {path}: run `dvc pull`; asked by {len(asked)} of"
+                " the questions"
+            )
+            continue
+        with derive_facts(path, limits=limits) as look_up:
+            for question in asked:
+                question_id = question["question_id"]
+                try:
+                    facts = look_up(question["gold_sql"])
+                    difficulty = classify(question, facts)
+                except (UnknownFactsError, ValueError) as error:
+                    errors.append(f"{question_id}: gold_sql: {error}")
+                    continue
+                if order_matters is not None:
+                    facts = facts._replace(order_matters=order_matters.get(question_id, False))
+                found = _check_facts(question, facts, difficulty, rel_tol=rel_tol)
+                errors += [f"{question_id}: {error}" for error in found]
+    return errors
 
 
 def _check_facts(
@@ -154,28 +157,19 @@ def _check_facts(
 
 @contextlib.contextmanager
 def derive_facts(
-    db_paths: Mapping[str, str | os.PathLike[str]], *, limits: Limits | None = None
-) -> Iterator[Callable[[Record], Facts]]:
-    """Look the facts of a question up in its database, one of which is open at a time: gold SQL is
-    executed and parsed again.
+    path: str | os.PathLike[str], *, limits: Limits | None = None
+) -> Iterator[Callable[[str], Facts]]:
+    """A function that executes and parses gold SQL on a database, and gives its facts.
 
     Raises:
         UnknownFactsError: by the function, if gold SQL does not run, or does not parse.
-        sqlite3.Error: by the function, if a file is no database, or a corrupt one.
+        sqlite3.Error: if the file is no database, or a corrupt one.
     """
-    with contextlib.ExitStack() as stack:
-        opened: dict[str, tuple[GuardedDatabase, Schema]] = {}
+    with contextlib.closing(open_database(Path(path))) as connection:
+        schema = read_schema(connection)
+    with GuardedDatabase(Path(path), limits) as database:
 
-        def look_up(question: Record) -> Facts:
-            name, gold_sql = question["database_name"], question["gold_sql"]
-            if name not in opened:
-                stack.close()
-                opened.clear()
-                path = Path(db_paths[name])
-                with contextlib.closing(open_database(path)) as connection:
-                    schema = read_schema(connection)
-                opened[name] = stack.enter_context(GuardedDatabase(path, limits)), schema
-            database, schema = opened[name]
+        def look_up(gold_sql: str) -> Facts:
             try:
                 rows = database.execute(gold_sql)
                 tree = parse_sql(gold_sql)

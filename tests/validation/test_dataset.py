@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import re
 import sqlite3
@@ -281,13 +280,13 @@ CREATE VIEW heavy AS SELECT * FROM Ship WHERE weight > 5;
 
 
 @pytest.fixture
-def paths(tmp_path: Path) -> dict[str, Path]:
-    return make_databases(tmp_path, SQL)
+def path(tmp_path: Path) -> Path:
+    return make_database(tmp_path / "harbour.sqlite", SQL)
 
 
-def find(paths: dict[str, Path], gold_sql: str, *, name: str = "harbour") -> Facts:
-    with derive_facts(paths) as look_up:
-        return look_up({"database_name": name, "gold_sql": gold_sql})
+def find(path: Path, gold_sql: str) -> Facts:
+    with derive_facts(path) as look_up:
+        return look_up(gold_sql)
 
 
 @pytest.mark.parametrize(
@@ -299,8 +298,8 @@ def find(paths: dict[str, Path], gold_sql: str, *, name: str = "harbour") -> Fac
         ("WITH port AS (SELECT 1 AS id) SELECT name FROM ship JOIN port USING (id)", ["Ship"]),
     ],
 )
-def test_tables_are_spelled_as_the_schema_has_them(paths, gold_sql, tables):
-    assert find(paths, gold_sql).tables_involved == tables
+def test_tables_are_spelled_as_the_schema_has_them(path, gold_sql, tables):
+    assert find(path, gold_sql).tables_involved == tables
 
 
 @pytest.mark.parametrize(
@@ -311,17 +310,8 @@ def test_tables_are_spelled_as_the_schema_has_them(paths, gold_sql, tables):
         ("SELECT name FROM ship ORDER BY weight", [1, 2]),  # two ships weigh 7
     ],
 )
-def test_order_matters_where_order_by_fixes_it(paths, gold_sql, order):
-    assert find(paths, gold_sql).order_matters == order
-
-
-def test_answer_is_that_of_the_database_that_the_question_names(paths):
-    with contextlib.closing(sqlite3.connect(paths["library"])) as connection:
-        connection.executescript("INSERT INTO Ship VALUES (4, 'Kite', 1)")
-    with derive_facts(paths) as look_up:
-        for name, answer in (("harbour", 3), ("library", 4), ("harbour", 3)):
-            question = {"database_name": name, "gold_sql": "SELECT count(*) FROM ship"}
-            assert look_up(question).answer == answer
+def test_order_matters_where_order_by_fixes_it(path, gold_sql, order):
+    assert find(path, gold_sql).order_matters == order
 
 
 @pytest.mark.parametrize(
@@ -336,6 +326,6 @@ def test_answer_is_that_of_the_database_that_the_question_names(paths):
         ),
     ],
 )
-def test_query_that_does_not_parse_is_told(paths, gold_sql, message):
+def test_query_that_does_not_parse_is_told(path, gold_sql, message):
     with pytest.raises(UnknownFactsError, match=re.escape(message)):
-        find(paths, gold_sql)
+        find(path, gold_sql)
