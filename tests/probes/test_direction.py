@@ -31,10 +31,8 @@ OTHERWISE = [
 
 AS_ASKED = [
     ("Which port has the fewest berths?", "SELECT name FROM port ORDER BY berths LIMIT 1"),
-    ("The youngest ship?", "SELECT name FROM ship ORDER BY age LIMIT 1"),
     ("The youngest ship?", "SELECT name FROM ship ORDER BY birth_year DESC LIMIT 1"),
     ("The oldest port?", "SELECT name FROM port ORDER BY opened LIMIT 1"),
-    ("The oldest ship?", "SELECT name FROM ship ORDER BY crew LIMIT 1"),  # nobody can tell
     ("The most recent visit?", "SELECT max(day) FROM visit"),
     ("The longest service?", "SELECT name FROM port ORDER BY opened LIMIT 1"),
     ("The ship of the highest rank?", "SELECT name FROM ship ORDER BY rank LIMIT 1"),
@@ -42,8 +40,6 @@ AS_ASKED = [
     ("The shallowest of at least 5 berths.", "SELECT name FROM port ORDER BY depth LIMIT 1"),
     ("Most of the ships, by crew.", "SELECT name FROM ship ORDER BY crew LIMIT 2"),
     ("The ship called 'Largest', and the least crew.", "SELECT min(crew) FROM ship"),
-    ("The smallest crew and the greatest?", "SELECT min(crew), max(crew) FROM ship"),
-    ("Which port?", "SELECT name FROM port ORDER BY depth DESC LIMIT 1"),
     ("Top three ports in alphabetical order.", "SELECT name FROM port ORDER BY name LIMIT 3"),
     ("Ports by depth, descending.", "SELECT name FROM port ORDER BY depth DESC"),
     ("Ships in ascending order of age.", "SELECT name FROM ship ORDER BY birth_year DESC"),

@@ -57,30 +57,18 @@ FANS = [
         "SELECT count(*) FROM concert WHERE year = 2021",
         "possible",
     ),
-    ("How many singers sold little?", f"SELECT count(*) {SONGS} WHERE sales < 5", "possible"),
     ("Total fee by town", f"SELECT town, sum(fee) {SONGS} GROUP BY town", "added"),
 ]
 NO_FANS = [
     ("Total fee of the songs", f"SELECT sum(fee) {SONGS}"),  # of each song
     ("How many singers have a song?", f"SELECT count(DISTINCT singer.id) {SONGS}"),
-    ("How many songs have singers?", f"SELECT count(*) {SONGS}"),
-    (
-        "How many songs did the singers of each town write?",
-        f"SELECT count(*) {SONGS} GROUP BY town",
-    ),
-    ("How many singers are there?", "SELECT count(*) FROM singer"),
     ("Count the songs of each of the singers", f"SELECT count(*) {SONGS} GROUP BY singer.id"),
-    (
-        "How many venues has each singer joined?",
-        "SELECT singer_id, count(*) FROM membership GROUP BY singer_id",
-    ),
     (
         "How many venues has Cy Dunn joined?",
         "SELECT count(*) FROM singer JOIN membership ON singer_id = singer.id"
         " WHERE name = 'Cy Dunn'",
     ),
     ("How many singers wrote Tide?", f"SELECT count(*) {SONGS} WHERE title = 'Tide'"),  # one song
-    ("Total sales of the 3 singers", f"SELECT sum(sales) {SONGS}"),
     ("How many singers have no prize?", f"SELECT singer.id, count(song.id) {SONGS} GROUP BY 1"),
     ("How many singers?", f"SELECT name, count(*) OVER (PARTITION BY singer.id) {SONGS}"),
     ("What is the average fee of a song?", f"SELECT avg(fee) {SONGS}"),
@@ -88,7 +76,6 @@ NO_FANS = [
 
 ZEROS = [
     ("How many songs has each singer?", EACH, "each"),
-    ("Show the singers and their number of songs.", EACH, "each"),
     ("Songs by name of singer", f"SELECT name, count(song.id) {SONGS} GROUP BY name", "each"),
     ("Songs of each singer", f"SELECT singer_id, count(*) {SONGS} GROUP BY singer_id", "each"),
     (
@@ -138,21 +125,12 @@ NO_ZEROS = [
         "Which singers have more than one song?",
         f"SELECT singer.name {SONGS} GROUP BY singer.id HAVING count(*) > 1",
     ),
-    (
-        "Which singer has the most songs?",
-        f"SELECT singer.name {SONGS} GROUP BY singer.id ORDER BY count(*) DESC LIMIT 1",
-    ),
-    ("Sales of each singer", f"SELECT singer.id, sum(sales) {SONGS} GROUP BY singer.id"),
     ("Songs of each singer", "SELECT singer_id, count(*) FROM song GROUP BY singer_id"),
 ]
 
 GROUPS = [
     ("How many songs has each singer?", f"SELECT a.name, count(*) {A_SONGS} GROUP BY a.name"),
     ("Sales by singer?", f"SELECT a.name, sum(b.sales) {A_SONGS} GROUP BY 1"),
-    (
-        "Who has most songs?",
-        f"SELECT a.name {A_SONGS} GROUP BY a.name ORDER BY count(*) DESC LIMIT 1",
-    ),
     (
         "How many singers have two songs?",
         f"SELECT count(*) FROM (SELECT a.name {A_SONGS} GROUP BY a.name HAVING count(*) = 2)",
@@ -170,7 +148,6 @@ NO_GROUPS = [
 
 DENIALS = [
     f"SELECT name {SONGS} WHERE language <> 'French'",
-    f"SELECT DISTINCT name {SONGS} WHERE language != 'French' AND town = 'Bath'",
     f"SELECT name {SONGS} WHERE language NOT IN ('French', 'Latin')",
     f"SELECT name {SONGS} WHERE NOT language LIKE 'Fr%'",
     "SELECT singer_id FROM song WHERE language <> 'French'",  # of what a column refers to
@@ -182,17 +159,14 @@ NO_DENIALS = [
     f"SELECT title {SONGS} WHERE town <> 'Bath'",  # a song has one singer
     f"SELECT title {SONGS} WHERE language <> 'French'",  # songs are asked for
     f"SELECT name {SONGS} WHERE language <> 'French' AND town <> 'Bath'",  # which one is meant?
-    f"SELECT name {SONGS} WHERE language <> 'French' AND title IS NOT NULL",
     "SELECT singer_id FROM song WHERE singer_id <> 2",
     "SELECT id FROM song WHERE language <> 'French'",
-    f"SELECT name {SONGS} WHERE language = 'French'",
     f"SELECT count(*) {SONGS} WHERE language <> 'French'",
 ]
 
 # Queries by themselves.
 REPEATS = [
     (f"SELECT name {SONGS}", "in_data"),
-    (f"SELECT name, town {SONGS} WHERE sales > 4", "in_data"),
     (f"SELECT name {SONGS} WHERE language = 'French'", "possible"),
     (f"SELECT name {SONGS} WHERE title = 'Tide'", "named"),
     (f"SELECT name {SONGS} WHERE song.id = 4", "named"),
@@ -210,20 +184,12 @@ NO_REPEATS = [
     f"SELECT title {SONGS} WHERE town = 'Bath'",  # a song has one singer
     f"SELECT name {SONGS} WHERE language = 'French' ORDER BY sales",  # one row a song is meant
     "SELECT name FROM singer LEFT JOIN song ON singer.id = song.singer_id WHERE song.id IS NULL",
-    "SELECT singer_id FROM song WHERE language = 'Welsh'",
-    "SELECT name FROM singer WHERE id IN (SELECT singer_id FROM song)",
-    f"SELECT count(*) {SONGS}",
 ]
 
 SETS = [
     (f"SELECT name FROM singer EXCEPT SELECT a.name {A_SONGS}", "people"),
     (f"SELECT first_name FROM singer EXCEPT SELECT a.first_name {A_SONGS}", "part_of_name"),
-    (
-        f"SELECT first_name FROM singer WHERE fee = 30 INTERSECT SELECT a.first_name {A_SONGS}",
-        "part_of_name",
-    ),
     (f"SELECT name FROM venue EXCEPT SELECT a.name {A_CONCERTS}", "others"),
-    (f"SELECT name, seats FROM venue EXCEPT SELECT a.name, a.seats {A_CONCERTS}", "others"),
     (
         f"SELECT a.name {A_SONGS} WHERE sales < 5"
         f" INTERSECT SELECT a.name {A_SONGS} WHERE sales = 4",
@@ -238,7 +204,6 @@ NO_SETS = [
     "SELECT name FROM singer INTERSECT SELECT name FROM venue",  # things of two tables
     "SELECT name FROM singer WHERE town = 'Bath' EXCEPT SELECT name FROM singer WHERE fee > 10",
     "SELECT name FROM singer WHERE fee > 10 INTERSECT SELECT name FROM singer WHERE fee < 30",
-    "SELECT name FROM singer UNION SELECT name FROM venue",
 ]
 
 DENIED = "Which singers have no French song?"

@@ -78,6 +78,7 @@ NOT_IN_QUESTION = [
     ("Which ships are insured?", "weight = 77", False),  # a code
     ("Which weigh at least 41?", "weight > 40", False),
     ("Which weigh more than a dozen?", "weight > 12", False),
+    ("Which weigh more than 5?", "weight > -9", True),
     ("Which are insured?", "id = 1", False),
     ("Which were built since May 2001?", "built > '2001-05-01'", False),
 ]  # fmt: skip
