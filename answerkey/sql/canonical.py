@@ -73,19 +73,11 @@ def canonical_tree(scopes: Scopes) -> exp.Expression:
 
 
 def write_sql(tree: exp.Expression) -> str:
-    """The text of a tree; its nodes if sqlglot cannot write it."""
-    try:
-        return _write(tree)
-    except NO_FORM:
-        return " ".join(_name_node(node) for node in tree.dfs())
+    """The text of a tree.
 
-
-def _name_node(node: exp.Expression) -> str:
-    leaves = [str(value) for value in node.args.values() if isinstance(value, str | bool)]
-    return " ".join([node.key, *leaves])
-
-
-def _write(tree: exp.Expression) -> str:
+    Raises:
+        one of NO_FORM: sqlglot cannot write it.
+    """
     return _set_up().generate(tree, copy=False)
 
 
@@ -141,10 +133,10 @@ def sort_query(nodes: list[exp.Expression], key: Callable[[str], Any], *, may_mi
     for node in reversed(nodes):  # what is inside comes first
         kind = type(node)
         if kind is exp.In and all(map(_is_literal, node.expressions)):
-            values = sorted(node.expressions, key=lambda value: key(_write(value)))
+            values = sorted(node.expressions, key=lambda value: key(write_sql(value)))
             node.set("expressions", values)
         elif kind in _CONNECTORS and not _is_part(node):
-            parts = sorted(_list_parts(node), key=lambda part: key(_write(part)))
+            parts = sorted(_list_parts(node), key=lambda part: key(write_sql(part)))
             node.replace(_join_parts(kind, parts))
 
 
@@ -154,7 +146,7 @@ def _mirror_comparison(node: exp.Expression, key: Callable[[str], Any]) -> None:
     literals = [isinstance(side, LITERALS) for side in sides]
     if literals == [False, True] or not all(map(is_atom, sides)):
         return
-    left, right = zip(literals, (key(_write(side)) for side in sides), strict=True)
+    left, right = zip(literals, (key(write_sql(side)) for side in sides), strict=True)
     if right < left or (right == left and isinstance(node, exp.GT | exp.GTE)):
         node.replace(_MIRRORED[type(node)](this=node.expression, expression=node.this))
 

@@ -11,12 +11,10 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from answerkey.sql.query_parts import read_integer
+from answerkey.sql.query_parts import is_aggregate, is_windowed, read_integer
 from answerkey.sql.query_rewrites import inline_aliases
 from answerkey.sql.scopes import Resolution, Scope, Scopes, Source
 from answerkey.sqlite.schema import fold_name
-
-_AGGREGATES_WITHOUT_A_CLASS = {"total", "json_group_array", "json_group_object", "string_agg"}
 
 
 @dataclass(slots=True)
@@ -79,12 +77,7 @@ def _read_key(key: exp.Expression, select: exp.Select, scopes: Scopes) -> exp.Ex
 
 
 def _is_aggregate(node: exp.Expression) -> bool:
-    call = node.parent if isinstance(node.parent, exp.Filter) else node
-    if isinstance(call.parent, exp.Window) and call.arg_key == "this":
-        return False
-    if isinstance(node, exp.Anonymous):
-        return node.name.lower() in _AGGREGATES_WITHOUT_A_CLASS
-    return isinstance(node, exp.AggFunc | exp.Filter)
+    return (isinstance(node, exp.Filter) or is_aggregate(node)) and not is_windowed(node)
 
 
 def _aggregates(node: exp.Expression) -> Iterator[exp.Expression]:

@@ -37,13 +37,11 @@ from typing import NamedTuple
 from sqlglot import exp
 
 from answerkey.records import HARDNESS_LEVELS
+from answerkey.sql.query_parts import is_aggregate
 
 EASY, MEDIUM, HARD, EXTRA = HARDNESS_LEVELS
 
 _LIKE_TYPES = (exp.Like, exp.Glob, exp.RegexpLike, exp.Match)
-_AGGREGATE_TYPES = (exp.AggFunc, exp.RowNumber)
-# SQLite's aggregates that sqlglot has no type for.
-_AGGREGATE_NAMES = frozenset({"total", "percentile", "jsonb_group_array", "jsonb_group_object"})
 # Nothing that counts stands below these, and they are most of a tree.
 _CLOSED_TYPES = (exp.Column, exp.Literal, exp.Query)
 
@@ -146,12 +144,11 @@ def count_components(tree: exp.Expression) -> Components:
     )
 
 
-def _find_left_arm(tree: exp.Expression) -> tuple[exp.Expr, int]:
+def _find_left_arm(query: exp.Expression) -> tuple[exp.Expr, int]:
     """Return the leftmost SELECT or VALUES, and the number of queries beside it: CTEs, and one for
     a chain of set operations."""
     ctes = 0
     has_set_operation = False
-    query = tree
     while isinstance(query, exp.Query):
         if with_ := query.args.get("with_"):
             ctes += len(with_.expressions)
@@ -219,7 +216,7 @@ def _count_constructs(roots: Iterable[exp.Expr | None]) -> _Constructs:
     for root in roots:
         if root is None:
             continue
-        for node in root.dfs(prune=_is_closed):
+        for node in root.dfs(prune=lambda node: isinstance(node, _CLOSED_TYPES)):
             if isinstance(node, exp.Query):
                 nested_queries += 1
             elif isinstance(node, (exp.Case, exp.Window)):
@@ -227,12 +224,6 @@ def _count_constructs(roots: Iterable[exp.Expr | None]) -> _Constructs:
             elif isinstance(node, exp.If):
                 # Each WHEN of a CASE is an If too.
                 branches += node.arg_key != "ifs"
-            elif isinstance(node, _AGGREGATE_TYPES):
-                aggregates += 1
-            elif isinstance(node, exp.Anonymous):
-                aggregates += node.name.lower() in _AGGREGATE_NAMES
+            else:
+                aggregates += is_aggregate(node) or isinstance(node, exp.RowNumber)
     return _Constructs(nested_queries, branches, aggregates)
-
-
-def _is_closed(node: exp.Expr) -> bool:
-    return isinstance(node, _CLOSED_TYPES)

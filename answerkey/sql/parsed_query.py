@@ -6,13 +6,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 from answerkey.records import Reason
-from answerkey.sql.canonical import canonical_tree, write_sql, write_template
+from answerkey.sql.canonical import NO_FORM, canonical_tree, write_sql, write_template
 from answerkey.sql.hardness import classify_hardness
 from answerkey.sql.parser import TooComplexError, parse_sql
-from answerkey.sql.query_parts import find_cte
+from answerkey.sql.query_parts import find_cte, is_aggregate, is_windowed
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.schema import Schema, fold_name
 
@@ -36,12 +35,6 @@ _BY_NODE: dict[type[exp.Expression], str] = {
     exp.Where: "where",
     exp.Window: "window",
 }
-_AGGREGATES_UNKNOWN_TO_SQLGLOT = {"total", "jsonb_group_array", "jsonb_group_object"}
-FEATURES = tuple(
-    sorted({*_BY_NODE.values(), "aggregate", "join", "left_join", "nested_query", "null_test"})
-)
-
-
 TABLE_NODES = (exp.Table, exp.In)
 
 
@@ -131,21 +124,9 @@ def list_features(tree: exp.Expression) -> list[str]:
                 found.add("left_join")
         elif kind is exp.Is and isinstance(node.expression, exp.Null):
             found.add("null_test")
-        elif _is_aggregate(node) and not _is_windowed(node):
+        elif is_aggregate(node) and not is_windowed(node):
             found.add("aggregate")
     return sorted(found)
-
-
-def _is_aggregate(node: exp.Expression) -> bool:
-    if isinstance(node, exp.Anonymous):
-        return node.name.lower() in _AGGREGATES_UNKNOWN_TO_SQLGLOT
-    return isinstance(node, exp.AggFunc)
-
-
-def _is_windowed(node: exp.Expression) -> bool:
-    if isinstance(node.parent, exp.Filter):  # sum(a) FILTER (WHERE b) OVER ()
-        node = node.parent
-    return isinstance(node.parent, exp.Window) and node.arg_key == "this"
 
 
 def _is_nested(select: exp.Expression) -> bool:
@@ -163,22 +144,17 @@ def parse_query(gold_sql: str, schema: Schema) -> dict[str, Any]:
     difficulty. So is one that is larger or deeper than what later stages can read.
     """
     try:
-        return _describe_query(gold_sql, schema)
+        return _describe_query(parse_sql(gold_sql), schema)
     except TooComplexError as error:
         return {"reason": Reason.TOO_COMPLEX, "detail": str(error)}
     except RecursionError:
         return {"reason": Reason.TOO_COMPLEX, "detail": "nested too deeply for the parser"}
+    except NO_FORM as error:
+        return {"reason": Reason.UNPARSABLE_SQL, "detail": str(error).partition("\n")[0]}
 
 
-def _describe_query(gold_sql: str, schema: Schema) -> dict[str, Any]:
-    try:
-        tree = parse_sql(gold_sql)
-        hardness = classify_hardness(tree)
-    except TooComplexError:
-        raise
-    except (SqlglotError, ValueError) as error:
-        detail = str(error).partition("\n")[0]
-        return {"reason": Reason.UNPARSABLE_SQL, "detail": detail}
+def _describe_query(tree: exp.Expression, schema: Schema) -> dict[str, Any]:
+    hardness = classify_hardness(tree)
     scopes = Scopes(tree, schema)
     columns = list_columns(scopes)  # first, since it asks for the columns of every SELECT
     canonical = canonical_tree(scopes)

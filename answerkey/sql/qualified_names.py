@@ -57,17 +57,15 @@ class _Copy:
         self._drop_aliases()
 
     def _refuse_unknown_forms(self) -> None:
-        nodes = self._scopes.nodes
-        if any(node.args.get("field") is not None for node in nodes.find_all(exp.In)):
-            raise ValueError("IN with the name of a table")
-        for cte in nodes.find_all(exp.CTE):
-            if self._scopes.schema.find_table(cte.alias) is not None:
-                raise ValueError(f"WITH {cte.alias}, which is a table")
-        for join in nodes.find_all(exp.Join):
-            if join.kind not in _JOIN_KINDS or join.method not in ("", "NATURAL"):
-                raise ValueError(f"{join.method} {join.kind} JOIN, which SQLite does not have")
-            if (join.method or join.args.get("using")) and join.side in ("RIGHT", "FULL"):
-                raise ValueError(f"{join.side} JOIN that merges columns")
+        """Raise if names mean otherwise here: a table after IN, a CTE in the place of a table, and
+        joins that SQLite does not have, or that merge columns of rows that one side lacks."""
+        nodes, schema = self._scopes.nodes, self._scopes.schema
+        if (
+            any(node.args.get("field") is not None for node in nodes.find_all(exp.In))
+            or any(schema.find_table(cte.alias) is not None for cte in nodes.find_all(exp.CTE))
+            or any(map(_is_unknown_join, nodes.find_all(exp.Join)))
+        ):
+            raise ValueError("IN, WITH or JOIN of a form that has no other spelling")
 
     def _name_source(self, source: Source) -> None:
         twin, name = self._twins[id(source.node)], self._names[id(source)]
@@ -82,10 +80,8 @@ class _Copy:
         twin, found = self._twins[id(column)], self._scopes.resolve(column)
         if column.is_star:
             scope = self._scopes.scope_of(column)
-            sources = scope.find_sources(column.table) if scope is not None else []
-            if len(sources) != 1:
-                raise ValueError(f"{column.table}.* of no table")
-            twin.set("table", _identify(self._names[id(sources[0])]))
+            (source,) = scope.find_sources(column.table)
+            twin.set("table", _identify(self._names[id(source)]))
             if len(scope.sources) == 1:
                 twin.replace(exp.Star())
         elif found is None:
@@ -102,16 +98,13 @@ class _Copy:
 
     def _may_be_made_up(self, column: exp.Column) -> bool:
         """Whether "count(*)" may be the name that SQLite gave to a subquery's column."""
-        scope = self._scopes.scope_of(column)
-        if _PLAIN_NAME.fullmatch(column.name):
-            return False
-        while scope is not None:
-            for source in scope.sources.values():
-                outputs = self._scopes.outputs(source.query) if source.query is not None else ()
-                if not all(output.name for output in outputs):
-                    return True
-            scope = scope.parent
-        return False
+        sources = (s for scope in self._scopes.select_scopes() for s in scope.sources.values())
+        return not _PLAIN_NAME.fullmatch(column.name) and any(
+            not output.name
+            for source in sources
+            if source.query is not None
+            for output in self._scopes.outputs(source.query)
+        )
 
     def _list_places(self) -> dict[int, int]:
         """The place in the answer of each name that sorts a compound select, by the name's id."""
@@ -188,6 +181,15 @@ class _Copy:
                         raise ValueError(f"{name} would be called {copied_name}")
                 elif isinstance(own, exp.Alias) and id(own) not in self._needed:
                     copied.replace(copied.this)
+
+
+def _is_unknown_join(join: exp.Join) -> bool:
+    is_merging = join.method or join.args.get("using")
+    return (
+        join.kind not in _JOIN_KINDS
+        or join.method not in ("", "NATURAL")
+        or bool(is_merging and join.side in ("RIGHT", "FULL"))
+    )
 
 
 def _copy_nodes(tree: exp.Expression) -> dict[int, exp.Expression]:

@@ -13,6 +13,29 @@ ROW_AGGREGATES = (exp.GroupConcat, exp.JSONArrayAgg, exp.JSONObjectAgg)  # rows 
 LITERALS = (exp.Literal, exp.Null, exp.Boolean, exp.HexString, exp.Placeholder)
 _ATOMS = (*LITERALS, exp.Star, exp.Column, exp.Subquery, exp.Tuple, exp.Window, exp.Filter)
 
+_AGGREGATES_WITHOUT_A_CLASS = {
+    "json_group_array",
+    "json_group_object",
+    "jsonb_group_array",
+    "jsonb_group_object",
+    "percentile",
+    "string_agg",
+    "total",
+}
+
+
+def is_aggregate(node: exp.Expression) -> bool:
+    """Whether a node is the call of an aggregate, be it one that sqlglot has no class for."""
+    if isinstance(node, exp.Anonymous):
+        return node.name.lower() in _AGGREGATES_WITHOUT_A_CLASS
+    return isinstance(node, exp.AggFunc)
+
+
+def is_windowed(node: exp.Expression) -> bool:
+    """Whether OVER follows a call, which then aggregates nothing."""
+    call = node.parent if isinstance(node.parent, exp.Filter) else node
+    return isinstance(call.parent, exp.Window) and call.arg_key == "this"
+
 
 def is_atom(node: exp.Expression) -> bool:
     """Whether a node needs no parentheses wherever it stands."""
@@ -70,14 +93,6 @@ def members_of_from(select: exp.Select) -> list[exp.Expression]:
     for node in nodes:
         _unwrap_member(node, members)
     return members
-
-
-def alias_in(select: exp.Select, name: str) -> exp.Alias | None:
-    """The first result column whose AS is this name (in lower case), or None."""
-    for expression in select.expressions:
-        if isinstance(expression, exp.Alias) and fold_name(expression.alias) == name:
-            return expression
-    return None
 
 
 def name_output(expression: exp.Expression) -> str:

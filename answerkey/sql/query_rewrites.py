@@ -10,13 +10,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from sqlglot import exp
-from sqlglot.tokens import TokenType
 
-from answerkey.sql.parser import sqlite_dialect, tokenize_sql
+from answerkey.sql.parser import sqlite_dialect
 from answerkey.sql.scopes import Scopes
 
 SHOWN_CHARACTERS = 200  # of SQL that stands as evidence
-_EXACT = {TokenType.STRING, TokenType.IDENTIFIER}
 
 
 def to_sql(tree: exp.Expression) -> str:
@@ -28,24 +26,6 @@ def to_sql(tree: exp.Expression) -> str:
 def show_sql(tree: exp.Expression) -> str:
     """The text of a tree as evidence: its first 200 characters."""
     return to_sql(tree)[:SHOWN_CHARACTERS]
-
-
-def is_same_statement(left: str, right: str) -> bool:
-    """Whether two statements are the same but for spaces, comments and the case of words.
-
-    >>> is_same_statement("select  max(a) from t", "SELECT MAX(a) FROM t")
-    True
-    >>> is_same_statement("SELECT a FROM t WHERE b = 'x'", "SELECT a FROM t WHERE b = 'X'")
-    False
-    """
-    return _list_words(left) == _list_words(right)
-
-
-def _list_words(sql: str) -> list[tuple[TokenType, str]]:
-    return [
-        (token.token_type, token.text if token.token_type in _EXACT else token.text.upper())
-        for token in tokenize_sql(sql)
-    ]
 
 
 def copy_with(

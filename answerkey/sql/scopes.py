@@ -19,7 +19,6 @@ from sqlglot import exp
 from answerkey.sql.parser import TooComplexError
 from answerkey.sql.query_parts import (
     alias_columns,
-    alias_in,
     find_cte,
     first_select,
     is_whole_order_term,
@@ -332,20 +331,16 @@ class Scopes:
                         return Resolution(source, None, None, None, scope)
                 scope = self._find_visible_parent(scope, column)
             return None
+        query = column.find_ancestor(*_QUERY_TYPES)
         if own is not None and is_whole_order_term(column):  # here, and only here, AS comes first
-            alias = self._find_alias(column)
+            alias = self._find_alias(column, query)
             if alias is not None:
                 return self._resolve_alias(alias, own)
         while scope is not None:
             found = self._look_in_all(name, scope, list(scope.sources.values()))
             if found is not None:
                 return found
-            if scope is own:
-                alias = self._find_alias(column)
-            elif sees_aliases(column, scope.select):
-                alias = alias_in(scope.select, name)
-            else:
-                alias = None
+            alias = self._find_alias(column, query if scope is own else scope.select)
             if alias is not None:
                 return self._resolve_alias(alias, scope)
             scope = self._find_visible_parent(scope, column)
@@ -391,10 +386,9 @@ class Scopes:
                 self._indexes[id(source)] = index
         return index
 
-    def _find_alias(self, column: exp.Column) -> exp.Alias | None:
-        """The first result column whose AS is this name, in the SELECT that the name stands in
-        (every SELECT of a compound one, for its ORDER BY)."""
-        query = column.find_ancestor(*_QUERY_TYPES)
+    def _find_alias(self, column: exp.Column, query: exp.Expression | None) -> exp.Alias | None:
+        """The first result column of a query whose AS is this name, if the name may mean it (in
+        every SELECT of a compound one, for its ORDER BY)."""
         if query is None or not sees_aliases(column, query):
             return None
         name = fold_name(column.name)

@@ -37,9 +37,7 @@ CLAUSES = [
     ("SELECT a FROM t WHERE a = 1", (1, 0, 0)),
     ("SELECT a FROM t GROUP BY a", (1, 0, 0)),
     ("SELECT a FROM t ORDER BY a", (1, 0, 0)),
-    ("SELECT a FROM t ORDER BY a DESC, b ASC", (1, 0, 0)),
     ("SELECT a FROM t LIMIT 3", (1, 0, 0)),
-    ("SELECT a FROM t LIMIT 0", (1, 0, 0)),
     ("SELECT a FROM t WHERE a = 1 GROUP BY a ORDER BY a LIMIT 3", (4, 0, 0)),
     ("SELECT a FROM t JOIN u ON t.id = u.id", (1, 0, 0)),
     ("SELECT a FROM t JOIN u JOIN v ON t.id = u.id AND u.id = v.id", (2, 0, 0)),
@@ -48,7 +46,6 @@ CLAUSES = [
     ("SELECT a FROM t WHERE a = 1 AND a = 2", (1, 0, 1)),
     ("SELECT a FROM t WHERE a BETWEEN 1 AND 2", (1, 0, 0)),
     ("SELECT a FROM t WHERE a LIKE 'x%'", (2, 0, 0)),
-    ("SELECT a FROM t WHERE a LIKE 'x%' AND b LIKE 'y%'", (3, 0, 1)),
     ("SELECT a FROM t JOIN u ON t.id = u.id OR t.a LIKE u.a", (3, 0, 0)),
     ("SELECT a FROM t WHERE a IN (SELECT b FROM u)", (1, 1, 0)),
     ("SELECT a FROM t WHERE a IN (1, 2, 3)", (1, 0, 0)),
@@ -57,7 +54,6 @@ CLAUSES = [
     ("SELECT a FROM t GROUP BY a HAVING max(b) > (SELECT c FROM u)", (1, 1, 0)),
     ("SELECT a FROM t JOIN u ON t.id = (SELECT id FROM v)", (1, 1, 0)),
     ("SELECT a FROM t UNION SELECT a FROM u", (0, 1, 0)),
-    ("SELECT a FROM t UNION ALL SELECT a FROM u", (0, 1, 0)),
     ("SELECT a FROM t INTERSECT SELECT a FROM u", (0, 1, 0)),
     ("SELECT a FROM t EXCEPT SELECT a FROM u", (0, 1, 0)),
     ("SELECT count(*) FROM t", (0, 0, 0)),
@@ -105,7 +101,6 @@ EXTENSIONS = [
     # CASE, iif() and OVER
     ("SELECT CASE WHEN a LIKE 'x' OR b = 1 THEN 1 WHEN c THEN 2 ELSE 3 END FROM t", (1, 0, 0)),
     ("SELECT iif(a > 1, 'x', 'y') FROM t", (1, 0, 0)),
-    ("SELECT sum(CASE WHEN a THEN iif(b, 1, 2) END) FROM t", (2, 0, 0)),
     ("SELECT a FROM t ORDER BY CASE a WHEN 1 THEN 2 END", (2, 0, 0)),
     ("SELECT a FROM t WHERE CASE WHEN a OR b THEN c END = 1", (2, 0, 0)),
     ("SELECT sum(a) OVER (PARTITION BY b ORDER BY c) FROM t", (1, 0, 0)),
@@ -121,11 +116,9 @@ EXTENSIONS = [
     ("SELECT count(*) FROM t WHERE NOT EXISTS (SELECT 1 FROM u)", (1, 1, 1)),
     ("SELECT (SELECT max(b) FROM u) FROM t", (0, 1, 0)),
     ("SELECT (SELECT max(b) FROM u), max(a) FROM t", (0, 1, 1)),
-    ("SELECT coalesce((SELECT b FROM u), 1) FROM t", (0, 1, 0)),
     ("SELECT a FROM t ORDER BY (SELECT b FROM u)", (1, 1, 0)),
     ("SELECT a FROM t GROUP BY (SELECT b FROM u)", (1, 1, 0)),
     ("SELECT a FROM t LIMIT (SELECT count(*) FROM u)", (1, 1, 0)),
-    ("SELECT a FROM t WHERE a = ((SELECT 1))", (1, 1, 0)),
     # set operations
     ("SELECT a FROM t UNION SELECT a FROM u INTERSECT SELECT a FROM v", (0, 1, 0)),
     ("(SELECT a FROM t) UNION (SELECT a FROM u)", (0, 1, 0)),
@@ -152,15 +145,12 @@ EXTENSIONS = [
     ("SELECT count(*) FROM t WHERE a IS NOT 1", (1, 0, 0)),
     # aggregates
     ("SELECT sum(a) / count(*) FROM t", (0, 0, 1)),
-    ("SELECT group_concat(a) || total(b) FROM t", (0, 0, 1)),
-    ("SELECT json_group_array(a) || jsonb_group_array(a) FROM t", (0, 0, 1)),
     ("SELECT TOTAL(a) + percentile(a, 50) FROM t", (0, 0, 1)),
     ("SELECT json_group_object(a, b) || jsonb_group_object(a, b) FROM t", (0, 0, 1)),
     ("SELECT max(a, b) + min(a, b) FROM t", (0, 0, 0)),
     ("SELECT count(*) FILTER (WHERE a OR b) FROM t", (0, 0, 0)),
     # parentheses
     ("SELECT a FROM t WHERE (a = 1 OR (b = 2)) AND ((c LIKE 'x'))", (3, 0, 1)),
-    ("SELECT a FROM t WHERE ((a = 1))", (1, 0, 0)),
     ("SELECT a FROM (t JOIN u ON t.a LIKE u.a)", (2, 0, 0)),
     ("SELECT a FROM t JOIN (u JOIN v ON u.id = v.id OR u.a) ON t.id = u.id", (3, 0, 0)),
     ("SELECT a FROM (SELECT 1 AS a) AS s, (VALUES (1)) AS v, json_each('[1]') AS j", (2, 0, 0)),
@@ -168,9 +158,7 @@ EXTENSIONS = [
     # other joins
     ("SELECT a FROM t LEFT JOIN u USING (id) NATURAL JOIN v CROSS JOIN w", (3, 0, 0)),
     # what counts nothing
-    ("SELECT a + b * 2 FROM t", (0, 0, 0)),
     ("SELECT coalesce(a, upper(b), 1) FROM t", (0, 0, 0)),
-    ("SELECT CAST(a AS INTEGER) FROM t", (0, 0, 0)),
     ("SELECT a FROM t LIMIT 3 OFFSET 2", (1, 0, 0)),
     ("SELECT a = 1 OR b LIKE 'x' FROM t", (0, 0, 0)),
     ("SELECT a FROM t WHERE a", (1, 0, 0)),
@@ -217,13 +205,9 @@ def test_level_follows_the_components(
     [
         "INSERT INTO t SELECT a FROM u",
         "WITH c AS (SELECT 1) DELETE FROM t",
-        "UPDATE t SET a = (SELECT 1)",
         "CREATE TABLE t AS SELECT 1",
-        "DROP TABLE t",
         "PRAGMA table_info(t)",
-        "ATTACH 'x' AS y",
         "a + 1",
-        "(a)",
     ],
 )
 def test_non_query_is_rejected(sql: str) -> None:
@@ -231,35 +215,10 @@ def test_non_query_is_rejected(sql: str) -> None:
         classify_hardness(parse(sql))
 
 
-@pytest.mark.parametrize(
-    ("sql", "components"),
-    [
-        ("SELECT a FROM t WHERE " + " OR ".join(["a = 1"] * 3_000), (3_000, 0, 1)),
-        (" UNION ".join(["SELECT a FROM t"] * 300), (0, 1, 0)),
-        ("SELECT " + " + ".join(["a"] * 3_000) + " FROM t", (0, 0, 0)),
-    ],
-    ids=["3000 conditions", "300 arms", "3000 terms"],
-)
-def test_deep_tree_needs_no_recursion(sql: str, components: tuple[int, int, int]) -> None:
-    assert count(sql) == components
-
-
-needs_spider = pytest.mark.skipif(
-    "SPIDER_ROOT" not in os.environ,
-    reason="SPIDER_ROOT names no folder with dev_hardness.json and train_spider.json",
-)
-
-
-def read_spider(name: str) -> list[dict[str, str]]:
-    path = Path(os.environ["SPIDER_ROOT"]) / name
-    questions = json.loads(path.read_text(encoding="utf-8"))
-    assert questions, f"{path} holds no question"
-    return questions
-
-
-@needs_spider
+@pytest.mark.skipif("SPIDER_ROOT" not in os.environ, reason="SPIDER_ROOT names no Spider release")
 def test_level_is_the_official_label_of_every_dev_question() -> None:
-    questions = read_spider("dev_hardness.json")
+    path = Path(os.environ["SPIDER_ROOT"]) / "dev_hardness.json"
+    questions = json.loads(path.read_text(encoding="utf-8"))
     levels = [classify_hardness(parse(question["query"])) for question in questions]
     mismatches = [
         (question["query"], question["hardness"], level)
@@ -268,9 +227,3 @@ def test_level_is_the_official_label_of_every_dev_question() -> None:
     ]
     assert not mismatches, f"{len(mismatches)} of {len(questions)} labels differ"
     assert set(levels) == set(HARDNESS_LEVELS), "A level that no question has: is the file whole?"
-
-
-@needs_spider
-def test_every_train_query_has_a_level() -> None:
-    levels = {classify_hardness(parse(each["query"])) for each in read_spider("train_spider.json")}
-    assert levels == set(HARDNESS_LEVELS)

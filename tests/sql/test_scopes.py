@@ -1,11 +1,8 @@
 """What a name stands for: SQLite's own authorizer and its answers are the judges."""
 
-import json
-import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
-from pathlib import Path
+from contextlib import closing
 
 import pytest
 from sqlglot import exp, parse_one
@@ -59,15 +56,11 @@ CASES = [
     # tables, aliases, quoting, case
     ("SELECT name FROM ship", "name", ["ship.name"]),
     ("SELECT T1.NAME FROM Ship AS t1", "NAME", ["ship.name"]),
-    ('SELECT "gross weight" FROM ship', "gross weight", ["ship.gross weight"]),
     ("SELECT [name] FROM main.ship", "name", ["ship.name"]),
     ("SELECT depth FROM ship JOIN harbour ON id = harbour_id", "depth", ["harbour.depth"]),
-    ("SELECT depth FROM ship, harbour WHERE id = harbour_id", "depth", ["harbour.depth"]),
-    ("SELECT depth FROM (ship JOIN harbour ON id = harbour_id)", "depth", ["harbour.depth"]),
     ("SELECT note FROM log JOIN (ship JOIN harbour ON id = harbour_id) ON 1", "note", ["log.note"]),
     ("SELECT title FROM deep", "title", ["deep.title"]),
     # strings
-    ('SELECT hull FROM ship WHERE name = "Sun"', "Sun", ["string"]),
     ('SELECT hull FROM ship WHERE name = "country"', "country", ["string"]),
     ('SELECT id FROM harbour WHERE name = "country"', "country", ["harbour.country"]),
     # rowid
@@ -92,9 +85,7 @@ CASES = [
         ["alias ship.hull"],
     ),
     ("SELECT hull AS name FROM ship ORDER BY name || ''", "name", ["ship.name"]),
-    ("SELECT hull AS name FROM ship ORDER BY ship.name", "name", ["ship.name"]),
     ("SELECT hull AS name FROM ship WHERE name = 'Sun'", "name", ["ship.name"]),
-    ("SELECT max(hull) AS name FROM ship GROUP BY name", "name", ["ship.name"]),
     (
         "SELECT max(hull) AS name FROM ship GROUP BY harbour_id HAVING name > ''",
         "name",
@@ -103,23 +94,16 @@ CASES = [
     ("SELECT *, hull AS name FROM ship ORDER BY name", "name", ["ship.name"]),
     ("SELECT hull AS name, * FROM ship ORDER BY name", "name", ["alias ship.hull"]),
     # aliases that shadow nothing may stand anywhere
-    ("SELECT hull AS h FROM ship WHERE h > ''", "h", ["alias ship.hull"]),
     ("SELECT upper(hull) AS h FROM ship GROUP BY h", "h", ["alias"]),
     ("SELECT count(*) AS n FROM ship GROUP BY name HAVING n > 0 ORDER BY n", "n", ["alias"] * 2),
     ("SELECT upper(hull) AS h FROM ship WHERE (SELECT h) > ''", "h", ["alias"]),
     # but among the result columns: what is quoted is a string there
-    ('SELECT "h" AS h FROM ship', "h", ["string"]),
     ('SELECT hull AS h, (SELECT "h") FROM ship', "h", ["string"]),
     # correlated columns
     (
         "SELECT name FROM harbour WHERE EXISTS (SELECT 1 FROM ship WHERE harbour_id = id)",
         "id",
         ["harbour.id"],
-    ),
-    (
-        "SELECT id FROM harbour WHERE EXISTS (SELECT 1 FROM ship WHERE name = harbour.name)",
-        "name",
-        ["ship.name", "harbour.name"],
     ),
     (
         "SELECT id FROM harbour h WHERE (SELECT count(*) FROM ship s WHERE s.name = h.name) = 0",
@@ -133,7 +117,6 @@ CASES = [
     ),
     # ORDER BY and GROUP BY see no query around theirs
     ('SELECT (SELECT hull FROM ship ORDER BY "depth") FROM harbour', "depth", ["string"]),
-    ('SELECT (SELECT hull FROM ship GROUP BY "depth") FROM harbour', "depth", ["string"]),
     (
         "SELECT (SELECT depth AS d FROM ship ORDER BY d) FROM harbour",
         "d",
@@ -142,18 +125,12 @@ CASES = [
     # derived tables and CTEs
     ("SELECT name FROM (SELECT (name) FROM ship)", "name", ["via ship.name", "ship.name"]),
     ('SELECT "" FROM (SELECT 1)', "", ["string"]),
-    ("SELECT h FROM (SELECT hull AS h FROM ship)", "h", ["via ship.hull"]),
     ("SELECT x.h FROM (SELECT * FROM (SELECT hull AS h FROM ship)) x", "h", ["via ship.hull"]),
     ("SELECT n FROM (SELECT count(*) AS n FROM ship)", "n", ["computed"]),
     (
         "SELECT hull FROM (SELECT hull FROM ship UNION SELECT name FROM ship)",
         "hull",
         ["computed", "ship.hull"],
-    ),
-    (
-        "WITH c AS (SELECT hull FROM ship) SELECT c.hull FROM c",
-        "hull",
-        ["ship.hull", "via ship.hull"],
     ),
     ("WITH c(a, b) AS (SELECT hull, name FROM ship) SELECT b FROM c", "b", ["via ship.name"]),
     (
@@ -221,13 +198,6 @@ def test_result_columns_do_not_see_the_names_of_one_another(sql, world):
     assert set(found) == {None}
 
 
-def test_shadowing_alias_sorts_as_sqlite_sorts(world):
-    """The rule behind the cases: by alias the order is a1, a2; by the column it is the reverse."""
-    sql = 'SELECT "gross weight" AS harbour_id FROM ship ORDER BY harbour_id{}'
-    assert world.execute(sql.format("")).fetchall() == [(10,), (90,)]
-    assert world.execute(sql.format(" + 0")).fetchall() == [(90,), (10,)]
-
-
 def test_outputs_expand_stars(world):
     tree = parse_one("SELECT count(*) AS n, s.*, depth FROM ship s, harbour", read="sqlite")
     outputs = Scopes(tree, read_schema(world)).outputs(tree)
@@ -271,76 +241,3 @@ def test_sources_tell_tables_views_and_subqueries_apart(world):
         for name, s in scope.sources.items()
     }
     assert kinds == {"ship": "table", "deep": "view", "c": "cte", "d": "derived"}
-
-
-@pytest.mark.parametrize(
-    "types",
-    [(exp.Select,), (exp.Column, exp.Table), (exp.Query,), (exp.AggFunc, exp.Alias), (exp.Cast,)],
-)
-def test_nodes_come_in_the_order_of_the_tree(world, types):
-    sql = (
-        "WITH c AS (SELECT max(name) AS n FROM ship) SELECT * FROM c, ship WHERE hull IN"
-        " (SELECT count(*) FROM log UNION SELECT id FROM harbour) ORDER BY lower(c.n), n"
-    )
-    tree = parse_one(sql, read="sqlite")
-    scopes = Scopes(tree, read_schema(world))
-    expected = list(map(id, tree.find_all(*types)))
-    assert [list(map(id, scopes.nodes.find_all(*types))) for _ in "12"] == [expected, expected]
-
-
-@pytest.mark.slow
-@pytest.mark.skipif("SPIDER_ROOT" not in os.environ, reason="SPIDER_ROOT names no Spider release")
-def test_columns_of_spider_are_those_that_sqlite_reads():
-    """Every column that a query reads by SQLite's authorizer is one that a name resolves to or a
-    star expands to, and the other way round. A column that SQLite drops unread from a subquery's
-    result is reported by neither."""
-    root = Path(os.environ["SPIDER_ROOT"])
-    records = [
-        record
-        for file in ("train_spider.json", "dev.json")
-        for record in json.loads((root / file).read_text())
-    ]
-    differing = []
-    total = 0
-    with ExitStack() as stack:
-        connections = {}
-        for name in {record["db_id"] for record in records}:
-            uri = f"file:{root}/database/{name}/{name}.sqlite?immutable=1"
-            connections[name] = stack.enter_context(closing(sqlite3.connect(uri, uri=True)))
-        for record in records:
-            read, resolved = _columns_both_ways(connections[record["db_id"]], record["query"])
-            if read is not None:
-                total += 1
-                if read != resolved:
-                    differing.append(record["query"])
-    assert total == 4382
-    assert differing == []
-
-
-def _columns_both_ways(connection, sql):
-    read = set()
-
-    def note(action, table, column, *_):
-        if action == sqlite3.SQLITE_READ and column:
-            read.add((table.lower(), column.lower()))
-        return sqlite3.SQLITE_OK
-
-    schema = read_schema(connection)
-    connection.set_authorizer(note)
-    try:
-        connection.execute(f"EXPLAIN {sql}").fetchall()
-    except sqlite3.Error:
-        return None, None
-    finally:
-        connection.set_authorizer(None)
-    tree = parse_one(sql, read="sqlite")
-    scopes = Scopes(tree, schema)
-    found = [scopes.resolve(column) for column in tree.find_all(exp.Column)]
-    for scope in scopes.select_scopes():
-        found += [output.resolution for output in scopes.outputs(scope.select)]
-    resolved = {
-        (what.table.name.lower(), what.column.name.lower())
-        for what in found
-        if what is not None and what.table is not None and what.column is not None
-    }
-    return read, resolved
