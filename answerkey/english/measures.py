@@ -6,13 +6,11 @@ The youngest has the least age and the greatest date of birth; the first rank is
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from functools import lru_cache
-from itertools import islice
 from typing import NamedTuple
 
 from answerkey.english.columns import split_words
-from answerkey.english.numbers import ORDINAL, Number, list_numbers
+from answerkey.english.numbers import ORDINAL, list_numbers
 from answerkey.english.question import Question, Word, word_set
 
 SIZE, AGE, DATE, RANK = "size", "age", "date", "rank"
@@ -86,9 +84,6 @@ _OR_MORE = re.compile(
 _BETWEEN = re.compile(r"\bbetween(?:\s+(?:the|years?|ages?|ids?))*[\s$£€]*$")
 _BETWEEN_AND = re.compile(r"\s*(?:and|to|-)\s*(?:the )?[\s$£€]*$")
 _NEGATION = re.compile(r"\b(?:not|never|no|without|except|neither|cannot|excluding)\b|n't\b")
-_ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?!\w)")
-
-
 _MORE = word_set("more greater larger higher over above exceeding exceeds least")
 _LESS = word_set("less fewer smaller lower under below most")
 
@@ -114,7 +109,8 @@ def find_comparatives(question: Question) -> list[Comparative]:
     text = question.plain_text[:_LONGEST_TEXT]
     found: list[Comparative] = []
     range_end = None
-    for number in islice(filter(_is_compared(text), list_numbers(text)), _MOST_NUMBERS):
+    numbers = [n for n in list_numbers(text) if n.is_alone and n.form != ORDINAL]
+    for number in numbers[:_MOST_NUMBERS]:
         before = text[max(0, number.start - _WINDOW) : number.start]
         is_end = range_end is not None and _BETWEEN_AND.match(text[range_end : number.start])
         if is_end or _BETWEEN.search(before):
@@ -134,14 +130,6 @@ def find_comparatives(question: Question) -> list[Comparative]:
         is_negated = _is_negated(text, start)
         found.append(Comparative(text[start:end], is_strict, number.values[0], is_negated))
     return found
-
-
-def _is_compared(text: str) -> Callable[[Number], bool]:
-    """Return whether a number may be compared: it stands alone, or is the year of an ISO date."""
-    return lambda number: (
-        number.form != ORDINAL
-        and (number.is_alone or _ISO_DATE.match(text, number.start) is not None)
-    )
 
 
 def _is_negated(text: str, start: int) -> bool:
