@@ -470,8 +470,8 @@ _EACH_ROW = re.compile(r"\b(each|every|duplicates?|repeat\w*)\b", re.IGNORECASE)
 
 
 def _read_duplicates(scopes: Scopes, question_text: str) -> Steps:
-    """distinct_rows of the outermost SELECT, distinct_values in its counts; and
-    without_distinct."""
+    """distinct_rows of the outermost SELECT, distinct_values in its counts; without_distinct,
+    and each_thing_once: DISTINCT names of joined things, but things of one name are several."""
     select = scopes.tree
     if not isinstance(select, exp.Select):
         return
@@ -479,6 +479,8 @@ def _read_duplicates(scopes: Scopes, question_text: str) -> Steps:
         if select.args.get("distinct") is not None and not has_unique_rows(select, scopes):
             with changed(select, distinct=None):
                 yield "without_distinct"
+        if select.args.get("joins") and select.args.get("group") is None:
+            yield from _show_each_once(select, scopes)
         for count in _list_counts(select):
             if isinstance(count.this, exp.Distinct) and len(count.this.expressions) == 1:
                 with changed(count, this=count.this.expressions[0].copy()):
@@ -493,6 +495,17 @@ def _read_duplicates(scopes: Scopes, question_text: str) -> Steps:
             if found is not None and list_key(found.source.table) != (found.column.name,):
                 with changed(count, this=exp.Distinct(expressions=[count.this.copy()])):
                     yield "distinct_values"
+
+
+def _show_each_once(select: exp.Select, scopes: Scopes) -> Steps:
+    found = [find_direct(column.unalias(), scopes) for column in select.expressions]
+    if None in found or not any(map(is_name, found)):
+        return
+    source, key = found[0].source, list_key(found[0].source.table)
+    if len(key) == 1 and all(what.source is source for what in found):
+        column = name_column(source.table.find_column(key[0]), source, found[0].scope)
+        with changed(select, distinct=None, group=exp.Group(expressions=[column])):
+            yield "each_thing_once"
 
 
 def _list_counts(select: exp.Select) -> list[exp.Count]:
