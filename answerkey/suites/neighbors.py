@@ -19,7 +19,6 @@ from answerkey.suites.trees import (
     find_direct,
     find_user,
     has_unique_rows,
-    is_asked_for_rows,
     is_counted_once,
     is_join_condition,
     is_nullable,
@@ -130,7 +129,7 @@ def _mutate_columns(scopes: Scopes) -> Steps:
     """column, join_key."""
     for node in scopes.nodes.find_all(exp.Column):
         found = find_direct(node, scopes)
-        if found is None or is_asked_for_rows(node):
+        if found is None:
             continue
         comparison = node.parent if isinstance(node.parent, COMPARISONS) else None
         if comparison is not None and is_join_condition(comparison, scopes):
@@ -293,7 +292,7 @@ _LONGEST = 15  # digits that SQLite holds exactly
 def _mutate_literals(scopes: Scopes) -> Steps:
     """number (one less, one more), text_affix."""
     for node in scopes.nodes.find_all(exp.Literal, exp.Column):
-        if isinstance(node.parent, _PLACES) or is_asked_for_rows(node):
+        if isinstance(node.parent, _PLACES):
             continue
         text = read_text(node, scopes)
         if text is not None:
@@ -382,29 +381,13 @@ def _mutate_joins(scopes: Scopes) -> Steps:
     """join_type; join_removed, with the conditions on the table that is left out."""
     for scope in scopes.select_scopes():
         joins = scope.select.args.get("joins") or []
-        for place, join in enumerate(joins):
-            if not (join.args.get("on") or join.args.get("using")):
-                continue
-            if join.side:
-                with changed(join, side=None, kind=None):
-                    yield "join_type"
-            elif not _is_used(join, joins[place + 1 :], scopes):
-                with changed(join, side="LEFT", kind=None):
+        for join in joins:
+            if join.args.get("on") or join.args.get("using"):
+                with changed(join, side=None if join.side else "LEFT", kind=None):
                     yield "join_type"
         if joins and _is_plain(scope, joins):
             for source in scope.sources.values():
                 yield from _remove_table(source, scope, scopes)
-
-
-def _is_used(join: exp.Join, later: list[exp.Join], scopes: Scopes) -> bool:
-    """Whether a later join needs a row of the table, so that LEFT JOIN would change nothing."""
-    conditions = [other.args["on"] for other in later if other.args.get("on") is not None]
-    columns = [column for node in conditions for column in node.find_all(exp.Column)]
-    found = [scopes.resolve(column) for column in columns]
-    return any(
-        what is not None and what.source is not None and what.source.node is join.this
-        for what in found
-    )
 
 
 def _is_plain(scope: Scope, joins: list[exp.Join]) -> bool:

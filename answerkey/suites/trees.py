@@ -238,22 +238,6 @@ def is_counted_once(query: exp.Expression) -> bool:
     return isinstance(user, exp.In | exp.Exists)
 
 
-def is_asked_for_rows(node: exp.Expression) -> bool:
-    """Whether a node stands in the select list of EXISTS, where it does not matter."""
-    select = node.find_ancestor(exp.Select)
-    while select is not None:
-        if isinstance(find_user(select), exp.Exists) and _is_shown(node, select):
-            return True
-        node, select = select, select.find_ancestor(exp.Select)
-    return False
-
-
-def _is_shown(node: exp.Expression, select: exp.Select) -> bool:
-    while node.parent is not select and node.parent is not None:
-        node = node.parent
-    return node.arg_key == "expressions"
-
-
 def has_unique_rows(select: exp.Select, scopes: Scopes) -> bool:
     """Whether no two rows of a SELECT can be equal: there is one row, or it shows all keys of its
     GROUP BY, or the key of its only table."""

@@ -160,6 +160,8 @@ LISTED = [
         [
             "SELECT 1 FROM ship AS a JOIN port AS p ON a.port_id = p.id"
             " LEFT JOIN ship AS b ON b.port_id = p.id",
+            "SELECT 1 FROM ship AS a LEFT JOIN port AS p ON a.port_id = p.id"
+            " JOIN ship AS b ON b.port_id = p.id",
         ],
     ),
     (
