@@ -150,8 +150,48 @@ def _plain(value: float) -> float:
     return int(value) if value == int(value) else value
 
 
+# Numbers that common knowledge gives: a question that says "adults", "in May" or "over 2 hours"
+# leaves 18, 5 and 120 to whoever answers it.
+
+
+_MONTHS = """
+january february march april may june july august september october november december
+"""
+_DAYS = "sunday monday tuesday wednesday thursday friday saturday"
+_MEANT: dict[str, tuple[float, ...]] = {
+    **dict.fromkeys(("single", "double", "couple", "pair", "both", "several", "multiple"), (1, 2)),
+    **dict.fromkeys(("thrice", "triple"), (3,)),
+    **{"half": (0.5, 50), "quarter": (0.25, 25), "decade": (10,), "century": (100,)},
+    **{"adult": (18, 21), "minor": (18,), "teenager": (13, 19, 20), "weekend": (0, 5, 6, 7)},
+}
+for _place, _month in enumerate(_MONTHS.split(), start=1):
+    _MEANT[_month] = _MEANT[_month[:3]] = (_place,)
+for _place, _day in enumerate(_DAYS.split()):  # Sunday is 0, or 7, or the first of seven
+    _MEANT[_day] = (_place, _place or 7, _place + 1)
+
+# What one of a unit is in other units.
+_FACTORS: dict[str, tuple[float, ...]] = {
+    **{"second": (1000, 1 / 60), "minute": (60, 60_000, 1 / 60), "hour": (60, 3600, 3.6e6, 1 / 24)},
+    **{"day": (24, 1440, 86_400, 1 / 7), "week": (7, 168), "month": (30, 1 / 12)},
+    **{"year": (12, 365), "decade": (10,), "century": (100,)},
+    **dict.fromkeys(("meter", "metre"), (100, 1000, 1 / 1000)),
+    **dict.fromkeys(("kilometer", "kilometre", "km", "kilogram", "kg", "ton", "tonne"), (1000,)),
+    **dict.fromkeys(("dollar", "euro"), (100, 1 / 1000, 1e-6, 1e-9)),
+    **{"million": (1 / 1000, 1e-9), "billion": (1000, 1e-6), "percent": (0.01,)},
+}
+
+
 def has_number(question: Question, values: Iterable[float]) -> bool:
-    """Return whether a question or its evidence has one of some numbers."""
+    """Return whether a question or its evidence has one of some numbers, also in another unit, or
+    by a word that means it.
+
+    >>> has_number(Question("longer than 2 hours"), [120]), has_number(Question("adults"), [18])
+    (True, True)
+    """
     text = f"{question.text}\n{question.evidence}"
+    words = {form for word in question.said_words for form in (word.text, word.stem)}
     said = {value for number in list_numbers(text) for value in number.values}
-    return not said.isdisjoint(values)
+    said |= {value for word in words for value in _MEANT.get(word, ())}
+    factors = {factor for word in words for factor in _FACTORS.get(word, ())}
+    said |= {round(factor * number, 9) for factor in factors for number in (*said, 1)}
+    return any(round(value, 9) in said for value in values)

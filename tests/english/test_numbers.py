@@ -2,7 +2,8 @@
 
 import pytest
 
-from answerkey.english.numbers import list_numbers, read_number
+from answerkey.english.numbers import has_number, list_numbers, read_number
+from answerkey.english.question import Question
 
 STATED = [
     ("7 ships", [7]),
@@ -43,3 +44,18 @@ def test_numbers_of_a_code_do_not_stand_alone(text):
 def test_a_long_row_of_digits_is_no_number():
     assert list_numbers("9" * 1000) == []
     assert read_number("9" * 1000) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "is_said"),
+    [
+        ("Which films are longer than 2 hours?", 120, True),
+        ("Which films are longer than 90 minutes?", 1.5, True),
+        ("How many flights left in May?", 5, True),
+        ("Who are the adults?", 18, True),
+        ("Which ships are red?", 18, False),
+        ("Which films are longer than 2 hours?", 90, False),
+    ],
+)
+def test_number_is_said_in_another_unit_or_by_a_word(text: str, value: float, is_said: bool):
+    assert has_number(Question(text), [value]) is is_said
