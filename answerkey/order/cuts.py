@@ -13,8 +13,8 @@ from answerkey.order.inspection import Inspection
 from answerkey.order.ties import SHOWN_ROWS, Ties, read_ties, show_rows, typed_row
 from answerkey.records import Finding
 from answerkey.sql.groupings import read_grouping
-from answerkey.sql.query_parts import find_operand, find_with
-from answerkey.sql.query_rewrites import copy_with, make_limit, show_sql, to_sql, unwrap
+from answerkey.sql.query_parts import find_operand
+from answerkey.sql.query_rewrites import copy_with, show_sql, to_sql, unwrap
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.answers import Order, answers_match, shape_answer
 from answerkey.sqlite.guard import QueryError, Row
@@ -116,56 +116,19 @@ def _is_one_row_of_several(query: exp.Expression, scopes: Scopes) -> bool:
 
 
 def _find_cut_in_subquery(inspection: Inspection, query: exp.Expression) -> Finding | None:
-    """A cut through ties that decides the answer.
-
-    The answer changes when ties are broken by the selected columns, one way or the other. Where a
-    value is wanted, SQLite takes the first row, so that there is a cut behind it.
-    """
+    """A cut that decides the answer: it changes when ties are broken by the selected columns, one
+    way or the other."""
     if isinstance(query.find_ancestor(exp.Exists, exp.Query), exp.Exists):
         return None
-    alone = evidence = None
-    if all(_is_inner(column, query, inspection.scopes) for column in query.find_all(exp.Column)):
-        alone = _read_alone(inspection, query)
-        evidence = alone and _find_cut(*alone)
-        if alone and alone[0] is not None and evidence is None:
-            return None
     other = _break_ties_otherwise(inspection, query)
     if other is None:
         return None
-    details = {
+    evidence = {
         "subquery": show_sql(query),
-        **(evidence.evidence if evidence is not None else {}),
         "answer": show_rows(inspection.rows),
         "other_answer": show_rows(other),
     }
-    return Finding("tie_at_limit" if query.args.get("order") else "limit_without_order", details)
-
-
-def _is_inner(column: exp.Column, query: exp.Expression, scopes: Scopes) -> bool:
-    """Whether a column of a subquery belongs to a SELECT within it: it is not correlated."""
-    found = scopes.resolve(column)
-    node: exp.Expression | None = found.scope.select if found is not None else query
-    while node is not None and node is not query:
-        node = node.parent
-    return node is query
-
-
-def _read_alone(
-    inspection: Inspection, query: exp.Expression
-) -> tuple[Ties | None, list[Row]] | None:
-    """The ties and rows of a subquery run on its own, with the CTEs around it."""
-    tree = query.copy()
-    with_ = find_with(query)
-    tree.set("with_", with_.copy() if with_ is not None else None)
-    if tree.args.get("limit") is None:
-        tree.set("limit", make_limit(1))
-    sql = to_sql(tree)
-    try:
-        rows = inspection.database.execute(sql)
-    except QueryError:
-        return None
-    own = Inspection(sql, tree, inspection.schema, rows, inspection.database)
-    return read_ties(own), rows
+    return Finding("tie_at_limit" if query.args.get("order") else "limit_without_order", evidence)
 
 
 def _break_ties_otherwise(inspection: Inspection, query: exp.Expression) -> list[Row] | None:

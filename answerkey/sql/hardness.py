@@ -31,6 +31,7 @@ What Spider's grammar cannot parse is counted in the same spirit:
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -52,22 +53,6 @@ class Components(NamedTuple):
     component1: int
     component2: int
     others: int
-
-
-class _Conditions(NamedTuple):
-    conditions: int
-    connectors: int
-    ors: int
-    likes: int
-    negations: int
-
-
-class _Constructs(NamedTuple):
-    """Counts of parts of expressions; branches are CASE, iif() and OVER."""
-
-    nested_queries: int
-    branches: int
-    aggregates: int
 
 
 def classify_hardness(tree: exp.Expression) -> str:
@@ -124,20 +109,22 @@ def count_components(tree: exp.Expression) -> Components:
     # Real aggregates in here do not count: the script looks at the negation flag instead.
     tested = _count_constructs([where, having, limit, *on_conditions])
 
-    aggregates = shown.aggregates + filtered.negations + kept.negations + kept.connectors
+    aggregates = (
+        shown["aggregates"] + filtered["negations"] + kept["negations"] + kept["connectors"]
+    )
     return Components(
         component1=sum(clause is not None for clause in (where, group, order, limit))
         + max(tables - 1, 0)
-        + sum(clause.ors + clause.likes for clause in (on, filtered, kept))
-        + shown.branches
-        + tested.branches,
-        component2=outer_queries + shown.nested_queries + tested.nested_queries,
+        + sum(clause["ors"] + clause["likes"] for clause in (on, filtered, kept))
+        + shown["branches"]
+        + tested["branches"],
+        component2=outer_queries + shown["nested_queries"] + tested["nested_queries"],
         others=sum(
             count > 1
             for count in (
                 aggregates,
                 len(columns),
-                filtered.conditions,
+                filtered["conditions"],
                 len(group.expressions) if group else 0,
             )
         ),
@@ -184,9 +171,9 @@ def _read_from(query: exp.Expr) -> tuple[int, list[exp.Expr]]:
     return tables, on_conditions
 
 
-def _count_conditions(roots: Iterable[exp.Expr]) -> _Conditions:
+def _count_conditions(roots: Iterable[exp.Expr]) -> Counter[str]:
     """Count what AND, OR, NOT and parentheses join, without a look inside a condition."""
-    conditions = connectors = ors = likes = negations = 0
+    counts: Counter[str] = Counter()
     pending = list(roots)
     while pending:
         node = pending.pop()
@@ -197,33 +184,34 @@ def _count_conditions(roots: Iterable[exp.Expr]) -> _Conditions:
             is_negated |= isinstance(node, exp.Not) and not isinstance(inner, exp.Is)
             node = inner
         if isinstance(node, exp.Connector):
-            connectors += 1
-            ors += isinstance(node, exp.Or)
+            counts["connectors"] += 1
+            counts["ors"] += isinstance(node, exp.Or)
             pending += (node.this, node.expression)
         else:
-            conditions += 1
+            counts["conditions"] += 1
             if isinstance(node, exp.Escape):
                 node = node.this
-            likes += isinstance(node, _LIKE_TYPES)
+            counts["likes"] += isinstance(node, _LIKE_TYPES)
             is_negated |= bool(node.args.get("negate"))
-        negations += is_negated
-    return _Conditions(conditions, connectors, ors, likes, negations)
+        counts["negations"] += is_negated
+    return counts
 
 
-def _count_constructs(roots: Iterable[exp.Expr | None]) -> _Constructs:
-    """Count the parts of expressions below some nodes, without a look inside a nested query."""
-    nested_queries = branches = aggregates = 0
+def _count_constructs(roots: Iterable[exp.Expr | None]) -> Counter[str]:
+    """Count the parts of expressions below some nodes, without a look inside a nested query;
+    branches are CASE, iif() and OVER."""
+    counts: Counter[str] = Counter()
     for root in roots:
         if root is None:
             continue
         for node in root.dfs(prune=lambda node: isinstance(node, _CLOSED_TYPES)):
             if isinstance(node, exp.Query):
-                nested_queries += 1
+                counts["nested_queries"] += 1
             elif isinstance(node, (exp.Case, exp.Window)):
-                branches += 1
+                counts["branches"] += 1
             elif isinstance(node, exp.If):
                 # Each WHEN of a CASE is an If too.
-                branches += node.arg_key != "ifs"
+                counts["branches"] += node.arg_key != "ifs"
             else:
-                aggregates += is_aggregate(node) or isinstance(node, exp.RowNumber)
-    return _Constructs(nested_queries, branches, aggregates)
+                counts["aggregates"] += is_aggregate(node) or isinstance(node, exp.RowNumber)
+    return counts

@@ -38,23 +38,17 @@ class NodeIndex:
 
     def __init__(self, tree: exp.Expression) -> None:
         self._tree = tree
-        self._walked: list[exp.Expression] = []
         self._found: dict[tuple[type, ...], list[exp.Expression]] = {}
-
-    def walk(self) -> list[exp.Expression]:
-        """All nodes, in the order of tree.walk. The list is not to be changed."""
-        if not self._walked:
-            self._walked = list(self._tree.walk())
-        return self._walked
 
     def find_all(self, *types: type[exp.Expression]) -> list[exp.Expression]:
         """The nodes of one of these types, in the order of tree.find_all. The list is not to be
         changed."""
-        known = self._found.get(types)
-        if known is None:
-            known = [node for node in self.walk() if isinstance(node, types)]
-            self._found[types] = known
-        return known
+        if () not in self._found:
+            self._found[()] = list(self._tree.walk())
+        if types not in self._found:
+            walked = self._found[()]
+            self._found[types] = [node for node in walked if isinstance(node, types)]
+        return self._found[types]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
