@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import NamedTuple
 
-from answerkey.english.question import Question
+from answerkey.english.question import Question, stem_word
 
 _UNITS = """
 zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
@@ -189,9 +189,9 @@ def has_number(question: Question, values: Iterable[float]) -> bool:
     (True, True)
     """
     text = f"{question.text}\n{question.evidence}"
-    words = {form for word in question.said_words for form in (word.text, word.stem)}
+    stems = {word.stem for word in question.said_words}
     said = {value for number in list_numbers(text) for value in number.values}
-    said |= {value for word in words for value in _MEANT.get(word, ())}
-    factors = {factor for word in words for factor in _FACTORS.get(word, ())}
+    said |= {value for word, some in _MEANT.items() if stem_word(word) in stems for value in some}
+    factors = {one for unit, some in _FACTORS.items() if stem_word(unit) in stems for one in some}
     said |= {round(factor * number, 9) for factor in factors for number in (*said, 1)}
     return any(round(value, 9) in said for value in values)
