@@ -7,13 +7,11 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sqlglot import parse_one
 
 from answerkey.order.inspection import Inspection
 from answerkey.order.ties import read_ties
 from answerkey.probes.order import find_limit_without_order, find_tie_at_limit
 from answerkey.records import Finding
-from answerkey.sqlite.guard import GuardedDatabase, Limits
 from tests.shared.probe_world import ProbeWorld
 
 WORLD = """
@@ -178,15 +176,6 @@ def test_evidence_of_a_subquery_shows_the_answer_that_is_as_right(world):
     assert finding.code is TIE
     answers = [finding.evidence["answer"], finding.evidence["other_answer"]]
     assert sorted(answers) == [[[2]], [[3]]]
-
-
-def test_cut_is_found_in_a_subquery_of_more_rows_than_an_answer_may_have(world):
-    sql = "SELECT count(*) FROM visit WHERE ship_id IN (SELECT id FROM ship LIMIT 4)"
-    tree = parse_one(sql, read="sqlite")
-    with GuardedDatabase(world.database.path, Limits(max_rows=3)) as limited:
-        inspection = Inspection(sql, tree, world.schema, limited.execute(sql), limited)
-        (finding,) = find_order_findings(inspection)
-    assert finding.code is FREE
 
 
 @given(

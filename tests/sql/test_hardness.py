@@ -17,7 +17,6 @@ from answerkey.sql.hardness import (
     HARD,
     HARDNESS_LEVELS,
     MEDIUM,
-    Components,
     classify_hardness,
     count_components,
 )
@@ -25,10 +24,6 @@ from answerkey.sql.hardness import (
 
 def parse(sql: str) -> exp.Expression:
     return parse_one(sql, read="sqlite")
-
-
-def count(sql: str) -> Components:
-    return count_components(parse(sql))
 
 
 CLAUSES = [
@@ -167,7 +162,7 @@ EXTENSIONS = [
 
 @pytest.mark.parametrize(("sql", "components"), CLAUSES + OUTERMOST_ONLY + QUIRKS + EXTENSIONS)
 def test_components_follow_the_rule(sql: str, components: tuple[int, int, int]) -> None:
-    assert count(sql) == components
+    assert count_components(parse(sql)) == components
 
 
 # One query on each side of each threshold.
@@ -197,7 +192,7 @@ LEVELS = [
 def test_level_follows_the_components(
     level: str, components: tuple[int, int, int], sql: str
 ) -> None:
-    assert (count(sql), classify_hardness(parse(sql))) == (components, level)
+    assert (count_components(parse(sql)), classify_hardness(parse(sql))) == (components, level)
 
 
 @pytest.mark.parametrize(

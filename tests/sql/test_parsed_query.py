@@ -12,11 +12,9 @@ from sqlglot import parse_one
 from answerkey.records import Reason
 from answerkey.sql.parsed_query import (
     extract_tables_involved,
-    list_columns,
     list_features,
     parse_query,
 )
-from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.schema import Column, Schema, Table, read_schema
 
 
@@ -204,36 +202,6 @@ def test_unknown_table_keeps_its_name(connection):
 def test_sql_that_does_not_parse_is_an_error():
     with pytest.raises(sqlglot.errors.SqlglotError):
         extract_tables_involved("SELECT FROM WHERE")
-
-
-# --- which columns a query reads
-
-
-SCHEMA = """
-CREATE TABLE Ship (id INTEGER PRIMARY KEY, Name TEXT, tons REAL);
-CREATE TABLE port (code TEXT, city TEXT);
-"""
-COLUMNS_CASES = [
-    ("SELECT name FROM ship", ["Ship.Name"]),
-    ("SELECT T1.name FROM ship AS T1 WHERE T1.TONS > 9", ["Ship.Name", "Ship.tons"]),
-    ("SELECT * FROM port", ["port.city", "port.code"]),
-    ("SELECT count(*) FROM ship", []),
-    ('SELECT name FROM ship WHERE name = "Sun"', ["Ship.Name"]),
-    ("WITH c AS (SELECT city AS name FROM port) SELECT name FROM c", ["port.city"]),
-    (
-        "SELECT 1 FROM ship WHERE EXISTS (SELECT 1 FROM port WHERE code = name)",
-        ["Ship.Name", "port.code"],
-    ),
-]
-
-
-@pytest.mark.parametrize(("sql", "columns"), COLUMNS_CASES)
-def test_columns_are_those_of_base_tables(sql: str, columns: list[str]) -> None:
-    connection = sqlite3.connect(":memory:")
-    connection.executescript(SCHEMA)
-    schema = read_schema(connection)
-    connection.close()
-    assert list_columns(Scopes(sqlglot.parse_one(sql, read="sqlite"), schema)) == columns
 
 
 # --- sql_features: which parts of SQL a query uses

@@ -1,4 +1,4 @@
-"""parse_gold_sql: all questions in order, by several processes, and again only what changed."""
+"""parse_gold_sql: all questions in order, and again only what changed."""
 
 from __future__ import annotations
 
@@ -15,13 +15,7 @@ from answerkey.shards.shard_directory import ShardDirectory, read_shards
 from answerkey.sql.parsed_query import parse_query
 from answerkey.sqlite.schema import Schema, Table, encode_schema
 from stages import parse_gold_sql
-from stages.parse_gold_sql import (
-    OUT,
-    SCHEMAS_PATH,
-    SPLITS_PATH,
-    parse_task,
-    plan_works,
-)
+from stages.parse_gold_sql import OUT, SCHEMAS_PATH, SPLITS_PATH, parse_task, plan_works
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
 
@@ -63,28 +57,6 @@ def read_files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def parse_all(*, workers: int = 1) -> tuple[list[dict[str, Any]], int]:
-    """The records of all questions, and how many queries were parsed for that."""
-    run = QueryRun(ShardDirectory(OUT), parse_task, parse_gold_sql.OVERDUE)
-    run.run(plan_works(SchemaFile(SCHEMAS_PATH)), workers=workers)
-    return list(read_shards(OUT, run.names)), run.executed
-
-
-@pytest.mark.parametrize("workers", [1, 3])
-def test_every_question_gets_what_its_query_gives_in_order(
-    questions: list[dict[str, str]], workers: int
-) -> None:
-    schemas = write_schemas()
-    expected = [
-        {
-            "question_id": question["question_id"],
-            **parse_query(question["gold_sql"], schemas[question["database_name"]]),
-        }
-        for question in questions
-    ]
-    assert parse_all(workers=workers) == (expected, len(DATABASES) * len(QUERIES))
-
-
 def test_query_that_takes_too_long_ends_with_its_process_and_no_other(
     questions: list[dict[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -99,7 +71,9 @@ def test_query_that_takes_too_long_ends_with_its_process_and_no_other(
     monkeypatch.setattr(parse_gold_sql, "parse_query", parse_slowly)
     monkeypatch.setattr(parse_gold_sql, "MAX_SECONDS", 0.5)
     write_jsonl(SPLITS_PATH, questions[: len(QUERIES)])
-    records, _ = parse_all()
+    run = QueryRun(ShardDirectory(OUT), parse_task, parse_gold_sql.OVERDUE)
+    run.run(plan_works(SchemaFile(SCHEMAS_PATH)), workers=1)
+    records = read_shards(OUT, run.names)
     reasons = {record["question_id"][-3:]: record.get("reason") for record in records}
     assert reasons == {
         "000": None,
@@ -115,9 +89,16 @@ def test_out_holds_all_databases_and_only_what_changed_is_parsed_again(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(parse_gold_sql, "read_params", lambda *keys: [Execution(workers=1)])
-    write_schemas()
+    schemas = write_schemas()
     parse_gold_sql.main()
     first = read_files(OUT)
+    assert list(read_shards(OUT, DATABASES)) == [
+        {
+            "question_id": question["question_id"],
+            **parse_query(question["gold_sql"], schemas[question["database_name"]]),
+        }
+        for question in questions
+    ]
     write_schemas(views=("mill",))
     write_jsonl(
         SPLITS_PATH, [question for question in questions if question["database_name"] != "school"]
