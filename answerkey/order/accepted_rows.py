@@ -11,7 +11,7 @@ from typing import Any
 
 from answerkey.order.cuts import list_cutting, read_row_order
 from answerkey.order.inspection import Inspection, execute_on_copy
-from answerkey.order.ties import complete_cut, read_ties
+from answerkey.order.ties import read_ties
 from answerkey.records import encode_json
 from answerkey.sqlite.answers import Order, answers_match, shape_answer
 
@@ -57,12 +57,11 @@ def _find_choice(inspection: Inspection) -> list[dict[str, Any]] | None:
 def _read_segments(inspection: Inspection) -> list[dict[str, Any]] | None:
     """Return a segment for each run of the answer; None if they are not known, or too large."""
     ties, thresholds = read_ties(inspection), inspection.thresholds
-    whole = ties and complete_cut(ties, inspection, max_rows=thresholds.max_rows)
-    if whole is None:
+    if ties is None or ties.has_open_keys:
         return None
     segments: list[dict[str, Any]] = []
-    for run in whole.runs:
-        taken = whole.rows_of_run(run, inspection.rows)
+    for run in ties.runs:
+        taken = ties.rows_of_run(run, inspection.rows)
         is_open = len(taken) < len(run.rows) and run.is_mixed
         if taken:
             rows = sorted(run.rows if is_open else taken, key=encode_json)

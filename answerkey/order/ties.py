@@ -25,7 +25,7 @@ from answerkey.sqlite.guard import QueryError, Row, Value
 from answerkey.sqlite.schema import fold_name
 
 SHOWN_ROWS = 3
-_LOOK_AHEAD_ROWS = 50
+_LOOK_AHEAD_ROWS = 1000  # behind a bound: so many may tie there
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def _list_added(keys: list[_SortKey]) -> list[exp.Expression]:
 @dataclass(frozen=True, slots=True)
 class Run:
     """Neighbours that the sort keys do not tell apart: positions from `first` up to `end`, which
-    count from 0 and before OFFSET. `rows` holds all of them as the query selects them."""
+    count from 0 and before OFFSET. `rows` holds them as the query selects them."""
 
     first: int
     end: int
@@ -132,12 +132,15 @@ class Ties:
 
     keys: the sort keys as text; none without ORDER BY.
     start, stop: the positions between which rows are returned; stop is None without LIMIT.
+    has_open_keys: DISTINCT rows are sorted by what is not selected, and some have several keys, so
+        that all rows are one run.
     """
 
     keys: list[str]
     start: int
     stop: int | None
     runs: list[Run] = field(default_factory=list)
+    has_open_keys: bool = False
 
     def cut_runs(self) -> list[Run]:
         """The mixed runs that a bound cuts through: another choice of rows is equally correct."""
@@ -226,50 +229,18 @@ def _fill(ties: Ties, inspection: Inspection, query: exp.Expression, keys: list[
         _divide(ties, inspection.rows, keys, scopes)
     elif ties.stop is None or (added and query.args.get("distinct")):
         rows = _execute_wide(inspection, query, added, None)
-        if _has_open_keys(query, rows, added):
-            shown = {typed_row(row[: -len(added)]): row[: -len(added)] for row in rows}
-            ties.runs = [Run(0, len(shown), list(shown.values()))]
+        shown = {typed_row(row[: len(row) - len(added)]): row for row in rows}
+        ties.has_open_keys = bool(query.args.get("distinct")) and len(shown) < len(rows)
+        if ties.has_open_keys:
+            width = len(rows[0]) - len(added)
+            ties.runs = [Run(0, len(shown), [row[:width] for row in shown.values()])]
         else:
             _divide(ties, rows, keys, scopes)
     else:
-        near = ties.stop + _LOOK_AHEAD_ROWS
-        for limit in (near, max(near, inspection.database.limits.max_rows)):
-            rows = _execute_wide(inspection, query, added, limit)
-            _divide(ties, rows, keys, scopes)
-            last = ties.runs[-1] if ties.runs else None
-            if len(rows) < limit or last.first >= ties.stop or last.is_mixed:
-                return
-
-
-def _has_open_keys(query: exp.Expression, rows: list[Row], added: list[exp.Expression]) -> bool:
-    """Whether DISTINCT rows are sorted by what is not selected, and some have several keys."""
-    if not added or not query.args.get("distinct"):
-        return False
-    return len({typed_row(row[: -len(added)]) for row in rows}) < len(rows)
-
-
-def complete_cut(ties: Ties, inspection: Inspection, *, max_rows: int) -> Ties | None:
-    """Return the same runs, those that a bound cuts with all of their rows; None if rows that
-    differ have several keys, or if more than `max_rows` rows stand in the runs of the answer.
-
-    `_fill` stops as soon as it sees that a run is mixed.
-    """
-    query = unwrap(inspection.tree)
-    keys = _find_sort_keys(query, inspection.scopes)
-    if keys is None:
-        return None
-    added = _list_added(keys)
-    whole = Ties(ties.keys, ties.start, ties.stop)
-    limit = ties.start + max_rows + 1
-    try:
-        rows = _execute_wide(inspection, query, added, limit)
-    except QueryError:
-        return None
-    if _has_open_keys(query, rows, added):
-        return None
-    _divide(whole, rows, keys, inspection.scopes)
-    may_go_on = len(rows) == limit and (ties.stop is None or whole.runs[-1].first < ties.stop)
-    return whole if not may_go_on and whole.is_confirmed(inspection.rows) else None
+        most = inspection.thresholds.max_rows if inspection.thresholds else _LOOK_AHEAD_ROWS
+        limit = min(ties.stop + most, inspection.database.limits.max_rows - 1)
+        rows = _execute_wide(inspection, query, added, max(limit, ties.stop) + 1)
+        _divide(ties, rows, keys, scopes)
 
 
 def _execute_wide(

@@ -12,6 +12,8 @@ from answerkey.order.inspection import Inspection
 from answerkey.order.ties import read_ties
 from answerkey.probes.order import find_limit_without_order, find_tie_at_limit
 from answerkey.records import Finding
+from answerkey.sql.parser import parse_sql
+from answerkey.sqlite.guard import GuardedDatabase, Limits
 from tests.shared.probe_world import ProbeWorld
 
 WORLD = """
@@ -163,6 +165,15 @@ def test_evidence_of_a_tie_goes_beyond_what_is_fetched_first(tmp_path):
     assert (tie.code, open_order.code) == (TIE, OPEN)
     assert tie.evidence["tied_positions"] == [0, 500]
     assert tie.evidence["as_good"][0] == ["other"]
+
+
+def test_tie_is_found_in_more_rows_than_an_answer_may_have(world):
+    sql = "SELECT name FROM ship ORDER BY weight DESC LIMIT 1"
+    with GuardedDatabase(world.database.path, Limits(max_rows=3)) as limited:
+        rows = limited.execute(sql)
+        inspection = Inspection(sql, parse_sql(sql), world.schema, rows, limited)
+        (finding,) = find_order_findings(inspection)
+    assert finding.code is TIE
 
 
 def test_evidence_of_a_subquery_shows_the_answer_that_is_as_right(world):
