@@ -44,7 +44,8 @@ def read_row_order(inspection: Inspection) -> Order:
         return False
     takes = [len(ties.rows_of_run(run, inspection.rows)) for run in ties.runs]
     takes = [take for take in takes if take]
-    return takes if sum(takes) == len(inspection.rows) and len(takes) > 1 else False
+    is_known = sum(takes) == len(inspection.rows) and ties.is_confirmed(inspection.rows)
+    return takes if is_known and len(takes) > 1 else False
 
 
 def list_cuts(inspection: Inspection) -> list[Finding]:
