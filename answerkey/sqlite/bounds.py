@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import mmap
 import os
 import sqlite3
 import threading
@@ -174,11 +175,16 @@ class BoundedExecution:
         """Return the bound that an exception comes from, in a code and in words, or None.
 
         Raises:
+            MemoryError: the machine has less memory than the bound.
             KeyboardInterrupt: somebody stops the run: Python swallows Ctrl-C in a callback of
                 SQLite.
         """
         code = getattr(error, "sqlite_errorcode", None)
         if isinstance(error, MemoryError):
+            if not _has_memory(self._bounds.max_heap_bytes):
+                raise MemoryError(
+                    f"less memory than SQLite may use: {self._bounds.max_heap_bytes} bytes"
+                ) from error
             detail = f"more than {self._bounds.max_heap_bytes} bytes of heap"
             return QueryReason.HEAP_EXCEEDED, detail
         if code == sqlite3.SQLITE_INTERRUPT:
@@ -191,3 +197,12 @@ class BoundedExecution:
         if code == sqlite3.SQLITE_TOOBIG or isinstance(error, sqlite3.DataError):
             return QueryReason.VALUE_TOO_LARGE, str(error)
         return None
+
+
+def _has_memory(size_bytes: int) -> bool:
+    """Whether the system would give this process so much memory; it is not touched."""
+    try:
+        mmap.mmap(-1, size_bytes).close()
+    except (OSError, MemoryError, OverflowError):
+        return False
+    return True

@@ -260,6 +260,7 @@ class GuardedDatabase:
         Raises:
             QueryError: the query is refused, fails or passes a bound; with the reason.
             sqlite3.DatabaseError: the file, not the query, is at fault.
+            MemoryError: the machine has less memory than SQLite may use.
         """
         self._denied.clear()
         bounded = BoundedExecution(

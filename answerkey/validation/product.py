@@ -94,7 +94,8 @@ def _validate(settings: SelectQuestions, rule: DifficultyRule, limits: Limits) -
         errors += check_claims(list_claims(of_present, audit, db_paths), limits)
     except sqlite3.Error as error:
         errors.append(f"{error}: expected a database; run `dvc checkout` or `dvc pull`")
-    return errors + check_sidecars(named, PRODUCT, hashes)
+    known = [one for one in questions if {"question_id", "database_name"} <= one.keys()]
+    return errors + check_sidecars(known, PRODUCT, hashes)
 
 
 # Answers beside gold's own: those of other right queries, and all of them on test suites.

@@ -309,7 +309,7 @@ def test_databases_without_number_cost_little():
         ({"corpus_shares": "spider"}, "corpus_shares: expected a share for each corpus"),
         ({"corpus_shares": {1: 1}}, "corpus_shares: expected a share for each corpus"),
         ({"corpus_shares": {"spider": "1"}}, r"corpus_shares\.spider: expected a share from 0"),
-        ({"max_question": 3}, r"unknown key .*max_question: expected max_questions"),
+        ({"max_question": 3}, r"unknown key .*max_question: expected some of .*max_questions"),
     ],
 )
 def test_bad_target_is_named_by_its_key(values, message):

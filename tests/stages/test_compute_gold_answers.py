@@ -47,7 +47,7 @@ def test_every_question_ends_with_an_answer_or_a_reason_and_no_database_is_chang
             [
                 {"gold_answer": ["Sun", "Zoë"], "answer_type": "list", "steps": 50_000},
                 {"reason": Reason.SQL_ERROR, "detail": "no such column: absent"},
-                {"reason": Reason.NOT_A_SELECT, "detail": "DELETE ship refused"},
+                {"reason": Reason.NOT_A_SELECT, "detail": "it does more than read: ship"},
                 {"reason": Reason.NULL_ANSWER, "detail": "the answer is a single NULL"},
             ]
         )
@@ -140,7 +140,7 @@ FAILING = [  # gold SQL, and the warning; None: it does not fail
     ("SELECT 1", None),
     ("SELECT NULL", None),
     ("SELECT absent FROM ship", "no such column: absent (fleet_train_002, sql_error)"),
-    ("DROP TABLE ship", "DELETE sqlite_master refused (fleet_train_003, not_a_select)"),
+    ("DROP TABLE ship", "it does more than read: sqlite_master (fleet_train_003, not_a_select)"),
     ("SELECT photo FROM ship", "a BLOB of 1 bytes in the answer (fleet_train_004, blob)"),
     ('SELECT [a\n\x1b[2J"b] FROM ship', 'no such column: a  [2J"b (fleet_train_005, sql_error)'),
 ]
