@@ -16,7 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from answerkey.errors import InputError, tell_errors
+from answerkey.base.errors import InputError, tell_errors
 
 # An extra for a package that not every verb needs; `pipeline` has all others.
 EXTRAS = {"shtab": "completion"}
@@ -26,8 +26,8 @@ EXTRAS = {"shtab": "completion"}
 
 
 def explain() -> int:
+    from answerkey.base.params import read_params
     from answerkey.dataset import read_classified
-    from answerkey.params import read_params
     from answerkey.selection.choice import explain_choice
 
     settings, rule = read_params("select_questions", "classify_difficulty")
@@ -36,8 +36,8 @@ def explain() -> int:
 
 
 def validate() -> int:
-    from answerkey.log import start_log
-    from answerkey.params import read_params
+    from answerkey.base.log import start_log
+    from answerkey.base.params import read_params
     from answerkey.validation.product import report_product
 
     settings, rule, limits = read_params(

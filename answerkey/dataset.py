@@ -12,10 +12,9 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from answerkey.errors import InputError
-from answerkey.records import (
+from answerkey.base.errors import InputError, Reason
+from answerkey.base.records import (
     ACCEPTED_ANSWERS,
-    Reason,
     decode_json,
     encode_json,
     read_exclusion,

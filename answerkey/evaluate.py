@@ -23,8 +23,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from answerkey.base.errors import InputError
+from answerkey.base.log import align, list_counts
+from answerkey.base.records import SPLITS
 from answerkey.dataset import make_questions
-from answerkey.errors import InputError
 from answerkey.evaluation.predictions import (
     Dataset,
     PredictionFile,
@@ -41,8 +43,6 @@ from answerkey.evaluation.summary import (
     summarize,
 )
 from answerkey.loading import load
-from answerkey.log import align, list_counts
-from answerkey.records import SPLITS
 
 PathLike = str | Path
 Record = dict[str, Any]

@@ -1,7 +1,7 @@
 """The catalogue of flags: what each says of a question, and what follows from it by default.
 
-A probe raises a flag by its name (`answerkey.records.Finding`) and needs nothing from here: so a
-sentence or a policy may change, and nothing is audited again.
+A probe raises a flag by its name (`answerkey.base.records.Finding`) and needs nothing from here: so
+a sentence or a policy may change, and nothing is audited again.
 
 `python -m answerkey.flags` prints the tables of docs/probes.md.
 """
@@ -15,7 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from answerkey.records import Reason
+from answerkey.base.errors import Reason
 
 EXCLUDE, FLAG = "exclude", "flag"
 

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from answerkey.base.records import hash_file
 from answerkey.dataset import read_rows
-from answerkey.records import hash_file
 from answerkey.sqlite.files import find_inside
 
 KINDS = ("databases", "test_suites")

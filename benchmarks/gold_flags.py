@@ -32,8 +32,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
+from answerkey.base.records import read_jsonl, write_json
 from answerkey.flags import FLAGS
-from answerkey.records import read_jsonl, write_json
 from answerkey.risk.gold_risk import Count, Counts, RiskTable, Sign, list_signs
 
 WRONG, RIGHT = ("INCORRECT",), ("CORRECT", "PARTIALLY_CORRECT")

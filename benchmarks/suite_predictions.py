@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from answerkey.records import read_jsonl
+from answerkey.base.records import read_jsonl
 from answerkey.sqlite.answers import Order, answer_rows, read_order
 
 

@@ -27,10 +27,10 @@ from typing import Any
 
 import aiohttp  # which fsspec[http] brings
 
+from answerkey.base.records import decode_json, encode_json
 from answerkey.dataset import INTERIM, Question, read_joined
 from answerkey.exports.prompts import DatabaseTexts, read_template
 from answerkey.flags import FLAGS, sort_flags
-from answerkey.records import decode_json, encode_json
 from answerkey.risk.gold_risk import list_signs
 from answerkey.risk.verdicts import MODEL, VERDICT_FLAGS, read_verdict_file
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from answerkey.command_line import run_stage
+from answerkey.base.command_line import run_stage
+from answerkey.base.errors import InputError
+from answerkey.base.log import start_log
+from answerkey.base.params import read_params
+from answerkey.base.records import read_jsonl, write_jsonl
 from answerkey.corpus.splits import assign_splits
-from answerkey.errors import InputError
-from answerkey.log import start_log
-from answerkey.params import read_params
-from answerkey.records import read_jsonl, write_jsonl
 
 QUESTIONS_PATH = Path("data/interim/questions.jsonl")
 SPLITS_PATH = Path("data/interim/splits.jsonl")

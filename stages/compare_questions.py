@@ -7,14 +7,14 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from answerkey.command_line import run_stage
+from answerkey.base.command_line import run_stage
+from answerkey.base.log import list_counts, start_log
+from answerkey.base.params import read_params
+from answerkey.base.records import read_json, read_jsonl, write_jsonl
 from answerkey.comparison.compare import compare, make_fingerprint
 from answerkey.comparison.held_out import HeldOut
 from answerkey.comparison.join import add_findings, find_in_rollouts, join_questions
 from answerkey.dataset import INTERIM, JOINED, Question, make_joined_record, read_joined
-from answerkey.log import list_counts, start_log
-from answerkey.params import read_params
-from answerkey.records import read_json, read_jsonl, write_jsonl
 from answerkey.risk.assessment import Assessment
 from answerkey.risk.gold_risk import read_risk_table
 from answerkey.risk.verdicts import read_verdicts

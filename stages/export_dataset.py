@@ -7,9 +7,11 @@ import io
 from collections import Counter
 from pathlib import Path
 
-from answerkey.command_line import run_stage
+from answerkey.base.command_line import run_stage
+from answerkey.base.errors import InputError
+from answerkey.base.log import start_log
+from answerkey.base.records import read_json, read_jsonl, replace_file, write_json
 from answerkey.dataset import INTERIM, SUITES, read_classified
-from answerkey.errors import InputError
 from answerkey.exports.product import write_product
 from answerkey.exports.statistics import (
     average_scores,
@@ -19,8 +21,6 @@ from answerkey.exports.statistics import (
     tabulate_questions,
 )
 from answerkey.flags import FLAGS
-from answerkey.log import start_log
-from answerkey.records import read_json, read_jsonl, replace_file, write_json
 
 SELECTION = INTERIM / "selection"
 CORPORA = INTERIM / "corpora.json"

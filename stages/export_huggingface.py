@@ -8,7 +8,10 @@ import shutil
 from dataclasses import asdict
 from pathlib import Path
 
-from answerkey.command_line import run_stage
+from answerkey.base.command_line import run_stage
+from answerkey.base.log import format_size, start_log
+from answerkey.base.params import read_params
+from answerkey.base.records import read_json, read_manifest, replace_file, write_json
 from answerkey.exports.card import BENCHMARK, CardFacts, make_card
 from answerkey.exports.croissant import make_croissant
 from answerkey.exports.huggingface import (
@@ -18,9 +21,6 @@ from answerkey.exports.huggingface import (
     write_questions,
 )
 from answerkey.exports.prompts import read_template
-from answerkey.log import format_size, start_log
-from answerkey.params import read_params
-from answerkey.records import read_json, read_manifest, replace_file, write_json
 
 PRODUCT = Path("data/questions")
 FOLDERS = {DATABASES: Path("data/databases"), TEST_SUITES: Path("data/test_suites")}

@@ -9,15 +9,15 @@ from __future__ import annotations
 from itertools import chain
 from pathlib import Path
 
-from answerkey.command_line import run_stage
+from answerkey.base.command_line import run_stage
+from answerkey.base.log import start_log
+from answerkey.base.params import read_params
+from answerkey.base.records import SPLITS, read_json, read_jsonl, write_json
 from answerkey.dataset import read_product
 from answerkey.exports.prompt_lengths import PromptLengths, read_tokenizer
 from answerkey.exports.prompts import read_template
 from answerkey.exports.questions_db import write_questions_db
 from answerkey.exports.trainers import OPENENV, TABLES, write_formats
-from answerkey.log import start_log
-from answerkey.params import read_params
-from answerkey.records import SPLITS, read_json, read_jsonl, write_json
 
 PRODUCT = Path("data/questions")
 DATABASES = Path("data/databases")

@@ -9,13 +9,14 @@ from operator import itemgetter
 from pathlib import Path
 from statistics import fmean
 
-from answerkey.command_line import run_stage
+from answerkey.base.command_line import run_stage
+from answerkey.base.log import start_log
+from answerkey.base.params import read_params
+from answerkey.base.records import read_database_hashes, read_jsonl
 from answerkey.evaluation.samples import choose_queries, read_rollouts
-from answerkey.log import start_log
-from answerkey.params import read_params
-from answerkey.records import SchemaFile, read_database_hashes, read_jsonl
 from answerkey.shards.database_files import find_database
 from answerkey.shards.shard_directory import ShardDirectory, read_shards
+from answerkey.sqlite.schema_file import SchemaFile
 from answerkey.suites.questions import make_question
 from answerkey.suites.suite_run import SuiteTask, run_suites
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from answerkey.command_line import run_stage
+from answerkey.base.command_line import run_stage
+from answerkey.base.log import list_counts, start_log
+from answerkey.base.params import read_params
+from answerkey.base.records import write_json, write_jsonl
 from answerkey.corpus.corpora import check_roots, list_unpinned, parse_corpora
 from answerkey.corpus.loading import describe_corpora, load_corpora, read_held_out
-from answerkey.log import list_counts, start_log
-from answerkey.params import read_params
-from answerkey.records import write_json, write_jsonl
 from answerkey.sections.corpora import TRAIN, VALIDATION
 
 QUESTIONS_PATH = Path("data/interim/questions.jsonl")

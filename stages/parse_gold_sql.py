@@ -10,15 +10,17 @@ from pathlib import Path
 
 import sqlglot
 
-from answerkey.command_line import run_stage
-from answerkey.log import list_counts, start_log
-from answerkey.params import read_params
-from answerkey.records import Reason, SchemaFile, hash_value, read_jsonl
+from answerkey.base.command_line import run_stage
+from answerkey.base.errors import Reason
+from answerkey.base.log import list_counts, start_log
+from answerkey.base.params import read_params
+from answerkey.base.records import hash_value, read_jsonl
 from answerkey.shards.query_run import DatabaseWork, Outcome, QueryRun, Task
 from answerkey.shards.shard_directory import ShardDirectory, hash_code, read_shards
 from answerkey.sql.parsed_query import parse_query
 from answerkey.sqlite.bounds import end_overdue
 from answerkey.sqlite.schema import decode_schema
+from answerkey.sqlite.schema_file import SchemaFile
 
 SPLITS_PATH = Path("data/interim/splits.jsonl")
 SCHEMAS_PATH = Path("data/interim/schemas.jsonl")

@@ -12,15 +12,16 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
-from answerkey.command_line import make_parser, run_stage
+from answerkey.base.command_line import make_parser, run_stage
+from answerkey.base.log import format_size, start_log
+from answerkey.base.params import read_params
+from answerkey.base.records import read_json, read_jsonl, replace_file
 from answerkey.dataset import EXCLUDED, SUITES
-from answerkey.log import format_size, start_log
-from answerkey.params import read_params
-from answerkey.records import SchemaFile, read_json, read_jsonl, replace_file
 from answerkey.report.comparison import compare_product
 from answerkey.report.numbers import make_facts
 from answerkey.report.page import embed_json, read_template, render_page
 from answerkey.report.questions import make_payload, read_rows
+from answerkey.sqlite.schema_file import SchemaFile
 
 PRODUCT = Path("data/questions")
 COUNTS = Path("metrics/counts.json")

@@ -9,14 +9,14 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from answerkey.command_line import run_stage
+from answerkey.base.command_line import run_stage
+from answerkey.base.log import start_log
+from answerkey.base.params import read_params
+from answerkey.base.records import read_database_hashes, write_json
 from answerkey.dataset import INTERIM, join_stages
 from answerkey.evaluation.rollouts import score_rollouts
 from answerkey.evaluation.samples import read_rollouts
 from answerkey.evaluation.scoring import Folders
-from answerkey.log import start_log
-from answerkey.params import read_params
-from answerkey.records import read_database_hashes, write_json
 from answerkey.selection.reward_terms import add_terms
 
 ROLLOUTS = Path("data/rollouts")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from answerkey.command_line import make_parser, run_stage
+from answerkey.base.command_line import make_parser, run_stage
+from answerkey.base.log import list_counts, start_log
+from answerkey.base.params import read_params
+from answerkey.base.records import read_database_hashes, read_jsonl, write_json
 from answerkey.dataset import NOT_SELECTED, SUITES, SUITES_NOT_SELECTED, read_classified
-from answerkey.log import list_counts, start_log
-from answerkey.params import read_params
-from answerkey.records import SchemaFile, read_database_hashes, read_jsonl, write_json
 from answerkey.selection.choice import (
     WHY,
     choose,
@@ -21,6 +21,7 @@ from answerkey.selection.choice import (
 from answerkey.selection.policies import read_policies
 from answerkey.selection.product_records import write_selection, write_suites
 from answerkey.selection.supply import measure_coverage, tabulate
+from answerkey.sqlite.schema_file import SchemaFile
 
 DATABASES = Path("data/databases")
 SCHEMAS = Path("data/interim/schemas.jsonl")

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import sys
 
-from answerkey.command_line import make_parser, run_stage
+from answerkey.base.command_line import make_parser, run_stage
+from answerkey.base.log import start_log
+from answerkey.base.params import read_params
+from answerkey.base.records import write_json
 from answerkey.dataset import INTERIM
-from answerkey.log import start_log
-from answerkey.params import read_params
-from answerkey.records import write_json
 from answerkey.validation.checks import ValidationError
 from answerkey.validation.selection import check_selection
 

@@ -72,4 +72,4 @@ def test_name_loads_what_it_needs_and_no_more() -> None:
     others = {name for name in loaded if name.partition(".")[0] not in stdlib}
     assert "answerkey.sqlite.answers" in others
     outside = {name for name in others if not name.startswith("answerkey.sqlite")}
-    assert outside == {"answerkey", "answerkey.errors", "answerkey.kinds"}
+    assert outside == {"answerkey", "answerkey.base.errors", "answerkey.base.kinds"}

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from rapidfuzz import fuzz, process
 
+from answerkey.base.records import EVAL, Finding, digest_text
 from answerkey.dataset import Question
-from answerkey.records import EVAL, Finding, digest_text
 from answerkey.sqlite.answers import answer_rows, read_order
 from answerkey.sqlite.schema import Schema
 

@@ -16,9 +16,9 @@ from typing import Any
 
 from rapidfuzz import fuzz, process
 
+from answerkey.base.records import Finding
 from answerkey.comparison.compare import normalize_question
 from answerkey.dataset import Question
-from answerkey.records import Finding
 from answerkey.sqlite.tokens import Kind, read_tokens
 
 _TEXTS = (Kind.TEXT, Kind.DOUBLE_QUOTED)

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from answerkey.base.errors import InputError
+from answerkey.base.records import Finding, encode_findings, read_json
 from answerkey.dataset import INTERIM, NEXT_STEP, Question, Record, join_stages
-from answerkey.errors import InputError
-from answerkey.records import Finding, encode_findings, read_json
 
 BY_HEART = "by_heart"  # the neighbor that says the stored answer
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from answerkey.base.errors import InputError
+from answerkey.base.params import load_yaml, read_params
+from answerkey.base.records import ACCEPTED_ANSWERS
 from answerkey.corpus.hub import COMMIT
 from answerkey.corpus.readers import read_rows, read_spider2, read_text2sql
-from answerkey.errors import InputError
-from answerkey.params import load_yaml, read_params
-from answerkey.records import ACCEPTED_ANSWERS
 from answerkey.sections.corpora import (
     Archive,
     DatabaseFiles,

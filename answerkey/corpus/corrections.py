@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from answerkey.errors import InputError
-from answerkey.kinds import check_value, mapping, one_of, text
-from answerkey.params import load_yaml
+from answerkey.base.errors import InputError
+from answerkey.base.kinds import check_value, mapping, one_of, text
+from answerkey.base.params import load_yaml
 
 ACTIONS = _, REPLACE = ("exclude", "replace")
 REPLACEABLE = ("question_text", "gold_sql", "evidence")

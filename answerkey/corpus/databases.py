@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from answerkey.errors import InputError
-from answerkey.records import replace_file
+from answerkey.base.errors import InputError
+from answerkey.base.records import replace_file
 from answerkey.sqlite.files import check_db_id, find_inside, open_database
 
 _HEADER = b"SQLite format 3\x00"

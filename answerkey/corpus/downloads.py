@@ -14,6 +14,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from answerkey.base.errors import InputError
+from answerkey.base.log import track_progress
+from answerkey.base.records import (
+    DESCRIPTIONS,
+    hash_file,
+    read_manifest,
+    write_json,
+    write_manifest,
+)
 from answerkey.corpus.corpora import Corpus, DirectoryDatabases, name_databases, read_spider
 from answerkey.corpus.databases import (
     DESCRIPTION_FOLDER,
@@ -26,9 +35,6 @@ from answerkey.corpus.databases import (
 from answerkey.corpus.hub import HubError, fetch_file, resolve_revision
 from answerkey.corpus.source_questions import list_db_ids
 from answerkey.corpus.text_databases import build_in_process
-from answerkey.errors import InputError
-from answerkey.log import track_progress
-from answerkey.records import DESCRIPTIONS, hash_file, read_manifest, write_json, write_manifest
 from answerkey.sections.corpora import ARCHIVE, FILES, Archive, Download
 from answerkey.sqlite.files import check_db_ids, open_database
 from answerkey.sqlite.schema import encode_schema, read_schema

@@ -14,13 +14,13 @@ from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
-from answerkey.command_line import make_parser, run_stage
+from answerkey.base.command_line import make_parser, run_stage
+from answerkey.base.errors import InputError
+from answerkey.base.log import start_log, track_progress
+from answerkey.base.params import read_params
+from answerkey.base.records import replace_file
 from answerkey.corpus.corpora import Corpus, parse_corpora
 from answerkey.corpus.source_questions import read_source_questions
-from answerkey.errors import InputError
-from answerkey.log import start_log, track_progress
-from answerkey.params import read_params
-from answerkey.records import replace_file
 from answerkey.sections.corpora import Download
 from answerkey.sql.canonical import NO_FORM
 from answerkey.sql.parser import parse_sql

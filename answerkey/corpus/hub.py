@@ -15,8 +15,8 @@ import sys
 import time
 from pathlib import Path
 
+from answerkey.base.records import hash_file
 from answerkey.corpus import transfer
-from answerkey.records import hash_file
 from answerkey.sections.corpora import Download
 
 COMMIT = re.compile(r"[0-9a-f]{40}")

@@ -23,14 +23,14 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from answerkey.base.errors import InputError
+from answerkey.base.log import list_counts, start_log
+from answerkey.base.params import read_params
+from answerkey.base.records import read_jsonl, replace_file, write_jsonl
 from answerkey.corpus.corpora import CORRECTIONS_DIR, Corpus, parse_corpora
 from answerkey.corpus.corrections import REPLACE, read_corrections
 from answerkey.corpus.loading import load_corpora
 from answerkey.corpus.splits import assign_splits
-from answerkey.errors import InputError
-from answerkey.log import list_counts, start_log
-from answerkey.params import read_params
-from answerkey.records import read_jsonl, replace_file, write_jsonl
 from answerkey.risk.verdicts import VERDICTS, Key, read_verdicts
 
 RIGHT, WRONG = "right", "wrong"

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from typing import NamedTuple
 
+from answerkey.base.errors import InputError
 from answerkey.corpus.corpora import (
     CORRECTIONS_DIR,
     GRADING_METHOD,
@@ -16,7 +17,6 @@ from answerkey.corpus.corpora import (
 )
 from answerkey.corpus.corrections import apply_corrections, read_corrections
 from answerkey.corpus.source_questions import Record, choose_db_ids, read_source_questions
-from answerkey.errors import InputError
 from answerkey.scoring.rules import read_rule
 from answerkey.sections.corpora import ALL, SOURCE_SPLITS, VALIDATION, Download, Entry, HubQuestions
 from answerkey.sqlite.files import check_db_ids

@@ -13,12 +13,12 @@ import io
 from collections.abc import Mapping
 from typing import Any
 
+from answerkey.base.errors import InputError
+from answerkey.base.log import start_log
+from answerkey.base.params import PARAMS_PATH, read_params
+from answerkey.base.records import hash_file, replace_file
 from answerkey.corpus.corpora import Corpus, parse_corpora
 from answerkey.corpus.hub import fetch_file, resolve_revision
-from answerkey.errors import InputError
-from answerkey.log import start_log
-from answerkey.params import PARAMS_PATH, read_params
-from answerkey.records import hash_file, replace_file
 from answerkey.sections.corpora import (
     ARCHIVE,
     FILES,

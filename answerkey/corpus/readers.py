@@ -10,8 +10,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from answerkey.errors import InputError
-from answerkey.records import ACCEPTED_ANSWERS, read_jsonl
+from answerkey.base.errors import InputError
+from answerkey.base.records import ACCEPTED_ANSWERS, read_jsonl
 from answerkey.scoring.rules import read_number
 
 _CHARACTERS = 1 << 20  # read at once; as many again as there are, if an element is longer

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from answerkey.base.errors import InputError
 from answerkey.corpus.corpora import DIFFICULTY, Corpus, DirectoryQuestions, Layout
 from answerkey.corpus.hub import HubError, fetch_file, resolve_revision
-from answerkey.errors import InputError
 from answerkey.sections.corpora import ALL, Download, HubQuestions
 from answerkey.sqlite.files import check_db_id, check_db_ids
 

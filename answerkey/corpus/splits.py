@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from answerkey.errors import InputError
+from answerkey.base.errors import InputError
 
 SPLIT_OF_SOURCE = {"train": "train", "validation": "eval"}
 

@@ -13,8 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from answerkey.base.errors import InputError
 from answerkey.corpus.databases import replace_database
-from answerkey.errors import InputError
 from answerkey.shards.processes import Died, run_alone
 from answerkey.sqlite.bounds import BoundedExecution, bound_memory
 from answerkey.sqlite.files import LAYOUT, serialize_database

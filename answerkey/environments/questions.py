@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from answerkey.base.records import encode_json
 from answerkey.dataset import (
     Question,
     decode_columns,
@@ -18,7 +19,6 @@ from answerkey.dataset import (
     read_export,
 )
 from answerkey.loading import load
-from answerkey.records import encode_json
 from answerkey.reward import Explanation, RewardPool, extract_sql
 from answerkey.scoring.completions import read_completion
 

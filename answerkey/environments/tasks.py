@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import answerkey
+from answerkey.base.records import write_json, write_jsonl
 from answerkey.dataset import Question
 from answerkey.environments.questions import EXPORTS, list_terms, load_questions, read_terms
-from answerkey.records import write_json, write_jsonl
 from answerkey.reward import RewardPool
 
 TEMPLATES = Path(__file__).parent / "harbor"

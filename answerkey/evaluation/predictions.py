@@ -17,6 +17,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from answerkey.base.errors import InputError
+from answerkey.base.records import EVAL, SPLITS, read_json, read_jsonl
 from answerkey.dataset import (
     EXCLUDED,
     NOT_SELECTED,
@@ -26,9 +28,7 @@ from answerkey.dataset import (
     read_not_selected,
     read_product,
 )
-from answerkey.errors import InputError
 from answerkey.evaluation.samples import read_records, read_samples
-from answerkey.records import EVAL, SPLITS, read_json, read_jsonl
 
 UNKNOWN = "unknown"  # no question has the id
 

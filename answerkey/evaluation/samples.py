@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from answerkey.errors import InputError
+from answerkey.base.errors import InputError
 from answerkey.scoring.completions import extract_sql, read_completion
 
 _SQL, _COMPLETION = "prediction", "completion"

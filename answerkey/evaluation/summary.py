@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
+from answerkey.base.records import HARDNESS_LEVELS
 from answerkey.dataset import Question, Record
 from answerkey.evaluation.scoring import Score
-from answerkey.records import HARDNESS_LEVELS
 
 RESAMPLES = 2000
 _SEED = 20

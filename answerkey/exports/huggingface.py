@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from answerkey.base.records import SPLITS, read_database_hashes, read_json, read_jsonl
 from answerkey.dataset import SUITES, Question, list_reward_terms, read_product
 from answerkey.exports.parquet_files import Table, WrittenFile, write_tables
 from answerkey.exports.prompts import DatabaseTexts, Message, PromptExample, make_completion
-from answerkey.records import SPLITS, read_database_hashes, read_json, read_jsonl
 from answerkey.sqlite.answers import FLOAT, INTEGER, STRING
 from answerkey.sqlite.files import find_inside
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from answerkey.records import hash_file, replace_file
+from answerkey.base.records import hash_file, replace_file
 
 _GROUP_ROWS = 5000
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from answerkey.base.records import SPLITS, encode_json, read_jsonl, replace_file
 from answerkey.dataset import SIDECARS
-from answerkey.records import SPLITS, encode_json, read_jsonl, replace_file
 
 
 def write_product(selection: Path, corpora: Path, folder: Path) -> dict[str, int]:

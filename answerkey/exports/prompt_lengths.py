@@ -11,7 +11,7 @@ from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from answerkey.errors import InputError
+from answerkey.base.errors import InputError
 from answerkey.exports.prompts import PromptExample, make_completion
 
 if TYPE_CHECKING:

@@ -29,9 +29,9 @@ from typing import Any
 from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from answerkey.base.errors import InputError
+from answerkey.base.records import DESCRIPTIONS, encode_json, read_database_hashes, read_json
 from answerkey.dataset import Question, list_reward_terms
-from answerkey.errors import InputError
-from answerkey.records import DESCRIPTIONS, encode_json, read_database_hashes, read_json
 from answerkey.shards.database_files import find_database, local_path
 from answerkey.sqlite.files import open_database
 from answerkey.sqlite.guard import GuardedDatabase, QueryError

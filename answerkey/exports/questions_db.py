@@ -14,8 +14,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from answerkey.base.records import encode_json, replace_file
 from answerkey.dataset import Question, list_reward_terms
-from answerkey.records import encode_json, replace_file
 
 _PAGE_BYTES = 4096
 _LAYOUT = f"""

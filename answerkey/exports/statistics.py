@@ -12,9 +12,10 @@ from collections.abc import Iterable, Mapping
 from itertools import product
 from typing import Any
 
+from answerkey.base.errors import Reason
+from answerkey.base.records import DIFFICULTIES, HARDNESS_LEVELS, SPLITS
 from answerkey.dataset import Question
 from answerkey.flags import FLAGS
-from answerkey.records import DIFFICULTIES, HARDNESS_LEVELS, SPLITS, Reason
 from answerkey.sqlite.answers import ANSWER_TYPES
 
 Rows = list[dict[str, Any]]

@@ -22,11 +22,11 @@ from typing import Any
 import pyarrow as pa
 from jinja2 import Template
 
+from answerkey.base.records import SPLITS, encode_json, replace_file
 from answerkey.dataset import Question, list_reward_terms, read_product
 from answerkey.exports.parquet_files import Table, write_tables
 from answerkey.exports.prompt_lengths import PromptLengths
 from answerkey.exports.prompts import PromptExample, make_completion, make_prompt_examples
-from answerkey.records import SPLITS, encode_json, replace_file
 
 TEXT = pa.string()
 CHAT = pa.list_(pa.struct({"role": TEXT, "content": TEXT}))

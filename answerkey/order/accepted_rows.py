@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from answerkey.base.records import encode_json
 from answerkey.order.cuts import list_cutting, read_row_order
 from answerkey.order.inspection import Inspection, execute_on_copy
 from answerkey.order.ties import read_ties
-from answerkey.records import encode_json
 from answerkey.sqlite.answers import Order, answers_match, shape_answer
 
 Segment = int | dict[str, Any]

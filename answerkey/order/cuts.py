@@ -9,9 +9,9 @@ from collections import Counter
 
 from sqlglot import exp
 
+from answerkey.base.records import Finding
 from answerkey.order.inspection import Inspection
 from answerkey.order.ties import SHOWN_ROWS, Ties, read_ties, show_rows, typed_row
-from answerkey.records import Finding
 from answerkey.sql.groupings import read_grouping
 from answerkey.sql.query_parts import find_operand
 from answerkey.sql.query_rewrites import copy_with, show_sql, to_sql, unwrap

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from answerkey.base.records import Finding, encode_json
 from answerkey.order.inspection import Inspection
-from answerkey.records import Finding, encode_json
 from answerkey.sqlite.answers import shape_answer
 
 

@@ -14,15 +14,9 @@ from typing import Any, NamedTuple
 import sqlglot
 from sqlglot.errors import SqlglotError
 
-from answerkey.english.question import EMPTY_WORDS, Question, list_words
-from answerkey.order.accepted_rows import find_row_order
-from answerkey.order.inspection import Inspection
-from answerkey.order.reordered_copy import ReorderedCopy
-from answerkey.probes.registry import ask_probes, ask_question_probes
-from answerkey.records import (
+from answerkey.base.records import (
     DESCRIPTIONS,
     Finding,
-    SchemaFile,
     decode_json,
     encode_compactly,
     encode_findings,
@@ -31,6 +25,11 @@ from answerkey.records import (
     read_json,
     read_jsonl,
 )
+from answerkey.english.question import EMPTY_WORDS, Question, list_words
+from answerkey.order.accepted_rows import find_row_order
+from answerkey.order.inspection import Inspection
+from answerkey.order.reordered_copy import ReorderedCopy
+from answerkey.probes.registry import ask_probes, ask_question_probes
 from answerkey.sections.audit_gold_answers import Thresholds
 from answerkey.shards.database_files import find_database, local_path
 from answerkey.shards.query_run import DatabaseWork, Outcome, QueryRun, Task
@@ -40,6 +39,7 @@ from answerkey.sql.parser import TooComplexError, parse_sql
 from answerkey.sqlite.answers import answer_rows
 from answerkey.sqlite.guard import GuardedDatabase, Limits
 from answerkey.sqlite.schema import Schema, decode_schema
+from answerkey.sqlite.schema_file import SchemaFile
 
 
 class QueryAudit(NamedTuple):

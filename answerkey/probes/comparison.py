@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from answerkey.base.records import Finding
 from answerkey.english.measures import Comparative, find_comparatives, read_measure
 from answerkey.english.numbers import read_number
 from answerkey.english.question import Question
 from answerkey.order.inspection import Inspection
 from answerkey.probes.compared_values import RANGES, Comparison, read_query
-from answerkey.records import Finding
 
 
 def find_comparison_mismatch(inspection: Inspection, question: Question) -> list[Finding]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from answerkey.base.records import Finding
 from answerkey.english.asked import MOST_WORDS
 from answerkey.english.question import Question, word_set
 from answerkey.order.inspection import Inspection
@@ -14,7 +15,6 @@ from answerkey.probes.column_values import shorten
 from answerkey.probes.compared_values import read_query
 from answerkey.probes.conditions import find_mentions
 from answerkey.probes.projection import Projection, read_projection
-from answerkey.records import Finding
 from answerkey.sql.query_rewrites import to_sql
 
 _DIFFERENT = word_set("different distinct unique distinctive distinctly")

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from answerkey.base.records import Finding
 from answerkey.english.columns import stem_name
 from answerkey.english.question import Question
 from answerkey.order.inspection import Inspection
@@ -20,7 +21,6 @@ from answerkey.probes.entities import (
     place_of,
     resolve_direct,
 )
-from answerkey.records import Finding
 from answerkey.sql.groupings import read_grouping
 from answerkey.sql.query_parts import find_with
 from answerkey.sql.query_rewrites import (

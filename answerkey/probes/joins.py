@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from sqlglot import exp
 
+from answerkey.base.records import Finding
 from answerkey.english.asked import Counted, list_counted
 from answerkey.english.columns import is_table_of, stem_name
 from answerkey.english.question import Question, Word
@@ -32,7 +33,6 @@ from answerkey.probes.entities import (
     resolve_direct,
     write_rows,
 )
-from answerkey.records import Finding
 from answerkey.sql.query_parts import find_with
 from answerkey.sql.query_rewrites import to_sql, unwrap
 from answerkey.sql.scopes import Resolution, Scope, Scopes, Source

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from sqlglot import exp
 
+from answerkey.base.records import Finding
 from answerkey.english.columns import is_named, name_column
 from answerkey.english.numbers import DIGITS, has_number, list_numbers, read_number
 from answerkey.english.question import Question, word_set
@@ -18,7 +19,6 @@ from answerkey.probes.compared_values import (
     quote_text,
     read_query,
 )
-from answerkey.records import Finding
 from answerkey.sqlite.schema import Column, Table, quote_name
 
 

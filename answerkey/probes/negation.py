@@ -6,6 +6,7 @@ import re
 
 from sqlglot import exp
 
+from answerkey.base.records import Finding
 from answerkey.english.question import Question
 from answerkey.order.inspection import Inspection
 from answerkey.probes.column_values import ColumnValues
@@ -16,7 +17,6 @@ from answerkey.probes.entities import (
     list_terms,
     resolve_direct,
 )
-from answerkey.records import Finding
 from answerkey.sql.query_parts import find_with
 from answerkey.sql.query_rewrites import show_sql, unwrap
 from answerkey.sql.scopes import Resolution, Scopes, Source

@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from answerkey.base.records import Finding
 from answerkey.english.columns import is_named, split_name, split_words
 from answerkey.english.measures import (
     AGE,
@@ -26,7 +27,6 @@ from answerkey.order.inspection import Inspection, execute_on_copy
 from answerkey.order.ties import read_ties, show_rows, typed_row
 from answerkey.probes.compared_values import Reading, read_query
 from answerkey.probes.conditions import is_one_row
-from answerkey.records import Finding
 from answerkey.sql.groupings import read_grouping
 from answerkey.sql.query_rewrites import show_sql, to_sql
 from answerkey.sql.scopes import Resolution, Source

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from answerkey.base.records import Finding
 from answerkey.english.asked import MOST_WORDS, find_asked_words
 from answerkey.english.columns import (
     is_named,
@@ -19,7 +20,6 @@ from answerkey.english.question import Question, Word, word_set
 from answerkey.order.inspection import Inspection
 from answerkey.probes.compared_values import read_query
 from answerkey.probes.conditions import Mention, find_mentions
-from answerkey.records import Finding
 from answerkey.sql.query_parts import first_select
 from answerkey.sql.query_rewrites import to_sql
 from answerkey.sqlite.schema import Column, Table

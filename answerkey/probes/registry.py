@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from answerkey.base.records import Finding
 from answerkey.english.question import Question
 from answerkey.order.inspection import Inspection
 from answerkey.probes import (
@@ -19,7 +20,6 @@ from answerkey.probes import (
     sets,
     types,
 )
-from answerkey.records import Finding
 
 Probe = Callable[[Inspection], list[Finding]]
 QuestionProbe = Callable[[Inspection, Question], list[Finding]]

@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from answerkey.base.records import Finding
 from answerkey.order.inspection import Inspection
 from answerkey.order.ties import show_rows
 from answerkey.probes.compared_values import (
@@ -17,7 +18,6 @@ from answerkey.probes.compared_values import (
     read_query,
 )
 from answerkey.probes.literals import list_compared_literals
-from answerkey.records import Finding
 from answerkey.sql.query_rewrites import copy_with, show_sql, to_sql, unwrap
 from answerkey.sqlite.answers import answers_match, shape_answer
 from answerkey.sqlite.guard import QueryError, Row, Value

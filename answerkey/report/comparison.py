@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from answerkey.errors import InputError
-from answerkey.records import SPLITS, encode_json, read_json, read_jsonl
+from answerkey.base.errors import InputError
+from answerkey.base.records import SPLITS, encode_json, read_json, read_jsonl
 
 PRODUCT = Path("data/questions")
 _MOST_CHARACTERS = 200  # of a value, on a line

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from answerkey.base.errors import Reason
+from answerkey.base.records import DIFFICULTIES, SPLITS
 from answerkey.flags import EXPLANATIONS
-from answerkey.records import DIFFICULTIES, SPLITS, Reason
 from answerkey.report.questions import pick_examples
 from answerkey.sqlite.answers import ANSWER_TYPES
 

@@ -13,10 +13,11 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+from answerkey.base.records import hash_value, read_jsonl
 from answerkey.dataset import AUDIT, EXCLUDED, SUITES, Question, read_classified
 from answerkey.flags import EXPLANATIONS
-from answerkey.records import SchemaFile, hash_value, read_jsonl
 from answerkey.report.sql_text import name_columns, show_sql
+from answerkey.sqlite.schema_file import SchemaFile
 
 Record = dict[str, Any]
 

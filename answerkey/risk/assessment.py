@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from answerkey.base.records import Finding, encode_findings
 from answerkey.dataset import Question
-from answerkey.records import Finding, encode_findings
 from answerkey.risk.gold_risk import RiskTable, list_signs
 from answerkey.risk.verdicts import Key, Verdict, choose_verdicts
 

@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from answerkey.errors import InputError
-from answerkey.records import read_json
+from answerkey.base.errors import InputError
+from answerkey.base.records import read_json
 
 AGREEMENT = "models_agree_otherwise"
 # Flags that are no sign of wrong gold: what is said of gold itself, what a question shares with

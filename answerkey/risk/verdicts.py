@@ -19,8 +19,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from answerkey.errors import InputError
-from answerkey.records import Finding, read_jsonl
+from answerkey.base.errors import InputError
+from answerkey.base.records import Finding, read_jsonl
 
 VERDICTS = Path("data/verdicts")
 MODEL = "model:"  # how the source of a model's verdict begins

@@ -25,8 +25,8 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Self
 
+from answerkey.base.errors import Reason
 from answerkey.scoring.worker import WORKER_DIED, Job, answer_without_rows, write_message
-from answerkey.sqlite.bounds import QueryReason
 from answerkey.sqlite.guard import Limits
 
 DEFAULT_LIMITS = Limits(max_seconds=2)
@@ -238,7 +238,7 @@ class Workers:
         """Why a job has no rows with which a process ended; None if it is to be tried again."""
         if status == -signal.SIGPROF:
             seconds = self._limits.max_seconds
-            return QueryReason.TIME_EXCEEDED, f"more than {seconds} seconds of CPU time"
+            return Reason.TIME_EXCEEDED, f"more than {seconds} seconds of CPU time"
         if deaths < _TRIES:
             return None
         detail = f"its process ended {_TRIES} times, the last time with status {status}"

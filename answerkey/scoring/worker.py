@@ -23,18 +23,17 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from answerkey.errors import InputError
+from answerkey.base.errors import InputError, Reason
 from answerkey.scoring.comparison import rows_match
 from answerkey.scoring.completions import extract_sql
 from answerkey.scoring.differences import DifferenceKind, cut_texts, find_difference
 from answerkey.scoring.rules import RULES, Rule
-from answerkey.sqlite.bounds import QueryReason
 from answerkey.sqlite.files import find_inside
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError, Row
 
 RIGHT, WRONG = 1.0, 0.0
 
-# Reasons beside those of the guard (QueryReason) and of differences (DifferenceKind).
+# Reasons beside those of the guard (Reason) and of differences (DifferenceKind).
 NO_QUERY = "no_query"
 WORKER_DIED = "worker_died"
 
@@ -102,7 +101,7 @@ class Job(NamedTuple):
 class Explanation:
     """A reward and the reason for it.
 
-    reason: None if the prediction is right; `no_query`; why the query has no answer (`QueryReason`,
+    reason: None if the prediction is right; `no_query`; why the query has no answer (`Reason`,
         such as sql_error or time_exceeded); or how its rows differ (`DifferenceKind`, such as
         too_few_rows).
     detail: the same in words: SQLite's own if it refuses the query.
@@ -353,7 +352,7 @@ def _execute(
         return database.execute(sql, max_steps=max_steps)
     except QueryError as error:
         # What other databases keep in memory is no fault of this query.
-        is_alone = error.reason is not QueryReason.HEAP_EXCEEDED or not databases.close_others(
+        is_alone = error.reason is not Reason.HEAP_EXCEEDED or not databases.close_others(
             str(database.path)
         )
         if is_alone:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from answerkey.kinds import From0, NumberFrom0
+from answerkey.base.kinds import From0, NumberFrom0
 
 
 @dataclass(frozen=True, slots=True)

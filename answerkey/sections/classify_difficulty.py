@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from answerkey.errors import InputError
-from answerkey.kinds import From0, Ratio, mapping, one_of
-from answerkey.records import DIFFICULTIES, EASY, HARD, HARDNESS_LEVELS, MEDIUM
+from answerkey.base.errors import InputError
+from answerkey.base.kinds import From0, Ratio, mapping, one_of
+from answerkey.base.records import DIFFICULTIES, EASY, HARD, HARDNESS_LEVELS, MEDIUM
 
 METHODS = TABLES, SPIDER, RANK, SOURCE, PASS_RATE = (
     "tables",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from answerkey.kinds import Ratio, Text
+from answerkey.base.kinds import Ratio, Text
 
 
 @dataclass(frozen=True, slots=True)

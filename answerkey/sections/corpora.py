@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal
 
-from answerkey.kinds import (
+from answerkey.base.kinds import (
     Kind,
     NumberFrom0,
     Text,
@@ -223,5 +223,5 @@ Corpora = Annotated[
 
 
 def check_corpora(entries: Mapping[str, Any]) -> dict[str, Entry]:
-    """Return the entries of `corpora`, by name. Raises as `answerkey.kinds.check_value`."""
+    """Return the entries of `corpora`, by name. Raises as `answerkey.base.kinds.check_value`."""
     return check_value(Corpora, dict(entries), key="corpora")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from answerkey.kinds import From0, From1, Text, text
+from answerkey.base.kinds import From0, From1, Text, text
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from answerkey.kinds import From1, Whole
+from answerkey.base.kinds import From1, Whole
 
 
 @dataclass(frozen=True, slots=True)

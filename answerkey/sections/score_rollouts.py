@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from answerkey.kinds import From1, Text, whole
+from answerkey.base.kinds import From1, Text, whole
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Annotated, Any, Literal, NamedTuple
 
-from answerkey.errors import InputError
-from answerkey.kinds import From0, From1, Kind, Share, Whole, mapping, one_of
-from answerkey.records import DIFFICULTIES, EVAL, SPLITS, read_share
+from answerkey.base.errors import InputError
+from answerkey.base.kinds import From0, From1, Kind, Share, Whole, mapping, one_of
+from answerkey.base.records import DIFFICULTIES, EVAL, SPLITS, read_share
 
 SCOPES = DATASET, SPLIT = ("dataset", "split")
 TIE_FLAGS = ("tie_at_limit", "limit_without_order")  # which alone may be accept_ties

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
+from answerkey.base.kinds import From0, Kind, Text, one_of
 from answerkey.flags import FLAGS
-from answerkey.kinds import From0, Kind, Text, one_of
 from answerkey.scoring.rules import read_rule
 from answerkey.sections.audit_gold_answers import Thresholds
 from answerkey.sections.classify_difficulty import DifficultyRule

@@ -9,10 +9,9 @@ from typing import Any
 
 import pandas as pd
 
+from answerkey.base.errors import InputError, Reason
+from answerkey.base.log import list_counts
 from answerkey.dataset import Question
-from answerkey.errors import InputError
-from answerkey.log import list_counts
-from answerkey.records import Reason
 from answerkey.sections.classify_difficulty import (
     METHODS,
     PASS_RATE,

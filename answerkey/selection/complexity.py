@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from itertools import accumulate
 from typing import NamedTuple
 
-from answerkey.errors import InputError
-from answerkey.records import EASY, HARD, HARDNESS_LEVELS, MEDIUM, read_share
+from answerkey.base.errors import InputError
+from answerkey.base.records import EASY, HARD, HARDNESS_LEVELS, MEDIUM, read_share
 
 _QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*\"""")
 _WORDS = re.compile(r"\w+")

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
-from answerkey.records import digest_text, read_share
+from answerkey.base.records import digest_text, read_share
 from answerkey.sections.select_questions import Targets
 from answerkey.selection.program import Group, solve
 

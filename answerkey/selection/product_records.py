@@ -8,6 +8,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import BinaryIO
 
+from answerkey.base.errors import Reason
+from answerkey.base.records import encode_json, read_jsonl, replace_file, write_jsonl
 from answerkey.dataset import (
     AUDIT,
     EXCLUDED,
@@ -16,7 +18,6 @@ from answerkey.dataset import (
     Question,
     Record,
 )
-from answerkey.records import Reason, encode_json, read_jsonl, replace_file, write_jsonl
 from answerkey.sections.score_rollouts import Reward
 from answerkey.sections.select_questions import Policy
 from answerkey.selection.policies import accepts_ties, keep_reported

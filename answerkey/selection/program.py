@@ -14,7 +14,7 @@ from itertools import product
 from math import lcm
 from typing import TYPE_CHECKING, NamedTuple
 
-from answerkey.records import DIFFICULTIES, SPLITS, read_share
+from answerkey.base.records import DIFFICULTIES, SPLITS, read_share
 from answerkey.sections.select_questions import DATASET, AskedShare, Targets
 
 if TYPE_CHECKING:

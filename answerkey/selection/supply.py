@@ -10,8 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from answerkey.log import align
-from answerkey.records import DIFFICULTIES, SPLITS
+from answerkey.base.log import align
+from answerkey.base.records import DIFFICULTIES, SPLITS
 from answerkey.sections.select_questions import Targets
 from answerkey.selection.program import Group, count_by, find_size
 from answerkey.sqlite.schema import Schema

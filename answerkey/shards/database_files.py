@@ -12,8 +12,8 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-from answerkey.errors import InputError
-from answerkey.records import hash_file
+from answerkey.base.errors import InputError
+from answerkey.base.records import hash_file
 from answerkey.sqlite.files import find_inside
 
 

@@ -25,7 +25,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
-from answerkey.errors import InputError
+from answerkey.base.errors import InputError
 from answerkey.sqlite.bounds import EXPENDABLE_VARIABLE
 
 Task = TypeVar("Task")

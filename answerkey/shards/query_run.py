@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from answerkey.errors import InputError
-from answerkey.log import track_progress
+from answerkey.base.errors import InputError
+from answerkey.base.log import track_progress
 from answerkey.shards.database_files import Database
 from answerkey.shards.processes import LOCAL, Died, map_tasks, run_alone
 from answerkey.shards.shard_directory import ShardDirectory

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from answerkey.params import load_yaml
-from answerkey.records import (
+from answerkey.base.params import load_yaml
+from answerkey.base.records import (
     encode_json,
     hash_file,
     hash_value,

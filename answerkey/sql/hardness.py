@@ -37,7 +37,7 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-from answerkey.records import HARDNESS_LEVELS
+from answerkey.base.records import HARDNESS_LEVELS
 from answerkey.sql.query_parts import is_aggregate
 
 EASY, MEDIUM, HARD, EXTRA = HARDNESS_LEVELS

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from answerkey.records import Reason
+from answerkey.base.errors import Reason
 from answerkey.sql.canonical import NO_FORM, canonical_tree, write_sql, write_template
 from answerkey.sql.hardness import classify_hardness
 from answerkey.sql.parser import TooComplexError, parse_sql

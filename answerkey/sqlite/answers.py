@@ -11,7 +11,7 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
-from answerkey.sqlite.bounds import QueryReason
+from answerkey.base.errors import Reason
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
 
 INTEGER, FLOAT, STRING, LIST, TABLE = ANSWER_TYPES = ("integer", "float", "string", "list", "table")
@@ -262,7 +262,7 @@ def answer_query(database: GuardedDatabase, gold_sql: str) -> dict[str, Any]:
     except QueryError as error:
         return {"reason": error.reason, "detail": error.detail}
     if answer is None:
-        return {"reason": QueryReason.NULL_ANSWER, "detail": "the answer is a single NULL"}
+        return {"reason": Reason.NULL_ANSWER, "detail": "the answer is a single NULL"}
     return {
         "gold_answer": answer,
         "answer_type": classify_answer_type(answer),

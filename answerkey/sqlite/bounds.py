@@ -15,29 +15,9 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Protocol, Self
 
-
-class QueryReason(StrEnum):
-    """Why a query has no answer that could be kept."""
-
-    SQL_ERROR = "sql_error"
-    NOT_A_SELECT = "not_a_select"
-    MULTIPLE_STATEMENTS = "multiple_statements"
-    FORBIDDEN_FUNCTION = "forbidden_function"
-    NONDETERMINISTIC_FUNCTION = "nondeterministic_function"
-    STEP_BUDGET_EXCEEDED = "step_budget_exceeded"
-    TIME_EXCEEDED = "time_exceeded"
-    TOO_MANY_ROWS = "too_many_rows"
-    VALUE_TOO_LARGE = "value_too_large"
-    ANSWER_TOO_LARGE = "answer_too_large"
-    HEAP_EXCEEDED = "heap_exceeded"
-    UNDECODABLE_TEXT = "undecodable_text"
-    BLOB = "blob"
-    NOT_FINITE = "not_finite"
-    NULL_ANSWER = "null_answer"
-
+from answerkey.base.errors import Reason
 
 # Set in processes whose run goes on without them. A trainer's own process is none of ours to end.
 EXPENDABLE_VARIABLE = "ANSWERKEY_EXPENDABLE_PROCESS"
@@ -171,7 +151,7 @@ class BoundedExecution:
         self._checks_left -= 1
         return self._checks_left < 0
 
-    def explain(self, error: Exception) -> tuple[QueryReason, str] | None:
+    def explain(self, error: Exception) -> tuple[Reason, str] | None:
         """Return the bound that an exception comes from, in a code and in words, or None.
 
         Raises:
@@ -186,16 +166,16 @@ class BoundedExecution:
                     f"less memory than SQLite may use: {self._bounds.max_heap_bytes} bytes"
                 ) from error
             detail = f"more than {self._bounds.max_heap_bytes} bytes of heap"
-            return QueryReason.HEAP_EXCEEDED, detail
+            return Reason.HEAP_EXCEEDED, detail
         if code == sqlite3.SQLITE_INTERRUPT:
             if self._checks_left < 0:
                 detail = f"more than {self._max_steps} virtual machine steps"
-                return QueryReason.STEP_BUDGET_EXCEEDED, detail
+                return Reason.STEP_BUDGET_EXCEEDED, detail
             if self._watchdog is None or not self._watchdog.has_fired:
                 raise KeyboardInterrupt from error
-            return QueryReason.TIME_EXCEEDED, f"more than {self._bounds.max_seconds} seconds"
+            return Reason.TIME_EXCEEDED, f"more than {self._bounds.max_seconds} seconds"
         if code == sqlite3.SQLITE_TOOBIG or isinstance(error, sqlite3.DataError):
-            return QueryReason.VALUE_TOO_LARGE, str(error)
+            return Reason.VALUE_TOO_LARGE, str(error)
         return None
 
 

@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
 
-from answerkey.errors import InputError
+from answerkey.base.errors import InputError
 from answerkey.sqlite.schema import affinity, quote_name
 
 _NOT_IN_NAMES = re.compile(r"[/\\:\x00-\x1f]")

@@ -16,13 +16,13 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from answerkey.kinds import From1
+from answerkey.base.errors import Reason
+from answerkey.base.kinds import From1
 from answerkey.sqlite.bounds import (
     MAX_COLUMNS,
     MAX_SQL_BYTES,
     WATCHDOG,
     BoundedExecution,
-    QueryReason,
     Watchdog,
     bound_memory,
 )
@@ -165,7 +165,7 @@ _EXPLAINED = {  # the columns that EXPLAIN returns
 class QueryError(sqlite3.OperationalError):
     """A query without an answer: `reason` is a stable code, `detail` SQLite's words or numbers."""
 
-    def __init__(self, reason: QueryReason, detail: str, database_name: str) -> None:
+    def __init__(self, reason: Reason, detail: str, database_name: str) -> None:
         super().__init__(reason, detail, database_name)  # which pickle hands over
         self.reason = reason
         self.detail = detail
@@ -270,10 +270,10 @@ class GuardedDatabase:
             try:
                 cursor = self._connection.execute(sql.rstrip(_ENDS))
                 if cursor.description is None:
-                    raise self._refuse(QueryReason.NOT_A_SELECT, "statement returns no columns")
+                    raise self._refuse(Reason.NOT_A_SELECT, "statement returns no columns")
                 # Harmless to the authorizer, but its rows are no answer.
                 if tuple(name for name, *_ in cursor.description) in _EXPLAINED:
-                    raise self._refuse(QueryReason.NOT_A_SELECT, "EXPLAIN is no query")
+                    raise self._refuse(Reason.NOT_A_SELECT, "EXPLAIN is no query")
                 rows = self._fetch(cursor)
                 self.steps = execution.steps
                 return rows
@@ -306,7 +306,7 @@ class GuardedDatabase:
             self._connection.set_authorizer(self._authorize)
         return reads
 
-    def _refuse(self, reason: QueryReason, detail: str) -> QueryError:
+    def _refuse(self, reason: Reason, detail: str) -> QueryError:
         return QueryError(reason, detail, self.path.stem)
 
     def _fetch(self, cursor: sqlite3.Cursor) -> list[Row]:
@@ -315,7 +315,7 @@ class GuardedDatabase:
         for row in cursor:
             if len(rows) == self.limits.max_rows:
                 detail = f"more than {self.limits.max_rows} rows"
-                raise self._refuse(QueryReason.TOO_MANY_ROWS, detail)
+                raise self._refuse(Reason.TOO_MANY_ROWS, detail)
             for value in row:
                 kind = type(value)
                 if kind is str:
@@ -324,12 +324,12 @@ class GuardedDatabase:
                 size_bytes += 8
                 if kind is bytes:
                     detail = f"a BLOB of {len(value)} bytes in the answer"
-                    raise self._refuse(QueryReason.BLOB, detail)
+                    raise self._refuse(Reason.BLOB, detail)
                 if kind is float and not math.isfinite(value):
-                    raise self._refuse(QueryReason.NOT_FINITE, f"{value} in the answer")
+                    raise self._refuse(Reason.NOT_FINITE, f"{value} in the answer")
             if size_bytes > self.limits.max_answer_bytes:
                 detail = f"more than {self.limits.max_answer_bytes} bytes in the answer"
-                raise self._refuse(QueryReason.ANSWER_TOO_LARGE, detail)
+                raise self._refuse(Reason.ANSWER_TOO_LARGE, detail)
             rows.append(row)
         return rows
 
@@ -352,7 +352,7 @@ class GuardedDatabase:
         words = str(error)
         code = getattr(error, "sqlite_errorcode", None)
         if words.startswith("You can only execute one statement at a time"):
-            return self._refuse(QueryReason.MULTIPLE_STATEMENTS, "more than one statement")
+            return self._refuse(Reason.MULTIPLE_STATEMENTS, "more than one statement")
         if code is not None and code & 0xFF in _FAULTS_OF_THE_FILE:
             return sqlite3.DatabaseError(f"Corrupt database: {self.path}: {words}")
         if self._denied:
@@ -360,11 +360,11 @@ class GuardedDatabase:
             if action == sqlite3.SQLITE_FUNCTION:
                 if second.lower() in FORBIDDEN_FUNCTIONS:
                     detail = f"function {second} is refused"
-                    return self._refuse(QueryReason.FORBIDDEN_FUNCTION, detail)
+                    return self._refuse(Reason.FORBIDDEN_FUNCTION, detail)
                 detail = f"function {second} depends on more than the database"
-                return self._refuse(QueryReason.NONDETERMINISTIC_FUNCTION, detail)
+                return self._refuse(Reason.NONDETERMINISTIC_FUNCTION, detail)
             detail = f"it does more than read: {first or 'a transaction'}"
-            return self._refuse(QueryReason.NOT_A_SELECT, detail)
+            return self._refuse(Reason.NOT_A_SELECT, detail)
         if (bound := execution.explain(error)) is not None:
             return self._refuse(*bound)
         is_undecodable = (
@@ -373,5 +373,5 @@ class GuardedDatabase:
             or words == "user-defined function raised exception"  # none but the clock's are ours
         )
         if is_undecodable:
-            return self._refuse(QueryReason.UNDECODABLE_TEXT, "text or a name that is not UTF-8")
-        return self._refuse(QueryReason.SQL_ERROR, words)
+            return self._refuse(Reason.UNDECODABLE_TEXT, "text or a name that is not UTF-8")
+        return self._refuse(Reason.SQL_ERROR, words)

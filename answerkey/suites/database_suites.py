@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from answerkey.errors import InputError
-from answerkey.records import hash_value
+from answerkey.base.errors import InputError
+from answerkey.base.records import hash_value
 from answerkey.sections.generate_test_suites import SuiteSettings
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.answers import Order

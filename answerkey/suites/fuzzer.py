@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from random import Random
 
-from answerkey.records import hash_value
+from answerkey.base.records import hash_value
 from answerkey.suites.constants import Conditions, Constant
 from answerkey.suites.draft import Draft, choose_rows, mend
 from answerkey.suites.keys import KeyFacts, find_key_facts

@@ -8,27 +8,27 @@ from typing import Any, NamedTuple
 
 from sqlglot import exp
 
+from answerkey.base.errors import Reason
 from answerkey.order.cuts import list_cuts, read_row_order
 from answerkey.order.inspection import Inspection
 from answerkey.sql.parser import parse_sql
 from answerkey.sql.query_rewrites import unwrap
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.answers import REL_TOL, Order, has_choice, match_rows, read_order
-from answerkey.sqlite.bounds import QueryReason
 from answerkey.sqlite.guard import GuardedDatabase, QueryError, Row
 from answerkey.sqlite.schema import Schema
 from answerkey.suites.neighbors import Neighbor, list_neighbors
 from answerkey.suites.readings import Reading, list_readings, mutate_codes
 from answerkey.suites.trees import write_changes
 
-_BOUNDS = {QueryReason.STEP_BUDGET_EXCEEDED, QueryReason.TIME_EXCEEDED}
+_BOUNDS = {Reason.STEP_BUDGET_EXCEEDED, Reason.TIME_EXCEEDED}
 
 
 class Execution(NamedTuple):
     """The rows of a query; None where it has none, for a reason."""
 
     rows: list[Row] | None
-    reason: QueryReason | None = None
+    reason: Reason | None = None
 
     @property
     def is_unknown(self) -> bool:

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
-from answerkey.errors import InputError
+from answerkey.base.errors import InputError
 from answerkey.sqlite.files import open_database
 from answerkey.sqlite.schema import quote_name, read_schema
 from answerkey.suites.rows import (

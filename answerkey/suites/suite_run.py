@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import sqlglot
 
-from answerkey.errors import InputError
-from answerkey.log import track_progress
-from answerkey.records import hash_file, hash_value, replace_file, write_json
+from answerkey.base.errors import InputError
+from answerkey.base.log import track_progress
+from answerkey.base.records import hash_file, hash_value, replace_file, write_json
 from answerkey.sections.generate_test_suites import SuiteSettings
 from answerkey.shards.database_files import Database, local_path
 from answerkey.shards.processes import Died, map_tasks

@@ -8,9 +8,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from answerkey.base.records import DIFFICULTIES, SPLITS, read_share
 from answerkey.comparison.compare import normalize_question
 from answerkey.dataset import FIELDS, Record
-from answerkey.records import DIFFICULTIES, SPLITS, read_share
 from answerkey.sections.select_questions import Policy, Targets
 from answerkey.sqlite.answers import ANSWER_TYPES, answer_rows, classify_answer_type
 

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 from sqlglot.errors import SqlglotError
 
+from answerkey.base.records import EASY, HARD, MEDIUM
 from answerkey.dataset import Record
 from answerkey.order.cuts import read_row_order
 from answerkey.order.inspection import Inspection
-from answerkey.records import EASY, HARD, MEDIUM
 from answerkey.sections.classify_difficulty import RANK, DifficultyRule
 from answerkey.sections.select_questions import Targets
 from answerkey.sql.hardness import classify_hardness

@@ -11,8 +11,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from answerkey.base.records import SPLITS, hash_file, read_jsonl
 from answerkey.dataset import AUDIT, PASS_RATES, SIDECARS, SUITES, Record, read_questions
-from answerkey.records import SPLITS, hash_file, read_jsonl
 from answerkey.sections.classify_difficulty import DifficultyRule
 from answerkey.sections.select_questions import SelectQuestions
 from answerkey.selection.policies import read_policies

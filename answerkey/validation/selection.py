@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from answerkey.base.records import hash_file, read_database_hashes, read_jsonl
 from answerkey.dataset import AUDIT, EXCLUDED, INTERIM, SUITES, Record, read_classified
-from answerkey.records import hash_file, read_database_hashes, read_jsonl
 from answerkey.sections.select_questions import SelectQuestions
 from answerkey.selection.policies import read_policies
 from answerkey.sqlite.files import find_inside

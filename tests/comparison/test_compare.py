@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from answerkey.base.records import Finding
 from answerkey.comparison.compare import (
     Fingerprint,
     compare,
@@ -20,7 +21,6 @@ from answerkey.comparison.compare import (
     normalize_question,
 )
 from answerkey.dataset import Question
-from answerkey.records import Finding
 from answerkey.sqlite.schema import Schema, read_schema
 
 

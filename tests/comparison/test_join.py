@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from answerkey.base.errors import InputError
+from answerkey.base.records import Finding, write_json
 from answerkey.comparison.join import find_in_rollouts, join_questions
 from answerkey.dataset import Question, find_failure
-from answerkey.errors import InputError
-from answerkey.records import Finding, write_json
 
 SEGMENTS = [{"rows": [[3], [4]], "take": 1}]
 RATE = {"total": 4, "database": 3, "suite": 1, "models": {}}

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from answerkey.base.errors import InputError
+from answerkey.base.records import SPLITS
 from answerkey.dataset import (
     DIFFICULTY,
     FIELDS,
@@ -18,8 +20,6 @@ from answerkey.dataset import (
     read_joined,
     read_product,
 )
-from answerkey.errors import InputError
-from answerkey.records import SPLITS
 from tests.shared.joined_questions import make_joined, write_joined
 
 IDS = ["a_train_000", "a_train_001", "b_eval_000"]

@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from answerkey.base.errors import Reason
 from answerkey.flags import EXCLUDE, FAMILIES, FLAG, FLAGS
-from answerkey.records import Reason
 from answerkey.risk.gold_risk import NO_SIGNS
-from answerkey.sqlite.bounds import QueryReason
 from tests.shared.paths import ROOT
 
 
@@ -42,4 +41,4 @@ def test_code_is_a_reason_or_a_flag_and_never_both() -> None:
 
 def test_every_reason_of_a_query_is_a_reason_by_the_same_name() -> None:
     ours = {reason.name: reason.value for reason in Reason}
-    assert {reason.name: reason.value for reason in QueryReason}.items() <= ours.items()
+    assert {reason.name: reason.value for reason in Reason}.items() <= ours.items()

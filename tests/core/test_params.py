@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from answerkey.errors import InputError
-from answerkey.params import load_params, read_params
+from answerkey.base.errors import InputError
+from answerkey.base.params import load_params, read_params
 from answerkey.sections.corpora import check_corpora
 from answerkey.sections.exports import ReportDataset
 from answerkey.sqlite.guard import Limits

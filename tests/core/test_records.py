@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from answerkey.log import format_size, start_log
-from answerkey.records import (
-    SchemaFile,
+from answerkey.base.log import format_size, start_log
+from answerkey.base.records import (
     decode_json,
     digest_text,
     encode_compactly,
@@ -27,6 +26,7 @@ from answerkey.records import (
     write_manifest,
 )
 from answerkey.sqlite.schema import Column, Schema, Table, decode_schema, encode_schema
+from answerkey.sqlite.schema_file import SchemaFile
 
 json_values = st.recursive(
     st.none()

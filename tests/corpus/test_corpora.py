@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
+from answerkey.base.errors import InputError
 from answerkey.corpus.corpora import check_roots, name_databases, parse_corpora
-from answerkey.errors import InputError
 from answerkey.sections.corpora import check_corpora
 from stages import download_databases, load_questions
 from tests.shared.paths import ROOT

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from answerkey.base.errors import InputError
 from answerkey.corpus.databases import (
     check_database,
     copy_database,
@@ -17,7 +18,6 @@ from answerkey.corpus.databases import (
     read_descriptions,
     replace_database,
 )
-from answerkey.errors import InputError
 from answerkey.sqlite.files import check_db_ids, find_inside
 from tests.shared.databases import make_database
 from tests.shared.paths import ROOT

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from answerkey.base.records import read_json
 from answerkey.corpus import downloads
 from answerkey.corpus.corpora import parse_corpora
 from answerkey.corpus.downloads import (
@@ -22,7 +23,6 @@ from answerkey.corpus.downloads import (
     read_tables,
     update_databases,
 )
-from answerkey.records import read_json
 from answerkey.sections.corpora import Download
 from tests.shared.bird_world import write_bird, write_json
 from tests.shared.databases import make_database

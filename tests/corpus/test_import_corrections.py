@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 import yaml
 
+from answerkey.base.errors import InputError
 from answerkey.corpus import import_corrections
 from answerkey.corpus.corrections import read_corrections
 from answerkey.corpus.import_corrections import read_claims
-from answerkey.errors import InputError
 from answerkey.risk.verdicts import read_verdicts
 from stages import load_questions
 from tests.shared.bird_world import DEV, write_bird

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from answerkey.base.errors import InputError
 from answerkey.corpus.pin_revisions import edit_params, pin_corpora
-from answerkey.errors import InputError
 from tests.shared.hub_server import HubServer, run_hubs
 from tests.shared.paths import ROOT
 

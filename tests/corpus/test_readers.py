@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
+from answerkey.base.errors import InputError
 from answerkey.corpus import readers
 from answerkey.corpus.corpora import parse_corpora
 from answerkey.corpus.downloads import locate_all
 from answerkey.corpus.loading import load_spider_questions
 from answerkey.corpus.readers import read_array
 from answerkey.dataset import list_reward_terms, read_product
-from answerkey.errors import InputError
 from answerkey.evaluate import describe, evaluate
 from answerkey.reward import RewardPool, score
 from answerkey.sections.corpora import Download

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from answerkey.errors import InputError
+from answerkey.base.errors import InputError
 from answerkey.evaluate import describe, evaluate
 from answerkey.evaluation.samples import read_samples
 from tests.shared.export_world import ExportWorld

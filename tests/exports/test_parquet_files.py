@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from answerkey.base.records import hash_file
 from answerkey.exports.parquet_files import Table, write_tables
-from answerkey.records import hash_file
 
 TEXT = pa.schema({"text": pa.string()})
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from answerkey.base.errors import Reason
 from answerkey.exports.statistics import (
     make_counts,
     make_metrics,
@@ -11,7 +12,6 @@ from answerkey.exports.statistics import (
     tabulate_questions,
 )
 from answerkey.flags import FLAGS
-from answerkey.records import Reason
 from tests.shared.joined_questions import make_joined
 
 GROUP = ("corpus", "split", "difficulty", "hardness", "answer_type", "tables", "reason")

@@ -13,7 +13,7 @@ import pytest
 from pyarrow import parquet
 
 import answerkey
-from answerkey.errors import InputError
+from answerkey.base.errors import InputError
 from answerkey.loading import LoadedSplit
 from answerkey.reward import RewardPool
 from tests.shared.checkout import commit, hash_tree, run

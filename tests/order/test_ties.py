@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from answerkey.base.records import Finding
 from answerkey.order.inspection import Inspection
 from answerkey.order.ties import read_ties
 from answerkey.probes.order import find_limit_without_order, find_tie_at_limit
-from answerkey.records import Finding
 from answerkey.sql.parser import parse_sql
 from answerkey.sqlite.guard import GuardedDatabase, Limits
 from tests.shared.probe_world import ProbeWorld

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.records import read_jsonl
+from answerkey.base.records import read_jsonl
 from tests.shared.checkout import run
 from tests.shared.paths import ROOT
 from tests.shared.visits import Review, launch_browser

@@ -21,7 +21,7 @@ STAGES = sorted(PIPELINE)
 # Imports for a check alone, which stops a run or changes nothing: a stage depends on the sections
 # that it reads, not on all others, and load_questions not on what a rule of comparison does.
 CHECKS = {
-    "answerkey.params": "answerkey.sections.whole_file",
+    "answerkey.base.params": "answerkey.sections.whole_file",
     "answerkey.corpus.loading": "answerkey.scoring.rules",
 }
 # Sections that change no result.

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from answerkey.base.records import read_jsonl
 from answerkey.corpus.corrections import read_corrections
-from answerkey.records import read_jsonl
 from tests.shared.report_world import HOSTILE, TRAIN, run_stages
 from tests.shared.visits import Review
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from answerkey.errors import InputError
-from answerkey.records import write_json
+from answerkey.base.errors import InputError
+from answerkey.base.records import write_json
 from answerkey.risk.gold_risk import (
     NO_SIGNS,
     Count,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.errors import InputError
+from answerkey.base.errors import InputError
 from answerkey.risk.verdicts import choose_verdicts, read_verdicts
 
 VERDICT = {

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from answerkey.base.records import hash_file
 from answerkey.dataset import Question
 from answerkey.evaluation.predictions import Prediction
 from answerkey.evaluation.rollouts import score_rollouts
 from answerkey.evaluation.scoring import Folders, score_predictions
-from answerkey.records import hash_file
 from answerkey.scoring.pool import Pool
 from answerkey.scoring.worker import SUMMARY_ROWS, Job, Kind
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from answerkey.records import DIFFICULTIES, EVAL, TRAIN
+from answerkey.base.records import DIFFICULTIES, EVAL, TRAIN
 from answerkey.sections.select_questions import Targets
 from answerkey.selection.picks import (
     count_unproved,

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from answerkey.errors import InputError
+from answerkey.base.errors import InputError
+from answerkey.base.kinds import check_value
+from answerkey.base.params import load_params
 from answerkey.flags import FLAGS
-from answerkey.kinds import check_value
-from answerkey.params import load_params
 from answerkey.sections.select_questions import Policies, Policy
 from answerkey.selection.policies import find_exclusion, keep_reported, read_policies
 from stages import select_questions

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from answerkey.errors import InputError
-from answerkey.kinds import check_value
-from answerkey.records import DIFFICULTIES, EVAL, SPLITS, TRAIN, read_share
+from answerkey.base.errors import InputError
+from answerkey.base.kinds import check_value
+from answerkey.base.records import DIFFICULTIES, EVAL, SPLITS, TRAIN, read_share
 from answerkey.sections.select_questions import DATASET, SCOPES, Targets
 from answerkey.selection.program import CELLS, Group, count_by, find_largest, find_size
 

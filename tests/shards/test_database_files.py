@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.records import hash_file
+from answerkey.base.records import hash_file
 from answerkey.shards.database_files import Database, find_database, local_path
 from stages import compute_gold_answers as stage
 from tests.shared.fleet_world import Project, make_fleet

@@ -12,8 +12,7 @@ from multiprocessing import connection
 
 import pytest
 
-from answerkey.errors import InputError
-from answerkey.records import Reason
+from answerkey.base.errors import InputError, Reason
 from answerkey.shards.processes import RAY, Died, map_tasks, run_alone
 from answerkey.sqlite.guard import QueryError
 from tests.shared.processes import heed_interrupts, wait_until

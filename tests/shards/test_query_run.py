@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.errors import InputError
+from answerkey.base.errors import InputError
 from answerkey.shards import query_run
 from answerkey.shards.query_run import DatabaseWork, QueryRun
 from answerkey.shards.shard_directory import ShardDirectory, read_shards

@@ -11,8 +11,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from answerkey.errors import InputError
-from answerkey.records import Reason
+from answerkey.base.errors import InputError, Reason
 from answerkey.shards.processes import RAY, Died, check_versions, list_versions, map_tasks
 from answerkey.sqlite.guard import QueryError
 from tests.shards.test_code_hash import ANSWERS_CHANGE, change

@@ -4,7 +4,7 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from answerkey.records import hash_file
+from answerkey.base.records import hash_file
 from answerkey.sqlite.guard import Limits
 from stages import compute_gold_answers as stage
 from tests.shared.databases import make_database

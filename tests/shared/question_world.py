@@ -7,11 +7,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+from answerkey.base.records import hash_file, write_jsonl
 from answerkey.dataset import Question
 from answerkey.exports.parquet_files import write_tables
 from answerkey.exports.prompts import PromptExample
 from answerkey.exports.trainers import TABLES, make_reset
-from answerkey.records import hash_file, write_jsonl
 from answerkey.sqlite.answers import compute_gold_answer
 from tests.shared.databases import make_database
 from tests.shared.project_world import HARBOUR

@@ -9,7 +9,7 @@ import pytest
 import sqlglot
 from sqlglot import parse_one
 
-from answerkey.records import Reason
+from answerkey.base.errors import Reason
 from answerkey.sql.parsed_query import (
     extract_tables_involved,
     list_features,

@@ -15,7 +15,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from answerkey.records import encode_json
+from answerkey.base.records import encode_json
 from answerkey.sqlite.answers import (
     ANSWER_TYPES,
     answer_query,

@@ -13,7 +13,7 @@ import time
 import pytest
 
 from answerkey.sqlite.bounds import EXPENDABLE_VARIABLE, OVERDUE_STATUS, Watchdog
-from answerkey.sqlite.bounds import QueryReason as Reason
+from answerkey.sqlite.bounds import Reason as Reason
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
 from tests.shared.paths import ROOT
 from tests.shared.processes import heed_interrupts

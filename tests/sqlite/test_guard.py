@@ -8,7 +8,7 @@ import sqlite3
 
 import pytest
 
-from answerkey.sqlite.bounds import QueryReason as Reason
+from answerkey.sqlite.bounds import Reason as Reason
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
 
 SCHEMA = """

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answerkey.records import DIFFICULTIES, read_jsonl
+from answerkey.base.records import DIFFICULTIES, read_jsonl
 from answerkey.sections.classify_difficulty import DifficultyRule, classify_difficulty
 from answerkey.selection.complexity import find_cuts, measure_complexity
 from tests.shared.joined_questions import make_joined, write_joined

@@ -11,8 +11,8 @@ import sys
 
 import pytest
 
-from answerkey.errors import InputError
-from answerkey.records import Reason, hash_file
+from answerkey.base.errors import InputError, Reason
+from answerkey.base.records import hash_file
 from answerkey.sqlite.guard import QueryError
 from stages import compute_gold_answers as stage
 from stages.compute_gold_answers import execute_task

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from answerkey.base.errors import Reason
 from answerkey.dataset import FIELDS
 from answerkey.flags import FLAGS
-from answerkey.records import Reason
 from tests.shared.export_world import ExportWorld
 from tests.shared.project_world import World
 

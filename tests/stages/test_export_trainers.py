@@ -16,8 +16,8 @@ import datasets
 import pytest
 from pyarrow import parquet
 
+from answerkey.base.errors import InputError
 from answerkey.environments.questions import read_terms
-from answerkey.errors import InputError
 from answerkey.reward import RewardPool
 from tests.shared.export_world import SPLITS, ExportWorld, describe, parse
 from tests.shared.project_world import ROOT, World

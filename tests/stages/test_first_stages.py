@@ -6,10 +6,10 @@ import json
 
 import pytest
 
+from answerkey.base.errors import InputError
 from answerkey.corpus.corpora import parse_corpora
 from answerkey.corpus.loading import load_spider_questions
 from answerkey.corpus.splits import assign_splits
-from answerkey.errors import InputError
 from answerkey.sections.corpora import Download
 from tests.shared.hub_server import pack_parquet, run_hubs
 from tests.shared.project_world import World

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.records import hash_file
+from answerkey.base.records import hash_file
 from answerkey.reward import explain_score, score_sql
 from answerkey.sqlite.answers import answer_rows
 from tests.shared.checkout import hash_tree

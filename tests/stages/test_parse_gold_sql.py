@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from answerkey.records import SchemaFile, write_jsonl
+from answerkey.base.records import write_jsonl
 from answerkey.sections.whole_file import Execution
 from answerkey.shards.query_run import QueryRun
 from answerkey.shards.shard_directory import ShardDirectory, read_shards
 from answerkey.sql.parsed_query import parse_query
 from answerkey.sqlite.schema import Schema, Table, encode_schema
+from answerkey.sqlite.schema_file import SchemaFile
 from stages import parse_gold_sql
 from stages.parse_gold_sql import OUT, SCHEMAS_PATH, SPLITS_PATH, parse_task, plan_works
 

@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from answerkey.base.errors import Reason
+from answerkey.base.records import DIFFICULTIES, SPLITS
 from answerkey.flags import EXPLANATIONS, FLAGS
-from answerkey.records import DIFFICULTIES, SPLITS, Reason
 from answerkey.report.numbers import (
     list_codes,
     make_chart,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.errors import InputError
+from answerkey.base.errors import InputError
 from answerkey.evaluation.rollouts import find_agreement
 from answerkey.evaluation.scoring import Score
 from tests.shared.project_world import World, build_world

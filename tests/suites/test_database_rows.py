@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.errors import InputError
+from answerkey.base.errors import InputError
 from answerkey.suites.row_reading import read_rows
 from answerkey.suites.rows import serialize_rows
 from tests.shared.databases import make_database

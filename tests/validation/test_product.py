@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from answerkey.records import hash_file
+from answerkey.base.records import hash_file
 from answerkey.sqlite.guard import Limits
 from answerkey.validation.product import check_claims, list_claims
 from answerkey.validation.selection import check_sidecars

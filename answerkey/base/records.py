@@ -10,7 +10,6 @@ import contextlib
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -20,9 +19,7 @@ try:
 except ModuleNotFoundError:  # the pipeline has it; evaluation reads without, only slower
     import json as orjson
 
-from answerkey.errors import InputError
-from answerkey.sqlite.bounds import QueryReason
-from answerkey.sqlite.schema import Schema, decode_schema
+from answerkey.base.errors import InputError, Reason
 
 _BUFFER_BYTES = 1 << 16  # eight times as much as by default: reading lines takes half the time
 _NEXT_STEP = "mend it; `dvc repro` makes what is the pipeline's own again"
@@ -212,23 +209,6 @@ def read_database_hashes(databases_dir: Path) -> dict[str, str]:
     return {db_id: entry["sha256"] for db_id, entry in entries.items()}
 
 
-class SchemaFile:
-    """The schemas in `schemas.jsonl` by database, each decoded when it is asked for."""
-
-    def __init__(self, path: Path) -> None:
-        self._tables = {
-            record["database_name"]: encode_compactly(record["tables"])
-            for record in read_jsonl(path)
-        }
-
-    def read_tables(self, name: str) -> list[dict[str, Any]]:
-        """The tables of a database as `encode_schema` wrote them."""
-        return decode_json(self._tables[name])
-
-    def __getitem__(self, name: str) -> Schema:
-        return decode_schema(self.read_tables(name))
-
-
 # The closed vocabularies of records, and why a question is set aside.
 #
 # A code is a reason or a flag (`answerkey.flags`), never both. A reason is recorded with the stage
@@ -238,32 +218,6 @@ class SchemaFile:
 SPLITS = TRAIN, EVAL = ("train", "eval")
 DIFFICULTIES = EASY, MEDIUM, HARD = ("easy", "medium", "hard")
 HARDNESS_LEVELS = ("easy", "medium", "hard", "extra")  # Spider's own; in the sidecar
-
-
-class Reason(StrEnum):
-    """Why a question is set aside: those of queries come first."""
-
-    SQL_ERROR = QueryReason.SQL_ERROR
-    NOT_A_SELECT = QueryReason.NOT_A_SELECT
-    MULTIPLE_STATEMENTS = QueryReason.MULTIPLE_STATEMENTS
-    FORBIDDEN_FUNCTION = QueryReason.FORBIDDEN_FUNCTION
-    NONDETERMINISTIC_FUNCTION = QueryReason.NONDETERMINISTIC_FUNCTION
-    STEP_BUDGET_EXCEEDED = QueryReason.STEP_BUDGET_EXCEEDED
-    TIME_EXCEEDED = QueryReason.TIME_EXCEEDED
-    TOO_MANY_ROWS = QueryReason.TOO_MANY_ROWS
-    VALUE_TOO_LARGE = QueryReason.VALUE_TOO_LARGE
-    ANSWER_TOO_LARGE = QueryReason.ANSWER_TOO_LARGE
-    HEAP_EXCEEDED = QueryReason.HEAP_EXCEEDED
-    UNDECODABLE_TEXT = QueryReason.UNDECODABLE_TEXT
-    BLOB = QueryReason.BLOB
-    NOT_FINITE = QueryReason.NOT_FINITE
-    NULL_ANSWER = QueryReason.NULL_ANSWER
-    UNPARSABLE_SQL = "unparsable_sql"
-    TOO_COMPLEX = "too_complex"
-    EMPTY_QUESTION = "empty_question"
-    NO_GOLD_SQL = "no_gold_sql"
-    EXCLUDED_BY_CURATOR = "excluded_by_curator"
-    NOT_SELECTED = "not_selected"
 
 
 ACCEPTED_ANSWERS = "accepted_answers"  # in `source`: those of a question whose SQL is unknown

@@ -19,7 +19,7 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass
 from types import NoneType
 from typing import Annotated, Any, get_args, get_type_hints
 
-from answerkey.errors import InputError
+from answerkey.base.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from answerkey.errors import tell_errors
-from answerkey.params import load_params
+from answerkey.base.errors import tell_errors
+from answerkey.base.params import load_params
 
 
 def make_parser(module: str, doc: str) -> argparse.ArgumentParser:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from answerkey.errors import InputError
-from answerkey.kinds import check_value
+from answerkey.base.errors import InputError
+from answerkey.base.kinds import check_value
 
 if TYPE_CHECKING:
     from answerkey.sections.whole_file import Params

@@ -1,0 +1,1 @@
+"""What every stage needs, and nothing that changes with a feature."""
