@@ -45,7 +45,8 @@ _START = (
     " from answerkey.scoring.worker import main; main(*sys.argv[2:])"
 )
 
-# Nobody forks while a process starts: a fork would hold the worker's end of its pipe open.
+# Nobody forks while a process starts: a fork would hold the worker's end of its pipe open, and for
+# ever a lock that tempfile takes at first.
 _STARTING = threading.Lock()
 os.register_at_fork(
     before=_STARTING.acquire,
@@ -262,11 +263,11 @@ class WorkerProcess:
     """
 
     def __init__(self, limits: Limits) -> None:
-        self._begun = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (see `end`)
         # Without what the environment adds to Python, which takes a fifth of the time.
         command = [sys.executable, "-I", "-S", "-c", _START, str(_ROOT)]
-        arguments = pickle.dumps(limits).hex(), self._begun.fileno(), os.getpid()
         with _STARTING:
+            self._begun = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (see `end`)
+            arguments = pickle.dumps(limits).hex(), self._begun.fileno(), os.getpid()
             self._process = subprocess.Popen(
                 [*command, *map(str, arguments)],
                 stdin=subprocess.PIPE,
