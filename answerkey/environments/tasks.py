@@ -25,7 +25,10 @@ from answerkey.reward import RewardPool
 
 TEMPLATES = Path(__file__).parent / "harbor"
 # What `answerkey.reward` imports; all else is of the standard library.
-_OF_REWARD = ("__init__.py", "errors.py", "kinds.py", "reward.py", "scoring", "sqlite")
+_OF_REWARD = (
+    *("__init__.py", "base/__init__.py", "base/errors.py", "base/kinds.py", "reward.py"),
+    *("scoring", "sqlite"),
+)
 _TOOL = {
     "type": "function",
     "name": "run_sql",
@@ -87,8 +90,8 @@ def copy_reward(folder: Path) -> None:
                 package / name, folder / name, ignore=shutil.ignore_patterns("__pycache__")
             )
         else:
-            folder.mkdir(exist_ok=True)
-            shutil.copy(package / name, folder)
+            (folder / name).parent.mkdir(exist_ok=True)
+            shutil.copy(package / name, folder / name)
 
 
 def main() -> None:

@@ -12,13 +12,13 @@ from tests.shared.report_world import build_report
 from tests.shared.visits import launch_browser
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     with launch_browser() as launched:
         yield launched
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A page to look at, whose folder has everything that it was made from."""
     return build_report(tmp_path_factory.mktemp("report"), max_answer_characters=400)
