@@ -12,7 +12,6 @@ from typing import Any
 
 from answerkey.base.errors import InputError
 from answerkey.base.records import ACCEPTED_ANSWERS, read_jsonl
-from answerkey.scoring.rules import read_number
 
 _CHARACTERS = 1 << 20  # read at once; as many again as there are, if an element is longer
 _LONGEST = 1 << 26  # characters of an element: more is no question, but a bracket without its end
@@ -150,7 +149,8 @@ def _read_answers(gold: Path, name: str, terms: dict[str, Any]) -> dict[str, Any
             raise InputError(
                 f"{file}: expected a table, and in it columns {wanted}: {error}"
             ) from error
-        answers.append([list(map(_read_cell, row)) for row in list(zip(*chosen, strict=True))[1:]])
+        rows = list(zip(*chosen, strict=True))[1:]
+        answers.append([[cell or None for cell in row] for row in rows])
         extra_columns = max(extra_columns, 1 + len(columns) - len(chosen))
     option = f",extra_columns={extra_columns}" if extra_columns > 1 else ""
     return {
@@ -158,11 +158,6 @@ def _read_answers(gold: Path, name: str, terms: dict[str, Any]) -> dict[str, Any
         "order_matters": not terms.get("ignore_order"),
         "grading_method": f"spider2,numeric_text{option}",
     }
-
-
-def _read_cell(text: str) -> Any:
-    number = read_number(text)
-    return (text or None) if number is None else number
 
 
 def _read_document(root: Path, name: Any) -> str | None:

@@ -291,8 +291,8 @@ def test_local_questions_are_loaded_with_gold_sql_or_their_answers(
     assert third["source"]["accepted_answers"] == [[["Drau"], ["Glomma"]]]
     assert third["source"]["grading_method"] == "spider2,numeric_text,extra_columns=3"
     assert fourth["source"]["accepted_answers"] == [
-        [[1844.004], [1901]],
-        [[1844, "Old"], [1901, "Steel"]],
+        [["1844.004"], ["1901"]],  # which the rule reads as numbers
+        [["1844", "Old"], ["1901", "Steel"]],
     ]
     assert [one["source"]["order_matters"] for one in (third, fourth)] == [True, False]
     assert fifth["source"]["accepted_answers"] == []
