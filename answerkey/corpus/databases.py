@@ -9,12 +9,29 @@ import io
 import shutil
 import sqlite3
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from answerkey.base.errors import InputError
 from answerkey.base.records import replace_file
-from answerkey.sqlite.files import check_db_id, find_inside, open_database
+from answerkey.shards.processes import Died, run_alone
+from answerkey.sqlite.bounds import BoundedExecution, bound_memory
+from answerkey.sqlite.files import (
+    LAYOUT,
+    check_db_id,
+    find_inside,
+    open_database,
+    serialize_database,
+)
+from answerkey.sqlite.guard import (
+    FORBIDDEN_FUNCTIONS,
+    LIBRARY_FUNCTIONS,
+    NOW_KEYWORDS,
+    RANDOM_FUNCTIONS,
+    Clock,
+)
 
 _HEADER = b"SQLite format 3\x00"
 # What quick_check says of values that SQLite reads all the same; any other row is a broken file.
@@ -114,3 +131,138 @@ def _read_table(file: Path) -> dict[str, dict[str, str]]:
     except csv.Error as error:
         raise InputError(f"{file}: line {rows.line_num}: expected CSV: {error}") from error
     return found
+
+
+# --- a database from SQL text: foreign statements fill an empty database within bounds
+#
+# It has the same bytes on every machine and every day, whichever SQLite library builds it. Each is
+# built in a process of its own: a statement without end can neither hold the stage up nor end it.
+
+# Triggers and virtual tables are missing on purpose: they would act while the file is settled.
+_ALLOWED_ACTIONS = {
+    getattr(sqlite3, f"SQLITE_{action}")
+    for action in (
+        *("CREATE_TABLE", "CREATE_INDEX", "CREATE_VIEW", "ALTER_TABLE", "REINDEX"),
+        *("DROP_TABLE", "DROP_INDEX", "DROP_VIEW", "INSERT", "UPDATE", "DELETE"),
+        *("SELECT", "READ", "RECURSIVE"),
+    )
+}
+# What dumps begin and end with has no effect: all of the text is one transaction.
+_PASSED_OVER = {
+    (sqlite3.SQLITE_TRANSACTION, "begin"),
+    (sqlite3.SQLITE_TRANSACTION, "commit"),
+    (sqlite3.SQLITE_PRAGMA, "foreign_keys"),
+}
+_CHANGING_FUNCTIONS = RANDOM_FUNCTIONS | NOW_KEYWORDS | LIBRARY_FUNCTIONS
+_REFUSED_FUNCTIONS = FORBIDDEN_FUNCTIONS | _CHANGING_FUNCTIONS
+
+
+@dataclass(frozen=True, slots=True)
+class BuildLimits:
+    """What the text of one database may use; see `answerkey.sqlite.bounds.Bounds`."""
+
+    max_text_bytes: int = 200_000_000
+    max_steps: int = 500_000_000
+    max_heap_bytes: int = 1 << 30
+    max_seconds: int = 300
+
+
+class _TextExecution:
+    """The statements of a text on an empty connection, and why they came to an end."""
+
+    def __init__(self, connection: sqlite3.Connection, limits: BuildLimits) -> None:
+        self._connection = connection
+        self._limits = limits
+        self._bounds = BoundedExecution(connection, limits)
+        self._is_begun = False
+        self._refused = ""  # which call was refused last
+        self._statement = ""  # which one was started last
+
+    def run(self, text: str) -> bytes:
+        """The bytes of the database that all statements make, in one transaction."""
+        connection = self._connection
+        bound_memory(connection, self._limits)
+        # The authorizer does not hear of functions in a DEFAULT, and a clock function has honest
+        # uses too: so they are refused where they are called.
+        for name in sorted(_CHANGING_FUNCTIONS):
+            connection.create_function(name, -1, partial(self._refuse, name))
+        with contextlib.closing(Clock(connection, self._refuse)), self._bounds:
+            connection.set_authorizer(self._authorize)
+            connection.set_trace_callback(self._note)
+            connection.executescript(f"BEGIN;\n{text}")
+            connection.set_trace_callback(None)
+            connection.set_authorizer(None)
+            connection.execute("COMMIT")
+            self._statement = "its end"
+            if not connection.execute("SELECT 1 FROM sqlite_master WHERE rootpage").fetchone():
+                raise ValueError("makes no table: expected CREATE TABLE and INSERT")
+            return serialize_database(connection)
+
+    def explain(self, error: Exception) -> str:
+        """Which call was refused or bound passed, or SQLite's words; and where."""
+        words = self._refused or str(error)
+        if (bound := self._bounds.explain(error)) is not None:
+            words = f"it takes too much: {bound[1]}"
+        return f"{words}; at or after: {self._statement.strip()[:80]}"
+
+    def _note(self, statement: str) -> None:
+        self._statement = statement
+
+    def _authorize(self, action: int, first: str | None, second: str | None, *_: str | None) -> int:
+        if action == sqlite3.SQLITE_FUNCTION:
+            is_allowed = (second or "").lower() not in _REFUSED_FUNCTIONS
+        else:
+            is_allowed = action in _ALLOWED_ACTIONS
+        if (action, first) == (sqlite3.SQLITE_TRANSACTION, "BEGIN") and not self._is_begun:
+            is_allowed = self._is_begun = True  # that of `run`
+        if not is_allowed and (action, (first or "").lower()) in _PASSED_OVER:
+            return sqlite3.SQLITE_IGNORE
+        return sqlite3.SQLITE_OK if is_allowed else sqlite3.SQLITE_DENY
+
+    def _refuse(self, name: str, *_: Any) -> None:
+        self._refused = f"not authorized: {name} would give another value in each build"
+        raise ValueError(self._refused)
+
+
+def build_database(sql_path: Path, limits: BuildLimits | None = None) -> bytes:
+    """The bytes of the SQLite file that the statements of a text file make.
+
+    Raises:
+        InputError: with the file, the place and SQLite's words, if the text does not run, does more
+            than fill a database, takes more than the limits, or makes no table.
+    """
+    limits = limits or BuildLimits()
+    if (size_bytes := sql_path.stat().st_size) > limits.max_text_bytes:
+        raise InputError(f"{sql_path}: has {size_bytes} bytes, expected {limits.max_text_bytes}")
+    try:
+        text = sql_path.read_bytes().decode("utf-8-sig")  # read_text would alter line ends
+    except UnicodeDecodeError as error:
+        raise InputError(f"{sql_path}: expected SQL as UTF-8 text: {error}") from error
+    with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        connection.executescript(LAYOUT)
+        execution = _TextExecution(connection, limits)
+        try:
+            return execution.run(text)
+        except (sqlite3.Error, MemoryError, ValueError) as error:
+            raise InputError(f"{sql_path}: {execution.explain(error)}") from error
+
+
+def build_in_process(source: Path, path: Path, limits: BuildLimits | None = None) -> None:
+    """Make the file of a database from its text.
+
+    Raises:
+        InputError: as `build_database`; if the process was ended.
+    """
+    limits = limits or BuildLimits()
+    if isinstance(run_alone(partial(_write_database, path=path, limits=limits), source), Died):
+        raise InputError(
+            f"{source}: the process that made a database of it was ended: a single step takes"
+            f" more than {limits.max_seconds} seconds, or the machine has not enough"
+            " memory; make the database yourself, and put it beside the text as ID.sqlite"
+        )
+
+
+def _write_database(source: Path, *, path: Path, limits: BuildLimits) -> None:
+    content = build_database(source, limits)
+    with replace_database(path) as file:
+        file.write(content)

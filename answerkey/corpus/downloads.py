@@ -23,9 +23,16 @@ from answerkey.base.records import (
     write_json,
     write_manifest,
 )
-from answerkey.corpus.corpora import Corpus, DirectoryDatabases, name_databases, read_spider
+from answerkey.corpus.corpora import (
+    Corpus,
+    DirectoryDatabases,
+    list_db_ids,
+    name_databases,
+    read_spider,
+)
 from answerkey.corpus.databases import (
     DESCRIPTION_FOLDER,
+    build_in_process,
     check_database,
     copy_database,
     locate_database,
@@ -33,8 +40,6 @@ from answerkey.corpus.databases import (
     replace_database,
 )
 from answerkey.corpus.hub import HubError, fetch_file, resolve_revision
-from answerkey.corpus.source_questions import list_db_ids
-from answerkey.corpus.text_databases import build_in_process
 from answerkey.sections.corpora import ARCHIVE, FILES, Archive, Download
 from answerkey.sqlite.files import check_db_ids, open_database
 from answerkey.sqlite.schema import encode_schema, read_schema

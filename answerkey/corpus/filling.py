@@ -19,8 +19,7 @@ from answerkey.base.errors import InputError
 from answerkey.base.log import start_log, track_progress
 from answerkey.base.params import read_params
 from answerkey.base.records import replace_file
-from answerkey.corpus.corpora import Corpus, parse_corpora
-from answerkey.corpus.source_questions import read_source_questions
+from answerkey.corpus.corpora import Corpus, parse_corpora, read_source_questions
 from answerkey.sections.corpora import Download
 from answerkey.sql.canonical import NO_FORM
 from answerkey.sql.parser import parse_sql

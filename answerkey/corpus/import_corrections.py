@@ -28,8 +28,7 @@ from answerkey.base.log import list_counts, start_log
 from answerkey.base.params import read_params
 from answerkey.base.records import read_jsonl, replace_file, write_jsonl
 from answerkey.corpus.corpora import CORRECTIONS_DIR, Corpus, parse_corpora
-from answerkey.corpus.corrections import REPLACE, read_corrections
-from answerkey.corpus.loading import load_corpora
+from answerkey.corpus.loading import REPLACE, load_corpora, read_corrections
 from answerkey.corpus.splits import assign_splits
 from answerkey.risk.verdicts import VERDICTS, Key, read_verdicts
 

@@ -11,7 +11,7 @@ import yaml
 
 from answerkey.base.records import read_jsonl
 from answerkey.corpus.corpora import CORRECTIONS_DIR
-from answerkey.corpus.corrections import apply_corrections, read_corrections
+from answerkey.corpus.loading import apply_corrections, read_corrections
 from tests.shared.paths import ROOT
 from tests.shared.report_world import run_stages, write_corpus, write_params
 

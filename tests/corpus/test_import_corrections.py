@@ -13,8 +13,8 @@ import yaml
 
 from answerkey.base.errors import InputError
 from answerkey.corpus import import_corrections
-from answerkey.corpus.corrections import read_corrections
 from answerkey.corpus.import_corrections import read_claims
+from answerkey.corpus.loading import read_corrections
 from answerkey.risk.verdicts import read_verdicts
 from stages import load_questions
 from tests.shared.bird_world import DEV, write_bird

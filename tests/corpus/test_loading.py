@@ -11,9 +11,8 @@ import pytest
 import yaml
 
 from answerkey.corpus import loading
-from answerkey.corpus.corpora import Corpus, parse_corpora
+from answerkey.corpus.corpora import Corpus, list_db_ids, parse_corpora
 from answerkey.corpus.loading import load_corpora, load_spider_questions
-from answerkey.corpus.source_questions import list_db_ids
 from answerkey.corpus.splits import assign_splits
 from answerkey.sections.classify_difficulty import DifficultyRule
 from answerkey.sections.corpora import Download

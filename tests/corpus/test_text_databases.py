@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from answerkey.base.errors import InputError
-from answerkey.corpus.text_databases import BuildLimits, build_database, build_in_process
+from answerkey.corpus.databases import BuildLimits, build_database, build_in_process
 from answerkey.sqlite.files import open_database
 from tests.shared.databases import make_database
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from answerkey.base.records import read_jsonl
-from answerkey.corpus.corrections import read_corrections
+from answerkey.corpus.loading import read_corrections
 from tests.shared.report_world import HOSTILE, TRAIN, run_stages
 from tests.shared.visits import Review
 
