@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from answerkey.base.command_line import run_stage
 from answerkey.base.errors import InputError
 from answerkey.base.log import start_log
-from answerkey.base.params import read_params
+from answerkey.base.params import read_params, run_stage
 from answerkey.base.records import read_jsonl, write_jsonl
 from answerkey.corpus.splits import assign_splits
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from answerkey.base.command_line import run_stage
 from answerkey.base.log import list_counts, start_log
-from answerkey.base.params import read_params
+from answerkey.base.params import read_params, run_stage
 from answerkey.probes.audit import AuditInputs, audit_databases
 from answerkey.shards.shard_directory import ShardDirectory, read_shards
 

@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from answerkey.base.command_line import run_stage
 from answerkey.base.errors import InputError
 from answerkey.base.log import list_counts, start_log
-from answerkey.base.params import read_params
+from answerkey.base.params import read_params, run_stage
 from answerkey.base.records import write_jsonl
 from answerkey.dataset import DIFFICULTY, INTERIM, Question, read_joined
 from answerkey.sections.classify_difficulty import PASS_RATE, RANK, SOURCE

@@ -7,9 +7,8 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from answerkey.base.command_line import run_stage
 from answerkey.base.log import list_counts, start_log
-from answerkey.base.params import read_params
+from answerkey.base.params import read_params, run_stage
 from answerkey.base.records import read_json, read_jsonl, write_jsonl
 from answerkey.comparison.compare import compare, make_fingerprint
 from answerkey.comparison.held_out import HeldOut

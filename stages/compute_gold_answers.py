@@ -13,10 +13,9 @@ from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 
-from answerkey.base.command_line import run_stage
 from answerkey.base.errors import Reason
 from answerkey.base.log import list_counts, start_log
-from answerkey.base.params import read_params
+from answerkey.base.params import read_params, run_stage
 from answerkey.base.records import hash_value, read_database_hashes, read_exclusion, read_jsonl
 from answerkey.shards.database_files import find_database, local_path
 from answerkey.shards.query_run import DatabaseWork, Outcome, QueryRun, Task

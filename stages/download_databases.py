@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from answerkey.base.command_line import run_stage
 from answerkey.base.log import format_size, start_log
-from answerkey.base.params import read_params
+from answerkey.base.params import read_params, run_stage
 from answerkey.base.records import write_jsonl
 from answerkey.corpus.corpora import check_roots, list_unpinned, parse_corpora
 from answerkey.corpus.downloads import read_tables, update_databases

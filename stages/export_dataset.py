@@ -7,9 +7,9 @@ import io
 from collections import Counter
 from pathlib import Path
 
-from answerkey.base.command_line import run_stage
 from answerkey.base.errors import InputError
 from answerkey.base.log import start_log
+from answerkey.base.params import run_stage
 from answerkey.base.records import read_json, read_jsonl, replace_file, write_json
 from answerkey.dataset import INTERIM, SUITES, read_classified
 from answerkey.exports.product import write_product

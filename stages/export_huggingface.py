@@ -8,9 +8,8 @@ import shutil
 from dataclasses import asdict
 from pathlib import Path
 
-from answerkey.base.command_line import run_stage
 from answerkey.base.log import format_size, start_log
-from answerkey.base.params import read_params
+from answerkey.base.params import read_params, run_stage
 from answerkey.base.records import read_json, read_manifest, replace_file, write_json
 from answerkey.exports.card import BENCHMARK, CardFacts, make_card
 from answerkey.exports.croissant import make_croissant

@@ -9,9 +9,8 @@ from __future__ import annotations
 from itertools import chain
 from pathlib import Path
 
-from answerkey.base.command_line import run_stage
 from answerkey.base.log import start_log
-from answerkey.base.params import read_params
+from answerkey.base.params import read_params, run_stage
 from answerkey.base.records import SPLITS, read_json, read_jsonl, write_json
 from answerkey.dataset import read_product
 from answerkey.exports.prompt_lengths import PromptLengths, read_tokenizer

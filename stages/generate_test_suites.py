@@ -9,9 +9,8 @@ from operator import itemgetter
 from pathlib import Path
 from statistics import fmean
 
-from answerkey.base.command_line import run_stage
 from answerkey.base.log import start_log
-from answerkey.base.params import read_params
+from answerkey.base.params import read_params, run_stage
 from answerkey.base.records import read_database_hashes, read_jsonl
 from answerkey.evaluation.samples import choose_queries, read_rollouts
 from answerkey.shards.database_files import find_database

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from answerkey.base.command_line import run_stage
 from answerkey.base.log import list_counts, start_log
-from answerkey.base.params import read_params
+from answerkey.base.params import read_params, run_stage
 from answerkey.base.records import write_json, write_jsonl
 from answerkey.corpus.corpora import check_roots, list_unpinned, parse_corpora
 from answerkey.corpus.loading import describe_corpora, load_corpora, read_held_out

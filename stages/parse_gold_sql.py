@@ -10,10 +10,9 @@ from pathlib import Path
 
 import sqlglot
 
-from answerkey.base.command_line import run_stage
 from answerkey.base.errors import Reason
 from answerkey.base.log import list_counts, start_log
-from answerkey.base.params import read_params
+from answerkey.base.params import read_params, run_stage
 from answerkey.base.records import hash_value, read_jsonl
 from answerkey.shards.query_run import DatabaseWork, Outcome, QueryRun, Task
 from answerkey.shards.shard_directory import ShardDirectory, hash_code, read_shards

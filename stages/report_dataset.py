@@ -12,9 +12,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
-from answerkey.base.command_line import make_parser, run_stage
 from answerkey.base.log import format_size, start_log
-from answerkey.base.params import read_params
+from answerkey.base.params import make_parser, read_params, run_stage
 from answerkey.base.records import read_json, read_jsonl, replace_file
 from answerkey.dataset import EXCLUDED, SUITES
 from answerkey.report.comparison import compare_product

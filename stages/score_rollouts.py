@@ -9,9 +9,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from answerkey.base.command_line import run_stage
 from answerkey.base.log import start_log
-from answerkey.base.params import read_params
+from answerkey.base.params import read_params, run_stage
 from answerkey.base.records import read_database_hashes, write_json
 from answerkey.dataset import INTERIM, join_stages
 from answerkey.evaluation.rollouts import score_rollouts

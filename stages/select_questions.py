@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from answerkey.base.command_line import make_parser, run_stage
 from answerkey.base.log import list_counts, start_log
-from answerkey.base.params import read_params
+from answerkey.base.params import make_parser, read_params, run_stage
 from answerkey.base.records import read_database_hashes, read_jsonl, write_json
 from answerkey.dataset import NOT_SELECTED, SUITES, SUITES_NOT_SELECTED, read_classified
 from answerkey.selection.choice import (

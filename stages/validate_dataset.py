@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import sys
 
-from answerkey.base.command_line import make_parser, run_stage
 from answerkey.base.log import start_log
-from answerkey.base.params import read_params
+from answerkey.base.params import make_parser, read_params, run_stage
 from answerkey.base.records import write_json
 from answerkey.dataset import INTERIM
 from answerkey.validation.checks import ValidationError

@@ -14,10 +14,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
-from answerkey.base.command_line import make_parser, run_stage
 from answerkey.base.errors import InputError
 from answerkey.base.log import start_log, track_progress
-from answerkey.base.params import read_params
+from answerkey.base.params import make_parser, read_params, run_stage
 from answerkey.base.records import replace_file
 from answerkey.corpus.corpora import Corpus, parse_corpora, read_source_questions
 from answerkey.sections.corpora import Download
