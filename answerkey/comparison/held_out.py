@@ -10,6 +10,7 @@ A question overlaps with one of them if
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
@@ -19,9 +20,20 @@ from rapidfuzz import fuzz, process
 from answerkey.base.records import Finding
 from answerkey.comparison.compare import normalize_question
 from answerkey.dataset import Question
-from answerkey.sqlite.tokens import Kind, read_tokens
 
-_TEXTS = (Kind.TEXT, Kind.DOUBLE_QUOTED)
+# The tokens of SQL, cut where SQLite cuts them (sqlite3GetToken in its tokenize.c). A quote or a
+# comment without an end goes on to the end of the text. Every quantifier is possessive, or stops at
+# the first end that it finds, so that nothing is read twice.
+_TOKEN = re.compile(
+    r"""(?:[ \t\n\v\f\r\ufeff]|--[^\n]*+|/\*.*?(?:\*/|\Z))++"""
+    r"""|(?P<word>[0-9A-Za-z_$\x80-\U0010ffff]++)"""
+    r"""|'(?P<text>(?:[^']++|'')*+)(?:'|\Z)"""
+    r"""|"(?P<text_or_name>(?:[^"]++|"")*+)(?:"|\Z)"""
+    r"""|`(?P<name>(?:[^`]++|``)*+)(?:`|\Z)|\[(?P<bracketed>[^\]]*+)(?:\]|\Z)"""
+    r"""|(?P<mark>.)""",
+    re.DOTALL,
+)
+_QUOTES = {"text": "'", "text_or_name": '"', "name": "`"}
 
 
 def normalize_sql(sql: str) -> str:
@@ -30,10 +42,15 @@ def normalize_sql(sql: str) -> str:
     >>> normalize_sql("SELECT  count(*) FROM [Ship] WHERE flag = 'Peru' ; -- all")
     "select count ( * ) from ship where flag = 'Peru'"
     """
-    words = [
-        f"'{token.text}'" if token.kind in _TEXTS else token.text.casefold()
-        for token in read_tokens(sql)
-    ]
+    words = []
+    for found in _TOKEN.finditer(sql):
+        group = found.lastgroup
+        if group is None:
+            continue
+        text = found[group]
+        if group in _QUOTES:
+            text = text.replace(2 * _QUOTES[group], _QUOTES[group])
+        words.append(f"'{text}'" if group.startswith("text") else text.casefold())
     return " ".join(words).rstrip("; ")
 
 

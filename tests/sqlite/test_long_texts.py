@@ -59,9 +59,8 @@ for name, (code, texts) in json.load(sys.stdin).items():
         scope["read"](text)
 """
 CASES = {
-    "read_tokens": (
-        "from answerkey.sqlite.tokens import read_tokens\n"
-        "def read(text): sum(1 for _ in read_tokens(text))",
+    "normalize_sql": (
+        "from answerkey.comparison.held_out import normalize_sql as read",
         [*OF_SQL, *map(repeat, (" ", ";", "/*", "--\n", "\ufeff", "/**/", "-", "x"))],
     ),
     "extract_sql": ("from answerkey.reward import extract_sql as read", OF_FENCES),
