@@ -16,8 +16,8 @@ from answerkey.evaluation.samples import choose_queries, read_rollouts
 from answerkey.shards.database_files import find_database
 from answerkey.shards.shard_directory import ShardDirectory, read_shards
 from answerkey.sqlite.schema_file import SchemaFile
+from answerkey.suites.database_suites import SuiteTask, run_suites
 from answerkey.suites.questions import make_question
-from answerkey.suites.suite_run import SuiteTask, run_suites
 
 INTERIM = Path("data/interim")
 DATABASES = Path("data/databases")

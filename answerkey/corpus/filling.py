@@ -27,8 +27,7 @@ from answerkey.sqlite.files import open_database
 from answerkey.sqlite.schema import Schema, read_schema
 from answerkey.suites.constants import Conditions, list_conditions
 from answerkey.suites.fuzzer import fill_rows
-from answerkey.suites.row_reading import read_rows
-from answerkey.suites.rows import Rows, serialize_rows
+from answerkey.suites.rows import Rows, read_rows, serialize_rows
 
 _NOT_COPIED = (
     "SELECT 1 FROM pragma_table_list WHERE schema = 'main' AND type IN ('virtual', 'shadow')"

@@ -1,28 +1,36 @@
-"""Cover: few databases that tell as many neighbors from gold as the whole pool does."""
+"""The suites of all databases: of each its variants, the few of them that tell nearly as many
+neighbors from gold as all do, and what is told of the suite of each question."""
 
 from __future__ import annotations
 
 import hashlib
+import logging
+import shutil
 import sqlite3
 import tempfile
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import sqlglot
+
 from answerkey.base.errors import InputError
-from answerkey.base.records import hash_value
+from answerkey.base.log import track_progress
+from answerkey.base.records import hash_file, hash_value, replace_file, write_json
 from answerkey.sections.generate_test_suites import SuiteSettings
+from answerkey.shards.database_files import Database, local_path
+from answerkey.shards.processes import Died, map_tasks
+from answerkey.shards.shard_directory import ShardDirectory, hash_code, read_shards
 from answerkey.sql.scopes import Scopes
-from answerkey.sqlite.answers import Order
-from answerkey.sqlite.guard import GuardedDatabase, Limits
-from answerkey.sqlite.schema import Schema
-from answerkey.suites.constants import (
-    Conditions,
-    list_conditions,
-    list_constants,
-)
+from answerkey.sqlite.answers import Order, shape_answer, write_order
+from answerkey.sqlite.files import find_inside
+from answerkey.sqlite.guard import GuardedDatabase, Limits, Row
+from answerkey.sqlite.schema import Schema, decode_schema
+from answerkey.suites.constants import Conditions, list_conditions, list_constants
 from answerkey.suites.fuzzer import make_variant
 from answerkey.suites.keys import find_key_facts
 from answerkey.suites.neighbors import Neighbor
@@ -39,9 +47,11 @@ from answerkey.suites.questions import (
     is_void,
     read_questions,
 )
-from answerkey.suites.records import make_record, show_latent
-from answerkey.suites.row_reading import read_rows
-from answerkey.suites.rows import Rows, serialize_rows
+from answerkey.suites.readings import Reading
+from answerkey.suites.rows import Rows, read_rows, serialize_rows
+
+# Cover: few databases for many neighbors.
+
 
 _FILLED = 3  # each database costs a prediction half of the time that the real one takes
 SUITES = "data/test_suites"
@@ -324,3 +334,208 @@ def _tells_apart(variant: Executions, query: Query, neighbor: Neighbor, order: O
 def _turn_round(variant: Rows) -> Rows:
     """The variant with its rows stored in reverse."""
     return variant.with_rows({name: table.rows[::-1] for name, table in variant.tables.items()})
+
+
+# Records: what is told of the suite of a question.
+
+
+_MOST_ROWS = 3
+_MOST_CHARACTERS = 200
+_SHOWN_NEIGHBORS = 3
+
+Record = dict[str, Any]
+# By the number of a database: its path and checksum, and queries on it.
+Databases = Mapping[int, tuple[Record, Executions]]
+
+
+def show_rows(rows: list[Row], others: list[Row] | None) -> list[list[Any]]:
+    """The first rows of an answer, those before all that the other answer lacks.
+
+    >>> show_rows([(1,), (2,), (3,), (4,), (4,)], [(1,), (2,), (3,), (4,)])
+    [[4], [1], [2]]
+
+    Where both have the same rows, those from the first that stands elsewhere. Long texts are cut.
+    `others` is None where the other query fails.
+
+    >>> show_rows([(1,), (2,), (3,)], [(1,), (3,), (2,)])
+    [[2], [3]]
+    """
+    lacking = Counter(rows) - Counter(others or ())
+    if lacking or len(rows) < len(others or ()):
+        shown = [*lacking.elements(), *(Counter(rows) - lacking).elements()]
+    else:
+        pairs = enumerate(zip(rows, others or (), strict=True))
+        shown = rows[next((place for place, (row, other) in pairs if row != other), 0) :]
+    return [
+        [value[:_MOST_CHARACTERS] if isinstance(value, str) else value for value in row]
+        for row in shown[:_MOST_ROWS]
+    ]
+
+
+def show_latent(reading: Reading, rows: list[Row], others: list[Row] | None) -> Record:
+    """What is told of a reading whose rows on a variant are not those of gold."""
+    return {
+        "reading": reading.name,
+        "sql": reading.sql,
+        "gold_rows": show_rows(rows, others),
+        "reading_rows": None if others is None else show_rows(others, rows),
+    }
+
+
+def make_record(one: Asked | None, suite: Sequence[int], databases: Databases) -> Record:
+    """What is told of the suite of a question; without neighbors for one that has none."""
+    if one is None:
+        nothing = {"operators": {}, "alive": [], "databases": []}
+        return {"mutation_score": None, **nothing, "latent_ambiguity": None}
+    return {
+        **_count(one, suite),
+        "databases": _list_databases(one, suite, databases),
+        "latent_ambiguity": one.latent,
+    }
+
+
+def _count(one: Asked, suite: Sequence[int]) -> Record:
+    """The mutation score, the counts by operator, and some neighbors that live."""
+    alive, by_pool = one.list_alive(), one.list_told()
+    by_suite = frozenset().union(*(one.kills[number] for number in suite))
+    operators: dict[str, Counter[str]] = {}
+    for neighbor in one.query.killed:
+        operators.setdefault(neighbor.operator, Counter())["killed"] += 1
+    for place, neighbor in alive.items():
+        fate = "killed" if place in by_suite else "alive" if place in by_pool else "undecided"
+        operators.setdefault(neighbor.operator, Counter())[fate] += 1
+    killed = len(one.query.killed)
+    total = killed + len(by_pool)
+    lives = [neighbor for place, neighbor in alive.items() if place in by_pool - by_suite]
+    return {
+        "mutation_score": {
+            "database": round(killed / total, 4),
+            "suite": round((killed + len(by_suite)) / total, 4),
+        }
+        if total
+        else None,
+        "operators": {
+            name: {fate: counts[fate] for fate in ("killed", "alive", "undecided")}
+            for name, counts in sorted(operators.items())
+        },
+        "alive": [
+            {"operator": neighbor.operator, "sql": neighbor.sql[:2000]}
+            for neighbor in lives[:_SHOWN_NEIGHBORS]
+        ],
+    }
+
+
+def _list_databases(one: Asked, suite: Sequence[int], databases: Databases) -> list[Record]:
+    found = []
+    for number in suite:
+        known, variant = databases[number]
+        rows = variant.find_rows(one.query.sql) or []
+        others = [(sql, variant.find_rows(sql)) for sql in one.question.other_sql]
+        answers = [{"sql": sql, "answer": shape_answer(of)} for sql, of in others if of is not None]
+        found.append(
+            {
+                **known,
+                "gold_answer": shape_answer(rows),
+                **write_order(one.query.orders[number]),
+                **({"other_answers": answers} if answers else {}),
+            }
+        )
+    return found
+
+
+# The run over all databases: each has a shard of records and a folder of small databases, which are
+# made again only when its database, its questions, the settings or the code change.
+
+
+STAGE = "generate_test_suites"
+MANIFEST = "manifest.json"
+
+_LOG = logging.getLogger(STAGE)
+
+
+class SuiteTask(NamedTuple):
+    """A database with its questions, and its schema as it is recorded."""
+
+    name: str
+    database: Database
+    tables: list[Any]
+    questions: list[SuiteQuestion]
+
+
+def run_suites(
+    tasks: Iterable[SuiteTask],
+    shards: ShardDirectory,
+    folder: Path,
+    *,
+    settings: SuiteSettings,
+    limits: Limits,
+    engine: str,
+    workers: int,
+) -> tuple[list[str], int]:
+    """Bring the suites of all databases up to date, and remove those of others: the names of the
+    databases, and of how many the suites were made.
+
+    shards, folder: where the records and the databases of the suites are written.
+
+    Raises:
+        InputError: naming the database whose process ended.
+    """
+    made_by = [hash_code(STAGE), sqlglot.__version__, asdict(settings), asdict(limits)]
+    keys: dict[str, str] = {}
+
+    def list_stale() -> Iterator[SuiteTask]:
+        for task in tasks:
+            key = hash_value([*made_by, task.database.sha256, task.tables, task.questions])
+            keys[task.name] = key
+            if not (shards.is_fresh(task.name, key) and _is_whole(shards, folder, task.name)):
+                yield task
+
+    work = partial(_work, settings=settings, limits=limits)
+    count = 0
+    results = map_tasks(work, list_stale(), engine=engine, workers=workers)
+    with closing(results):
+        for task, made in track_progress(results, "generating", unit="database"):
+            if isinstance(made, Died):
+                raise InputError(f"{task.name}: the process that made its suites ended: {made}")
+            if made.problem is not None:
+                _LOG.warning("the questions of %s have no suites: %s", task.name, made.problem)
+            _write_databases(find_inside(folder, task.name), made.files)
+            shards.write_shard(task.name, keys[task.name], made.records)
+            count += 1
+    shards.keep_only(keys)
+    _keep_only(folder, keys)
+    return list(keys), count
+
+
+def _work(task: SuiteTask, *, settings: SuiteSettings, limits: Limits) -> DatabaseSuites:
+    path, schema = local_path(task.database), decode_schema(task.tables)
+    return make_suites(path, schema, task.questions, settings=settings, limits=limits)
+
+
+def _is_whole(shards: ShardDirectory, folder: Path, name: str) -> bool:
+    """Whether the databases of the suites are those that the records name."""
+    known = {
+        database["path"].rpartition("/")[2]: database["sha256"]
+        for record in read_shards(shards.directory, [name])
+        for database in record["databases"]
+    }
+    return {path.name: hash_file(path) for path in (folder / name).glob("*.sqlite")} == known
+
+
+def _write_databases(folder: Path, files: list[bytes]) -> None:
+    if folder.exists():
+        shutil.rmtree(folder)
+    for number, content in enumerate(files, start=1):
+        with replace_file(folder / f"{folder.name}.{number:02}.sqlite") as file:
+            file.write(content)
+
+
+def _keep_only(folder: Path, names: Iterable[str]) -> None:
+    """Remove the folders of other databases, and write the manifest of those that are kept."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in sorted(folder.iterdir()):
+        if path.name not in {*names, MANIFEST}:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    files = sorted(folder.glob("*/*.sqlite"))
+    hashes = {path.relative_to(folder).as_posix(): hash_file(path) for path in files}
+    write_json(folder / MANIFEST, hashes)

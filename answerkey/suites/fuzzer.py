@@ -1,31 +1,372 @@
-"""Variants of a database: its rows changed by a recipe, under the rules that hold in it."""
+"""Variants of a database: its rows changed by a recipe, under the rules that hold in it.
+
+A recipe is a list of steps. Each step changes the rows of a draft in one way; what breaks a rule is
+mended afterwards.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from datetime import date, timedelta
+from functools import partial
 from random import Random
+from typing import Any
 
 from answerkey.base.records import hash_value
-from answerkey.suites.constants import Conditions, Constant
-from answerkey.suites.draft import Draft, choose_rows, mend
-from answerkey.suites.keys import KeyFacts, find_key_facts
-from answerkey.suites.rows import Rows, open_empty
-from answerkey.suites.settling import settle
-from answerkey.suites.steps import (
-    collide_values,
-    copy_rows,
-    exchange_values,
-    fill_tables,
-    fill_tables_whole,
-    permute_columns,
-    plant_conditions,
-    plant_constants,
-    reassign_children,
-    rename,
-    set_nulls,
-    skew_values,
-    take_children,
+from answerkey.suites.constants import Conditions, Constant, Slot, list_near, make_new
+from answerkey.suites.draft import (
+    Draft,
+    DraftRow,
+    choose_rows,
+    make_row,
+    mend,
+    settle,
+    sort_children_first,
 )
+from answerkey.suites.keys import KeyFacts, find_key_facts
+from answerkey.suites.rows import Reference, Rows, open_empty
+
+_FEW = 4  # values of a skewed column
+
+# A new row of a table, given those that were made for the same place among the rows of a query.
+RowMaker = Callable[[Draft, str, list[DraftRow]], DraftRow | None]
+
+
+def permute_columns(draft: Draft) -> None:
+    """Put the values of each free column on other rows, and of each that is a key alone."""
+    for name in draft.rows:
+        _permute(draft, name, draft.facts.free[name])
+    rename(draft)
+
+
+def rename(draft: Draft) -> None:
+    """Put the values of each column that is a key alone on other rows: names get other codes."""
+    spelling = {(one.table, place) for one, place in draft.facts.kept.spelled.items()}
+    for name in draft.rows:
+        places = [place for place in draft.facts.alone[name] if (name, place) not in spelling]
+        _permute(draft, name, places)
+
+
+def _permute(draft: Draft, name: str, places: Sequence[int]) -> None:
+    rows = draft.rows[name]
+    for place in places:
+        values = [row.values[place] for row in rows]
+        draft.random.shuffle(values)
+        for row, value in zip(rows, values, strict=True):
+            row.values[place] = value
+
+
+def reassign_children(draft: Draft) -> None:
+    """Give half of the rows that refer to another row any parent."""
+    for reference in draft.facts.references:
+        parents = [] if draft.is_fixed(reference) else draft.list_parents(reference)
+        for row in draft.rows[reference.table] if parents else ():
+            if draft.random.random() < 0.5:
+                row.put(reference.columns, draft.random.choice(parents))
+
+
+def skew_values(draft: Draft) -> None:
+    """Give more than half of the rows one value, more than half of the others another one, and so
+    on: in half of the columns whose values repeat in the database, and of the references. Then
+    groups have sizes that differ, and one of them the most rows."""
+    for name, rows in draft.rows.items():
+        references = [one for one in draft.list_references(name) if not draft.is_fixed(one)]
+        table = draft.source.tables[name]
+        for places in (
+            *((place,) for place in draft.facts.free[name]),
+            *(reference.columns for reference in references),
+        ):
+            known = [tuple(row[place] for place in places) for row in table.rows]
+            if draft.random.random() < 0.5 or len(set(known)) == len(known):
+                continue
+            values = list(dict.fromkeys(row.take(places) for row in rows))
+            values = draft.random.sample(values, min(_FEW, len(values)))
+            waiting = draft.random.sample(rows, len(rows))
+            for number, value in enumerate(values, start=1):
+                count = len(waiting) if number == len(values) else len(waiting) // 2 + 1
+                for row in waiting[:count]:
+                    row.put(places, value)
+                waiting = waiting[count:]
+
+
+def exchange_values(draft: Draft) -> None:
+    """Put another value of its column in the place of each, in all rows: in the columns whose
+    values repeat in the database. Then another value is the most common. A value that is alone in
+    its column is changed in most rows, to one near it."""
+    for name, rows in draft.rows.items():
+        for place in draft.facts.free[name]:
+            known = list(draft.source.tables[name].values(place))
+            values = list(dict.fromkeys(known))
+            if len(values) == len(known):
+                continue
+            if len(values) == 1:
+                if draft.facts.kept.columns[name][place].closed is not None:
+                    continue
+                others = dict(zip(values, list_near(values[0])[-1:], strict=False))
+                changed = draft.random.sample(rows, len(rows) - len(rows) // 3)
+            else:
+                start = draft.random.randrange(1, len(values))
+                others = dict(zip(values, [*values[start:], *values[:start]], strict=True))
+                changed = rows
+            for row in changed:
+                row.values[place] = others.get(row.values[place], row.values[place])
+
+
+def take_children(draft: Draft) -> None:
+    """Leave some rows that others refer to without any: a quarter of those which have some, or one.
+
+    Their children get another parent; where the parent is part of a key, they are dropped.
+    """
+    for reference in draft.facts.references:
+        rows = draft.rows[reference.table]
+        parents = list(dict.fromkeys(row.take(reference.columns) for row in rows))
+        parents = [values for values in parents if None not in values]
+        if len(parents) > 1:
+            draft.random.shuffle(parents)
+            most = max(1, len(parents) // 4)
+            childless, others = set(parents[:most]), parents[most:]
+            children = [row for row in rows if row.take(reference.columns) in childless]
+            keys = draft.facts.keys[reference.table]
+            is_in_key = any(set(reference.columns) & set(key) for key in keys)
+            if is_in_key or draft.is_fixed(reference):
+                dropped = set(map(id, children))
+                draft.rows[reference.table] = [row for row in rows if id(row) not in dropped]
+                continue
+            for row in children:
+                row.put(reference.columns, draft.random.choice(others))
+
+
+def collide_values(draft: Draft) -> None:
+    """Give a third of the rows a value that another row has, in each free column, and one row all
+    the free values of another."""
+    for name, rows in draft.rows.items():
+        if len(rows) < 2:
+            continue
+        free = draft.facts.free[name]
+        for place in free:
+            for row in draft.random.sample(rows, max(1, len(rows) // 3)):
+                row.values[place] = draft.random.choice(rows).values[place]
+        one, other = draft.random.sample(rows, 2)
+        one.put(free, other.take(free))
+
+
+def set_nulls(draft: Draft) -> None:
+    """Empty some values of half of the columns that may be NULL."""
+    for name, rows in draft.rows.items():
+        for place in draft.facts.nullable[name]:
+            if rows and draft.random.random() < 0.5:
+                for row in draft.random.sample(rows, max(1, len(rows) // 5)):
+                    row.values[place] = None
+
+
+def copy_rows(draft: Draft) -> None:
+    """Add a copy of a third of the rows, under new keys."""
+    for name in reversed(sort_children_first(draft)):
+        rows = draft.rows[name]
+        for row in draft.random.sample(rows, -(-len(rows) // 3)):
+            add_row(draft, name, make_row(draft, name, row.values))
+
+
+def fill_tables(draft: Draft) -> None:
+    """Add rows to each table that has less than half of what it should have."""
+    for name in reversed(sort_children_first(draft)):
+        for _ in range(draft.max_rows // 2 - len(draft.rows[name])):
+            add_row(draft, name, make_row(draft, name, None))
+
+
+def add_row(draft: Draft, name: str, row: DraftRow | None) -> None:
+    """Add a row to a table; None is none."""
+    if row is not None:
+        draft.rows[name].append(row)
+
+
+def plant_constants(draft: Draft) -> None:
+    """Put constants and the values near them into rows; into a new row where the column is part of
+    a key or a reference."""
+    counts: dict[tuple[str, int], int] = {}
+    for name, place, constant in draft.random.sample(draft.constants, len(draft.constants)):
+        fit = draft.facts.kept.columns[name][place].fit
+        value, rows = fit(constant), draft.rows[name]
+        is_stored = place in draft.source.tables[name].stored
+        if value is None or not rows or not is_stored:
+            continue
+        values = (value, *(near for near in map(fit, list_near(value)) if near is not None))
+        for planted in values:
+            counts[name, place] = counts.get((name, place), 0) + 1
+            if counts[name, place] > max(3, draft.max_rows // 2):
+                break
+            row = draft.random.choice(rows)
+            if place not in draft.facts.free[name]:
+                row = make_row(draft, name, row.values)
+                add_row(draft, name, row)
+            if row is not None:
+                row.values[place] = planted
+
+
+def plant_conditions(draft: Draft) -> None:
+    """Add rows that meet all conditions of each query, until a table has three times as many new
+    rows as it should have rows, or one for each condition set; and then rows that meet all but one,
+    and one alone, until it has as many more as it should have."""
+    for is_whole, times in ((True, 3), (False, 1)):
+        new = max(times * draft.max_rows, len(draft.conditions) if is_whole else 0)
+        most = {name: len(rows) + new for name, rows in draft.rows.items()}
+        for planted in draft.random.sample(draft.conditions, len(draft.conditions)):
+            count = len(planted.values)
+            wanted = [{*range(count)} - {place} for place in range(count)]
+            wanted += [{place} for place in range(count)] if count > 2 else []
+            for met in [{*range(count)}] if is_whole else wanted:
+                if all(len(draft.rows[name]) < most[name] for name in planted.tables):
+                    is_alike = draft.random.random() < 0.5
+                    plant_rows(draft, planted, met, partial(_copy_row, is_alike=is_alike))
+
+
+def _copy_row(draft: Draft, name: str, known: list[DraftRow], *, is_alike: bool) -> DraftRow | None:
+    rows = known if known and is_alike else draft.rows[name]
+    pattern = draft.random.choice(rows).values if rows else None
+    row = make_row(draft, name, pattern)
+    return DraftRow(pattern) if row is None and pattern is not None else row
+
+
+def plant_rows(draft: Draft, planted: Conditions, met: Collection[int], make: RowMaker) -> None:
+    """Add the rows behind a row that a query gives, where only the conditions at some places are
+    `met`; as often as the query asks for rows of a group, if all are."""
+    classes, shared_classes = _join_classes(draft, planted)
+    class_of = {slot: number for number, one in enumerate(classes) for slot in one}
+    constants = {
+        slot: meets if place in met else misses
+        for place, (slot, meets, misses) in enumerate(planted.values)
+    }
+    ranks = {name: rank for rank, name in enumerate(sort_children_first(draft))}
+    order = sorted(range(len(planted.tables)), key=lambda row: -ranks[planted.tables[row]])
+    made: dict[int, list[DraftRow]] = {row: [] for row in order}
+    shared: dict[int, Any] = {}
+    for _ in range(planted.count if len(met) == len(planted.values) else 1):
+        values = {class_of[slot]: value for slot, value in constants.items() if slot in class_of}
+        values |= shared
+        for number in order:
+            row = make(draft, planted.tables[number], made[number])
+            if row is None:
+                continue
+            slots = [slot for slot in class_of if slot[0] == number]
+            own = {slot[1]: values[class_of[slot]] for slot in slots if class_of[slot] in values}
+            own |= {place: value for (of, place), value in constants.items() if of == number}
+            row = _place_row(draft, planted.tables[number], row, own)
+            made[number].append(row)
+            for slot in slots:
+                if row.values[slot[1]] is not None:
+                    values.setdefault(class_of[slot], row.values[slot[1]])
+        shared = {number: values[number] for number in shared_classes if number in values}
+
+
+def _join_classes(draft: Draft, planted: Conditions) -> tuple[list[frozenset[Slot]], set[int]]:
+    """The columns that must be equal together, and the places of those that a group shares."""
+    classes: list[frozenset[Slot]] = []
+    for pair in [*planted.equal, *((slot, slot) for slot in planted.shared)]:
+        same = [one for one in classes if one & {*pair}]
+        classes = [one for one in classes if one not in same] + [frozenset(pair).union(*same)]
+    grouped = {row for row, _ in planted.shared}
+    shared = {*planted.shared}
+    shared |= {  # the group is of the rows that others refer to by a key, as well
+        (row, place)
+        for one in classes
+        for row, place in one
+        if len(one) > 1 and row in grouped and (place,) in draft.facts.keys[planted.tables[row]]
+    }
+    return classes, {number for number, one in enumerate(classes) if one & shared}
+
+
+def _place_row(draft: Draft, name: str, row: DraftRow, values: dict[int, Any]) -> DraftRow:
+    """The row with these values, added to its table, or another one that has its key by then."""
+    table = draft.source.tables[name]
+    for place, constant in values.items():
+        value = draft.facts.kept.columns[name][place].fit(constant)
+        if value is not None and place in table.stored:
+            row.values[place] = value
+    keys = [key for key in draft.facts.keys[name] if None not in row.take(key)]
+    same = (
+        other for other in draft.rows[name] if any(other.take(key) == row.take(key) for key in keys)
+    )
+    found = next(same, row)
+    if found is row:
+        add_row(draft, name, row)
+        for reference in draft.list_references(name):
+            if values.keys() & {*reference.columns}:
+                _bring_parent(draft, reference, row)
+    return found
+
+
+def _bring_parent(draft: Draft, reference: Reference, row: DraftRow) -> None:
+    """Add the row of the database that a row refers to, and those that this one refers to."""
+    name, wanted = reference.parent, row.take(reference.columns)
+    if any(other.take(reference.referred) == wanted for other in reversed(draft.rows[name])):
+        return
+    for place, values in enumerate(draft.source.tables[name].rows):
+        parent = DraftRow(values, place)
+        if parent.take(reference.referred) == wanted:
+            add_row(draft, name, parent)
+            for other in draft.list_references(name):
+                _bring_parent(draft, other, parent)
+            return
+
+
+# Filling: the rows of the database stay, and new ones are added where a table has few. A new row
+# has values of other rows, but numbers, dates and names of its own, so that few rows tie.
+
+
+_MOST = 4  # times as many rows as asked for, with those that meet conditions
+_NAMES = ("name", "title", "label", "email", "phone", "address", "description")
+_SPREAD = 60  # of numbers at least
+_DAYS = 400
+_TIMES = 5  # rows for each query: it may ask for one above the mean
+
+
+def fill_tables_whole(draft: Draft) -> None:
+    """Put all rows of the database into a draft, and new ones until each table has `max_rows`; then
+    rows that meet all conditions of each query, as long as there is room."""
+    for name, table in draft.source.tables.items():
+        draft.rows[name] = [DraftRow(row, place) for place, row in enumerate(table.rows)]
+    for name in reversed(sort_children_first(draft)):
+        for _ in range(draft.max_rows - len(draft.rows[name])):
+            add_row(draft, name, _make_other_row(draft, name, []))
+    for planted in [*draft.conditions] * _TIMES:
+        if all(len(draft.rows[name]) < _MOST * draft.max_rows for name in planted.tables):
+            plant_rows(draft, planted, range(len(planted.values)), _make_other_row)
+
+
+def _make_other_row(draft: Draft, name: str, _: list[DraftRow]) -> DraftRow | None:
+    row = make_row(draft, name, None)
+    for place in draft.facts.free[name] if row is not None else ():
+        column = draft.source.tables[name].table.columns[place]
+        known = {other.values[place] for other in draft.rows[name]} | {row.values[place]}
+        row.values[place] = _vary(draft.random, column.name.lower(), known, row.values[place])
+    return row
+
+
+def _vary(random: Random, name: str, known: set[Any], value: Any) -> Any:
+    """A number or a date between those that are known of a column, or a new name."""
+    if isinstance(value, int | float) and not known <= {0, 1, None}:
+        numbers = [other for other in known if isinstance(other, int | float)]
+        low, high = min(numbers), max(numbers)
+        high = max(high, low + _SPREAD)
+        return (
+            random.randint(low, high)
+            if isinstance(value, int)
+            else round(random.uniform(low, high), 2)
+        )
+    if (day := _read_date(value)) is not None:
+        return (day + timedelta(days=random.randint(-_DAYS, 0))).isoformat() + value[10:]
+    return make_new(value, known) if isinstance(value, str) and name.endswith(_NAMES) else value
+
+
+def _read_date(value: Any) -> date | None:
+    try:
+        return date.fromisoformat(value[:10])
+    except (TypeError, ValueError):
+        return None
+
+
+# Recipes, and the variants that they make.
+
 
 RECIPES: dict[str, tuple[Callable[[Draft], None], ...]] = {
     "subsample": (),

@@ -177,7 +177,7 @@ def write_suites(world: World) -> dict[str, str | None]:
             path = f"data/test_suites/{name}/{name}.99.sqlite"
             known = {"path": path, "sha256": "1f", "gold_answer": [], "order_matters": False}
             known |= {"accepted_rows": None}
-            databases = [{**known, "kill": None}]
+            databases = [known]
             if question["answer_type"] != "list":
                 databases = [None, []][len(lines) % 2]
             record = {

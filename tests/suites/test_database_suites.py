@@ -72,8 +72,6 @@ def test_suite_tells_neighbors_from_gold(tmp_path):
     assert record["mutation_score"]["suite"] > 0.95
     assert len(made.files) == len(record["databases"]) <= 5
     assert record["operators"]["by_heart"] == {"killed": 1, "alive": 0, "undecided": 0}
-    kill = record["databases"][0]["kill"]
-    assert kill["gold_rows"] != kill["neighbor_rows"]
 
 
 def test_gold_whose_tie_is_cut_does_not_count(tmp_path):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from answerkey.sqlite.schema import quote_name
 from answerkey.suites.fuzzer import RECIPES, make_variant
 from answerkey.suites.keys import find_key_facts
-from answerkey.suites.row_reading import read_rows
+from answerkey.suites.rows import read_rows
 from tests.suites.world import open_rows
 
 TABLES = ["ship", 'a "b"', "Order"]

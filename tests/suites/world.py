@@ -10,8 +10,7 @@ from typing import Any
 
 from answerkey.suites import fuzzer
 from answerkey.suites.keys import find_key_facts
-from answerkey.suites.row_reading import read_rows
-from answerkey.suites.rows import Rows, serialize_rows
+from answerkey.suites.rows import Rows, read_rows, serialize_rows
 from tests.shared.databases import make_database
 
 

@@ -1,4 +1,4 @@
-"""database_rows and row_reading: a database in memory, and the file that is made of it."""
+"""rows: a database in memory, and the file that is made of it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from answerkey.base.errors import InputError
-from answerkey.suites.row_reading import read_rows
-from answerkey.suites.rows import serialize_rows
+from answerkey.suites.rows import read_rows, serialize_rows
 from tests.shared.databases import make_database
 from tests.shared.paths import ROOT
 from tests.suites.world import ask, read_world
@@ -116,7 +115,7 @@ from pathlib import Path
 from answerkey.suites.rows import serialize_rows
 from answerkey.suites.fuzzer import RECIPES, make_variant
 from answerkey.suites.keys import find_key_facts
-from answerkey.suites.row_reading import read_rows
+from answerkey.suites.rows import read_rows
 constants = [("person", 3, "p"), ("trip", 1, 7)]
 rows = read_rows(Path(sys.argv[1]), max_rows=60)
 for recipe in RECIPES:
