@@ -17,7 +17,7 @@ from answerkey.base.records import hash_value, read_jsonl
 from answerkey.shards.query_run import DatabaseWork, Outcome, QueryRun, Task
 from answerkey.shards.shard_directory import ShardDirectory, hash_code, read_shards
 from answerkey.sql.parsed_query import parse_query
-from answerkey.sqlite.bounds import end_overdue
+from answerkey.sqlite.guard import end_overdue
 from answerkey.sqlite.schema import decode_schema
 from answerkey.sqlite.schema_file import SchemaFile
 

@@ -17,7 +17,6 @@ from typing import Any, BinaryIO
 from answerkey.base.errors import InputError
 from answerkey.base.records import replace_file
 from answerkey.shards.processes import Died, run_alone
-from answerkey.sqlite.bounds import BoundedExecution, bound_memory
 from answerkey.sqlite.files import (
     LAYOUT,
     check_db_id,
@@ -30,7 +29,9 @@ from answerkey.sqlite.guard import (
     LIBRARY_FUNCTIONS,
     NOW_KEYWORDS,
     RANDOM_FUNCTIONS,
+    BoundedExecution,
     Clock,
+    bound_memory,
 )
 
 _HEADER = b"SQLite format 3\x00"
@@ -159,7 +160,7 @@ _REFUSED_FUNCTIONS = FORBIDDEN_FUNCTIONS | _CHANGING_FUNCTIONS
 
 @dataclass(frozen=True, slots=True)
 class BuildLimits:
-    """What the text of one database may use; see `answerkey.sqlite.bounds.Bounds`."""
+    """What the text of one database may use, as in `answerkey.sqlite.guard.Limits`."""
 
     max_text_bytes: int = 200_000_000
     max_steps: int = 500_000_000

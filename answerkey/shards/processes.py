@@ -26,7 +26,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from answerkey.base.errors import InputError
-from answerkey.sqlite.bounds import EXPENDABLE_VARIABLE
+from answerkey.sqlite.guard import EXPENDABLE_VARIABLE
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")

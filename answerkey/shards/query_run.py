@@ -21,7 +21,7 @@ from answerkey.base.log import track_progress
 from answerkey.shards.database_files import Database
 from answerkey.shards.processes import LOCAL, Died, map_tasks, run_alone
 from answerkey.shards.shard_directory import ShardDirectory
-from answerkey.sqlite.bounds import OVERDUE_STATUS
+from answerkey.sqlite.guard import OVERDUE_STATUS
 
 _QUERIES_PER_TASK = 64
 _NOTE_CHARACTERS = 1000

@@ -10,7 +10,7 @@ from sqlglot.errors import ParseError
 from sqlglot.parser import Parser
 from sqlglot.tokens import Token, Tokenizer, TokenType
 
-from answerkey.sqlite.bounds import MAX_SQL_BYTES
+from answerkey.sqlite.guard import MAX_SQL_BYTES
 from answerkey.sqlite.schema import affinity
 
 # Of 17,731 queries that people and models wrote for Spider and BIRD, the longest has 147. The time

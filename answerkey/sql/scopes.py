@@ -29,7 +29,7 @@ from answerkey.sql.query_parts import (
     sees_outer_names,
     selects_of,
 )
-from answerkey.sqlite.bounds import MAX_COLUMNS
+from answerkey.sqlite.guard import MAX_COLUMNS
 from answerkey.sqlite.schema import ROWID_NAMES, Column, Schema, Table, fold_name
 
 

@@ -1,4 +1,7 @@
-"""Foreign queries run here and nowhere else: each reads one database, in bounds, changing nothing.
+"""Foreign SQL runs here and nowhere else: a query reads one database, in bounds, changing nothing.
+
+Bounds that decide what is kept are counted by SQLite (virtual machine steps, bytes), so that they
+fall the same on every machine. Seconds are the last resort, for a single step without end.
 
 Not read: virtual tables (full text, R-tree, pragma_...) except json_each and json_tree, since
 connecting to one asks for the right to write.
@@ -8,25 +11,211 @@ from __future__ import annotations
 
 import contextlib
 import math
+import mmap
+import os
 import sqlite3
-from collections.abc import Callable, Sequence
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from answerkey.base.errors import Reason
 from answerkey.base.kinds import From1
-from answerkey.sqlite.bounds import (
-    MAX_COLUMNS,
-    MAX_SQL_BYTES,
-    WATCHDOG,
-    BoundedExecution,
-    Watchdog,
-    bound_memory,
-)
 from answerkey.sqlite.files import immutable_uri
+
+# What a query may be before it runs: nothing interrupts what compiles or parses it.
+MAX_SQL_BYTES = 100_000
+MAX_COLUMNS = 1000  # of each SELECT, once every `*` is what it stands for
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The bounds of one query.
+
+    max_steps: SQLite virtual machine steps, rounded up to thousands.
+    max_rows: rows of the answer.
+    max_value_bytes: bytes of one value, in the answer or on the way to it.
+    max_answer_bytes: bytes of the answer: those of its text, and 8 for every other value.
+    max_heap_bytes: heap of SQLite; it holds for the whole process and can only be lowered
+        (SQLite manual, PRAGMA hard_heap_limit).
+    max_seconds: the last resort.
+    """
+
+    max_steps: From1 = 100_000_000
+    max_rows: From1 = 20_000
+    max_value_bytes: From1 = 1_000_000
+    max_answer_bytes: From1 = 16_000_000
+    max_heap_bytes: From1 = 536_870_912
+    max_seconds: From1 = 120
+
+    def __post_init__(self) -> None:
+        for name in self.__slots__:
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise ValueError(f"limit {name}: expected a whole number from 1, found {value!r}")
+
+
+# Is set in processes whose run goes on without them: a trainer's own is none of ours to end.
+EXPENDABLE_VARIABLE = "ANSWERKEY_EXPENDABLE_PROCESS"
+# Exit status of a worker whose query is overdue; nothing else ends a process with this one.
+OVERDUE_STATUS = 75
+
+
+@dataclass(slots=True)
+class Watchdog:
+    """Interrupts a connection whose query is past its deadline, from a thread of its own.
+
+    A single step may heed no interrupt and last for hours: printf('%.2000000000c', 'x') counts to
+    its precision, as often as the format has it. After patience_s more such a query ends its
+    process, if that is marked as a worker whose run goes on without the query, and only then.
+
+    One query at a time: a process that executes several at once needs a watchdog for each.
+    """
+
+    interval_s: float = 0.25
+    patience_s: float = 5.0
+    pid: int = 0
+    watched: tuple[sqlite3.Connection, float] | None = None
+    has_fired: bool = False
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def watch(self, connection: sqlite3.Connection, seconds: float) -> None:
+        """Interrupt the connection's query in so many seconds, unless released before."""
+        if self.pid != os.getpid():  # threads do not survive a fork
+            self.pid = os.getpid()
+            self.lock = threading.Lock()
+            self.watched = None  # what the parent watched
+            threading.Thread(target=self._run, name="sql-watchdog", daemon=True).start()
+        with self.lock:
+            self.has_fired = False
+            self.watched = (connection, time.monotonic() + seconds)
+
+    def release(self) -> None:
+        with self.lock:
+            self.watched = None
+
+    def _run(self) -> None:
+        while True:
+            time.sleep(self.interval_s)
+            with self.lock:
+                if self.watched is None:
+                    continue
+                connection, deadline = self.watched
+                overdue_s = time.monotonic() - deadline
+                if overdue_s > 0:
+                    self.has_fired = True
+                    connection.interrupt()
+                if overdue_s > self.patience_s and _is_expendable():
+                    os._exit(OVERDUE_STATUS)
+
+
+@contextlib.contextmanager
+def end_overdue(seconds: float) -> Iterator[None]:
+    """End this process if the block takes more than so many seconds and the run goes on without
+    it: nothing interrupts Python code that is no query."""
+    timer = threading.Timer(seconds, os._exit, [OVERDUE_STATUS])
+    timer.daemon = True
+    if _is_expendable():
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _is_expendable() -> bool:
+    return EXPENDABLE_VARIABLE in os.environ
+
+
+WATCHDOG = Watchdog()
+_STEPS_BETWEEN_CHECKS = 1000
+
+
+def bound_memory(connection: sqlite3.Connection, limits: Any) -> None:
+    """Bound the heap, and keep what SQLite sorts there: it would fill a disk otherwise."""
+    connection.execute(f"PRAGMA hard_heap_limit = {limits.max_heap_bytes};").fetchall()
+    connection.execute("PRAGMA temp_store = MEMORY;")
+
+
+class BoundedExecution:
+    """A block in which a connection has one budget of steps and of seconds.
+
+    limits: `Limits`, or what else has max_steps, max_heap_bytes and max_seconds.
+    """
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        limits: Any,
+        *,
+        max_steps: int | None = None,
+        watchdog: Watchdog | None = WATCHDOG,
+    ) -> None:
+        self._connection = connection
+        self._limits = limits
+        self._watchdog = watchdog
+        self._max_steps = max_steps or limits.max_steps
+        self._checks = math.ceil(self._max_steps / _STEPS_BETWEEN_CHECKS)
+        self._checks_left = self._checks
+
+    def __enter__(self) -> Self:
+        self._connection.set_progress_handler(self._count_down, _STEPS_BETWEEN_CHECKS)
+        if self._watchdog is not None:
+            self._watchdog.watch(self._connection, self._limits.max_seconds)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._watchdog is not None:
+            self._watchdog.release()
+
+    @property
+    def steps(self) -> int:
+        """The virtual machine steps so far, rounded up to thousands."""
+        return (self._checks - self._checks_left + 1) * _STEPS_BETWEEN_CHECKS
+
+    def _count_down(self) -> bool:
+        self._checks_left -= 1
+        return self._checks_left < 0
+
+    def explain(self, error: Exception) -> tuple[Reason, str] | None:
+        """Return the bound that an exception comes from, in a code and in words, or None.
+
+        Raises:
+            MemoryError: the machine has less memory than the bound.
+            KeyboardInterrupt: somebody stops the run: Python swallows Ctrl-C in a callback of
+                SQLite.
+        """
+        code = getattr(error, "sqlite_errorcode", None)
+        if isinstance(error, MemoryError):
+            if not _has_memory(self._limits.max_heap_bytes):
+                raise MemoryError(
+                    f"less memory than SQLite may use: {self._limits.max_heap_bytes} bytes"
+                ) from error
+            return Reason.HEAP_EXCEEDED, f"more than {self._limits.max_heap_bytes} bytes of heap"
+        if code == sqlite3.SQLITE_INTERRUPT:
+            if self._checks_left < 0:
+                detail = f"more than {self._max_steps} virtual machine steps"
+                return Reason.STEP_BUDGET_EXCEEDED, detail
+            if self._watchdog is None or not self._watchdog.has_fired:
+                raise KeyboardInterrupt from error
+            return Reason.TIME_EXCEEDED, f"more than {self._limits.max_seconds} seconds"
+        if code == sqlite3.SQLITE_TOOBIG or isinstance(error, sqlite3.DataError):
+            return Reason.VALUE_TOO_LARGE, str(error)
+        return None
+
+
+def _has_memory(size_bytes: int) -> bool:
+    """Whether the system would give this process so much memory; it is not touched."""
+    try:
+        mmap.mmap(-1, size_bytes).close()
+    except (OSError, MemoryError, OverflowError):
+        return False
+    return True
+
 
 FORBIDDEN_FUNCTIONS = {"load_extension", "fts3_tokenizer"}
 # What they give is decided by chance, by the moment, or by the SQLite library; never by a database.
@@ -36,19 +225,14 @@ LIBRARY_FUNCTIONS = {
     *("sqlite_version", "sqlite_source_id", "fts5_source_id", "sqlite_offset"),
     *("sqlite_compileoption_get", "sqlite_compileoption_used"),
 }
-# How many arguments stand before the time, which is now where it is left out. All those of timediff
-# are times.
-_BEFORE_TIME = {
-    **dict.fromkeys(("date", "time", "datetime", "julianday", "unixepoch", "timediff"), 0),
-    "strftime": 1,
+# What a connection did before: nothing, since it only reads.
+_CONNECTION_FUNCTIONS = {"changes", "total_changes", "last_insert_rowid"}
+_CLOCK_FUNCTIONS = {
+    *("date", "time", "datetime", "julianday", "unixepoch", "timediff", "strftime"),
 }
 # Words that read the clock or the time zone wherever they stand; and as the time alone.
 _ANYWHERE = {"now", "localtime", "utc"}
 _AS_TIME = {"subsec", "subsecond"}
-
-
-# What a connection did before: nothing, since it only reads.
-CONNECTION_FUNCTIONS = {"changes", "total_changes", "last_insert_rowid"}
 
 
 class Clock:
@@ -85,7 +269,7 @@ def _list_functions() -> list[tuple[str, int]]:
     """The name and the number of arguments (-1: any) of those that this SQLite has."""
     with closing(sqlite3.connect(":memory:")) as connection:
         rows = connection.execute("SELECT name, narg FROM pragma_function_list").fetchall()
-    return sorted({(name, arguments) for name, arguments in rows if name in _BEFORE_TIME})
+    return sorted({(name, arguments) for name, arguments in rows if name in _CLOCK_FUNCTIONS})
 
 
 def reads_clock(function: str, arguments: Sequence[Any]) -> bool:
@@ -94,8 +278,8 @@ def reads_clock(function: str, arguments: Sequence[Any]) -> bool:
     >>> reads_clock("date", ["now"]), reads_clock("date", ["2020-02-29", "+1 year"])
     (True, False)
     """
-    before = _BEFORE_TIME[function]
-    words = [_read_word(value) for value in arguments[before:]]
+    # The format of strftime stands before the time, which is now if it is left out.
+    words = [_read_word(value) for value in arguments[function == "strftime" :]]
     times = words if function == "timediff" else words[:1]
     return not words or not _ANYWHERE.isdisjoint(words) or not _AS_TIME.isdisjoint(times)
 
@@ -117,7 +301,7 @@ _ALLOWED_ACTIONS = {
 }
 _REFUSED_FUNCTIONS = {
     *(FORBIDDEN_FUNCTIONS | RANDOM_FUNCTIONS | NOW_KEYWORDS),
-    *(LIBRARY_FUNCTIONS | CONNECTION_FUNCTIONS),
+    *(LIBRARY_FUNCTIONS | _CONNECTION_FUNCTIONS),
 }
 _LIKE_PATTERN_BYTES = 1000
 _FAULTS_OF_THE_FILE = {
@@ -126,35 +310,6 @@ _FAULTS_OF_THE_FILE = {
     sqlite3.SQLITE_IOERR,
     sqlite3.SQLITE_CANTOPEN,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """The bounds of one query.
-
-    max_steps: SQLite virtual machine steps, rounded up to thousands.
-    max_rows: rows of the answer.
-    max_value_bytes: bytes of one value, in the answer or on the way to it.
-    max_answer_bytes: bytes of the answer: those of its text, and 8 for every other value.
-    max_heap_bytes: heap of SQLite; it holds for the whole process and can only be lowered
-        (SQLite manual, PRAGMA hard_heap_limit).
-    max_seconds: the last resort.
-    """
-
-    max_steps: From1 = 100_000_000
-    max_rows: From1 = 20_000
-    max_value_bytes: From1 = 1_000_000
-    max_answer_bytes: From1 = 16_000_000
-    max_heap_bytes: From1 = 536_870_912
-    max_seconds: From1 = 120
-
-    def __post_init__(self) -> None:
-        for name in self.__slots__:
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ValueError(f"limit {name}: expected a whole number from 1, found {value!r}")
-
-
 _ENDS = " \t\r\n\f;"  # of a statement
 _EXPLAINED = {  # the columns that EXPLAIN returns
     ("addr", "opcode", "p1", "p2", "p3", "p4", "p5", "comment"),
@@ -283,11 +438,8 @@ class GuardedDatabase:
                 raise self._explain(error, execution) from error
 
     def list_reads(self, sql: str) -> set[tuple[str, str]] | None:
-        """Return the columns that one SELECT reads, each behind its table, both in small letters;
-        None if SQLite refuses it. It is compiled, and not executed.
-
-        The column is empty if nothing but the rows of the table are read, as count(*) does. `*`
-        reads each column.
+        """Return table and column of all that one SELECT reads, in small letters; None if SQLite
+        refuses it. It is not executed. The column is empty if rows alone are read, as by count(*).
         """
         reads = set()
 
@@ -311,11 +463,10 @@ class GuardedDatabase:
 
     def _fetch(self, cursor: sqlite3.Cursor) -> list[Row]:
         rows: list[Row] = []
-        size_bytes = 0
+        size_bytes, limits = 0, self.limits
         for row in cursor:
-            if len(rows) == self.limits.max_rows:
-                detail = f"more than {self.limits.max_rows} rows"
-                raise self._refuse(Reason.TOO_MANY_ROWS, detail)
+            if len(rows) == limits.max_rows:
+                raise self._refuse(Reason.TOO_MANY_ROWS, f"more than {limits.max_rows} rows")
             for value in row:
                 kind = type(value)
                 if kind is str:
@@ -323,22 +474,19 @@ class GuardedDatabase:
                     continue
                 size_bytes += 8
                 if kind is bytes:
-                    detail = f"a BLOB of {len(value)} bytes in the answer"
-                    raise self._refuse(Reason.BLOB, detail)
+                    raise self._refuse(Reason.BLOB, f"a BLOB of {len(value)} bytes in the answer")
                 if kind is float and not math.isfinite(value):
                     raise self._refuse(Reason.NOT_FINITE, f"{value} in the answer")
-            if size_bytes > self.limits.max_answer_bytes:
-                detail = f"more than {self.limits.max_answer_bytes} bytes in the answer"
+            if size_bytes > limits.max_answer_bytes:
+                detail = f"more than {limits.max_answer_bytes} bytes in the answer"
                 raise self._refuse(Reason.ANSWER_TOO_LARGE, detail)
             rows.append(row)
         return rows
 
     def _authorize(self, action: int, first: str | None, second: str | None, *_: str | None) -> int:
-        if action == sqlite3.SQLITE_FUNCTION:
-            is_allowed = (second or "").lower() not in _REFUSED_FUNCTIONS
-        else:
-            is_allowed = action in _ALLOWED_ACTIONS
-        if is_allowed:
+        if action in _ALLOWED_ACTIONS and not (
+            action == sqlite3.SQLITE_FUNCTION and (second or "").lower() in _REFUSED_FUNCTIONS
+        ):
             return sqlite3.SQLITE_OK
         self._denied.append((action, first, second))
         return sqlite3.SQLITE_DENY
@@ -357,14 +505,13 @@ class GuardedDatabase:
             return sqlite3.DatabaseError(f"Corrupt database: {self.path}: {words}")
         if self._denied:
             action, first, second = self._denied[0]
-            if action == sqlite3.SQLITE_FUNCTION:
-                if second.lower() in FORBIDDEN_FUNCTIONS:
-                    detail = f"function {second} is refused"
-                    return self._refuse(Reason.FORBIDDEN_FUNCTION, detail)
-                detail = f"function {second} depends on more than the database"
-                return self._refuse(Reason.NONDETERMINISTIC_FUNCTION, detail)
-            detail = f"it does more than read: {first or 'a transaction'}"
-            return self._refuse(Reason.NOT_A_SELECT, detail)
+            if action != sqlite3.SQLITE_FUNCTION:
+                detail = f"it does more than read: {first or 'a transaction'}"
+                return self._refuse(Reason.NOT_A_SELECT, detail)
+            if second.lower() in FORBIDDEN_FUNCTIONS:
+                return self._refuse(Reason.FORBIDDEN_FUNCTION, f"function {second} is refused")
+            detail = f"function {second} depends on more than the database"
+            return self._refuse(Reason.NONDETERMINISTIC_FUNCTION, detail)
         if (bound := execution.explain(error)) is not None:
             return self._refuse(*bound)
         is_undecodable = (

@@ -10,7 +10,7 @@ from answerkey.base.errors import InputError
 from answerkey.shards import query_run
 from answerkey.shards.query_run import DatabaseWork, QueryRun
 from answerkey.shards.shard_directory import ShardDirectory, read_shards
-from answerkey.sqlite.bounds import OVERDUE_STATUS
+from answerkey.sqlite.guard import OVERDUE_STATUS
 
 OVERDUE = {"reason": "overdue"}
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")

@@ -12,9 +12,15 @@ import time
 
 import pytest
 
-from answerkey.sqlite.bounds import EXPENDABLE_VARIABLE, OVERDUE_STATUS, Watchdog
-from answerkey.sqlite.bounds import Reason as Reason
-from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
+from answerkey.base.errors import Reason
+from answerkey.sqlite.guard import (
+    EXPENDABLE_VARIABLE,
+    OVERDUE_STATUS,
+    GuardedDatabase,
+    Limits,
+    QueryError,
+    Watchdog,
+)
 from tests.shared.paths import ROOT
 from tests.shared.processes import heed_interrupts
 

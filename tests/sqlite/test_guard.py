@@ -8,7 +8,7 @@ import sqlite3
 
 import pytest
 
-from answerkey.sqlite.bounds import Reason as Reason
+from answerkey.base.errors import Reason
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
 
 SCHEMA = """
