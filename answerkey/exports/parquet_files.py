@@ -1,22 +1,26 @@
 """Parquet files of a schema: the same rows give the same bytes.
 
-Arrow makes the rows: it refuses the number 1 in a column of text, of which `Dataset.from_list`
-would make "1". It also packs the files with zstd, where `Dataset.to_parquet` knows only snappy,
-with which prompts take three times as much.
+Arrow reads the rows as JSON: it refuses the number 1 in a column of text, of which
+`Dataset.from_list` would make "1", and imports no pandas, as it does to read Python's objects. It
+packs the files with zstd, where `Dataset.to_parquet` knows only snappy, with which prompts take
+three times as much.
 """
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
-from itertools import islice
+from io import BytesIO
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyarrow import json
 
-from answerkey.base.records import hash_file, replace_file
+from answerkey.base.records import encode_json, hash_file, replace_file
 
 _GROUP_ROWS = 5000
 
@@ -61,7 +65,7 @@ def write_tables(
         while group:
             rows += len(group)
             for path, table in tables.items():
-                made = pa.Table.from_pylist(list(map(table.make_row, group)), schema=table.schema)
+                made = _make_rows(list(map(table.make_row, group)), table.schema)
                 writers[path].write_table(made)
                 sizes[path] += made.nbytes
             group = list(islice(remaining, group_rows))
@@ -69,3 +73,30 @@ def write_tables(
         path: WrittenFile(rows, size, path.stat().st_size, hash_file(path))
         for path, size in sizes.items()
     }
+
+
+def _make_rows(rows: list[dict[str, Any]], schema: pa.Schema) -> pa.Table:
+    """The rows in Arrow's memory. Files, which are no JSON, are put beside what it reads."""
+    files = [field for field in schema if field.type == pa.binary()]
+    contents = [[row.pop(field.name) for row in rows] for field in files]
+    text = b"\n".join(map(encode_json, rows))
+    table = json.read_json(
+        BytesIO(text),
+        json.ReadOptions(block_size=len(text) + 1),
+        json.ParseOptions(
+            explicit_schema=pa.schema([field for field in schema if field not in files]),
+            unexpected_field_behavior="error",
+        ),
+    )
+    for field, values in zip(files, contents, strict=True):
+        table = table.append_column(field, _pack(values))
+    return table.select(schema.names)
+
+
+def _pack(contents: list[bytes | None]) -> pa.Array:
+    """All contents, or as many nulls if they are left out."""
+    if None in contents:
+        return pa.nulls(len(contents), pa.binary())
+    ends = array("i", accumulate(map(len, contents), initial=0))
+    buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(contents))]
+    return pa.Array.from_buffers(pa.binary(), len(contents), buffers)
