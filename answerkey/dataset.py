@@ -101,6 +101,7 @@ class Question(NamedTuple):
     gold_risk: float | None = None
     tables_involved: list[str] | None = None
     columns_involved: list[str] | None = None
+    answer_columns: list[str] | None = None
     features: list[str] | None = None
     hardness: str | None = None
     canonical_sql: str | None = None
@@ -176,6 +177,7 @@ def join_records(
 _PARSED_FIELDS = (
     "tables_involved",
     "columns_involved",
+    "answer_columns",
     "features",
     "hardness",
     "canonical_sql",

@@ -16,7 +16,7 @@ from typing import Any
 from answerkey.base.records import hash_value, read_jsonl
 from answerkey.dataset import AUDIT, EXCLUDED, SUITES, Question, read_classified
 from answerkey.flags import EXPLANATIONS
-from answerkey.report.sql_text import name_columns, show_sql
+from answerkey.report.sql_text import show_sql
 from answerkey.sqlite.schema_file import SchemaFile
 
 Record = dict[str, Any]
@@ -97,7 +97,7 @@ def make_row(
         "findings": findings,
         "sql": cut_text(question.gold_sql, most),
         "shown": show_sql(cut_text(question.gold_sql, most)),
-        "names": name_columns(question.gold_sql) if answer else [],
+        "names": (question.answer_columns or []) if answer else [],
         "answer": answer,
         "others": [
             {

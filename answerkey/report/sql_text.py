@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from sqlglot import Dialect, Token, TokenType
 from sqlglot.errors import SqlglotError
 
@@ -31,29 +29,9 @@ def show_sql(sql: str) -> list[str]:
     ['kSELECT', '  name\\n', 'kFROM', '  ship']
     """
     try:
-        return _lay_out(sql, _tokenize(sql))
+        return _lay_out(sql, _SQLITE.tokenize(sql))
     except SqlglotError:
         return [f" {sql}"]
-
-
-def name_columns(sql: str) -> list[str]:
-    """The columns that a query gives; none if they are not known, as those of a `*`.
-
-    >>> name_columns("SELECT count(*), ship.name, built AS year FROM ship")
-    ['COUNT(*)', 'name', 'year']
-    """
-    try:
-        columns = _SQLITE.parser().parse(_tokenize(sql), sql)[0].selects
-    except (SqlglotError, RecursionError, AttributeError, IndexError):
-        return []
-    if any(column.is_star for column in columns):
-        return []
-    return [column.output_name or column.sql("sqlite") for column in columns]
-
-
-@lru_cache(maxsize=1)  # a query is shown, and then its columns are named
-def _tokenize(sql: str) -> list[Token]:
-    return _SQLITE.tokenize(sql)
 
 
 def _lay_out(sql: str, tokens: list[Token]) -> list[str]:

@@ -137,6 +137,18 @@ def _is_nested(select: exp.Expression) -> bool:
     return isinstance(node, exp.Subquery | exp.In | exp.Exists)
 
 
+def name_answer_columns(tree: exp.Expression) -> list[str]:
+    """The columns that a query gives; none if they are not known, as those of a `*`.
+
+    >>> from sqlglot import parse_one
+    >>> name_answer_columns(parse_one("SELECT count(*), ship.name, built AS year FROM ship"))
+    ['COUNT(*)', 'name', 'year']
+    """
+    if any(column.is_star for column in tree.selects):
+        return []
+    return [column.output_name or column.sql("sqlite") for column in tree.selects]
+
+
 def parse_query(gold_sql: str, schema: Schema) -> dict[str, Any]:
     """Return what is known of a query from its text and the schema, or a reason and a detail.
 
@@ -154,6 +166,7 @@ def parse_query(gold_sql: str, schema: Schema) -> dict[str, Any]:
 
 
 def _describe_query(tree: exp.Expression, schema: Schema) -> dict[str, Any]:
+    answer_columns = name_answer_columns(tree)
     hardness = classify_hardness(tree)
     scopes = Scopes(tree, schema)
     columns = list_columns(scopes)  # first, since it asks for the columns of every SELECT
@@ -161,6 +174,7 @@ def _describe_query(tree: exp.Expression, schema: Schema) -> dict[str, Any]:
     return {
         "tables_involved": list_tables(scopes.nodes.find_all(*TABLE_NODES), schema),
         "columns_involved": columns,
+        "answer_columns": answer_columns,
         "features": list_features(tree),
         "hardness": hardness,
         "canonical_sql": write_sql(canonical),

@@ -92,6 +92,7 @@ def test_parsed_query_has_all_that_later_stages_take():
     assert list(parsed) == [
         "tables_involved",
         "columns_involved",
+        "answer_columns",
         "features",
         "hardness",
         "canonical_sql",
@@ -100,6 +101,17 @@ def test_parsed_query_has_all_that_later_stages_take():
     assert parsed["tables_involved"] == ["Ship"]
     assert parsed["features"] == ["where"]
     assert parsed["hardness"] == "easy"
+
+
+@pytest.mark.parametrize(
+    ("sql", "names"),
+    [
+        ("SELECT t.a, count(*) AS n, max(b) FROM t UNION SELECT 1, 2, 3", ["a", "n", "MAX(b)"]),
+        ("SELECT t.* FROM t", []),
+    ],
+)
+def test_columns_of_the_answer_are_named(sql, names):
+    assert parse_query(sql, Schema(()))["answer_columns"] == names
 
 
 # --- tables: which tables a query reads, by SQLite's own rules

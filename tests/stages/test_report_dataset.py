@@ -32,7 +32,7 @@ from answerkey.report.questions import (
     show_answer,
     show_suite,
 )
-from answerkey.report.sql_text import name_columns, show_sql
+from answerkey.report.sql_text import show_sql
 from tests.shared.joined_questions import make_joined
 from tests.shared.report_world import EVAL, HOSTILE, REPORT, TRAIN, build_report, run_stages
 
@@ -93,20 +93,6 @@ def test_keywords_text_and_numbers_of_sql_are_told_apart():
     kinds = {piece[1:]: piece[0] for piece in show_sql("SELECT 'from', 4.5 AS \"and\" FROM t")}
     assert kinds.items() >= {"SELECT": "k", "'from'": "s", "4.5": "n", "AS": "k"}.items()
     assert "k" not in (kinds.get("and"), kinds.get('"and"'))
-
-
-@pytest.mark.parametrize(
-    ("sql", "names"),
-    [
-        ("SELECT t.a, count(*) AS n, max(b) FROM t UNION SELECT 1, 2, 3", ["a", "n", "MAX(b)"]),
-        ("SELECT t.* FROM t", []),
-        ("SELECT ')", []),
-        ("(" * 9000, []),
-        ("", []),
-    ],
-)
-def test_columns_of_sql_are_named(sql, names):
-    assert name_columns(sql) == names
 
 
 # --- answers and evidence
