@@ -54,7 +54,7 @@ from typing import Any, NamedTuple, Self
 from answerkey.scoring.comparison import rows_match
 from answerkey.scoring.completions import extract_sql, read_completion
 from answerkey.scoring.pool import DEFAULT_LIMITS, Pool, find_shared_pool
-from answerkey.scoring.rules import Rule, find_rule
+from answerkey.scoring.rules import Rule, read_rule
 from answerkey.scoring.worker import (
     DATABASES_VARIABLE,
     RIGHT,
@@ -131,7 +131,7 @@ def score(
     may hold numbers of numpy. They are rows of one database: `score_sql` tries a test suite.
     """
     rows = [tuple(map(_read_value, row)) for row in predicted_rows]
-    known = {"rule": find_rule(rule, rel_tol), "order_matters": order_matters}
+    known = {"rule": read_rule(rule, rel_tol), "order_matters": order_matters}
     is_right = rows_match(rows, gold_answer, accepted_rows=accepted_rows, **known) or any(
         rows_match(rows, other["answer"], accepted_rows=None, **known) for other in other_answers
     )
@@ -204,7 +204,7 @@ class RewardPool:
         self._rule = rule
         self._rel_tol = rel_tol
         if rule is not None:
-            _warn_if_loose(find_rule(rule))
+            _warn_if_loose(read_rule(rule))
         self._pool = self._find_processes(workers, limits)
         folder = self.find_folder()
         if not os.path.isdir(folder):
@@ -345,7 +345,7 @@ class RewardPool:
             is_completion=is_completion,
             max_steps=None if max_steps is None else int(max_steps),
             order_matters=bool(order_matters),
-            rule=find_rule(self._rule or rule, self._rel_tol),
+            rule=read_rule(self._rule or rule, self._rel_tol),
             suites_folder=folders[1],
             database_sha256=database_sha256 and str(database_sha256),
             **{name: text and _read_json(name, text) for name, text in known.items()},
@@ -404,7 +404,7 @@ class RewardPool:
         """
         count, folders = len(completions), self._find_folders()
         if isinstance(rule, str | Rule):
-            _warn_if_loose(find_rule(rule))
+            _warn_if_loose(read_rule(rule))
             rule = repeat(rule, count)
         columns = {name: columns.get(name) for name in _TERMS} | {
             "rule": rule,

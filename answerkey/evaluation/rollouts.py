@@ -12,7 +12,7 @@ from answerkey.dataset import Question, Record
 from answerkey.evaluation.predictions import Prediction
 from answerkey.evaluation.samples import Rollouts
 from answerkey.evaluation.scoring import Folders, Score, score_predictions
-from answerkey.scoring.differences import cut_texts
+from answerkey.scoring.comparison import cut_texts
 from answerkey.sqlite.answers import answer_rows
 
 _COUNTS = ("total", "database", "suite")

@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 
 from answerkey.dataset import Question, list_reward_terms
 from answerkey.evaluation.predictions import Prediction
-from answerkey.scoring.differences import DifferenceKind
+from answerkey.scoring.comparison import DifferenceKind
 from answerkey.scoring.pool import Pool
-from answerkey.scoring.rules import find_rule
+from answerkey.scoring.rules import read_rule
 from answerkey.scoring.worker import RIGHT, Explanation, Job, Kind, list_trials
 from answerkey.sqlite.files import find_inside
 
@@ -128,7 +128,7 @@ def _make_job(
         prediction.sql,
         gold_answer=json.dumps(question.gold_answer),
         suites_folder=str(folders.test_suites.absolute()) if folders.test_suites else "",
-        **terms | {"rule": find_rule(rule or question.rule)},
+        **terms | {"rule": read_rule(rule or question.rule)},
     )
 
 

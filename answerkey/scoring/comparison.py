@@ -1,8 +1,7 @@
-"""Whether predicted rows equal a gold answer by a rule.
+"""Whether predicted rows equal a gold answer by a rule, and how they differ.
 
 Rows are compared by `answerkey.sqlite.answers`; a rule only says which columns are compared, in
-which order, and how values are read. If LIMIT cuts through rows that tie, each right choice of them
-is right:
+which order, and how values are read. If LIMIT cuts through rows that tie, each choice is right:
 
     ORDER BY weight LIMIT 2 over (a, 5), (b, 7), (c, 7) -> the segments [a], of which one row is in
     every right answer, and [b, c], of which one row is: a and b are right, a and c are, b and c not
@@ -12,10 +11,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from functools import cache
 from itertools import accumulate, chain, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from answerkey.scoring.rules import Column, Rule, has_float, read_as_floats, read_columns
 from answerkey.sqlite.answers import (
@@ -120,7 +120,10 @@ def is_right(rows: list[Row], expected: Expected, *, rule: Rule, order_matters: 
         return False
     if expected.places is None and rule.rows == "multiset" and are_same_rows(expected.rows, rows):
         return True
-    ordered = _choose_order(rule, order_matters, expected)
+    # Rows that tie may come in any order, unless the rule says always.
+    ordered: Order = rule.order == "always"
+    if rule.order == "gold":
+        ordered = order_matters and (expected.takes or True)
     gold, predicted = read_columns(expected.rows, rule), read_columns(rows, rule)
     orders: Iterable[Sequence[int]] = [range(width)]
     if rule.columns != "same":
@@ -132,14 +135,6 @@ def is_right(rows: list[Row], expected: Expected, *, rule: Rule, order_matters: 
         _columns_match(gold, [predicted[n] for n in order], expected, rule, ordered)
         for order in orders
     )
-
-
-def _choose_order(rule: Rule, order_matters: bool, expected: Expected) -> Order:
-    """How far the order of rows counts: rows that tie may come in any order, unless the rule says
-    always."""
-    if rule.order == "gold" and order_matters and expected.takes:
-        return expected.takes
-    return order_matters if rule.order == "gold" else rule.order == "always"
 
 
 def _has_row_count(rows: list[Row], expected: Expected, rule: Rule) -> bool:
@@ -332,3 +327,156 @@ def list_column_orders(
         else:
             free = [b for b in candidates[len(chosen)] if b not in chosen]
             stack += [((*chosen, b), extended) for b in reversed(free)]
+
+
+# --- where and how rows differ
+
+SHOWN_ROWS = 5
+SHOWN_CHARACTERS = 200
+# Of the prediction and the gold answer together; of more, only the number of rows is said, since to
+# find in what they differ takes about ten times as long as to find that they do.
+MAX_EXPLAINED_VALUES = 5_000
+
+
+class DifferenceKind(StrEnum):
+    COLUMN_COUNT = "column_count"
+    COLUMN_ORDER = "column_order"
+    TYPES = "types"
+    ROW_ORDER = "row_order"
+    TOO_FEW_ROWS = "too_few_rows"
+    TOO_MANY_ROWS = "too_many_rows"
+    WRONG_ROWS = "wrong_rows"
+
+
+class Difference(NamedTuple):
+    """How rows differ, as a sentence, with some rows: missing ones are those of the gold answer,
+    unexpected ones those of the prediction. Long texts in them are cut."""
+
+    kind: DifferenceKind
+    detail: str
+    missing: list[Row]
+    unexpected: list[Row]
+
+
+# What a prediction may be right but for, and how the rule would be then.
+_BUT_FOR = (
+    (DifferenceKind.COLUMN_ORDER, "The columns stand in another order.", {"columns": "any_order"}),
+    (
+        DifferenceKind.TYPES,
+        "The values are right, but of another type.",
+        {"numbers_by_value": True, "numeric_text": True},
+    ),
+    (
+        DifferenceKind.ROW_ORDER,
+        "The rows are right, but stand in another order.",
+        {"order": "never"},
+    ),
+)
+
+
+def find_difference(
+    rows: list[Row],
+    gold_answer: Any,
+    *,
+    rule: Rule,
+    order_matters: bool,
+    accepted_rows: Sequence[Any] | None = None,
+) -> Difference | None:
+    """Return how the rows differ from a right answer; None if and only if `rows_match` is true.
+
+    >>> from answerkey.scoring.rules import read_rule
+    >>> find_difference([("1",)], 1, rule=read_rule("strict"), order_matters=False).detail
+    'The values are right, but of another type.'
+
+    The first of these that is true is said: another number of columns; right but for the order of
+    the columns, the types of values or the order of the rows; too few rows, too many, wrong ones.
+    """
+    expected = read_expected(gold_answer, accepted_rows)
+    if is_right(rows, expected, rule=rule, order_matters=order_matters):
+        return None
+    found, wanted = (len(side[0]) if side else 0 for side in (rows, expected.rows))
+    if rows and expected.rows and not rule.allows_width(found, wanted):
+        most = f" to {wanted + rule.extra_columns}" if rule.columns == "superset" else ""
+        detail = f"{_count(found, 'column')}, expected {wanted}{most}."
+        return Difference(DifferenceKind.COLUMN_COUNT, detail, [], [])
+    if sum(map(len, rows)) + sum(map(len, expected.rows)) > MAX_EXPLAINED_VALUES:
+        return _compare_rows(rows, expected, rule, [], [])
+    missing, unexpected = _list_leftovers(rows, expected, rule)
+    for kind, detail, changes in _BUT_FOR:
+        changed = replace(rule, **changes)
+        if changed != rule and is_right(rows, expected, rule=changed, order_matters=order_matters):
+            return Difference(kind, detail, _show(missing), _show(unexpected))
+    return _compare_rows(rows, expected, rule, missing, unexpected)
+
+
+def _compare_rows(
+    rows: list[Row], expected: Expected, rule: Rule, missing: list[Row], unexpected: list[Row]
+) -> Difference:
+    found, wanted = _count_rows(rows, expected, rule)
+    if not rows or (found < wanted and not unexpected):
+        kind = DifferenceKind.TOO_FEW_ROWS
+    elif not expected.row_count or (found > wanted and not missing):
+        kind = DifferenceKind.TOO_MANY_ROWS
+    else:
+        kind = DifferenceKind.WRONG_ROWS
+    least = "at least " if rule.row_count is not None and rule.row_count[0] == ">=" else ""
+    detail = f"{_count(found, 'row')}, expected {least}{wanted}"
+    if unexpected:
+        detail += f"; {_count(len(unexpected), 'row')} not among the expected"
+    if missing:
+        detail += f"; {_count(len(missing), 'expected row')} missing"
+    return Difference(kind, f"{detail}.", _show(missing), _show(unexpected))
+
+
+def _count_rows(rows: list[Row], expected: Expected, rule: Rule) -> tuple[int, int]:
+    if rule.rows == "multiset":
+        return len(rows), expected.row_count
+    found = len(set(rows))
+    if rule.row_count is not None:
+        return found, rule.row_count[1]
+    if rule.rows == "subset":
+        return found, max(1, found)
+    return found, min(len(set(expected.rows)), expected.row_count)
+
+
+def _list_leftovers(rows: list[Row], expected: Expected, rule: Rule) -> tuple[list[Row], list[Row]]:
+    """The gold rows that the prediction lacks, if a right answer has them all, and its rows that
+    the gold answer lacks; columns are taken in the order in which they stand."""
+    if not rows or not expected.rows:
+        return expected.rows, rows
+    gold, predicted = read_columns(expected.rows, rule), read_columns(rows, rule)
+    sides = pair_columns(gold, predicted[: len(gold)], rule)
+    values = (value for side in sides for row in side for value in row)
+    joined = join_close(values, rule.rel_tol, rule.abs_tol)
+    gold_codes, codes = ([code_row(row, joined) for row in side] for side in sides)
+    needs_all = expected.places is None and rule.rows != "subset"
+    missing = _list_other_rows(expected.rows, gold_codes, codes, rule) if needs_all else []
+    return missing, _list_other_rows(rows, codes, gold_codes, rule)
+
+
+def _list_other_rows(rows: list[Row], codes: list[Row], others: list[Row], rule: Rule) -> list[Row]:
+    known, left = Counter(others), []
+    for row, code in zip(rows, codes, strict=True):
+        if not known[code]:
+            left.append(row)
+        elif rule.rows == "multiset":
+            known[code] -= 1
+    return left
+
+
+def _show(rows: list[Row]) -> list[Row]:
+    return [cut_texts(row) for row in rows[:SHOWN_ROWS]]
+
+
+def cut_texts(row: Row) -> Row:
+    """The row with the beginning of its long texts."""
+    return tuple(
+        f"{value[:SHOWN_CHARACTERS]}…"
+        if type(value) is str and len(value) > SHOWN_CHARACTERS
+        else value
+        for value in row
+    )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

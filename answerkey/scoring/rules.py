@@ -31,7 +31,6 @@ ORDERS = ("gold", "always", "never")
 COLUMNS = ("same", "any_order", "superset")
 ROW_COUNTS = ("=", ">=")
 
-
 Column = tuple[Any, ...]
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
@@ -55,7 +54,6 @@ class Rule:
     rel_tol, abs_tol: how far floats may be apart, as in `math.isclose`; rel_tol is below 1.
     digits: floats are rounded to so many decimals first, at most 15.
     row_count: how many rows a subset needs, from 1, duplicates removed: ("=", n) or (">=", n).
-
     """
 
     name: str
@@ -124,28 +122,24 @@ _READERS = {
 }
 
 
-def read_rule(rule: str | Rule) -> Rule:
-    """Return the rule that a text names, with its options.
+@functools.lru_cache
+def read_rule(rule: str | Rule | None, rel_tol: float | None = None) -> Rule:
+    """Return the rule that a text names, with its options; strict without one.
 
     >>> read_rule("spider,rel_tol=0.001").rel_tol, read_rule("strict,digits=2").digits
     (0.001, 2)
     >>> read_rule("subset,=,3").row_count
     ('=', 3)
 
+    rel_tol: in place of the rule's own.
+
     Raises:
         ValueError: on a name, an option or a value that does not exist.
     """
-    return rule if isinstance(rule, Rule) else _read_text(rule)
-
-
-@functools.lru_cache
-def find_rule(rule: str | Rule | None, rel_tol: float | None = None) -> Rule:
-    """The rule of a name, strict without one; with another tolerance, if one is given."""
-    found = read_rule(rule or "strict")
+    found = rule if isinstance(rule, Rule) else _read_text("strict" if rule is None else rule)
     return found if rel_tol is None else replace(found, rel_tol=rel_tol)
 
 
-@functools.cache
 def _read_text(text: str) -> Rule:
     name, *parts = (part.strip() for part in text.split(","))
     if name not in RULES:
@@ -158,10 +152,10 @@ def _read_text(text: str) -> Rule:
     for part in parts:
         option, _, value = part.partition("=")
         options[option] = _read_option(text, option, value or "true")
-    rule = replace(RULES[name], name=text, **options)
-    if rule.rows == "subset" and rule.row_count is None:
+    found = replace(RULES[name], name=text, **options)
+    if found.rows == "subset" and found.row_count is None:
         raise ValueError(f"rule {text!r}: expected how many rows it needs, as in subset,=,3")
-    return rule
+    return found
 
 
 def _read_option(text: str, option: str, value: str) -> Any:

@@ -24,9 +24,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from answerkey.base.errors import InputError, Reason
-from answerkey.scoring.comparison import rows_match
+from answerkey.scoring.comparison import DifferenceKind, cut_texts, find_difference, rows_match
 from answerkey.scoring.completions import extract_sql
-from answerkey.scoring.differences import DifferenceKind, cut_texts, find_difference
 from answerkey.scoring.rules import RULES, Rule
 from answerkey.sqlite.files import find_inside
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError, Row

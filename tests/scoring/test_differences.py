@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answerkey.scoring.comparison import rows_match
-from answerkey.scoring.differences import SHOWN_CHARACTERS, SHOWN_ROWS, find_difference
+from answerkey.scoring.comparison import SHOWN_CHARACTERS, SHOWN_ROWS, find_difference, rows_match
 from answerkey.scoring.rules import RULES, read_rule
 from answerkey.sqlite.answers import shape_answer
 from tests.scoring.test_comparison import choices, table_pairs
