@@ -65,7 +65,7 @@ class Question(NamedTuple):
     gold_answer, answer_type, steps, order_matters: None if it has no answer; steps are those of
         SQLite's virtual machine.
     accepted_rows: the segments of every right answer if rows tie and they are known
-        (answerkey.order.accepted_rows).
+        (answerkey.order.row_order).
     other_answers: [{sql, answer}], queries that are right, too, and what they return; None if the
         corpus has no others.
     mutation_score: {database, suite}, the shares of neighbors of gold SQL that the database tells

@@ -10,12 +10,10 @@ from pathlib import Path
 from answerkey.base.log import list_counts, start_log
 from answerkey.base.params import read_params, run_stage
 from answerkey.base.records import read_json, read_jsonl, write_jsonl
-from answerkey.comparison.compare import compare, make_fingerprint
-from answerkey.comparison.held_out import HeldOut
+from answerkey.comparison.compare import HeldOut, compare, make_fingerprint
 from answerkey.comparison.join import add_findings, find_in_rollouts, join_questions
 from answerkey.dataset import INTERIM, JOINED, Question, make_joined_record, read_joined
-from answerkey.risk.assessment import Assessment
-from answerkey.risk.gold_risk import read_risk_table
+from answerkey.risk.gold_risk import Assessment, read_risk_table
 from answerkey.risk.verdicts import read_verdicts
 from answerkey.sqlite.schema import decode_schema
 

@@ -12,7 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 from typing import Any, NamedTuple
 
+import sqlglot
 from rapidfuzz import fuzz, process
+from sqlglot.errors import TokenError
 
 from answerkey.base.records import EVAL, Finding, digest_text
 from answerkey.dataset import Question
@@ -23,6 +25,7 @@ MIN_SHARE = 0.9  # of the columns that two twins among schemas have in common
 _END_MARKS = ".?!,;:\u2026\u3002 "
 _FLOAT_DIGITS = 6  # after the first one; floats that agree in these are one answer
 _NAMED = 5  # questions that one piece of evidence names
+_TEXT_MARKS = "'\""  # SQLite takes "x" for a text, too, if no column is called so
 _TEMPLATE_CHARACTERS = 200  # that evidence shows
 
 Findings = dict[str, list[Finding]]
@@ -301,3 +304,83 @@ def find_schema_twins(
         }
         findings[name] = Finding("schema_in_both_splits", evidence)
     return findings
+
+
+def normalize_sql(sql: str) -> str:
+    """SQL without what does not change it: case outside of texts, white space, comments, quotes.
+
+    >>> normalize_sql("SELECT  count(*) FROM [Ship] WHERE flag = 'Peru' ; -- all")
+    "select count ( * ) from ship where flag = 'Peru'"
+    """
+    try:
+        tokens = sqlglot.tokenize(sql, read="sqlite")
+    except TokenError:  # a quote or a comment without an end
+        return " ".join(sql.split())
+    words = [
+        f"'{token.text}'" if sql[token.start] in _TEXT_MARKS else token.text.casefold()
+        for token in tokens
+    ]
+    return " ".join(words).rstrip("; ")
+
+
+class HeldOut:
+    """The questions of some sets, in memory.
+
+    records: each with `question_text`, `gold_sql`, and as `source` the corpus, file and row.
+    min_similarity: the least similarity of two texts that are nearly the same.
+    """
+
+    def __init__(self, records: Iterable[dict[str, Any]], *, min_similarity: float) -> None:
+        self._min_similarity = min_similarity
+        self._sources: list[dict[str, Any]] = []
+        self._texts: list[str] = []
+        self._queries: list[str] = []
+        self._of_sql: dict[str, list[int]] = defaultdict(list)
+        for place, record in enumerate(records):
+            self._sources.append(record["source"])
+            self._texts.append(normalize_question(record["question_text"]))
+            self._queries.append(normalize_sql(record["gold_sql"]))
+            self._of_sql[self._queries[-1]].append(place)
+
+    def find_overlap(self, question: Question) -> Finding | None:
+        """The finding of a question, with the held-out question that is most like it; None if there
+        is none, or the question has no answer. Those of its own corpus are left out."""
+        if question.answer_type is None:
+            return None
+        text, sql = normalize_question(question.question_text), normalize_sql(question.gold_sql)
+        likes = []
+        for place in self._list_places(text, sql):
+            if self._sources[place]["corpus"] == question.corpus:
+                continue
+            similarities = (
+                _measure_similarity(text, self._texts[place]),
+                _measure_similarity(sql, self._queries[place]),
+            )
+            most, least = max(similarities), min(similarities)
+            if most == 1 or least >= self._min_similarity:
+                likes.append((-most, -least, place, similarities))
+        if not likes:
+            return None
+        *_, place, (text_similarity, sql_similarity) = min(likes)
+        evidence = {
+            **{name: self._sources[place][name] for name in ("corpus", "file", "index")},
+            "text_similarity": text_similarity,
+            "sql_similarity": sql_similarity,
+        }
+        return Finding("overlap", evidence)
+
+    def _list_places(self, text: str, sql: str) -> set[int]:
+        """The questions with one SQL, or with one text or nearly one."""
+        places = set(self._of_sql.get(sql, ()) if sql else ())
+        if text:
+            cutoff = 100 * self._min_similarity
+            near = process.extract(
+                text, self._texts, scorer=fuzz.ratio, score_cutoff=cutoff, limit=None
+            )
+            places.update(place for _, _, place in near)
+        return places
+
+
+def _measure_similarity(text: str, other: str) -> float:
+    """How similar two texts are, from 0 to 1; 1 only if they are equal."""
+    return 1.0 if text == other else min(round(fuzz.ratio(text, other) / 100, 3), 0.999)

@@ -21,7 +21,7 @@ from answerkey.base.records import replace_file
 from answerkey.corpus.corpora import Corpus, parse_corpora, read_source_questions
 from answerkey.sections.corpora import Download
 from answerkey.sql.canonical import NO_FORM
-from answerkey.sql.parser import parse_sql
+from answerkey.sql.query_tree import parse_sql
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.files import open_database
 from answerkey.sqlite.schema import Schema, read_schema

@@ -1,21 +1,141 @@
-"""Inspection: what a probe may look at, one gold query and its answer."""
+"""What a probe may look at: a gold query, its answer, and a copy of the database in reverse order.
+
+`SELECT name FROM ship LIMIT 1` -> 'Sun' on the database, 'Tern' on the copy: no fact of the data.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import re
+import sqlite3
+import tempfile
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field
+from operator import itemgetter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlglot import exp
 
-from answerkey.order.reordered_copy import ReorderedCopy
+from answerkey.sql.equal_values import BINARY, list_collations
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.answers import REL_TOL
-from answerkey.sqlite.guard import GuardedDatabase, QueryError, Row
-from answerkey.sqlite.schema import Schema
+from answerkey.sqlite.files import immutable_uri
+from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError, Row
+from answerkey.sqlite.schema import ROWID_NAMES, Schema, affinity, fold_name, quote_name
 
 if TYPE_CHECKING:  # stages that ask for no threshold do not read that section
     from answerkey.sections.audit_gold_answers import Thresholds
+
+_MOST_BYTES = 200_000_000  # of a database that is copied
+_ASKS_FOR_PLACE = re.compile(
+    rf"(?<!\w)(?:sqlite_|(?:{'|'.join(ROWID_NAMES)})(?!\w))", re.IGNORECASE
+)
+
+
+class ReorderedCopy:
+    """The reordered copy of a database, made when a query first asks for it.
+
+    >>> with ReorderedCopy(path) as copy:                            # doctest: +SKIP
+    ...     copy.find_database("SELECT name FROM ship LIMIT 1").execute(...)
+    [('Tern',)]
+    """
+
+    def __init__(
+        self, path: Path, limits: Limits | None = None, *, folder: Path | None = None
+    ) -> None:
+        self._path = path
+        self._limits = limits
+        self._parent = folder
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._database: GuardedDatabase | None = None
+        self._has_views_of_places = False
+
+    def find_database(self, sql: str) -> GuardedDatabase | None:
+        """Return the copy, or None if it is no measure of a query: the query or a view names the
+        rowid or tables of SQLite's own, or the database has more than 200 MB.
+
+        Raises:
+            sqlite3.DatabaseError: if the file is no database, or a corrupt one.
+        """
+        if _ASKS_FOR_PLACE.search(sql) or self._path.stat().st_size > _MOST_BYTES:
+            return None
+        if self._database is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="reordered-", dir=self._parent)
+            target = Path(self._folder.name) / "copy.sqlite"
+            views = _copy_tables(self._path, target)
+            _make_views(target, views)
+            self._has_views_of_places = any(map(_ASKS_FOR_PLACE.search, views))
+            self._database = GuardedDatabase(target, self._limits)
+        return None if self._has_views_of_places else self._database
+
+    def __enter__(self) -> ReorderedCopy:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the copy and remove it."""
+        if self._database is not None:
+            self._database.close()
+        if self._folder is not None:
+            self._folder.cleanup()
+
+
+def _copy_tables(path: Path, target: Path) -> list[str]:
+    """Write the tables of a database in reverse; return the statements that made its views."""
+    with closing(
+        sqlite3.connect(immutable_uri(path), uri=True, isolation_level=None)
+    ) as connection:
+        connection.text_factory = lambda text: text.decode(errors="replace")
+        connection.execute("ATTACH ? AS copy", (target.absolute().as_uri(),))
+        connection.execute("PRAGMA copy.synchronous = OFF")
+        connection.execute("PRAGMA copy.journal_mode = MEMORY")
+        tables = connection.execute(
+            "SELECT name, sql FROM sqlite_master WHERE type = 'table'"
+            " AND sql NOT LIKE 'CREATE VIRTUAL %' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+            " ORDER BY name"
+        ).fetchall()
+        for name, sql in tables:
+            try:
+                _copy_table(connection, name, list_collations(sql))
+            except sqlite3.Error:
+                # a name that is no UTF-8, a function that is not there, a full disk: a query of
+                # this table fails on the copy, which says nothing of it then
+                connection.execute(f"DROP TABLE IF EXISTS copy.{quote_name(name)}")
+        views = connection.execute("SELECT sql FROM sqlite_master WHERE type = 'view'").fetchall()
+    return [sql for (sql,) in views]
+
+
+def _copy_table(connection: sqlite3.Connection, name: str, collations: dict[str, str]) -> None:
+    quoted = quote_name(name)
+    columns = connection.execute(f"PRAGMA table_xinfo({quoted})").fetchall()
+    definitions = (
+        f"{quote_name(column)} {affinity(kind)} COLLATE {collations.get(fold_name(column), BINARY)}"
+        for _, column, kind, *_ in columns
+    )
+    names = ", ".join(quote_name(column[1]) for column in columns)
+    connection.execute(f"CREATE TABLE copy.{quoted} ({', '.join(definitions)})")
+    connection.execute(
+        f"INSERT INTO copy.{quoted} SELECT {names} FROM main.{quoted} NOT INDEXED"
+        " ORDER BY row_number() OVER () DESC"
+    )
+    keys = [column[1] for column in sorted(columns, key=itemgetter(5)) if column[5]]
+    firsts = set(keys[:1])
+    for _, index, *_ in connection.execute(f"PRAGMA index_list({quoted})").fetchall():
+        _, _, column = connection.execute(f"PRAGMA index_info({quote_name(index)})").fetchone()
+        firsts |= {column} - {None}  # None is an expression
+    for number, column in enumerate(sorted(firsts)):
+        index = quote_name(f"{name} key {number}")
+        connection.execute(f"CREATE INDEX copy.{index} ON {quoted} ({quote_name(column)})")
+
+
+def _make_views(target: Path, views: list[str]) -> None:
+    """Make the views that can be made: not those whose text is no UTF-8."""
+    with closing(sqlite3.connect(target, isolation_level=None)) as connection:
+        for sql in views:
+            with contextlib.suppress(sqlite3.Error):
+                connection.execute(sql)
+
 
 _Result = TypeVar("_Result")
 

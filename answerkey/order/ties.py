@@ -11,16 +11,16 @@ from sqlglot import exp
 
 from answerkey.order.inspection import Inspection
 from answerkey.sql.equal_values import FOLDS, collation_of, may_be_folded
-from answerkey.sql.query_parts import read_integer, selects_of
-from answerkey.sql.query_rewrites import (
+from answerkey.sql.query_tree import (
     SHOWN_CHARACTERS,
-    inline_aliases,
     make_limit,
+    read_integer,
+    selects_of,
     show_sql,
     unwrap,
     write_with,
 )
-from answerkey.sql.scopes import Scopes
+from answerkey.sql.scopes import Scopes, inline_aliases
 from answerkey.sqlite.guard import QueryError, Row, Value
 from answerkey.sqlite.schema import fold_name
 

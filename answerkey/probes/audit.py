@@ -26,16 +26,15 @@ from answerkey.base.records import (
     read_jsonl,
 )
 from answerkey.english.question import EMPTY_WORDS, Question, list_words
-from answerkey.order.accepted_rows import find_row_order
-from answerkey.order.inspection import Inspection
-from answerkey.order.reordered_copy import ReorderedCopy
+from answerkey.order.inspection import Inspection, ReorderedCopy
+from answerkey.order.row_order import find_row_order
 from answerkey.probes.registry import ask_probes, ask_question_probes
 from answerkey.sections.audit_gold_answers import Thresholds
 from answerkey.shards.database_files import find_database, local_path
 from answerkey.shards.query_run import DatabaseWork, Outcome, QueryRun, Task
 from answerkey.shards.shard_directory import ShardDirectory, hash_code, read_shards
 from answerkey.sql.parsed_query import list_columns
-from answerkey.sql.parser import TooComplexError, parse_sql
+from answerkey.sql.query_tree import TooComplexError, parse_sql
 from answerkey.sqlite.answers import answer_rows
 from answerkey.sqlite.guard import GuardedDatabase, Limits
 from answerkey.sqlite.schema import Schema, decode_schema

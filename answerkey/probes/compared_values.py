@@ -14,8 +14,7 @@ from sqlglot import exp
 
 from answerkey.order.inspection import Inspection
 from answerkey.probes.column_values import ColumnValues
-from answerkey.sql.query_parts import find_cte
-from answerkey.sql.query_rewrites import to_sql
+from answerkey.sql.query_tree import find_cte, to_sql
 from answerkey.sql.scopes import Resolution
 from answerkey.sqlite.schema import Column, Table
 

@@ -15,7 +15,7 @@ from answerkey.probes.column_values import shorten
 from answerkey.probes.compared_values import read_query
 from answerkey.probes.conditions import find_mentions
 from answerkey.probes.projection import Projection, read_projection
-from answerkey.sql.query_rewrites import to_sql
+from answerkey.sql.query_tree import to_sql
 
 _DIFFERENT = word_set("different distinct unique distinctive distinctly")
 _COUNTED = ("number of", "number of all", "number of the", "count of", "how many", "the most",

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from sqlglot import exp
 
 from answerkey.probes.column_values import ColumnValues
-from answerkey.sql.query_rewrites import write_with
+from answerkey.sql.query_tree import write_with
 from answerkey.sql.scopes import Resolution, Scope, Scopes, Source
 from answerkey.sqlite.schema import Schema, Table, fold_name, quote_name
 

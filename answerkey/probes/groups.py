@@ -22,8 +22,8 @@ from answerkey.probes.entities import (
     resolve_direct,
 )
 from answerkey.sql.groupings import read_grouping
-from answerkey.sql.query_parts import find_with
-from answerkey.sql.query_rewrites import (
+from answerkey.sql.query_tree import (
+    find_with,
     unwrap,
 )
 from answerkey.sql.scopes import Resolution

@@ -33,8 +33,7 @@ from answerkey.probes.entities import (
     resolve_direct,
     write_rows,
 )
-from answerkey.sql.query_parts import find_with
-from answerkey.sql.query_rewrites import to_sql, unwrap
+from answerkey.sql.query_tree import find_with, to_sql, unwrap
 from answerkey.sql.scopes import Resolution, Scope, Scopes, Source
 from answerkey.sqlite.schema import Schema, Table, fold_name, quote_name
 

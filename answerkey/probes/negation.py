@@ -17,8 +17,7 @@ from answerkey.probes.entities import (
     list_terms,
     resolve_direct,
 )
-from answerkey.sql.query_parts import find_with
-from answerkey.sql.query_rewrites import show_sql, unwrap
+from answerkey.sql.query_tree import find_with, show_sql, unwrap
 from answerkey.sql.scopes import Resolution, Scopes, Source
 from answerkey.sqlite.schema import fold_name
 

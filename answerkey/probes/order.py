@@ -22,13 +22,13 @@ from answerkey.english.measures import (
     read_measure,
 )
 from answerkey.english.question import Question, word_set
-from answerkey.order.cuts import is_order_certain, list_cuts
 from answerkey.order.inspection import Inspection, execute_on_copy
+from answerkey.order.row_order import is_order_certain, list_cuts
 from answerkey.order.ties import read_ties, show_rows, typed_row
 from answerkey.probes.compared_values import Reading, read_query
 from answerkey.probes.conditions import is_one_row
 from answerkey.sql.groupings import read_grouping
-from answerkey.sql.query_rewrites import show_sql, to_sql
+from answerkey.sql.query_tree import show_sql, to_sql
 from answerkey.sql.scopes import Resolution, Source
 from answerkey.sqlite.answers import answers_match, shape_answer
 from answerkey.sqlite.guard import Row

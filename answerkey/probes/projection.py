@@ -20,8 +20,7 @@ from answerkey.english.question import Question, Word, word_set
 from answerkey.order.inspection import Inspection
 from answerkey.probes.compared_values import read_query
 from answerkey.probes.conditions import Mention, find_mentions
-from answerkey.sql.query_parts import first_select
-from answerkey.sql.query_rewrites import to_sql
+from answerkey.sql.query_tree import first_select, to_sql
 from answerkey.sqlite.schema import Column, Table
 
 _AGGREGATES: dict[type[exp.Expression], str] = {

@@ -13,7 +13,7 @@ from answerkey.english.columns import is_part_of_name, names_people
 from answerkey.order.inspection import Inspection
 from answerkey.probes.column_values import ColumnValues
 from answerkey.probes.entities import find_key, is_label, resolve_direct
-from answerkey.sql.query_parts import find_with
+from answerkey.sql.query_tree import find_with
 from answerkey.sql.scopes import Resolution, Scopes
 from answerkey.sqlite.schema import fold_name
 

@@ -18,7 +18,7 @@ from answerkey.probes.compared_values import (
     read_query,
 )
 from answerkey.probes.literals import list_compared_literals
-from answerkey.sql.query_rewrites import copy_with, show_sql, to_sql, unwrap
+from answerkey.sql.query_tree import copy_with, show_sql, to_sql, unwrap
 from answerkey.sqlite.answers import answers_match, shape_answer
 from answerkey.sqlite.guard import QueryError, Row, Value
 from answerkey.sqlite.schema import Column, Table, affinity, quote_name

@@ -14,7 +14,7 @@ from sqlglot import exp
 from sqlglot.errors import TokenError
 from sqlglot.tokens import TokenType
 
-from answerkey.sql.parser import tokenize_sql
+from answerkey.sql.query_tree import tokenize_sql
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.guard import Value
 from answerkey.sqlite.schema import fold_case, fold_name

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from answerkey.sql.query_parts import is_aggregate, is_windowed, read_integer
-from answerkey.sql.query_rewrites import inline_aliases
-from answerkey.sql.scopes import Resolution, Scope, Scopes, Source
+from answerkey.sql.query_tree import is_aggregate, is_windowed, read_integer
+from answerkey.sql.scopes import Resolution, Scope, Scopes, Source, inline_aliases
 from answerkey.sqlite.schema import fold_name
 
 

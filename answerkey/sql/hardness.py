@@ -38,7 +38,7 @@ from typing import NamedTuple
 from sqlglot import exp
 
 from answerkey.base.records import HARDNESS_LEVELS
-from answerkey.sql.query_parts import is_aggregate
+from answerkey.sql.query_tree import is_aggregate
 
 EASY, MEDIUM, HARD, EXTRA = HARDNESS_LEVELS
 

@@ -10,8 +10,7 @@ from sqlglot import exp
 from answerkey.base.errors import Reason
 from answerkey.sql.canonical import NO_FORM, canonical_tree, write_sql, write_template
 from answerkey.sql.hardness import classify_hardness
-from answerkey.sql.parser import TooComplexError, parse_sql
-from answerkey.sql.query_parts import find_cte, is_aggregate, is_windowed
+from answerkey.sql.query_tree import TooComplexError, find_cte, is_aggregate, is_windowed, parse_sql
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.schema import Schema, fold_name
 

@@ -16,8 +16,8 @@ from typing import Any
 
 from sqlglot import exp
 
-from answerkey.sql.parser import TooComplexError
-from answerkey.sql.query_parts import (
+from answerkey.sql.query_tree import (
+    TooComplexError,
     alias_columns,
     find_cte,
     first_select,
@@ -403,3 +403,18 @@ class Scopes:
         if found is None:
             return Resolution(None, None, None, alias.this, scope)
         return Resolution(None, found.table, found.column, alias.this, scope)
+
+
+def inline_aliases(expression: exp.Expression, scopes: Scopes) -> exp.Expression:
+    """A copy of an expression of ORDER BY, HAVING or GROUP BY for a select list: each name of a
+    result column is replaced by what that column computes."""
+    copy = expression.copy()
+    pairs = zip(list(expression.find_all(exp.Column)), list(copy.find_all(exp.Column)), strict=True)
+    for column, twin in pairs:
+        found = scopes.resolve(column)
+        if found is not None and found.is_alias and found.expression is not None:
+            inner = exp.Paren(this=found.expression.copy())
+            if twin is copy:
+                return inner
+            twin.replace(inner)
+    return copy

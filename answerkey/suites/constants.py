@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from sqlglot import exp
 
-from answerkey.sql.query_parts import first_select, selects_of
+from answerkey.sql.query_tree import first_select, selects_of
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.schema import Column, Table, affinity
 from answerkey.suites.rows import find_positions

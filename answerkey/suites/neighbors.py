@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-from answerkey.sql.query_parts import is_star, is_whole_order_term
+from answerkey.sql.query_tree import is_star, is_whole_order_term
 from answerkey.sql.scopes import Resolution, Scope, Scopes, Source
 from answerkey.sqlite.schema import Schema
 from answerkey.suites.trees import (

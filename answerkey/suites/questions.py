@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 from sqlglot import exp
 
 from answerkey.base.errors import Reason
-from answerkey.order.cuts import list_cuts, read_row_order
 from answerkey.order.inspection import Inspection
-from answerkey.sql.parser import parse_sql
-from answerkey.sql.query_rewrites import unwrap
+from answerkey.order.row_order import list_cuts, read_row_order
+from answerkey.sql.query_tree import parse_sql, unwrap
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.answers import REL_TOL, Order, has_choice, match_rows, read_order
 from answerkey.sqlite.guard import GuardedDatabase, QueryError, Row

@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 
 from sqlglot import exp
 
-from answerkey.sql.query_parts import read_integer
-from answerkey.sql.query_rewrites import inline_aliases, make_limit, to_sql
-from answerkey.sql.scopes import Resolution, Scopes, Source
+from answerkey.sql.query_tree import make_limit, read_integer, to_sql
+from answerkey.sql.scopes import Resolution, Scopes, Source, inline_aliases
 from answerkey.sqlite.guard import Row
 from answerkey.sqlite.schema import Schema, Table, affinity, fold_name, quote_name
 from answerkey.suites.trees import (

@@ -15,7 +15,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from answerkey.sql.query_rewrites import to_sql
+from answerkey.sql.query_tree import to_sql
 from answerkey.sql.scopes import Resolution, Scope, Scopes, Source
 from answerkey.sqlite.schema import Column, Table, affinity, fold_name
 

@@ -14,13 +14,13 @@ from sqlglot.errors import SqlglotError
 
 from answerkey.base.records import EASY, HARD, MEDIUM
 from answerkey.dataset import Record
-from answerkey.order.cuts import read_row_order
 from answerkey.order.inspection import Inspection
+from answerkey.order.row_order import read_row_order
 from answerkey.sections.classify_difficulty import RANK, DifficultyRule
 from answerkey.sections.select_questions import Targets
 from answerkey.sql.hardness import classify_hardness
 from answerkey.sql.parsed_query import TABLE_NODES, list_tables
-from answerkey.sql.parser import parse_sql
+from answerkey.sql.query_tree import parse_sql
 from answerkey.sqlite.answers import (
     REL_TOL,
     Order,

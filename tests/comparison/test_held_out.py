@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from answerkey.comparison.held_out import HeldOut, normalize_sql
+from answerkey.comparison.compare import HeldOut, normalize_sql
 from tests.shared.joined_questions import make_joined
 
 COUNT = "SELECT count(*) FROM ship"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answerkey.order.accepted_rows import find_row_order
+from answerkey.order.row_order import find_row_order
 from answerkey.scoring.comparison import rows_match
 from answerkey.scoring.rules import read_rule
 from answerkey.sqlite.answers import has_choice, shape_answer

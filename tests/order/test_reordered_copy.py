@@ -6,8 +6,8 @@ from contextlib import closing
 
 import pytest
 
-from answerkey.order import reordered_copy
-from answerkey.order.reordered_copy import ReorderedCopy
+from answerkey.order import inspection
+from answerkey.order.inspection import ReorderedCopy
 from answerkey.probes.order import find_row_order_dependent
 from answerkey.sqlite.guard import GuardedDatabase, QueryError
 from tests.shared.probe_world import ProbeWorld
@@ -165,7 +165,7 @@ def test_view_that_names_the_rowid_has_no_copy(tmp_path):
 
 
 def test_large_database_is_not_copied(world, tmp_path, monkeypatch):
-    monkeypatch.setattr(reordered_copy, "_MOST_BYTES", 1000)
+    monkeypatch.setattr(inspection, "_MOST_BYTES", 1000)
     with world.copied(folder=tmp_path) as copy:
         assert copy.find_database("SELECT name FROM plain LIMIT 1") is None
     assert list(tmp_path.iterdir()) == []

@@ -12,7 +12,7 @@ from answerkey.base.records import Finding
 from answerkey.order.inspection import Inspection
 from answerkey.order.ties import read_ties
 from answerkey.probes.order import find_limit_without_order, find_tie_at_limit
-from answerkey.sql.parser import parse_sql
+from answerkey.sql.query_tree import parse_sql
 from answerkey.sqlite.guard import GuardedDatabase, Limits
 from tests.shared.probe_world import ProbeWorld
 

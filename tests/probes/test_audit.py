@@ -10,7 +10,7 @@ import pytest
 from answerkey import probes
 from answerkey.base.errors import Reason
 from answerkey.english.question import Question
-from answerkey.order.reordered_copy import ReorderedCopy
+from answerkey.order.inspection import ReorderedCopy
 from answerkey.probes.audit import audit_query, read_meanings, report_question
 from answerkey.probes.literals import find_literal_not_in_column
 from answerkey.probes.registry import PROBES, QUESTION_PROBES

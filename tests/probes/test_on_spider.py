@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.order.inspection import Inspection
-from answerkey.order.reordered_copy import ReorderedCopy
+from answerkey.order.inspection import Inspection, ReorderedCopy
 from answerkey.probes.registry import ask_probes
 from answerkey.sections.audit_gold_answers import Thresholds
-from answerkey.sql.parser import parse_sql
+from answerkey.sql.query_tree import parse_sql
 from answerkey.sqlite.guard import GuardedDatabase, QueryError
 from answerkey.sqlite.schema import read_schema
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from answerkey.dataset import Question
-from answerkey.risk.assessment import Assessment
-from answerkey.risk.gold_risk import Count, Counts, RiskTable
+from answerkey.risk.gold_risk import Assessment, Count, Counts, RiskTable
 from answerkey.risk.verdicts import Verdict
 from tests.shared.joined_questions import make_joined
 

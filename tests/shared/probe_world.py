@@ -9,8 +9,7 @@ from sqlglot import parse_one
 
 from answerkey.base.records import Finding
 from answerkey.english.question import Question
-from answerkey.order.inspection import Inspection
-from answerkey.order.reordered_copy import ReorderedCopy
+from answerkey.order.inspection import Inspection, ReorderedCopy
 from answerkey.sections.audit_gold_answers import Thresholds
 from answerkey.sqlite.guard import GuardedDatabase
 from answerkey.sqlite.schema import Schema, read_schema

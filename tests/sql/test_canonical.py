@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sqlglot.errors import SqlglotError
 
 from answerkey.sql.canonical import NO_FORM, canonical_tree, write_sql, write_template
-from answerkey.sql.parser import parse_sql
+from answerkey.sql.query_tree import parse_sql
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.answers import answers_match, shape_answer
 from answerkey.sqlite.schema import Schema, read_schema

@@ -9,9 +9,8 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError
 
-from answerkey.sql.parser import parse_sql
-from answerkey.sql.qualified_names import qualify_names
-from answerkey.sql.query_rewrites import make_limit, to_sql, write_with
+from answerkey.sql.canonical import qualify_names
+from answerkey.sql.query_tree import make_limit, parse_sql, to_sql, write_with
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.schema import read_schema
 

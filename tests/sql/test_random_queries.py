@@ -13,7 +13,7 @@ from sqlglot.errors import SqlglotError
 
 from answerkey.sql.canonical import canonical_tree, write_sql
 from answerkey.sql.parsed_query import list_columns
-from answerkey.sql.parser import parse_sql
+from answerkey.sql.query_tree import parse_sql
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.guard import GuardedDatabase, QueryError
 from answerkey.sqlite.schema import Schema, read_schema

@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 from sqlglot import exp, parse_one
 
-from answerkey.sql.parser import parse_sql
+from answerkey.sql.query_tree import parse_sql
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.schema import read_schema
 

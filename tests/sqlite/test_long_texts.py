@@ -60,7 +60,7 @@ for name, (code, texts) in json.load(sys.stdin).items():
 """
 CASES = {
     "normalize_sql": (
-        "from answerkey.comparison.held_out import normalize_sql as read",
+        "from answerkey.comparison.compare import normalize_sql as read",
         [*OF_SQL, *map(repeat, (" ", ";", "/*", "--\n", "\ufeff", "/**/", "-", "x"))],
     ),
     "extract_sql": ("from answerkey.reward import extract_sql as read", OF_FENCES),
@@ -79,7 +79,7 @@ CASES = {
         OF_PATTERNS,
     ),
     "search": (
-        "from answerkey.order.reordered_copy import _ASKS_FOR_PLACE\n"
+        "from answerkey.order.inspection import _ASKS_FOR_PLACE\n"
         "from answerkey.probes.joins import _CROSS_JOIN\n"
         "def read(text):\n"
         "    for pattern in (_ASKS_FOR_PLACE, _CROSS_JOIN):\n"
@@ -102,7 +102,7 @@ CASES = {
     ),
     "tokens": (
         "from sqlglot.errors import SqlglotError\n"
-        "from answerkey.sql.parser import _replace_types, tokenize_sql\n"
+        "from answerkey.sql.query_tree import _replace_types, tokenize_sql\n"
         "def read(text):\n"
         "    try: tokens = tokenize_sql(text)\n"
         "    except SqlglotError: return\n"

@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from answerkey.sql.parser import parse_sql
+from answerkey.sql.query_tree import parse_sql
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.schema import read_schema
 from answerkey.suites.constants import (

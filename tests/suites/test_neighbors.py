@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sqlglot.errors import SqlglotError
 
 from answerkey.sql.canonical import canonical_tree, write_sql
-from answerkey.sql.parser import parse_sql
+from answerkey.sql.query_tree import parse_sql
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.schema import read_schema
 from answerkey.suites.neighbors import FAMILIES, list_neighbors

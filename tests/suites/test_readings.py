@@ -5,7 +5,7 @@ import sqlite3
 
 import pytest
 
-from answerkey.sql.parser import parse_sql
+from answerkey.sql.query_tree import parse_sql
 from answerkey.sqlite.schema import read_schema
 from answerkey.suites.readings import list_readings
 
