@@ -10,7 +10,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from answerkey.base.errors import InputError, Reason
 from answerkey.base.records import (
@@ -20,6 +20,9 @@ from answerkey.base.records import (
     read_exclusion,
     read_jsonl,
 )
+
+if TYPE_CHECKING:
+    from answerkey.sections.score_rollouts import Reward
 
 FIELDS = (
     "question_id",
@@ -386,15 +389,26 @@ def read_questions(path: Path) -> Iterator[Record]:
                 raise InputError(f"{path}:{number}: expected one question: {error}") from error
 
 
-# The exports: columns that a table can hold, of which some are JSON text.
+# What a reward must know, and the exports: columns that a table can hold, of which some are JSON
+# text.
 
 
+_STEPS_OF_GOLD = 20  # times those of gold SQL is what a prediction may take
 # What a database of a suite must tell a reward.
 _OF_DATABASE = (
     *("path", "sha256", "gold_answer", "order_matters", "accepted_rows"),
     "other_answers",  # if the question has any
 )
 _JSON_COLUMNS = ("gold_answer", "accepted_rows", "other_answers", "test_suite")
+
+
+def add_terms(question: Question, database_sha256: str, reward: Reward) -> Question:
+    """The question with its budget of steps, its rule, and the sha256 of its database."""
+    return question._replace(
+        max_steps=min(_STEPS_OF_GOLD * question.steps, reward.max_steps),
+        rule=question.source.get("grading_method") or reward.rule,
+        database_sha256=database_sha256,
+    )
 
 
 def list_reward_terms(question: Question) -> Record:

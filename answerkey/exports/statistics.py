@@ -123,28 +123,24 @@ def make_counts(
 
 
 def make_metrics(counts: Mapping[str, Any]) -> dict[str, Any]:
-    """The counts that one tunes by: the size of the dataset by split, difficulty and both, what it
-    covers, what its test suites prove, how many of its questions have a high gold risk, and what is
-    left out for the reasons that leave out most.
+    """The counts that one tunes by: the size of the dataset by split, difficulty and both, its
+    SQL templates, what its test suites prove, how many of its questions have a high gold risk, and
+    what is left out for the reasons that leave out most.
     """
     excluded = counts["excluded"]
     main = {reason: excluded[reason] for reason in MAIN_REASONS}
     total = sum(excluded.values())
-    selection = counts["selection"]
-    coverage, scores = selection["coverage"], counts["mutation_score"]
+    scores = counts["mutation_score"]
     return {
         **{name: counts[name] for name in ("loaded", "usable", "selected", "split", "difficulty")},
         "cell": {
             split: {level: cell["selected"] for level, cell in row.items()}
-            for split, row in selection["cells"].items()
+            for split, row in counts["selection"]["cells"].items()
         },
         "excluded": {"total": total, **main, "other_reasons": total - sum(main.values())},
         "templates": counts["templates"],
-        "tables_touched": coverage["tables_touched"],
-        "columns_touched": coverage["columns_touched"],
         "mutation_score": {name: scores[name] for name in ("database", "suite")},
         "at_risk": counts["flags"]["gold_risk"],
-        **({"complexity_cuts": cuts} if (cuts := selection.get("complexity_cuts")) else {}),
     }
 
 

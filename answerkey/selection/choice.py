@@ -1,17 +1,37 @@
-"""The choice among all usable questions: each is selected, or has a reason why it is not."""
+"""The choice among all usable questions, what is told of it, and the records that it becomes: each
+question is selected, or has a reason why it is not."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from itertools import combinations, groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import BinaryIO
 
 import pandas as pd
 
 from answerkey.base.errors import InputError, Reason
-from answerkey.base.log import list_counts
-from answerkey.dataset import Question
+from answerkey.base.log import align, list_counts
+from answerkey.base.records import (
+    DIFFICULTIES,
+    SPLITS,
+    encode_json,
+    read_jsonl,
+    replace_file,
+    write_jsonl,
+)
+from answerkey.dataset import (
+    AUDIT,
+    EXCLUDED,
+    NOT_SELECTED,
+    PASS_RATES,
+    Question,
+    Record,
+    add_terms,
+)
 from answerkey.sections.classify_difficulty import (
     METHODS,
     PASS_RATE,
@@ -20,12 +40,20 @@ from answerkey.sections.classify_difficulty import (
     TABLES,
     DifficultyRule,
 )
+from answerkey.sections.score_rollouts import Reward
 from answerkey.sections.select_questions import Policy, SelectQuestions, Targets
-from answerkey.selection.complexity import Cuts, find_cuts, measure_complexity
-from answerkey.selection.picks import find_paraphrases, order_candidates, pick
-from answerkey.selection.policies import find_reason, read_policies
-from answerkey.selection.program import Group, count_by, find_largest
-from answerkey.selection.supply import describe, summarize
+from answerkey.selection.complexity import classify, find_cuts
+from answerkey.selection.policies import accepts_ties, find_reason, keep_reported, read_policies
+from answerkey.selection.program import (
+    Group,
+    count_by,
+    find_largest,
+    find_paraphrases,
+    find_size,
+    order_candidates,
+    pick,
+)
+from answerkey.sqlite.answers import has_choice, read_order, write_order
 
 WHY = ["stage", "reason", "detail"]
 _STAGE = "select_questions"
@@ -36,15 +64,20 @@ _FIELDS = [
     "canonical_sql",
     "suite_score",
     "tables_involved",
-    "columns_involved",
     "hardness",
     "source_difficulty",
     "solved_share",
 ]
-
-
-class TargetsNotMetError(InputError):
-    """No selection meets the targets."""
+_LIFTABLE = (
+    "difficulty_shares",
+    "corpus_shares",
+    "eval_share",
+    "max_questions",
+    "max_per_database",
+    "max_answer_type_share",
+)
+_SUITE_FIELDS = ("question_id", "mutation_score", "operators", "alive", "databases")
+Why = tuple[str | None, str | None, str | None]  # stage, reason, detail; None: selected
 
 
 def survey_questions(questions: Iterable[Question], policies: Mapping[str, Policy]) -> pd.DataFrame:
@@ -60,19 +93,14 @@ def survey_questions(questions: Iterable[Question], policies: Mapping[str, Polic
     return pd.DataFrame(rows, columns=[*_FIELDS, *WHY], dtype=object)
 
 
-def list_usable(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows of the usable questions."""
-    return table[table["reason"].isna()]
-
-
-def choose(table: pd.DataFrame, settings: SelectQuestions) -> tuple[pd.DataFrame, dict[str, Any]]:
+def choose(table: pd.DataFrame, settings: SelectQuestions) -> tuple[pd.DataFrame, Record]:
     """The largest choice among the usable questions of `survey_questions`: its table, in which
     those without a reason are selected, and its summary.
 
     Raises:
-        TargetsNotMetError: if the targets ask for more than there is.
+        InputError: if the targets ask for more than there is.
     """
-    usable, targets = list_usable(table), settings.targets
+    usable, targets = table[table["reason"].isna()], settings.targets
     ordered = order_candidates(usable, seed=settings.seed, by_corpus=bool(targets.corpora))
     capped = find_paraphrases(ordered, settings.max_per_canonical_sql)
     ordered = ordered.drop(capped)
@@ -82,18 +110,23 @@ def choose(table: pd.DataFrame, settings: SelectQuestions) -> tuple[pd.DataFrame
     wanted = max(targets.min_questions or 0, min(len(ordered), 1))
     if summary["size"] < wanted:
         reasons = Counter(table["reason"].dropna())
-        raise TargetsNotMetError(
+        raise InputError(
             f"select_questions.targets cannot be met: expected {wanted} questions or more;"
             f" {describe(summary)}\n"
             f"Not usable: {reasons.total()} of {len(table)} questions{list_counts(reasons)}"
         )
     rest = usable.index.difference(capped).difference(pick(ordered, taken, targets))
+    cells = summary["cells"]
     table = table.copy()
     table.loc[capped.union(rest), ["stage", "reason"]] = _STAGE, Reason.NOT_SELECTED
     table.loc[capped, "detail"] = (
         "max_per_canonical_sql: enough questions of this database have this SQL"
     )
-    table.loc[rest, "detail"] = _explain_rest(table.loc[rest], supply, taken, targets)
+    table.loc[rest, "detail"] = [
+        f"{split} {level}: the targets take {cells[split][level]['selected']}"
+        f" of {cells[split][level]['usable']} usable questions"
+        for split, level in table.loc[rest, ["split", "difficulty"]].itertuples(index=False)
+    ]
     return table, summary
 
 
@@ -102,41 +135,90 @@ def _count_supply(usable: pd.DataFrame) -> Counter[Group]:
     return Counter(map(Group._make, groups))
 
 
-def _explain_rest(
-    rest: pd.DataFrame, supply: Mapping[Group, int], taken: Mapping[Group, int], targets: Targets
-) -> list[str]:
-    """Why each usable question is not selected."""
-    (cells, of_cells), (corpora, of_corpora) = (
-        [count_by(groups, "split", field) for groups in (taken, supply)]
-        for field in ("difficulty", "corpus")
+# What is told of a choice: how large it can be, and what it takes of what there is.
+
+
+def summarize(supply: Mapping[Group, int], taken: Mapping[Group, int], targets: Targets) -> Record:
+    """The selection in numbers, for metrics.
+
+    size, usable: how many questions are selected, and how many could be.
+    lifts: the fewest targets that one has to lift together to select all of them.
+    cells, corpora: the same numbers by split and difficulty, and by split and corpus; without
+        shares of corpora there are none of the latter.
+    """
+
+    def tell(field: str, names: tuple[str, ...]) -> Record:
+        usable, selected = (count_by(groups, "split", field) for groups in (supply, taken))
+        return {
+            split: {
+                name: {"usable": usable[split, name], "selected": selected[split, name]}
+                for name in names
+            }
+            for split in SPLITS
+        }
+
+    return {
+        "size": sum(taken.values()),
+        "usable": sum(supply.values()),
+        "lifts": find_lifts(supply, targets),
+        "cells": tell("difficulty", DIFFICULTIES),
+        **({"corpora": tell("corpus", targets.corpora)} if targets.corpora else {}),
+    }
+
+
+def find_lifts(supply: Mapping[Group, int], targets: Targets) -> list[str]:
+    """The fewest targets that one has to lift together for all usable questions."""
+    usable = sum(supply.values())
+    names = [name for name in _LIFTABLE if getattr(targets, name) is not None]
+    return next(
+        list(lifted)
+        for count in range(len(names) + 1)
+        for lifted in combinations(names, count)
+        if find_size(supply, replace(targets, **dict.fromkeys(lifted))) == usable
     )
-    details = []
-    for split, level, corpus in rest[["split", "difficulty", "corpus"]].itertuples(
-        index=False, name=None
-    ):
-        detail = (
-            f"{split} {level}: the targets take {cells[split, level]}"
-            f" of {of_cells[split, level]} usable questions"
-        )
-        if targets.corpora:
-            taken_of = f"{corpora[split, corpus]} of {of_corpora[split, corpus]}"
-            detail += f"; {split} corpus {corpus}: {taken_of}"
-        details.append(detail)
-    return details
 
 
-# What the current params allow, and what their neighbours would.
+def describe(summary: Record) -> str:
+    """A summary in words: its size, what to lift, and a table of selected and usable questions.
+
+    >>> supply = {Group("train", level): 7 for level in DIFFICULTIES}
+    >>> targets = Targets(max_questions=5)
+    >>> print(describe(summarize(supply, {Group("train", "easy"): 5}, targets)))
+    largest selection: 5 of 21 usable questions
+    all 21 without max_questions
+    split  easy    medium  hard
+    train  5 of 7  0 of 7  0 of 7
+    eval   0 of 0  0 of 0  0 of 0
+    """
+    lines = [f"largest selection: {summary['size']} of {summary['usable']} usable questions"]
+    if summary["lifts"]:
+        lines.append(f"all {summary['usable']} without {', '.join(summary['lifts'])}")
+    return "\n".join([*lines, tabulate(summary)])
+
+
+def tabulate(summary: Record) -> str:
+    """The table of a summary."""
+    corpora = summary.get("corpora", {split: {} for split in SPLITS})
+    rows = [["split", *DIFFICULTIES, *(f"corpus {name}" for name in corpora[SPLITS[0]])]]
+    for split in SPLITS:
+        cells = [*summary["cells"][split].values(), *corpora[split].values()]
+        rows.append([split, *(f"{cell['selected']} of {cell['usable']}" for cell in cells)])
+    return align(rows)
 
 
 def explain_choice(
     questions: Iterable[Question], settings: SelectQuestions, rule: DifficultyRule
 ) -> str:
     """What `answerkey explain` prints: the largest selection by a rule and by its neighbours."""
-    usable = list_usable(survey_questions(questions, read_policies(settings.policies)))
+    table, targets = survey_questions(questions, read_policies(settings.policies)), settings.targets
+    usable = table[table["reason"].isna()]
     told = []
-    for other in [rule, *list_neighbours(rule, usable, settings.targets)]:
-        supply = _count_supply(_classify(usable, other, settings.targets))
-        summary = summarize(supply, find_largest(supply, settings.targets), settings.targets)
+    for other in [rule, *list_neighbours(rule, usable, targets)]:
+        rows = list(usable.itertuples())
+        cuts = find_cuts(rows, targets.difficulty_shares) if other.method == RANK else None
+        levels = [classify(row, other, cuts) for row in rows]
+        supply = _count_supply(usable.assign(difficulty=levels))
+        summary = summarize(supply, find_largest(supply, targets), targets)
         told.append(f"{other}\n{describe(summary)}")
     return "\n\n".join(told)
 
@@ -163,22 +245,106 @@ def list_neighbours(
             yield replace(rule, method=method)
 
 
-def find_rank_cuts(usable: pd.DataFrame, rule: DifficultyRule, targets: Targets) -> Cuts | None:
-    """The cuts among the usable questions; None if the rule is another one than rank."""
-    if rule.method != RANK:
-        return None
-    return find_cuts(Counter(_measure(usable)), targets.difficulty_shares)
+# What the stage writes: the candidate dataset, and what is known of each question.
 
 
-def _classify(usable: pd.DataFrame, rule: DifficultyRule, targets: Targets) -> pd.DataFrame:
-    """The questions with their difficulties by a rule."""
-    if (cuts := find_rank_cuts(usable, rule, targets)) is not None:
-        return usable.assign(difficulty=list(map(cuts.classify, _measure(usable))))
-    tables = usable["tables_involved"].map(len)
-    others = (usable[name] for name in ("hardness", "source_difficulty", "solved_share"))
-    return usable.assign(difficulty=list(map(rule.classify, tables, *others)))
+def write_suites(path: Path, questions: Iterable[Record], shards: Path) -> None:
+    """Write the test suite of each question, in their order, which is that of the shards.
+
+    Raises:
+        FileNotFoundError: if the shard of a database is missing.
+    """
+
+    def take() -> Iterator[Record]:
+        for name, of_database in groupby(questions, key=itemgetter("database_name")):
+            asked = {question["question_id"] for question in of_database}
+            for suite in read_jsonl(shards / f"{name}.jsonl"):
+                if suite["question_id"] in asked:
+                    yield {field: suite[field] for field in _SUITE_FIELDS}
+
+    write_jsonl(path, take())
 
 
-def _measure(usable: pd.DataFrame) -> list[float]:
-    tables = usable["tables_involved"].map(len)
-    return list(map(measure_complexity, tables, usable["hardness"], usable["canonical_sql"]))
+def write_selection(
+    folder: Path,
+    decided: Iterable[tuple[Question, Why]],
+    policies: Mapping[str, Policy],
+    hashes: Mapping[str, str],
+    reward: Reward,
+) -> None:
+    """Write the candidate dataset and its sidecars: each question with what was decided of it. An
+    evaluation may want the usable questions that are not selected, so they are kept beside it.
+
+    hashes: the sha256 of each database.
+    """
+
+    def write(file: BinaryIO, record: Record) -> None:
+        file.write(encode_json(record) + b"\n")
+
+    with (
+        replace_file(folder / "questions.jsonl") as questions,
+        replace_file(folder / AUDIT) as audits,
+        replace_file(folder / EXCLUDED) as excluded,
+        replace_file(folder / PASS_RATES) as pass_rates,
+        replace_file(folder / NOT_SELECTED) as not_selected,
+    ):
+        for question, why in decided:
+            _, reason, _ = why
+            if reason is not None:
+                write(excluded, _make_exclusion(question, policies, *why))
+            if reason not in (None, Reason.NOT_SELECTED):
+                continue
+            record = question.product_record
+            audit = _make_audit(
+                add_terms(question, hashes[question.database_name], reward), policies
+            )
+            if reason is not None:
+                write(not_selected, record | audit)
+                continue
+            write(questions, record)
+            write(audits, audit)
+            if question.pass_rate is not None:
+                write(pass_rates, {"question_id": question.question_id, **question.pass_rate})
+
+
+def _make_audit(question: Question, policies: Mapping[str, Policy]) -> Record:
+    """The record in audit.jsonl: what the nine fields do not hold."""
+    accepted_rows = question.accepted_rows
+    if has_choice(accepted_rows) and not accepts_ties(question.flags, policies):
+        own_rows = write_order(read_order(question.order_matters, accepted_rows))
+        accepted_rows = own_rows["accepted_rows"]
+    return {
+        "question_id": question.question_id,
+        "flags": keep_reported(question.flags, policies),
+        "gold_risk": question.gold_risk,
+        "order_matters": question.order_matters,
+        "max_steps": question.max_steps,
+        "rule": question.rule,
+        "accepted_rows": accepted_rows,
+        **({"other_answers": question.other_answers} if question.other_answers else {}),
+        "hardness": question.hardness,
+        "features": question.features,
+        "evidence": question.evidence,
+        "source": question.source,
+        "database_sha256": question.database_sha256,
+    }
+
+
+def _make_exclusion(
+    question: Question, policies: Mapping[str, Policy], stage: str, reason: str, detail: str
+) -> Record:
+    """A question that is set aside, the first reason why, and all its flags, which it has where it
+    has an answer. If there is no gold SQL, an evaluation needs to know where it is from."""
+    more = ("split", "evidence", "source") if reason == Reason.NO_GOLD_SQL else ()
+    return {
+        "question_id": question.question_id,
+        "database_name": question.database_name,
+        "stage": stage,
+        "reason": reason,
+        "detail": detail,
+        "flags": keep_reported(question.flags, policies),
+        "gold_risk": question.gold_risk,
+        "question_text": question.question_text,
+        "gold_sql": question.gold_sql,
+        **{field: getattr(question, field) for field in more},
+    }

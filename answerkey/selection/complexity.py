@@ -1,4 +1,5 @@
-"""Complexity: one number of a query, and the cuts that make easy, medium and hard of it.
+"""Difficulty by a rule, or by complexity: one number of a query, and the cuts that make easy,
+medium and hard of it.
 
 The same SQL has the same number, so that no cut tells equal queries apart.
 """
@@ -6,12 +7,14 @@ The same SQL has the same number, so that no cut tells equal queries apart.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from answerkey.base.errors import InputError
 from answerkey.base.records import EASY, HARD, HARDNESS_LEVELS, MEDIUM, read_share
+from answerkey.sections.classify_difficulty import DifficultyRule
 
 _QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*\"""")
 _WORDS = re.compile(r"\w+")
@@ -53,15 +56,10 @@ class Cuts(NamedTuple):
         return MEDIUM if complexity <= self.medium else HARD
 
 
-def find_cuts(complexities: Mapping[float, int], shares: Mapping[str, float] | None) -> Cuts:
-    """The cuts that bring the shares of difficulties nearest to those that are asked for, from how
-    many questions there are of each complexity.
+def find_cuts(questions: Iterable[Any], shares: Mapping[str, float] | None) -> Cuts:
+    """The cuts that bring the shares of difficulties nearest to those that are asked for.
 
-    Equal complexities, and so equal SQL, are never cut apart.
-
-    >>> counts = {1.004: 2, 2.005: 1, 2.006: 3, 3.009: 1, 5.012: 3}
-    >>> find_cuts(counts, {"easy": 0.3, "medium": 0.4, "hard": 0.3})
-    Cuts(easy=2.005, medium=3.009)
+    questions: the usable ones, or rows with their fields.
 
     Raises:
         InputError: if no shares are asked for.
@@ -71,6 +69,16 @@ def find_cuts(complexities: Mapping[float, int], shares: Mapping[str, float] | N
             "classify_difficulty.method: rank cuts at select_questions.targets.difficulty_shares:"
             " expected such shares, found null"
         )
+    return cut(Counter(map(read_complexity, questions)), shares)
+
+
+def cut(complexities: Mapping[float, int], shares: Mapping[str, float]) -> Cuts:
+    """The cuts, from how many questions there are of each complexity.
+
+    >>> counts = {1.004: 2, 2.005: 1, 2.006: 3, 3.009: 1, 5.012: 3}
+    >>> cut(counts, {"easy": 0.3, "medium": 0.4, "hard": 0.3})
+    Cuts(easy=2.005, medium=3.009)
+    """
     counts = sorted(complexities.items())
     sums = [0, *accumulate(count for _, count in counts)]
     values = [0.0, *(value for value, _ in counts)]
@@ -80,3 +88,21 @@ def find_cuts(complexities: Mapping[float, int], shares: Mapping[str, float] | N
         for share in (easy, easy + medium)
     )
     return Cuts(values[low], values[high])
+
+
+def read_complexity(question: Any) -> float:
+    return measure_complexity(
+        len(question.tables_involved), question.hardness, question.canonical_sql
+    )
+
+
+def classify(question: Any, rule: DifficultyRule, cuts: Cuts | None) -> str:
+    """The difficulty of a question, or of a row with its fields; cuts: those of the rule rank."""
+    if cuts is not None:
+        return cuts.classify(read_complexity(question))
+    return rule.classify(
+        len(question.tables_involved),
+        question.hardness,
+        question.source_difficulty,
+        question.solved_share,
+    )

@@ -1,4 +1,5 @@
-"""The largest selection that meets the targets, by an integer program that CP-SAT solves exactly.
+"""The largest selection that meets the targets, by integer programs that CP-SAT solves exactly: how
+many questions of each part, then which ones.
 
 Questions that no target tells apart are one number of the program. The solver proves each step
 (https://developers.google.com/optimization/cp/cp_solver), with one worker, so that every machine
@@ -8,13 +9,15 @@ finds the same numbers.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from itertools import product
 from math import lcm
 from typing import TYPE_CHECKING, NamedTuple
 
-from answerkey.base.records import DIFFICULTIES, SPLITS, read_share
+import pandas as pd
+
+from answerkey.base.records import DIFFICULTIES, SPLITS, digest_text, read_share
 from answerkey.sections.select_questions import DATASET, AskedShare, Targets
 
 if TYPE_CHECKING:
@@ -22,6 +25,9 @@ if TYPE_CHECKING:
 
 # In this order, which decides between selections that are equally good.
 CELLS = tuple(product(SPLITS, DIFFICULTIES))
+MOST_UNPROVED = 100
+PART = ["split", "difficulty", "corpus"]
+_PLACE_BYTES = 3  # of a hash: enough to tell questions apart, few enough to add up exactly
 
 
 class Group(NamedTuple):
@@ -200,3 +206,103 @@ class _Program:
             distances.append(off * (scale // down))
         if distances:
             self.maximize(-self._sum(distances))
+
+
+# The picked questions: which ones, once it is known how many of each part.
+#
+# A part is a split and a difficulty, and a corpus if corpora have shares. In each part the first
+# questions of every SQL template come first, then the second ones, and so on. In each such round
+# those come first whose test suite rejects most wrong queries. A keyed hash decides between equals,
+# so that one exclusion moves little.
+
+
+def hash_key(question_id: str, seed: int) -> bytes:
+    """A place in a shuffled order that depends on the question and the seed alone."""
+    return digest_text(f"{seed} {question_id}")
+
+
+def count_unproved(suite_score: float | None) -> int:
+    """Of a hundred wrong queries near gold SQL, those that the test suite takes for right; all if
+    the question has no score.
+
+    >>> count_unproved(0.98), count_unproved(None)
+    (2, 100)
+    """
+    return MOST_UNPROVED - round(MOST_UNPROVED * (suite_score or 0))
+
+
+def order_candidates(usable: pd.DataFrame, *, seed: int, by_corpus: bool) -> pd.DataFrame:
+    """The usable questions, those that prove most first; `corpus` is "" if no target asks for it.
+
+    `unproved` and `place` are the columns that it sorts by.
+    """
+    places = [hash_key(question_id, seed) for question_id in usable["question_id"]]
+    ordered = usable.assign(
+        unproved=[count_unproved(score) for score in usable["suite_score"]],
+        place=pd.Series(places, index=usable.index, dtype=object),
+    )
+    if not by_corpus:
+        ordered["corpus"] = ""
+    return ordered.sort_values(["unproved", "place", "question_id"])
+
+
+def find_paraphrases(ordered: pd.DataFrame, most: int | None) -> pd.Index:
+    """The questions beyond the first `most` of their database and canonical SQL."""
+    if most is None:
+        return ordered.index[:0]
+    turns = ordered.groupby(["database_name", "canonical_sql"]).cumcount()
+    return ordered.index[turns >= most]
+
+
+def rank_candidates(ordered: pd.DataFrame) -> pd.DataFrame:
+    """The candidates in rounds, of which `turn` is the number: the first question of every template
+    in its part, the second ones, and so on."""
+    turns = ordered.groupby([*PART, "template"]).cumcount()
+    return ordered.assign(turn=turns).sort_values("turn", kind="stable")
+
+
+def pick(ordered: pd.DataFrame, taken: Mapping[Group, int], targets: Targets) -> pd.Index:
+    """The picked questions, of each part as many as are taken, by their index in the table."""
+    ranked = rank_candidates(ordered)
+    counts = {(part.split, part.difficulty, part.corpus): count for part, count in taken.items()}
+    if (cap := targets.max_per_database) is not None:  # more of one kind are never picked
+        kinds = ranked.groupby([*PART, "database_name", "answer_type"])
+        ranked = ranked[kinds.cumcount() < min(cap, len(ranked))]
+    if cap is not None or targets.max_answer_type_share is not None:
+        return ranked.index[_pick_within_caps(ranked, counts, targets)]
+    wanted = [counts[part] for part in ranked[PART].itertuples(index=False, name=None)]
+    return ranked.index[ranked.groupby(PART).cumcount() < wanted]
+
+
+def _pick_within_caps(
+    ranked: pd.DataFrame, counts: Mapping[tuple[str, ...], int], targets: Targets
+) -> list[bool]:
+    """Whether each is picked: the choice with the lowest sum of rounds, of what is unproved, and of
+    hashes. Hardly any two choices have the same sum, so that it is not the solver that chooses."""
+    from ortools.sat.python import cp_model
+
+    model = cp_model.CpModel()
+    is_picked = [model.new_bool_var("") for _ in range(len(ranked))]
+
+    def count_by(names: list[str]) -> Iterator[tuple[tuple[str, ...], cp_model.LinearExpr]]:
+        for key, places in ranked.groupby(names).indices.items():
+            yield key, cp_model.LinearExpr.sum([is_picked[place] for place in places])
+
+    for part, count in count_by(PART):
+        model.add(count == counts[part])
+    if targets.max_per_database is not None:
+        for _, count in count_by(["database_name"]):
+            model.add(count <= min(targets.max_per_database, len(ranked)))
+    if targets.max_answer_type_share is not None:
+        most = int(read_share(targets.max_answer_type_share) * sum(counts.values()))
+        for _, count in count_by(["answer_type"]):
+            model.add(count <= most)
+    columns = (ranked[name] for name in ("turn", "unproved", "place"))
+    costs = [
+        (turn * (MOST_UNPROVED + 1) + unproved) * 256**_PLACE_BYTES
+        + int.from_bytes(place[:_PLACE_BYTES])
+        for turn, unproved, place in zip(*columns, strict=True)
+    ]
+    model.minimize(cp_model.LinearExpr.weighted_sum(is_picked, costs))
+    solver = solve(model)
+    return [bool(solver.value(variable)) for variable in is_picked]

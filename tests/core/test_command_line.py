@@ -245,7 +245,7 @@ def test_fault_of_ours_keeps_its_traceback(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [("stages.select_questions", "--explain"), ("answerkey.command", "explain")]
+    "command", [("stages.select_questions", "--policies"), ("answerkey.command", "explain")]
 )
 def test_reader_that_leaves_is_told_nothing(command: tuple[str, ...], folder: Path) -> None:
     reading, writing = os.pipe()

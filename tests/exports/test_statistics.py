@@ -37,7 +37,6 @@ SCORES = {"questions": 2, "database": 0.75, "suite": 0.95}
 SUMMARY = {
     "size": 3,
     "cells": {"train": {"easy": {"usable": 3, "selected": 2}}},
-    "coverage": {"tables": 9, "tables_touched": 7, "columns": 30, "columns_touched": 20},
 }
 
 
@@ -98,8 +97,6 @@ def test_metrics_are_the_counts_that_one_tunes_by():
             "other_reasons": 1,
         },
         "templates": 2,
-        "tables_touched": 7,
-        "columns_touched": 20,
         "mutation_score": {"database": 0.75, "suite": 0.95},
         "at_risk": 2,
     }

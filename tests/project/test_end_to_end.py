@@ -170,7 +170,7 @@ def test_pull_brings_all_that_a_run_has_made(built: Path, pulled: Path) -> None:
 
 
 def test_teammate_asks_what_thresholds_would_give(pulled: Path) -> None:
-    said = run(pulled, "python", "-m", "stages.select_questions", "--explain").stdout
+    said = run(pulled, "python", "-m", "answerkey.command", "explain").stdout
     assert "largest selection: " in said
 
 

@@ -185,7 +185,6 @@ def test_pass_rates_make_flags_difficulties_and_a_sidecar(world, capsys):
     world.run_from("score_rollouts")
     told = capsys.readouterr().err
     assert "by rollouts (always_solved 1, never_solved 1)" in told
-    assert "of them by tables: they have no rollouts" in told
     joined = {r["question_id"]: r for r in world.lines("data/interim/joined.jsonl")}
     flags = {name: joined[name]["flags"][-1:] for name in (SECOND, THIRD)}
     assert flags[SECOND] == [{"code": "always_solved", "evidence": count(2, 2)}]

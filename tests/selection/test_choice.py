@@ -1,19 +1,20 @@
-"""supply: what is said of a selection, in numbers and in words, and what other rules would give."""
+"""choice: what is said of a selection, in numbers and in words, and what other rules would give."""
 
 from __future__ import annotations
-
-import sqlite3
-from contextlib import closing
 
 import pandas as pd
 import pytest
 
 from answerkey.sections.classify_difficulty import DifficultyRule
 from answerkey.sections.select_questions import SelectQuestions, Targets
-from answerkey.selection.choice import explain_choice, list_neighbours
+from answerkey.selection.choice import (
+    describe,
+    explain_choice,
+    find_lifts,
+    list_neighbours,
+    summarize,
+)
 from answerkey.selection.program import CELLS, Group, find_largest
-from answerkey.selection.supply import describe, find_lifts, measure_coverage, summarize
-from answerkey.sqlite.schema import read_schema
 from tests.shared.joined_questions import make_joined
 
 SHARES = {"easy": 0.4, "medium": 0.4, "hard": 0.2}
@@ -131,24 +132,3 @@ def test_explanation_tells_the_selection_of_the_rule_and_of_its_neighbours():
         "train  4 of 4  4 of 4  2 of 2\n"
         "eval   0 of 0  0 of 0  0 of 0"
     )
-
-
-SCHEMA = """
-CREATE TABLE ship (id INTEGER PRIMARY KEY, name TEXT, tons REAL);
-CREATE TABLE port (code TEXT, city TEXT);
-CREATE VIEW heavy AS SELECT * FROM ship WHERE tons > 9;
-"""
-
-
-def test_tables_and_columns_count_once_in_each_database_and_views_do_not():
-    with closing(sqlite3.connect(":memory:")) as connection:
-        connection.executescript(SCHEMA)
-        schemas = dict.fromkeys(("a", "b", "unused"), read_schema(connection))
-    questions = [
-        ("a", ["heavy", "ship"], ["heavy.name", "ship.name", "ship.tons"]),
-        ("a", ["ship"], ["ship.name"]),
-        ("b", ["port", "ship"], ["port.city"]),
-    ]
-    columns = ["database_name", "tables_involved", "columns_involved"]
-    found = measure_coverage(pd.DataFrame(questions, columns=columns, dtype=object), schemas)
-    assert found == {"tables": 4, "tables_touched": 3, "columns": 10, "columns_touched": 3}
