@@ -229,10 +229,12 @@ def _place_databases(entry: Entry) -> DirectoryDatabases | Archive | DatabaseFil
     )
 
 
-def read_spider() -> tuple[Corpus, Download]:
-    """Spider as params.yaml describes it, for calls outside the pipeline."""
+def choose_spider(corpus: Corpus | None, limits: Download | None) -> tuple[Corpus, Download]:
+    """A corpus and limits; in the place of what is not given, Spider's, as params.yaml has them."""
+    if corpus and limits:
+        return corpus, limits
     entries, download = read_params("corpora", "download", path=PROJECT_PARAMS)
-    return parse_corpora("spider", entries)[0], download
+    return corpus or parse_corpora("spider", entries)[0], limits or download
 
 
 def list_unpinned(places: Mapping[str, Any]) -> list[str]:
@@ -320,21 +322,18 @@ def read_source_questions(corpus: Corpus, *, limits: Download) -> Iterator[Recor
         InputError: with file and row, if a row has no text for a field of its layout.
     """
     questions, source = corpus.questions, {"corpus": corpus.name}
-    if isinstance(questions, HubQuestions):
+    is_fetched = isinstance(questions, HubQuestions)
+    if is_fetched:
         commit, paths = _fetch(questions, limits)
         source |= {"repo_id": questions.repo_id, "revision": commit}
-    else:
-        paths = {
-            name: questions.root / name for names in questions.files.values() for name in names
-        }
     for split, names in questions.files.items():
         for name in names:
-            if isinstance(questions, DirectoryQuestions):
-                where = str(paths[name])
-                rows = _read_file(corpus, paths[name])
-            else:
+            if is_fetched:
                 where = f"{name} of {questions.repo_id} at {commit}"
                 rows = _read_parquet(paths[name], corpus.layout, where)
+            else:
+                where = str(questions.root / name)
+                rows = _read_file(corpus, questions.root / name)
             for index, row in enumerate(rows):
                 place = source | {"file": name, "index": index}
                 yield _make_record(row, corpus.layout, split, place, f"{where}: row {index}")

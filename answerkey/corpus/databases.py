@@ -1,5 +1,7 @@
-"""A database file: where it lies, whether it is whole, how it is put in its place; and what its
-corpus says of columns, in the folder `database_description` of BIRD beside it."""
+"""A database file: where it lies, whether it is whole, how it is made and put in its place.
+
+And what its corpus says of columns, in the folder `database_description` of BIRD beside it.
+"""
 
 from __future__ import annotations
 
@@ -112,8 +114,7 @@ def read_descriptions(folder: Path) -> dict[str, dict[str, dict[str, str]]]:
 
 
 def _read_table(file: Path) -> dict[str, dict[str, str]]:
-    """The columns of a table. A row may be too short or too long, and the file UTF-8 or
-    Windows-1252, as BIRD's are."""
+    """The columns of a table. Rows of BIRD may be too short or too long, its files Windows-1252."""
     content = file.read_bytes()
     try:
         text = content.decode("utf-8-sig")
@@ -136,8 +137,7 @@ def _read_table(file: Path) -> dict[str, dict[str, str]]:
 
 # --- a database from SQL text: foreign statements fill an empty database within bounds
 #
-# It has the same bytes on every machine and every day, whichever SQLite library builds it. Each is
-# built in a process of its own: a statement without end can neither hold the stage up nor end it.
+# It has the same bytes on every machine and every day, whichever SQLite library builds it.
 
 # Triggers and virtual tables are missing on purpose: they would act while the file is settled.
 _ALLOWED_ACTIONS = {
@@ -176,8 +176,7 @@ class _TextExecution:
         self._limits = limits
         self._bounds = BoundedExecution(connection, limits)
         self._is_begun = False
-        self._refused = ""  # which call was refused last
-        self._statement = ""  # which one was started last
+        self._refused = self._statement = ""  # the call refused last, the statement started last
 
     def run(self, text: str) -> bytes:
         """The bytes of the database that all statements make, in one transaction."""
@@ -249,7 +248,8 @@ def build_database(sql_path: Path, limits: BuildLimits | None = None) -> bytes:
 
 
 def build_in_process(source: Path, path: Path, limits: BuildLimits | None = None) -> None:
-    """Make the file of a database from its text.
+    """Make the file of a database from its text, in a process of its own: a statement without end
+    can neither hold the stage up nor end it.
 
     Raises:
         InputError: as `build_database`; if the process was ended.

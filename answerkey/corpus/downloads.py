@@ -26,9 +26,9 @@ from answerkey.base.records import (
 from answerkey.corpus.corpora import (
     Corpus,
     DirectoryDatabases,
+    choose_spider,
     list_db_ids,
     name_databases,
-    read_spider,
 )
 from answerkey.corpus.databases import (
     DESCRIPTION_FOLDER,
@@ -49,8 +49,8 @@ MANIFEST = "manifest.json"
 
 
 class DatabaseSource(NamedTuple):
-    """What a database file must be made from. `origin` goes to the manifest and names no machine;
-    `path` is the local source, if there is one."""
+    """What a database is made from: `origin`, for the manifest, names no machine; `path`, if it is
+    local."""
 
     origin: dict[str, str]
     path: Path | None = None
@@ -79,11 +79,8 @@ def download_spider_databases(
     """
     checked = sorted(check_db_ids(db_ids))
     paths = {db_id: locate_database(Path(output_dir), db_id) for db_id in checked}
-    missing = [db_id for db_id, path in paths.items() if not _is_whole(path)]
-    if missing:
-        if corpus is None or limits is None:
-            spider, spider_limits = read_spider()
-            corpus, limits = corpus or spider, limits or spider_limits
+    if missing := [db_id for db_id, path in paths.items() if not _is_whole(path)]:
+        corpus, limits = choose_spider(corpus, limits)
         for _ in _make(_locate(corpus, missing, limits), paths, limits):
             pass
     return paths
@@ -153,8 +150,7 @@ def locate_all(corpora: Iterable[Corpus], *, limits: Download) -> dict[str, Data
 
 
 def _locate(corpus: Corpus, db_ids: list[str], limits: Download) -> dict[str, DatabaseSource]:
-    """What the file of each database must be made from. Reads local sources to identify them;
-    fetches nothing, but asks the hub what a branch means."""
+    """As `locate_all`. Fetches nothing, but asks the hub what a branch means."""
     databases = corpus.databases
     if isinstance(databases, DirectoryDatabases):
         errors: list[Exception] = []
@@ -166,18 +162,14 @@ def _locate(corpus: Corpus, db_ids: list[str], limits: Download) -> dict[str, Da
         return located
     with _name_failure(db_ids[0]):
         revision = resolve_revision(databases.repo_id, databases.revision, limits=limits)
-    is_archive = isinstance(databases, Archive)
-    place = {
-        "corpus": corpus.owner,
-        "kind": ARCHIVE if is_archive else FILES,
-        "repo_id": databases.repo_id,
-        "revision": revision,
-    }
+    kind = ARCHIVE if isinstance(databases, Archive) else FILES
+    place = {"corpus": corpus.owner, "kind": kind}
+    place |= {"repo_id": databases.repo_id, "revision": revision, "path": databases.path}
     key, template = "path", databases.path
-    if is_archive:
-        place |= {"path": databases.path}
-        place |= {"sha256": databases.sha256} if databases.sha256 is not None else {}
+    if kind == ARCHIVE:
         key, template = "member", databases.member
+        if databases.sha256 is not None:
+            place["sha256"] = databases.sha256
     return {
         db_id: DatabaseSource(place | {key: template.replace("{db_id}", db_id)}) for db_id in db_ids
     }
@@ -225,7 +217,6 @@ def _make(
 
 
 def _extract_member(packed: Path, name: str, origin: Mapping[str, str], path: Path) -> None:
-    """Write the member of the archive that has exactly this name, if it is whole."""
     where = f"{origin['member']} in {origin['path']} of {origin['repo_id']} at {origin['revision']}"
     try:
         with (

@@ -1,23 +1,26 @@
 """Files of a Hugging Face dataset repository, read at exactly the commit that was asked for.
 
-An answer or an error comes before the deadline, whatever the server does. The hub's own library
-tries again, keeps files in its cache, and checks their sizes; HF_ENDPOINT, HF_TOKEN, HF_HOME and
-HF_HUB_OFFLINE mean the same as to it.
+The hub's library holds a client of a silent server for minutes whatever its timeouts say, and reads
+its environment only once, at import. So each request runs this file as a process of its own, which
+is ended at the deadline. That library tries again, keeps files in its cache, and checks their
+sizes; HF_ENDPOINT, HF_TOKEN, HF_HOME and HF_HUB_OFFLINE mean the same as to it.
 """
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from answerkey.base.records import hash_file
-from answerkey.corpus import transfer
-from answerkey.sections.corpora import Download
+if TYPE_CHECKING:  # the process of a request has the standard library and the hub's alone
+    from answerkey.sections.corpora import Download
 
 COMMIT = re.compile(r"[0-9a-f]{40}")
 _ATTEMPTS = 2
@@ -48,7 +51,11 @@ def fetch_file(
         HubError: if it does not come, or has another checksum; then it leaves the cache.
     """
     file = Path(_ask(repo_id, revision, path, limits))
-    if sha256 is not None and (found := hash_file(file)) != sha256:
+    if sha256 is None:
+        return file
+    with file.open("rb") as content:
+        found = hashlib.file_digest(content, "sha256").hexdigest()
+    if found != sha256:
         file.resolve().unlink()  # the link to it alone would come back
         raise HubError(
             f"{path} of {repo_id} at {revision}: wrong checksum: sha256 is {found}, expected"
@@ -76,11 +83,12 @@ def _ask(repo_id: str, revision: str, path: str, limits: Download) -> str:
 
 
 def _ask_once(repo_id: str, revision: str, path: str, *, seconds: float) -> str:
-    """Run `answerkey.corpus.transfer`, which dies with this call."""
+    """Run this file, whose last line of output is the answer, or, with exit status 1, what went
+    wrong. Its process dies with this call."""
     is_watched = sys.stderr is not None and sys.stderr.isatty()
     quiet = {} if is_watched else {"HF_HUB_DISABLE_PROGRESS_BARS": "1"}
     done = subprocess.run(
-        [sys.executable, "-P", transfer.__file__, repo_id, revision, path],
+        [sys.executable, "-P", __file__, repo_id, revision, path],
         env={"HF_HUB_VERBOSITY": "error"} | os.environ | quiet,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -93,3 +101,21 @@ def _ask_once(repo_id: str, revision: str, path: str, *, seconds: float) -> str:
     if done.returncode != 0:
         raise HubError(answer or f"the transfer ended with code {done.returncode}")
     return answer
+
+
+def _answer(repo_id: str, revision: str, path: str) -> str:
+    """The local path of a file, or the commit of a branch or tag if the path is empty."""
+    from huggingface_hub import HfApi, hf_hub_download
+
+    if path:
+        return hf_hub_download(repo_id, path, repo_type="dataset", revision=revision)
+    return HfApi().dataset_info(repo_id, revision=revision).sha
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C: the parent says what there is to say
+    try:
+        print(_answer(*sys.argv[1:]))
+    except Exception as error:  # the end of this process: the parent says it
+        print(f"{type(error).__name__}: {' '.join(str(error).split())}")
+        sys.exit(1)

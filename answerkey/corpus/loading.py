@@ -17,12 +17,12 @@ from answerkey.corpus.corpora import (
     Corpus,
     Record,
     choose_db_ids,
+    choose_spider,
     name_databases,
     read_source_questions,
-    read_spider,
 )
 from answerkey.scoring.rules import read_rule
-from answerkey.sections.corpora import ALL, SOURCE_SPLITS, VALIDATION, Download, Entry, HubQuestions
+from answerkey.sections.corpora import ALL, VALIDATION, Download, Entry, HubQuestions
 from answerkey.sqlite.files import check_db_ids
 
 ACTIONS = _, REPLACE = ("exclude", "replace")
@@ -49,9 +49,7 @@ def load_spider_questions(
     chosen = db_ids if db_ids == ALL else check_db_ids(db_ids)
     if not chosen:
         return []
-    if corpus is None or limits is None:
-        spider, spider_limits = read_spider()
-        corpus, limits = corpus or spider, limits or spider_limits
+    corpus, limits = choose_spider(corpus, limits)
     _, records, _ = _read_chosen(corpus, chosen, limits)
     _check_splits(records)
     return records
@@ -93,31 +91,29 @@ def describe_corpora(
     """Facts of each loaded corpus for the dataset card: a part of its entry that names no machine,
     and how many rows each of its files of questions has."""
     described = {}
-    for name in rows:
+    for name, counts in rows.items():
         entry = entries[name]
         facts = {key: getattr(entry, key) for key in ("license", "language", "citation", "origin")}
         if isinstance(entry.questions, HubQuestions):
             questions = asdict(entry.questions)
         else:
             questions = {split: files for split, files in entry.questions.items() if files}
-        described[name] = {**facts, "questions": questions, "rows": rows[name]}
+        described[name] = {**facts, "questions": questions, "rows": counts}
     return described
 
 
 def _read_chosen(
     corpus: Corpus, db_ids: Iterable[str] | str, limits: Download
 ) -> tuple[list[str], list[Record], dict[str, int]]:
-    """The ids of the chosen databases, their questions by database and split, and how many rows
-    each file has, those of other databases too."""
+    """The ids of the chosen databases, their questions, and the rows of each file, of other
+    databases too."""
     records = list(read_source_questions(corpus, limits=limits))
     _check_rules(records)
     rows = dict(Counter(record["source"]["file"] for record in records))
     chosen = choose_db_ids(corpus, db_ids, {record["database_name"] for record in records})
-    kept = set(chosen)
-    records = [record for record in records if record["database_name"] in kept]
-    records.sort(
-        key=lambda record: (record["database_name"], SOURCE_SPLITS.index(record["spider_split"]))
-    )
+    places = {db_id: place for place, db_id in enumerate(chosen)}
+    records = [record for record in records if record["database_name"] in places]
+    records.sort(key=lambda record: places[record["database_name"]])  # train comes first already
     return chosen, records, rows
 
 
@@ -125,16 +121,15 @@ def _check_rules(records: Iterable[Record]) -> None:
     """Make sure that each row names a known rule of comparison, or none."""
     for source in (record["source"] for record in records):
         try:
-            if (rule := source.get(GRADING_METHOD)) is not None:
-                read_rule(str(rule))
+            read_rule(str(source.get(GRADING_METHOD, "strict")))
         except ValueError as error:
             where = f"{source['file']}: row {source['index']}"
             raise InputError(f"{where}: {GRADING_METHOD}: {error}") from error
 
 
 def _name_for_dataset(question: Record, corpus: Corpus) -> Record:
-    """The question with the name of its database in the dataset. `source` keeps a db_id that is
-    another; `id_prefix` is what its id must start with."""
+    """The question with the name of its database in the dataset, and what its id must start with.
+    `source` keeps the db_id."""
     db_id = question["database_name"]
     name = corpus.name_database(db_id)
     if name != db_id:
@@ -144,11 +139,7 @@ def _name_for_dataset(question: Record, corpus: Corpus) -> Record:
 
 
 def _check_splits(questions: Iterable[Record]) -> None:
-    """Make sure that each database has questions of one source split.
-
-    Raises:
-        InputError: with the first question of another one.
-    """
+    """Make sure that each database has questions of one source split."""
     splits: dict[str, str] = {}
     for question in questions:
         name, split = question["database_name"], question["spider_split"]
@@ -162,8 +153,7 @@ def _check_splits(questions: Iterable[Record]) -> None:
 
 
 def read_held_out(corpora: Iterable[Corpus], *, limits: Download) -> Iterator[Record]:
-    """The validation questions of some corpora, which compare_questions looks for in the dataset.
-    Their databases are not looked at. Raises as `read_source_questions`."""
+    """The validation questions of corpora, which compare_questions looks for in the dataset."""
     for corpus in corpora:
         for question in read_source_questions(corpus, limits=limits):
             if question["spider_split"] == VALIDATION:

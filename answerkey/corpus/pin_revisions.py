@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
 from answerkey.base.errors import InputError
@@ -19,49 +20,34 @@ from answerkey.base.params import PARAMS_PATH, read_params
 from answerkey.base.records import hash_file, replace_file
 from answerkey.corpus.corpora import Corpus, parse_corpora
 from answerkey.corpus.hub import fetch_file, resolve_revision
-from answerkey.sections.corpora import (
-    ARCHIVE,
-    FILES,
-    Archive,
-    DatabaseFiles,
-    Download,
-    HubQuestions,
-)
+from answerkey.sections.corpora import ARCHIVE, FILES, Archive, Download, HubQuestions
 
 Changes = dict[tuple[str, ...], Any]  # of params.yaml: the keys from the top to a value
 
 
 def _find_pins(corpus: Corpus, limits: Download) -> Changes:
-    """Changes of params.yaml that pin all of a corpus of the hub: none if it is pinned. Fetches the
-    files that have no checksum.
-
-    Raises:
-        InputError: if nothing of the corpus comes from the hub.
-        HubError: as `resolve_revision` and `fetch_file`.
-    """
+    """Changes that pin all of a corpus: none if it is pinned."""
     questions, databases = corpus.questions, corpus.databases
-    places: dict[tuple[str, ...], HubQuestions | Archive | DatabaseFiles] = {}
-    if isinstance(questions, HubQuestions):
-        places["questions",] = questions
-    if corpus.owner == corpus.name and isinstance(databases, Archive | DatabaseFiles):
-        places["databases", ARCHIVE if isinstance(databases, Archive) else FILES] = databases
-    if not places:
+    if not isinstance(questions, HubQuestions):
         raise InputError(
             f"Corpus {corpus.name} has nothing to pin: expected one with origin: hub in params.yaml"
         )
+    places: dict[tuple[str, ...], Any] = {("questions",): questions}
+    if corpus.owner == corpus.name:
+        places["databases", ARCHIVE if isinstance(databases, Archive) else FILES] = databases
     found: Changes = {}
     for keys, place in places.items():
         commit = resolve_revision(place.repo_id, place.revision, limits=limits)
         values: dict[str, Any] = {"revision": commit}
+        is_same = commit == place.revision
         if isinstance(place, HubQuestions):
-            known = place.sha256 if commit == place.revision else {}
+            known = place.sha256 if is_same else {}
             values["sha256"] = {
                 name: known.get(name) or _hash_fetched(place.repo_id, commit, name, limits)
-                for names in place.files.values()
-                for name in names
+                for name in chain.from_iterable(place.files.values())
             }
         elif isinstance(place, Archive):
-            known = place.sha256 if commit == place.revision else None
+            known = place.sha256 if is_same else None
             values["sha256"] = known or _hash_fetched(place.repo_id, commit, place.path, limits)
         for key, value in values.items():
             if value != getattr(place, key):
@@ -101,12 +87,7 @@ def edit_params(text: str, changes: Mapping[tuple[str, ...], Any]) -> str:
 
 
 def pin_corpora(names: list[str]) -> None:
-    """Pin corpora in params.yaml, and say what changed there.
-
-    Raises:
-        InputError: on a name that is no corpus, or one of which nothing comes from the hub.
-        HubError: if the hub does not give what is asked for.
-    """
+    """Pin corpora in params.yaml, and say what changed there."""
     log = start_log("pin")
     entries, limits = read_params("corpora", "download")
     changes: Changes = {}

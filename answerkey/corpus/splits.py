@@ -23,10 +23,8 @@ def assign_splits(questions: Iterable[Record]) -> list[Record]:
 
     The number is the position among all source questions of that database and split: an id stays
     the same, whatever is excluded later. An `id_prefix` starts the ids of a corpus that asks
-    another one's databases, and its questions are counted by themselves.
-
-    No two questions share an id, since it can be taken apart again: neither a split nor a number
-    holds an underscore, and no two corpora give a database the same name behind a prefix.
+    another one's databases, and its questions are counted by themselves. No two questions share an
+    id: neither a split nor a number holds an underscore.
 
     Raises:
         InputError: on an unknown spider_split.
@@ -44,8 +42,6 @@ def assign_splits(questions: Iterable[Record]) -> list[Record]:
         stem = f"{question.get('id_prefix', '')}{database}"
         question_id = f"{stem}_{split}_{counts[stem, split]:03d}"
         counts[stem, split] += 1
-        first, last = {"question_id": question_id}, {"split": split}
-        record = first | question | first | last
-        record.pop("id_prefix", None)
-        assigned.append(record)
+        kept = {key: question[key] for key in question if key not in ("question_id", "id_prefix")}
+        assigned.append({"question_id": question_id, **kept, "split": split})
     return assigned

@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 from answerkey.base.records import read_json
-from answerkey.corpus import downloads
 from answerkey.corpus.corpora import parse_corpora
 from answerkey.corpus.downloads import (
     download_spider_databases,
@@ -360,13 +359,13 @@ def test_bare_call_fetches_spider_as_params_describe_it(start, tmp_path, monkeyp
 
 
 def test_no_database_is_no_path_and_asks_nobody(tmp_path, monkeypatch):
-    monkeypatch.setattr(downloads, "read_spider", lambda: pytest.fail("nothing is to be read"))
+    monkeypatch.setattr("answerkey.corpus.corpora.PROJECT_PARAMS", Path("none is read"))
     assert download_spider_databases([], tmp_path / "out") == {}
     assert not (tmp_path / "out").exists()
 
 
 def test_databases_of_a_corpus_need_no_entry_of_spider(entry, tmp_path, monkeypatch):
-    monkeypatch.setattr(downloads, "read_spider", lambda: pytest.fail("nothing is to be read"))
+    monkeypatch.setattr("answerkey.corpus.corpora.PROJECT_PARAMS", Path("none is read"))
     (corpus,) = parse_corpora("tried", {"tried": entry})
     paths = download_spider_databases(
         ["shop", "farm"], tmp_path / "out", corpus=corpus, limits=LIMITS

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 import yaml
 
-from answerkey.corpus import loading
 from answerkey.corpus.corpora import Corpus, list_db_ids, parse_corpora
 from answerkey.corpus.loading import load_corpora, load_spider_questions
 from answerkey.corpus.splits import assign_splits
@@ -119,7 +118,7 @@ def test_list_that_cannot_be_meant_is_refused(corpus, db_ids, words):
 
 
 def test_no_database_has_no_question_and_nothing_is_read(monkeypatch):
-    monkeypatch.setattr(loading, "read_spider", lambda: pytest.fail("nothing to read"))
+    monkeypatch.setattr("answerkey.corpus.corpora.PROJECT_PARAMS", Path("none is read"))
     assert load_spider_questions([]) == []
 
 
