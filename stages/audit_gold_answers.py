@@ -12,7 +12,7 @@ from pathlib import Path
 from answerkey.base.log import list_counts, start_log
 from answerkey.base.params import read_params, run_stage
 from answerkey.probes.audit import AuditInputs, audit_databases
-from answerkey.shards.shard_directory import ShardDirectory, read_shards
+from answerkey.shards.runs import read_shards
 
 INPUTS = AuditInputs(
     splits=Path("data/interim/splits.jsonl"),
@@ -31,7 +31,7 @@ def main() -> None:
     )
     run = audit_databases(
         INPUTS,
-        ShardDirectory(OUT),
+        OUT,
         thresholds=thresholds,
         limits=limits,
         databases_url=execution.databases_url,

@@ -18,8 +18,7 @@ from answerkey.base.log import list_counts, start_log
 from answerkey.base.params import read_params, run_stage
 from answerkey.base.records import hash_value, read_database_hashes, read_exclusion, read_jsonl
 from answerkey.shards.database_files import find_database, local_path
-from answerkey.shards.query_run import DatabaseWork, Outcome, QueryRun, Task
-from answerkey.shards.shard_directory import ShardDirectory, hash_code, read_shards
+from answerkey.shards.runs import DatabaseWork, Outcome, QueryRun, Task, hash_code, read_shards
 from answerkey.sqlite.answers import answer_queries
 from answerkey.sqlite.guard import GuardedDatabase, Limits
 
@@ -70,7 +69,7 @@ def main() -> None:
     hashes = read_database_hashes(DATABASES)
     works = plan_works(hashes, limits, databases_url=execution.databases_url)
     overdue = {"reason": Reason.TIME_EXCEEDED, "detail": f"more than {limits.max_seconds} seconds"}
-    run = QueryRun(ShardDirectory(OUT), execute_task, overdue)
+    run = QueryRun(OUT, execute_task, overdue)
     run.run(works, engine=execution.engine, workers=execution.workers)
     reasons: Counter[str] = Counter()
     failures = []

@@ -14,8 +14,7 @@ from answerkey.base.errors import Reason
 from answerkey.base.log import list_counts, start_log
 from answerkey.base.params import read_params, run_stage
 from answerkey.base.records import hash_value, read_jsonl
-from answerkey.shards.query_run import DatabaseWork, Outcome, QueryRun, Task
-from answerkey.shards.shard_directory import ShardDirectory, hash_code, read_shards
+from answerkey.shards.runs import DatabaseWork, Outcome, QueryRun, Task, hash_code, read_shards
 from answerkey.sql.parsed_query import parse_query
 from answerkey.sqlite.guard import end_overdue
 from answerkey.sqlite.schema import decode_schema
@@ -54,7 +53,7 @@ def main() -> None:
     """Bring the shards of all databases up to date."""
     log = start_log("parse_gold_sql")
     (execution,) = read_params("execution")
-    run = QueryRun(ShardDirectory(OUT), parse_task, OVERDUE)
+    run = QueryRun(OUT, parse_task, OVERDUE)
     works = plan_works(SchemaFile(SCHEMAS_PATH))
     run.run(works, engine=execution.engine, workers=execution.workers)
     outcomes = Counter(record.get("reason", "") for record in read_shards(OUT, run.names))

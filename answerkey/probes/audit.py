@@ -31,8 +31,7 @@ from answerkey.order.row_order import find_row_order
 from answerkey.probes.registry import ask_probes, ask_question_probes
 from answerkey.sections.audit_gold_answers import Thresholds
 from answerkey.shards.database_files import find_database, local_path
-from answerkey.shards.query_run import DatabaseWork, Outcome, QueryRun, Task
-from answerkey.shards.shard_directory import ShardDirectory, hash_code, read_shards
+from answerkey.shards.runs import DatabaseWork, Outcome, QueryRun, Task, hash_code, read_shards
 from answerkey.sql.parsed_query import list_columns
 from answerkey.sql.query_tree import TooComplexError, parse_sql
 from answerkey.sqlite.answers import answer_rows
@@ -126,7 +125,7 @@ class _Context(NamedTuple):
 
 def audit_databases(
     inputs: AuditInputs,
-    shards: ShardDirectory,
+    out: Path,
     *,
     thresholds: Thresholds,
     limits: Limits,
@@ -138,7 +137,7 @@ def audit_databases(
     audited."""
     gave_up = give_up(f"more than {limits.max_seconds} seconds")
     overdue = report_question(gave_up, Question(""))
-    run = QueryRun(shards, audit_task, overdue)
+    run = QueryRun(out, audit_task, overdue)
     works = _plan_works(inputs, limits, thresholds, databases_url=databases_url)
     run.run(works, engine=engine, workers=workers)
     return run

@@ -24,7 +24,7 @@ from answerkey.base.records import hash_file, hash_value, replace_file, write_js
 from answerkey.sections.generate_test_suites import SuiteSettings
 from answerkey.shards.database_files import Database, local_path
 from answerkey.shards.processes import Died, map_tasks
-from answerkey.shards.shard_directory import ShardDirectory, hash_code, read_shards
+from answerkey.shards.runs import ShardDirectory, hash_code, read_shards
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.answers import Order, shape_answer, write_order
 from answerkey.sqlite.files import find_inside

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from answerkey.shards.shard_directory import hash_code
+from answerkey.shards.runs import hash_code
 from tests.shared.paths import ROOT
 from tests.shared.project_world import World
 

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from answerkey.base.errors import InputError
-from answerkey.shards import query_run
-from answerkey.shards.query_run import DatabaseWork, QueryRun
-from answerkey.shards.shard_directory import ShardDirectory, read_shards
+from answerkey.shards import runs
+from answerkey.shards.runs import DatabaseWork, QueryRun, read_shards
 from answerkey.sqlite.guard import OVERDUE_STATUS
 
 OVERDUE = {"reason": "overdue"}
@@ -53,9 +52,8 @@ class World:
         self.notes = folder / "executed"
 
     def run(self, databases, *, workers=1, key="key", function=answer):
-        shards = ShardDirectory(self.folder / "out")
         self.notes.write_text("")
-        run = QueryRun(shards, function, OVERDUE)
+        run = QueryRun(self.folder / "out", function, OVERDUE)
         run.run(self.works(databases, key), workers=workers)
         return run
 
@@ -76,7 +74,7 @@ class World:
 
 @pytest.fixture
 def world(tmp_path, monkeypatch):
-    monkeypatch.setattr(query_run, "_QUERIES_PER_TASK", 8)
+    monkeypatch.setattr(runs, "_QUERIES_PER_TASK", 8)
     return World(tmp_path)
 
 
@@ -168,10 +166,9 @@ def test_queries_that_end_well_alone_have_the_records_of_a_run_without_faults(wo
 
 
 def test_question_whose_outcome_is_known_executes_nothing(world):
-    shards = ShardDirectory(world.folder / "out")
     world.notes.write_text("")
     [work] = world.works({"car": ["a", "kill", "b"]}, "key")
-    run = QueryRun(shards, answer, OVERDUE)
+    run = QueryRun(world.folder / "out", answer, OVERDUE)
     run.run([work._replace(known={"car_1": {"reason": "excluded"}})], workers=1)
     assert world.shard("car") == [
         {"question_id": "car_0", "answer": "A"},

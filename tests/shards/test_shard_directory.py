@@ -6,7 +6,7 @@ import stat
 
 import pytest
 
-from answerkey.shards.shard_directory import ShardDirectory, read_shards
+from answerkey.shards.runs import ShardDirectory, read_shards
 
 RECORDS = [{"question_id": "ship_train_000", "gold_answer": "é\0"}, {"question_id": "1"}]
 

@@ -10,8 +10,7 @@ import pytest
 
 from answerkey.base.records import write_jsonl
 from answerkey.sections.whole_file import Execution
-from answerkey.shards.query_run import QueryRun
-from answerkey.shards.shard_directory import ShardDirectory, read_shards
+from answerkey.shards.runs import QueryRun, read_shards
 from answerkey.sql.parsed_query import parse_query
 from answerkey.sqlite.schema import Schema, Table, encode_schema
 from answerkey.sqlite.schema_file import SchemaFile
@@ -72,7 +71,7 @@ def test_query_that_takes_too_long_ends_with_its_process_and_no_other(
     monkeypatch.setattr(parse_gold_sql, "parse_query", parse_slowly)
     monkeypatch.setattr(parse_gold_sql, "MAX_SECONDS", 0.5)
     write_jsonl(SPLITS_PATH, questions[: len(QUERIES)])
-    run = QueryRun(ShardDirectory(OUT), parse_task, parse_gold_sql.OVERDUE)
+    run = QueryRun(OUT, parse_task, parse_gold_sql.OVERDUE)
     run.run(plan_works(SchemaFile(SCHEMAS_PATH)), workers=1)
     records = read_shards(OUT, run.names)
     reasons = {record["question_id"][-3:]: record.get("reason") for record in records}

@@ -1,7 +1,9 @@
-"""Query runs: one function over the queries of all databases, and one shard for each database.
+"""Runs: one function over the queries of all databases, and one shard, a file, for each database.
 
-A database whose shard is fresh costs nothing. Of the others, each distinct query is worked on once,
-in tasks so small that a slow database keeps all cores busy.
+A shard is made again only when what it is made from has changed: a database whose shard is fresh
+costs nothing. What each was made from stands in a file of keys beside the directory, which is an
+out of the same stage: so does a clone that has pulled the shards. Of the other databases, each
+distinct query is worked on once, in tasks so small that a slow database keeps all cores busy.
 
 What the machine does to a run (it kills a worker, or has no memory left) is never recorded as a
 fact about a query. The queries of such a task are tried again, each in a process of its own. If
@@ -10,23 +12,154 @@ that process ends too, the database gets no shard, and the run fails when all ot
 
 from __future__ import annotations
 
+import ast
+import contextlib
+import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from contextlib import closing
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from answerkey.base.errors import InputError
 from answerkey.base.log import track_progress
+from answerkey.base.params import load_yaml
+from answerkey.base.records import (
+    encode_json,
+    hash_file,
+    hash_value,
+    read_jsonl,
+    replace_file,
+    write_jsonl,
+)
 from answerkey.shards.database_files import Database
 from answerkey.shards.processes import LOCAL, Died, map_tasks, run_alone
-from answerkey.shards.shard_directory import ShardDirectory
+from answerkey.sqlite.files import find_inside
 from answerkey.sqlite.guard import OVERDUE_STATUS
+
+ROOT = Path(__file__).resolve().parents[2]  # of the code that runs, wherever it runs
 
 _QUERIES_PER_TASK = 64
 _NOTE_CHARACTERS = 1000
 
 Outcome = dict[str, Any]
+
+
+def hash_code(stage: str, *, root: Path = ROOT) -> str:
+    """sha256 over the modules and packages that the dvc.yaml of `root` lists for a stage, by name
+    and content. Docstrings and comments count for nothing: DVC runs the stage again for one, and no
+    shard is made.
+
+    >>> hash_code("parse_gold_sql") == hash_code("audit_gold_answers")
+    False
+
+    Raises:
+        FileNotFoundError: if there is no dvc.yaml, or a module that it lists is missing.
+    """
+    deps = load_yaml(root / "dvc.yaml")["stages"][stage]["deps"]
+    files = sorted({path for dep in deps for path in _list_code(root / dep)})
+    return hash_value([(path.relative_to(root).as_posix(), _hash_module(path)) for path in files])
+
+
+def _list_code(path: Path) -> Iterator[Path]:
+    """A module, or the files of a package; none for any other path."""
+    if path.suffix == ".py":
+        yield path
+    elif (path / "__init__.py").is_file():
+        for file in path.rglob("*"):
+            if file.is_file() and "__pycache__" not in file.parts:
+                yield file
+
+
+def _hash_module(path: Path) -> str:
+    if path.suffix != ".py":
+        return hash_file(path)
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(body := getattr(node, "body", None), list):
+            node.body = [statement for statement in body if not _is_text(statement)]
+    return hash_value(ast.unparse(tree))  # which knows no comments
+
+
+def _is_text(node: ast.stmt) -> bool:
+    value = node.value if isinstance(node, ast.Expr) else None
+    return isinstance(value, ast.Constant) and isinstance(value.value, str)
+
+
+class ShardDirectory:
+    """The shards of one stage, with their keys in `NAME.keys` beside the directory.
+
+    A shard is fresh when it was written under the same key and has the bytes that it had then. The
+    keys are appended to as shards are written, so that a run that was killed leaves what it
+    finished.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.keys_path = directory.with_name(f"{directory.name}.keys")
+        self._identities = _read_identities(self.keys_path)
+        directory.mkdir(parents=True, exist_ok=True)
+        self._write_identities()  # a torn last line would spoil the next; a link is not added to
+
+    def shard_path(self, name: str) -> Path:
+        """Where the shard of a database lies."""
+        return find_inside(self.directory, f"{name}.jsonl")
+
+    def is_fresh(self, name: str, key: str) -> bool:
+        """Whether the shard was made from what `key` stands for, and is as it was made."""
+        known, path = self._identities.get(name), self.shard_path(name)
+        return known is not None and path.is_file() and known == _identify(path, key)
+
+    def write_shard(self, name: str, key: str, records: Iterable[dict[str, Any]]) -> None:
+        """Write a shard and note what it was made from."""
+        path = self.shard_path(name)
+        write_jsonl(path, records)
+        self._identities[name] = _identify(path, key)
+        with self.keys_path.open("ab") as file:
+            file.write(self._encode_entry(name))
+
+    def keep_only(self, names: Iterable[str]) -> None:
+        """Remove every other file of the directory; sort the keys."""
+        kept = set(names)
+        for path in sorted(self.directory.iterdir()):
+            if path.suffix != ".jsonl" or path.stem not in kept:
+                path.unlink()
+        left = sorted(kept & self._identities.keys())
+        self._identities = {name: self._identities[name] for name in left}
+        self._write_identities()
+
+    def _write_identities(self) -> None:
+        with replace_file(self.keys_path) as file:
+            file.writelines(map(self._encode_entry, self._identities))
+
+    def _encode_entry(self, name: str) -> bytes:
+        return encode_json({"name": name, "identity": self._identities[name]}) + b"\n"
+
+
+def _identify(path: Path, key: str) -> str:
+    """A hash of the bytes of a shard and of what it was made from."""
+    return hash_value([hash_file(path), key])
+
+
+def _read_identities(path: Path) -> dict[str, str]:
+    """The last entry of each shard, up to a line that is torn by a kill."""
+    identities: dict[str, str] = {}
+    if path.is_file():
+        with path.open("rb") as file, contextlib.suppress(ValueError):
+            for line in file:
+                entry = json.loads(line)
+                identities[entry["name"]] = entry["identity"]
+    return identities
+
+
+def read_shards(directory: Path, names: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """The records of the named shards, one shard after another.
+
+    Raises:
+        FileNotFoundError: if a shard is missing.
+    """
+    for name in names:
+        yield from read_jsonl(directory / f"{name}.jsonl")
 
 
 class DatabaseWork(NamedTuple):
@@ -77,16 +210,21 @@ class _Pending:
 class QueryRun:
     """One pass over all databases, and what it did.
 
+    out: the directory of the shards.
     function: gives the outcomes of a task's queries, in their order; runs in a worker.
     overdue: the outcome of a query that the watchdog ended together with its own process.
     """
 
-    shards: ShardDirectory
+    out: Path
     function: Callable[[Task], list[Outcome]]
     overdue: Outcome
     names: list[str] = field(default_factory=list)
     executed: int = 0
+    _shards: ShardDirectory = field(init=False)
     _pending: dict[str, _Pending] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._shards = ShardDirectory(self.out)
 
     def run(self, works: Iterable[DatabaseWork], *, workers: int = 0, engine: str = LOCAL) -> None:
         """Bring all shards up to date; remove those of databases that are not among the works.
@@ -97,7 +235,7 @@ class QueryRun:
         """
         lost = []
         results = map_tasks(self.function, self._plan(works), engine=engine, workers=workers)
-        with closing(results):
+        with contextlib.closing(results):
             for task, outcomes in track_progress(results, "executing", unit="task"):
                 if isinstance(outcomes, Died):
                     lost += [task._replace(queries=(query,)) for query in task.queries]
@@ -114,12 +252,12 @@ class QueryRun:
                 self._take(task, outcomes)
         if ended:
             raise InputError(_explain_ends(ended))
-        self.shards.keep_only(self.names)
+        self._shards.keep_only(self.names)
 
     def _plan(self, works: Iterable[DatabaseWork]) -> Iterator[Task]:
         for work in works:
             self.names.append(work.database_name)
-            if self.shards.is_fresh(work.database_name, work.key):
+            if self._shards.is_fresh(work.database_name, work.key):
                 continue
             asked = (query for name, query in work.questions if name not in work.known)
             distinct = list(dict.fromkeys(asked))
@@ -146,7 +284,7 @@ class QueryRun:
             {"question_id": question_id, **(work.known.get(question_id) or pending.outcomes[query])}
             for question_id, query in work.questions
         )
-        self.shards.write_shard(work.database_name, work.key, records)
+        self._shards.write_shard(work.database_name, work.key, records)
 
     def _describe_end(self, task: Task, died: Died) -> str:
         questions = self._pending[task.database_name].work.questions
