@@ -6,13 +6,11 @@ template of their own.
 
 from __future__ import annotations
 
-from itertools import chain
 from pathlib import Path
 
 from answerkey.base.log import start_log
 from answerkey.base.params import read_params, run_stage
-from answerkey.base.records import SPLITS, read_json, read_jsonl, write_json
-from answerkey.dataset import read_product
+from answerkey.base.records import read_json, read_jsonl, write_json
 from answerkey.exports.prompt_lengths import PromptLengths, read_tokenizer
 from answerkey.exports.prompts import read_template
 from answerkey.exports.questions_db import write_questions_db
@@ -32,20 +30,20 @@ def main() -> None:
     log = start_log("export_trainers")
     (settings,) = read_params("export_trainers")
     lengths = PromptLengths(read_tokenizer(TOKENIZER))
-    counts = write_formats(
-        PRODUCT,
-        DATABASES,
-        EXPORTS,
-        read_template(Path(settings.prompt_template)),
-        lengths,
-        links=read_json(LINKS) if LINKS.is_file() else {},
-        example_rows=settings.example_rows,
-        max_schema_characters=settings.max_schema_characters,
-        named_values=settings.named_values,
-    )
+    with write_questions_db(BROWSABLE, read_jsonl(PRODUCT / "excluded.jsonl")) as add_question:
+        counts = write_formats(
+            PRODUCT,
+            DATABASES,
+            EXPORTS,
+            read_template(Path(settings.prompt_template)),
+            lengths.add_example,
+            add_question,
+            links=read_json(LINKS) if LINKS.is_file() else {},
+            example_rows=settings.example_rows,
+            max_schema_characters=settings.max_schema_characters,
+            named_values=settings.named_values,
+        )
     write_json(LENGTHS, lengths.summarize())
-    questions = chain.from_iterable(read_product(PRODUCT, split) for split in SPLITS)
-    write_questions_db(BROWSABLE, questions, read_jsonl(PRODUCT / "excluded.jsonl"))
     log.info(
         "%d questions in %d formats: %s",
         sum(counts.values()),

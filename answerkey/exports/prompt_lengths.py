@@ -6,7 +6,6 @@ A trainer that cuts or filters by a length does so in silence, so that the lengt
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,7 +37,7 @@ def read_tokenizer(folder: Path) -> Tokenizer | None:
 
 
 class PromptLengths:
-    """The lengths of the prompts that pass, and of the chats, which are each with its completion.
+    """The lengths of prompts, and of chats, which are each a prompt with its completion.
 
     >>> lengths = PromptLengths(None)
     >>> lengths.add("Which ships?", "SELECT name")
@@ -51,14 +50,12 @@ class PromptLengths:
         # By what is measured (prompt, chat, or a schema) and in what (characters or tokens).
         self._counts: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
 
-    def watch(self, examples: Iterable[PromptExample]) -> Iterator[PromptExample]:
-        """The same examples, each measured."""
-        for example in examples:
-            (message,) = make_completion(example.question.gold_sql)
-            self.add(example.prompt, message["content"])
-            for name, schema in example.schemas.items():
-                self._counts[name, "characters"].append(len(schema))
-            yield example
+    def add_example(self, example: PromptExample) -> None:
+        """Measure the prompt of a question, its completion, and its schemas."""
+        (message,) = make_completion(example.question.gold_sql)
+        self.add(example.prompt, message["content"])
+        for name, schema in example.schemas.items():
+            self._counts[name, "characters"].append(len(schema))
 
     def add(self, prompt: str, completion: str) -> None:
         """Measure a prompt and its completion."""

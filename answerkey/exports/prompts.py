@@ -277,10 +277,14 @@ class PromptExample:
         return [{"role": "user", "content": self.prompt}]
 
     @cached_property
+    def reward_terms(self) -> dict[str, Any]:
+        """What a reward must know besides the answer."""
+        return list_reward_terms(self.question)
+
+    @cached_property
     def facts(self) -> dict[str, Any]:
         """What a reward or an analysis may want to know besides the answer."""
-        known = {name: getattr(self.question, name) for name in _FACTS}
-        return known | list_reward_terms(self.question)
+        return {name: getattr(self.question, name) for name in _FACTS} | self.reward_terms
 
 
 def make_completion(gold_sql: str) -> list[Message]:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from answerkey.base.records import encode_json, replace_file
-from answerkey.dataset import Question, list_reward_terms
+from answerkey.exports.prompts import PromptExample
 
 _PAGE_BYTES = 4096
 _LAYOUT = f"""
@@ -82,11 +82,12 @@ _FILE_HEADER_BYTES = 100
 _PAGE_HEADER_BYTES = {2: 12, 5: 12, 10: 8, 13: 8}
 
 
-def _make_question_row(question: Question) -> tuple[Any, ...]:
+def _make_question_row(example: PromptExample) -> tuple[Any, ...]:
+    question = example.question
     return (
         *(getattr(question, name) for name in _OF_QUESTION),
-        _write_json(question.gold_answer),
-        *list_reward_terms(question).values(),
+        example.ground_truth,
+        *example.reward_terms.values(),
         _write_json(question.tables_involved),
         _list_codes(question.flags),
     )
@@ -106,16 +107,19 @@ def _write_json(value: Any) -> str:
     return encode_json(value).decode()
 
 
+@contextmanager
 def write_questions_db(
-    path: Path, questions: Iterable[Question], excluded: Iterable[dict[str, Any]]
-) -> None:
-    """Write the file, which takes the place of `path` when it is whole."""
+    path: Path, excluded: Iterable[dict[str, Any]]
+) -> Iterator[Callable[[PromptExample], None]]:
+    """A function that adds a question; the file takes the place of `path` when the block ends."""
     with replace_file(path) as file:
         with closing(sqlite3.connect(file.name)) as connection:
             connection.execute("PRAGMA journal_mode = OFF")  # what is cut short is thrown away
             connection.executescript(_LAYOUT)
             with connection:
-                connection.executemany(_INSERT_QUESTION, map(_make_question_row, questions))
+                yield lambda example: connection.execute(
+                    _INSERT_QUESTION, _make_question_row(example)
+                )
                 connection.executemany(_INSERT_EXCLUDED, map(_make_excluded_row, excluded))
             connection.executescript(_INDEXES)
             connection.execute("VACUUM")

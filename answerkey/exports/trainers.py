@@ -15,17 +15,16 @@ in TRL's; ResetRequest and Environment.reset in OpenEnv (core/env_server).
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 from jinja2 import Template
 
 from answerkey.base.records import SPLITS, encode_json, replace_file
-from answerkey.dataset import Question, list_reward_terms, read_product
+from answerkey.dataset import read_product
 from answerkey.exports.parquet_files import Table, write_tables
-from answerkey.exports.prompt_lengths import PromptLengths
 from answerkey.exports.prompts import PromptExample, make_completion, make_prompt_examples
 
 TEXT = pa.string()
@@ -99,19 +98,20 @@ TABLES: dict[str, Table] = {
 OPENENV = "openenv"
 
 
-def make_reset(question: Question) -> dict[str, Any]:
+def make_reset(example: PromptExample) -> dict[str, Any]:
     """The fields of a reset in OpenEnv, of which some are JSON text, so that tables can hold them.
 
     The policy never sees them: the answer key stays with the environment.
     """
+    question = example.question
     return {
         "question_id": question.question_id,
         "question_text": question.question_text,
         "evidence": question.evidence,
         "database_name": question.database_name,
-        "gold_answer": encode_json(question.gold_answer).decode(),
+        "gold_answer": example.ground_truth,
         "answer_type": question.answer_type,
-        **list_reward_terms(question),
+        **example.reward_terms,
         "difficulty": question.difficulty,
         "split": question.split,
     }
@@ -122,11 +122,11 @@ def write_formats(
     databases: Path,
     exports: Path,
     template: Template,
-    lengths: PromptLengths,
+    *watchers: Callable[[PromptExample], None],
     **options: Any,
 ) -> dict[str, int]:
-    """Write every format of every split that has questions, and measure their prompts; by split,
-    how many those are. Options are those of `make_prompt_examples`.
+    """Write every format of every split that has questions, and hand each example to the watchers
+    as well; by split, how many those are. Options are those of `make_prompt_examples`.
 
     Each format has a folder, with or without files, since DVC expects it.
 
@@ -142,16 +142,22 @@ def write_formats(
         examples = make_prompt_examples(questions, template, databases, **options)
         paths = {exports / name / f"{split}.parquet": table for name, table in TABLES.items()}
         lines = exports / OPENENV / f"{split}.jsonl"
-        written = write_tables(_write_resets(lines, lengths.watch(examples)), paths)
-        counts[split] = max((file.rows for file in written.values()), default=0)
+        with replace_file(lines) as file:
+            written = write_tables(_watch(examples, _write_resets(file), *watchers), paths)
+        counts[split] = max((table.rows for table in written.values()), default=0)
         if not counts[split]:
             lines.unlink()
     return counts
 
 
-def _write_resets(path: Path, examples: Iterable[PromptExample]) -> Iterator[PromptExample]:
-    """The same examples, of each of which a line is written."""
-    with replace_file(path) as file:
-        for example in examples:
-            file.write(encode_json(make_reset(example.question)) + b"\n")
-            yield example
+def _write_resets(file: BinaryIO) -> Callable[[PromptExample], None]:
+    return lambda example: file.write(encode_json(make_reset(example)) + b"\n")
+
+
+def _watch(
+    examples: Iterable[PromptExample], *watchers: Callable[[PromptExample], None]
+) -> Iterator[PromptExample]:
+    for example in examples:
+        for watch in watchers:
+            watch(example)
+        yield example

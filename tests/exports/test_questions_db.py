@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -19,11 +19,20 @@ from typing import Any
 import pytest
 
 from answerkey.dataset import Question
+from answerkey.exports.prompts import PromptExample
 from answerkey.exports.questions_db import write_questions_db
 from tests.shared.export_world import ExportWorld
 from tests.shared.paths import ROOT
 
 METADATA = ROOT / "docs/datasette.yaml"
+
+
+def write_db(
+    path: Path, texts: Iterable[tuple[int, str]], excluded: Iterable[dict[str, Any]] = ()
+) -> None:
+    with write_questions_db(path, excluded) as add_question:
+        for number, text in texts:
+            add_question(PromptExample(make_question(number, text), "", number))
 
 
 def make_question(number: int, text: str) -> Question:
@@ -85,7 +94,7 @@ def test_sqlite_utils_finds_questions_by_words(path):
 def test_half_of_a_surrogate_pair_is_spelt_out_and_flags_are_sorted(tmp_path):
     names = ("question_id", "database_name", "stage", "reason", "detail", "gold_sql")
     excluded = dict.fromkeys(names, "x") | {"question_text": "Half: \ud800", "flags": []}
-    write_questions_db(tmp_path / "q.db", [make_question(0, "Pay?")], [excluded])
+    write_db(tmp_path / "q.db", [(0, "Pay?")], [excluded])
     with closing(sqlite3.connect(tmp_path / "q.db")) as connection:
         assert connection.execute("SELECT question_text FROM excluded").fetchone() == (
             "Half: \\ud800",
@@ -97,8 +106,8 @@ def test_half_of_a_surrogate_pair_is_spelt_out_and_flags_are_sorted(tmp_path):
 def test_file_tells_nothing_of_how_it_was_written(tmp_path):
     words = [f"word{number * number % 7919}" for number in range(9000)]
     for name in ("first", "second"):
-        questions = (make_question(n, " ".join(words[3 * n : 3 * n + 3])) for n in range(3000))
-        write_questions_db(tmp_path / name, questions, [])
+        texts = (" ".join(words[3 * n : 3 * n + 3]) for n in range(3000))
+        write_db(tmp_path / name, enumerate(texts))
     file = (tmp_path / "first").read_bytes()
     assert (tmp_path / "second").read_bytes() == file
     # The page size, the change counter, what it is valid for, SQLite's version number.
@@ -115,7 +124,7 @@ def test_two_questions_of_one_id_are_an_error_and_leave_what_was(tmp_path):
     path = tmp_path / "q.db"
     path.write_text("before")
     with pytest.raises(sqlite3.IntegrityError):
-        write_questions_db(path, [make_question(0, "One?"), make_question(0, "Two?")], [])
+        write_db(path, [(0, "One?"), (0, "Two?")])
     assert path.read_text() == "before"
     assert list(tmp_path.iterdir()) == [path]
 

@@ -56,7 +56,7 @@ class QuestionWorld:
         for path in [*tables, exports / "openenv/train.jsonl"]:
             path.parent.mkdir(parents=True)
         write_tables(examples, tables)
-        resets = (make_reset(found.question) for found in examples)
+        resets = (make_reset(found) for found in examples)
         write_jsonl(exports / "openenv/train.jsonl", resets)
         self.examples = examples
         self.replies = [self._make_reply(index) for index in range(COUNT)]
