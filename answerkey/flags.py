@@ -3,7 +3,7 @@
 A probe raises a flag by its name (`answerkey.base.records.Finding`) and needs nothing from here: so
 a sentence or a policy may change, and nothing is audited again.
 
-`python -m answerkey.flags` prints the tables of docs/probes.md.
+`python -m answerkey.flags` prints the table of docs/probes.md.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ EXCLUDE, FLAG = "exclude", "flag"
 
 
 class Flag(NamedTuple):
-    """A flag, for people: a sentence and an example, and why it matters, with the kinds of its
-    evidence.
+    """A flag, for people: a sentence, and an example with the kinds of its evidence.
 
     policy: the default of `select_questions.policies`.
     doubts_gold: whether it doubts that the SQL says what the question asks, which a person may
@@ -33,7 +32,6 @@ class Flag(NamedTuple):
     name: str
     sentence: str
     example: str
-    because: str
     policy: str = FLAG
     doubts_gold: bool = False
 
@@ -45,212 +43,169 @@ tie_at_limit: exclude
     LIMIT cuts through rows that ORDER BY holds equal: another correct query gives another
     answer.
     e.g. two ships weigh 90: `ORDER BY weight DESC LIMIT 1`
-    why: another answer is as right
 limit_without_order: exclude
     LIMIT without ORDER BY, or a value taken from several rows, keeps whichever SQLite reads
     first.
     e.g. `SELECT name FROM ship LIMIT 1`
-    why: SQLite promises no order
 bare_column: exclude
     A selected column is neither grouped nor aggregated: its value comes from any row of the
     group.
     e.g. `SELECT name, count(*) FROM ship`
-    why: SQLite manual, bare columns in an aggregate query
 row_order_dependent: exclude
     The answer changes when the same rows are stored or scanned in another order.
     e.g. `group_concat(name)`
-    why: the answer on a copy stored in another order differs
 not_reproducible: exclude
     The query could not be audited: that took too long, or it is nested too deeply.
     e.g. a thousand nested CTEs
-    why: what was not audited is not known to be sound
 numeric_text_order: exclude, doubts gold
     Numbers stored as text are sorted or compared as text, where '95' is greater than '1200'.
     e.g. `ORDER BY tonnage`, a text column: '95' above '1200'
-    why: text is compared letter by letter
 # Soundness on the schema and the data
 type_mismatch: exclude, doubts gold
     Text is compared with a number, and the answer is another if it is read as one.
     e.g. `strftime('%Y', day) = 2020` never holds
-    why: SQLite manual, datatypes, comparison
 cross_join: exclude, doubts gold
     No condition joins two tables, so that every row meets every other.
     e.g. `FROM ship, port` without a condition
-    why: every row meets every other
 duplicate_rows: flag
     The answer has equal rows: with DISTINCT, which its question may mean, it has fewer.
     e.g. ports of ships, one a ship
-    why: the question may mean each once
 empty_answer: exclude
     The answer has no row: any query that finds nothing would be right.
     e.g. no ship is called Nobody
-    why: whatever finds nothing is right
 all_null: exclude
     The answer has several values, and each of them is NULL.
     e.g. `SELECT max(a), max(b)` of no rows
-    why: the same
 # Worth as a training signal
 boolean_answer: exclude
     The answer is one of two values, such as 0 or 1: a guess is right half of the time.
     e.g. `SELECT count(*) ...` gives 1
-    why: a guess is right half of the time
 many_rows: exclude
     The answer has more rows than params allow.
     e.g. over `audit_gold_answers.max_rows`
-    why: nobody asks for so many
 too_large: exclude
     The answer is longer, as JSON, than params allow.
     e.g. over `audit_gold_answers.max_bytes`
-    why: the same
 # What the query does, and what its question asks for
 order_without_effect: flag, doubts gold
     ORDER BY or LIMIT works on a single row: the condition that was meant is missing.
     e.g. `SELECT avg(w) FROM ship ORDER BY year LIMIT 1`
-    why: an aggregate without GROUP BY is one row
 group_by_non_key: exclude, doubts gold
     Rows are grouped by a column that different things share, such as a name.
     e.g. songs counted by `GROUP BY singer.name`
-    why: two singers may have one name; "for each name" asks for them
 set_operation_on_non_key: flag, doubts gold
     INTERSECT or EXCEPT compares a column that different things share, such as a name.
-    e.g. names of singers EXCEPT names of those with a song
-    why: one namesake drops the other. Kinds: `part_of_name` a first or last name alone;
-    `people` full names of people; `others`
+    e.g. names of singers EXCEPT names of those with a song. Kinds: `part_of_name` a first or
+    last name alone; `people` full names of people; `others`
 join_fan_out: flag, doubts gold
     A join repeats rows, and an aggregate counts or adds them more than once.
-    e.g. "how many singers have a song?" by `count(*)` over singer and song
-    why: fan and chasm traps of joins. Kinds: `counted` the things counted stand several times;
-    `referred` a table that refers to them repeats; `added` SUM or AVG of repeated values;
-    `possible` no row shows it yet
+    e.g. "how many singers have a song?" by `count(*)` over singer and song. Kinds: `counted`
+    the things counted stand several times; `referred` a table that refers to them repeats;
+    `added` SUM or AVG of repeated values; `possible` no row shows it yet
 join_repeats_rows: flag, doubts gold
     A join returns one thing several times, and the query has no DISTINCT.
-    e.g. names of singers of songs, without DISTINCT
-    why: one thing is returned twice. Kinds: `in_data`; `linked` listed by a relation; `named`
-    an attribute of one thing; `possible`; `referred` by a foreign key
+    e.g. names of singers of songs, without DISTINCT. Kinds: `in_data`; `linked` listed by a
+    relation; `named` an attribute of one thing; `possible`; `referred` by a foreign key
 latent_tie: flag, doubts gold
     ORDER BY with LIMIT sorts by a column that only happens to have no tie in these rows.
-    e.g. `ORDER BY weight LIMIT 1` where weights repeat elsewhere
-    why: the next row may tie. Kinds: `often`, by three rows a value or more; `seldom`
+    e.g. `ORDER BY weight LIMIT 1` where weights repeat elsewhere. Kinds: `often`, by three rows
+    a value or more; `seldom`
 date_text_order: flag, doubts gold
     Dates that begin with the day or the month are compared as text.
-    e.g. `ORDER BY day` of '31.12.2019'
-    why: the day is compared before the year. Kinds: `sorted`, `extreme`, `range`
+    e.g. `ORDER BY day` of '31.12.2019'. Kinds: `sorted`, `extreme`, `range`
 limit_on_joined_rows: exclude, doubts gold
     LIMIT counts rows of a join, not things.
-    e.g. ports of the worst storm: `JOIN ... ORDER BY storm.dead LIMIT 1`
-    why: the storm has a row a port. Kinds: `one`, `several`
+    e.g. ports of the worst storm: `JOIN ... ORDER BY storm.dead LIMIT 1`. Kinds: `one`,
+    `several`
 each_without_group: exclude, doubts gold
     A number of each is asked for, and one is returned.
     e.g. "the total weight of each port" without GROUP BY
-    why: one value for all
 zero_count_dropped: exclude, doubts gold
     The question counts for each, or asks for the fewest, and a join drops those with none.
-    e.g. "how many songs has each singer?" by an inner join
-    why: singers with none are missing. Kinds: `each`; `fewest`, at least 0 is less; `at_most`;
-    `all`; `possible` none is dropped yet
+    e.g. "how many songs has each singer?" by an inner join. Kinds: `each`; `fewest`, at least 0
+    is less; `at_most`; `all`; `possible` none is dropped yet
 not_in_on_rows: exclude, doubts gold
     The question asks for those that have none, and the query for those that have another.
     e.g. "who sings no French song?": `language <> 'French'`
-    why: another row of hers passes
 literal_not_in_column: exclude, doubts gold
     A column is compared with a text that it does not hold.
-    e.g. `kind = 'barge'` where the column has 'Barge'
-    why: = is exact. Kinds: `null` the text 'null'; `spelling`; `other_column` holds it
+    e.g. `kind = 'barge'` where the column has 'Barge'. Kinds: `null` the text 'null';
+    `spelling`; `other_column` holds it
 literal_not_in_question: exclude, doubts gold
     A number of the query is not in its question.
     e.g. "over 800": `weight > 1000`
-    why: it or its evidence gives another, or has no word that may bound
 direction_mismatch: exclude, doubts gold
     The question asks for the least and the query for the most, or the other way round.
     e.g. "the fewest berths": `ORDER BY berths DESC LIMIT 1`
-    why: the youngest has the latest birth date
 comparison_mismatch: exclude, doubts gold
     The question compares otherwise than the query does: at least is not more than.
     e.g. "at least 5": `crew > 5`
-    why: the number itself is in or out
 negation_mismatch: exclude, doubts gold
     The query denies what its question does not.
     e.g. "ships of Ito": `owner <> 'Ito'`
-    why: neither it nor its evidence has a word that may deny
 projection_mismatch: exclude, doubts gold
     The query returns other columns, or other aggregates, than its question asks for.
-    e.g. "names and ages": `SELECT name, town`
-    why: Kinds: `missing_column`, `similar_column`, `count_not_asked`, `value_per_group`,
-    `unasked_extreme`. What the evidence names is asked for
+    e.g. "names and ages": `SELECT name, town`. Kinds: `missing_column`, `similar_column`,
+    `count_not_asked`, `value_per_group`, `unasked_extreme`. What the evidence names is asked
+    for
 distinct_missing: flag, doubts gold
     The question asks for different values, and the answer has equal rows.
-    e.g. "different towns" with equal rows
-    why: Kinds: `asked`; `count` without DISTINCT; `counts_rows` for "number of authors"
+    e.g. "different towns" with equal rows. Kinds: `asked`; `count` without DISTINCT;
+    `counts_rows` for "number of authors"
 # What other rows show, those of its test suite
 latent_ambiguity: flag
     Another reading of the question has the same answer here, and another on other rows.
-    e.g. grouped by name or by key: the same here
-    why: [test-suites.md](test-suites.md#readings); the kind is the reading
+    e.g. grouped by name or by key: the same here. Kinds: [readings](test-suites.md#readings)
 weak_answer: flag
     The answers on the test suite tell too few wrong queries from the gold query.
     e.g. below `compare_questions.min_mutation_score`, or the suite does not tell `by_heart`
-    why: wrong SQL passes
 # All of these together, and what people or models said
 gold_risk: exclude, doubts gold
     Its flags together make it likely that the SQL does not say what the question asks.
     e.g. several doubts at once
-    why: the formula of gold risk
 judged_wrong: exclude
     A person or a model judged that the SQL does not say what the question asks.
     e.g. a line of data/verdicts
-    why: a verdict: see below
 judged_right: flag
     A person or a model judged that the SQL says what the question asks.
     e.g. a line of data/verdicts
-    why: a verdict: see below
 # The set as a whole
 duplicate_question: exclude
     The same question of the same database, with the same SQL or answer, stands earlier in the
     corpus.
     e.g. a question that stands twice
-    why: it would count twice
 near_duplicate_question: flag
     Its wording is almost that of another question.
-    e.g. "ships' names" and "names of ships"
-    why: rapidfuzz, from `compare_questions.min_similarity`
+    e.g. "ships' names" and "names of ships", from `compare_questions.min_similarity` on
 paraphrase_of: flag
     Another question of the database, worded otherwise, has the same SQL.
     e.g. two wordings of one query
-    why: canonical SQL
 conflicting_gold: exclude
     The same question of the same database has another gold answer too.
     e.g. one text, two answers
-    why: one of them is wrong
 question_in_both_splits: exclude
     The same question stands in train and in eval.
     e.g. a question in train and eval
-    why: eval would measure memory
 template_in_both_splits: flag
     A query of the same form stands in the other split.
     e.g. `SELECT c1 FROM t1 WHERE c2 = ?`
-    why: a weaker form of the same
 schema_in_both_splits: flag
     A database of the other split has the same tables and columns, or nearly so.
     e.g. two databases with one schema
-    why: the same
 overlap: flag
     The question or its SQL stands in a dev or test set that params name, or nearly so.
-    e.g. a question of a dev set that you report on
-    why: `load_questions.held_out` names the sets
+    e.g. a question of a test set that `load_questions.held_out` names
 # What models make of it
 models_agree_otherwise: flag, doubts gold
     Models agree with each other on an answer that is not the gold answer.
-    e.g. 11 of 20 models answer 4, where gold answers 5
-    why: they have the same rows on the database and on its test suite. Kinds, by the share of
-    models: `some` from 1/6, `third`, `half`, `most` from 2/3
+    e.g. 11 of 20 models answer 4, where gold answers 5. Kinds, by the share of models: `some`
+    from 1/6, `third`, `half`, `most` from 2/3
 always_solved: flag
     Every rollout is right, on the test suite as well.
     e.g. every rollout is right
-    why: nothing is left to learn: [rollouts.md](rollouts.md)
 never_solved: flag
     No rollout is right on the test suite as well.
     e.g. no rollout is right
-    why: too hard, or wrong gold where the risk is high, too
 """
 _ENTRY = re.compile(r"^(\w+): (exclude|flag)(, doubts gold)?\n((?: .*\n)+)", re.MULTILINE)
 
@@ -261,8 +216,8 @@ def _read_catalogue() -> Iterator[tuple[str, tuple[Flag, ...]]]:
         title, _, entries = family.partition("\n")
         flags = []
         for name, policy, doubt, text in _ENTRY.findall(f"{entries}\n"):
-            sentence, example, because = re.split(r" e\.g\. | why: ", " ".join(text.split()))
-            flags.append(Flag(name, sentence, example, because, policy, bool(doubt)))
+            sentence, example = " ".join(text.split()).split(" e.g. ")
+            flags.append(Flag(name, sentence, example, policy, bool(doubt)))
         yield title, tuple(flags)
 
 
@@ -309,22 +264,18 @@ def sort_flags(flags: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(flags, key=lambda flag: _PLACES[flag["code"]])
 
 
-def list_tables(precision: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines of docs/probes.md that list all flags, and all reasons.
+def list_flags(precision: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of docs/probes.md that list all flags.
 
     precision: what data/flag_precision.json says of each corpus.
     """
-    columns = ("flag", "default", "what it says", "example", "why", "wrong gold, of judged")
+    columns = ("flag", "default", "what it says", "example", "wrong gold, of judged")
     yield f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}"
     for family, flags in FAMILIES.items():
         yield f"| **{family}** {'| ' * len(columns)}".rstrip()
         for flag in flags:
-            cells = (f"`{flag.name}`", flag.policy, flag.sentence, flag.example, flag.because)
+            cells = (f"`{flag.name}`", flag.policy, flag.sentence, flag.example)
             yield f"| {' | '.join((*cells, _describe_precision(flag.name, precision)))} |"
-    yield ""
-    yield "### Reasons why a question has no answer\n\n| reason | what it says |\n|---|---|"
-    for name, sentence in REASONS.items():
-        yield f"| `{name}` | {sentence} |"
 
 
 def _describe_precision(name: str, precision: Mapping[str, Any]) -> str:
@@ -339,4 +290,4 @@ def _describe_precision(name: str, precision: Mapping[str, Any]) -> str:
 
 if __name__ == "__main__":
     counted = Path("data/flag_precision.json").read_text(encoding="utf-8")
-    print("\n".join(list_tables(json.loads(counted))))
+    print("\n".join(list_flags(json.loads(counted))))

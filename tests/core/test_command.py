@@ -34,11 +34,6 @@ def test_every_option_has_a_help_and_every_verb_an_example_that_it_takes(name: s
     assert make_parser().parse_args(EXAMPLES[name].split()).verb == name
 
 
-def test_docs_have_every_verb() -> None:
-    page = (ROOT / "docs/commands.md").read_text(encoding="utf-8")
-    assert re.findall(r"(?m)^\| `([\w-]+)", page) == list(VERBS)
-
-
 def start_bare(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run code in a Python that has the package and the standard library alone."""
     code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); {code}"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.flags import list_tables
+from answerkey.flags import list_flags
 from answerkey.risk.verdicts import read_verdict_file
 from tests.shared.checkout import run
 from tests.shared.paths import ROOT
@@ -57,7 +57,7 @@ def test_paths_that_are_named_exist(name: str) -> None:
 def test_page_of_probes_has_the_tables_that_are_printed_and_a_verdict(tmp_path: Path) -> None:
     text = read(ROOT / "docs/probes.md")
     precision = json.loads(read(ROOT / "data/flag_precision.json"))
-    assert "\n".join(list_tables(precision)) in text, "put in what python -m answerkey.flags prints"
+    assert "\n".join(list_flags(precision)) in text, "put in what python -m answerkey.flags prints"
     (verdict,) = re.findall(r"^```json\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
     path = tmp_path / "shown.jsonl"
     path.write_text(json.dumps(json.loads(verdict)) + "\n", encoding="utf-8")

@@ -11,15 +11,13 @@ import pytest
 from tests.shared.checkout import run
 from tests.shared.paths import ROOT
 
-DOCS = ("README.md", "docs/exports.md", "docs/environments.md", "docs/browsing.md")
+DOCS = ("README.md", "docs/exports.md", "docs/environments.md")
 # What a snippet imports and not every machine has: the package, and where it comes from.
 OPTIONAL = {
-    "mlcroissant": ("mlcroissant", "needs the extra `croissant`"),
     "skyrl_gym": ("skyrl_gym", "needs the extra `skyrl`"),
     "answerkey.environments.openenv": ("openenv", "OpenEnv has an environment of its own"),
     "answerkey.environments.inspect_ai": ("inspect_ai", "inspect_ai has an environment of its own"),
     "answerkey_text_to_sql": ("verifiers", "verifiers has an environment of its own"),
-    "sqlite_utils": ("sqlite_utils", "needs the extra `browse`"),
 }
 
 
