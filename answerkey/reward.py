@@ -151,25 +151,17 @@ def find_soft_f1(rows: Sequence[Row], gold_rows: Sequence[Row]) -> float:
 
     Equal rows count once. Source: evaluation/evaluation_f1.py of bird-bench/mini_dev.
     """
-    if not rows and not gold_rows:
-        return 1.0
-    shared = extra = missing = 0.0
-    pairs = zip_longest(dict.fromkeys(rows), dict.fromkeys(gold_rows))
+    shared = others = 0.0
+    pairs = zip_longest(dict.fromkeys(rows), dict.fromkeys(gold_rows), fillvalue=())
     for row, gold_row in pairs:
-        if row is None:
-            missing += 1
-        elif gold_row is None:
-            extra += 1
-        else:
-            found = sum(value in gold_row for value in row)
-            shared += found / len(gold_row)
-            extra += (len(row) - found) / len(gold_row)
-            missing += sum(value not in row for value in gold_row) / len(gold_row)
-    return 2 * shared / (2 * shared + extra + missing)
+        width = len(gold_row) or len(row)
+        found = sum(value in gold_row for value in row)
+        shared += found / width
+        others += (len(row) - found + sum(value not in row for value in gold_row)) / width
+    return 2 * shared / (2 * shared + others) if rows or gold_rows else 1.0
 
 
 def _find_f1(found: set[Any], wanted: set[Any]) -> float:
-    """The F1 of two sets; 1.0 if both are empty."""
     size = len(found) + len(wanted)
     return 2 * len(found & wanted) / size if size else 1.0
 
@@ -186,6 +178,8 @@ class RewardPool:
     Raises:
         FileNotFoundError: the folder of the databases is missing.
     """
+
+    _find_processes: Callable[..., Pool] = Pool
 
     def __init__(
         self,
@@ -213,10 +207,6 @@ class RewardPool:
                 f" pull data/databases`, or say where it is by the option `databases` or the"
                 f" environment variable {DATABASES_VARIABLE}"
             )
-
-    @staticmethod
-    def _find_processes(workers: int | None, limits: Limits | None) -> Pool:
-        return Pool(workers, limits=limits)
 
     def __enter__(self) -> Self:
         return self
@@ -269,19 +259,13 @@ class RewardPool:
     ) -> Parts:
         """Return parts of a score, for logs, or for a reward that you shape yourself.
 
-        >>> score_parts("SELECT name FROM ship", ["Sun", "Tern"], gold_sql="SELECT name FROM ship",
-        ...             database_name="fleet", order_matters=False)             # doctest: +SKIP
-        Parts(executes=1.0, tables=1.0, columns=1.0, rows=1.0, on_database=1.0, on_suite=1.0)
-
         **No reward here has them: `on_suite` alone is what `score_sql` gives.** A policy learns
         what it is paid for, and each part but that can be had without the answer:
 
         - executes: `SELECT 1` does. It teaches to write something harmless.
-        - tables, columns: how many of those that the query and gold SQL read are the same (F1). A
-          query that reads what gold reads and does nothing with it has both. It teaches gold's way
-          of writing where other queries are as right.
-        - rows: BIRD's Soft-F1 of the rows, in their order. A table of likely values has a share of
-          it. It teaches to guess, and to return more.
+        - tables, columns: the F1 of those that the query and gold SQL read. A query that reads them
+          and does nothing with them has both. It teaches gold's way of writing.
+        - rows: BIRD's Soft-F1 of the rows, in their order. It teaches to guess, and to return more.
         - on_database: what one database accepts. It teaches stored answers by heart.
         - on_suite: the reward, 1.0 or 0.0.
 
@@ -315,17 +299,12 @@ class RewardPool:
             name: json.dumps(question[name]) for name in _JSON if question.get(name) is not None
         }
         text = predicted_sql if predicted_sql is None else str(predicted_sql)
-        job = self._make_job(kind, text, self._find_folders(), **{**question, **texts})
-        return self._pool.run([job])[0]
-
-    def _find_folders(self) -> tuple[str, str]:
-        return self.find_folder(), self.find_suites_folder()
+        return self._pool.run([self._make_job(kind, text, **{**question, **texts})])[0]
 
     def _make_job(
         self,
         kind: Kind,
         text: str | None,
-        folders: tuple[str, str],
         *,
         database_name: str,
         order_matters: bool,
@@ -340,13 +319,13 @@ class RewardPool:
         known = {"gold_answer": "null" if gold_answer is None else gold_answer, **texts}
         return Job(
             kind,
-            _find_path(folders[0], database_name),
+            _find_path(self.find_folder(), database_name),
             text,
             is_completion=is_completion,
             max_steps=None if max_steps is None else int(max_steps),
             order_matters=bool(order_matters),
             rule=read_rule(self._rule or rule, self._rel_tol),
-            suites_folder=folders[1],
+            suites_folder=self.find_suites_folder(),
             database_sha256=database_sha256 and str(database_sha256),
             **{name: text and _read_json(name, text) for name, text in known.items()},
         )
@@ -402,7 +381,7 @@ class RewardPool:
 
         Raises: as `execute`.
         """
-        count, folders = len(completions), self._find_folders()
+        count = len(completions)
         if isinstance(rule, str | Rule):
             _warn_if_loose(read_rule(rule))
             rule = repeat(rule, count)
@@ -417,7 +396,6 @@ class RewardPool:
             self._make_job(
                 Kind.SCORE,
                 str(read_completion(completion)),
-                folders,
                 is_completion=True,
                 **dict(zip(columns, question, strict=True)),
             )
@@ -446,9 +424,7 @@ class RewardPool:
 class SharedPool(RewardPool):
     """Options of one call; the workers are those of all calls with the same limits."""
 
-    @staticmethod
-    def _find_processes(workers: int | None, limits: Limits | None) -> Pool:
-        return find_shared_pool(workers, limits)
+    _find_processes = staticmethod(find_shared_pool)
 
 
 def _by_shared_pool(method: Callable[..., Any]) -> Callable[..., Any]:

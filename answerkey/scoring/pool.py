@@ -61,7 +61,7 @@ class Pool:
     Threads may share a pool. So may forks: each has up to `workers` of its own.
     """
 
-    def __init__(self, workers: int | None = None, *, limits: Limits | None = None) -> None:
+    def __init__(self, workers: int | None = None, limits: Limits | None = None) -> None:
         count = _count_workers() if workers is None else workers
         if count < 1:
             raise ValueError(f"workers: expected a whole number from 1, found {workers!r}")

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 from answerkey.base.errors import InputError, Reason
 from answerkey.scoring.comparison import DifferenceKind, cut_texts, find_difference, rows_match
 from answerkey.scoring.completions import extract_sql
-from answerkey.scoring.rules import RULES, Rule
+from answerkey.scoring.rules import Rule, read_rule
 from answerkey.sqlite.files import find_inside
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError, Row
 
@@ -35,9 +35,7 @@ RIGHT, WRONG = 1.0, 0.0
 # Reasons beside those of the guard (Reason) and of differences (DifferenceKind).
 NO_QUERY = "no_query"
 WORKER_DIED = "worker_died"
-
 SUMMARY_ROWS = 20
-
 # Environment variables that say where databases are: those of questions, those of test suites.
 DATABASES_VARIABLE = "ANSWERKEY_DATABASES"
 SUITES_VARIABLE = "ANSWERKEY_TEST_SUITES"
@@ -48,15 +46,11 @@ _LEAST_CACHE_BYTES, _CACHE_BYTES = 220_000, 2_048_000
 _KEPT_BYTES = 32 * _CACHE_BYTES
 _KEPT_STATEMENTS = 64  # compiled queries, of 5 kB each: many predictions for a database are alike
 _KEPT_HASHES = 1 << 16
-
-LEAST_STEPS = 1_000_000  # of a budget
-
 _KEPT_SUITES = 32  # predictions for one question come together
 
-# More than the least budget if nobody knows how many steps the gold query takes: ten steps a byte
-# are some fifty scans of all tables.
+LEAST_STEPS = 1_000_000  # of a budget
+# More if nobody knows how many steps the gold query takes: some fifty scans of all tables.
 _STEPS_PER_BYTE = 10
-
 _SECONDS_BETWEEN_LOOKS = 1
 
 
@@ -144,15 +138,12 @@ def write_message(file: int, message: Any) -> None:
         data = data[os.write(file, data) :]
 
 
-Version = tuple[int, ...]  # of a file: another one where it was changed or replaced
-
-
 class OpenDatabases:
     """Databases by path, each read and opened once, and again if the file has become another."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._open: OrderedDict[str, tuple[Version, GuardedDatabase]] = OrderedDict()
+        self._open: OrderedDict[str, tuple[tuple[int, ...], GuardedDatabase]] = OrderedDict()
         self._cached_bytes = 0
 
     def find(
@@ -175,7 +166,7 @@ class OpenDatabases:
                 f" {Path(path).parents[1]}; elsewhere, say so by the environment variable"
                 f" {variable}"
             ) from None
-        # Bytes that change without a new mtime change the ctime.
+        # Of a file that was changed or replaced, one of these is another: at least the ctime.
         version = (status.st_size, status.st_dev, status.st_ino, status.st_ctime_ns)
         if sha256 is not None and (found := _hash_file(path, version)) != sha256:
             raise InputError(
@@ -198,12 +189,12 @@ class OpenDatabases:
 
     def close(self, path: str) -> None:
         if path in self._open:
-            version, database = self._open.pop(path)
-            self._cached_bytes -= _count_cached(version[0])
+            (size_bytes, *_), database = self._open.pop(path)
+            self._cached_bytes -= _count_cached(size_bytes)
             database.close()
 
     def close_others(self, path: str) -> bool:
-        others = [other for other in self._open if other != path]
+        others = self._open.keys() - {path}
         for other in others:
             self.close(other)
         return bool(others)
@@ -214,7 +205,7 @@ def _count_cached(size_bytes: int) -> int:
 
 
 @lru_cache(_KEPT_HASHES)
-def _hash_file(path: str, version: Version) -> str:
+def _hash_file(path: str, version: tuple[int, ...]) -> str:
     """sha256 of a version of a file; the seconds of the prediction that is tried stand still."""
     left, _ = signal.setitimer(signal.ITIMER_PROF, 0)
     try:
@@ -350,48 +341,38 @@ def _execute(
     try:
         return database.execute(sql, max_steps=max_steps)
     except QueryError as error:
+        if error.reason is not Reason.HEAP_EXCEEDED:
+            raise
         # What other databases keep in memory is no fault of this query.
-        is_alone = error.reason is not Reason.HEAP_EXCEEDED or not databases.close_others(
-            str(database.path)
-        )
-        if is_alone:
+        if not databases.close_others(str(database.path)):
             raise
     return database.execute(sql, max_steps=max_steps)
 
 
 def _summarize(rows: list[Row], *, is_ordered: bool) -> RowSummary:
-    lines = [repr([_round(value) for value in row]) for row in rows]
+    def round_float(value: Any) -> Any:
+        return float(f"{value:.6g}") if type(value) is float else value
+
+    lines = [repr([*map(round_float, row)]) for row in rows]
     text = "\n".join(lines if is_ordered else sorted(lines))
     digest = hashlib.sha256(text.encode()).hexdigest()
     return RowSummary([cut_texts(row) for row in rows[:SUMMARY_ROWS]], len(rows), digest[:32])
 
 
-def _round(value: Any) -> Any:
-    """A float as the comparison tells it from others, by six digits; other values as they are."""
-    return float(f"{value:.6g}") if type(value) is float else value
-
-
-_GOLD = ""  # the name of gold among queries that are right; that of another is its SQL
-
-
 def _list_agreeing(
     rows: list[Row], trial: Trial, job: Job, agreeing: list[str] | None
 ) -> list[str]:
-    """Return which right queries have these rows, of those that agreed on the databases before.
-
-    So a prediction is right by one of them on all databases, and not by another on each.
-    """
-    known = {"rule": job.rule or RULES["strict"], "order_matters": trial.order_matters}
-    found = []
-    if (agreeing is None or _GOLD in agreeing) and rows_match(
-        rows, trial.gold_answer, accepted_rows=trial.accepted_rows, **known
-    ):
-        found.append(_GOLD)
-    for other in trial.other_answers or ():
-        is_asked = agreeing is None or other["sql"] in agreeing
-        if is_asked and rows_match(rows, other["answer"], accepted_rows=None, **known):
-            found.append(other["sql"])
-    return found
+    """Return the SQL of the right queries that have these rows ("": gold), of those that agreed on
+    the databases before: one of them must agree on all, and not one here and another there."""
+    known = {"rule": read_rule(job.rule), "order_matters": trial.order_matters}
+    answers = [("", trial.gold_answer, trial.accepted_rows)]
+    answers += [(other["sql"], other["answer"], None) for other in trial.other_answers or ()]
+    return [
+        sql
+        for sql, answer, accepted in answers
+        if (agreeing is None or sql in agreeing)
+        and rows_match(rows, answer, accepted_rows=accepted, **known)
+    ]
 
 
 def _explain_wrong(rows: list[Row], trial: Trial, job: Job) -> Any:
@@ -400,7 +381,7 @@ def _explain_wrong(rows: list[Row], trial: Trial, job: Job) -> Any:
     difference = find_difference(
         rows,
         trial.gold_answer,
-        rule=job.rule or RULES["strict"],
+        rule=read_rule(job.rule),
         order_matters=trial.order_matters,
         accepted_rows=trial.accepted_rows,
     )
@@ -411,8 +392,7 @@ def _explain_wrong(rows: list[Row], trial: Trial, job: Job) -> Any:
 
 
 def main(limits: str, begun: str, parent: str) -> None:
-    """Serve within limits as pickle in hex digits, as long as the process with the number `parent`
-    is there."""
+    """Serve within limits (a pickle in hex digits) as long as the process `parent` is there."""
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGPROF])
     threading.Thread(target=_end_with, args=[int(parent)], daemon=True).start()
