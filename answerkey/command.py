@@ -38,7 +38,7 @@ def explain() -> int:
 def validate() -> int:
     from answerkey.base.log import start_log
     from answerkey.base.params import read_params
-    from answerkey.validation.product import report_product
+    from answerkey.validation.dataset import report_product
 
     settings, rule, limits = read_params(
         "select_questions", "classify_difficulty", "compute_gold_answers"

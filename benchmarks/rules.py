@@ -26,7 +26,7 @@ from answerkey.scoring.comparison import rows_match
 from answerkey.scoring.rules import read_rule
 from answerkey.sqlite.answers import write_order
 from answerkey.sqlite.guard import GuardedDatabase, QueryError
-from answerkey.validation.dataset import Facts, UnknownFactsError, derive_facts
+from answerkey.validation.dataset import Facts, derive_facts
 
 RULES = ("strict", "spider", "bird", "spider2", "multiset", "set", "list")
 
@@ -70,7 +70,7 @@ def judge_questions(
                 question_id = question["question_id"]
                 try:
                     facts = look_up(question["query"])
-                except UnknownFactsError as error:
+                except ValueError as error:
                     yield LeftOut(question_id, str(error))
                     continue
                 if facts.answer is None:

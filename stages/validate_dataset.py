@@ -13,8 +13,7 @@ from answerkey.base.log import start_log
 from answerkey.base.params import make_parser, read_params, run_stage
 from answerkey.base.records import write_json
 from answerkey.dataset import INTERIM
-from answerkey.validation.checks import ValidationError
-from answerkey.validation.selection import check_selection
+from answerkey.validation.checks import ValidationError, check_selection
 
 OUT = INTERIM / "validation.json"
 
@@ -35,7 +34,7 @@ def main(*arguments: str) -> None:
     )
     if is_product:
         # The parser, which the pipeline does not need here, takes longer to load than the rest.
-        from answerkey.validation.product import report_product
+        from answerkey.validation.dataset import report_product
 
         if status := report_product(log, settings, rule, limits):
             sys.exit(status)

@@ -1,40 +1,56 @@
-"""A dataset as a whole, wherever it is from: its records are held against gold SQL, executed."""
+"""A dataset as a whole, wherever it is from, and the product that lies in data/questions: every
+gold query is executed again, on the databases and on those of test suites.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import sqlite3
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
+from logging import Logger
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from sqlglot.errors import SqlglotError
 
-from answerkey.base.records import EASY, HARD, MEDIUM
-from answerkey.dataset import Record
+from answerkey.base.records import EASY, HARD, MEDIUM, SPLITS, hash_file, read_jsonl
+from answerkey.dataset import AUDIT, PASS_RATES, SIDECARS, SUITES, Record, read_questions
 from answerkey.order.inspection import Inspection
 from answerkey.order.row_order import read_row_order
 from answerkey.sections.classify_difficulty import RANK, DifficultyRule
-from answerkey.sections.select_questions import Targets
+from answerkey.sections.select_questions import SelectQuestions, Targets
 from answerkey.sql.hardness import classify_hardness
 from answerkey.sql.parsed_query import TABLE_NODES, list_tables
 from answerkey.sql.query_tree import parse_sql
 from answerkey.sqlite.answers import (
-    REL_TOL,
     Order,
     answers_match,
     classify_answer_type,
+    read_order,
     shape_answer,
 )
-from answerkey.sqlite.files import open_database
+from answerkey.sqlite.files import find_inside, open_database
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
 from answerkey.sqlite.schema import read_schema
-from answerkey.validation.checks import check_set, find_well_formed, shorten
+from answerkey.validation.checks import (
+    DATABASES,
+    ValidationError,
+    check_set,
+    check_sidecars,
+    find_well_formed,
+    forbids_repeats,
+    shorten,
+)
 
 SHARES = Targets(difficulty_shares={EASY: 0.4, MEDIUM: 0.4, HARD: 0.2}, tolerance=0.02)
 RULE_OF_TABLES = DifficultyRule()  # 1 or 2 easy, 3 medium, 4 or more hard
+
+PRODUCT = Path("data/questions")
+_FILES = {split: PRODUCT / f"questions_{split}.json" for split in SPLITS}
 
 
 class Facts(NamedTuple):
@@ -50,22 +66,15 @@ class Facts(NamedTuple):
     hardness: str
 
 
-class UnknownFactsError(Exception):
-    """There is nothing to hold a record against; the message says why."""
-
-
 def validate_dataset(
     questions: Iterable[Record],
     db_paths: Mapping[str, str | os.PathLike[str]],
     *,
     targets: Targets | None = SHARES,
     rule: DifficultyRule = RULE_OF_TABLES,
-    order_matters: Mapping[str, Order] | None = None,
-    source_difficulties: Mapping[str, str] | None = None,
-    corpora: Mapping[str, str] | None = None,
-    solved_shares: Mapping[str, float] | None = None,
+    audit: Mapping[str, Record] | None = None,
+    pass_rates: Mapping[str, Record] | None = None,
     has_unique_texts: bool = True,
-    rel_tol: float = REL_TOL,
     limits: Limits | None = None,
 ) -> list[str]:
     """Every error of a dataset, in words; none: it is good.
@@ -81,27 +90,27 @@ def validate_dataset(
     of the dataset are easy, 40% medium and 20% hard, within two points, and no database is asked
     one text twice.
 
-    A dataset that was made by other params needs their `targets` (None: no shares) and `rule`. What
-    these ask for comes by question_id: what the corpus says of its difficulty
-    (`source_difficulties`), its corpus (`corpora`), and the share of its rollouts that are right
-    (`solved_shares`). `order_matters` says whose answers are sequences, or the lengths of segments
-    of which each may come in any order. `has_unique_texts=False` lets texts come again.
+    A dataset that was made by other params needs their `targets` (None: no shares) and `rule`, and
+    the records of its sidecars by question_id: `audit` has the order of answers, the corpora and
+    what these say of difficulty, `pass_rates` the rollouts. `has_unique_texts=False` lets texts
+    come again.
 
     Raises:
         sqlite3.Error: if a file is no database, or a corrupt one.
     """
+    audit, pass_rates = audit or {}, pass_rates or {}
 
     def classify(question: Record, facts: Facts) -> str:
         if rule.method == RANK:  # which follows from all questions, also those left out
             return question["difficulty"]
-        word = (source_difficulties or {}).get(question["question_id"])
-        share = (solved_shares or {}).get(question["question_id"])
+        record, rate = (known.get(question["question_id"]) for known in (audit, pass_rates))
+        word = record and record["source"].get("difficulty")
+        share = rate and rate["suite"] / rate["total"]
         return rule.classify(len(facts.tables_involved), facts.hardness, word, share)
 
     good, errors = find_well_formed(questions)
-    errors += check_set(
-        good, targets=targets, has_unique_texts=has_unique_texts, corpora=corpora or {}
-    )
+    corpora = {question_id: record["source"]["corpus"] for question_id, record in audit.items()}
+    errors += check_set(good, targets=targets, has_unique_texts=has_unique_texts, corpora=corpora)
     of_name = itemgetter("database_name")
     for name, of_database in groupby(sorted(good, key=of_name), of_name):
         asked, path = list(of_database), db_paths.get(name)
@@ -117,26 +126,25 @@ def validate_dataset(
                 try:
                     facts = look_up(question["gold_sql"])
                     difficulty = classify(question, facts)
-                except (UnknownFactsError, ValueError) as error:
+                except ValueError as error:
                     errors.append(f"{question_id}: gold_sql: {error}")
                     continue
-                if order_matters is not None:
-                    facts = facts._replace(order_matters=order_matters.get(question_id, False))
-                found = _check_facts(question, facts, difficulty, rel_tol=rel_tol)
+                if (record := audit.get(question_id)) is not None:
+                    order = read_order(record["order_matters"], record["accepted_rows"])
+                    facts = facts._replace(order_matters=order)
+                found = _check_facts(question, facts, difficulty)
                 errors += [f"{question_id}: {error}" for error in found]
     return errors
 
 
-def _check_facts(
-    question: Record, facts: Facts, difficulty: str, *, rel_tol: float
-) -> Iterator[str]:
+def _check_facts(question: Record, facts: Facts, difficulty: str) -> Iterator[str]:
     """The fields of a record that are not what its gold SQL makes them."""
     stored, answer = question["gold_answer"], facts.answer
     # One row of one column matches the same value in a list, so shapes are compared as well.
     is_same = (
         answer is not None
         and classify_answer_type(answer) == question["answer_type"]
-        and answers_match(stored, answer, ordered=facts.order_matters, rel_tol=rel_tol)
+        and answers_match(stored, answer, ordered=facts.order_matters)
     )
     if not is_same:
         yield (
@@ -162,7 +170,7 @@ def derive_facts(
     """A function that executes and parses gold SQL on a database, and gives its facts.
 
     Raises:
-        UnknownFactsError: by the function, if gold SQL does not run, or does not parse.
+        ValueError: by the function, if gold SQL does not run, or does not parse.
         sqlite3.Error: if the file is no database, or a corrupt one.
     """
     with contextlib.closing(open_database(Path(path))) as connection:
@@ -176,11 +184,110 @@ def derive_facts(
                 order = read_row_order(Inspection(gold_sql, tree, schema, rows, database))
                 tables = list_tables(tree.find_all(*TABLE_NODES), schema)
                 return Facts(shape_answer(rows), order, tables, classify_hardness(tree))
-            except QueryError as error:
-                raise UnknownFactsError(str(error)) from error
-            except (SqlglotError, ValueError) as error:
-                raise UnknownFactsError(str(error).partition("\n")[0]) from error
-            except RecursionError:
-                raise UnknownFactsError("nested too deeply to be parsed") from None
+            except (QueryError, SqlglotError, RecursionError, ValueError) as error:
+                raise ValueError(str(error).partition("\n")[0]) from error
 
         yield look_up
+
+
+# The product that lies here.
+
+
+def report_product(
+    log: Logger, settings: SelectQuestions, rule: DifficultyRule, limits: Limits
+) -> int:
+    """Say what is wrong with the product that lies here, and return the exit status of the command:
+    0 if nothing is, 1 if something is, 3 if there is nothing here yet."""
+    paths = [*_FILES.values(), *(PRODUCT / name for name in SIDECARS)]
+    missing = [path for path in paths if not path.is_file()]
+    if len(missing) == len(paths) or not any(DATABASES.glob("*/*.sqlite")):
+        log.error(
+            "Nothing to validate: no %s, or no %s: run `dvc pull`, or `dvc repro` if nobody has"
+            " pushed it",
+            *(PRODUCT, DATABASES),
+        )
+        return 3
+    errors = [f"{path}: expected beside the other files of the product" for path in missing]
+    errors = errors or list(dict.fromkeys(_validate(settings, rule, limits)))
+    if errors:
+        log.error("%s", ValidationError(errors))
+        return 1
+    log.info("no errors")
+    return 0
+
+
+def _validate(settings: SelectQuestions, rule: DifficultyRule, limits: Limits) -> list[str]:
+    read = [(split, one) for split, path in _FILES.items() for one in read_questions(path)]
+    questions, errors = find_well_formed(one for _, one in read)
+    if errors:
+        return errors
+    errors = [
+        f"{question['question_id']}: split: expected {split}, found {question['split']}"
+        for split, question in read
+        if question["split"] != split
+    ]
+    audit, pass_rates = (
+        {record["question_id"]: record for record in read_jsonl(PRODUCT / name)}
+        for name in (AUDIT, PASS_RATES)
+    )
+    names = sorted({question["database_name"] for question in questions})
+    db_paths = {name: find_inside(DATABASES, f"{name}/{name}.sqlite") for name in names}
+    hashes = {name: hash_file(path) for name, path in db_paths.items() if path.is_file()}
+    try:
+        errors += validate_dataset(
+            questions,
+            db_paths,
+            targets=settings.targets,
+            rule=rule,
+            audit=audit,
+            pass_rates=pass_rates,
+            has_unique_texts=forbids_repeats(settings),
+            limits=limits,
+        )
+        errors += check_answers(questions, audit, db_paths, limits)
+    except sqlite3.Error as error:
+        errors.append(f"{error}: expected a database; run `dvc checkout` or `dvc pull`")
+    return errors + check_sidecars(questions, PRODUCT, hashes)
+
+
+def check_answers(
+    questions: Iterable[Record],
+    audit: Mapping[str, Record],
+    db_paths: Mapping[str, Path],
+    limits: Limits,
+) -> Iterator[str]:
+    """The answers in sidecars that are not what their queries return: those of other right queries,
+    and all of them on the databases of suites. Databases that are missing are passed over."""
+    known = {question["question_id"]: question for question in questions}
+    claims: defaultdict[Path, list[tuple[str, str, Any, Order]]] = defaultdict(list)
+
+    def add_others(path: Path, question_id: str, record: Record) -> None:
+        for other in record.get("other_answers", ()):
+            claims[path].append((question_id, other["sql"], other["answer"], False))
+
+    for question_id, question in known.items():
+        path = db_paths[question["database_name"]]
+        add_others(path, question_id, audit.get(question_id, {}))
+    for suite in read_jsonl(PRODUCT / SUITES):
+        question = known.get(question_id := suite["question_id"])
+        for database in suite["databases"] if question else ():
+            path = find_inside(".", database["path"])
+            order = read_order(database["order_matters"], database["accepted_rows"])
+            gold_sql, answer = question["gold_sql"], database["gold_answer"]
+            claims[path].append((question_id, gold_sql, answer, order))
+            add_others(path, question_id, database)
+    for path, of_path in sorted(claims.items()):
+        if not path.is_file():
+            continue
+        with GuardedDatabase(path, limits) as database:
+            for question_id, sql, claimed, order in of_path:
+                try:
+                    answer = shape_answer(database.execute(sql))
+                except QueryError as error:
+                    yield f"{question_id}: {path}: {error}"
+                    continue
+                if not answers_match(claimed, answer, ordered=order):
+                    yield (
+                        f"{question_id}: {path}: expected {shorten(answer)}, as {shorten(sql)}"
+                        f" returns, found {shorten(claimed)}"
+                    )

@@ -1,8 +1,10 @@
-"""dataset: a good dataset passes, and each way of breaking it is found, and only that."""
+"""dataset: a good dataset passes, and each way of breaking it is found, and only that; sidecars
+speak of the same questions and files, and answers are what SQL returns."""
 
 from __future__ import annotations
 
 import copy
+import json
 import re
 import sqlite3
 from collections.abc import Callable
@@ -11,11 +13,20 @@ from typing import Any
 
 import pytest
 
-from answerkey.sections.classify_difficulty import RANK, SOURCE, SPIDER, DifficultyRule
+from answerkey.base.records import hash_file
+from answerkey.sections.classify_difficulty import (
+    PASS_RATE,
+    RANK,
+    SOURCE,
+    SPIDER,
+    DifficultyRule,
+)
 from answerkey.sections.select_questions import Targets
+from answerkey.sqlite.guard import Limits
+from answerkey.validation.checks import check_sidecars
 from answerkey.validation.dataset import (
     Facts,
-    UnknownFactsError,
+    check_answers,
     derive_facts,
     validate_dataset,
 )
@@ -180,11 +191,19 @@ def test_dataset_is_not_changed(db_paths):
     assert dataset == before
 
 
+def make_terms(question_id: str, **known: Any) -> dict[str, dict[str, Any]]:
+    """The record in audit.jsonl of a question, by its id."""
+    record = {"source": {"corpus": "x"}, "order_matters": False, "accepted_rows": None}
+    return {question_id: record | known}
+
+
 def test_order_of_rows_counts_where_it_is_said_to(db_paths):
     dataset = make_dataset()
     dataset[1]["gold_answer"].reverse()
-    assert validate_dataset(dataset, db_paths, order_matters={"harbour_train_001": False}) == []
-    (error,) = validate_dataset(make_dataset(), db_paths, order_matters={"harbour_train_000": True})
+    audit = make_terms("harbour_train_001")
+    assert validate_dataset(dataset, db_paths, audit=audit) == []
+    audit = make_terms("harbour_train_000", order_matters=True)
+    (error,) = validate_dataset(make_dataset(), db_paths, audit=audit)
     assert error.startswith("harbour_train_000: gold_answer: expected what gold SQL returns")
 
 
@@ -252,20 +271,27 @@ def test_answer_must_be_what_sql_returns(db_paths, gold_sql, stored, kind, is_sa
 
 
 @pytest.mark.parametrize(
-    ("rule", "words", "difficulty"),
+    ("rule", "word", "difficulty"),
     [
-        (DifficultyRule(SPIDER), {}, "medium"),
-        (DifficultyRule(SOURCE), {}, "easy"),
-        (DifficultyRule(SOURCE), {"harbour_train_000": "moderate"}, "medium"),
-        (DifficultyRule(SOURCE), {"harbour_train_000": "odd"}, None),
-        (DifficultyRule(RANK), {}, "hard"),
+        (DifficultyRule(SPIDER), None, "medium"),
+        (DifficultyRule(SOURCE), None, "easy"),
+        (DifficultyRule(SOURCE), "moderate", "medium"),
+        (DifficultyRule(SOURCE), "odd", None),
+        (DifficultyRule(PASS_RATE), None, "hard"),
+        (DifficultyRule(RANK), None, "hard"),
     ],
 )
-def test_difficulty_is_that_of_the_rule(db_paths, rule, words, difficulty):
+def test_difficulty_is_that_of_the_rule(db_paths, rule, word, difficulty):
     gold_sql = "SELECT name FROM ship WHERE weight > 1 ORDER BY name"
     question = make_question(gold_sql, "Tern", "string", difficulty or "easy")
+    source = {"corpus": "x", "difficulty": word}
     errors = validate_dataset(
-        question, db_paths, targets=None, rule=rule, source_difficulties=words
+        question,
+        db_paths,
+        targets=None,
+        rule=rule,
+        audit=make_terms("harbour_train_000", source=source),
+        pass_rates={"harbour_train_000": {"suite": 1, "total": 9}},
     )
     assert len(errors) == (difficulty is None)
     assert all("the corpus says 'odd'" in error for error in errors)
@@ -327,5 +353,106 @@ def test_order_matters_where_order_by_fixes_it(path, gold_sql, order):
     ],
 )
 def test_query_that_does_not_parse_is_told(path, gold_sql, message):
-    with pytest.raises(UnknownFactsError, match=re.escape(message)):
+    with pytest.raises(ValueError, match=re.escape(message)):
         find(path, gold_sql)
+
+
+# The product.
+
+
+IDS = "SELECT id FROM ship"
+QUESTIONS = [{"question_id": "a_train_000", "database_name": "a", "gold_sql": IDS}]
+PATH = "data/test_suites/a/a.01.sqlite"
+SHIPS = "CREATE TABLE ship (id INTEGER PRIMARY KEY); INSERT INTO ship VALUES (2), (1);"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the product, beside a database and one of a test suite."""
+    monkeypatch.chdir(tmp_path)
+    make_database(tmp_path / PATH, SHIPS)
+    make_database(tmp_path / "data/databases/a/a.sqlite", SHIPS)
+    return Path("data/questions")
+
+
+def write(folder: Path, name: str, *records: dict[str, Any]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    text = "".join(f"{json.dumps(record)}\n" for record in records)
+    (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
+
+
+def make_audit(question_id: str = "a_train_000", **known: Any) -> dict[str, Any]:
+    return {"question_id": question_id, "database_sha256": "11", **known}
+
+
+def make_suite(**known: Any) -> dict[str, Any]:
+    database = {"path": PATH, "gold_answer": [1, 2], "order_matters": False, "accepted_rows": None}
+    return {"question_id": "a_train_000", "databases": [database | known]}
+
+
+@pytest.mark.parametrize(
+    ("audit", "sha256", "errors"),
+    [
+        ([make_audit()], "11", []),
+        ([make_audit()], "22", ["a: database_sha256: expected 11, found 22"]),
+        ([], "11", ["a_train_000: audit.jsonl: expected 1 records, found 0"]),
+        ([make_audit()] * 2, "11", ["a_train_000: audit.jsonl: expected 1 records, found 2"]),
+        (
+            [make_audit(), make_audit("b_train_000")],
+            "11",
+            ["b_train_000: audit.jsonl: expected 0 records, found 1"],
+        ),
+    ],
+)
+def test_sidecars_must_speak_of_the_same_questions(folder, audit, sha256, errors):
+    write(folder, "audit", *audit)
+    write(folder, "test_suites", make_suite(sha256=hash_file(Path(PATH))))
+    assert check_sidecars(QUESTIONS, folder, {"a": sha256}) == errors
+    assert check_sidecars(QUESTIONS, folder, {}) == [e for e in errors if "sha256" not in e]
+
+
+@pytest.mark.parametrize(
+    ("database", "error"),
+    [
+        ({"sha256": "22"}, f"{PATH}: expected sha256 22, found "),
+        ({"sha256": "22", "path": "data/gone.sqlite"}, "data/gone.sqlite: expected a database of"),
+    ],
+)
+def test_databases_of_suites_are_as_they_were_made(folder, database, error):
+    write(folder, "audit", make_audit())
+    write(folder, "test_suites", make_suite(**database))
+    (found,) = check_sidecars(QUESTIONS, folder, {})
+    assert found.startswith(error)
+
+
+def test_suite_names_no_file_elsewhere(folder):
+    write(folder, "audit", make_audit())
+    write(folder, "test_suites", make_suite(sha256="1", path="../elsewhere.sqlite"))
+    with pytest.raises(ValueError, match="elsewhere"):
+        check_sidecars(QUESTIONS, folder, {})
+
+
+FIRST, LAST = ({"sql": f"{IDS} WHERE id = {n}", "answer": n} for n in (1, 2))
+WRONG = LAST | {"answer": 3}
+
+
+@pytest.mark.parametrize(
+    ("audit", "suite", "errors"),
+    [
+        ({}, {}, []),
+        ({}, {"gold_answer": [1, 3]}, [f"{PATH}: expected [1, 2], as '{IDS}' returns, found [1"]),
+        ({}, {"gold_answer": [2, 1], "order_matters": True}, [f"{PATH}: expected [1, 2], as "]),
+        ({"other_answers": [FIRST, LAST]}, {"other_answers": [LAST]}, []),
+        ({"other_answers": [FIRST, WRONG]}, {}, ["data/databases/a/a.sqlite: expected 2, as "]),
+        ({}, {"other_answers": [WRONG]}, [f"{PATH}: expected 2, as "]),
+        ({}, {"other_answers": [LAST | {"sql": "SELECT"}]}, [f"{PATH}: SQL execution failed"]),
+    ],
+)
+def test_all_answers_must_be_what_their_sql_returns(folder, audit, suite, errors):
+    write(folder, "test_suites", make_suite(**suite))
+    paths = {"a": Path("data/databases/a/a.sqlite")}
+    audits = {"a_train_000": make_audit(**audit)}
+    found = list(check_answers(QUESTIONS, audits, paths, Limits()))
+    assert len(found) == len(errors)
+    for message, error in zip(found, errors, strict=True):
+        assert message.startswith(f"a_train_000: {error}")
