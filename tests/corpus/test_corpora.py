@@ -13,7 +13,6 @@ from answerkey.base.errors import InputError
 from answerkey.corpus.corpora import check_roots, name_databases, parse_corpora
 from answerkey.sections.corpora import check_corpora
 from stages import download_databases, load_questions
-from tests.shared.paths import ROOT
 from tests.shared.project_world import write_params
 
 
@@ -38,12 +37,6 @@ def test_unknown_layouts_of_entries_that_are_not_chosen_are_all_told() -> None:
         f" text2sql-data, spider2-lite, found {found!r}"
         for name, found in (("b", "brid"), ("c", "Bird"))
     ]
-
-
-def test_every_entry_of_the_project_can_be_read() -> None:
-    entries = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["corpora"]
-    names = ["sample", "local", "spider", "bird"]
-    assert [corpus.name for corpus in parse_corpora(names, entries)] == names
 
 
 @pytest.mark.parametrize(

@@ -1,25 +1,46 @@
 """The hub gives the very file that was asked for, or an error before the deadline."""
 
+from __future__ import annotations
+
+import difflib
 import hashlib
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
+import yaml
 
+from answerkey.base.errors import InputError
 from answerkey.corpus.hub import HubError, fetch_file, resolve_revision
+from answerkey.corpus.pin_revisions import edit_params, pin_corpora
 from answerkey.sections.corpora import Download
-from tests.shared.hub_server import run_hubs
+from tests.shared.hub_server import HubServer, run_hubs
+from tests.shared.paths import ROOT
 
 OLD, NEW = "a" * 40, "b" * 40
 REPO = "org/corpus"
 CONTENT = b"SQLite and more " * 1000
-WORLD = {REPO: {OLD: {"data/a.bin": CONTENT}, NEW: {"data/a.bin": b"newer"}}}
-BRANCHES = {REPO: {"main": NEW, "release/v1": OLD}}
+TRAIN, DEV, ARCHIVE = "s/train.parquet", "s/dev.parquet", "all.zip"
+WORLD = {
+    REPO: {OLD: {"data/a.bin": CONTENT}, NEW: {"data/a.bin": b"newer"}},
+    "org/questions": {NEW: {TRAIN: b"new train", DEV: b"new dev"}},
+    "org/databases": {NEW: {ARCHIVE: b"new zip"}},
+}
+BRANCHES = {name: {"main": NEW, "release/v1": OLD} for name in WORLD}
 LIMITS = Download(deadline_s=20)
 
 
 @pytest.fixture
-def hub(tmp_path, monkeypatch):
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., HubServer]]:
+    """A function that starts the hub, in an empty directory."""
+    monkeypatch.chdir(tmp_path)
     with run_hubs(monkeypatch, tmp_path / "hf") as start:
         yield lambda **faults: start(WORLD, BRANCHES, **faults)
+
+
+def hash_bytes(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def fetch(repo_id=REPO, revision=OLD, path="data/a.bin", limits=LIMITS, **options):
@@ -28,7 +49,7 @@ def fetch(repo_id=REPO, revision=OLD, path="data/a.bin", limits=LIMITS, **option
 
 def test_file_of_a_cached_commit_is_not_asked_for_again_and_no_other_stands_in(hub, monkeypatch):
     server = hub()
-    assert fetch(sha256=hashlib.sha256(CONTENT).hexdigest()).read_bytes() == CONTENT
+    assert fetch(sha256=hash_bytes(CONTENT)).read_bytes() == CONTENT
     asked = len(server.requests)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     assert fetch().read_bytes() == CONTENT
@@ -81,7 +102,7 @@ def test_server_error_is_tried_again_and_mended(hub):
 def test_damaged_file_leaves_the_cache_and_is_fetched_anew(hub):
     server = hub()
     fetch().write_bytes(b"damaged")
-    sha256 = hashlib.sha256(CONTENT).hexdigest()
+    sha256 = hash_bytes(CONTENT)
     with pytest.raises(HubError, match=f"data/a.bin of .*wrong checksum.*expected {sha256}"):
         fetch(sha256=sha256)
     assert fetch(sha256=sha256).read_bytes() == CONTENT
@@ -110,3 +131,147 @@ def test_absent_network_is_told(hub, monkeypatch):
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     with pytest.raises(HubError, match=r"LocalEntryNotFound.*check your connection"):
         fetch(limits=Download(deadline_s=100))
+
+
+# --- `answerkey pin`
+
+
+PARAMS = """\
+# The knobs.
+corpus: local  # what is built
+
+corpora:
+  local:
+    origin: directory
+    root: data/local
+    db_list: all
+    license: null  # not known
+    questions: {train: [train.json], validation: [dev.json]}
+
+  tried:  # from the hub
+    origin: hub
+    db_list:
+      - car_1  # validation
+      - pets_1
+    license: null
+    questions:
+      repo_id: org/questions
+      revision: QUESTIONS  # of the questions
+      files:
+        train: [s/train.parquet]
+        validation: [s/dev.parquet]
+      sha256: {}  # path: checksum
+    databases:
+      kind: archive
+      archive:
+        repo_id: org/databases
+        revision: DATABASES
+        path: all.zip
+        sha256: ARCHIVE
+        member: "{db_id}.sqlite"
+
+download: {deadline_s: 30}
+
+"""
+# The other sections are those of the project.
+_, _, OTHERS = (ROOT / "params.yaml").read_text(encoding="utf-8").partition("\nexecution:")
+PARAMS += "execution:" + OTHERS.replace("latent_tie: flag", 'latent_tie: "off"')
+
+
+def make_params(questions: str = "main", databases: str = "main", archive: str = "null") -> str:
+    values = {"QUESTIONS": questions, "DATABASES": databases, "ARCHIVE": archive}
+    return re.sub("[A-Z]{7,}", lambda found: values.get(found[0], found[0]), PARAMS)
+
+
+def pin(text: str, *names: str) -> str:
+    """Run the command on a text of params.yaml; what it says then."""
+    Path("params.yaml").write_text(text, encoding="utf-8")
+    pin_corpora(list(names))
+    return Path("params.yaml").read_text(encoding="utf-8")
+
+
+def find_changes(before: str, after: str) -> list[str]:
+    lines = difflib.ndiff(before.splitlines(), after.splitlines())
+    return [line for line in lines if line[0] in "+-"]
+
+
+@pytest.mark.slow
+def test_branches_become_commits_with_the_checksums_of_their_files(
+    hub: Callable[..., HubServer], capsys: pytest.CaptureFixture[str]
+) -> None:
+    hub()
+    before = make_params()
+    assert find_changes(before, pin(before, "tried")) == [
+        "-       revision: main  # of the questions",
+        f"+       revision: {NEW} # of the questions",
+        "-       sha256: {}  # path: checksum",
+        "+       sha256:     # path: checksum",
+        f"+         s/train.parquet: {hash_bytes(b'new train')}",
+        f"+         s/dev.parquet: {hash_bytes(b'new dev')}",
+        "-         revision: main",
+        f"+         revision: {NEW}",
+        "-         sha256: null",
+        f"+         sha256: {hash_bytes(b'new zip')}",
+    ]
+    assert capsys.readouterr().err.splitlines() == [
+        f"pin: params.yaml: corpora.tried.questions.revision: {NEW}",
+        "pin: params.yaml: corpora.tried.questions.sha256: 2 checksums",
+        f"pin: params.yaml: corpora.tried.databases.archive.revision: {NEW}",
+        f"pin: params.yaml: corpora.tried.databases.archive.sha256: {hash_bytes(b'new zip')}",
+    ]
+
+
+@pytest.mark.slow
+def test_what_is_pinned_stays_byte_for_byte_and_is_not_asked_for(
+    hub: Callable[..., HubServer], capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = hub()
+    pinned = pin(make_params(), "tried")
+    asked = len(server.requests)
+    capsys.readouterr()
+    assert pin(pinned, "tried") == pinned
+    assert len(server.requests) == asked
+    words = "pin: every revision is a commit, every file has its checksum\n"
+    assert capsys.readouterr().err == words
+
+
+@pytest.mark.slow
+def test_hub_that_fails_leaves_params_as_they_were(hub: Callable[..., HubServer]) -> None:
+    hub(failing=-1)
+    with pytest.raises(ConnectionError, match=r"commit of org/questions at main: .*500"):
+        pin(make_params(), "tried")
+    assert Path("params.yaml").read_text(encoding="utf-8") == make_params()
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("local", "Corpus local has nothing to pin: expected one with origin: hub"),
+        ("tryed", "corpus is .*'tryed'.*, expected some of local, tried"),
+    ],
+)
+def test_corpus_that_cannot_be_pinned_is_named(
+    hub: Callable[..., HubServer], name: str, words: str
+) -> None:
+    server = hub()
+    with pytest.raises(InputError, match=words):
+        pin(make_params(), name)
+    assert server.requests == []
+
+
+def test_params_of_the_project_change_where_they_are_meant_to_and_nowhere_else() -> None:
+    text = (ROOT / "params.yaml").read_text(encoding="utf-8")
+    place = ("corpora", "spider", "questions", "sha256")
+    sha256 = {name: "0" * 64 for name in (TRAIN, DEV)}
+    assert edit_params(text, {}) == text
+    edited = edit_params(text, {place: sha256})
+    expected = yaml.safe_load(text)
+    expected["corpora"]["spider"]["questions"]["sha256"] = sha256
+    assert yaml.safe_load(edited) == expected
+    assert all("sha256" in line or "parquet" in line for line in find_changes(text, edited))
+
+
+def test_spider_is_read_at_commits() -> None:
+    spider = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["corpora"]["spider"]
+    places = [spider["questions"], spider["databases"]["archive"], spider["databases"]["files"]]
+    assert [len(place["revision"]) for place in places] == [40] * 3

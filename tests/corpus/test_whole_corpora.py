@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -30,23 +29,6 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
         world.run_to("export_dataset")
         world.run("export_trainers", "export_huggingface", "report_dataset")
     return world
-
-
-def test_development_set_is_enough(tmp_path, monkeypatch):
-    """Its questions and databases, without those of train."""
-    monkeypatch.chdir(tmp_path)
-    world = World(tmp_path)
-    write_bird(tmp_path / "data/bird")
-    (tmp_path / "data/bird/train.json").unlink()
-    shutil.rmtree(tmp_path / "data/bird/train_databases")
-    world.change("corpus", "bird")
-    world.drop_targets()
-    with pytest.raises(FileNotFoundError, match=r"^No data/bird/train\.json: expected questions"):
-        world.run("download_databases")
-    world.change("corpora.bird.questions", {"validation": ["dev.json"]})
-    world.run_to("export_dataset")
-    assert world.json("data/questions/questions_train.json") == []
-    assert len(world.json("data/questions/questions_eval.json")) == len(DEV)
 
 
 def read_records(world: World) -> dict[str, dict]:
