@@ -15,7 +15,7 @@ from answerkey.base.records import read_database_hashes, read_jsonl
 from answerkey.evaluation.samples import choose_queries, read_rollouts
 from answerkey.shards.database_files import find_database
 from answerkey.shards.runs import ShardDirectory, read_shards
-from answerkey.sqlite.schema_file import SchemaFile
+from answerkey.sqlite.schema import SchemaFile
 from answerkey.suites.database_suites import SuiteTask, run_suites
 from answerkey.suites.questions import make_question
 

@@ -17,8 +17,7 @@ from answerkey.base.records import hash_value, read_jsonl
 from answerkey.shards.runs import DatabaseWork, Outcome, QueryRun, Task, hash_code, read_shards
 from answerkey.sql.parsed_query import parse_query
 from answerkey.sqlite.guard import end_overdue
-from answerkey.sqlite.schema import decode_schema
-from answerkey.sqlite.schema_file import SchemaFile
+from answerkey.sqlite.schema import SchemaFile, decode_schema
 
 SPLITS_PATH = Path("data/interim/splits.jsonl")
 SCHEMAS_PATH = Path("data/interim/schemas.jsonl")

@@ -20,7 +20,7 @@ from answerkey.report.comparison import compare_product
 from answerkey.report.numbers import make_facts
 from answerkey.report.page import embed_json, read_template, render_page
 from answerkey.report.questions import make_payload, read_rows
-from answerkey.sqlite.schema_file import SchemaFile
+from answerkey.sqlite.schema import SchemaFile
 
 PRODUCT = Path("data/questions")
 COUNTS = Path("metrics/counts.json")

@@ -36,8 +36,7 @@ from answerkey.sql.parsed_query import list_columns
 from answerkey.sql.query_tree import TooComplexError, parse_sql
 from answerkey.sqlite.answers import answer_rows
 from answerkey.sqlite.guard import GuardedDatabase, Limits
-from answerkey.sqlite.schema import Schema, decode_schema
-from answerkey.sqlite.schema_file import SchemaFile
+from answerkey.sqlite.schema import Schema, SchemaFile, decode_schema
 
 
 class QueryAudit(NamedTuple):

@@ -17,7 +17,7 @@ from answerkey.base.records import hash_value, read_jsonl
 from answerkey.dataset import AUDIT, EXCLUDED, SUITES, Question, read_classified
 from answerkey.flags import EXPLANATIONS
 from answerkey.report.sql_text import show_sql
-from answerkey.sqlite.schema_file import SchemaFile
+from answerkey.sqlite.schema import SchemaFile
 
 Record = dict[str, Any]
 

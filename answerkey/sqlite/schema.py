@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sqlite3
 import string
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
 _ASCII_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
@@ -182,20 +186,13 @@ def _list_primary_key(columns: tuple[Column, ...]) -> tuple[str, ...]:
 
 
 def _read_foreign_keys(connection: sqlite3.Connection, quoted: str) -> tuple[ForeignKey, ...]:
-    parts: dict[int, list[tuple[int, str, str, str | None]]] = {}
-    for key, place, table, column, referred, *_ in connection.execute(
-        f"PRAGMA foreign_key_list({quoted})"
-    ):
-        parts.setdefault(key, []).append((place, table, column, referred))
+    rows = sorted(connection.execute(f"PRAGMA foreign_key_list({quoted})"))
     keys = []
-    for key in sorted(parts):
-        rows = sorted(parts[key], key=lambda row: row[0])
-        table = rows[0][1]
-        referred = tuple(row[3] for row in rows)
+    for _, parts in groupby(rows, key=itemgetter(0)):
+        _, _, (table, *_), columns, referred, *_ = zip(*parts, strict=True)
         if None in referred:
-            columns = _read_columns(connection, quote_name(table))
-            referred = _list_primary_key(columns)
-        keys.append(ForeignKey(tuple(row[2] for row in rows), table, referred))
+            referred = _list_primary_key(_read_columns(connection, quote_name(table)))
+        keys.append(ForeignKey(columns, table, referred))
     return tuple(keys)
 
 
@@ -226,3 +223,18 @@ def decode_schema(tables: list[dict[str, Any]]) -> Schema:
             for table in tables
         )
     )
+
+
+class SchemaFile:
+    """The schemas of all databases in `schemas.jsonl`, each decoded when it is asked for."""
+
+    def __init__(self, path: Path) -> None:
+        lines = path.read_bytes().splitlines()
+        self._lines = {json.loads(line)["database_name"]: line for line in lines}
+
+    def read_tables(self, name: str) -> list[dict[str, Any]]:
+        """The tables of a database as `encode_schema` wrote them."""
+        return json.loads(self._lines[name])["tables"]
+
+    def __getitem__(self, name: str) -> Schema:
+        return decode_schema(self.read_tables(name))

@@ -25,8 +25,7 @@ from answerkey.base.records import (
     write_jsonl,
     write_manifest,
 )
-from answerkey.sqlite.schema import Column, Schema, Table, decode_schema, encode_schema
-from answerkey.sqlite.schema_file import SchemaFile
+from answerkey.sqlite.schema import Column, Schema, SchemaFile, Table, decode_schema, encode_schema
 
 json_values = st.recursive(
     st.none()

@@ -12,8 +12,7 @@ from answerkey.base.records import write_jsonl
 from answerkey.sections.whole_file import Execution
 from answerkey.shards.runs import QueryRun, read_shards
 from answerkey.sql.parsed_query import parse_query
-from answerkey.sqlite.schema import Schema, Table, encode_schema
-from answerkey.sqlite.schema_file import SchemaFile
+from answerkey.sqlite.schema import Schema, SchemaFile, Table, encode_schema
 from stages import parse_gold_sql
 from stages.parse_gold_sql import OUT, SCHEMAS_PATH, SPLITS_PATH, parse_task, plan_works
 
