@@ -149,8 +149,8 @@ projection_mismatch: exclude, doubts gold
     `count_not_asked`, `value_per_group`, `unasked_extreme`. What the evidence names is asked
     for
 distinct_missing: flag, doubts gold
-    The question asks for different values, and the answer has equal rows.
-    e.g. "different towns" with equal rows. Kinds: `asked`; `count` without DISTINCT;
+    The question asks how many different values there are, and the query counts equal ones, too.
+    e.g. "how many different towns": `count(town)`. Kinds: `count` without DISTINCT;
     `counts_rows` for "number of authors"
 # What other rows show, those of its test suite
 latent_ambiguity: flag

@@ -1,9 +1,9 @@
-"""Audit of one query: every probe looks at it and at its answer, and at each of its questions."""
+"""All probes, and the audit: every probe looks at a query and its answer, and at its questions."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from functools import lru_cache
 from itertools import groupby
@@ -28,7 +28,7 @@ from answerkey.base.records import (
 from answerkey.english.question import EMPTY_WORDS, Question, list_words
 from answerkey.order.inspection import Inspection, ReorderedCopy
 from answerkey.order.row_order import find_row_order
-from answerkey.probes.registry import ask_probes, ask_question_probes
+from answerkey.probes import answers, groups, joins, literals, negation, order, projection, types
 from answerkey.sections.audit_gold_answers import Thresholds
 from answerkey.shards.database_files import find_database, local_path
 from answerkey.shards.runs import DatabaseWork, Outcome, QueryRun, Task, hash_code, read_shards
@@ -38,12 +38,34 @@ from answerkey.sqlite.answers import answer_rows
 from answerkey.sqlite.guard import GuardedDatabase, Limits
 from answerkey.sqlite.schema import Schema, SchemaFile, decode_schema
 
+# These look at a query and its answer, once for all questions that have them.
+PROBES: tuple[Callable[[Inspection], list[Finding]], ...] = (
+    *answers.PROBES,
+    *groups.PROBES,
+    *joins.PROBES,
+    *literals.PROBES,
+    *order.PROBES,
+    *types.PROBES,
+)
+
+# These look at the question, too.
+QUESTION_PROBES: tuple[Callable[[Inspection, Question], list[Finding]], ...] = (
+    *groups.QUESTION_PROBES,
+    *joins.QUESTION_PROBES,
+    *literals.QUESTION_PROBES,
+    *negation.QUESTION_PROBES,
+    *order.QUESTION_PROBES,
+    *projection.QUESTION_PROBES,
+)
+
+
+_TOO_DEEP = "nested too deeply to be audited"
+
 
 class QueryAudit(NamedTuple):
     """The audit of a query, for all questions that have it.
 
     inspection: what probes of its questions look at; None: there is nothing to look at.
-    findings: of the probes of the query.
     order_matters: whether the rows of the answer come in an order that a correct answer must keep,
         but for rows that tie.
     accepted_rows: the segments of every right answer, where rows tie and they are known; else None.
@@ -53,6 +75,15 @@ class QueryAudit(NamedTuple):
     findings: list[Finding]
     order_matters: bool = False
     accepted_rows: list[Any] | None = None
+
+
+class AuditInputs(NamedTuple):
+    """The paths of the questions, their answers and their databases."""
+
+    splits: Path
+    schemas: Path
+    databases: Path
+    gold_answers: Path
 
 
 def audit_query(
@@ -73,25 +104,24 @@ def audit_query(
     try:
         inspection = Inspection(gold_sql, tree, schema, rows, database, copy, thresholds)
         list_columns(inspection.scopes)  # which asks for the columns of every SELECT
-        return QueryAudit(inspection, ask_probes(inspection), *find_row_order(inspection))
+        findings = [finding for probe in PROBES for finding in probe(inspection)]
+        return QueryAudit(inspection, findings, *find_row_order(inspection))
     except TooComplexError as error:
         return give_up(str(error))
     except RecursionError:
-        return give_up("nested too deeply to be audited")
+        return give_up(_TOO_DEEP)
 
 
 def report_question(audit: QueryAudit, question: Question) -> dict[str, Any]:
-    """Return the audit of one question of a query, as its shard holds it.
-
-    flags: a list of {code, evidence}, those of the query and those of the question.
-    order_matters, accepted_rows: those of the query.
-    """
+    """Return the audit of one question of a query, as its shard holds it: `flags`, a list of {code,
+    evidence}, with those of the query, and the query's `order_matters` and `accepted_rows`."""
     findings = list(audit.findings)
-    if audit.inspection is not None:
+    if audit.inspection is not None and question.words:
         try:
-            findings += ask_question_probes(audit.inspection, question)
+            for probe in QUESTION_PROBES:
+                findings += probe(audit.inspection, question)
         except RecursionError:
-            return report_question(give_up("nested too deeply to be audited"), question)
+            return report_question(give_up(_TOO_DEEP), question)
     return {
         "flags": encode_findings(findings),
         "order_matters": audit.order_matters,
@@ -102,24 +132,6 @@ def report_question(audit: QueryAudit, question: Question) -> dict[str, Any]:
 def give_up(why: str) -> QueryAudit:
     """The audit of a query that the probes could not look at."""
     return QueryAudit(None, [Finding("not_reproducible", {"second_run": why})])
-
-
-class AuditInputs(NamedTuple):
-    """The paths of the questions, their answers and their databases."""
-
-    splits: Path
-    schemas: Path
-    databases: Path
-    gold_answers: Path
-
-
-class _Context(NamedTuple):
-    """What all queries of a database share."""
-
-    schema: Schema
-    limits: Limits
-    thresholds: Thresholds
-    meanings: dict[str, str]
 
 
 def audit_databases(
@@ -135,8 +147,7 @@ def audit_databases(
     """The run that brought all shards up to date: the databases' names, and how many queries it
     audited."""
     gave_up = give_up(f"more than {limits.max_seconds} seconds")
-    overdue = report_question(gave_up, Question(""))
-    run = QueryRun(out, audit_task, overdue)
+    run = QueryRun(out, audit_task, report_question(gave_up, Question("")))
     works = _plan_works(inputs, limits, thresholds, databases_url=databases_url)
     run.run(works, engine=engine, workers=workers)
     return run
@@ -151,13 +162,9 @@ def audit_task(task: Task) -> list[Outcome]:
 
         @lru_cache(maxsize=1)
         def audit(gold_sql: str, answer: str) -> QueryAudit:
+            known = decode_json(answer)
             return audit_query(
-                database,
-                copy,
-                gold_sql,
-                decode_json(answer),
-                schema=schema,
-                thresholds=thresholds,
+                database, copy, gold_sql, known, schema=schema, thresholds=thresholds
             )
 
         def report(query: tuple[str, str, str, str | None]) -> Outcome:
@@ -174,29 +181,21 @@ def _plan_works(
     hashes, schemas = read_database_hashes(inputs.databases), SchemaFile(inputs.schemas)
     made_by = [hash_code("audit_gold_answers"), sqlglot.__version__]
     for name, records in groupby(read_jsonl(inputs.splits), key=itemgetter("database_name")):
-        answers = {
+        answered = {
             outcome["question_id"]: encode_compactly(outcome["gold_answer"])
             for outcome in read_shards(inputs.gold_answers, [name])
             if "reason" not in outcome
         }
-        questions = [
-            (
-                record["question_id"],
-                (
-                    record["gold_sql"],
-                    answers[record["question_id"]],
-                    record["question_text"],
-                    record.get("evidence"),
-                ),
-            )
-            for record in records
-            if record["question_id"] in answers
-        ]
+        questions = []
+        for record in records:
+            if answer := answered.get(record["question_id"]):
+                asked = record["question_text"], record.get("evidence")
+                questions.append((record["question_id"], (record["gold_sql"], answer, *asked)))
         tables, sha256 = schemas.read_tables(name), hashes[name]
         meanings = read_meanings(inputs.databases / name / DESCRIPTIONS)
         made_from = [sha256, questions, tables, asdict(limits), asdict(thresholds), meanings]
         database = find_database(inputs.databases, name, sha256=sha256, databases_url=databases_url)
-        context = _Context(decode_schema(tables), limits, thresholds, meanings)
+        context = decode_schema(tables), limits, thresholds, meanings
         yield DatabaseWork(name, database, hash_value([*made_by, *made_from]), questions, context)
 
 

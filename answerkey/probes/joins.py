@@ -14,30 +14,27 @@ from answerkey.english.asked import Counted, list_counted
 from answerkey.english.columns import is_table_of, stem_name
 from answerkey.english.question import Question, Word
 from answerkey.order.inspection import Inspection
-from answerkey.probes.column_values import ColumnValues, shorten
-from answerkey.probes.conditions import is_one_row
-from answerkey.probes.entities import (
+from answerkey.probes.query import (
     Place,
-    count_distinct,
-    find_key,
-    is_label,
-    joins_of,
-    list_equalities,
+    Query,
     list_key,
-    list_known,
-    list_references,
+    list_merged_columns,
     list_terms,
-    merged_columns,
     name_column,
     place_of,
-    resolve_direct,
+    read_query,
+    shorten_rows,
     write_rows,
 )
-from answerkey.sql.query_tree import find_with, to_sql, unwrap
-from answerkey.sql.scopes import Resolution, Scope, Scopes, Source
-from answerkey.sqlite.schema import Schema, Table, fold_name, quote_name
+from answerkey.sql.query_tree import make_limit, to_sql
+from answerkey.sql.scopes import Resolution, Scope, Source
+from answerkey.sqlite.schema import Table, fold_name, quote_name
 
 _CROSS_JOIN = re.compile(r"\bCROSS\s+JOIN\b", re.IGNORECASE)
+_CLAUSES = ("group", "limit", "distinct")
+_SHOWN = 3  # keys or groups as evidence
+_RESTRICTIONS = {"who", "that", "which", "with", "having", "used"}
+_NAME_WORDS = {"id", "ids", "name", "names", "code", "codes"}
 
 
 def find_cross_join(inspection: Inspection) -> list[Finding]:
@@ -49,56 +46,38 @@ def find_cross_join(inspection: Inspection) -> list[Finding]:
     """
     if _CROSS_JOIN.search(inspection.sql):
         return []
-    for scope in inspection.scopes.select_scopes():
-        parts = _part_sources(scope, inspection.scopes)
+    query = read_query(inspection)
+    for scope in query.scopes.select_scopes():
+        parts = _part_sources(scope, query)
         if len(parts) > 1:
             names = [part[0].name for part in parts[:5]]
             return [Finding("cross_join", {"sources": names})]
     return []
 
 
-def _part_sources(scope: Scope, scopes: Scopes) -> list[list[Source]]:
+def _part_sources(scope: Scope, query: Query) -> list[list[Source]]:
     """The members of FROM of several rows, those together that conditions join."""
     parts = [
         [source]
         for source in scope.sources.values()
         if source.table is not None
-        or (isinstance(source.query, exp.Select) and not is_one_row(source.query, scopes))
+        or (isinstance(source.query, exp.Select) and not query.is_one_row(source.query))
     ]
-    ties = [
-        [left, right]
-        for join in joins_of(scope.select)
-        for _, left, right in merged_columns(join, scope)
-    ]
-    chosen = []
-    for term in _list_conditions(scope.select):
-        found = {id(s): s for s in _list_sources(term, scopes)}
-        ties.append(list(found.values()))
+    ties = [{left, right} for _, left, right in list_merged_columns(scope)]
+    chosen = set()
+    having = list_terms(scope.select.args.get("having"))
+    for term in [*query.list_conditions(scope.select), *having]:
+        found = map(query.resolve, term.find_all(exp.Column))
+        ties.append({what.source for what in found if what is not None})
         if isinstance(term, exp.EQ) and isinstance(term.expression.unnest(), exp.Literal):
-            column = resolve_direct(term.this, scopes)
+            column = query.resolve_direct(term.this)
             if column is not None and list_key(column.table) == (column.column.name,):
-                chosen.append(column.source)
+                chosen.add(column.source)
     for tie in ties:
-        tied = [part for part in parts if any(source in part for source in tie)]
+        tied = [part for part in parts if not tie.isdisjoint(part)]
         rest = [part for part in parts if part not in tied]
         parts = [*rest, [source for part in tied for source in part]] if tied else parts
     return [part for part in parts if len(part) > 1 or part[0] not in chosen]
-
-
-def _list_conditions(select: exp.Select) -> list[exp.Expression]:
-    """The terms of WHERE, HAVING and ON."""
-    conditions = [join.args.get("on") for join in joins_of(select)]
-    conditions += [select.args[name].this for name in ("where", "having") if select.args.get(name)]
-    return [term for condition in conditions if condition for term in list_terms(condition)]
-
-
-def _list_sources(node: exp.Expression, scopes: Scopes) -> list[Source]:
-    found = map(scopes.resolve, node.find_all(exp.Column))
-    return [what.source for what in found if what is not None and what.source is not None]
-
-
-_CLAUSES = ("group", "limit", "distinct")
-_KEYS_SHOWN = 3
 
 
 def find_join_repeats_rows(inspection: Inspection) -> list[Finding]:
@@ -111,104 +90,77 @@ def find_join_repeats_rows(inspection: Inspection) -> list[Finding]:
     things are listed by a relation; `named` if the condition names one thing, whose attribute is
     asked for; `possible` for other conditions.
     """
-    select = unwrap(inspection.tree)
-    if not isinstance(select, exp.Select) or find_with(select) is not None:
+    query = read_query(inspection)
+    select = query.select
+    if select is None or any(select.args.get(clause) for clause in _CLAUSES):
         return []
-    scopes, values = inspection.scopes, ColumnValues(inspection.database)
-    scope = scopes.scope_of(select)
-    shown = [resolve_direct(column, scopes) for column in select.expressions]
-    is_cut = any(select.args.get(clause) for clause in _CLAUSES)
-    if is_cut or len(scope.sources) < 2 or None in shown or not shown:
+    scope = query.scopes.scope_of(select)
+    shown = [query.resolve_direct(column) for column in select.expressions]
+    if len(scope.sources) < 2 or None in shown or len({found.source for found in shown}) != 1:
         return []
     source = shown[0].source
-    key, kind = find_key(source.table, values), "possible"
-    if len(shown) == 1 and _refers(shown[0], key, inspection.schema):
+    key, kind = query.find_key(source.table), "possible"
+    if len(shown) == 1 and query.refers(shown[0]) and place_of(shown[0]) != query.key_of(source):
         key, kind = shown[0].column.name, "referred"
-    if key is None or any(found.source is not source for found in shown):
+    if key is None:
         return []
-    column = name_column(source, key, scope)
-    rows = values.ask(_write_repeats(select, column)) or []
-    is_referred = kind == "referred" and _has_condition(select)
-    if not (rows or is_referred or _has_condition_on_many(select, source, scopes, values)):
+    rows = query.ask(_write_repeats(select, name_column(source, key, scope)))
+    ways = _Ways(query, select, source)
+    if not (rows or (ways.has_condition and (kind == "referred" or ways.lead_to_many))):
         return []
     if kind == "possible":
-        kind = "in_data" if rows else _name_way(select, source, inspection, values)
-    evidence = {
-        "kind": kind,
-        "key": f"{source.table.name}.{key}",
-        "repeated": [[shorten(value) for value in row] for row in rows],
-    }
+        kind = "in_data" if rows else ways.kind
+    evidence = {"kind": kind, "key": f"{source.table.name}.{key}", "repeated": shorten_rows(rows)}
     return [Finding("join_repeats_rows", evidence)]
-
-
-def _refers(shown: Resolution, key: str | None, schema: Schema) -> bool:
-    """Whether a column that is no key of its table refers to another table."""
-    name = fold_name(shown.column.name)
-    references = {fold_name(column) for column, _, _ in list_references(shown.table, schema)}
-    return name in references and (key is None or fold_name(key) != name)
 
 
 def _write_repeats(select: exp.Select, column: exp.Column) -> str:
     count = exp.Count(this=column.copy())
-    return write_rows(
-        select,
-        column,
-        count,
-        group=exp.Group(expressions=[column.copy()]),
-        having=exp.Having(this=exp.GT(this=count.copy(), expression=exp.Literal.number(1))),
-        limit=exp.Limit(expression=exp.Literal.number(_KEYS_SHOWN)),
-    )
+    several = exp.GT(this=count.copy(), expression=exp.Literal.number(1))
+    group = exp.Group(expressions=[column.copy()])
+    having = exp.Having(this=several)
+    return write_rows(select, column, count, group=group, having=having, limit=make_limit(_SHOWN))
 
 
-def _has_condition(select: exp.Select) -> bool:
-    """Whether WHERE chooses rows, and no outer join or order says that each of them is meant."""
-    is_outer = any(join.side for join in select.args.get("joins") or ())
-    is_ordered = select.args.get("order") is not None
-    return select.args.get("where") is not None and not (is_outer or is_ordered)
-
-
-def _name_way(
-    select: exp.Select, shown: Source, inspection: Inspection, values: ColumnValues
-) -> str:
+class _Ways:
     """How a query comes from the things of its condition to those that it returns."""
-    scopes = inspection.scopes
-    ends = {end for pair in list_equalities(select, scopes) for end in pair if end[0] is not shown}
-    for source in {source for source, _ in ends}:
-        is_keyless = find_key(source.table, values) is None
-        if is_keyless and len({name for other, name in ends if other is source}) > 1:
-            return "linked"
-    for term in list_terms(select.args["where"].this):
-        found = resolve_direct(term.this, scopes) if isinstance(term, exp.EQ) else None
-        if found is not None and found.source is not shown:
-            is_key = fold_name(found.column.name) == fold_name(find_key(found.table, values) or "")
-            if is_key or is_label(found, inspection.schema):
-                return "named"
-    return "possible"
 
+    def __init__(self, query: Query, select: exp.Select, shown: Source) -> None:
+        self.query, self.select, self.shown = query, select, shown
+        pairs = query.list_equalities(select)
+        self.ends = {end for pair in pairs for end in pair if end[0] is not shown}
 
-def _has_condition_on_many(
-    select: exp.Select, shown: Source, scopes: Scopes, values: ColumnValues
-) -> bool:
-    """Whether WHERE chooses rows, and some table is not joined by its key."""
-    if not _has_condition(select):
-        return False
-    ends = {end for pair in list_equalities(select, scopes) for end in pair if end[0] is not shown}
-    keys = {(source, fold_name(find_key(source.table, values) or "")) for source, _ in ends}
-    return not ends <= keys
+    @property
+    def has_condition(self) -> bool:
+        """Whether WHERE chooses rows, and no outer join or order says that each is meant."""
+        is_outer = any(join.side for join in self.select.args.get("joins") or ())
+        is_ordered = self.select.args.get("order") is not None
+        return self.select.args.get("where") is not None and not (is_outer or is_ordered)
 
+    @property
+    def lead_to_many(self) -> bool:
+        """Whether some table is not joined by its key."""
+        return any(self.query.key_of(end[0]) != end for end in self.ends)
 
-# join_fan_out: a join repeats the rows of a thing, and an aggregate takes it more than once.
-#
-# "How many singers have a song?" with `SELECT count(*) FROM singer JOIN song ...` -> a singer of
-# two songs is counted twice.
-
-
-_GROUPS_SHOWN = 3
+    @property
+    def kind(self) -> str:
+        for source in {source for source, _ in self.ends}:
+            is_keyless = self.query.find_key(source.table) is None
+            if is_keyless and len([end for end in self.ends if end[0] is source]) > 1:
+                return "linked"
+        for term in list_terms(self.select.args["where"]):
+            found = self.query.resolve_direct(term.this) if isinstance(term, exp.EQ) else None
+            if found is not None and found.source is not self.shown:
+                is_key = place_of(found) == self.query.key_of(found.source)
+                if is_key or self.query.is_label(found):
+                    return "named"
+        return "possible"
 
 
 def find_join_fan_out(inspection: Inspection, question: Question) -> list[Finding]:
     """Return a finding if the outermost SELECT counts rows that repeat what the question counts, or
-    adds up or averages values that a join repeats.
+    adds up or averages values that a join repeats: "How many singers have a song?" and `SELECT
+    count(*) FROM singer JOIN song ...` count a singer of two songs twice.
 
     Kinds: `counted`, the thing stands in FROM; `referred`, a table in FROM refers to it;
     `possible`, the same where nothing is repeated yet; `added`, of SUM and AVG.
@@ -221,68 +173,65 @@ def find_join_fan_out(inspection: Inspection, question: Question) -> list[Findin
 
 
 def _read_fan_out(inspection: Inspection) -> _FanOut | None:
-    select = unwrap(inspection.tree)
-    if not isinstance(select, exp.Select) or not select.args.get("from_") or find_with(select):
-        return None
-    return _FanOut(inspection, select)
+    query = read_query(inspection)
+    has_from = query.select is not None and query.select.args.get("from_") is not None
+    return _FanOut(query, query.select) if has_from else None
 
 
 class _FanOut:
     """What a SELECT aggregates, and what its joins repeat, for all questions that it answers."""
 
-    def __init__(self, inspection: Inspection, select: exp.Select) -> None:
+    def __init__(self, query: Query, select: exp.Select) -> None:
+        self.query = query
         self.select = select
-        self.schema = inspection.schema
-        self.scopes = inspection.scopes
-        self.scope: Scope = self.scopes.scope_of(select)
-        self.values = ColumnValues(inspection.database)
+        self.scope: Scope = query.scopes.scope_of(select)
         self.sources = [s for s in self.scope.sources.values() if s.table is not None]
-        calls = self.scopes.nodes.find_all(exp.Count, exp.Sum, exp.Avg)
         self.calls = [
             call
-            for call in calls
+            for call in query.scopes.nodes.find_all(exp.Count, exp.Sum, exp.Avg)
             if call.parent_select is select
             and not isinstance(call.this, exp.Distinct)
             and not isinstance(call.parent, exp.Window)
         ]
         self.group = select.args.get("group")
-        self.equalities = list(list_equalities(select, self.scopes))
+        self.equalities = list(query.list_equalities(select))
 
     def find_counted(self, question: Question) -> Iterator[dict[str, Any]]:
         """The evidence of each thing that the question counts, and the query more than once."""
         counts = [call for call in self.calls if isinstance(call, exp.Count)]
-        counted = [resolve_direct(call.this, self.scopes) for call in counts]
+        counted = [self.query.resolve_direct(call.this) for call in counts]
         for asked in list_counted(question) if counts else ():
-            source = next((s for s in self.sources if is_table_of(asked.stems, s.table.name)), None)
-            if source is None:
-                referring = [(*found, "referred") for found in self._list_referring(asked)]
-            else:
-                key = find_key(source.table, self.values)
-                referring = [(source, key, "counted")] if key is not None else []
-            for place, column, kind in referring:
-                if all(found is None or found.source is place for found in counted):
-                    yield from self._describe(asked, place, column, kind)
+            for source, column, kind in self._list_things(asked):
+                if all(found is None or found.source is source for found in counted):
+                    yield from self._describe(asked, source, column, kind)
+
+    def _list_things(self, asked: Counted) -> Iterator[tuple[Source, str, str]]:
+        """Where FROM has what is asked for, or else what refers to it."""
+        source = next((s for s in self.sources if is_table_of(asked.stems, s.table.name)), None)
+        if source is not None:
+            key = self.query.find_key(source.table)
+            if key is not None:
+                yield source, key, "counted"
+            return
+        for source in self.sources:
+            for column, parent, _ in self.query.list_references(source.table):
+                if is_table_of(asked.stems, parent.name):
+                    yield source, column, "referred"
 
     def find_added(self, question: Question) -> dict[str, Any] | None:
         """The evidence of a SUM or AVG over values that the rows of another table repeat, which the
         question does not name."""
         stems = {word.stem for word in question.words}
         for call in self.calls:
-            found = None if isinstance(call, exp.Count) else resolve_direct(call.this, self.scopes)
-            key = find_key(found.table, self.values) if found is not None else None
-            many = self.many.get((found.source, fold_name(key)), ()) if key is not None else ()
+            found = None if isinstance(call, exp.Count) else self.query.resolve_direct(call.this)
+            many = self.many.get(self.query.key_of(found.source)) if found is not None else None
             if not many or any(stems.issuperset(stem_name(source.table.name)) for source in many):
                 continue
+            key = self.query.find_key(found.table)
             if rows := self._find_repeated(found.source, key):
                 repeated = f"{found.table.name}.{key}"
                 return {"kind": "added", "sql": to_sql(call), "repeated": repeated, "groups": rows}
         return None
-
-    def _list_referring(self, asked: Counted) -> Iterator[tuple[Source, str]]:
-        for source in self.sources:
-            for column, parent, _ in list_references(source.table, self.schema):
-                if is_table_of(asked.stems, parent.name):
-                    yield source, column
 
     def _describe(
         self, asked: Counted, source: Source, column: str, kind: str
@@ -302,9 +251,8 @@ class _FanOut:
     def _may_repeat(self, place: Place, *, is_thing: bool) -> bool:
         """Whether the schema allows that a group has a value twice: no key of the table that has
         many rows for one is among what the value and the group determine."""
-        determined = list_known([*self.known, place], self.equalities, self.values)
-        tables = self.many.get(place, []) if is_thing else [place[0]]
-        for source in tables:
+        determined = self.query.list_known([*self.known, place], self.equalities)
+        for source in self.many.get(place, []) if is_thing else [place[0]]:
             names = {name for other, name in determined if other is source}
             if not any(names.issuperset(map(fold_name, key)) for key in source.table.unique_keys):
                 return True
@@ -312,59 +260,38 @@ class _FanOut:
 
     @cached_property
     def known(self) -> set[Place]:
-        """The columns that have one value in each group."""
+        """The columns that have one value in each group. The name of a thing stands for it."""
         nodes = list(self.group.expressions) if self.group is not None else []
-        where = self.select.args.get("where")
-        for term in list_terms(where.this) if where is not None else ():
+        for term in list_terms(self.select.args.get("where")):
             if isinstance(term, exp.EQ) and not term.expression.find(exp.Query):
                 nodes.append(term.this)
-        found = [resolve_direct(node, self.scopes) for node in nodes]
-        known = [what for what in found if what is not None]
-        places = [place_of(what) for what in known]
-        for what in known:  # the name of a thing stands for the thing
-            key = find_key(what.table, self.values)
-            if key is not None and is_label(what, self.schema):
-                places.append((what.source, fold_name(key)))
-        return list_known(places, self.equalities, self.values)
+        found = [what for what in map(self.query.resolve_direct, nodes) if what is not None]
+        places = [place_of(what) for what in found]
+        places += [self.query.key_of(what.source) for what in found if self.query.is_label(what)]
+        return self.query.list_known(places, self.equalities)
 
     def _find_repeated(self, source: Source, column: str) -> list[list[object]]:
         """Groups in which a value is repeated: their keys, how many values differ, how many rows
         have one."""
         node = name_column(source, column, self.scope)
-        count, rows = count_distinct(node), exp.Count(this=node.copy())
+        count = exp.Count(this=exp.Distinct(expressions=[node.copy()]))
+        rows = exp.Count(this=node)
         keys = [key.copy() for key in self.group.expressions] if self.group is not None else []
-        sql = write_rows(
-            self.select,
-            *keys,
-            count,
-            rows,
-            group=self.group,
-            having=exp.Having(this=exp.LT(this=count.copy(), expression=rows.copy())),
-            limit=exp.Limit(expression=exp.Literal.number(_GROUPS_SHOWN)),
-        )
-        return [[shorten(value) for value in row] for row in self.values.ask(sql) or ()]
+        having = exp.Having(this=exp.LT(this=count.copy(), expression=rows.copy()))
+        columns = [*keys, count, rows]
+        limit = make_limit(_SHOWN)
+        sql = write_rows(self.select, *columns, group=self.group, having=having, limit=limit)
+        return shorten_rows(self.query.ask(sql))
 
     @cached_property
     def many(self) -> dict[Place, list[Source]]:
         """For each column that is joined: the tables that have many rows for one value of it."""
         ends: dict[Place, list[Source]] = {}
         for pair in self.equalities:
-            for end, (source, name) in (pair, pair[::-1]):
-                key = find_key(source.table, self.values)
-                if source.table is not None and (key is None or fold_name(key) != name):
-                    ends.setdefault(end, []).append(source)
+            for end, other in (pair, pair[::-1]):
+                if other[0].table is not None and self.query.key_of(other[0]) != other:
+                    ends.setdefault(end, []).append(other[0])
         return ends
-
-
-# zero_count_dropped: a count leaves out the things of which there are none.
-#
-# "How many songs has each singer?" with `singer JOIN song ... GROUP BY singer.id` -> no row for a
-# singer without a song; and "singers with fewer than two songs" lacks those without one.
-
-
-_KEYS_SHOWN_ZERO_COUNT_DROPPED = 3
-_RESTRICTIONS = {"who", "that", "which", "with", "having", "used"}
-_NAME_WORDS = {"id", "ids", "name", "names", "code", "codes"}
 
 
 class _Things(NamedTuple):
@@ -379,37 +306,34 @@ class _Things(NamedTuple):
 
 def find_zero_count_dropped(inspection: Inspection, question: Question) -> list[Finding]:
     """Return a finding if rows are counted for each of the things of a table that the question
-    names, and an inner join, or a table that refers to them, has no row for some.
+    names, and an inner join, or a table that refers to them, has no row for some: "How many songs
+    has each singer?" and `singer JOIN song ... GROUP BY singer.id`.
 
     Kinds: `at_most`, only things of a count below a bound are asked for, and some have none;
     `fewest`, that of the least count; `each`, the counts of all, and some are left out; `possible`,
     the same where none are yet; `all`, the same for "all THINGS" where only another table is read.
     "Singers who have a song" asks for no others: no finding.
     """
-    select = unwrap(inspection.tree)
-    if not isinstance(select, exp.Select) or not select.args.get("group") or find_with(select):
+    query = read_query(inspection)
+    select = query.select
+    if select is None or not select.args.get("group"):
         return []
     if any(join.side for join in select.args.get("joins") or ()):
         return []
-    scopes, values = inspection.scopes, ColumnValues(inspection.database)
-    form = _read_form(select, scopes)
-    things = _find_things(select, inspection, values) if form is not None else None
+    kind = _read_form(select, query)
+    things = _find_things(select, query) if kind is not None else None
     asked = _find_noun(question, things.table) if things is not None else None
-    if asked is None or (form == "each" and _is_restricted(question, asked.stem)):
+    if asked is None or (kind == "each" and _is_restricted(question, asked.stem)):
         return []
-    dropped = _find_dropped(select, things, scopes, values)
-    kind = form
-    if form == "each":
-        if things.source is None:
-            kind = "all" if any(word.text == "all" for word in question.words) else None
-        elif _has_other_condition(select, things, scopes):
-            kind = None  # the condition may say which things are meant
-        elif not dropped:
-            kind = "possible"
-    elif form == "at_most" and not dropped:
+    dropped = _find_dropped(select, things, query)
+    if kind == "each" and things.source is None:
+        if all(word.text != "all" for word in question.words):
+            return []
+        kind = "all"
+    elif kind == "each" and _has_other_condition(select, things, query):
+        return []  # the condition may say which things are meant
+    elif kind != "fewest" and not dropped:
         kind = "possible"
-    if kind is None:
-        return []
     evidence: dict[str, Any] = {
         "kind": kind,
         "asked": asked.text,
@@ -419,86 +343,76 @@ def find_zero_count_dropped(inspection: Inspection, question: Question) -> list[
     return [Finding("zero_count_dropped", evidence)]
 
 
-def _read_form(select: exp.Select, scopes: Scopes) -> str | None:
+def _read_form(select: exp.Select, query: Query) -> str | None:
     """What the counts are for: at_most, fewest or each; None where none can be missed."""
     having, order = select.args.get("having"), select.args.get("order")
     if having is not None:
         condition = having.this.unnest()
-        is_bound = isinstance(condition, exp.LT | exp.LTE) and _counts(condition.this, scopes)
+        is_bound = isinstance(condition, exp.LT | exp.LTE) and _counts(condition.this, query)
         return "at_most" if is_bound else None
     if select.args.get("limit") is not None:
         first = order.expressions[0] if order is not None else None
-        is_least = first is not None and not first.args.get("desc") and _counts(first.this, scopes)
+        is_least = first is not None and not first.args.get("desc") and _counts(first.this, query)
         return "fewest" if is_least else None
-    return "each" if any(_counts(column, scopes) for column in select.expressions) else None
+    return "each" if any(_counts(column, query) for column in select.expressions) else None
 
 
-def _counts(node: exp.Expression, scopes: Scopes) -> bool:
+def _counts(node: exp.Expression, query: Query) -> bool:
     node = node.unalias().unnest()
-    if isinstance(node, exp.Column):
-        found = scopes.resolve(node)
-        node = found.expression if found is not None and found.is_alias else node
-    return isinstance(node, exp.Count)
+    found = query.resolve(node)
+    return isinstance(found.expression if found is not None else node, exp.Count)
 
 
-def _find_things(
-    select: exp.Select, inspection: Inspection, values: ColumnValues
-) -> _Things | None:
-    found = [resolve_direct(key, inspection.scopes) for key in select.args["group"].expressions]
-    pairs = list(list_equalities(select, inspection.scopes))
+def _find_things(select: exp.Select, query: Query) -> _Things | None:
+    found = [query.resolve_direct(key) for key in select.args["group"].expressions]
+    pairs = list(query.list_equalities(select))
     ends = {end: other for pair in pairs for end, other in (pair, pair[::-1])}
     for what in found if None not in found else ():
-        key = find_key(what.table, values)
-        own = what.source, fold_name(key) if key is not None else ""
-        is_key = place_of(what) == own
-        if own in ends and (is_key or is_label(what, inspection.schema)):
+        place, own = place_of(what), query.key_of(what.source)
+        if own in ends and (place == own or query.is_label(what)):
             return _name_things(own, own, what)
-        other = ends.get(place_of(what))
-        if other is not None and other[1] == fold_name(find_key(other[0].table, values) or ""):
-            return _name_things(other, place_of(what), what)
-        if not is_key:
-            for column, parent, referred in list_references(what.table, inspection.schema):
-                if fold_name(column) == place_of(what)[1]:
-                    node = name_column(what.source, column, what.scope)
-                    return _Things(parent, referred, node, None)
+        other = ends.get(place)
+        if other is not None and other == query.key_of(other[0]):
+            return _name_things(other, place, what)
+        for column, parent, referred in query.list_references(what.table):
+            if place != own and fold_name(column) == place[1]:
+                return _Things(parent, referred, name_column(what.source, column, what.scope), None)
     return None
 
 
-def _name_things(key: tuple[Source, str], shown: tuple[Source, str], what: Resolution) -> _Things:
+def _name_things(key: Place, shown: Place, what: Resolution) -> _Things:
     source, name = key
-    column = name_column(shown[0], shown[1], what.scope)
-    return _Things(source.table, source.table.find_column(name).name, column, source)
-
-
-def _find_dropped(
-    select: exp.Select, things: _Things, scopes: Scopes, values: ColumnValues
-) -> list[object]:
-    """Keys of things that meet the conditions on themselves, and of which the query has no row."""
-    where = select.args.get("where")
-    conditions = [f"{quote_name(things.key)} IS NOT NULL"]
-    for term in list_terms(where.this) if where is not None and things.source is not None else ():
-        found = [resolve_direct(column, scopes) for column in term.find_all(exp.Column)]
-        if all(what is not None and what.source is things.source for what in found):
-            conditions.append(f"({to_sql(term)})")
-    rows = write_rows(select, exp.alias_(things.column.copy(), "k"))
-    name = quote_name(things.source.name if things.source is not None else things.table.name)
-    sql = (
-        f"SELECT {quote_name(things.key)} FROM {quote_name(things.table.name)} AS {name}"
-        f" WHERE {' AND '.join(conditions)}"
-        f" AND {quote_name(things.key)} NOT IN (SELECT k FROM ({rows}) WHERE k IS NOT NULL)"
-        f" ORDER BY 1 LIMIT {_KEYS_SHOWN_ZERO_COUNT_DROPPED}"
+    return _Things(
+        source.table, source.table.find_column(name).name, name_column(*shown, what.scope), source
     )
-    return [shorten(row[0]) for row in values.ask(sql) or ()]
 
 
-def _has_other_condition(select: exp.Select, things: _Things, scopes: Scopes) -> bool:
+def _find_dropped(select: exp.Select, things: _Things, query: Query) -> list[object]:
+    """Keys of things that meet the conditions on themselves, and of which the query has no row."""
+    key, table = quote_name(things.key), quote_name(things.table.name)
+    name = quote_name(things.source.name) if things.source is not None else table
+    rows = write_rows(select, exp.alias_(things.column.copy(), "k"))
+    conditions = [f"{key} IS NOT NULL"]
+    for term in list_terms(select.args.get("where")) if things.source is not None else ():
+        if _list_sources(term, query) <= {things.source}:
+            conditions.append(f"({to_sql(term)})")
+    conditions.append(f"{key} NOT IN (SELECT k FROM ({rows}) WHERE k IS NOT NULL)")
+    sql = f"SELECT {key} FROM {table} AS {name} WHERE {' AND '.join(conditions)}"
+    return [row[0] for row in shorten_rows(query.ask(f"{sql} ORDER BY 1 LIMIT {_SHOWN}"))]
+
+
+def _list_sources(term: exp.Expression, query: Query) -> set[Source | None]:
+    """The members of FROM whose columns a term names; None for what is no column of a table."""
+    found = map(query.resolve_direct, term.find_all(exp.Column))
+    return {what.source if what is not None else None for what in found}
+
+
+def _has_other_condition(select: exp.Select, things: _Things, query: Query) -> bool:
     """Whether a term of WHERE, which is no join, tests a column of another table."""
-    where = select.args.get("where")
-    for term in list_terms(where.this) if where is not None else ():
-        found = [resolve_direct(column, scopes) for column in term.find_all(exp.Column)]
-        sources = {id(what.source) if what is not None else None for what in found}
+    for term in list_terms(select.args.get("where")):
+        sources = _list_sources(term, query)
         is_join = isinstance(term, exp.EQ) and len(sources) == 2
-        if not is_join and sources != {id(things.source)}:
+        if not is_join and sources != {things.source}:
             return True
     return False
 
@@ -515,19 +429,11 @@ def _is_restricted(question: Question, noun: str) -> bool:
     for place, word in enumerate(words):
         after = [other.text for other in words[place + 1 : place + 3]]
         after = after[1:] if after and after[0] in _NAME_WORDS else after
-        is_restricted = bool(_RESTRICTIONS & set(after[:1])) or after[1:] == [
-            "who"
-        ]  # faculty members who
-        if word.stem == noun and is_restricted:
+        is_followed = bool(_RESTRICTIONS & set(after[:1])) or after[1:] == ["who"]
+        if word.stem == noun and is_followed:
             return True
     return False
 
 
-PROBES = (
-    find_cross_join,
-    find_join_repeats_rows,
-)
-QUESTION_PROBES = (
-    find_join_fan_out,
-    find_zero_count_dropped,
-)
+PROBES = (find_cross_join, find_join_repeats_rows)
+QUESTION_PROBES = (find_join_fan_out, find_zero_count_dropped)

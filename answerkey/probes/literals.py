@@ -1,25 +1,35 @@
-"""Literals: the numbers and texts that a query compares with, and those of its LIMIT."""
+"""Probes of what a query compares with: texts that no row holds, numbers that nobody asked for."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from sqlglot import exp
 
 from answerkey.base.records import Finding
 from answerkey.english.columns import is_named, name_column
+from answerkey.english.measures import Comparative, find_comparatives, read_measure
 from answerkey.english.numbers import DIGITS, has_number, list_numbers, read_number
 from answerkey.english.question import Question, word_set
 from answerkey.order.inspection import Inspection
-from answerkey.probes.compared_values import (
-    PATTERNS,
-    RANGES,
-    Comparison,
-    Reading,
-    quote_text,
-    read_query,
-)
+from answerkey.probes.query import PATTERNS, RANGES, Comparison, Query, read_query
+from answerkey.sql.query_tree import to_sql
 from answerkey.sqlite.schema import Column, Table, quote_name
+
+_EQUALITIES = frozenset({"=", "!=", "IS", "IS NOT"})
+_NULLS = frozenset({"null", "none", "nil", ""})
+_MOST_VALUES = 500
+_KINDS = ("null", "spelling", "other_column")
+_DEFAULTS = (0, 1)  # codes of no and yes; none and some
+_COUNT_WORDS = word_set(
+    "many much number count total several multiple often frequent frequently popular common busy "
+    "busiest active regular regularly repeatedly crowded few single once twice most least"
+)
+_DEGREES = word_set(
+    "large big great huge major small little tiny high low old young new recent modern long short "
+    "famous popular successful good bad normal abnormal typical"
+)
 
 
 class ComparedLiteral(NamedTuple):
@@ -38,30 +48,19 @@ def list_compared_literals(inspection: Inspection) -> list[ComparedLiteral]:
 
 
 def _read_literals(inspection: Inspection) -> list[ComparedLiteral]:
-    reading = read_query(inspection)
+    query = read_query(inspection)
     found = []
-    for comparison in reading.comparisons:
+    for comparison in query.comparisons:
         right = comparison.right
-        if not reading.is_literal(right) or reading.is_literal(comparison.left):
+        if not query.is_literal(right) or query.is_literal(comparison.left):
             continue
         if isinstance(right, exp.Boolean):
             continue
         text = right.this.name if isinstance(right, exp.Neg) else right.name
         if comparison.operator in PATTERNS:
             text = text.replace("%", " ").replace("_", " ").replace("*", " ").strip()
-        found.append(ComparedLiteral(text, read_number(text), reading.is_string(right), comparison))
+        found.append(ComparedLiteral(text, read_number(text), query.is_string(right), comparison))
     return found
-
-
-# literal_not_in_column: the query asks a column for a text that it does not hold.
-#
-# Such a condition is met by no row, or by all: what the question asks about is not in the answer.
-
-
-_OPERATORS = frozenset({"=", "!=", "IS", "IS NOT"})
-_NULLS = frozenset({"null", "none", "nil", ""})
-_MOST_VALUES = 500
-_COLUMN_KINDS = ("null", "spelling", "other_column")
 
 
 def find_literal_not_in_column(inspection: Inspection) -> list[Finding]:
@@ -74,68 +73,51 @@ def find_literal_not_in_column(inspection: Inspection) -> list[Finding]:
 
     A text that none of them holds is no finding: nobody knows how it should be spelt.
     """
-    reading = read_query(inspection)
+    query = read_query(inspection)
     found = []
     for literal in list_compared_literals(inspection):
-        base = reading.base_column(literal.comparison.left)
-        if base is None or not literal.is_text or literal.comparison.operator not in _OPERATORS:
-            continue
-        evidence = None if _is_held(literal, *base, reading) else _describe(literal, *base, reading)
-        if evidence is not None:
-            found.append(evidence)
+        base = query.base_column(literal.comparison.left)
+        if base is not None and literal.is_text and literal.comparison.operator in _EQUALITIES:
+            found += _describe(literal, *base, query)
     if not found:
         return []
-    first = min(found, key=lambda evidence: _COLUMN_KINDS.index(evidence["kind"]))
+    first = min(found, key=lambda evidence: _KINDS.index(evidence["kind"]))
     return [Finding("literal_not_in_column", first)]
 
 
-def _is_held(literal: ComparedLiteral, table: Table, column: Column, reading: Reading) -> bool:
-    """Whether a column holds a text, or nothing at all, or cannot be asked."""
-    name, source = quote_name(column.name), quote_name(table.name)
-    value = reading.literal_sql(literal.comparison.right)
-    ask = reading.values.ask
-    if ask(f"SELECT 1 FROM {source} WHERE {name} = {value} LIMIT 1") != []:
-        return True
-    return not ask(f"SELECT 1 FROM {source} WHERE {name} IS NOT NULL LIMIT 1")
-
-
 def _describe(
-    literal: ComparedLiteral, table: Table, column: Column, reading: Reading
-) -> dict[str, Any] | None:
+    literal: ComparedLiteral, table: Table, column: Column, query: Query
+) -> Iterator[dict[str, Any]]:
+    """The evidence of a text that a column does not hold; none for a column of nothing, and for one
+    that cannot be asked."""
+    name, source = quote_name(column.name), quote_name(table.name)
+    text = to_sql(exp.Literal.string(literal.text))
+    if query.ask(f"SELECT 1 FROM {source} WHERE {name} = {text} LIMIT 1") != []:
+        return
+    if not query.ask(f"SELECT 1 FROM {source} WHERE {name} IS NOT NULL LIMIT 1"):
+        return
     evidence = {"sql": literal.comparison.text, "column": [table.name, column.name]}
     if literal.text.strip().lower() in _NULLS:
-        return {"kind": "null"} | evidence
-    name, small = quote_name(column.name), _squeeze(literal.text)
-    stored = reading.values.ask(
-        f"SELECT DISTINCT {name} FROM {quote_name(table.name)}"
+        yield {"kind": "null"} | evidence
+        return
+    stored = query.ask(
+        f"SELECT DISTINCT {name} FROM {source}"
         f" WHERE typeof({name}) = 'text' ORDER BY 1 LIMIT {_MOST_VALUES}"
     )
+    small = _squeeze(literal.text)
     for (value,) in stored or ():
         if small and _squeeze(value) == small:
-            return {"kind": "spelling"} | evidence | {"stored": value}
+            yield {"kind": "spelling"} | evidence | {"stored": value}
+            return
     for other in table.columns:
-        held = f"{quote_name(other.name)} = {quote_text(literal.text)} COLLATE NOCASE"
-        if reading.values.ask(f"SELECT 1 FROM {quote_name(table.name)} WHERE {held} LIMIT 1"):
-            return {"kind": "other_column"} | evidence | {"held_by": [table.name, other.name]}
-    return None
+        held = f"{quote_name(other.name)} = {text} COLLATE NOCASE"
+        if query.ask(f"SELECT 1 FROM {source} WHERE {held} LIMIT 1"):
+            yield {"kind": "other_column"} | evidence | {"held_by": [table.name, other.name]}
+            return
 
 
 def _squeeze(text: str) -> str:
     return "".join(filter(str.isalnum, text.lower()))
-
-
-# literal_not_in_question: the query uses a number that its question does not give.
-
-
-_DEFAULTS = (0, 1)  # codes of no and yes; none and some
-_COUNT_WORDS = word_set(
-    "many much number count total several multiple often frequent frequently popular common busy "
-    "busiest active regular regularly repeatedly crowded few single once twice most least"
-)
-_DEGREES = word_set(
-    "large big great huge major small little tiny high low old young new recent modern long short "
-    "famous popular successful good bad normal abnormal typical"
-)
 
 
 def find_literal_not_in_question(inspection: Inspection, question: Question) -> list[Finding]:
@@ -176,5 +158,46 @@ def _may_bound(left: exp.Expression, question: Question) -> bool:
     return not names or is_named(names, question.said_words)
 
 
+def find_comparison_mismatch(inspection: Inspection, question: Question) -> list[Finding]:
+    """Return a finding if the question leaves out a number that it compares with, and the query
+    takes it in, or the other way round: "ports with at least 3 berths" and `berths > 3`; or if the
+    query wants less, and the question more.
+
+    What the evidence of the corpus compares as the query does is right.
+    """
+    comparisons = [c for c in read_query(inspection).comparisons if c.operator in RANGES]
+    asked = find_comparatives(question) if comparisons else []
+    for value in dict.fromkeys(one.value for one in asked):
+        here = [one for one in asked if one.value == value]
+        there = [one for one in comparisons if _holds_number(one, value)]
+        if any(one.is_negated for one in here) or any(_is_denied(one) for one in there):
+            continue
+        if any(question.explains(f"{one.operator} {one.right.name}") for one in there):
+            continue
+        pairs = [(one, other) for one in here for other in there]
+        if pairs and not any(_is_as_asked(*pair) for pair in pairs):
+            evidence = {"asked": here[0].text, "sql": there[0].text}
+            return [Finding("comparison_mismatch", evidence)]
+    return []
+
+
+def _is_as_asked(asked: Comparative, taken: Comparison) -> bool:
+    """Whether a query takes a number in as asked, and not the other side of it; of ages, dates and
+    ranks nobody can tell which side is more."""
+    name = taken.left.name if isinstance(taken.left, exp.Column) else ""
+    is_other_way = asked.way not in (None, taken.operator[0]) and read_measure(name) is None
+    return asked.is_strict == ("=" not in taken.operator) and not is_other_way
+
+
+def _holds_number(comparison: Comparison, value: float) -> bool:
+    right = comparison.right
+    return isinstance(right, exp.Literal | exp.Column) and read_number(right.name) == value
+
+
+def _is_denied(comparison: Comparison) -> bool:
+    """Whether a condition stands below a NOT, or beside what EXCEPT takes away."""
+    return comparison.node.find_ancestor(exp.Not, exp.Except) is not None
+
+
 PROBES = (find_literal_not_in_column,)
-QUESTION_PROBES = (find_literal_not_in_question,)
+QUESTION_PROBES = (find_comparison_mismatch, find_literal_not_in_question)

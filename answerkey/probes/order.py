@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlglot import exp
 
@@ -25,8 +24,7 @@ from answerkey.english.question import Question, word_set
 from answerkey.order.inspection import Inspection, execute_on_copy
 from answerkey.order.row_order import is_order_certain, list_cuts
 from answerkey.order.ties import read_ties, show_rows, typed_row
-from answerkey.probes.compared_values import Reading, read_query
-from answerkey.probes.conditions import is_one_row
+from answerkey.probes.query import Query, read_query
 from answerkey.sql.groupings import read_grouping
 from answerkey.sql.query_tree import show_sql, to_sql
 from answerkey.sql.scopes import Resolution, Source
@@ -35,6 +33,9 @@ from answerkey.sqlite.guard import Row
 from answerkey.sqlite.schema import fold_name, quote_name
 
 _MANY_ROWS_A_VALUE = 3
+_DOWN = word_set("descending decreasing descendingly desc reverse reversed")
+_UP = word_set("ascending increasing ascendingly asc alphabetical alphabetically alphabetic")
+_OF_AGE = word_set("age ages old oldest young youngest seniority")  # dates of birth are mirrored
 
 
 def find_latent_tie(inspection: Inspection) -> list[Finding]:
@@ -44,9 +45,9 @@ def find_latent_tie(inspection: Inspection) -> list[Finding]:
     Kinds: `often` if three rows or more share a value, on average, so that a tie is to be expected;
     `seldom`.
     """
-    reading = read_query(inspection)
-    for select in reading.scopes.nodes.find_all(exp.Select):
-        found = _judge_sort(select, reading)
+    query = read_query(inspection)
+    for select in query.scopes.nodes.find_all(exp.Select):
+        found = _judge_sort(select, query)
         if found is not None:
             ties = read_ties(inspection)
             is_tied = ties is not None and bool(ties.cut_runs())
@@ -54,25 +55,31 @@ def find_latent_tie(inspection: Inspection) -> list[Finding]:
     return []
 
 
-def _judge_sort(select: exp.Select, reading: Reading) -> dict[str, Any] | None:
-    order = select.args.get("order")
-    if order is None or select.args.get("limit") is None or len(order.expressions) != 1:
+def _judge_sort(select: exp.Select, query: Query) -> dict[str, Any] | None:
+    sorted_by = _find_sort_column(select, query)
+    if sorted_by is None or len(select.args["order"].expressions) != 1:
         return None
-    key = order.expressions[0].this.unnest()
-    base = reading.base_column(key)
-    if base is None or select.args.get("group") is not None or is_one_row(select, reading.scopes):
-        return None
-    if all(reading.base_column(output.unalias()) == base for output in select.expressions):
+    base = sorted_by.table, sorted_by.column
+    if all(query.base_column(output.unalias()) == base for output in select.expressions):
         return None  # the value itself is asked for
-    table, column = base[0].name, quote_name(base[1].name)
-    counts = reading.values.ask(
-        f"SELECT count({column}), count(DISTINCT {column}) FROM {quote_name(table)}"
-    )
+    table, column = quote_name(sorted_by.table.name), quote_name(sorted_by.column.name)
+    counts = query.ask(f"SELECT count({column}), count(DISTINCT {column}) FROM {table}")
     if not counts or counts[0][0] == counts[0][1]:
         return None
     rows, values = counts[0]
     kind = "often" if rows >= _MANY_ROWS_A_VALUE * values else "seldom"
-    return {"kind": kind, "sorted_by": show_sql(key), "rows": rows, "different_values": values}
+    shown = show_sql(select.args["order"].expressions[0].this.unnest())
+    return {"kind": kind, "sorted_by": shown, "rows": rows, "different_values": values}
+
+
+def _find_sort_column(select: exp.Select, query: Query) -> Resolution | None:
+    """The column of a table by which ORDER BY ... LIMIT sorts rows first; None for groups."""
+    order = select.args.get("order")
+    is_cut = order is not None and select.args.get("limit") is not None
+    if not is_cut or select.args.get("group") is not None or query.is_one_row(select):
+        return None
+    found = query.resolve(order.expressions[0].this.unnest())
+    return found if found is not None and found.column is not None else None
 
 
 def find_limit_on_joined_rows(inspection: Inspection) -> list[Finding]:
@@ -83,15 +90,15 @@ def find_limit_on_joined_rows(inspection: Inspection) -> list[Finding]:
     storm, which may have several. Kinds: `one` for LIMIT 1 if no column of the sorted table is
     returned; `several` for more.
     """
-    reading = read_query(inspection)
-    for select in reading.scopes.nodes.find_all(exp.Select):
-        sorted_by = _find_sort_column(select, reading)
-        if sorted_by is None or select.args.get("distinct") is not None:
+    query = read_query(inspection)
+    for select in query.scopes.nodes.find_all(exp.Select):
+        sorted_by = _find_sort_column(select, query)
+        if sorted_by is None or not sorted_by.is_direct or select.args.get("distinct") is not None:
             continue
         is_one = select.args["limit"].expression.name == "1"
-        if is_one and _returns_any(select, sorted_by.source, reading):
+        if is_one and _returns_any(select, sorted_by.source, query):
             continue
-        repeated_in = _find_repeating(sorted_by.source, reading)
+        repeated_in = _find_repeating(select, sorted_by.source, query)
         if repeated_in is not None:
             evidence = {
                 "kind": "one" if is_one else "several",
@@ -102,48 +109,28 @@ def find_limit_on_joined_rows(inspection: Inspection) -> list[Finding]:
     return []
 
 
-def _find_sort_column(select: exp.Select, reading: Reading) -> Resolution | None:
-    order, limit = select.args.get("order"), select.args.get("limit")
-    if order is None or limit is None or not select.args.get("joins"):
-        return None
-    if select.args.get("group") is not None or is_one_row(select, reading.scopes):
-        return None
-    found = reading.resolve(order.expressions[0].this.unnest())
-    is_column = found is not None and found.is_direct and found.column is not None
-    return found if is_column else None
-
-
-def _returns_any(select: exp.Select, source: Source, reading: Reading) -> bool:
+def _returns_any(select: exp.Select, source: Source, query: Query) -> bool:
     if any(expression.is_star for expression in select.expressions):
         return True
     columns = (c for expression in select.expressions for c in expression.find_all(exp.Column))
-    found = map(reading.resolve, columns)
+    found = map(query.resolve, columns)
     return any(resolution is not None and resolution.source is source for resolution in found)
 
 
-def _find_repeating(source: Source, reading: Reading) -> list[str] | None:
+def _find_repeating(select: exp.Select, source: Source, query: Query) -> list[str] | None:
     """The column of another table that holds a key of the source several times."""
-    for comparison in reading.comparisons:
-        sides = reading.resolve(comparison.left), reading.resolve(comparison.right)
-        if comparison.operator != "=" or any(s is None or s.column is None for s in sides):
-            continue
-        own, other = sides if sides[0].source is source else sides[::-1]
-        if own.source is not source or other.source is source or not other.is_direct:
-            continue
-        keys = {tuple(map(fold_name, key)) for key in source.table.unique_keys}
-        if (fold_name(own.column.name),) in keys and _has_repeats(other, reading):
-            return [other.table.name, other.column.name]
+    keys = {tuple(map(fold_name, key)) for key in source.table.unique_keys}
+    for pair in query.list_equalities(select):
+        for (own, key), (other, name) in (pair, pair[::-1]):
+            if own is source and (key,) in keys and other.table is not None:
+                table, column = quote_name(other.table.name), quote_name(name)
+                repeats = query.ask(
+                    f"SELECT 1 FROM {table} WHERE {column} IS NOT NULL"
+                    f" GROUP BY {column} HAVING count(*) > 1 LIMIT 1"
+                )
+                if repeats:
+                    return [other.table.name, other.table.find_column(name).name]
     return None
-
-
-def _has_repeats(found: Resolution, reading: Reading) -> bool:
-    table, column = quote_name(found.table.name), quote_name(found.column.name)
-    return bool(
-        reading.values.ask(
-            f"SELECT 1 FROM {table} WHERE {column} IS NOT NULL"
-            f" GROUP BY {column} HAVING count(*) > 1 LIMIT 1"
-        )
-    )
 
 
 def find_limit_without_order(inspection: Inspection) -> list[Finding]:
@@ -159,12 +146,12 @@ def find_order_without_effect(inspection: Inspection) -> list[Finding]:
     counts the rows of the answer, not those that are averaged. `SELECT max(weight) FROM ship
     LIMIT 1` is right as it stands: no finding without ORDER BY, or LIMIT above 1.
     """
-    scopes = inspection.scopes
-    for select in scopes.nodes.find_all(exp.Select):
+    query = read_query(inspection)
+    for select in query.scopes.nodes.find_all(exp.Select):
         order, limit = select.args.get("order"), select.args.get("limit")
         if order is None and (limit is None or limit.expression.name == "1"):
             continue
-        if is_one_row(select, scopes):
+        if query.is_one_row(select):
             parts = [show_sql(part) for part in (order, limit) if part is not None]
             kind = "order" if order is not None else "limit"
             return [Finding("order_without_effect", {"kind": kind, "without_effect": parts})]
@@ -236,19 +223,7 @@ def find_tie_at_limit(inspection: Inspection) -> list[Finding]:
     return [cut for cut in list_cuts(inspection) if cut.code == "tie_at_limit"]
 
 
-# direction_mismatch: the question asks for the least and the query for the most, or the reverse.
-#
-# "Which port has the fewest berths?" ... ORDER BY berths DESC LIMIT 1 -> a finding. The youngest
-# has the least age and the latest date of birth.
-
-
-_DOWN = word_set("descending decreasing descendingly desc reverse reversed")
-_UP = word_set("ascending increasing ascendingly asc alphabetical alphabetically alphabetic")
-_OF_AGE = word_set("age ages old oldest young youngest seniority")  # dates of birth are mirrored
-
-
-@dataclass(frozen=True, slots=True)
-class _Extreme:
+class _Extreme(NamedTuple):
     """One place where a query takes an extreme.
 
     pole: LEAST or MOST. measure: what the column's name says of it (answerkey.english.measures).

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
 from sqlglot import exp
 
@@ -12,15 +12,15 @@ from answerkey.english.asked import MOST_WORDS, find_asked_words
 from answerkey.english.columns import (
     is_named,
     is_start_of,
+    list_own_words,
     may_mean,
     name_column,
     split_name,
 )
 from answerkey.english.question import Question, Word, word_set
 from answerkey.order.inspection import Inspection
-from answerkey.probes.compared_values import read_query
-from answerkey.probes.conditions import Mention, find_mentions
-from answerkey.sql.query_tree import first_select, to_sql
+from answerkey.probes.query import Query, read_query
+from answerkey.sql.query_tree import find_cte, first_select, to_sql
 from answerkey.sqlite.schema import Column, Table
 
 _AGGREGATES: dict[type[exp.Expression], str] = {
@@ -32,24 +32,23 @@ _AGGREGATES: dict[type[exp.Expression], str] = {
 }
 _SHOWN = 10
 _SHOWN_TEXT = 100
+_COUNTING = word_set(
+    "many number numbers count counts total amount quantity much sum often frequency times size "
+    "no enumerate tally"
+)
+_EACH = word_set("each every per by different distinct unique respective respectively various all")
+_EXTREMES = word_set(
+    "maximum minimum highest lowest largest smallest greatest least most fewest biggest longest "
+    "shortest latest earliest oldest youngest heaviest lightest tallest cheapest expensive"
+)
+_GENERAL = word_set("name id code title detail descript type number key")  # stems
+_DIFFERENT = word_set("different distinct unique distinctive distinctly")
+_COUNTED = ("number of", "number of all", "number of the", "count of", "how many", "the most",
+            "the fewest", "count the")  # fmt: skip
+_VALUES_SHOWN = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
-    """A column of a table, where a query uses it."""
-
-    table: Table
-    column: Column
-    node: exp.Column
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """The names of table and column."""
-        return self.table.name, self.column.name
-
-
-@dataclass(frozen=True, slots=True)
-class Selected:
+class Selected(NamedTuple):
     """A result column: the one column of a table that it is, or is computed from (else None), and
     its aggregate: '' for a column as it stands, `several` for more, `computed` for all else."""
 
@@ -63,53 +62,32 @@ class Projection:
     """The columns that one query selects and uses.
 
     selected: its result columns; none if it selects *. used: all columns that it names.
-    joined: the names of tables and columns that it joins, in a JOIN or by the equality of two.
+    joined: those that it joins, in a JOIN or by the equality of two.
     """
 
     def __init__(self, inspection: Inspection) -> None:
-        scopes = inspection.scopes
+        query = read_query(inspection)
         self.tree = inspection.tree
-        self.tables = read_query(inspection).tables
-        self.used = [
-            Use(found.table, found.column, node)
-            for node in scopes.nodes.find_all(exp.Column)
-            if (found := scopes.resolve(node)) is not None and found.column is not None
-        ]
-        columns = {id(use.node) for use in self.used}
+        self.tables = _list_tables(query)
+        resolved = {}
+        for node in query.scopes.nodes.find_all(exp.Column):
+            base = query.base_column(node)
+            if base is not None:
+                resolved[id(node)] = node, base
+        self.used = {(table.name, column.name) for _, (table, column) in resolved.values()}
         self.joined = {
-            use.key
-            for use in self.used
-            if use.node.find_ancestor(exp.Join) is not None
+            (table.name, column.name)
+            for node, (table, column) in resolved.values()
+            if node.find_ancestor(exp.Join) is not None
             or (
-                isinstance(use.node.parent, exp.EQ)
-                and columns.issuperset(map(id, use.node.parent.iter_expressions()))
+                isinstance(node.parent, exp.EQ)
+                and resolved.keys() >= set(map(id, node.parent.iter_expressions()))
             )
         }
         select = first_select(inspection.tree)
         outputs = select.expressions if select is not None else []
         has_star = any(one.is_star and not isinstance(one, exp.Count) for one in outputs)
-        self.selected = [] if has_star else self._read_selected(outputs, inspection)
-
-    def _read_selected(
-        self, outputs: list[exp.Expression], inspection: Inspection
-    ) -> list[Selected]:
-        selected = []
-        for expression in outputs:
-            columns = list(expression.find_all(exp.Column))
-            found = inspection.scopes.resolve(columns[0]) if len(columns) == 1 else None
-            aggregates = {name for kind, name in _AGGREGATES.items() if expression.find(kind)}
-            is_plain = isinstance(expression.unalias().unnest(), exp.Column)
-            if not aggregates and (not is_plain or found is None or found.column is None):
-                aggregates = {"computed"}
-            selected.append(
-                Selected(
-                    to_sql(expression)[:_SHOWN_TEXT],
-                    found.table if found else None,
-                    found.column if found else None,
-                    "several" if len(aggregates) > 1 else "".join(aggregates),
-                )
-            )
-        return selected
+        self.selected = [] if has_star else [_read_selected(one, query) for one in outputs]
 
     @property
     def shown(self) -> list[str]:
@@ -118,31 +96,28 @@ class Projection:
 
     @property
     def is_aggregate(self) -> bool:
-        """Return whether every result column is an aggregate, or calculated from some."""
-        return bool(self.selected) and all(
-            selected.aggregate not in ("", "computed") for selected in self.selected
-        )
+        """Whether every result column is an aggregate, or calculated from some."""
+        return all(one.aggregate not in ("", "computed") for one in self.selected)
 
 
-def read_projection(inspection: Inspection) -> Projection:
-    """The projection of an inspection's query."""
-    return inspection.once(Projection)
+def _list_tables(query: Query) -> list[Table]:
+    """The tables and views that a query names anywhere, once each, by name."""
+    found: dict[str, Table] = {}
+    for node in query.scopes.nodes.find_all(exp.Table):
+        table = query.schema.find_table(node.name)
+        if table is not None and find_cte(node, node.name) is None:
+            found[table.name] = table
+    return [found[name] for name in sorted(found)]
 
 
-# What the question asks for. The evidence of the corpus counts as part of it: a column that it
-# names is asked for.
-
-
-_COUNTING = word_set(
-    "many number numbers count counts total amount quantity much sum often frequency times size "
-    "no enumerate tally"
-)
-_EACH = word_set("each every per by different distinct unique respective respectively various all")
-_EXTREMES = word_set(
-    "maximum minimum highest lowest largest smallest greatest least most fewest biggest longest "
-    "shortest latest earliest oldest youngest heaviest lightest tallest cheapest expensive"
-)
-_GENERAL = word_set("name id code title detail descript type number key")  # stems
+def _read_selected(expression: exp.Expression, query: Query) -> Selected:
+    columns = list(expression.find_all(exp.Column))
+    base = query.base_column(columns[0]) if len(columns) == 1 else None
+    aggregates = {name for kind, name in _AGGREGATES.items() if expression.find(kind)}
+    if not aggregates and not (base and isinstance(expression.unalias().unnest(), exp.Column)):
+        aggregates = {"computed"}
+    aggregate = "several" if len(aggregates) > 1 else "".join(aggregates)
+    return Selected(to_sql(expression)[:_SHOWN_TEXT], *(base or (None, None)), aggregate)
 
 
 def find_projection_mismatch(inspection: Inspection, question: Question) -> list[Finding]:
@@ -156,7 +131,7 @@ def find_projection_mismatch(inspection: Inspection, question: Question) -> list
     missing_column: the question asks for a column by its name, and the query does not select it;
     similar_column: it selects acc_type where the question says balance, and there is acc_bal.
     """
-    projection = read_projection(inspection)
+    projection = inspection.once(Projection)
     if not projection.selected or len(question.words) > MOST_WORDS:
         return []
     evidence = (
@@ -213,13 +188,9 @@ def _has_unasked_extreme(projection: Projection, question: Question) -> bool:
 def _find_missing(projection: Projection, question: Question) -> dict[str, Any] | None:
     for mention in find_mentions(question, projection.tables):
         is_followed = (mention.table.name, mention.column.name) in projection.joined
-        if (
-            mention.is_asked
-            and not is_followed
-            and not any(_covers(selected, mention, question) for selected in projection.selected)
-        ):
-            asked = mention.quote(question)
-            return {"kind": "missing_column", "asked": asked, "column": mention.name}
+        is_missing = mention.is_asked and not is_followed
+        if is_missing and not any(_covers(one, mention, question) for one in projection.selected):
+            return {"kind": "missing_column"} | mention.show()
     return None
 
 
@@ -231,7 +202,7 @@ def _covers(selected: Selected, mention: Mention, question: Question) -> bool:
         return True
     if question.explains(selected.column.name):
         return True
-    asked = mention.list_words(question)
+    asked = mention.words
     name = split_name(selected.column.name)
     words = (*name_column(selected.column.name, question), *split_name(selected.table.name))
     is_general = all(word.stem in _GENERAL for word in asked) and not selected.column.primary_key
@@ -247,7 +218,7 @@ def _find_similar_column(projection: Projection, question: Question) -> dict[str
         table = selected.table
         if table is None or selected.column is None or selected.aggregate:
             continue
-        of_table = [use.column.name for use in projection.used if use.table is table]
+        of_table = [column for name, column in projection.used if name == table.name]
         used = {word.stem for name in of_table for word in split_name(name)}
         own = {word.stem: word for word in split_name(selected.column.name)}
         for column in table.columns:
@@ -269,4 +240,179 @@ def _is_said(word: Word, question: Question) -> bool:
     return any(word.stem == said.stem or is_start_of(word, said) for said in question.words)
 
 
-QUESTION_PROBES = (find_projection_mismatch,)
+# Mentions: the columns that a question names plainly, by the words of their names.
+#
+# Plainly means: all words of the name but those of its table stand in one phrase, the last one
+# ends the phrase, and no other noun stands before it. `rank` is named in "their rank", not in
+# "rank list".
+
+_FARTHEST = 6  # words from `start` to `date` in "start, middle and end date"
+_BEFORE = word_set(
+    "the a an all and or of its their his her each every any different distinct unique with by "
+    "average mean avg maximum minimum max min total sum highest lowest largest smallest "
+    "greatest least most fewest longest shortest oldest youngest corresponding is are list show "
+    "find give return me us what which display also respective that whose for in full both "
+    "on to combined overall higher lower larger smaller greater more less fewer ascending "
+    "descending same from than how old possible various exact"
+)
+_AFTER = word_set(
+    "of for from in who whose whom that which with where by sorted ordered order sort having at "
+    "on when if has have had did do does was were is are than between during and or as along "
+    "together used using ranked not to per each every above below over under after before "
+    "greater more larger higher less lower smaller fewer equal exceeding within there must "
+    "should can"
+)
+_BREAKS = word_set("of for from in who whose that which with where by is are has have at")
+_MEASURES = word_set("number numbers total average count maximum minimum")
+_OF = word_set("amount amounts date dates value type rate level time times size percentage")
+
+
+class Mention(NamedTuple):
+    """A column, the words that name it and their places, and whether it is asked for there."""
+
+    table: Table
+    column: Column
+    words: list[Word]
+    places: tuple[int, ...]
+    is_asked: bool
+
+    def show(self) -> dict[str, str]:
+        """The evidence: the words of the question, and the column."""
+        asked = " ".join(word.text for word in self.words)
+        return {"asked": asked, "column": f"{self.table.name}.{self.column.name}"}
+
+
+def find_mentions(question: Question, tables: Iterable[Table]) -> list[Mention]:
+    """The columns of these tables that a question names; `name` in "first name" is not named where
+    another column is a first name."""
+    words, asked = question.words, find_asked_words(question)
+    places_of: dict[str, list[int]] = {}
+    for place, word in enumerate(words):
+        if question.plain_text[word.start] != " ":  # in no quotation marks
+            places_of.setdefault(word.stem, []).append(place)
+    found = []
+    for table in tables:
+        for column in table.columns:
+            for places in _find_places(question, table, column, places_of):
+                after = [word.text for word in words[places[-1] + 1 : places[-1] + 2]]
+                has_value = after in (["is"], ["are"], ["was"])  # whose rank is 2
+                is_asked = places[-1] in asked and not has_value
+                named_by = [words[place] for place in places]
+                found.append(Mention(table, column, named_by, places, is_asked))
+    return [
+        mention
+        for mention in found
+        if not any(set(mention.places) < set(other.places) for other in found)
+    ]
+
+
+def _find_places(
+    question: Question, table: Table, column: Column, places_of: dict[str, list[int]]
+) -> Iterator[tuple[int, ...]]:
+    words = split_name(column.name)
+    own = {word.stem for word in list_own_words(table.name, column.name)}
+    for last in places_of.get(words[-1].stem, ()) if own else ():
+        text = question.words[last].text
+        is_of = "of" in [word.text for word in question.words[last + 1 : last + 2]]
+        if text == "named" or (len(words) == 1 and text in _MEASURES):
+            continue
+        if len(words) == 1 and text in _OF and is_of:
+            continue  # "date of birth" names a birthday
+        places: list[int] | None = [last]
+        for word in reversed(words[:-1]):
+            farthest = _FARTHEST if word.stem in own else 1
+            near = [p for p in places_of.get(word.stem, ()) if places[0] - farthest <= p < last]
+            if near and _is_one_phrase(question, near[-1], last):
+                places = sorted({*places, near[-1]})
+            elif word.stem in own:
+                places = None
+                break
+        if places is not None and _stands_alone(question, places[0], last):
+            yield tuple(places)
+
+
+def _is_one_phrase(question: Question, first: int, last: int) -> bool:
+    """Whether words stand in one list: `start and end date`, `first, middle and last name`."""
+    between = question.text[question.words[first].end : question.words[last].start]
+    return not set(between) & set('.?!;:()"') and not any(
+        word.text in _BREAKS or word.text.endswith("'s")
+        for word in question.words[first + 1 : last]
+    )
+
+
+def _stands_alone(question: Question, first: int, last: int) -> bool:
+    words, text = question.words, question.text
+    if last + 1 < len(words):
+        is_close = not text[words[last].end : words[last + 1].start].strip()
+        if is_close and words[last + 1].text not in _AFTER:
+            return False
+    if first == 0 or text[words[first - 1].end : words[first].start].strip():
+        return True
+    before = words[first - 1].text
+    return before in _BEFORE or before.endswith("'s")
+
+
+def find_distinct_missing(inspection: Inspection, question: Question) -> list[Finding]:
+    """Return a finding of one of these kinds; equal rows are duplicate_rows:
+
+    count: different values are asked for, and counted with those that are equal;
+    counts_rows: values of a column are counted as rows: `count(*)` for "the number of authors".
+    """
+    tree = inspection.tree
+    if not isinstance(tree, exp.Select) or tree.args.get("distinct"):
+        return []
+    if len(question.words) > MOST_WORDS:
+        return []
+    asked = _find_different(question)
+    if asked is not None:
+        evidence = _find_count(inspection, asked)
+    else:
+        evidence = _find_rows_counted(inspection.once(Projection), question)
+    return [] if evidence is None else [Finding("distinct_missing", evidence)]
+
+
+def _find_different(question: Question) -> str | None:
+    """The word that asks for different values: not that of `different from`."""
+    words = [word.text for word in question.words] + [""]
+    for place, word in enumerate(words):
+        if word in _DIFFERENT and words[place + 1] not in ("from", "than", "to"):
+            return word
+    return None
+
+
+def _find_count(inspection: Inspection, asked: str) -> dict[str, Any] | None:
+    """COUNT(x) as the only result, where COUNT(DISTINCT x) gives another."""
+    changed = inspection.tree.copy()
+    count = changed.expressions[0].unalias()
+    if len(changed.expressions) > 1 or not isinstance(count, exp.Count):
+        return None
+    if not isinstance(count.this, exp.Column):
+        return None
+    count.set("this", exp.Distinct(expressions=[count.this.copy()]))
+    rows = read_query(inspection).ask(to_sql(changed))
+    if rows is None or rows == inspection.rows:
+        return None
+    counted, distinct = (
+        [row[0] for row in found[:_VALUES_SHOWN]] for found in (inspection.rows, rows)
+    )
+    return {"kind": "count", "asked": asked, "counted": counted, "distinct": distinct}
+
+
+def _find_rows_counted(projection: Projection, question: Question) -> dict[str, Any] | None:
+    """count(*) on one table, where the values of a column that is no key are to be counted."""
+    counts = list(projection.tree.find_all(exp.Count))
+    if not counts or len(projection.tables) != 1:
+        return None
+    if not all(isinstance(count.this, exp.Star) for count in counts):
+        return None
+    for mention in find_mentions(question, projection.tables):
+        table, column = mention.table, mention.column.name
+        before = question.words[max(0, mention.places[0] - 3) : mention.places[0]]
+        is_counted = " ".join(word.text for word in before).endswith(_COUNTED)
+        is_key = any(column in key for key in table.unique_keys)
+        if is_counted and not is_key and (table.name, column) not in projection.used:
+            return {"kind": "counts_rows"} | mention.show()
+    return None
+
+
+QUESTION_PROBES = (find_distinct_missing, find_projection_mismatch)

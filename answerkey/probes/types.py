@@ -11,16 +11,11 @@ from sqlglot import exp
 from answerkey.base.records import Finding
 from answerkey.order.inspection import Inspection
 from answerkey.order.ties import show_rows
-from answerkey.probes.compared_values import (
-    PATTERNS,
-    RANGES,
-    Reading,
-    read_query,
-)
 from answerkey.probes.literals import list_compared_literals
+from answerkey.probes.query import PATTERNS, RANGES, Query, read_query, shorten_rows
 from answerkey.sql.query_tree import copy_with, show_sql, to_sql, unwrap
 from answerkey.sqlite.answers import answers_match, shape_answer
-from answerkey.sqlite.guard import QueryError, Row, Value
+from answerkey.sqlite.guard import Row, Value
 from answerkey.sqlite.schema import Column, Table, affinity, quote_name
 
 _MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
@@ -31,6 +26,16 @@ _DATE = re.compile(
 )
 _VALUES_READ = 20
 _VALUES_SHOWN = 3
+_NUMBER = re.compile(r"\s*[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?\s*", re.ASCII)
+_GROUPED_NUMBER = re.compile(r"\s*[-+]?\d{1,3}(?:,\d{3})+(?:\.\d*)?\s*", re.ASCII)
+_ORDERING = (exp.Ordered, exp.Min, exp.Max, exp.Between, exp.LT, exp.LTE, exp.GT, exp.GTE)
+_NUMERIC = frozenset({"INTEGER", "REAL", "NUMERIC"})
+_ENOUGH_NUMBERS = 0.9
+_MOST_VALUES = 2000
+_TEXTS = (
+    *(exp.TimeToStr, exp.Date, exp.Substring, exp.Lower, exp.Upper),
+    *(exp.Trim, exp.Replace, exp.DPipe),
+)
 
 
 def is_unsortable_date(value: object) -> bool:
@@ -50,16 +55,17 @@ def find_date_text_order(inspection: Inspection) -> list[Finding]:
 
     Kinds: `sorted`, `extreme`, `range`.
     """
-    reading = read_query(inspection)
-    for kind, expression in _list_ordered(inspection):
-        base = reading.base_column(expression)
+    query = read_query(inspection)
+    for kind, expression in _list_ordered(query):
+        base = query.base_column(expression)
         if base is None:
             continue
         name = quote_name(base[1].name)
-        values = reading.values.ask_column(
+        rows = query.ask(
             f"SELECT DISTINCT {name} FROM {quote_name(base[0].name)} WHERE {name} IS NOT NULL"
             f" LIMIT {_VALUES_READ}"
         )
+        values = [row[0] for row in shorten_rows(rows)]
         if len(values) > 1 and all(map(is_unsortable_date, values)):
             evidence = {
                 "kind": kind,
@@ -70,54 +76,55 @@ def find_date_text_order(inspection: Inspection) -> list[Finding]:
     return []
 
 
-def _list_ordered(inspection: Inspection) -> Iterator[tuple[str, exp.Expression]]:
-    for node in inspection.scopes.nodes.find_all(exp.Ordered):
+def _list_ordered(query: Query) -> Iterator[tuple[str, exp.Expression]]:
+    for node in query.scopes.nodes.find_all(exp.Ordered):
         yield "sorted", node.this.unnest()
-    for node in inspection.scopes.nodes.find_all(exp.Min, exp.Max):
+    for node in query.scopes.nodes.find_all(exp.Min, exp.Max):
         yield "extreme", node.this.unnest()
-    for comparison in read_query(inspection).comparisons:
+    for comparison in query.comparisons:
         if comparison.operator in RANGES:
             yield "range", comparison.left
-
-
-_NUMBER = re.compile(r"\s*[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?\s*", re.ASCII)
-_GROUPED_NUMBER = re.compile(r"\s*[-+]?\d{1,3}(?:,\d{3})+(?:\.\d*)?\s*", re.ASCII)
-_ORDERING = (exp.Ordered, exp.Min, exp.Max, exp.Between, exp.LT, exp.LTE, exp.GT, exp.GTE)
-_NUMERIC = frozenset({"INTEGER", "REAL", "NUMERIC"})
-_ENOUGH_NUMBERS = 0.9
-_FIRST_LOOK_ROWS = 20
-_MOST_VALUES = 2000
 
 
 def find_numeric_text_order(inspection: Inspection) -> list[Finding]:
     """Return a finding if a sort, a comparison by < or >, or a min() or max() over text that is
     mostly numbers gives another answer than over the numbers: '95' is a greater text than
     '1200'."""
-    reading = read_query(inspection)
-    for node in inspection.scopes.nodes.find_all(*_ORDERING):
-        for column in _ordered_columns(node):
-            base = reading.base_column(column)
+    query = read_query(inspection)
+    for node in query.scopes.nodes.find_all(*_ORDERING):
+        for column in _list_ordered_columns(node):
+            base = query.base_column(column)
             if base is None or affinity(base[1].type) not in ("TEXT", "BLOB"):
                 continue
-            if isinstance(node, exp.Between | exp.Binary) and not _compares_text(node, reading):
+            if isinstance(node, exp.Between | exp.Binary) and not _compares_text(node, query):
                 continue
-            try:
-                share = _share_of_numbers(inspection, *base)
-                if share < _ENOUGH_NUMBERS:
-                    continue
-                other = _answer_by_number(inspection, node, column)
-            except QueryError:
+            share = _share_of_numbers(query, *base)
+            if share < _ENOUGH_NUMBERS:
                 continue
-            if other is not None:
-                evidence: dict[str, Any] = {
+            copy, twins = copy_with(inspection.tree, [node, column])
+            _read_as_number(*twins)
+            answers = _compare_answers(inspection, to_sql(copy))
+            if answers:
+                evidence = {
                     "column": f"{base[0].name}.{base[1].name}",
-                    "where": to_sql(node)[:200],
+                    "where": show_sql(node),
                     "share_of_numbers": round(share, 3),
-                    "answer": show_rows(inspection.rows),
-                    "answer_by_number": show_rows(other),
                 }
-                return [Finding("numeric_text_order", evidence)]
+                return [Finding("numeric_text_order", evidence | answers)]
     return []
+
+
+def _compare_answers(inspection: Inspection, sql: str) -> dict[str, Any]:
+    """The answer and that of a query which reads text as numbers; {} if they are the same where
+    text that is a number is that number, or if that query fails."""
+    rows = read_query(inspection).ask(sql)
+    if rows is None:
+        return {}
+    is_ordered = unwrap(inspection.tree).args.get("order") is not None
+    answer, other = (shape_answer(_read_numbers(side)) for side in (inspection.rows, rows))
+    if answers_match(answer, other, ordered=is_ordered, rel_tol=inspection.rel_tol):
+        return {}
+    return {"answer": show_rows(inspection.rows), "answer_by_number": show_rows(rows)}
 
 
 def looks_like_number(text: str) -> bool:
@@ -129,70 +136,40 @@ def looks_like_number(text: str) -> bool:
     return bool(_NUMBER.fullmatch(text) or _GROUPED_NUMBER.fullmatch(text))
 
 
-def _ordered_columns(node: exp.Expression) -> list[exp.Column]:
+def _list_ordered_columns(node: exp.Expression) -> Iterator[exp.Column]:
     """The columns that an expression puts in order as they are, not computed with."""
-    if isinstance(node, exp.Between):
-        operands = [node.this, node.args["low"], node.args["high"]]
-    elif isinstance(node, exp.Binary):
-        operands = [node.this, node.expression]
-    else:
-        operands = [node.this]
-    columns = []
-    for operand in operands:
+    for operand in node.iter_expressions():
         inner = operand.unnest()
         while isinstance(inner, exp.Collate | exp.Distinct):
             inner = inner.expressions[0] if isinstance(inner, exp.Distinct) else inner.this
         if isinstance(inner, exp.Column):
-            columns.append(inner)
-    return columns
+            yield inner
 
 
-def _compares_text(node: exp.Expression, reading: Reading) -> bool:
+def _compares_text(node: exp.Expression, query: Query) -> bool:
     """Whether SQLite compares as text: no side has a numeric affinity.
 
     Source: section 4.2 of the SQLite manual's page on datatypes.
     """
     operands = (operand.unnest() for operand in node.iter_expressions())
-    return not any(_find_affinity(operand, reading) in _NUMERIC for operand in operands)
+    return not any(_find_affinity(operand, query) in _NUMERIC for operand in operands)
 
 
-def _find_affinity(expression: exp.Expression, reading: Reading) -> str | None:
+def _find_affinity(expression: exp.Expression, query: Query) -> str | None:
     if isinstance(expression, exp.Cast):
         return affinity(to_sql(expression.to))
-    base = reading.base_column(expression)
+    base = query.base_column(expression)
     return affinity(base[1].type) if base is not None else None
 
 
-def _share_of_numbers(inspection: Inspection, table: Table, column: Column) -> float:
+def _share_of_numbers(query: Query, table: Table, column: Column) -> float:
     """The share of a column's distinct texts, empty ones aside, that look like numbers."""
-    name, source = quote_name(column.name), quote_name(table.name)
-    condition = f"typeof({name}) = 'text' AND {name} <> ''"
-    for limited in (
-        f"SELECT {name} FROM {source} WHERE {condition} LIMIT {_FIRST_LOOK_ROWS}",
-        f"SELECT DISTINCT {name} FROM {source} WHERE {condition} LIMIT {_MOST_VALUES}",
-    ):
-        values = [row[0] for row in inspection.database.execute(limited)]
-        share = sum(map(looks_like_number, values)) / len(values) if values else 0.0
-        if share < _ENOUGH_NUMBERS / 2:
-            return share
-    return share
-
-
-def _answer_by_number(
-    inspection: Inspection, node: exp.Expression, column: exp.Column
-) -> list[Row] | None:
-    """The rows of the query with this column read as numbers in this place, if they differ."""
-    copy, twins = copy_with(inspection.tree, [node, column])
-    _read_as_number(*twins)
-    rows = inspection.database.execute(to_sql(copy))
-    return None if _is_same(inspection, rows) else rows
-
-
-def _is_same(inspection: Inspection, rows: list[Row]) -> bool:
-    """Whether rows are the answer, where text that is a number is that number."""
-    is_ordered = unwrap(inspection.tree).args.get("order") is not None
-    answer, other = (shape_answer(_read_numbers(side)) for side in (inspection.rows, rows))
-    return answers_match(answer, other, ordered=is_ordered, rel_tol=inspection.rel_tol)
+    name = quote_name(column.name)
+    rows = query.ask(
+        f"SELECT DISTINCT {name} FROM {quote_name(table.name)}"
+        f" WHERE typeof({name}) = 'text' AND {name} <> '' LIMIT {_MOST_VALUES}"
+    )
+    return sum(looks_like_number(text) for (text,) in rows) / len(rows) if rows else 0.0
 
 
 def _read_as_number(node: exp.Expression, column: exp.Column) -> None:
@@ -224,48 +201,33 @@ def _read_number(value: Value) -> Value:
     return value
 
 
-_TEXTS = (
-    exp.TimeToStr,
-    exp.Date,
-    exp.Substring,
-    exp.Lower,
-    exp.Upper,
-    exp.Trim,
-    exp.Replace,
-    exp.DPipe,
-)
-
-
 def find_type_mismatch(inspection: Inspection) -> list[Finding]:
     """Return a finding if text is compared with a number, and the answer is another where the text
     is read as a number: `strftime('%Y', day) = 2020` never holds, and `code > 30` holds for 'N1'.
 
     Source: section 4 of the SQLite manual's page on datatypes.
     """
+    query = read_query(inspection)
     for literal in list_compared_literals(inspection):
         node, left = literal.comparison.node, literal.comparison.left
         if literal.number is None or literal.is_text or literal.comparison.operator in PATTERNS:
             continue
         is_within = any(part is left for part in node.walk())
-        if is_within and _may_be_text(left, read_query(inspection)):
+        if is_within and _may_be_text(left, query):
             copy, (twin,) = copy_with(inspection.tree, [left])
             twin.replace(exp.cast(twin.copy(), "NUMERIC", dialect="sqlite"))
-            rows = read_query(inspection).values.ask(to_sql(copy))
-            if rows is not None and not _is_same(inspection, rows):
-                evidence = {
-                    "sql": literal.comparison.text,
-                    "answer": show_rows(inspection.rows),
-                    "answer_by_number": show_rows(rows),
-                }
-                return [Finding("type_mismatch", evidence)]
+            answers = _compare_answers(inspection, to_sql(copy))
+            if answers:
+                return [Finding("type_mismatch", {"sql": literal.comparison.text} | answers)]
     return []
 
 
-def _may_be_text(expression: exp.Expression, reading: Reading) -> bool:
-    base = reading.base_column(expression)
+def _may_be_text(expression: exp.Expression, query: Query) -> bool:
+    base = query.base_column(expression)
     if base is None:
         return isinstance(expression, _TEXTS)
-    return "text" in reading.values.storage(base[0].name, base[1].name)
+    name, table = quote_name(base[1].name), quote_name(base[0].name)
+    return bool(query.ask(f"SELECT 1 FROM {table} WHERE typeof({name}) = 'text' LIMIT 1"))
 
 
 PROBES = (

@@ -11,9 +11,14 @@ from answerkey import probes
 from answerkey.base.errors import Reason
 from answerkey.english.question import Question
 from answerkey.order.inspection import ReorderedCopy
-from answerkey.probes.audit import audit_query, read_meanings, report_question
+from answerkey.probes.audit import (
+    PROBES,
+    QUESTION_PROBES,
+    audit_query,
+    read_meanings,
+    report_question,
+)
 from answerkey.probes.literals import find_literal_not_in_column
-from answerkey.probes.registry import PROBES, QUESTION_PROBES
 from answerkey.sections.audit_gold_answers import Thresholds
 from answerkey.sqlite.answers import shape_answer
 from answerkey.sqlite.guard import GuardedDatabase, QueryError

@@ -3,7 +3,7 @@
 import pytest
 
 from answerkey.flags import EXCLUDE, FLAGS
-from answerkey.probes.registry import PROBES, QUESTION_PROBES
+from answerkey.probes.audit import PROBES, QUESTION_PROBES
 from tests.shared.probe_world import ProbeWorld
 
 WORLD = """

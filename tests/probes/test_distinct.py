@@ -2,7 +2,7 @@
 
 import pytest
 
-from answerkey.probes.distinct import find_distinct_missing
+from answerkey.probes.projection import find_distinct_missing
 from tests.shared.probe_world import ProbeWorld
 
 WORLD = """
@@ -17,7 +17,6 @@ INSERT INTO cake VALUES
 MISSING = [
     ("count", "How many different towns have bakers?", "SELECT count(town) FROM baker"),
     ("counts_rows", "Find the number of tastes.", "SELECT count(*) FROM cake"),
-    ("asked", "List the distinct towns of bakers.", "SELECT town FROM baker"),
 ]
 
 NOT_MISSING = [

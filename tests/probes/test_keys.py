@@ -3,14 +3,13 @@ operation or a denial is right for the one and not for the other."""
 
 import pytest
 
-from answerkey.probes.groups import find_group_by_non_key
+from answerkey.probes.groups import find_group_by_non_key, find_set_operation_on_non_key
 from answerkey.probes.joins import (
     find_join_fan_out,
     find_join_repeats_rows,
     find_zero_count_dropped,
 )
 from answerkey.probes.negation import find_not_in_on_rows
-from answerkey.probes.sets import find_set_operation_on_non_key
 from tests.shared.probe_world import ProbeWorld
 
 # Some singers share a name, some have no song.

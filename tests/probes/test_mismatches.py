@@ -4,7 +4,7 @@ deny)."""
 
 import pytest
 
-from answerkey.probes.comparison import find_comparison_mismatch
+from answerkey.probes.literals import find_comparison_mismatch
 from answerkey.probes.negation import find_negation_mismatch
 from answerkey.probes.order import find_direction_mismatch
 from tests.shared.probe_world import HARBOUR, ProbeWorld

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from answerkey.order.inspection import Inspection, ReorderedCopy
-from answerkey.probes.registry import ask_probes
+from answerkey.probes.audit import PROBES
 from answerkey.sections.audit_gold_answers import Thresholds
 from answerkey.sql.query_tree import parse_sql
 from answerkey.sqlite.guard import GuardedDatabase, QueryError
@@ -78,7 +78,7 @@ def test_counts_of_flags_and_what_explains_row_order():
     explained = {"tie_at_limit", "bare_column"}
     questions, counts = 0, Counter()
     for number, inspection in _read_inspections():
-        codes = {finding.code for finding in ask_probes(inspection)}
+        codes = {finding.code for probe in PROBES for finding in probe(inspection)}
         assert "row_order_dependent" not in codes or codes & explained
         questions += number
         counts.update(dict.fromkeys(codes, number))

@@ -2,9 +2,9 @@
 
 import pytest
 
+from answerkey.probes.audit import PROBES
 from answerkey.probes.groups import find_each_without_group
 from answerkey.probes.order import find_latent_tie
-from answerkey.probes.registry import PROBES
 from tests.shared.probe_world import ProbeWorld
 
 WORLD = """
