@@ -12,13 +12,13 @@ from answerkey.base.log import start_log
 from answerkey.base.params import run_stage
 from answerkey.base.records import read_json, read_jsonl, replace_file, write_json
 from answerkey.dataset import INTERIM, SUITES, read_classified
-from answerkey.exports.product import write_product
-from answerkey.exports.statistics import (
+from answerkey.exports.product import (
     average_scores,
     make_counts,
     make_metrics,
     make_plots,
     tabulate_questions,
+    write_product,
 )
 from answerkey.flags import FLAGS
 

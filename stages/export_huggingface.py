@@ -11,8 +11,7 @@ from pathlib import Path
 from answerkey.base.log import format_size, start_log
 from answerkey.base.params import read_params, run_stage
 from answerkey.base.records import read_json, read_manifest, replace_file, write_json
-from answerkey.exports.card import BENCHMARK, CardFacts, make_card
-from answerkey.exports.croissant import make_croissant
+from answerkey.exports.card import BENCHMARK, CardFacts, make_card, make_croissant
 from answerkey.exports.huggingface import (
     DATABASES,
     TEST_SUITES,

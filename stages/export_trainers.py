@@ -11,8 +11,7 @@ from pathlib import Path
 from answerkey.base.log import start_log
 from answerkey.base.params import read_params, run_stage
 from answerkey.base.records import read_json, read_jsonl, write_json
-from answerkey.exports.prompt_lengths import PromptLengths, read_tokenizer
-from answerkey.exports.prompts import read_template
+from answerkey.exports.prompts import PromptLengths, read_template, read_tokenizer
 from answerkey.exports.questions_db import write_questions_db
 from answerkey.exports.trainers import OPENENV, TABLES, write_formats
 

@@ -1,14 +1,31 @@
-"""The product is written from the selection."""
+"""The product is written from the selection, with statistics of a run: counts with stable keys, the
+few of them that are metrics, and tables for plots.
+
+Every key of a closed vocabulary is there even if nothing was counted, so that two runs differ in
+numbers and not in keys.
+"""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-from answerkey.base.records import SPLITS, encode_json, read_jsonl, replace_file
-from answerkey.dataset import SIDECARS
+from answerkey.base.errors import Reason
+from answerkey.base.records import (
+    DIFFICULTIES,
+    HARDNESS_LEVELS,
+    SPLITS,
+    encode_json,
+    read_jsonl,
+    replace_file,
+)
+from answerkey.dataset import SIDECARS, Question
+from answerkey.flags import FLAGS
+from answerkey.sqlite.answers import ANSWER_TYPES
 
 
 def write_product(selection: Path, corpora: Path, folder: Path) -> dict[str, int]:
@@ -35,3 +52,159 @@ def write_questions(path: Path, questions: Iterable[dict[str, Any]]) -> int:
             count += 1
         file.write(b"\n]\n")
     return count
+
+
+# Statistics.
+
+
+Rows = list[dict[str, Any]]
+
+MAIN_REASONS = (
+    Reason.NOT_SELECTED,
+    Reason.SQL_ERROR,
+    "tie_at_limit",
+    "empty_answer",
+    "conflicting_gold",
+    "duplicate_question",
+)
+_FIELDS = ("database_name", "corpus", "split", "difficulty", "hardness", "answer_type", "template")
+_WORDS = {
+    "reason": sorted({*Reason, *FLAGS}),
+    "split": SPLITS,
+    "difficulty": DIFFICULTIES,
+    "hardness": HARDNESS_LEVELS,
+    "answer_type": ANSWER_TYPES,
+}
+
+
+def average_scores(suites: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """The means of the mutation scores, and of how many questions they are.
+
+    >>> average_scores([{"mutation_score": {"database": 0.5, "suite": 1.0}}])
+    {'questions': 1, 'database': 0.5, 'suite': 1.0}
+
+    A question that has no mutation score is in no mean; a mean of no question is None.
+    """
+    scores = [suite["mutation_score"] for suite in suites if suite["mutation_score"] is not None]
+    means = {
+        name: round(sum(score[name] for score in scores) / len(scores), 4) if scores else None
+        for name in ("database", "suite")
+    }
+    return {"questions": len(scores), **means}
+
+
+def tabulate_questions(questions: Iterable[Question], reasons: Mapping[str, str]) -> Rows:
+    """A row for each question: `tables` is how many its query reads, `reason` why it was left out.
+    What a question does not have is None, as is the reason of a selected one.
+
+    `reasons` are those of the questions that were left out, by question_id.
+    """
+    return [
+        {
+            **{field: getattr(question, field) for field in _FIELDS},
+            "tables": len(question.tables_involved or ()),
+            "reason": reasons.get(question.question_id),
+        }
+        for question in questions
+    ]
+
+
+def _choose_selected(rows: Rows) -> Rows:
+    return [row for row in rows if row["reason"] is None]
+
+
+def _choose_usable(rows: Rows) -> Rows:
+    """The selected questions, and those that might be."""
+    return [row for row in rows if row["reason"] in (None, Reason.NOT_SELECTED)]
+
+
+def _count(rows: Rows, column: str, words: Iterable[Any] | None = None) -> dict[str, int]:
+    """How many questions have each value, in the order of its vocabulary, else by name."""
+    counts = Counter(row[column] for row in rows if row[column] is not None)
+    words = _WORDS.get(column, sorted(counts)) if words is None else words
+    return {str(word): counts[word] for word in words}
+
+
+def make_counts(
+    rows: Rows,
+    flags: Mapping[str, int],
+    summary: Mapping[str, Any],
+    mutation_score: Mapping[str, Any],
+) -> dict[str, Any]:
+    """All counts of a run, from the rows of all questions."""
+    selected, usable = _choose_selected(rows), _choose_usable(rows)
+    loaded = _count(rows, "corpus")
+    of_corpora = {
+        "loaded": loaded,
+        "usable": _count(usable, "corpus", loaded),
+        "selected": _count(selected, "corpus", loaded),
+    }
+    return {
+        "loaded": len(rows),
+        "usable": len(usable),
+        "selected": len(selected),
+        "excluded": _count(rows, "reason"),
+        "flags": dict(flags),
+        "corpus": {
+            name: {kind: counts[name] for kind, counts in of_corpora.items()} for name in loaded
+        },
+        **{
+            name: _count(selected, name)
+            for name in ("split", "difficulty", "hardness", "answer_type")
+        },
+        "database": _count(
+            selected, "database_name", sorted({row["database_name"] for row in rows})
+        ),
+        "templates": len({row["template"] for row in selected} - {None}),
+        "selection": dict(summary),
+        "mutation_score": dict(mutation_score),
+    }
+
+
+def make_metrics(counts: Mapping[str, Any]) -> dict[str, Any]:
+    """The counts that one tunes by: the size of the dataset by split, difficulty and both, its
+    SQL templates, what its test suites prove, how many of its questions have a high gold risk, and
+    what is left out for the reasons that leave out most.
+    """
+    excluded = counts["excluded"]
+    main = {reason: excluded[reason] for reason in MAIN_REASONS}
+    total = sum(excluded.values())
+    scores = counts["mutation_score"]
+    return {
+        **{name: counts[name] for name in ("loaded", "usable", "selected", "split", "difficulty")},
+        "cell": {
+            split: {level: cell["selected"] for level, cell in row.items()}
+            for split, row in counts["selection"]["cells"].items()
+        },
+        "excluded": {"total": total, **main, "other_reasons": total - sum(main.values())},
+        "templates": counts["templates"],
+        "mutation_score": {name: scores[name] for name in ("database", "suite")},
+        "at_risk": counts["flags"]["gold_risk"],
+    }
+
+
+def make_plots(rows: Rows) -> dict[str, list[list[Any]]]:
+    """The tables behind the plots, by file name without ending; each begins with its columns."""
+    selected, usable = _choose_selected(rows), _choose_usable(rows)
+    reasons = sorted({row["reason"] for row in rows} - {None})
+    return {
+        "difficulty_usable": _tabulate_pairs(usable, "split", "difficulty"),
+        "difficulty_selected": _tabulate_pairs(selected, "split", "difficulty"),
+        "exclusions": _tabulate(rows, "reason", reasons),
+        "answer_types": _tabulate(selected, "answer_type"),
+        "databases": _tabulate(selected, "database_name"),
+        "tables": _tabulate(selected, "tables"),
+        "hardness_by_difficulty": _tabulate_pairs(selected, "difficulty", "hardness"),
+    }
+
+
+def _tabulate(rows: Rows, column: str, words: Iterable[str] | None = None) -> list[list[Any]]:
+    return [[column, "questions"], *map(list, _count(rows, column, words).items())]
+
+
+def _tabulate_pairs(rows: Rows, first: str, second: str) -> list[list[Any]]:
+    """A row for each pair of values, also of those without any question, with a label `cell`."""
+    counts = Counter((row[first], row[second]) for row in rows)
+    pairs = product(_WORDS[first], _WORDS[second])
+    table = [[*pair, " ".join(pair), counts[pair]] for pair in pairs]
+    return [[first, second, "cell", "questions"], *table]

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.exports.prompt_lengths import LIMITS, PromptLengths, read_tokenizer
-from answerkey.exports.prompts import DatabaseTexts
+from answerkey.exports.prompts import LIMITS, DatabaseTexts, PromptLengths, read_tokenizer
 
 
 def describe(folder: Path, sql: str, *, rows: int = 3, most: int = 10_000) -> DatabaseTexts:

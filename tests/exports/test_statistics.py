@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from answerkey.base.errors import Reason
-from answerkey.exports.statistics import (
+from answerkey.exports.product import (
     make_counts,
     make_metrics,
     make_plots,

@@ -30,9 +30,9 @@ from answerkey.report.questions import (
     find_corpus_text,
     make_row,
     show_answer,
+    show_sql,
     show_suite,
 )
-from answerkey.report.sql_text import show_sql
 from tests.shared.joined_questions import make_joined
 from tests.shared.report_world import EVAL, HOSTILE, REPORT, TRAIN, build_report, run_stages
 
