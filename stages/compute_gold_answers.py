@@ -25,14 +25,7 @@ from answerkey.sqlite.guard import GuardedDatabase, Limits
 SPLITS_PATH = Path("data/interim/splits.jsonl")
 DATABASES = Path("data/databases")
 OUT = Path("data/interim/gold_answers")
-
-
 NO_FAILURE = ("", Reason.NULL_ANSWER, Reason.EXCLUDED_BY_CURATOR, Reason.NO_GOLD_SQL)
-
-
-def show_line(text: str) -> str:
-    """Foreign text as one line of a terminal, which it cannot command."""
-    return "".join(letter if letter.isprintable() else " " for letter in text[:200])
 
 
 def execute_task(task: Task) -> list[Outcome]:
@@ -75,12 +68,14 @@ def main() -> None:
     failures = []
     for name in run.names:
         for record in read_shards(OUT, [name]):
-            reason = record.get("reason", "")
-            reasons[reason] += 1
-            if reason not in NO_FAILURE:
-                failures.append((name, show_line(record["detail"]), record["question_id"], reason))
-    for failure in failures[: execution.max_warnings]:
-        log.warning("warning: SQL execution failed for %s: %s (%s, %s)", *failure)
+            reasons[record.get("reason", "")] += 1
+            if record.get("reason", "") not in NO_FAILURE:
+                failures.append((name, record["detail"], record["question_id"], record["reason"]))
+    for name, words, question_id, reason in failures[: execution.max_warnings]:
+        # Foreign text, as one line of a terminal, which it cannot command.
+        detail = "".join(letter if letter.isprintable() else " " for letter in words[:200])
+        message = "warning: SQL execution failed for %s: %s (%s, %s)"
+        log.warning(message, name, detail, question_id, reason)
     answers = reasons.pop("", 0)
     log.info(
         f"{answers + reasons.total()} questions in {len(run.names)} databases, {run.executed}"

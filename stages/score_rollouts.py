@@ -3,7 +3,6 @@ many of them are right. Without rollouts there are no pass rates."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -27,19 +26,14 @@ def main() -> None:
     """Write the pass rates."""
     log = start_log("score_rollouts")
     settings, reward, execution = read_params("score_rollouts", "reward", "execution")
-    min_rollouts = settings.min_rollouts
     rollouts = read_rollouts(ROLLOUTS)
     wanted = {
         question_id
         for question_id, samples in rollouts.items()
-        if sum(models.total() for models in samples.values()) >= min_rollouts
+        if sum(models.total() for models in samples.values()) >= settings.min_rollouts
     }
-    scored = samples = 0
-
-    def records() -> Iterator[dict[str, Any]]:
-        nonlocal scored, samples
-        if not wanted:
-            return
+    rates: list[dict[str, Any]] = []
+    if wanted:
         hashes = read_database_hashes(FOLDERS.databases)
         asked = (
             add_terms(question, hashes[question.database_name], reward)._replace(
@@ -48,23 +42,19 @@ def main() -> None:
             for question, suite in join_stages(wanted=wanted)
             if suite and question.question_id in wanted
         )
-        for name, of_database in groupby(asked, key=attrgetter("database_name")):
-            journal, questions = JOURNALS / f"{name}.jsonl", list(of_database)
-            rates = score_rollouts(
-                rollouts, questions, FOLDERS, journal=journal, workers=execution.workers or None
+        for name, questions in groupby(asked, key=attrgetter("database_name")):
+            journal, workers = JOURNALS / f"{name}.jsonl", execution.workers or None
+            rates += score_rollouts(
+                rollouts, list(questions), FOLDERS, journal=journal, workers=workers
             )
-            scored += len(rates)
-            samples += sum(rate["total"] for rate in rates)
-            yield from rates
-
-    write_json(OUT, list(records()))
+    write_json(OUT, rates)
     if not rollouts:
         log.info("no rollouts in %s", ROLLOUTS)
         return
-    log.info("%d rollouts of %d questions", samples, scored)
+    log.info("%d rollouts of %d questions", sum(rate["total"] for rate in rates), len(rates))
     if few := len(rollouts) - len(wanted):
-        log.info("%d questions have fewer than %d rollouts", few, min_rollouts)
-    if others := len(wanted) - scored:
+        log.info("%d questions have fewer than %d rollouts", few, settings.min_rollouts)
+    if others := len(wanted) - len(rates):
         log.info("%d question_ids are of no question here that has an answer", others)
 
 

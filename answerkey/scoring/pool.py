@@ -132,10 +132,6 @@ class _Run:
     is_over: bool = False
 
 
-def _is_error(answer: Any) -> bool:
-    return isinstance(answer, Exception)
-
-
 class Workers:
     """The workers of one process: threads that take jobs from one queue, some of a run at a time,
     and have them done by a process that is free, or by a new one."""
@@ -165,8 +161,9 @@ class Workers:
                 self._queue.put((run, share))
             for _ in shares:
                 share, answers = run.answers.get()
-                if error := next(filter(_is_error, answers), None):
-                    raise error
+                for error in answers:
+                    if isinstance(error, Exception):
+                        raise error
                 found[share.start : share.stop] = answers
                 for following in islice(waiting, 1):
                     self._queue.put((run, following))
@@ -206,7 +203,10 @@ class Workers:
         answers: dict[int, Any] = {}
         deaths: Counter[int | None] = Counter()
         while left := [place for place in share if place not in answers]:
-            process = self._take_process()
+            try:
+                process = self.free.pop()
+            except IndexError:  # all are busy
+                process = WorkerProcess(self._limits)
             self.busy[process] = run
             if run.is_over or self._is_closed:
                 process.kill()
@@ -223,17 +223,15 @@ class Workers:
                 raise RuntimeError("the pool was closed while it was asked")
             place = None if begun is None else left[begun]
             deaths[place] += 1
-            if place is None:
-                _check_start(status, deaths[place])
-            elif end := self._explain_end(status, deaths[place], run.jobs[place]):
-                answers[place] = answer_without_rows(run.jobs[place].kind, *end)
+            if place is not None:
+                if end := self._explain_end(status, deaths[place], run.jobs[place]):
+                    answers[place] = answer_without_rows(run.jobs[place].kind, *end)
+            elif deaths[None] > _FAILED_STARTS:
+                raise RuntimeError(
+                    f"workers end before they begin, the last one with status {status}: expected"
+                    " Python to start as a process; what it says stands on stderr"
+                )
         return [answers[place] for place in share]
-
-    def _take_process(self) -> WorkerProcess:
-        try:
-            return self.free.pop()
-        except IndexError:
-            return WorkerProcess(self._limits)
 
     def _explain_end(self, status: int, deaths: int, job: Job) -> tuple[str, str] | None:
         """Why a job has no rows with which a process ended; None if it is to be tried again."""
@@ -245,14 +243,6 @@ class Workers:
         detail = f"its process ended {_TRIES} times, the last time with status {status}"
         _LOG.warning("a prediction scores nothing: %s: %.200r", detail, job.text)
         return WORKER_DIED, detail
-
-
-def _check_start(status: int, count: int) -> None:
-    if count > _FAILED_STARTS:
-        raise RuntimeError(
-            f"workers end before they begin, the last one with status {status}: expected Python to"
-            " start as a process; what it says stands on stderr"
-        )
 
 
 class WorkerProcess:
@@ -290,8 +280,7 @@ class WorkerProcess:
         self._process.kill()
 
     def end(self) -> tuple[int, int | None]:
-        """Return its exit status, negative if a signal ended it, and which job it began last; None
-        if none."""
+        """Return its exit status, negative if a signal ended it, and which job it began last."""
         self.kill()
         status = self._process.wait()
         begun = os.pread(self._begun.fileno(), 1, 0)

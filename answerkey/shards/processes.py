@@ -93,7 +93,6 @@ def run_alone(function: Callable[[Task], Result], task: Task) -> Result | Died:
 
 
 def _count_cores() -> int:
-    """The cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
