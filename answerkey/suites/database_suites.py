@@ -33,7 +33,6 @@ from answerkey.sqlite.schema import Schema, decode_schema
 from answerkey.suites.constants import Conditions, list_conditions, list_constants
 from answerkey.suites.fuzzer import make_variant
 from answerkey.suites.keys import find_key_facts
-from answerkey.suites.neighbors import Neighbor
 from answerkey.suites.questions import (
     BY_HEART,
     Asked,
@@ -47,8 +46,8 @@ from answerkey.suites.questions import (
     is_void,
     read_questions,
 )
-from answerkey.suites.readings import Reading
 from answerkey.suites.rows import Rows, read_rows, serialize_rows
+from answerkey.suites.trees import Change
 
 # Cover: few databases for many neighbors.
 
@@ -322,13 +321,12 @@ class _Pool:
         return DatabaseSuites(records, files)
 
 
-def _tells_apart(variant: Executions, query: Query, neighbor: Neighbor, order: Order) -> bool:
+def _tells_apart(variant: Executions, query: Query, neighbor: Change, order: Order) -> bool:
     """Whether a neighbor gives another answer than gold; not where it takes too much to say."""
     rows = variant.find_rows(query.sql)
-    if neighbor.operator == BY_HEART:
+    if neighbor.name == BY_HEART:
         return not is_void(rows) and not are_same(rows, query.rows, ordered=order)
-    found = variant.run(neighbor.sql)
-    return not found.is_unknown and not are_same(rows, found.rows, ordered=order)
+    return variant.tells_apart(rows, neighbor.sql, ordered=order)
 
 
 def _turn_round(variant: Rows) -> Rows:
@@ -372,7 +370,7 @@ def show_rows(rows: list[Row], others: list[Row] | None) -> list[list[Any]]:
     ]
 
 
-def show_latent(reading: Reading, rows: list[Row], others: list[Row] | None) -> Record:
+def show_latent(reading: Change, rows: list[Row], others: list[Row] | None) -> Record:
     """What is told of a reading whose rows on a variant are not those of gold."""
     return {
         "reading": reading.name,
@@ -400,10 +398,10 @@ def _count(one: Asked, suite: Sequence[int]) -> Record:
     by_suite = frozenset().union(*(one.kills[number] for number in suite))
     operators: dict[str, Counter[str]] = {}
     for neighbor in one.query.killed:
-        operators.setdefault(neighbor.operator, Counter())["killed"] += 1
+        operators.setdefault(neighbor.name, Counter())["killed"] += 1
     for place, neighbor in alive.items():
         fate = "killed" if place in by_suite else "alive" if place in by_pool else "undecided"
-        operators.setdefault(neighbor.operator, Counter())[fate] += 1
+        operators.setdefault(neighbor.name, Counter())[fate] += 1
     killed = len(one.query.killed)
     total = killed + len(by_pool)
     lives = [neighbor for place, neighbor in alive.items() if place in by_pool - by_suite]
@@ -419,7 +417,7 @@ def _count(one: Asked, suite: Sequence[int]) -> Record:
             for name, counts in sorted(operators.items())
         },
         "alive": [
-            {"operator": neighbor.operator, "sql": neighbor.sql[:2000]}
+            {"operator": neighbor.name, "sql": neighbor.sql[:2000]}
             for neighbor in lives[:_SHOWN_NEIGHBORS]
         ],
     }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -49,6 +50,7 @@ class DraftRow:
             self.values[place] = value
 
 
+@dataclass
 class Draft:
     """Rows by table, and what the steps of a recipe need to change them.
 
@@ -59,30 +61,24 @@ class Draft:
         thing stays the name of one.
     """
 
-    def __init__(
-        self,
-        source: Rows,
-        facts: KeyFacts,
-        random: Random,
-        max_rows: int,
-        constants: Sequence[Constant],
-        conditions: Sequence[Conditions],
-    ) -> None:
-        self.source = source
-        self.facts = facts
-        self.random = random
-        self.max_rows = max_rows
-        self.constants = constants
-        self.conditions = conditions
+    source: Rows
+    facts: KeyFacts
+    random: Random
+    max_rows: int
+    constants: Sequence[Constant]
+    conditions: Sequence[Conditions]
+
+    def __post_init__(self) -> None:
+        tables = self.source.tables
         self.single = [
             (name, place, value)
-            for name, place, value in constants
+            for name, place, value in self.constants
             if isinstance(value, str)
-            and len(source.tables[name].rows) >= MANY
-            and place in facts.free[name]
-            and sum(row[place] == value for row in source.tables[name].rows) == 1
+            and len(tables[name].rows) >= MANY
+            and place in self.facts.free[name]
+            and sum(row[place] == value for row in tables[name].rows) == 1
         ]
-        self.rows: dict[str, list[DraftRow]] = {name: [] for name in source.tables}
+        self.rows: dict[str, list[DraftRow]] = {name: [] for name in tables}
 
     def take_rows(self) -> Rows:
         """The database with the rows of the draft."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
-from typing import NamedTuple
 
 from sqlglot import exp
 
@@ -14,6 +13,7 @@ from answerkey.sqlite.schema import Schema
 from answerkey.suites.trees import (
     COMPARISONS,
     CONNECTORS,
+    Change,
     Steps,
     changed,
     find_direct,
@@ -24,6 +24,7 @@ from answerkey.suites.trees import (
     is_nullable,
     is_number,
     is_same_column,
+    is_within,
     join_parts,
     list_key,
     list_leaves,
@@ -38,13 +39,6 @@ from answerkey.suites.trees import (
 )
 
 Family = Callable[[Scopes], Steps]
-
-
-class Neighbor(NamedTuple):
-    """A query one step away from a gold query, and the name of the step."""
-
-    operator: str
-    sql: str
 
 
 # Aggregates: DISTINCT inside or not, rows counted in place of values.
@@ -415,9 +409,9 @@ def _remove_table(source: Source, scope: Scope, scopes: Scopes) -> Steps:
         for column in scopes.nodes.find_all(exp.Column)
         if (found := scopes.resolve(column)) is not None and found.source is source
     ]
-    dropped = {id(part) for part in parts if any(_is_within(name, part) for name in named)}
+    dropped = {id(part) for part in parts if any(is_within(name, part) for name in named)}
     gone = [part for part in parts if id(part) in dropped]
-    if not all(any(_is_within(name, part) for part in gone) for name in named):
+    if not all(any(is_within(name, part) for part in gone) for name in named):
         return
     tied: set[int] = set()
     for part in gone:
@@ -438,12 +432,6 @@ def _list_sources(node: exp.Expression, scope: Scope, scopes: Scopes) -> set[int
     return {id(what.source) for what in found if what is not None and what.scope is scope}
 
 
-def _is_within(node: exp.Expression | None, ancestor: exp.Expression) -> bool:
-    while node is not None and node is not ancestor:
-        node = node.parent
-    return node is not None
-
-
 # All of them.
 
 
@@ -460,7 +448,7 @@ FAMILIES: tuple[Family, ...] = (
 )
 
 
-def list_neighbors(tree: exp.Expression, schema: Schema, *, max_neighbors: int) -> list[Neighbor]:
+def list_neighbors(tree: exp.Expression, schema: Schema, *, max_neighbors: int) -> list[Change]:
     """The neighbors of a gold query, sorted, each text once, none of them the gold's own.
 
     `SELECT a FROM t WHERE b > 2` -> comparison: `SELECT a FROM t WHERE b >= 2`, number: `SELECT a
@@ -476,7 +464,7 @@ def list_neighbors(tree: exp.Expression, schema: Schema, *, max_neighbors: int) 
         found.setdefault(operator, []).append(text)
     kept = _share_out({name: len(texts) for name, texts in sorted(found.items())}, max_neighbors)
     return sorted(
-        Neighbor(name, text) for name, count in kept.items() for text in _spread(found[name], count)
+        Change(name, text) for name, count in kept.items() for text in _spread(found[name], count)
     )
 
 

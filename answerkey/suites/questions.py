@@ -16,23 +16,11 @@ from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.answers import REL_TOL, Order, has_choice, match_rows, read_order
 from answerkey.sqlite.guard import GuardedDatabase, QueryError, Row
 from answerkey.sqlite.schema import Schema
-from answerkey.suites.neighbors import Neighbor, list_neighbors
-from answerkey.suites.readings import Reading, list_readings, mutate_codes
-from answerkey.suites.trees import write_changes
+from answerkey.suites.neighbors import list_neighbors
+from answerkey.suites.readings import list_readings, mutate_codes
+from answerkey.suites.trees import Change, write_changes
 
 _BOUNDS = {Reason.STEP_BUDGET_EXCEEDED, Reason.TIME_EXCEEDED}
-
-
-class Execution(NamedTuple):
-    """The rows of a query; None where it has none, for a reason."""
-
-    rows: list[Row] | None
-    reason: Reason | None = None
-
-    @property
-    def is_unknown(self) -> bool:
-        """Whether the query took too much to say what it gives."""
-        return self.reason in _BOUNDS
 
 
 class Executions:
@@ -40,20 +28,26 @@ class Executions:
 
     def __init__(self, database: GuardedDatabase) -> None:
         self.database = database
-        self._known: dict[str, Execution] = {}
-
-    def run(self, sql: str, *, max_steps: int | None = None) -> Execution:
-        """What a query gives."""
-        try:
-            return Execution(self.database.execute(sql, max_steps=max_steps))
-        except QueryError as error:
-            return Execution(None, error.reason)
+        self._known: dict[str, list[Row] | None] = {}
 
     def find_rows(self, sql: str, *, max_steps: int | None = None) -> list[Row] | None:
         """The rows of a query, which is executed once; None where it has none."""
         if sql not in self._known:
-            self._known[sql] = self.run(sql, max_steps=max_steps)
-        return self._known[sql].rows
+            try:
+                self._known[sql] = self.database.execute(sql, max_steps=max_steps)
+            except QueryError:
+                self._known[sql] = None
+        return self._known[sql]
+
+    def tells_apart(
+        self, rows: list[Row], sql: str, *, ordered: Order, max_steps: int | None = None
+    ) -> bool:
+        """Whether a query gives another answer than these rows; not if it takes too much to say."""
+        try:
+            found = self.database.execute(sql, max_steps=max_steps)
+        except QueryError as error:
+            return error.reason not in _BOUNDS
+        return not are_same(rows, found, ordered=ordered)
 
 
 def are_same(left: list[Row] | None, right: list[Row] | None, *, ordered: Order) -> bool:
@@ -137,8 +131,8 @@ class Query:
     rows: list[Row]
     order: Order
     orders: dict[int, Order] = field(default_factory=dict)
-    killed: list[Neighbor] = field(default_factory=list)
-    alive: list[Neighbor] = field(default_factory=list)
+    killed: list[Change] = field(default_factory=list)
+    alive: list[Change] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -152,7 +146,7 @@ class Asked:
 
     question: SuiteQuestion
     query: Query
-    readings: list[Reading]
+    readings: list[Change]
     kills: dict[int, frozenset[int]] = field(default_factory=dict)
     latent: dict[str, Any] | None = None
 
@@ -161,13 +155,13 @@ class Asked:
         """The places of the neighbors that say a code, a value or the stored answer by heart, as
         wrong queries often do: each suite must tell them."""
         alive = self.list_alive().items()
-        return frozenset(place for place, one in alive if one.operator.endswith(BY_HEART))
+        return frozenset(place for place, one in alive if one.name.endswith(BY_HEART))
 
     def list_told(self) -> frozenset[int]:
         """The places of the alive neighbors that some variant tells from gold."""
         return frozenset().union(*self.kills.values())
 
-    def list_alive(self) -> dict[int, Neighbor]:
+    def list_alive(self) -> dict[int, Change]:
         """The alive neighbors by their places, those left out that are readings of the question."""
         means = {reading.sql for reading in self.readings}
         return {
@@ -204,7 +198,7 @@ def read_questions(
         voters = tuple(
             sql
             for sql in question.model_queries
-            if are_same(rows, real.run(sql, max_steps=_MAX_STEPS).rows, ordered=question.order)
+            if are_same(rows, real.find_rows(sql, max_steps=_MAX_STEPS), ordered=question.order)
         )
         found.append(Asked(question._replace(model_queries=voters), query, readings))
     return found
@@ -215,14 +209,13 @@ def _sort_neighbors(query: Query, real: Executions, schema: Schema, max_neighbor
     codes = write_changes(scopes, [mutate_codes(scopes, real.find_rows)], most=max_neighbors)
     for neighbor in [
         *list_neighbors(query.tree, schema, max_neighbors=max_neighbors),
-        *(Neighbor(*code) for code in codes),
+        *codes,
     ]:
-        found = real.run(neighbor.sql, max_steps=_MAX_STEPS)
-        if found.is_unknown or are_same(query.rows, found.rows, ordered=query.order):
-            query.alive.append(neighbor)
-        else:
-            query.killed.append(neighbor)
-    query.alive.append(Neighbor(BY_HEART, write_by_heart(query.rows)))
+        is_told = real.tells_apart(
+            query.rows, neighbor.sql, ordered=query.order, max_steps=_MAX_STEPS
+        )
+        (query.killed if is_told else query.alive).append(neighbor)
+    query.alive.append(Change(BY_HEART, write_by_heart(query.rows)))
 
 
 def write_by_heart(rows: list[Row]) -> str:
@@ -279,8 +272,8 @@ def find_stable_order(query: Query, storages: list[Executions], schema: Schema) 
 
 
 def find_other_reading(
-    query: Query, readings: list[Reading], variant: Executions, order: Order
-) -> Reading | None:
+    query: Query, readings: list[Change], variant: Executions, order: Order
+) -> Change | None:
     """The first reading that gives another answer than gold."""
     rows = variant.find_rows(query.sql)
     for reading in readings:
@@ -291,7 +284,7 @@ def find_other_reading(
 
 def find_majority(
     query: Query, model_queries: Sequence[str], variant: Executions, order: Order
-) -> Reading | None:
+) -> Change | None:
     """The reading of most models, where more agree on one answer than on that of gold."""
     answers = [variant.find_rows(sql, max_steps=_MAX_STEPS_GATE) for sql in model_queries]
 
@@ -302,4 +295,4 @@ def find_majority(
     most = max(votes, default=0)
     if most < _FEWEST_MODELS or most <= count(variant.find_rows(query.sql)):
         return None
-    return Reading("models_agree", model_queries[votes.index(most)])
+    return Change("models_agree", model_queries[votes.index(most)])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlglot import exp
 
@@ -19,6 +19,7 @@ from answerkey.sqlite.guard import Row
 from answerkey.sqlite.schema import Schema, Table, affinity, fold_name, quote_name
 from answerkey.suites.trees import (
     COMPARISONS,
+    Change,
     Steps,
     add_condition,
     changed,
@@ -28,6 +29,7 @@ from answerkey.suites.trees import (
     is_nullable,
     is_number,
     is_same_column,
+    is_within,
     join_parts,
     list_key,
     list_parts,
@@ -39,13 +41,6 @@ from answerkey.suites.trees import (
 )
 
 FindRows = Callable[..., list[Row] | None]  # the rows of a query on the question's database
-
-
-class Reading(NamedTuple):
-    """A query that a question may as well mean, and the name of what it reads otherwise."""
-
-    name: str
-    sql: str
 
 
 # The first row, or all that tie with it.
@@ -604,16 +599,10 @@ def _read_unnamed(scopes: Scopes, question_text: str) -> Steps:
                     yield "unnamed_condition"
         joins = select.args.get("joins") or []
         for place, join in enumerate(joins):
-            others = [node for node in select.find_all(exp.Column) if not _is_within(node, join)]
+            others = [node for node in select.find_all(exp.Column) if not is_within(node, join)]
             if _is_free_to_go(join, others, text, scopes):
                 with changed(select, joins=[one.copy() for one in without(joins, place)]):
                     yield "unnamed_join"
-
-
-def _is_within(node: exp.Expression, other: exp.Expression) -> bool:
-    while node is not None and node is not other:
-        node = node.parent
-    return node is other
 
 
 def _is_named(condition: exp.Expression, text: str) -> bool:
@@ -820,7 +809,7 @@ _MOST = 8  # of each rule
 
 def list_readings(
     tree: exp.Expression, schema: Schema, question_text: str, find_rows: FindRows | None = None
-) -> list[Reading]:
+) -> list[Change]:
     """The readings of a gold query and its question, sorted, each text once.
 
     "Who is the youngest singer?", `SELECT name FROM singer ORDER BY age LIMIT 1` -> all_ties:
@@ -835,4 +824,4 @@ def list_readings(
     if find_rows is not None:
         needing = (_read_codes, _read_named_values)
         steps += [rule(scopes, question_text, find_rows) for rule in needing]
-    return sorted(Reading(*found) for found in write_changes(scopes, steps, most=_MOST))
+    return sorted(write_changes(scopes, steps, most=_MOST))

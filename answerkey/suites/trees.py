@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlglot import exp
 
@@ -20,6 +20,13 @@ from answerkey.sql.scopes import Resolution, Scope, Scopes, Source
 from answerkey.sqlite.schema import Column, Table, affinity, fold_name
 
 Steps = Generator[str, None, None]  # the name of each change, while it lasts
+
+
+class Change(NamedTuple):
+    """The name of a change, and the text of the query under it."""
+
+    name: str
+    sql: str
 
 
 @contextmanager
@@ -54,9 +61,9 @@ def without(items: list[Any], place: int) -> list[Any]:
     return items[:place] + items[place + 1 :]
 
 
-def write_changes(scopes: Scopes, steps: list[Steps], *, most: int) -> list[tuple[str, str]]:
-    """The text of the query under each change, with the name of the change; each text once, and
-    not the query's own. `most` bounds the changes of each of the `steps`."""
+def write_changes(scopes: Scopes, steps: list[Steps], *, most: int) -> list[Change]:
+    """The changes of a query, each text once, and not the query's own; at most so many of each of
+    the `steps`."""
     _resolve_all(scopes)
     root = exp.Paren(this=scopes.tree)  # so that the tree itself has a place to be replaced in
     found: dict[str, str] = {}
@@ -68,7 +75,7 @@ def write_changes(scopes: Scopes, steps: list[Steps], *, most: int) -> list[tupl
                     found.setdefault(to_sql(root.this), name)
     finally:
         scopes.tree.pop()
-    return [(name, text) for text, name in found.items() if text != own]
+    return [Change(name, text) for text, name in found.items() if text != own]
 
 
 def _resolve_all(scopes: Scopes) -> None:
@@ -84,6 +91,13 @@ def _resolve_all(scopes: Scopes) -> None:
 
 CONNECTORS = (exp.And, exp.Or)
 COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
+
+
+def is_within(node: exp.Expression | None, other: exp.Expression) -> bool:
+    """Whether a node is another one, or below it."""
+    while node is not None and node is not other:
+        node = node.parent
+    return node is not None
 
 
 def list_roots(scopes: Scopes) -> Iterator[exp.Expression]:

@@ -217,7 +217,7 @@ LISTED = [
 @pytest.mark.parametrize(("gold", "operator", "expected"), LISTED)
 def test_operator_makes_the_neighbors_that_are_listed_by_hand(gold, operator, expected):
     neighbors = list_neighbors(parse_sql(gold), SCHEMA, max_neighbors=MANY)
-    assert sorted(n.sql for n in neighbors if n.operator == operator) == sorted(expected)
+    assert sorted(n.sql for n in neighbors if n.name == operator) == sorted(expected)
 
 
 def test_every_family_has_a_listed_query():
@@ -290,7 +290,7 @@ def test_each_operator_keeps_as_many_neighbors_as_the_others():
     gold = "SELECT name, count(*) FROM ship WHERE tons > 1 AND tons < 9 AND id > 2 GROUP BY name"
     kept = list_neighbors(parse_sql(gold), SCHEMA, max_neighbors=12)
     everything = list_neighbors(parse_sql(gold), SCHEMA, max_neighbors=MANY)
-    counts = {n.operator: [k.operator for k in kept].count(n.operator) for n in everything}
+    counts = {n.name: [k.name for k in kept].count(n.name) for n in everything}
     assert len(kept) == 12
     assert set(kept) < set(everything)
     assert max(counts.values()) - min(counts.values()) <= 1
@@ -304,7 +304,7 @@ def test_neighbors_are_taken_from_all_over_the_query():
         place
         for place, part in enumerate(parts)
         for neighbor in neighbors
-        if neighbor.operator == "condition_removed" and part not in neighbor.sql
+        if neighbor.name == "condition_removed" and part not in neighbor.sql
     ]
     assert removed[0] < 10
     assert removed[-1] >= 20
