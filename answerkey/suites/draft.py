@@ -8,6 +8,7 @@ generated columns and unique indexes allow; keys and references are checked here
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
@@ -198,12 +199,11 @@ def _find_dangling(draft: Draft, number: int, reference: Reference) -> list[Draf
         values = fold(row.values, reference.columns)
         if None in values or values in parents:
             continue
-        was_dangling = row.place is not None and places[row.place] == DANGLING
-        if was_dangling:
+        if row.place is not None and places[row.place] == DANGLING:
             source = draft.source.tables[reference.table].rows[row.place]
-            was_dangling = values == fold(source, reference.columns)
-        if not was_dangling:
-            found.append(row)
+            if values == fold(source, reference.columns):
+                continue
+        found.append(row)
     return found
 
 
@@ -227,11 +227,9 @@ def choose_rows(draft: Draft) -> None:
                 if parent[1] not in chosen[parent[0]] and parent not in new:
                     new.add(parent)
                     waiting.append(parent)
-        counts = dict.fromkeys((name for name, _ in new), 0)
-        for name, _ in new:
-            counts[name] += 1
+        counts = Counter(name for name, _ in new)
         if len(new) <= most_new and all(
-            len(chosen[name]) + counts[name] <= 2 * draft.max_rows for name in counts
+            len(chosen[name]) + count <= 2 * draft.max_rows for name, count in counts.items()
         ):
             for name, place in new:
                 chosen[name].add(place)
@@ -300,11 +298,12 @@ def make_row(draft: Draft, name: str, pattern: Sequence[Any] | None) -> DraftRow
     table = draft.source.tables[name]
     row = DraftRow(pattern if pattern is not None else _draw_values(draft, name))
     references = draft.list_references(name)
+    referring = {place for reference in references for place in reference.columns}
     if pattern is None:
         for reference in references:
             _refer(draft, row, reference)
     for key in draft.facts.keys[name]:
-        own = [place for place in key if place in table.stored and not _refers(place, references)]
+        own = [place for place in key if place in table.stored and place not in referring]
         if own and row.values[own[-1]] is None and own[-1] in draft.facts.nullable[name]:
             continue
         if own:
@@ -321,10 +320,6 @@ def make_row(draft: Draft, name: str, pattern: Sequence[Any] | None) -> DraftRow
         if reference.parent == name and not draft.rows[name]:  # its first row refers to itself
             row.put(reference.columns, row.take(reference.referred))
     return row
-
-
-def _refers(place: int, references: Sequence[Reference]) -> bool:
-    return any(place in reference.columns for reference in references)
 
 
 def _refer(draft: Draft, row: DraftRow, reference: Reference) -> None:

@@ -283,16 +283,15 @@ def _place_row(draft: Draft, name: str, row: DraftRow, values: dict[int, Any]) -
         if value is not None and place in table.stored:
             row.values[place] = value
     keys = [key for key in draft.facts.keys[name] if None not in row.take(key)]
-    same = (
-        other for other in draft.rows[name] if any(other.take(key) == row.take(key) for key in keys)
-    )
-    found = next(same, row)
-    if found is row:
-        add_row(draft, name, row)
-        for reference in draft.list_references(name):
-            if values.keys() & {*reference.columns}:
-                _bring_parent(draft, reference, row)
-    return found
+    own = [row.take(key) for key in keys]
+    for other in draft.rows[name]:
+        if any(other.take(key) == taken for key, taken in zip(keys, own, strict=True)):
+            return other
+    add_row(draft, name, row)
+    for reference in draft.list_references(name):
+        if values.keys() & {*reference.columns}:
+            _bring_parent(draft, reference, row)
+    return row
 
 
 def _bring_parent(draft: Draft, reference: Reference, row: DraftRow) -> None:
