@@ -1,4 +1,4 @@
-"""What many rows of a database keep is found, and kept in variants whatever the schema allows."""
+"""facts and keys: what many rows of a database keep is found, and kept in its variants."""
 
 from __future__ import annotations
 
@@ -10,9 +10,145 @@ import pytest
 from answerkey.sqlite.schema import Column
 from answerkey.suites.facts import ColumnFacts
 from answerkey.suites.fuzzer import RECIPES
-from answerkey.suites.keys import KeyFacts, find_key_facts
+from answerkey.suites.keys import DANGLING, KeyFacts, find_key_facts
 from answerkey.suites.rows import Rows
 from tests.suites.world import ask, make_variant, read_world
+
+
+def describe(folder: Path, sql: str) -> tuple[list[str], list[str]]:
+    """Keys as `table(columns)` and references as `table(columns)>table(columns)`."""
+    rows = read_world(folder, sql)
+    facts = find_key_facts(rows)
+
+    def name(table: str, places: tuple[int, ...]) -> str:
+        columns = rows.tables[table].table.columns
+        return f"{table}({','.join(columns[place].name for place in places)})"
+
+    keys = [name(table, key) for table, found in facts.keys.items() for key in found]
+    references = [
+        f"{name(found.table, found.columns)}>{name(found.parent, found.referred)}"
+        for found in facts.references
+    ]
+    return sorted(keys), sorted(references)
+
+
+def fill(table: str, *rows: str) -> str:
+    return f"INSERT INTO {table} VALUES {', '.join(f'({row})' for row in rows)};"
+
+
+DECLARED = {
+    "implicit parent key, other case": (
+        "CREATE TABLE Owner (ID INTEGER PRIMARY KEY); CREATE TABLE pet (o REFERENCES OWNER)",
+        (["Owner(ID)"], ["pet(o)>Owner(ID)"]),
+    ),
+    "composite, and of itself": (
+        "CREATE TABLE t (a, b, c, d, PRIMARY KEY (b, a), FOREIGN KEY (C, D) REFERENCES T (a, b))",
+        (["t(b,a)"], ["t(c,d)>t(a,b)"]),
+    ),
+    "missing table, missing column, another number of columns": (
+        """CREATE TABLE p (a PRIMARY KEY); CREATE TABLE t (x REFERENCES gone, y REFERENCES p (gone),
+        z, FOREIGN KEY (y, z) REFERENCES p)""",
+        (["p(a)"], []),
+    ),
+    "twice, and to itself": (
+        """CREATE TABLE p (a PRIMARY KEY REFERENCES p); CREATE TABLE t (x REFERENCES p REFERENCES p,
+        FOREIGN KEY (x) REFERENCES p (a))""",
+        (["p(a)"], ["t(x)>p(a)"]),
+    ),
+    "unique index, but no partial one and none of an expression": (
+        """CREATE TABLE t (a, b, c); CREATE UNIQUE INDEX i ON t (a, b);
+        CREATE UNIQUE INDEX j ON t (a) WHERE b; CREATE UNIQUE INDEX k ON t (lower(c))""",
+        (["t(a,b)"], []),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", DECLARED)
+def test_declared_keys_are_found(tmp_path: Path, case: str) -> None:
+    sql, expected = DECLARED[case]
+    assert describe(tmp_path, sql) == expected
+
+
+STUDENTS = "CREATE TABLE student (StuID INT, name TEXT);" + fill(
+    "student", "1, 'Ann'", "2, 'Bob'", "3, 'Cid'", "4, 'Ann'"
+)
+PETS = "CREATE TABLE pet (PetID INT, kind TEXT);" + fill("pet", "7, 'cat'", "8, 'cat'", "9, 'dog'")
+DE_FACTO = {
+    "named as an id": (STUDENTS, (["student(StuID)"], [])),
+    "two rows are not enough": ("CREATE TABLE t (id INT); INSERT INTO t VALUES (1), (2)", ([], [])),
+    "a NULL is no key": (
+        "CREATE TABLE t (id INT); INSERT INTO t VALUES (1), (2), (3), (NULL)",
+        ([], []),
+    ),
+    "a name that is no id, and to which nothing refers": (
+        "CREATE TABLE t (height INT); INSERT INTO t VALUES (1), (2), (3)",
+        ([], []),
+    ),
+    "a link between two tables": (
+        STUDENTS
+        + PETS
+        + "CREATE TABLE has_pet (stuid INT, petid INT);"
+        + fill("has_pet", "1, 7", "1, 8", "2, 8"),
+        (
+            ["has_pet(stuid,petid)", "pet(PetID)", "student(StuID)"],
+            ["has_pet(petid)>pet(PetID)", "has_pet(stuid)>student(StuID)"],
+        ),
+    ),
+    "a list of texts": (
+        "CREATE TABLE colour (name TEXT, colour_id INT);"
+        + fill("colour", "'red', 1", "'blue', 2", "'grey', 3"),
+        (["colour(colour_id)", "colour(name)"], []),
+    ),
+    "a list of numbers may be chance": (
+        "CREATE TABLE pay (id INT PRIMARY KEY, sum INT);" + fill("pay", "1, 7", "2, 8", "3, 9"),
+        (["pay(id)"], []),
+    ),
+    "a name beside more may be that of two": (
+        "CREATE TABLE port (id INT PRIMARY KEY, name TEXT, berths INT);"
+        + fill("port", "1, 'Lima', 7", "2, 'Oslo', 8", "3, 'Perth', 9"),
+        (["port(id)"], []),
+    ),
+    "a reference that differs by chance is no key": (
+        STUDENTS + "CREATE TABLE loan (StuID INT, sum INT);" + fill("loan", "1, 5", "3, 5", "4, 9"),
+        (["student(StuID)"], ["loan(StuID)>student(StuID)"]),
+    ),
+    "table and key": (
+        "CREATE TABLE owners (id INT);"
+        + fill("owners", "1", "2", "3")
+        + "CREATE TABLE car (id INT, owner_id INT);"
+        + fill("car", "1, 3", "2, 3", "3, 1"),
+        (["car(id)", "owners(id)"], ["car(owner_id)>owners(id)"]),
+    ),
+    "numbers of another name may be chance": (
+        STUDENTS + "CREATE TABLE room (beds INT);" + fill("room", "1", "2", "3", "3"),
+        (["student(StuID)"], []),
+    ),
+    "a part of a declared key is no key": (
+        "CREATE TABLE part (doc_id INT, line_no INT, PRIMARY KEY (doc_id, line_no));"
+        + fill("part", "1, 4", "2, 5", "3, 6"),
+        (["part(doc_id,line_no)"], []),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", DE_FACTO)
+def test_keys_de_facto_are_found(tmp_path: Path, case: str) -> None:
+    sql, expected = DE_FACTO[case]
+    assert describe(tmp_path, sql) == expected
+
+
+def test_parents_are_found_as_sqlite_compares_them(tmp_path: Path) -> None:
+    sql = """CREATE TABLE p (name TEXT COLLATE NOCASE PRIMARY KEY, code TEXT UNIQUE);
+    CREATE TABLE c (name TEXT REFERENCES p, code INT REFERENCES p (code));
+    INSERT INTO p VALUES ('Sun', '7'), ('Sea', '8');
+    INSERT INTO c VALUES ('SUN', 8), (NULL, 7), ('sky', 9);"""
+    facts = find_key_facts(read_world(tmp_path, sql))
+    found = {
+        reference.referred: parents
+        for reference, parents in zip(facts.references, facts.parents, strict=True)
+    }
+    assert found == {(0,): [0, None, DANGLING], (1,): [1, 0, DANGLING]}
+
 
 STATES = ("Oslo", "Bergen", "Troms", "Agder")
 TOWNS = "CREATE TABLE town (id INTEGER PRIMARY KEY, zip INT, city TEXT, state TEXT, code TEXT);"
@@ -157,8 +293,7 @@ def test_links_in_both_directions_and_two_ways_to_one_row_are_kept(tmp_path: Pat
     for variant in make_all(rows, [("web", 1, "a")]):
         found += len(ask(variant, "SELECT * FROM tied"))
         assert not ask(
-            variant,
-            "SELECT knot_id, other_id FROM tied EXCEPT SELECT other_id, knot_id FROM tied",
+            variant, "SELECT knot_id, other_id FROM tied EXCEPT SELECT other_id, knot_id FROM tied"
         )
         assert not ask(
             variant,
@@ -167,11 +302,6 @@ def test_links_in_both_directions_and_two_ways_to_one_row_are_kept(tmp_path: Pat
         )
         assert not ask(variant, "SELECT 1 FROM tied GROUP BY thread_id HAVING count(*) > 2")
     assert found > 100
-
-
-def test_texts_that_all_differ_in_many_rows_are_a_key(tmp_path: Path) -> None:
-    facts = read_facts(tmp_path, write_papers())
-    assert (1,) in facts.keys["trip"]
 
 
 def test_way_that_ends_nowhere_is_no_other_row(tmp_path: Path) -> None:
@@ -196,10 +326,22 @@ def test_reference_that_a_key_spells_stays(tmp_path: Path) -> None:
         assert not ask(variant, "SELECT * FROM atom WHERE substr(id, 1, 5) <> molecule_id")
 
 
-def test_first_and_last_name_are_a_key_of_many_people(tmp_path: Path) -> None:
-    sql = "CREATE TABLE member (id INTEGER PRIMARY KEY, first_name TEXT, last_name TEXT, zip INT);"
-    people = [(n, f"First {n % 6}", f"Last {n // 6}", n % 7) for n in range(36)]
-    assert (1, 2) in read_facts(tmp_path, sql + insert("member", people)).keys["member"]
+@pytest.mark.parametrize(
+    ("columns", "rows", "key"),
+    [
+        ("name TEXT, zip INT", [(n, f"Trip {n}", n % 7) for n in range(30)], (1,)),
+        (
+            "first_name TEXT, last_name TEXT",
+            [(n, f"First {n % 6}", f"Last {n // 6}") for n in range(36)],
+            (1, 2),
+        ),
+    ],
+)
+def test_names_that_all_differ_in_many_rows_are_a_key(
+    tmp_path: Path, columns: str, rows: list[tuple], key: tuple[int, ...]
+) -> None:
+    sql = f"CREATE TABLE member (id INTEGER PRIMARY KEY, {columns});"
+    assert key in read_facts(tmp_path, sql + insert("member", rows)).keys["member"]
 
 
 def test_name_that_one_row_has_stays_the_name_of_one(tmp_path: Path) -> None:

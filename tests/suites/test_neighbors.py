@@ -121,11 +121,7 @@ LISTED = [
         ["SELECT id FROM ship WHERE name = 'Sunx'"],
     ),
     # columns and tables
-    (
-        "SELECT name FROM ship",
-        "column",
-        ['SELECT "code" FROM ship', 'SELECT "id" FROM ship'],
-    ),
+    ("SELECT name FROM ship", "column", ['SELECT "code" FROM ship', 'SELECT "id" FROM ship']),
     (
         "SELECT count(*) FROM ship GROUP BY name",
         "column",
@@ -143,16 +139,12 @@ LISTED = [
     (
         "SELECT p.name, s.name FROM ship s JOIN port p ON s.port_id = p.id",
         "join_type",
-        [
-            "SELECT p.name, s.name FROM ship AS s LEFT JOIN port AS p ON s.port_id = p.id",
-        ],
+        ["SELECT p.name, s.name FROM ship AS s LEFT JOIN port AS p ON s.port_id = p.id"],
     ),
     (
         "SELECT p.name, s.name FROM ship s LEFT JOIN port p ON s.port_id = p.id",
         "join_type",
-        [
-            "SELECT p.name, s.name FROM ship AS s JOIN port AS p ON s.port_id = p.id",
-        ],
+        ["SELECT p.name, s.name FROM ship AS s JOIN port AS p ON s.port_id = p.id"],
     ),
     (
         "SELECT 1 FROM ship a JOIN port p ON a.port_id = p.id JOIN ship b ON b.port_id = p.id",
@@ -181,21 +173,13 @@ LISTED = [
         [],
     ),
     # aggregates and groups
-    (
-        "SELECT sum(tons) FROM ship",
-        "aggregate_distinct",
-        ["SELECT SUM(DISTINCT tons) FROM ship"],
-    ),
+    ("SELECT sum(tons) FROM ship", "aggregate_distinct", ["SELECT SUM(DISTINCT tons) FROM ship"]),
     (
         "SELECT count(DISTINCT code) FROM ship",
         "aggregate_distinct",
         ["SELECT COUNT(code) FROM ship"],
     ),
-    (
-        "SELECT count(DISTINCT code) FROM ship",
-        "count_argument",
-        ["SELECT COUNT(*) FROM ship"],
-    ),
+    ("SELECT count(DISTINCT code) FROM ship", "count_argument", ["SELECT COUNT(*) FROM ship"]),
     (
         "SELECT count(*) FROM ship WHERE tons > 1",
         "count_argument",

@@ -63,11 +63,7 @@ CASES = [
         set(),
     ),
     # superlatives
-    (
-        "Which ship is the heaviest?",
-        "SELECT id FROM ship ORDER BY tons DESC LIMIT 1",
-        {"all_ties"},
-    ),
+    ("Which ship is the heaviest?", "SELECT id FROM ship ORDER BY tons DESC LIMIT 1", {"all_ties"}),
     (
         "Which code do most ships have?",
         "SELECT code FROM ship GROUP BY code ORDER BY count(*) DESC LIMIT 1",
@@ -107,16 +103,8 @@ CASES = [
         {"without_null"},
     ),
     ("How many ships has each id?", "SELECT id, count(*) FROM ship GROUP BY id", set()),
-    (
-        "Which ids have not code a?",
-        "SELECT id FROM ship WHERE code <> 'a'",
-        set(),
-    ),
-    (
-        "Which ids have other codes?",
-        "SELECT id FROM ship WHERE code <> 'a'",
-        {"unnamed_condition"},
-    ),
+    ("Which ids have not code a?", "SELECT id FROM ship WHERE code <> 'a'", set()),
+    ("Which ids have other codes?", "SELECT id FROM ship WHERE code <> 'a'", {"unnamed_condition"}),
     # texts
     (
         "Which ids have 'un' in their names?",
@@ -166,11 +154,7 @@ ANSWERS = [
         "all_ties",
         [("a", 2)],
     ),
-    (
-        f"SELECT p.name, count(*) FROM {JOINED} GROUP BY s.port_id",
-        "grouped_by_name",
-        [("Ayr", 3)],
-    ),
+    (f"SELECT p.name, count(*) FROM {JOINED} GROUP BY s.port_id", "grouped_by_name", [("Ayr", 3)]),
     (
         f"SELECT p.id, count(*) FROM {JOINED} GROUP BY s.port_id",
         "with_zero_counts",
