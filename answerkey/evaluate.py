@@ -26,15 +26,14 @@ from typing import Any
 from answerkey.base.errors import InputError
 from answerkey.base.log import align, list_counts
 from answerkey.base.records import SPLITS
-from answerkey.dataset import make_questions
+from answerkey.dataset import Record, make_questions
 from answerkey.evaluation.predictions import (
     Dataset,
-    PredictionFile,
     index,
     read_dataset,
     read_predictions,
 )
-from answerkey.evaluation.scoring import Folders, score_predictions
+from answerkey.evaluation.scoring import Folders, Score, score_predictions
 from answerkey.evaluation.summary import (
     Result,
     break_down,
@@ -43,12 +42,16 @@ from answerkey.evaluation.summary import (
     summarize,
 )
 from answerkey.loading import load
+from answerkey.scoring.worker import SUMMARY_ROWS
 
 PathLike = str | Path
-Record = dict[str, Any]
 
 PAGE, SUMMARY, SCORES, JOURNAL = "evaluation.html", "summary.json", "scores.jsonl", "journal.jsonl"
 DATASET = "data/questions"
+
+# On the page.
+_MOST_SHOWN = 500  # wrong predictions
+_MOST_CHARACTERS = 2000
 
 
 def evaluate(
@@ -67,7 +70,7 @@ def evaluate(
     """Return the numbers of an evaluation, which are also written to the folder `out` with the
     scores, and as a page if jinja2 is installed.
 
-    Of one file these are `run`, `left_out`, `cost`, `breakdowns` and what `summary.summarize`
+    Of one file these are `run`, `left_out`, `breakdowns` and what `summary.summarize`
     gives. Of several they are `run`, `systems` (of each the same but breakdowns, the best first,
     with `name`, `rank` and `ranks`) and `pairs` (`summary.rank_systems`).
 
@@ -100,7 +103,7 @@ def evaluate(
         name: read_predictions(path, known, source_file=source_file)
         for name, path in _name_systems(predictions)
     }
-    asked = {one.question_id for file in files.values() for one in file.predictions}
+    asked = {one.question_id for found, _ in files.values() for one in found}
     if asked.isdisjoint(known.answer_only):
         known = known._replace(answer_only={})
     if not all_usable and asked <= {*known.selected, *known.answer_only}:
@@ -114,7 +117,7 @@ def evaluate(
         name: collect_results(
             counted,
             score_predictions(
-                file.predictions,
+                found,
                 known.questions,
                 folders,
                 journal=out / JOURNAL,
@@ -122,8 +125,9 @@ def evaluate(
                 workers=workers,
             ),
         )
-        for name, file in files.items()
+        for name, (found, _) in files.items()
     }
+    left_out = {name: others for name, (_, others) in files.items()}
     run = {
         "predictions": [str(path) for path in predictions],
         "dataset": str(dataset),
@@ -134,7 +138,10 @@ def evaluate(
         "selected": sum(one.question_id in known.selected for one in counted),
         "answer_only": sum(one.question_id in known.answer_only for one in counted),
     }
-    summary = {"run": run, **_summarize(results, files, on="suite" if use_suites else "database")}
+    summary = {
+        "run": run,
+        **_summarize(results, left_out, on="suite" if use_suites else "database"),
+    }
     _write(out, results, summary)
     return summary
 
@@ -157,10 +164,10 @@ def score_file(
     out has no score, unless the question is usable, or has accepted answers.
     """
     known, folders = open_dataset(dataset, databases, test_suites, use_suites=use_suites)
-    file = read_predictions(Path(predictions), known, source_file=source_file)
+    found, _ = read_predictions(Path(predictions), known, source_file=source_file)
     with tempfile.TemporaryDirectory(prefix="answerkey-") as folder:
         scores = score_predictions(
-            file.predictions,
+            found,
             known.questions,
             folders,
             journal=Path(folder) / JOURNAL,
@@ -233,11 +240,10 @@ def _name_systems(paths: tuple[PathLike, ...]) -> Iterator[tuple[str, Path]]:
 
 
 def _summarize(
-    results: dict[str, list[Result]], files: dict[str, PredictionFile], *, on: str
+    results: dict[str, list[Result]], left_out: dict[str, dict[str, int]], *, on: str
 ) -> Record:
     summaries = {
-        name: {**summarize(own), "left_out": files[name].left_out, "cost": files[name].cost}
-        for name, own in results.items()
+        name: summarize(own) | {"left_out": left_out[name]} for name, own in results.items()
     }
     if len(results) == 1:
         ((name, own),) = results.items()
@@ -257,18 +263,69 @@ def _write(out: Path, results: dict[str, list[Result]], summary: Record) -> None
                 for score in result.scores:
                     print(json.dumps(named | score._asdict()), file=file)
     try:
-        from answerkey.evaluation.page import render_comparison, render_evaluation
-
-        if len(results) > 1:
-            page = render_comparison(summary)
-        else:
-            page = render_evaluation(next(iter(results.values())), summary)
+        page = _render(results, summary)
     except ModuleNotFoundError as error:
         if error.name != "jinja2":
             raise
         print("No page: pip install 'answerkey[evaluate]'", file=sys.stderr)
     else:
-        (out / PAGE).write_bytes(page)
+        (out / PAGE).write_text(page, encoding="utf-8", errors="backslashreplace")
+
+
+# The page, in the look of the dataset's report.
+
+
+def _render(results: dict[str, list[Result]], summary: Record) -> str:
+    """The page of one system, with wrong predictions and what parts them from gold, or of several,
+    with a picture and each pair."""
+    from answerkey.report.page import TEMPLATES, read_template
+
+    style = (TEMPLATES / "report.css").read_text(encoding="utf-8")
+    if len(results) > 1:
+        return read_template("systems.html.j2").render(summary, style=style)
+    ((_, own),) = results.items()
+    wrong = [_show(result, score) for result in own for score in result.scores if score.reason]
+    return read_template("evaluation.html.j2").render(
+        summary,
+        title=Path(summary["run"]["predictions"][0]).name,
+        wrong=wrong[:_MOST_SHOWN],
+        wrong_count=len(wrong),
+        style=style,
+    )
+
+
+def _show(result: Result, score: Score) -> Record:
+    question = result.question
+    gold = question.gold_answer
+    rows = gold if isinstance(gold, list) else [gold]
+    return {
+        "id": question.question_id,
+        "sample": score.sample if len(result.scores) > 1 else None,
+        "question": _cut(question.question_text),
+        "gold_sql": _cut(question.gold_sql or "no SQL"),
+        "sql": _cut(score.sql or "no SQL"),
+        "reason": score.reason,
+        "detail": _cut(score.detail),
+        "database": score.database,
+        "gold_rows": [_spell_row(row) for row in rows[:SUMMARY_ROWS]],
+        "gold_count": len(rows),
+        "rows": None if score.rows is None else [_spell_row(row) for row in score.rows],
+        "count": score.row_count,
+        "missing": [_spell_row(row) for row in score.missing],
+        "unexpected": [_spell_row(row) for row in score.unexpected],
+    }
+
+
+def _spell_row(row: Any) -> str:
+    cells = row if isinstance(row, list) else [row]
+    return _cut(", ".join(json.dumps(cell, ensure_ascii=False) for cell in cells))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"
+
+
+# What the command prints.
 
 
 def describe(summary: Record) -> str:
@@ -302,16 +359,12 @@ def _spell(accuracy: Record, names: tuple[str, ...]) -> list[str]:
 
 
 def _list_systems(summary: Record, names: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    systems = summary["systems"]
-    has_cost = any(one["cost"] is not None for one in systems)
     heads = [cell for name in names for cell in (f"on the {name}", "95 %")]
-    yield "rank", "95 %", "system", *heads, *(("cost",) if has_cost else ())
-    for one in systems:
+    yield "rank", "95 %", "system", *heads
+    for one in summary["systems"]:
         low, high = one["ranks"]
         ranks = f"{low:.0f} to {high:.0f}"
-        cost = "" if one["cost"] is None else f"{one['cost']:.4g}"
-        cells = [*_spell(one["accuracy"], names), *((cost,) if has_cost else ())]
-        yield str(one["rank"]), ranks, one["name"], *cells
+        yield str(one["rank"]), ranks, one["name"], *_spell(one["accuracy"], names)
 
 
 def _list_groups(summary: Record, names: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

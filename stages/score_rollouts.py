@@ -12,9 +12,8 @@ from answerkey.base.log import start_log
 from answerkey.base.params import read_params, run_stage
 from answerkey.base.records import read_database_hashes, write_json
 from answerkey.dataset import INTERIM, add_terms, join_stages
-from answerkey.evaluation.rollouts import score_rollouts
 from answerkey.evaluation.samples import read_rollouts
-from answerkey.evaluation.scoring import Folders
+from answerkey.evaluation.scoring import Folders, score_rollouts
 
 ROLLOUTS = Path("data/rollouts")
 OUT = INTERIM / "pass_rates.json"  # not JSON Lines: DVC warns of each file that is empty

@@ -1,3 +1,3 @@
 """Evaluation: predictions are executed on the databases of a dataset and on its test suites, and
-told in numbers and on a page. All but the page needs the standard library alone.
+told in numbers. It needs the standard library alone.
 """

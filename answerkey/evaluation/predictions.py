@@ -1,17 +1,16 @@
 """Predictions as files have them, each with the question of a dataset that it is for.
 
 JSON Lines: `question_id`, and one of `prediction` (SQL), `completion` (what a model wrote: text or
-a chat) or a list of samples, `predictions` or `completions`; and `cost`, a number, if it is known.
-Lines with the same question_id are samples, too. A text file in Spider's order has the SQL of one
-question a line, for every question of its source file; a JSON object in BIRD's order has it by the
-place of the question, `{"0": "SELECT ...\\t----- bird -----\\tschool"}`. Lines end with a line
-feed: any other mark that ends a line somewhere, such as U+2028, may stand in SQL.
+a chat) or a list of samples, `predictions` or `completions`. Lines with the same question_id are
+samples, too. A text file in Spider's order has the SQL of one question a line, for every question
+of its source file; a JSON object in BIRD's order has it by the place of the question,
+`{"0": "SELECT ...\\t----- bird -----\\tschool"}`. Lines end with a line feed: any other mark that
+ends a line somewhere, such as U+2028, may stand in SQL.
 """
 
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -29,19 +28,11 @@ from answerkey.dataset import (
     read_product,
 )
 from answerkey.evaluation.samples import read_records, read_samples
+from answerkey.evaluation.scoring import Prediction
 
 UNKNOWN = "unknown"  # no question has the id
 
 _BIRD_MARK = "\t----- bird -----\t"
-
-
-class Prediction(NamedTuple):
-    """SQL for a question; sql: None if the completion has none. sample: its place among those
-    for the question, from 0."""
-
-    question_id: str
-    sample: int
-    sql: str | None
 
 
 class Dataset(NamedTuple):
@@ -94,24 +85,11 @@ def read_dataset(folder: Path) -> Dataset:
     )
 
 
-class PredictionFile(NamedTuple):
-    """What a file of predictions holds.
-
-    predictions: those for questions that can be scored.
-    left_out: how many there are for others, by why these were left out; `unknown`: no such
-        question is known.
-    cost: the sum of what its lines tell; None if none does.
-    """
-
-    predictions: list[Prediction]
-    left_out: dict[str, int]
-    cost: float | None
-
-
 def read_predictions(
     path: Path, dataset: Dataset, *, source_file: str | None = None
-) -> PredictionFile:
-    """The predictions of a file.
+) -> tuple[list[Prediction], dict[str, int]]:
+    """The predictions of a file for questions that can be scored, and how many there are for
+    others, by why these were left out; `unknown`: no such question is known.
 
     source_file: the file of questions whose order a text file or a JSON object follows, such as
         dev.json. None: the only one of the eval split.
@@ -123,9 +101,8 @@ def read_predictions(
     """
     if not path.is_file():
         raise FileNotFoundError(f"{path}: expected a file of predictions, found none")
-    costs: list[float] = []
     if path.suffix == ".jsonl":
-        pairs = _read_lines(path, costs)
+        pairs = _read_lines(path)
     else:
         pairs = _read_in_order(path, dataset, source_file)
     questions, found = dataset.questions, []
@@ -139,19 +116,14 @@ def read_predictions(
         samples[question_id] += 1
     if not found:
         raise InputError(f"{path}: no prediction for a question of {dataset.name}")
-    cost = math.fsum(costs) if costs else None
-    return PredictionFile(found, dict(sorted(left_out.items())), cost)
+    return found, dict(sorted(left_out.items()))
 
 
-def _read_lines(path: Path, costs: list[float]) -> Iterator[tuple[str, str | None]]:
+def _read_lines(path: Path) -> Iterator[tuple[str, str | None]]:
     for where, record in read_records(path):
         question_id = record.get("question_id")
         if not isinstance(question_id, str):
             raise InputError(f"{where}: question_id: expected a text, found {question_id!r:.80}")
-        if (cost := record.get("cost")) is not None:
-            if type(cost) not in (int, float):
-                raise InputError(f"{where}: cost: expected a number, found {cost!r:.80}")
-            costs.append(cost)
         for sql in read_samples(record, where):
             yield question_id, sql
 

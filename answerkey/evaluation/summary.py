@@ -7,6 +7,7 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
+from statistics import fmean
 from typing import NamedTuple
 
 from answerkey.base.records import HARDNESS_LEVELS
@@ -15,13 +16,9 @@ from answerkey.evaluation.scoring import Score
 
 RESAMPLES = 2000
 _SEED = 20
+_PLACES = ("database", "suite")  # where a prediction is right
 
-
-class Interval(NamedTuple):
-    """The middle 95 % of what draws with replacement give."""
-
-    low: float
-    high: float
+Interval = tuple[float, float]  # the middle 95 % of what draws with replacement give
 
 
 def bootstrap_mean(clusters: Sequence[Sequence[float]]) -> Interval:
@@ -32,7 +29,7 @@ def bootstrap_mean(clusters: Sequence[Sequence[float]]) -> Interval:
     interval that draws them one by one would be too narrow.
 
     >>> bootstrap_mean([[1.0], [0.0], [1.0], [1.0]])
-    Interval(low=0.25, high=1.0)
+    (0.25, 1.0)
     """
     return _find_middle([mean for (mean,) in _draw_means([clusters])])
 
@@ -133,7 +130,7 @@ def rank_systems(systems: Mapping[str, list[Result]], on: str) -> tuple[list[Rec
         name: [getattr(result, f"on_{on}") for result in results]
         for name, results in systems.items()
     }
-    means = {name: math.fsum(values) / len(values) for name, values in accuracies.items()}
+    means = {name: fmean(values) for name, values in accuracies.items()}
     names = sorted(means, key=lambda name: -means[name])
     draws = _draw_means([_cluster(systems[name], accuracies[name]) for name in names])
     ranks = [[1 + sum(b > a for b in draw) for a in draw] for draw in draws]
@@ -180,15 +177,15 @@ def _find_middle(values: list[float]) -> Interval:
     """The interval that holds the middle 95 % of as many values as are drawn."""
     margin = round(RESAMPLES * 0.025)
     ordered = sorted(values)
-    return Interval(ordered[margin], ordered[-margin - 1])
+    return ordered[margin], ordered[-margin - 1]
 
 
 def _measure(results: list[Result]) -> Record:
     measured: Record = {"count": len(results)}
-    for name in ("database", "suite"):
-        values = [getattr(result, f"on_{name}") for result in results]
-        measured[name] = math.fsum(values) / len(values)
-        measured[f"{name}_interval"] = bootstrap_mean(_cluster(results, values))
+    for place in _PLACES:
+        values = [getattr(result, f"on_{place}") for result in results]
+        measured[place] = fmean(values)
+        measured[f"{place}_interval"] = bootstrap_mean(_cluster(results, values))
     return measured
 
 
@@ -201,28 +198,20 @@ def _cluster(results: list[Result], values: Iterable[float]) -> list[list[float]
 
 
 def _measure_samples(results: list[Result]) -> Record | None:
-    fewest = min(len(result.scores) for result in results)
-    if max(len(result.scores) for result in results) < 2 or not fewest:
+    counts = [len(result.scores) for result in results]
+    fewest = min(counts)
+    if max(counts) < 2 or not fewest:
         return None
-    counts = [2**power for power in range(fewest.bit_length()) if 2**power <= fewest]
-    passes = {
-        name: {
-            str(k): math.fsum(
-                pass_at_k(
-                    len(result.scores), sum(getattr(one, f"on_{name}") for one in result.scores), k
-                )
-                for result in results
-            )
-            / len(results)
-            for k in counts
-        }
-        for name in ("database", "suite")
-    }
     chosen = [choose_majority(result.scores) for result in results]
-    majority = {
-        name: sum(getattr(one, f"on_{name}") for one in chosen) / len(chosen)
-        for name in ("database", "suite")
-    }
+    passes, majority = {}, {}
+    for place in _PLACES:
+        rights = [sum(getattr(one, f"on_{place}") for one in result.scores) for result in results]
+        pairs = list(zip(counts, rights, strict=True))
+        passes[place] = {
+            str(k): fmean(pass_at_k(count, right, k) for count, right in pairs)
+            for k in (2**power for power in range(fewest.bit_length()))
+        }
+        majority[place] = fmean(getattr(one, f"on_{place}") for one in chosen)
     return {"fewest": fewest, "pass_at_k": passes, "majority": majority}
 
 

@@ -134,14 +134,12 @@ def test_several_files_are_one_table(
         {
             "question_id": q["question_id"],
             "prediction": q["gold_sql"] if place else "SELECT 77",
-            "cost": 0.25,
         }
         for place, q in enumerate(questions)
     ]
     worse = write_lines(tmp_path / "worse.jsonl", [*lines, {**lines[1], "question_id": "none"}])
     summary = run_command(worse, gold, "--out", tmp_path / "out", says="rule strict; ")
     assert [(one["name"], one["rank"]) for one in summary["systems"]] == [("gold", 1), ("worse", 2)]
-    assert [one["cost"] for one in summary["systems"]] == [None, 0.25 * len(questions) + 0.25]
     (pair,) = summary["pairs"]
     assert (pair["better"], pair["worse"]) == (1, 0)
     assert pair["difference"] == pytest.approx(1 / len(questions))
@@ -323,7 +321,6 @@ def test_bad_objects_by_place_are_told(text: str, said: str, inside: Any, tmp_pa
         ("[" * 100_000, r"line 1: expected a JSON object: maximum recursion"),
         ('{"question_id": ["a"]}', r"line 1: question_id: expected a text, found \['a'\]"),
         ('{"question_id": "none", "prediction": "SELECT 1"}', "no prediction for a question of"),
-        ('{"question_id": "a", "cost": "1"}', "line 1: cost: expected a number, found '1'"),
         ('{"question_id": ID}', "expected one of prediction, predictions, .* found none"),
         ('{"question_id": ID, "prediction": 1}', "prediction: expected SQL as text"),
         ('{"question_id": ID, "predictions": ["SELECT 1", 2]}', "expected SQL as text, found"),

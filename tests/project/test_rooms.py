@@ -31,8 +31,6 @@ OPTIONAL = ("orjson", "pyarrow")
 )
 def test_scoring_and_evaluation_need_the_standard_library_alone(room: str, rooms: set[str]) -> None:
     files = sorted((ROOT / "answerkey" / room).rglob("*.py"))
-    # One needs jinja2, and only the pipeline runs the other.
-    files = [path for path in files if path.name not in ("page.py", "rollouts.py")]
     assert files
     files += [ROOT / f"{name.replace('.', '/')}.py" for name in PLAIN]
     for path in files:

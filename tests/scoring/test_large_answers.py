@@ -13,8 +13,7 @@ import pytest
 from answerkey.base.records import hash_file
 from answerkey.dataset import Question
 from answerkey.evaluation.predictions import Prediction
-from answerkey.evaluation.rollouts import score_rollouts
-from answerkey.evaluation.scoring import Folders, score_predictions
+from answerkey.evaluation.scoring import Folders, score_predictions, score_rollouts
 from answerkey.scoring.pool import Pool
 from answerkey.scoring.worker import SUMMARY_ROWS, Job, Kind
 

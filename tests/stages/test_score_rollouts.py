@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from answerkey.base.errors import InputError
-from answerkey.evaluation.rollouts import find_agreement
-from answerkey.evaluation.scoring import Score
+from answerkey.evaluation.scoring import Score, find_agreement
 from tests.shared.project_world import World, build_world
 
 RATES = "data/interim/pass_rates.json"
