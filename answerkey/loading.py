@@ -92,7 +92,7 @@ def load(
     return LoadedSplit(read_rows(table), **found)
 
 
-# Where a dataset lies: a folder, a repository of the Hugging Face hub, or a DVC repository.
+# --- where a dataset lies: a folder, a repository of the Hugging Face hub, or a DVC repository
 
 
 def _refuse(path: str) -> Path:
@@ -104,12 +104,9 @@ def _refuse(path: str) -> Path:
 
 
 class _Export(NamedTuple):
-    """The folder of an export, the checkout that it lies in, and how to get a folder of files that
-    neither has."""
-
     folder: Path
     checkout: Path | None = None
-    fetch: Callable[[str], Path] = _refuse
+    fetch: Callable[[str], Path] = _refuse  # gets a folder of files that neither has
 
 
 def _find_cache() -> Path:
@@ -158,8 +155,7 @@ def _fetch_from_hub(repo_id: str, revision: str | None) -> Path:
 
 
 def _fetch_from_dvc(url: str, revision: str | None, cache: Path) -> _Export:
-    """The export of a commit of a git repository, from its DVC remote. Each commit is fetched
-    once."""
+    """The export of a commit, from the DVC remote; each commit is fetched once."""
     from dvc.api import DVCFileSystem
     from dvc.repo.open_repo import clean_repos
 
@@ -180,7 +176,7 @@ def _fetch_from_dvc(url: str, revision: str | None, cache: Path) -> _Export:
     return _Export(fetch(EXPORT), fetch=fetch)
 
 
-# Databases out of a Parquet file.
+# --- databases out of a Parquet file
 
 
 def unpack_files(packed: Path, cache: Path) -> Path | None:
@@ -223,7 +219,6 @@ def unpack_files(packed: Path, cache: Path) -> Path | None:
 
 
 def _replace(target: Path, content: bytes) -> None:
-    """Write a file, which is never seen half written."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:
         partial = Path(folder) / target.name

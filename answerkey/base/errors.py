@@ -1,10 +1,8 @@
 """What ends a run with a message, and what with a traceback.
 
-`InputError`, and what the machine refuses (a file, the network, memory), is for the user to mend,
-and ends a run with its message: what, where, what was expected, what to do next. Any other
-exception is a fault of ours, which needs its traceback. So code that checks what a user wrote, or
-what lies on the disk, raises InputError with these words; a plain ValueError says that our own
-code broke a promise.
+`InputError`, and what the machine refuses (a file, the network, memory), is for the user to mend.
+Any other exception is a fault of ours, which needs its traceback: a plain ValueError says that our
+own code broke a promise.
 """
 
 from __future__ import annotations

@@ -6,8 +6,7 @@ A section is a dataclass; the type of a field says its kind, and its default is 
     class ReportDataset:
         max_rows: From0 = 5000
 
-This needs the standard library alone, and loads in a few milliseconds: every stage checks all
-params before it starts.
+It loads in a few milliseconds: every stage checks all params before it starts.
 """
 
 from __future__ import annotations
@@ -41,27 +40,24 @@ class Kind:
 
 
 def whole(least: float = -math.inf) -> Kind:
-    """A whole number from the least; True is none."""
     words = "a whole number" + ("" if least == -math.inf else f" from {least}")
     return Kind(words, lambda value: type(value) is int and value >= least)
 
 
 def number(words: str, *, most: float = math.inf) -> Kind:
-    """A finite number from 0 to the most."""
+    """A finite number from 0 to the most; True is none."""
     return Kind(
         words, lambda value: type(value) in (int, float) and 0 <= value <= most and value < math.inf
     )
 
 
 def text(words: str = "a text", *, pattern: str = ".") -> Kind:
-    """A text in which the pattern is found."""
     found = re.compile(pattern, re.DOTALL)
     return Kind(words, lambda value: isinstance(value, str) and found.search(value) is not None)
 
 
 def one_of(names: Iterable[str]) -> Kind:
-    """One of some words.
-
+    """
     >>> one_of(["tables", "spider", "source"]).words
     'tables, spider or source'
     """
@@ -90,7 +86,6 @@ def mapping(
 
 
 def listing(words: str, values: Any, *, least: int = 0) -> Kind:
-    """A list with at least so many values of a kind."""
     return Kind(words, lambda value: isinstance(value, list) and len(value) >= least, values)
 
 
@@ -109,8 +104,7 @@ def check_value(kind: Any, value: Any, *, key: str = "", where: str = "params.ya
     key: where the value stands; "": it is the whole file.
 
     Raises:
-        InputError: a line for each mistake, with the file, the key, what was expected and what was
-            found.
+        InputError: a line for each mistake, with the file, the key, and what was expected.
     """
     mistakes: list[str] = []
     checked = _check(kind, value, key, mistakes)

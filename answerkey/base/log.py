@@ -9,11 +9,7 @@ from typing import TypeVar
 
 
 def start_log(stage_name: str) -> logging.Logger:
-    """The logger of a stage, writing `stage: message` to stderr from INFO up.
-
-    Only this logger is set up: libraries stay as quiet as they are by default. A second call
-    replaces the handler of the first.
-    """
+    """The logger of a stage, writing `stage: message` to stderr from INFO up."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(name)s: %(message)s"))
     log = logging.getLogger(stage_name)
@@ -57,9 +53,6 @@ def align(rows: Sequence[Sequence[str]]) -> str:
     """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
-
-
-# Progress bars where a person waits, and none where nobody looks.
 
 
 Item = TypeVar("Item")

@@ -76,12 +76,8 @@ def write_jsonl(path: Path, records: Iterable[dict[str, Any]]) -> int:
 
 
 def read_jsonl(path: Path) -> Iterator[dict[str, Any]]:
-    """One record a line, in order, without holding more than one.
-
-    Raises:
-        FileNotFoundError: if the file is missing.
-        InputError: with path and line, on a line that is no JSON object.
-    """
+    """One record a line, in order, without holding more than one. InputError names the line that is
+    no JSON object."""
     if not path.is_file():
         raise FileNotFoundError(f"No {path}: run `dvc repro`, which makes it")
     with path.open("rb", buffering=_BUFFER_BYTES) as file:
@@ -98,12 +94,7 @@ def read_jsonl(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def read_json(path: Path) -> Any:
-    """The value of a file of JSON.
-
-    Raises:
-        FileNotFoundError: if the file is missing.
-        InputError: with the path, if it is no JSON.
-    """
+    """The value of a file; InputError names one that is no JSON."""
     if not path.is_file():
         raise FileNotFoundError(f"No {path}: run `dvc repro`, which makes it")
     try:
@@ -113,14 +104,8 @@ def read_json(path: Path) -> Any:
 
 
 def encode_compactly(value: Any) -> str:
-    """JSON for another process, which reads it by `decode_json`.
-
-    It is written by the faster encoder, or by the standard library's where that one refuses a
-    value, as it does lone surrogates. Not for the disk: the two do not write the same bytes.
-
-    >>> encode_compactly(["Zo\u00eb", 2.0, None])
-    '["Zo\u00eb",2.0,null]'
-    """
+    """JSON for another process, by the faster encoder, or by the standard library's if that one
+    refuses a value, as it does lone surrogates. Not for the disk: their bytes differ."""
     try:
         return orjson.dumps(value).decode()
     except orjson.JSONEncodeError:
@@ -128,14 +113,11 @@ def encode_compactly(value: Any) -> str:
 
 
 def decode_json(text: bytes | str) -> Any:
-    """The value of JSON text.
-
-    The decoder is three times as fast as the standard library's, which is used where the fast one
-    refuses a text, as it does lone surrogates. A whole number of more than 64 bits, which SQLite
-    cannot hold, would become a float.
+    """The value of JSON text, by a decoder three times as fast as the standard library's, which is
+    used if the fast one refuses a text, as it does lone surrogates.
 
     Raises:
-        ValueError: where it is no JSON, or nested deeper than Python reads.
+        ValueError: if it is no JSON, or nested deeper than Python reads.
     """
     try:
         return orjson.loads(text)
@@ -152,7 +134,6 @@ def digest_text(text: str) -> bytes:
 
 
 def hash_file(path: Path) -> str:
-    """sha256 of a file's bytes, as 64 hex digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -183,43 +164,30 @@ def encode_findings(findings: Iterable[Finding]) -> list[dict[str, Any]]:
     return [finding._asdict() for finding in findings]
 
 
-# The manifest of the databases: what each file is, as the stage that made it wrote it down.
-#
-# It is JSON, `{"databases": {ID: entry, ...}}`, with each entry on a line of its own.
-
-
 DESCRIPTIONS = "descriptions.json"  # beside a database, if its corpus describes columns
 
 
 def write_manifest(path: Path, entries: Iterable[tuple[str, dict[str, Any]]]) -> None:
-    """Write entries by id as they come."""
+    """Write what each database is: `{"databases": {ID: entry, ...}}`, an entry a line."""
     lines = [encode_json(db_id) + b": " + encode_json(entry) for db_id, entry in entries]
     with replace_file(path) as file:
         file.write(b'{"databases": {\n' + b",\n".join(lines) + (b"\n}}\n" if lines else b"}}\n"))
 
 
 def read_manifest(path: Path) -> dict[str, dict[str, Any]]:
-    """The entries by id, in their order."""
     return read_json(path)["databases"]
 
 
 def read_database_hashes(databases_dir: Path) -> dict[str, str]:
-    """sha256 by database id."""
     entries = read_manifest(databases_dir / "manifest.json")
     return {db_id: entry["sha256"] for db_id, entry in entries.items()}
 
 
-# The closed vocabularies of records, and why a question is set aside.
-#
-# A code is a reason or a flag (`answerkey.flags`), never both. A reason is recorded with the stage
-# that set the question aside, whatever policies say; a flag only where a policy says so.
-
+# --- vocabularies of records, and why a question is set aside
 
 SPLITS = TRAIN, EVAL = ("train", "eval")
 DIFFICULTIES = EASY, MEDIUM, HARD = ("easy", "medium", "hard")
 HARDNESS_LEVELS = ("easy", "medium", "hard", "extra")  # Spider's own; in the sidecar
-
-
 ACCEPTED_ANSWERS = "accepted_answers"  # in `source`: those of a question whose SQL is unknown
 
 

@@ -44,14 +44,12 @@ PROJECT_PARAMS = Path(__file__).resolve().parents[2] / "params.yaml"
 class Layout:
     """The names of the fields of a row, and of the folders of databases.
 
-    gold_sql: the field with the query, or with a list of queries that are all right; the first is
-        gold.
+    gold_sql: the query, or a list of queries that are all right; the first is gold.
     databases: the folders below the root that hold databases.
-    files: the file of a database in such a folder, {db_id} its id; the first that is there counts.
+    files: what a database may be in such a folder, {db_id} its id; the first that is there counts.
         One that ends in .sql is made into a database.
-    evidence: the field with what a question presupposes and its text does not say. A row may lack
-        it, or have null or blank text there.
-    difficulty: the field with the corpus's own word for how difficult a question is.
+    evidence: what a question presupposes and its text does not say; it may be missing.
+    difficulty: the corpus's own word for how difficult a question is.
     kept: further fields that go into the record of where a question comes from, if a row has them.
     read: gives the rows of a file of questions.
     """
@@ -136,18 +134,13 @@ class DirectoryQuestions:
 
 @dataclass(frozen=True, slots=True)
 class DirectoryDatabases:
-    """Folders below a directory, and the files in them that databases may be."""
-
     root: Path
     folders: tuple[str, ...]
     files: tuple[str, ...]
 
     def list_places(self, db_id: str) -> list[Path]:
-        """Where the file of a database may be; the first that is there counts.
-
-        A .sqlite file goes before text: in a Spider release, the schema.sql beside it is often in
-        another dialect and has no rows.
-        """
+        """Where a database may be. A .sqlite file goes before text: in a Spider release, the
+        schema.sql beside it is often in another dialect and has no rows."""
         return [
             self.root / folder / file.replace("{db_id}", db_id)
             for folder in self.folders
@@ -160,9 +153,8 @@ class Corpus:
     """An entry of `corpora`.
 
     owner: the entry whose databases they are: itself, or another one.
-    database_prefix: what stands before a db_id in the name of a database; the owner's prefix.
-    id_prefix: what stands before the name of a database in question ids, if the databases are
-        another's.
+    database_prefix: stands before a db_id in the name of a database; the owner's prefix.
+    id_prefix: stands before that name in question ids, if the databases are another's.
     """
 
     name: str
@@ -180,12 +172,8 @@ class Corpus:
 
 
 def parse_corpora(chosen: str | list[str], entries: Mapping[str, Any]) -> list[Corpus]:
-    """The corpora that `corpus` in params.yaml names, one or a list of several, in its order.
-
-    Raises:
-        InputError: if it names one twice, or one that is no entry; as `check_corpora`; if any
-            entry, chosen or not, names a layout that does not exist.
-    """
+    """The corpora that `corpus` in params.yaml names, one or a list of several, in its order. All
+    entries are checked, chosen or not."""
     names = [chosen] if isinstance(chosen, str) else chosen
     checked = check_corpora(entries)
     if len(set(names)) < len(names) or not set(names) <= set(checked):
@@ -238,8 +226,7 @@ def choose_spider(corpus: Corpus | None, limits: Download | None) -> tuple[Corpu
 
 
 def list_unpinned(places: Mapping[str, Any]) -> list[str]:
-    """A warning for each corpus whose place, by name, is on the hub at a revision that is no
-    commit: it may be another one tomorrow."""
+    """A warning for each corpus whose place, by name, is on the hub at a branch or tag."""
     return [
         f"warning: corpus {name} reads {place.repo_id} at {place.revision!r}, which is no commit"
         f" and may be another one tomorrow: pin it with `answerkey pin {name}`"
@@ -255,8 +242,8 @@ def name_databases(
     """The databases of some corpora, each once, by name: the first corpus that has it, and db_id.
 
     Raises:
-        InputError: if two corpora would give one name to different databases, or one id to two
-            questions, also if these differ in case alone; with both corpora and the key to set.
+        InputError: with both corpora and the key to set, if two would give one name to different
+            databases, or one id to two questions, in any case.
     """
     databases: dict[str, tuple[Corpus, str]] = {}
     asking: dict[str, Corpus] = {}
@@ -281,11 +268,7 @@ def name_databases(
 
 def check_roots(corpora: Iterable[Corpus], entries: Mapping[str, Entry], *, stage: str) -> None:
     """Make sure that the root of each corpus is among the deps of a stage in dvc.yaml, or below one
-    of them. Without a dvc.yaml, as in a run without DVC, nothing is asked.
-
-    Raises:
-        InputError: with the line to add.
-    """
+    of them. InputError has the line to add. A run without DVC is not asked."""
     if not PIPELINE.is_file():
         return
     roots = {
@@ -340,8 +323,7 @@ def read_source_questions(corpus: Corpus, *, limits: Download) -> Iterator[Recor
 
 
 def list_db_ids(corpus: Corpus, *, limits: Download) -> list[str]:
-    """The ids that db_list means, sorted. `all`: of every database that has questions; then it
-    raises as `read_source_questions` and `choose_db_ids`."""
+    """The ids that db_list means, sorted. `all`: of every database that has questions."""
     if corpus.db_list != ALL:
         return sorted(corpus.db_list)
     questions = read_source_questions(corpus, limits=limits)
@@ -351,11 +333,7 @@ def list_db_ids(corpus: Corpus, *, limits: Download) -> list[str]:
 def choose_db_ids(
     corpus: Corpus, db_ids: str | Iterable[str], with_questions: set[str]
 ) -> list[str]:
-    """The listed ids, sorted, or with `all` those of all databases that have questions.
-
-    Raises:
-        InputError: if there is no question at all, or a listed database has none.
-    """
+    """The listed ids, sorted, or with `all` those of all databases that have questions."""
     chosen = sorted(check_db_ids(with_questions if db_ids == ALL else db_ids))
     unknown = [db_id for db_id in chosen if db_id not in with_questions]
     if unknown or not chosen:
@@ -376,7 +354,6 @@ def _read_file(corpus: Corpus, path: Path) -> Iterator[Any]:
 
 
 def _fetch(questions: HubQuestions, limits: Download) -> tuple[str, dict[str, Path]]:
-    """The commit of the questions, and their files."""
     try:
         commit = resolve_revision(questions.repo_id, questions.revision, limits=limits)
         return commit, {

@@ -57,7 +57,7 @@ class DatabaseSource(NamedTuple):
 
 
 class Downloads(NamedTuple):
-    """The paths of all databases by name, sorted; how many were kept as they were."""
+    """The paths of all databases by name; how many were kept as they were."""
 
     paths: dict[str, Path]
     kept: int
@@ -99,7 +99,6 @@ def update_databases(corpora: Iterable[Corpus], output_dir: Path, *, limits: Dow
     the manifest and nothing else. The next run keeps what a run has made that fails.
 
     Raises:
-        InputError: as `list_db_ids` and `name_databases`.
         FileNotFoundError, InputError: naming all databases that are missing or broken, when all
             others are made; a hub that does not answer is the end.
     """

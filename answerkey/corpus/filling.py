@@ -38,10 +38,9 @@ def fill_database(path: Path, queries: Iterable[str], *, rows: int) -> bytes | N
     """The bytes of a database like that of a file, whose tables have so many rows at least, and
     rows that meet the conditions of the queries: the same for the same input, on any machine.
 
-    Its own rows stay as they are, and so do keys, references and all rules of the schema; a table
-    has fewer rows if these allow no more. Return None if all of its tables have so many rows
-    already, or if it cannot be copied: a table of more than 1,000 rows, a row of more than 20 kB, a
-    virtual table, or statements that this SQLite does not run.
+    Its own rows and all rules of the schema stay; a table has fewer rows if these allow no more.
+    None if its tables have so many rows already, or cannot be copied: more than 1,000 rows, a row
+    of more than 20 kB, a virtual table, or statements that this SQLite does not run.
     """
     with contextlib.closing(open_database(path)) as connection:
         schema = read_schema(connection)

@@ -59,11 +59,7 @@ Index = Mapping[tuple[str | None, ...], list[Record]]
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a row of a list says.
-
-    judged_sql: the query that it is about; None is gold.
-    changes: other values of fields that a correction may replace.
-    """
+    """What a row of a list says of gold, or of `judged_sql`; `changes` are for a correction."""
 
     question_id: Any
     db_id: str | None
@@ -75,12 +71,7 @@ class Claim:
 
 
 def read_claims(path: Path) -> Iterator[Claim]:
-    """What each row of a list says.
-
-    Raises:
-        InputError: with file and row, if it is no list of rows, or a row has neither SQL nor a
-            verdict, or a verdict that is none.
-    """
+    """What each row of a list says. Raises InputError with the row of which nothing can be made."""
     for number, row in enumerate(_read_rows(path)):
         where = f"{path}: row {number}"
         if not isinstance(row, dict):
@@ -140,8 +131,7 @@ def _find(row: Record, names: Iterable[str]) -> str | None:
 
 
 def _read_verdict(row: Record, where: str) -> str | None:
-    """The word of a row: a label; a field such as `expert_wrong` that is true or false; or classes
-    of errors without a word about right and wrong."""
+    """The word of a row: a label, a field such as `expert_wrong`, or else classes of errors."""
     for name in (*LABELS, *(name for name in row if name.endswith("_wrong"))):
         if row.get(name) not in (None, ""):
             word = _WORDS.get(str(row[name]).strip().lower())
@@ -163,7 +153,6 @@ def _read_reason(row: Record) -> str:
 
 
 def _index_questions(questions: Iterable[Record]) -> Index:
-    """The questions of a corpus by what a list says of them."""
     index: dict[tuple[str | None, ...], list[Record]] = defaultdict(list)
     for question in questions:
         source = question["source"]
@@ -177,8 +166,8 @@ def _index_questions(questions: Iterable[Record]) -> Index:
 
 
 def _find_question(claim: Claim, index: Index) -> Record | None:
-    """The question that a row is about: that of its text (and, if it is asked with several queries,
-    of its SQL), else of its id, else of its SQL. None if nothing or several fit."""
+    """The one question that has the text of a row (and its SQL, if several have the text), else its
+    id, else its SQL."""
     same_text = index.get(("text", claim.db_id, _fold(claim.question or "")), [])
     same_sql = index.get(("sql", claim.db_id, fold_sql(claim.judged_sql or "")), [])
     same_id = [
@@ -205,8 +194,6 @@ def fold_sql(sql: str) -> str:
 
 
 class Imported(NamedTuple):
-    """Entries of a file of corrections, verdicts, what was disputed, and counts of rows."""
-
     corrections: list[Record]
     verdicts: list[Record]
     disputed: list[str]
@@ -216,8 +203,8 @@ class Imported(NamedTuple):
 def _import_claims(
     claims: Iterable[Claim], index: Index, others: Mapping[Key, dict[str, str]], **facts: str
 ) -> Imported:
-    """What the rows of a list come to. `others` has the word, right or wrong, of other lists, by
-    their names, about the question of a key; `facts` are corpus, source and date."""
+    """What the rows of a list come to. `others` has the word, right or wrong, of other lists about
+    each question; `facts` are corpus, source and date."""
     done = Imported([], [], [], Counter())
     decided: set[Key] = set()
     for claim in claims:
@@ -275,8 +262,8 @@ def _make_correction(question: Record, changes: Record, reason: str, source: str
 
 
 def _read_others(corpus: Corpus, name: str) -> dict[Key, dict[str, str]]:
-    """The word of all other files of verdicts and corrections, by key and name of the file. A key
-    of a correction that names no query has "" for it."""
+    """The word of all other files of verdicts and corrections, by key and name of the file; the key
+    of a correction may lack the query."""
     said: dict[Key, dict[str, str]] = defaultdict(dict)
     for verdict in read_verdicts():
         if (stem := Path(verdict.where.rpartition(":")[0]).stem) != name:
@@ -289,11 +276,7 @@ def _read_others(corpus: Corpus, name: str) -> dict[Key, dict[str, str]]:
 
 
 def import_list(path: Path, *, corpus: str, name: str, source: str, license: str, day: str) -> None:
-    """Write the corrections and verdicts of a list, and say how many there are.
-
-    Raises:
-        InputError: if the day is none, there is no such corpus, or the list cannot be read.
-    """
+    """Write the corrections and verdicts of a list, and say how many there are."""
     log = start_log("import-corrections")
     try:
         date.fromisoformat(day)
@@ -304,24 +287,18 @@ def import_list(path: Path, *, corpus: str, name: str, source: str, license: str
     entry = replace(entry, corrections=None)  # the list is about gold as the corpus has it
     questions = assign_splits(load_corpora([entry], limits=download).records)
     source = f"{source} ({license})"
-    done = _import_claims(
-        read_claims(path),
-        _index_questions(questions),
-        _read_others(entry, name),
-        corpus=corpus,
-        source=source,
-        date=day,
-    )
+    index, others = _index_questions(questions), _read_others(entry, name)
+    facts = {"corpus": corpus, "source": source, "date": day}
+    done = _import_claims(read_claims(path), index, others, **facts)
     if done.corrections:
-        corrections = CORRECTIONS_DIR / f"{name}.yaml"
+        path = CORRECTIONS_DIR / f"{name}.yaml"
         text = yaml.safe_dump(done.corrections, allow_unicode=True, sort_keys=False, width=100)
-        with replace_file(corrections) as file:
+        with replace_file(path) as file:
             file.write(f"# Made by `answerkey import-corrections` of {source}.\n{text}".encode())
-        log.info(f"{corrections}: {len(done.corrections)} corrections")
+        log.info(f"{path}: {len(done.corrections)} corrections")
     if done.verdicts:
-        verdicts = VERDICTS / f"{name}.jsonl"
-        write_jsonl(verdicts, done.verdicts)
-        log.info(f"{verdicts}: {len(done.verdicts)} verdicts")
+        path = VERDICTS / f"{name}.jsonl"
+        log.info(f"{path}: {write_jsonl(path, done.verdicts)} verdicts")
     for line in done.disputed[:_SHOWN]:
         log.info(f"disputed: {line}")
     log.info(f"{done.counts.total()} rows{list_counts(done.counts)}; {len(done.disputed)} disputed")

@@ -62,11 +62,7 @@ def read_array(path: Path) -> Iterator[Any]:
 def read_text2sql(path: Path) -> Iterator[Any]:
     """A row for each sentence of a file of text2sql-data (Finegan-Dollak et al., 2018), whose db_id
     is the name of the file, if no sentence names another. `query` has all variants of its SQL.
-
-    Names of variables are replaced by what the sentence has for them, else by their example.
-
-    Raises:
-        InputError: as `read_array`; if an entry has not what the format says.
+    Variables have the values of the sentence, else those of their examples.
     """
     for number, entry in enumerate(read_array(path)):
         try:
@@ -89,8 +85,7 @@ def read_text2sql(path: Path) -> Iterator[Any]:
 
 
 def _put_values(text: str, values: dict[str, str]) -> str:
-    """A text with values for names of variables.
-
+    """
     >>> _put_values("name1 of name10", {"name1": "a", "name10": "b"})
     'a of b'
     """
@@ -108,9 +103,6 @@ def read_spider2(path: Path) -> Iterator[Any]:
     """The questions of Spider 2.0-lite (Lei et al., 2025) on SQLite. Gold SQL is in ID.sql, or
     ID_1.sql and so on; its answers are compared by the rule `spider2`. If there is none, it is "",
     and the row has the answers that are published: ID.csv, or ID_a.csv and so on.
-
-    Raises:
-        InputError: with the path, if an answer is no table with the columns that count.
     """
     gold = path.parent / _SPIDER2_GOLD
     settings = gold / "spider2lite_eval.jsonl"
@@ -129,10 +121,8 @@ def read_spider2(path: Path) -> Iterator[Any]:
 
 
 def _read_answers(gold: Path, name: str, terms: dict[str, Any]) -> dict[str, Any]:
-    """The accepted answers of a question, cut to the columns that count, and how they are compared.
-
-    The other columns of an answer may be there; a CSV file does not tell numbers from text.
-    """
+    """The accepted answers of a question, cut to the columns that count, and how they are compared:
+    further columns may be there, and a CSV file does not tell numbers from text."""
     files = [gold / f"exec_result/{name}.csv", *sorted(gold.glob(f"exec_result/{name}_[a-z].csv"))]
     files = [file for file in files if file.is_file()]
     counting = terms.get("condition_cols") or []
@@ -146,9 +136,8 @@ def _read_answers(gold: Path, name: str, terms: dict[str, Any]) -> dict[str, Any
             columns = list(zip(*lines, strict=True))
             chosen = [columns[one] for one in wanted] or columns
         except (ValueError, TypeError, IndexError, csv.Error) as error:
-            raise InputError(
-                f"{file}: expected a table, and in it columns {wanted}: {error}"
-            ) from error
+            words = f"{file}: expected a table, and in it columns {wanted}: {error}"
+            raise InputError(words) from error
         rows = list(zip(*chosen, strict=True))[1:]
         answers.append([[cell or None for cell in row] for row in rows])
         extra_columns = max(extra_columns, 1 + len(columns) - len(chosen))

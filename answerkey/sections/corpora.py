@@ -131,8 +131,7 @@ class HubDatabases:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Entry:
-    """What entries of both origins hold.
-
+    """
     db_list: the databases to use; all: every one that has questions.
     layout: a name in `answerkey.corpus.corpora`.
     databases_of: the entry whose databases are asked; null: it has its own.
@@ -161,8 +160,7 @@ class _Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DirectoryEntry(_Entry):
-    """A corpus in a directory; databases: the folders that hold them, if other than those of its
-    layout."""
+    """databases: the folders that hold them, if other than those of its layout."""
 
     root: Text
     questions: SplitFiles
@@ -195,9 +193,8 @@ def _find_kind(entry: Any) -> type | Kind:
         return type(entry)
     if not isinstance(entry, dict):
         return Kind("origin", lambda _: False)
-    is_hub = entry.get("origin") == HUB or (
-        entry.get("origin") != DIRECTORY and "root" not in entry
-    )
+    origin = entry.get("origin")
+    is_hub = origin == HUB if origin in ORIGINS else "root" not in entry
     return HubEntry if is_hub else DirectoryEntry
 
 
