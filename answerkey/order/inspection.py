@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlglot import exp
 
-from answerkey.sql.equal_values import BINARY, list_collations
+from answerkey.sql.query_tree import BINARY, list_collations
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.answers import REL_TOL
 from answerkey.sqlite.files import immutable_uri

@@ -10,7 +10,6 @@ from typing import Any
 from sqlglot import exp
 
 from answerkey.order.inspection import Inspection
-from answerkey.sql.equal_values import FOLDS, collation_of, may_be_folded
 from answerkey.sql.query_tree import (
     SHOWN_CHARACTERS,
     make_limit,
@@ -22,22 +21,14 @@ from answerkey.sql.query_tree import (
 )
 from answerkey.sql.scopes import Scopes, inline_aliases
 from answerkey.sqlite.guard import QueryError, Row, Value
-from answerkey.sqlite.schema import fold_name
+from answerkey.sqlite.schema import fold_case, fold_name
 
 SHOWN_ROWS = 3
 _LOOK_AHEAD_ROWS = 1000  # behind a bound: so many may tie there
 
 
-@dataclass(frozen=True, slots=True)
-class _SortKey:
-    """A sort key: the place of a result column, or else an expression to be selected as well.
-
-    compared: the expression whose collation counts.
-    """
-
-    compared: exp.Expression
-    place: int | None = None
-    expression: exp.Expression | None = None
+# The place of a result column, or else an expression to be selected as well.
+_SortKey = int | exp.Expression
 
 
 def _find_sort_keys(query: exp.Expression, scopes: Scopes) -> list[_SortKey] | None:
@@ -45,22 +36,16 @@ def _find_sort_keys(query: exp.Expression, scopes: Scopes) -> list[_SortKey] | N
     is none of its columns."""
     order = query.args.get("order")
     is_compound = isinstance(query, exp.SetOperation)
-    keys = []
+    keys: list[_SortKey] = []
     for term in order.expressions if order is not None else ():
         expression = term.this.unnest()
         number = read_integer(_without_collate(expression))
         place = None if number is None else number - 1
         if place is None and (is_compound or query.args.get("distinct")):
             place = _find_place(query, expression, scopes)
-        if place is None:
-            if is_compound:
-                return None
-            keys.append(_SortKey(term.this, expression=inline_aliases(expression, scopes)))
-        else:
-            outputs = scopes.outputs(query)
-            is_plain = not isinstance(expression, exp.Collate) and place < len(outputs)
-            output = outputs[place].expression if is_plain else None
-            keys.append(_SortKey(term.this if output is None else output, place=place))
+        if place is None and is_compound:
+            return None
+        keys.append(inline_aliases(expression, scopes) if place is None else place)
     return keys
 
 
@@ -87,25 +72,21 @@ def _without_collate(expression: exp.Expression) -> exp.Expression:
 def _take_keys(
     rows: list[Row], keys: list[_SortKey], scopes: Scopes
 ) -> tuple[int, list[tuple[Value, ...]]]:
-    """How many columns are selected, and each row's sort keys, folded by their collations."""
+    """How many columns are selected, and each row's sort keys. Texts that some collation makes the
+    same are one key if the query or the schema names a collation."""
     width = len(rows[0]) - len(_list_added(keys)) if rows else 0
     added = itertools.count(width)
-    places = [next(added) if key.place is None else key.place for key in keys]
-    values = [tuple(row[place] for place in places) for row in rows]
-    for number, key in enumerate(keys):
-        if any(may_be_folded(a[number], b[number]) for a, b in itertools.pairwise(values)):
-            fold = FOLDS[collation_of(key.compared, scopes)]
-            values = [
-                (*row[:number], fold(row[number]), *row[number + 1 :])
-                if isinstance(row[number], str)
-                else row
-                for row in values
-            ]
-    return width, values
+    places = [key if isinstance(key, int) else next(added) for key in keys]
+    fold = _fold if scopes.has_collations() else lambda value: value
+    return width, [tuple(fold(row[place]) for place in places) for row in rows]
+
+
+def _fold(value: Value) -> Value:
+    return fold_case(value).rstrip(" ") if isinstance(value, str) else value
 
 
 def _list_added(keys: list[_SortKey]) -> list[exp.Expression]:
-    return [key.expression for key in keys if key.expression is not None]
+    return [key for key in keys if isinstance(key, exp.Expression)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ from answerkey.sql.query_tree import (
     sqlite_dialect,
 )
 from answerkey.sql.scopes import Scope, Scopes, Source
-from answerkey.sqlite.schema import fold_name, has_collation
+from answerkey.sqlite.schema import fold_name
 
 # An unknown name is a ValueError; a tree of an unforeseen shape may raise the others.
 NO_FORM = (ValueError, LookupError, AttributeError, TypeError, SqlglotError)
@@ -68,10 +68,7 @@ def canonical_tree(scopes: Scopes) -> exp.Expression:
         nodes = list(tree.walk())
         _simplify(nodes)
         # Of two sides with different collations the left one's counts.
-        may_mirror = not scopes.nodes.find_all(exp.Collate) and not any(
-            has_collation(table.sql) for table in scopes.schema.tables
-        )
-        sort_query(nodes, str, may_mirror=may_mirror)
+        sort_query(nodes, str, may_mirror=not scopes.has_collations())
     except NO_FORM:
         tree = scopes.tree.copy()
         for name in tree.find_all(exp.Identifier):

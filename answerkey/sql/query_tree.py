@@ -6,110 +6,36 @@ changes a copy.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
-from sqlglot.errors import ParseError
+from sqlglot.errors import ParseError, TokenError
 from sqlglot.parser import Parser
 from sqlglot.tokens import Token, Tokenizer, TokenType
 
 from answerkey.sqlite.guard import MAX_SQL_BYTES
-from answerkey.sqlite.schema import affinity, fold_name
+from answerkey.sqlite.schema import affinity, fold_case, fold_name
 
 # Of 17,731 queries that people and models wrote for Spider and BIRD, the longest has 147. The time
 # that it takes to read a tree may grow with the square of them.
 MAX_TOKENS = 2000
-
-_NUMERIC = "NUMERIC\x01"  # a type that sqlglot does not know, and leaves as it is
 
 
 class TooComplexError(ParseError):
     """A query that is larger than what is read: in bytes, in tokens, or in columns."""
 
 
-def parse_sql(sql: str) -> exp.Expression:
-    """The tree of `sqlglot.parse_one(sql, read="sqlite")`, in less time and with more care.
-
-    >>> parse_sql("SELECT name FROM ship").sql()
-    'SELECT name FROM ship'
-
-    The type of a CAST is one of the five affinities, which is all that SQLite makes of it; sqlglot
-    takes STRING for TEXT and NUMERIC for REAL.
-
-    Raises:
-        TooComplexError: a SqlglotError: more than 100,000 bytes or 2,000 tokens.
-        sqlglot.errors.SqlglotError: the text does not parse.
-    """
-    tokenizer, parser = _set_up()
-    if len(sql.encode(errors="replace")) > MAX_SQL_BYTES:
-        raise TooComplexError(f"more than {MAX_SQL_BYTES} bytes")
-    tokens = tokenizer.tokenize(sql)
-    if len(tokens) > MAX_TOKENS:
-        raise TooComplexError(f"more than {MAX_TOKENS} tokens")
-    tokens, has_numeric = _replace_types(tokens)
-    try:
-        statements = parser.parse(tokens, sql)
-    except (ValueError, TypeError, LookupError, AttributeError) as error:
-        raise ParseError(f"The parser fails: {error}") from error
-    if not statements or statements[0] is None:
-        raise ParseError(f"No expression was parsed from '{sql}'")
-    tree = exp.Block(expressions=statements) if len(statements) > 1 else statements[0]
-    if has_numeric:
-        for kind in tree.find_all(exp.DataType):
-            if kind.args.get("kind") == _NUMERIC:
-                kind.set("kind", "NUMERIC")
-    return tree
-
-
-def tokenize_sql(sql: str) -> list[Token]:
-    """The tokens of `sqlglot.tokenize(sql, read="sqlite")`.
-
-    Raises:
-        sqlglot.errors.TokenError: a quote or comment has no end.
-    """
-    return _set_up()[0].tokenize(sql)
-
-
-@lru_cache(maxsize=1)
-def sqlite_dialect() -> Dialect:
-    """The dialect, to hand to sqlglot in place of its name, which it would look up each time."""
-    return Dialect.get_or_raise("sqlite")
-
-
-@lru_cache(maxsize=1)
-def _set_up() -> tuple[Tokenizer, Parser]:
-    dialect = sqlite_dialect()
-    return dialect.tokenizer(), dialect.parser()
-
-
-def _replace_types(tokens: list[Token]) -> tuple[list[Token], bool]:
-    """Return the tokens with one for the type of each CAST, and whether one of these is a name that
-    sqlglot is not to read."""
-    read: list[Token] = []
-    opened: list[tuple[bool, int | None]] = []  # whether it is of a CAST, and where its type begins
-    has_numeric = False
-    for token in tokens:
-        kind = token.token_type
-        if kind == TokenType.L_PAREN:
-            is_cast = bool(read) and read[-1].token_type == TokenType.VAR
-            opened.append((is_cast and read[-1].text.upper() == "CAST", None))
-        elif kind == TokenType.ALIAS and opened:
-            opened[-1] = (opened[-1][0], len(read) + 1)
-        elif kind == TokenType.R_PAREN and opened:
-            is_cast, start = opened.pop()
-            if is_cast and start is not None and start < len(read):
-                words = read[start:]
-                name = affinity(" ".join(word.text for word in words))
-                has_numeric |= name == "NUMERIC"
-                words[0].token_type = TokenType.VAR
-                words[0].text = _NUMERIC if name == "NUMERIC" else name
-                read[start:] = words[:1]
-        read.append(token)
-    return read, has_numeric
-
+# Texts that a collation makes the same are equal for SQLite: 'Sun' and 'SUN' under NOCASE.
+BINARY = "BINARY"
+FOLDS: dict[str, Callable[[str], str]] = {
+    BINARY: str,
+    "NOCASE": fold_case,
+    "RTRIM": lambda text: text.rstrip(" "),
+}
 
 ROW_AGGREGATES = (exp.GroupConcat, exp.JSONArrayAgg, exp.JSONObjectAgg)  # rows count as they come
 LITERALS = (exp.Literal, exp.Null, exp.Boolean, exp.HexString, exp.Placeholder)
@@ -124,6 +50,94 @@ _AGGREGATES_WITHOUT_A_CLASS = {
     "string_agg",
     "total",
 }
+
+
+def parse_sql(sql: str) -> exp.Expression:
+    """Return the tree of `sqlglot.parse_one(sql, read="sqlite")`, in less time and with more care.
+
+    >>> parse_sql("SELECT name FROM ship").sql()
+    'SELECT name FROM ship'
+
+    The type of a CAST is its affinity, which is all that SQLite makes of it: sqlglot takes STRING
+    for TEXT and NUMERIC for REAL.
+
+    Raises:
+        TooComplexError: a SqlglotError: more than 100,000 bytes or 2,000 tokens.
+        sqlglot.errors.SqlglotError: the text does not parse.
+    """
+    if len(sql.encode(errors="replace")) > MAX_SQL_BYTES:
+        raise TooComplexError(f"more than {MAX_SQL_BYTES} bytes")
+    tokenizer, parser = _set_up()
+    tokens = tokenizer.tokenize(sql)
+    if len(tokens) > MAX_TOKENS:
+        raise TooComplexError(f"more than {MAX_TOKENS} tokens")
+    try:
+        statements = parser.parse(_replace_types(tokens), sql)
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        raise ParseError(f"The parser fails: {error}") from error
+    if not statements or statements[0] is None:
+        raise ParseError(f"No expression was parsed from '{sql}'")
+    return exp.Block(expressions=statements) if len(statements) > 1 else statements[0]
+
+
+@lru_cache(maxsize=1)
+def sqlite_dialect() -> Dialect:
+    """The dialect, to hand to sqlglot in place of its name, which it would look up each time."""
+    return Dialect.get_or_raise("sqlite")
+
+
+@lru_cache(maxsize=1)
+def _set_up() -> tuple[Tokenizer, Parser]:
+    dialect = sqlite_dialect()
+    return dialect.tokenizer(), dialect.parser()
+
+
+def _replace_types(tokens: list[Token]) -> list[Token]:
+    """Return the tokens with one for the type of each CAST."""
+    read: list[Token] = []
+    opened: list[tuple[bool, int | None]] = []  # whether it is of a CAST, and where its type begins
+    for token in tokens:
+        kind = token.token_type
+        if kind == TokenType.L_PAREN:
+            is_cast = bool(read) and read[-1].token_type == TokenType.VAR
+            opened.append((is_cast and read[-1].text.upper() == "CAST", None))
+        elif kind == TokenType.ALIAS and opened:
+            opened[-1] = (opened[-1][0], len(read) + 1)
+        elif kind == TokenType.R_PAREN and opened:
+            is_cast, start = opened.pop()
+            if is_cast and start is not None and start < len(read):
+                name = affinity(" ".join(word.text for word in read[start:]))
+                read[start].token_type = TokenType.VAR
+                # A name of that affinity that sqlglot does not know, and leaves as it is.
+                read[start].text = "NUM" if name == "NUMERIC" else name
+                del read[start + 1 :]
+        read.append(token)
+    return read
+
+
+@lru_cache(maxsize=4096)
+def list_collations(table_sql: str) -> dict[str, str]:
+    """The collations that a CREATE TABLE gives columns, by name in lower case.
+
+    >>> list_collations("CREATE TABLE t (a TEXT COLLATE nocase, b CHECK (b COLLATE RTRIM > ''))")
+    {'a': 'NOCASE'}
+    """
+    try:
+        tokens = _set_up()[0].tokenize(table_sql)
+    except TokenError:
+        return {}
+    found: dict[str, str] = {}
+    name, depth = "", 0
+    for token, following in pairwise(tokens):
+        kind = token.token_type
+        depth += (kind is TokenType.L_PAREN) - (kind is TokenType.R_PAREN)
+        if depth != 1:
+            continue
+        if kind in (TokenType.L_PAREN, TokenType.COMMA):
+            name = fold_name(following.text)
+        elif kind is TokenType.COLLATE and following.text.upper() in FOLDS:
+            found[name] = following.text.upper()
+    return found
 
 
 def is_aggregate(node: exp.Expression) -> bool:
@@ -191,10 +205,7 @@ def members_of_from(select: exp.Select) -> list[exp.Expression]:
     start = select.args.get("from_")
     nodes = [start.this] if start is not None else []
     nodes += [join.this for join in select.args.get("joins") or ()]
-    members: list[exp.Expression] = []
-    for node in nodes:
-        _unwrap_member(node, members)
-    return members
+    return [member for node in nodes for member in _unwrap_member(node)]
 
 
 def name_output(expression: exp.Expression) -> str:
@@ -212,18 +223,14 @@ def sees_aliases(column: exp.Column, query: exp.Expression) -> bool:
     """Whether a name in a query may mean what the query's AS defines: not in its result columns
     and windows, nor in a subquery there.
 
-    Source: sqlite3ResolveSelectNames in SQLite's resolve.c, which allows it (NC_UEList) after it
-    has resolved the result columns.
+    Source: sqlite3ResolveSelectNames in SQLite's resolve.c (NC_UEList), as of `sees_outer_names`.
     """
     return _find_clause(column, query) not in ("expressions", "windows")
 
 
 def sees_outer_names(column: exp.Expression, query: exp.Expression) -> bool:
     """Whether a name in a query may mean a column of a query around it: not in its ORDER BY and
-    GROUP BY, nor in a subquery there.
-
-    Source: sqlite3ResolveSelectNames in SQLite's resolve.c.
-    """
+    GROUP BY, nor in a subquery there."""
     return _find_clause(column, query) not in ("order", "group")
 
 
@@ -241,45 +248,32 @@ def find_operand(query: exp.Expression) -> exp.Expression:
     return query
 
 
-def list_merged(member: exp.Expression, own: set[str], left: set[str]) -> set[str]:
-    """The columns that USING or NATURAL merges with those of tables to the left, so that `*` shows
-    them once; `own` are the names of the member, `left` those before it."""
-    join = member.parent
-    while isinstance(join, exp.Subquery):
-        join = join.parent
-    if not isinstance(join, exp.Join):
-        return set()
-    if join.method.upper() == "NATURAL":
-        return own & left
-    return {fold_name(name.name) for name in join.args.get("using") or ()}
-
-
-def _unwrap_member(node: exp.Expression, members: list[exp.Expression]) -> None:
+def _unwrap_member(node: exp.Expression) -> Iterator[exp.Expression]:
     is_wrapper = isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table | exp.Subquery)
     if is_wrapper and not node.alias:
-        _unwrap_member(node.this, members)
+        yield from _unwrap_member(node.this)
     else:
-        members.append(node)
+        yield node
     for join in node.args.get("joins") or ():
-        _unwrap_member(join.this, members)
+        yield from _unwrap_member(join.this)
 
 
-def alias_columns(node: exp.Expression) -> tuple[str, ...]:
-    alias = node.args.get("alias")
-    return tuple(name.name for name in alias.args.get("columns") or ()) if alias else ()
+def find_with(query: exp.Expression) -> exp.With | None:
+    """The nearest WITH whose tables a query may use: its own, or one around it; or None."""
+    return next(_list_withs(query), None)
 
 
 def find_cte(node: exp.Expression, name: str) -> exp.CTE | None:
     """The CTE that a table name means: of the nearest WITH around it that defines one; or None."""
-    folded = fold_name(name)
-    current: exp.Expression | None = node
-    while current is not None:
-        with_ = current.args.get("with_")
-        for cte in with_.expressions if with_ is not None else ():
-            if fold_name(cte.alias) == folded:
-                return cte
-        current = current.parent
-    return None
+    ctes = (cte for with_ in _list_withs(node) for cte in with_.expressions)
+    return next((cte for cte in ctes if fold_name(cte.alias) == fold_name(name)), None)
+
+
+def _list_withs(node: exp.Expression | None) -> Iterator[exp.With]:
+    while node is not None:
+        if (with_ := node.args.get("with_")) is not None:
+            yield with_
+        node = node.parent
 
 
 def is_whole_order_term(column: exp.Column) -> bool:
@@ -294,16 +288,6 @@ def is_whole_order_term(column: exp.Column) -> bool:
         return False
     order = node.parent
     return isinstance(order, exp.Order) and isinstance(order.parent, exp.Query)
-
-
-def find_with(query: exp.Expression) -> exp.With | None:
-    """The nearest WITH whose tables a query may use: its own, or one around it; or None."""
-    node: exp.Expression | None = query
-    while node is not None:
-        if node.args.get("with_") is not None:
-            return node.args["with_"]
-        node = node.parent
-    return None
 
 
 SHOWN_CHARACTERS = 200  # of SQL that stands as evidence

@@ -18,11 +18,9 @@ from sqlglot import exp
 
 from answerkey.sql.query_tree import (
     TooComplexError,
-    alias_columns,
     find_cte,
     first_select,
     is_whole_order_term,
-    list_merged,
     members_of_from,
     name_output,
     sees_aliases,
@@ -30,7 +28,7 @@ from answerkey.sql.query_tree import (
     selects_of,
 )
 from answerkey.sqlite.guard import MAX_COLUMNS
-from answerkey.sqlite.schema import ROWID_NAMES, Column, Schema, Table, fold_name
+from answerkey.sqlite.schema import ROWID_NAMES, Column, Schema, Table, fold_name, has_collation
 
 
 class NodeIndex:
@@ -132,6 +130,12 @@ class Scopes:
         self._resolutions: dict[int, Resolution | None] = {}
         self._indexes: dict[int, dict[str, Any]] = {}
 
+    def has_collations(self) -> bool:
+        """Whether texts may be equal that are not the same."""
+        return bool(self.nodes.find_all(exp.Collate)) or any(
+            has_collation(table.sql) for table in self.schema.tables
+        )
+
     def select_scopes(self) -> list[Scope]:
         """The scope of every SELECT of the query, the outermost first."""
         return [self.scope_of(select) for select in self.nodes.find_all(exp.Select)]
@@ -217,14 +221,14 @@ class Scopes:
         alias = member.alias
         if isinstance(member, exp.Subquery | exp.Values):
             query = member.unnest() if isinstance(member, exp.Subquery) else member
-            return Source(alias, member, query=query, column_names=alias_columns(member))
+            return Source(alias, member, query=query, column_names=_alias_columns(member))
         name = member.name
         if not isinstance(member.this, exp.Identifier):  # json_each(...)
             return Source(alias or name, member)
         if not member.args.get("db"):
             cte = find_cte(member, name)
             if cte is not None:
-                names = alias_columns(cte)
+                names = _alias_columns(cte)
                 return Source(alias or name, member, None, cte.this, True, names)
         return Source(alias or name, member, self.schema.find_table(name))
 
@@ -252,10 +256,9 @@ class Scopes:
 
     def expand_star(self, star: exp.Expression, scope: Scope) -> list[Output]:
         """The columns that `*` or `t.*` stands for in a SELECT; each has its resolution."""
-        found = self._outputs.get(id(star))
-        if found is None:
-            found = self._outputs[id(star)] = self._expand_star(star, scope)
-        return found
+        if id(star) not in self._outputs:
+            self._outputs[id(star)] = self._expand_star(star, scope)
+        return self._outputs[id(star)]
 
     def _expand_star(self, star: exp.Expression, scope: Scope) -> list[Output]:
         table = star.args.get("table") if isinstance(star, exp.Column) else None
@@ -265,7 +268,7 @@ class Scopes:
         for source in sources:
             columns = self._source_columns(source, scope)
             names = {fold_name(name) for name, _ in columns}
-            merged = set() if table is not None else list_merged(source.node, names, seen)
+            merged = set() if table is not None else _list_merged(source.node, names, seen)
             seen |= names
             outputs += [
                 Output(name, found.expression, found)
@@ -323,7 +326,7 @@ class Scopes:
                     if source.table is None and source.query is None:
                         # A table-valued function has the columns one asks it for.
                         return Resolution(source, None, None, None, scope)
-                scope = self._find_visible_parent(scope, column)
+                scope = scope.parent if sees_outer_names(column, scope.select) else None
             return None
         query = column.find_ancestor(*_QUERY_TYPES)
         if own is not None and is_whole_order_term(column):  # here, and only here, AS comes first
@@ -337,12 +340,8 @@ class Scopes:
             alias = self._find_alias(column, query if scope is own else scope.select)
             if alias is not None:
                 return self._resolve_alias(alias, scope)
-            scope = self._find_visible_parent(scope, column)
+            scope = scope.parent if sees_outer_names(column, scope.select) else None
         return None
-
-    def _find_visible_parent(self, scope: Scope, column: exp.Column) -> Scope | None:
-        """The scope around one, if a column in it may look into that."""
-        return scope.parent if sees_outer_names(column, scope.select) else None
 
     def _look_in_all(self, name: str, scope: Scope, sources: list[Source]) -> Resolution | None:
         for source in sources:
@@ -358,7 +357,6 @@ class Scopes:
         return Resolution(source, table, table.rowid_column if table else None, None, scope)
 
     def _look_in(self, source: Source, name: str, scope: Scope) -> Resolution | None:
-        """Return what a name means as a column of one member of FROM, the rowid aside."""
         found = self._index_names(source).get(name)
         if found is None or not name:
             return None
@@ -403,6 +401,24 @@ class Scopes:
         if found is None:
             return Resolution(None, None, None, alias.this, scope)
         return Resolution(None, found.table, found.column, alias.this, scope)
+
+
+def _alias_columns(node: exp.Expression) -> tuple[str, ...]:
+    alias = node.args.get("alias")
+    return tuple(name.name for name in alias.args.get("columns") or ()) if alias else ()
+
+
+def _list_merged(member: exp.Expression, own: set[str], left: set[str]) -> set[str]:
+    """The columns that USING or NATURAL merges with those of tables to the left, so that `*` shows
+    them once; `own` are the names of the member, `left` those before it."""
+    join = member.parent
+    while isinstance(join, exp.Subquery):
+        join = join.parent
+    if not isinstance(join, exp.Join):
+        return set()
+    if join.method.upper() == "NATURAL":
+        return own & left
+    return {fold_name(name.name) for name in join.args.get("using") or ()}
 
 
 def inline_aliases(expression: exp.Expression, scopes: Scopes) -> exp.Expression:

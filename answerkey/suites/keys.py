@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from answerkey.sql.equal_values import BINARY, FOLDS, list_collations
+from answerkey.sql.query_tree import BINARY, FOLDS, list_collations
 from answerkey.sqlite.schema import Table, affinity, fold_name
 from answerkey.suites.facts import DANGLING, MANY, Facts, find_facts
 from answerkey.suites.rows import (

@@ -42,8 +42,8 @@ def test_tree_does_not_depend_on_what_was_parsed_before(before, sql):
 @pytest.mark.parametrize(
     ("declared", "kept"),
     [
-        ("STRING", "NUMERIC"),
-        ("DECIMAL(5, 2)", "NUMERIC"),
+        ("STRING", "NUM"),
+        ("DECIMAL(5, 2)", "NUM"),
         ("unsigned big int", "INTEGER"),
         ("DOUBLE PRECISION", "REAL"),
         ('"my blob"', "BLOB"),

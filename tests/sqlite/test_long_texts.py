@@ -102,9 +102,9 @@ CASES = {
     ),
     "tokens": (
         "from sqlglot.errors import SqlglotError\n"
-        "from answerkey.sql.query_tree import _replace_types, tokenize_sql\n"
+        "from answerkey.sql.query_tree import _replace_types, _set_up\n"
         "def read(text):\n"
-        "    try: tokens = tokenize_sql(text)\n"
+        "    try: tokens = _set_up()[0].tokenize(text)\n"
         "    except SqlglotError: return\n"
         "    _replace_types(tokens)",
         [
