@@ -63,7 +63,7 @@ def list_cuts(inspection: Inspection) -> list[Finding]:
 def _list_cuts(inspection: Inspection) -> list[Finding]:
     found = [_find_cut(read_ties(inspection), inspection.rows)]
     found += [_find_cut_in_subquery(inspection, query) for query in list_cutting(inspection)]
-    return [finding for finding in found if finding is not None]
+    return list(filter(None, found))
 
 
 def list_cutting(inspection: Inspection) -> list[exp.Expression]:
@@ -138,7 +138,6 @@ def _break_ties_otherwise(inspection: Inspection, query: exp.Expression) -> list
     """Rows that the whole query returns when ties in the subquery are broken by its columns, where
     those differ from the answer."""
     width = len(inspection.scopes.outputs(query))
-    answer, rel_tol = shape_answer(inspection.rows), inspection.rel_tol
 
     def execute(descending: bool | None) -> list[Row]:
         copy, (twin,) = copy_with(inspection.tree, [query])
@@ -152,15 +151,13 @@ def _break_ties_otherwise(inspection: Inspection, query: exp.Expression) -> list
             twin.set("order", exp.Order(expressions=[*kept, *terms]))
         return inspection.database.execute(to_sql(copy))
 
-    def is_same(rows: list[Row]) -> bool:
-        return answers_match(answer, shape_answer(rows), ordered=False, rel_tol=rel_tol)
-
     try:
         for descending in (False, True):
             rows = execute(descending)
-            if not is_same(rows):
+            if not _is_same_answer(inspection, inspection.rows, rows):
                 # Nothing can be concluded where the rewriting itself changes the answer.
-                return rows if is_same(execute(None)) else None
+                is_sound = _is_same_answer(inspection, inspection.rows, execute(None))
+                return rows if is_sound else None
     except QueryError:
         return None
     return None
@@ -192,9 +189,8 @@ def find_row_order(inspection: Inspection) -> tuple[bool, list[Segment] | None]:
 def _find_choice(inspection: Inspection) -> list[dict[str, Any]] | None:
     """The segments where a bound of the query itself cuts through a tie.
 
-    None if none does, or if its right answers are not all known: a subquery may cut, too;
-    DISTINCT rows are sorted by what is not selected; the segments are larger than an answer may be;
-    a copy of the database has others.
+    None if none does, or if its right answers are not all known: a subquery may cut, too; the
+    segments are larger than an answer may be; a copy of the database has others.
     """
     ties = read_ties(inspection)
     if ties is None or not ties.cut_runs():
@@ -208,7 +204,7 @@ def _find_choice(inspection: Inspection) -> list[dict[str, Any]] | None:
 def _read_segments(inspection: Inspection) -> list[dict[str, Any]] | None:
     """Return a segment for each run of the answer; None if they are not known, or too large."""
     ties, thresholds = read_ties(inspection), inspection.thresholds
-    if ties is None or ties.has_open_keys:
+    if ties is None:
         return None
     segments: list[dict[str, Any]] = []
     for run in ties.runs:
@@ -236,8 +232,7 @@ def _is_same_on_copy(inspection: Inspection, segments: list[dict[str, Any]]) -> 
         others is not None
         and len(others) == len(segments)
         and all(
-            one["take"] == other["take"]
-            and _is_same_answer(inspection, one["rows"], other["rows"], order=False)
+            one["take"] == other["take"] and _is_same_answer(inspection, one["rows"], other["rows"])
             for one, other in zip(segments, others, strict=True)
         )
     )
@@ -251,7 +246,7 @@ def _holds_on_copy(inspection: Inspection, order: Order) -> bool:
 
 
 def _is_same_answer(
-    inspection: Inspection, rows: list[Any], others: list[Any], *, order: Order
+    inspection: Inspection, rows: list[Any], others: list[Any], *, order: Order = False
 ) -> bool:
     rel_tol = inspection.rel_tol
     return answers_match(shape_answer(rows), shape_answer(others), ordered=order, rel_tol=rel_tol)

@@ -55,6 +55,7 @@ _MIRRORED = {
 }
 _CONNECTORS = (exp.And, exp.Or)
 _JOIN_KINDS = ("INNER", "CROSS", "OUTER")  # which say nothing that SIDE or ON would not
+_CALL = re.compile(r"\w\(")  # as in "count(*)", which SQLite may have named a column
 _NAME = re.compile("\x01([tc])([^\x01]*)\x01")  # a name in a text, until it is numbered
 
 
@@ -104,10 +105,6 @@ def _simplify(nodes: list[exp.Expression]) -> None:
             node.set("kind", None)
         elif kind is exp.Literal and not node.is_string:
             node.set("this", node.this.lower())
-        elif kind is exp.WindowSpec:
-            for name, value in node.args.items():
-                if isinstance(value, str):
-                    node.set(name, value.upper())
 
 
 def _is_needless(paren: exp.Paren) -> bool:
@@ -300,11 +297,16 @@ def _number_names(text: str) -> str:
 
 
 _KNOWN_JOINS = ("", "INNER", "CROSS", "OUTER")
-_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def qualify_names(scopes: Scopes) -> exp.Expression:
-    """Return the copy.
+    """Return a copy of a query in which each name has its table and the schema's spelling.
+
+    `SELECT Name n FROM ship T1 ORDER BY n` -> `SELECT ship.name FROM ship ORDER BY (ship.name)`
+
+    `ship_2` is a table whose name is taken, in its own FROM or in a query around it. What only the
+    query gives a name to is called by that name, in lower case. A name given by AS stays if another
+    query reads it; elsewhere its expression stands in its place.
 
     Raises:
         ValueError: a name that cannot be resolved, or would mean something else in the copy.
@@ -320,32 +322,30 @@ class _Copy:
         self._twins = _copy_nodes(scopes.tree)
         self.tree = self._twins[id(scopes.tree)]
         self._names = _name_sources(scopes)
-        self._needed: set[int] = set()  # the AS that other names refer to
         self._nodes_left = MAX_TOKENS  # of those that stand in the place of names
         self._refuse_unknown_forms()
         for scope in scopes.select_scopes():
             for source in scope.sources.values():
                 self._name_source(source)
-        places = self._list_places()
         for column in scopes.nodes.find_all(exp.Column):
-            if id(column) in places:
-                place = exp.Literal.number(places[id(column)])
-                self._twins[id(column)].replace(place)
-            else:
-                self._name_column(column)
+            self._name_column(column)
         self._repeat_expressions()
         self._drop_aliases()
 
     def _refuse_unknown_forms(self) -> None:
-        """Raise if names mean otherwise here: a table after IN, a CTE in the place of a table, and
-        joins that SQLite does not have, or that merge columns of rows that one side lacks."""
+        """Raise if names mean otherwise here: a table after IN, a CTE in the place of a table, what
+        sorts a compound select, and joins that SQLite does not have, or that merge columns of rows
+        that one side lacks."""
         nodes, schema = self._scopes.nodes, self._scopes.schema
+        orders = [query.args.get("order") for query in nodes.find_all(exp.SetOperation)]
+        terms = [term.this for order in orders if order is not None for term in order.expressions]
         if (
             any(node.args.get("field") is not None for node in nodes.find_all(exp.In))
             or any(schema.find_table(cte.alias) is not None for cte in nodes.find_all(exp.CTE))
+            or any(read_integer(term) is None for term in terms)
             or any(map(_is_unknown_join, nodes.find_all(exp.Join)))
         ):
-            raise ValueError("IN, WITH or JOIN of a form that has no other spelling")
+            raise ValueError("IN, WITH, ORDER BY or JOIN of a form that has no other spelling")
 
     def _name_source(self, source: Source) -> None:
         twin, name = self._twins[id(source.node)], self._names[id(source)]
@@ -365,7 +365,7 @@ class _Copy:
             if len(scope.sources) == 1:
                 twin.replace(exp.Star())
         elif found is None:
-            if not self._scopes.is_string(column) or self._may_be_made_up(column):
+            if not self._scopes.is_string(column) or _CALL.search(column.name):
                 raise ValueError(f"unknown name {column.name}")
             twin.replace(exp.Literal.string(column.name))
         elif found.source is not None:
@@ -376,41 +376,14 @@ class _Copy:
             twin.set("table", _identify(self._names[id(found.source)]))
             twin.set("db", None)
 
-    def _may_be_made_up(self, column: exp.Column) -> bool:
-        """Whether "count(*)" may be the name that SQLite gave to a subquery's column."""
-        sources = (s for scope in self._scopes.select_scopes() for s in scope.sources.values())
-        return not _PLAIN_NAME.fullmatch(column.name) and any(
-            not output.name
-            for source in sources
-            if source.query is not None
-            for output in self._scopes.outputs(source.query)
-        )
-
-    def _list_places(self) -> dict[int, int]:
-        """The place in the answer of each name that sorts a compound select, by the name's id."""
-        places = {}
-        for query in self._scopes.nodes.find_all(exp.SetOperation):
-            order = query.args.get("order")
-            names = [fold_name(output.name) for output in self._scopes.outputs(query)]
-            for term in order.expressions if order is not None else ():
-                node = term.this.unnest()
-                if read_integer(node) is not None:
-                    continue
-                is_name = isinstance(node, exp.Column) and not node.table
-                if not is_name or names.count(fold_name(node.name)) != 1:
-                    raise ValueError("ORDER BY of a compound select by what has no one name")
-                places[id(node)] = names.index(fold_name(node.name)) + 1
-        return places
-
     def _repeat_expressions(self) -> None:
         """Put the expression of a result column in the place of its name, or of its number."""
         for column in self._scopes.nodes.find_all(exp.Column):
             found = self._scopes.resolve(column)
-            if found is None or found.source is not None or self._twins[id(column)].parent is None:
-                continue
-            is_own = found.scope is self._scopes.scope_of(column)
-            if not (is_own and self._repeat(column, found.expression, found.scope)):
-                self._needed.add(id(found.expression.parent))
+            if found is not None and found.is_alias and self._twins[id(column)].parent is not None:
+                if found.scope is not self._scopes.scope_of(column):
+                    raise ValueError(f"{column.name} is of a query around it")
+                self._repeat(column, found.expression, found.scope)
         for scope in self._scopes.select_scopes():
             shown, clauses = scope.select.expressions, scope.select.args
             if any(map(is_star, shown)):
@@ -422,29 +395,24 @@ class _Copy:
                     if place in range(1, len(shown) + 1):
                         self._repeat(node, shown[place - 1].unalias(), scope)
 
-    def _repeat(self, node: exp.Expression, expression: exp.Expression, scope: Scope) -> bool:
-        """Put an expression in the place of a node, if it means there what it means as a result
-        column; return whether it does.
+    def _repeat(self, node: exp.Expression, expression: exp.Expression, scope: Scope) -> None:
+        """Put an expression in the place of a node.
 
-        It may be no constant, which may be read as a place, and may name nothing of a query around.
+        Raises:
+            ValueError: it means something else there than as a result column: it is a constant,
+                which may be read as a place, or it names something of a query around.
         """
-        if expression.find(exp.Query, exp.Window) is not None:
-            return False
-        has_column = False
-        for column in expression.find_all(exp.Column):
-            found = self._scopes.resolve(column)
-            has_column |= found is not None
-            if found is None and not self._scopes.is_string(column):
-                return False
-            if found is not None and (found.source is None or found.scope is not scope):
-                return False
-        if not has_column and expression.find(exp.AggFunc) is None:
-            return False
+        found = [self._scopes.resolve(column) for column in expression.find_all(exp.Column)]
+        known = [one for one in found if one is not None]
         self._nodes_left -= sum(1 for _ in expression.walk())
-        if self._nodes_left < 0:
-            raise ValueError("names of expressions that would make the query much longer")
+        if (
+            self._nodes_left < 0
+            or expression.find(exp.Query, exp.Window) is not None
+            or any(one.is_alias or one.scope is not scope for one in known)
+            or not (known or expression.find(exp.AggFunc))
+        ):
+            raise ValueError(f"{expression.sql():.80} cannot stand in the place of its name")
         self._twins[id(node)].replace(exp.Paren(this=self._twins[id(expression)].copy()))
-        return True
 
     def _drop_aliases(self) -> None:
         read = set()  # SELECTs of which another one reads the columns by name
@@ -459,7 +427,7 @@ class _Copy:
                     name, copied_name = fold_name(name_output(own)), name_output(copied)
                     if not is_star(own) and name != fold_name(copied_name):
                         raise ValueError(f"{name} would be called {copied_name}")
-                elif isinstance(own, exp.Alias) and id(own) not in self._needed:
+                elif isinstance(own, exp.Alias):
                     copied.replace(copied.this)
 
 
