@@ -11,8 +11,8 @@ from sqlglot import exp
 
 from answerkey.order.inspection import Inspection
 from answerkey.sql.groupings import read_grouping
-from answerkey.sql.query_tree import find_with, list_merged, show_sql, unwrap, write_with
-from answerkey.sql.scopes import Resolution, Scope, Source
+from answerkey.sql.query_tree import find_with, show_sql, unwrap, write_with
+from answerkey.sql.scopes import Resolution, Scope, Source, list_merged
 from answerkey.sqlite.guard import GuardedDatabase, QueryError, Row
 from answerkey.sqlite.schema import Column, Table, fold_name, quote_name
 

@@ -268,7 +268,7 @@ class Scopes:
         for source in sources:
             columns = self._source_columns(source, scope)
             names = {fold_name(name) for name, _ in columns}
-            merged = set() if table is not None else _list_merged(source.node, names, seen)
+            merged = set() if table is not None else list_merged(source.node, names, seen)
             seen |= names
             outputs += [
                 Output(name, found.expression, found)
@@ -408,7 +408,7 @@ def _alias_columns(node: exp.Expression) -> tuple[str, ...]:
     return tuple(name.name for name in alias.args.get("columns") or ()) if alias else ()
 
 
-def _list_merged(member: exp.Expression, own: set[str], left: set[str]) -> set[str]:
+def list_merged(member: exp.Expression, own: set[str], left: set[str]) -> set[str]:
     """The columns that USING or NATURAL merges with those of tables to the left, so that `*` shows
     them once; `own` are the names of the member, `left` those before it."""
     join = member.parent
