@@ -152,13 +152,7 @@ def _locate(corpus: Corpus, db_ids: list[str], limits: Download) -> dict[str, Da
     """As `locate_all`. Fetches nothing, but asks the hub what a branch means."""
     databases = corpus.databases
     if isinstance(databases, DirectoryDatabases):
-        errors: list[Exception] = []
-        located = {}
-        for db_id in db_ids:
-            with _collect(errors):
-                located[db_id] = _locate_local(databases, corpus.owner, db_id)
-        _raise_all(errors)
-        return located
+        return _locate_local(databases, corpus.owner, db_ids)
     with _name_failure(db_ids[0]):
         revision = resolve_revision(databases.repo_id, databases.revision, limits=limits)
     kind = ARCHIVE if isinstance(databases, Archive) else FILES
@@ -174,27 +168,36 @@ def _locate(corpus: Corpus, db_ids: list[str], limits: Download) -> dict[str, Da
     }
 
 
-def _locate_local(databases: DirectoryDatabases, owner: str, db_id: str) -> DatabaseSource:
-    places = databases.list_places(db_id)
-    path = next((path for path in places if path.is_file()), None)
-    if path is None:
-        raise FileNotFoundError(
-            f"Failed to download database: {db_id}: no {' and no '.join(map(str, places))}"
-            f" (corpora.{owner}.root and .databases in params.yaml)"
-        )
-    origin = {
-        "corpus": owner,
-        "kind": SQL if path.suffix == ".sql" else FILE,
-        "path": path.relative_to(databases.root).as_posix(),
-        "sha256": hash_file(path),
-    }
-    return DatabaseSource(origin, path)
+def _locate_local(
+    databases: DirectoryDatabases, owner: str, db_ids: list[str]
+) -> dict[str, DatabaseSource]:
+    located, missing = {}, []
+    for db_id in db_ids:
+        places = databases.list_places(db_id)
+        path = next((path for path in places if path.is_file()), None)
+        if path is None:
+            missing.append(
+                f"Failed to download database: {db_id}: no {' and no '.join(map(str, places))}"
+                f" (corpora.{owner}.root and .databases in params.yaml)"
+            )
+            continue
+        origin = {
+            "corpus": owner,
+            "kind": SQL if path.suffix == ".sql" else FILE,
+            "path": path.relative_to(databases.root).as_posix(),
+            "sha256": hash_file(path),
+        }
+        located[db_id] = DatabaseSource(origin, path)
+    if missing:
+        raise FileNotFoundError("\n".join(missing))
+    return located
 
 
 def _make(
     sources: Mapping[str, DatabaseSource], paths: Mapping[str, Path], limits: Download
 ) -> Iterator[str]:
-    """Make the file of every source; the names of those that are made, as they are."""
+    """Make the file of every source; the names of those that are made. All others have failed when
+    an error is raised that names them."""
     fetch = functools.cache(functools.partial(fetch_file, limits=limits))
     errors: list[Exception] = []
     for name in track_progress(sources, "download_databases", unit="database"):
@@ -204,7 +207,7 @@ def _make(
             with _name_failure(name):
                 place = (origin["repo_id"], origin["revision"], origin["path"])
                 local = fetch(*place, sha256=origin.get("sha256"))
-        with _collect(errors):
+        try:
             if kind == SQL:
                 build_in_process(local, path)
             elif kind == ARCHIVE:
@@ -212,7 +215,11 @@ def _make(
             else:
                 copy_database(local, path)
             yield name
-    _raise_all(errors)
+        except (InputError, FileNotFoundError) as error:
+            errors.append(error)
+    if errors:
+        is_missing = all(isinstance(error, FileNotFoundError) for error in errors)
+        raise (FileNotFoundError if is_missing else InputError)("\n".join(map(str, errors)))
 
 
 def _extract_member(packed: Path, name: str, origin: Mapping[str, str], path: Path) -> None:
@@ -230,22 +237,6 @@ def _extract_member(packed: Path, name: str, origin: Mapping[str, str], path: Pa
         ) from None
     except zipfile.BadZipFile as error:
         raise InputError(f"Corrupt database: {where}: {error}") from error
-
-
-@contextlib.contextmanager
-def _collect(errors: list[Exception]) -> Iterator[None]:
-    """Keep what cannot be done, of several things that do not depend on each other."""
-    try:
-        yield
-    except (InputError, FileNotFoundError) as error:
-        errors.append(error)
-
-
-def _raise_all(errors: list[Exception]) -> None:
-    """Raise an error with a line for each of them; nothing if there are none."""
-    if errors:
-        is_missing = all(isinstance(error, FileNotFoundError) for error in errors)
-        raise (FileNotFoundError if is_missing else InputError)("\n".join(map(str, errors)))
 
 
 @contextlib.contextmanager

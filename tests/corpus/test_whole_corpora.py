@@ -6,7 +6,6 @@ import json
 import re
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -14,17 +13,33 @@ from tests.shared.bird_world import DEV, TRAIN, write_bird, write_json
 from tests.shared.paths import ROOT
 from tests.shared.project_world import World
 
+BIRD = ("school_meals", "ski_resorts")
+VARIANT = [
+    {"db_id": "library", "question": text, "query": sql}
+    for text, sql in (
+        ("What starts with a capital D?", "SELECT title FROM book WHERE title LIKE 'D%'"),
+        ("How thick is the thickest?", "SELECT max(pages) FROM book"),
+    )
+]
+
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    """BIRD alone, with everything that the pipeline makes of it."""
-    folder = tmp_path_factory.mktemp("bird")
+    """Spider's layout (`local`), BIRD, and a variant that asks the databases of `local`, with
+    everything that the pipeline makes of them."""
+    folder = tmp_path_factory.mktemp("several")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         world = World(folder)
         write_bird(folder / "data/bird")
-        world.change("corpus", "bird")
+        write_json(folder / "variant/dev.json", VARIANT)
+        world.params["corpora"]["variant"] = {
+            **{"origin": "directory", "root": "variant", "databases_of": "local"},
+            **{"prefix": "variant_", "db_list": "all", "license": "mit", "corrections": None},
+            "questions": {"train": [], "validation": ["dev.json"]},
+        }
         world.change("export_trainers.prompt_template", str(ROOT / "templates/prompt.j2"))
+        world.change("corpus", ["local", "bird", "variant"])
         world.drop_targets()
         world.run_to("export_dataset")
         world.run("export_trainers", "export_huggingface", "report_dataset")
@@ -41,12 +56,12 @@ def read_records(world: World) -> dict[str, dict]:
     return {texts[r["question_id"]]: r for r in world.lines("data/questions/audit.jsonl")}
 
 
-def test_every_question_has_an_answer_and_its_tables(world):
-    assert world.lines("data/questions/excluded.jsonl") == []
+def test_every_question_of_bird_has_an_answer_and_its_tables(world):
     answers = {
         question["question_id"]: (question["gold_answer"], question["tables_involved"])
         for split in ("train", "eval")
         for question in world.json(f"data/questions/questions_{split}.json")
+        if question["database_name"] in BIRD
     }
     assert answers == {
         "school_meals_train_000": ("Delta", ["frpm"]),
@@ -82,7 +97,6 @@ def test_prompt_shows_evidence_and_only_where_there_is_any(world):
         for row in parquet.read_table(
             f"{world.folder}/data/exports/verl/{split}.parquet"
         ).to_pylist():
-            assert row["data_source"] == "answerkey/bird"
             prompts[row["extra_info"]["question_id"]] = row["prompt"][0]["content"]
     end = r"(\nValues that it names: .+)?\n\nReturn the columns"
     for number, row in enumerate(TRAIN):
@@ -97,17 +111,15 @@ def test_prompt_shows_evidence_and_only_where_there_is_any(world):
 def test_exports_have_a_column_for_evidence(world):
     from pyarrow import parquet
 
-    expected = [row["evidence"] for row in DEV]
     exports = world.folder / "data/exports"
-    table = parquet.read_table(exports / "huggingface/eval.parquet")
-    assert table["evidence"].to_pylist() == expected
     lines = (exports / "openenv/eval.jsonl").read_text(encoding="utf-8").splitlines()
-    assert [json.loads(line)["evidence"] for line in lines] == expected
     with closing(sqlite3.connect(exports / "questions.db")) as connection:
-        rows = connection.execute(
-            "SELECT evidence FROM questions WHERE split = 'eval' ORDER BY question_id"
-        ).fetchall()
-    assert [evidence for (evidence,) in rows] == expected
+        connection.row_factory = sqlite3.Row
+        rows = connection.execute("SELECT * FROM questions ORDER BY question_id").fetchall()
+    table = parquet.read_table(exports / "huggingface/eval.parquet").to_pylist()
+    for questions in (table, map(json.loads, lines), rows):
+        asked = [row for row in questions if row["database_name"] == "ski_resorts"]
+        assert [row["evidence"] for row in asked] == [row["evidence"] for row in DEV]
 
 
 def test_evidence_that_utf8_cannot_hold_is_excluded_and_stops_no_run(tmp_path, monkeypatch):
@@ -128,47 +140,8 @@ def test_evidence_that_utf8_cannot_hold_is_excluded_and_stops_no_run(tmp_path, m
     )
 
 
-# --- several corpora in one dataset
-
-VARIANT = [
-    {"db_id": "library", "question": text, "query": sql}
-    for text, sql in (
-        ("What starts with a capital D?", "SELECT title FROM book WHERE title LIKE 'D%'"),
-        ("How thick is the thickest?", "SELECT max(pages) FROM book"),
-    )
-]
-
-
-class SeveralWorld(World):
-    """Spider's layout (`local`), BIRD, and a variant that asks the databases of `local`."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        write_bird(folder / "data/bird")
-        write_json(folder / "variant/dev.json", VARIANT)
-        self.params["corpora"]["variant"] = {
-            **{"origin": "directory", "root": "variant", "databases_of": "local"},
-            **{"prefix": "variant_", "db_list": "all", "license": "mit", "corrections": None},
-            "questions": {"train": [], "validation": ["dev.json"]},
-        }
-        self.change("export_trainers.prompt_template", str(ROOT / "templates/prompt.j2"))
-        self.change("corpus", ["local", "bird", "variant"])
-        self.drop_targets()
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> World:
-    folder = tmp_path_factory.mktemp("several")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        world = SeveralWorld(folder)
-        world.run_to("export_dataset")
-        world.run("export_trainers", "export_huggingface", "report_dataset")
-    return world
-
-
-def test_all_questions_reach_the_product_or_are_excluded(built):
-    metrics = built.json("metrics/counts.json")
+def test_all_questions_reach_the_product_or_are_excluded(world):
+    metrics = world.json("metrics/counts.json")
     assert metrics["corpus"]["bird"] == {"loaded": 6, "usable": 6, "selected": 6}
     assert metrics["corpus"]["variant"]["loaded"] == 2
     assert sum(counts["loaded"] for counts in metrics["corpus"].values()) == metrics["loaded"]
@@ -177,8 +150,8 @@ def test_all_questions_reach_the_product_or_are_excluded(built):
     assert sorted(metrics["database"]) == ["harbour", "library", "school_meals", "ski_resorts"]
 
 
-def test_shared_database_is_kept_once(built):
-    databases = built.json("data/databases/manifest.json")["databases"]
+def test_shared_database_is_kept_once(world):
+    databases = world.json("data/databases/manifest.json")["databases"]
     assert {name: item["origin"]["corpus"] for name, item in databases.items()} == {
         "harbour": "local",
         "library": "local",
@@ -187,10 +160,10 @@ def test_shared_database_is_kept_once(built):
     }
 
 
-def test_data_source_of_a_row_is_its_own_corpus(built):
+def test_data_source_of_a_row_is_its_own_corpus(world):
     from pyarrow import parquet
 
-    rows = parquet.read_table(built.folder / "data/exports/skyrl/eval.parquet").to_pylist()
+    rows = parquet.read_table(world.folder / "data/exports/skyrl/eval.parquet").to_pylist()
     found = {(row["extra_info"]["database_name"], row["data_source"]) for row in rows}
     assert found >= {
         ("library", "answerkey/local"),
@@ -199,10 +172,10 @@ def test_data_source_of_a_row_is_its_own_corpus(built):
     }
 
 
-def test_card_tells_of_every_corpus_and_licence(built):
+def test_card_tells_of_every_corpus_and_licence(world):
     from huggingface_hub import DatasetCard
 
-    card = DatasetCard.load(built.folder / "data/exports/huggingface/README.md")
+    card = DatasetCard.load(world.folder / "data/exports/huggingface/README.md")
     assert card.data.license == ["other", "cc-by-sa-4.0", "mit"]
     for words in (
         "questions of `local` and `bird` and `variant`",
