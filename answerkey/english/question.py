@@ -1,4 +1,4 @@
-"""Word sets: words that a rule about English looks for, written as one text."""
+"""Questions: their words and stems, what stands in quotation marks, and what the evidence says."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def word_set(text: str) -> frozenset[str]:
 EMPTY_WORDS = word_set("a an and as at by for from in is of on or the to with")
 
 
-# Quotations: what stands in quotation marks, which is a value and no English.
-
-
-_QUOTED = re.compile(
+_QUOTED = re.compile(  # a value, and no English
     r"""(?<!\w)(?:"[^"]{1,80}"|“[^”]{1,80}”|'[^']{1,80}'(?!\w)|[‘`][^’'`]{1,80}[’'](?!\w))"""
 )
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_SIGNS = re.compile(r"\s*([<>=!(),]+)\s*")
+_STEMMER = snowballstemmer.stemmer("english")
 
 
 def mask_quotations(text: str) -> str:
@@ -40,14 +40,6 @@ def mask_quotations(text: str) -> str:
     masked = _QUOTED.sub(lambda match: " " * len(match.group()), text).replace("’", "'")
     lower = masked.lower()
     return lower if len(lower) == len(text) else masked
-
-
-# Questions as words: the text of a question, and the evidence that its corpus gives with it.
-
-
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-_SIGNS = re.compile(r"\s*([<>=!(),]+)\s*")
-_STEMMER = snowballstemmer.stemmer("english")
 
 
 class Word(NamedTuple):
@@ -100,14 +92,9 @@ class Question:
         return [word for word in self.words if text[word.start] != " "]
 
     @cached_property
-    def evidence_words(self) -> list[Word]:
-        """The words of its evidence, in order."""
-        return list_words(self.evidence)
-
-    @cached_property
     def said_words(self) -> list[Word]:
         """The words of the question and of its evidence."""
-        return self.words + self.evidence_words
+        return self.words + list_words(self.evidence)
 
     def explains(self, *texts: str) -> bool:
         """Whether the evidence has one of some texts, such as a column or `sex = 'F'`, whatever its
@@ -125,14 +112,10 @@ def _close(text: str) -> str:
 
 
 def _stands_in(text: str, part: str) -> bool:
-    """Return whether a part stands in a text, and in no longer word."""
-    if not part:
-        return False
-    before, after = (
-        (r"(?<!\w)" if part[0].isalnum() else ""),
-        (r"(?!\w)" if part[-1].isalnum() else ""),
-    )
-    return re.search(before + re.escape(part) + after, text) is not None
+    """Whether a part stands in a text, and in no longer word."""
+    before = r"(?<!\w)" if part[:1].isalnum() else ""
+    after = r"(?!\w)" if part[-1:].isalnum() else ""
+    return bool(part) and re.search(before + re.escape(part) + after, text) is not None
 
 
 def list_words(text: str) -> list[Word]:

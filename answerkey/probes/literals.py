@@ -9,8 +9,15 @@ from sqlglot import exp
 
 from answerkey.base.records import Finding
 from answerkey.english.columns import is_named, name_column
-from answerkey.english.measures import Comparative, find_comparatives, read_measure
-from answerkey.english.numbers import DIGITS, has_number, list_numbers, read_number
+from answerkey.english.measures import (
+    DIGITS,
+    Comparative,
+    find_comparatives,
+    has_number,
+    list_numbers,
+    read_measure,
+    read_number,
+)
 from answerkey.english.question import Question, word_set
 from answerkey.order.inspection import Inspection
 from answerkey.probes.query import PATTERNS, RANGES, Comparison, Query, read_query

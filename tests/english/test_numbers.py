@@ -2,7 +2,7 @@
 
 import pytest
 
-from answerkey.english.numbers import has_number, list_numbers, read_number
+from answerkey.english.measures import has_number, list_numbers, read_number
 from answerkey.english.question import Question
 
 STATED = [
