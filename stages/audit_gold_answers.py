@@ -7,20 +7,60 @@ of a policy executes nothing.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
+
+import sqlglot
 
 from answerkey.base.log import list_counts, start_log
 from answerkey.base.params import read_params, run_stage
-from answerkey.probes.audit import AuditInputs, audit_databases
-from answerkey.shards.runs import read_shards
-
-INPUTS = AuditInputs(
-    splits=Path("data/interim/splits.jsonl"),
-    schemas=Path("data/interim/schemas.jsonl"),
-    databases=Path("data/databases"),
-    gold_answers=Path("data/interim/gold_answers"),
+from answerkey.base.records import (
+    DESCRIPTIONS,
+    encode_compactly,
+    hash_value,
+    read_database_hashes,
+    read_jsonl,
 )
+from answerkey.english.question import Question
+from answerkey.probes.audit import audit_task, give_up, read_meanings, report_question
+from answerkey.sections.audit_gold_answers import Thresholds
+from answerkey.shards.database_files import find_database
+from answerkey.shards.runs import DatabaseWork, QueryRun, hash_code, read_shards
+from answerkey.sqlite.guard import Limits
+from answerkey.sqlite.schema import SchemaFile, decode_schema
+
+SPLITS = Path("data/interim/splits.jsonl")
+SCHEMAS = Path("data/interim/schemas.jsonl")
+DATABASES = Path("data/databases")
+ANSWERS = Path("data/interim/gold_answers")
 OUT = Path("data/interim/audit")
+
+
+def plan_works(
+    limits: Limits, thresholds: Thresholds, *, databases_url: str | None
+) -> Iterator[DatabaseWork]:
+    """Each database with those of its questions that have an answer."""
+    hashes, schemas = read_database_hashes(DATABASES), SchemaFile(SCHEMAS)
+    made_by = [hash_code("audit_gold_answers"), sqlglot.__version__]
+    for name, records in groupby(read_jsonl(SPLITS), key=itemgetter("database_name")):
+        answers = {
+            outcome["question_id"]: encode_compactly(outcome["gold_answer"])
+            for outcome in read_shards(ANSWERS, [name])
+            if "reason" not in outcome
+        }
+        questions = []
+        for record in records:
+            if answer := answers.get(record["question_id"]):
+                asked = record["question_text"], record.get("evidence")
+                questions.append((record["question_id"], (record["gold_sql"], answer, *asked)))
+        tables, meanings = schemas.read_tables(name), read_meanings(DATABASES / name / DESCRIPTIONS)
+        made_from = [hashes[name], questions, tables, asdict(limits), asdict(thresholds), meanings]
+        database = find_database(DATABASES, name, sha256=hashes[name], databases_url=databases_url)
+        context = decode_schema(tables), limits, thresholds, meanings
+        yield DatabaseWork(name, database, hash_value([*made_by, *made_from]), questions, context)
 
 
 def main() -> None:
@@ -29,24 +69,15 @@ def main() -> None:
     thresholds, limits, execution = read_params(
         "audit_gold_answers", "compute_gold_answers", "execution"
     )
-    run = audit_databases(
-        INPUTS,
-        OUT,
-        thresholds=thresholds,
-        limits=limits,
-        databases_url=execution.databases_url,
-        engine=execution.engine,
-        workers=execution.workers,
-    )
-    counts = Counter(
-        flag["code"] for record in read_shards(OUT, run.names) for flag in record["flags"]
-    )
+    overdue = report_question(give_up(f"more than {limits.max_seconds} seconds"), Question(""))
+    works = plan_works(limits, thresholds, databases_url=execution.databases_url)
+    run = QueryRun(OUT, audit_task, overdue)
+    run.run(works, engine=execution.engine, workers=execution.workers)
+    flags = (flag for record in read_shards(OUT, run.names) for flag in record["flags"])
+    counts = Counter(flag["code"] for flag in flags)
     log.info(
-        "%d databases, %d queries audited, %d flags%s",
-        len(run.names),
-        run.executed,
-        counts.total(),
-        list_counts(counts),
+        f"{len(run.names)} databases, {run.executed} queries audited,"
+        f" {counts.total()} flags{list_counts(counts)}"
     )
 
 

@@ -3,40 +3,31 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
-from dataclasses import asdict
+from collections.abc import Callable
 from functools import lru_cache
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import sqlglot
 from sqlglot.errors import SqlglotError
 
 from answerkey.base.records import (
-    DESCRIPTIONS,
     Finding,
     decode_json,
-    encode_compactly,
     encode_findings,
-    hash_value,
-    read_database_hashes,
     read_json,
-    read_jsonl,
 )
 from answerkey.english.question import EMPTY_WORDS, Question, list_words
 from answerkey.order.inspection import Inspection, ReorderedCopy
 from answerkey.order.row_order import find_row_order
 from answerkey.probes import answers, groups, joins, literals, negation, order, projection, types
 from answerkey.sections.audit_gold_answers import Thresholds
-from answerkey.shards.database_files import find_database, local_path
-from answerkey.shards.runs import DatabaseWork, Outcome, QueryRun, Task, hash_code, read_shards
+from answerkey.shards.database_files import local_path
+from answerkey.shards.runs import Outcome, Task
 from answerkey.sql.parsed_query import list_columns
 from answerkey.sql.query_tree import TooComplexError, parse_sql
 from answerkey.sqlite.answers import answer_rows
-from answerkey.sqlite.guard import GuardedDatabase, Limits
-from answerkey.sqlite.schema import Schema, SchemaFile, decode_schema
+from answerkey.sqlite.guard import GuardedDatabase
+from answerkey.sqlite.schema import Schema
 
 # These look at a query and its answer, once for all questions that have them.
 PROBES: tuple[Callable[[Inspection], list[Finding]], ...] = (
@@ -75,15 +66,6 @@ class QueryAudit(NamedTuple):
     findings: list[Finding]
     order_matters: bool = False
     accepted_rows: list[Any] | None = None
-
-
-class AuditInputs(NamedTuple):
-    """The paths of the questions, their answers and their databases."""
-
-    splits: Path
-    schemas: Path
-    databases: Path
-    gold_answers: Path
 
 
 def audit_query(
@@ -134,25 +116,6 @@ def give_up(why: str) -> QueryAudit:
     return QueryAudit(None, [Finding("not_reproducible", {"second_run": why})])
 
 
-def audit_databases(
-    inputs: AuditInputs,
-    out: Path,
-    *,
-    thresholds: Thresholds,
-    limits: Limits,
-    databases_url: str | None,
-    engine: str,
-    workers: int,
-) -> QueryRun:
-    """The run that brought all shards up to date: the databases' names, and how many queries it
-    audited."""
-    gave_up = give_up(f"more than {limits.max_seconds} seconds")
-    run = QueryRun(out, audit_task, report_question(gave_up, Question("")))
-    works = _plan_works(inputs, limits, thresholds, databases_url=databases_url)
-    run.run(works, engine=engine, workers=workers)
-    return run
-
-
 def audit_task(task: Task) -> list[Outcome]:
     """One report a query: gold SQL, its recorded answer as JSON text, and the question's text and
     evidence. Gold SQL that stands beside itself, for other questions, is looked at once."""
@@ -172,31 +135,6 @@ def audit_task(task: Task) -> list[Outcome]:
             return report_question(audit(gold_sql, answer), Question(text, evidence, meanings))
 
         return task.map_queries(report)
-
-
-def _plan_works(
-    inputs: AuditInputs, limits: Limits, thresholds: Thresholds, *, databases_url: str | None
-) -> Iterator[DatabaseWork]:
-    """Each database with those of its questions that have an answer."""
-    hashes, schemas = read_database_hashes(inputs.databases), SchemaFile(inputs.schemas)
-    made_by = [hash_code("audit_gold_answers"), sqlglot.__version__]
-    for name, records in groupby(read_jsonl(inputs.splits), key=itemgetter("database_name")):
-        answered = {
-            outcome["question_id"]: encode_compactly(outcome["gold_answer"])
-            for outcome in read_shards(inputs.gold_answers, [name])
-            if "reason" not in outcome
-        }
-        questions = []
-        for record in records:
-            if answer := answered.get(record["question_id"]):
-                asked = record["question_text"], record.get("evidence")
-                questions.append((record["question_id"], (record["gold_sql"], answer, *asked)))
-        tables, sha256 = schemas.read_tables(name), hashes[name]
-        meanings = read_meanings(inputs.databases / name / DESCRIPTIONS)
-        made_from = [sha256, questions, tables, asdict(limits), asdict(thresholds), meanings]
-        database = find_database(inputs.databases, name, sha256=sha256, databases_url=databases_url)
-        context = decode_schema(tables), limits, thresholds, meanings
-        yield DatabaseWork(name, database, hash_value([*made_by, *made_from]), questions, context)
 
 
 def read_meanings(path: Path) -> dict[str, str]:

@@ -133,12 +133,6 @@ def _find_repeating(select: exp.Select, source: Source, query: Query) -> list[st
     return None
 
 
-def find_limit_without_order(inspection: Inspection) -> list[Finding]:
-    """Return a finding for `LIMIT 1` without ORDER BY, and for `= (SELECT ship_id FROM visit)` over
-    several visits: of the query itself, and of each subquery whose cut changes the answer."""
-    return [cut for cut in list_cuts(inspection) if cut.code == "limit_without_order"]
-
-
 def find_order_without_effect(inspection: Inspection) -> list[Finding]:
     """Return a finding if a SELECT that aggregates without GROUP BY is sorted or cut.
 
@@ -163,15 +157,21 @@ def find_row_order_dependent(inspection: Inspection) -> list[Finding]:
     `SELECT group_concat(name) FROM ship`: 'Sun,Tern' or 'Tern,Sun'.
 
     The sequence of rows counts if ORDER BY leaves none open. `evidence.differs_in`: "sequence" if
-    only the order of rows differs, else "rows".
+    only the order of rows differs, else "rows", with those of which each side has more.
     """
-    rows = inspection.once(_find_other_answer)
-    if rows is None:
+    here, there = inspection.rows, inspection.once(_find_other_answer)
+    if there is None:
         return []
-    is_set_same = _is_same(inspection, rows, ordered=False)
-    difference = _show_difference(inspection.rows, rows)
-    evidence = {"differs_in": "sequence" if is_set_same else "rows", **difference}
-    return [Finding("row_order_dependent", evidence)]
+    differs_in = "sequence"
+    if not _is_same(inspection, there, ordered=False):
+        differs_in, here, there = "rows", _subtract(here, there), _subtract(there, here)
+    evidence = {"answer": show_rows(here), "other_answer": show_rows(there)}
+    return [Finding("row_order_dependent", {"differs_in": differs_in} | evidence)]
+
+
+def _subtract(rows: list[Row], others: list[Row]) -> list[Row]:
+    more = Counter(map(typed_row, rows)) - Counter(map(typed_row, others))
+    return [row for row in rows if typed_row(row) in more]
 
 
 def find_bare_column(inspection: Inspection) -> list[Finding]:
@@ -205,16 +205,10 @@ def _is_same(inspection: Inspection, rows: list[Row], *, ordered: bool) -> bool:
     return answers_match(answer, other, ordered=ordered, rel_tol=inspection.rel_tol)
 
 
-def _show_difference(rows: list[Row], other: list[Row]) -> dict[str, Any]:
-    """Return the rows of which each side has more; if there are none, the first that differ."""
-    here, there = Counter(map(typed_row, rows)), Counter(map(typed_row, other))
-    more_here, more_there = here - there, there - here
-    only_here = [row for row in rows if typed_row(row) in more_here]
-    only_there = [row for row in other if typed_row(row) in more_there]
-    if not only_here and not only_there:
-        differing = [pair for pair in zip(rows, other, strict=True) if pair[0] != pair[1]]
-        only_here, only_there = [a for a, _ in differing], [b for _, b in differing]
-    return {"answer": show_rows(only_here), "other_answer": show_rows(only_there)}
+def find_limit_without_order(inspection: Inspection) -> list[Finding]:
+    """Return a finding for `LIMIT 1` without ORDER BY, and for `= (SELECT ship_id FROM visit)` over
+    several visits: of the query itself, and of each subquery whose cut changes the answer."""
+    return [cut for cut in list_cuts(inspection) if cut.code == "limit_without_order"]
 
 
 def find_tie_at_limit(inspection: Inspection) -> list[Finding]:
