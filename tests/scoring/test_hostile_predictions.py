@@ -11,6 +11,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -25,7 +26,8 @@ from answerkey.reward import (
     score_completions,
     score_sql,
 )
-from answerkey.scoring.pool import WorkerProcess
+from answerkey.scoring.pool import Pool, WorkerProcess
+from answerkey.scoring.worker import SUMMARY_ROWS, Job, Kind
 from tests.shared.databases import make_database
 from tests.shared.paths import ROOT
 from tests.shared.processes import wait_until
@@ -439,3 +441,49 @@ def test_loop_goes_on_while_scores_come(ships):
         asyncio.run(main())
     """
     assert run_python(text).stdout == "[[1.0], 0.0]\n"
+
+
+# Rows, characters of each, and jobs: a socket holds 200 KB, and an answer at most 16 MB.
+SIZES = {"1 KB": (10, 100, 100), "300 KB": (300, 1000, 12), "10 MB": (20, 500_000, 4)}
+
+
+@pytest.fixture
+def deadline() -> Iterator[None]:
+    """What stands still for five minutes is a failure."""
+
+    def fail(*_: object) -> None:
+        raise TimeoutError("still not done")
+
+    before = signal.signal(signal.SIGALRM, fail)
+    signal.alarm(300)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.usefixtures("deadline")
+@pytest.mark.parametrize(("count", "width", "jobs"), SIZES.values(), ids=SIZES)
+@pytest.mark.parametrize("workers", [1, 2])
+def test_answers_of_any_size_are_scored_explained_and_executed(ships, count, width, jobs, workers):
+    path = str(ships / "ships" / "ships.sqlite")
+    sql = (
+        f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {count})"
+        f" SELECT printf('%0{width}d', i) FROM n"
+    )
+    rows = [f"{number:0{width}d}" for number in range(1, count + 1)]
+    right, wrong = json.dumps(rows), json.dumps([*rows[:-1], "x"])
+
+    def make_jobs(kind: Kind) -> list[Job]:
+        return [Job(kind, path, sql, gold_answer=(right, wrong)[n % 2]) for n in range(jobs)]
+
+    with Pool(workers) as pool:
+        assert pool.run(make_jobs(Kind.SCORE)) == [1.0, 0.0] * (jobs // 2)
+        explained = pool.run(make_jobs(Kind.EXPLAIN))
+        assert [one.reason for one in explained] == [None, "wrong_rows"] * (jobs // 2)
+        assert all(len(repr(one)) < 2000 for one in explained)
+        executed = pool.run(make_jobs(Kind.EXECUTE))
+        assert all(found == [(row,) for row in rows] for found in executed)
+        summarized = pool.run(make_jobs(Kind.SUMMARIZE))
+        assert len(set(one.answer for one in summarized)) == 1
+        assert all(one.row_count == count for one in summarized)
+        assert all(len(repr(one)) < SUMMARY_ROWS * 300 for one in summarized)

@@ -14,9 +14,9 @@ import pytest
 from answerkey.base.errors import InputError, Reason
 from answerkey.shards.processes import RAY, Died, check_versions, list_versions, map_tasks
 from answerkey.sqlite.guard import QueryError
-from tests.shards.test_code_hash import ANSWERS_CHANGE, change
 from tests.shards.test_faults import Stage
 from tests.shards.test_processes import die_on, fail_on, sleep_long, squares
+from tests.shards.test_runs import ANSWERS_CHANGE, change
 from tests.shared.fleet_world import Project
 from tests.shared.paths import ROOT
 from tests.shared.processes import find_processes, start_cluster, wait_until

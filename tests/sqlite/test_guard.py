@@ -10,6 +10,7 @@ import pytest
 
 from answerkey.base.errors import Reason
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
+from tests.shared.databases import make_database
 
 SCHEMA = """
 CREATE TABLE ship (id INTEGER PRIMARY KEY, name TEXT, built TEXT, random INTEGER,
@@ -31,12 +32,6 @@ INSERT INTO crew VALUES (1, 'cook'), (1, 'mate');
 """
 
 
-def make_database(path, sql=SCHEMA):
-    with contextlib.closing(sqlite3.connect(path)) as connection:
-        connection.executescript(sql)
-    return path
-
-
 def fingerprint(folder):
     """Every file of a folder with its sha256."""
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
@@ -46,7 +41,7 @@ def fingerprint(folder):
 def opened(tmp_path_factory):
     """A guarded database, alone in the working directory, which must be untouched in the end."""
     folder = tmp_path_factory.mktemp("fleet")
-    path = make_database(folder / "fleet.sqlite")
+    path = make_database(folder / "fleet.sqlite", SCHEMA)
     before = fingerprint(folder)
     with GuardedDatabase(path, Limits(max_steps=1_000_000)) as guarded:
         yield guarded
@@ -363,7 +358,7 @@ def test_table_may_be_called_json_each(tmp_path):
 
 @pytest.mark.parametrize("name", ["a b.sqlite", "a?mode=rwc.sqlite", "a#b", "100%.db", "é%20;'\""])
 def test_path_may_hold_any_character(tmp_path, name):
-    path = make_database(tmp_path / name)
+    path = make_database(tmp_path / name, SCHEMA)
     before = fingerprint(tmp_path)
     with GuardedDatabase(path) as database:
         assert database.execute("SELECT count(*) FROM ship") == [(2,)]

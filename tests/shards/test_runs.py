@@ -1,0 +1,496 @@
+"""Runs over databases: each question has its record, whatever happens to a process; which shards
+are fresh, what torn keys cost, and what code makes shards again."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from answerkey.base.errors import InputError
+from answerkey.shards import runs
+from answerkey.shards.runs import DatabaseWork, QueryRun, ShardDirectory, hash_code, read_shards
+from answerkey.sqlite.guard import OVERDUE_STATUS
+from tests.shared.paths import ROOT
+from tests.shared.project_world import World
+
+OVERDUE = {"reason": "overdue"}
+pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
+
+
+def answer(task):
+    """Each query in capitals; what is executed is noted in the file that is the task's context."""
+    outcomes = []
+    for query in task.queries:
+        with Path(task.context).open("a") as file:
+            file.write(f"{task.database_name} {query}\n")
+        if query == "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if query == "overdue":
+            os._exit(OVERDUE_STATUS)
+        if query == "memory":
+            raise MemoryError
+        if query == "fail":
+            raise ValueError("the function fails")
+        outcomes.append({"answer": str(query).upper()})
+    return outcomes
+
+
+def answer_each(task):
+    return task.map_queries(answer_one)
+
+
+def answer_one(query):
+    sql, _ = query
+    if sql == "fail":
+        raise ZeroDivisionError("the function fails")
+    return {"answer": sql.upper()}
+
+
+class Runner:
+    """A place for shards, and runs over databases given as {name: queries}."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.notes = folder / "executed"
+
+    def run(self, databases, *, workers=1, key="key", function=answer):
+        self.notes.write_text("")
+        run = QueryRun(self.folder / "out", function, OVERDUE)
+        run.run(self.works(databases, key), workers=workers)
+        return run
+
+    def works(self, databases, key):
+        for name, queries in databases.items():
+            questions = [(f"{name}_{place}", query) for place, query in enumerate(queries)]
+            yield DatabaseWork(name, Path("none"), f"{key} {questions}", questions, str(self.notes))
+
+    def executed(self):
+        return sorted(self.notes.read_text().splitlines())
+
+    def shard(self, name):
+        return list(read_shards(self.folder / "out", [name]))
+
+    def bytes(self):
+        return {path.name: path.read_bytes() for path in (self.folder / "out").iterdir()}
+
+
+@pytest.fixture
+def world(tmp_path, monkeypatch):
+    monkeypatch.setattr(runs, "_QUERIES_PER_TASK", 8)
+    return Runner(tmp_path)
+
+
+def test_every_question_gets_a_record_in_its_place(world):
+    run = world.run({"car": ["a", "b", "a"], "pet": ["b"]})
+    assert world.shard("car") == [
+        {"question_id": "car_0", "answer": "A"},
+        {"question_id": "car_1", "answer": "B"},
+        {"question_id": "car_2", "answer": "A"},
+    ]
+    assert run.names == ["car", "pet"]
+
+
+def test_same_query_is_executed_once_in_a_database(world):
+    run = world.run({"car": ["a", "b", "a", "a"], "pet": ["a"]})
+    assert world.executed() == ["car a", "car b", "pet a"]
+    assert run.executed == 3
+
+
+def test_fresh_database_costs_nothing(world):
+    world.run({"car": ["a"], "pet": ["b"]})
+    before = world.bytes()
+    run = world.run({"car": ["a"], "pet": ["b"]})
+    assert (run.executed, world.executed(), world.bytes()) == (0, [], before)
+    run = world.run({"car": ["a"], "pet": ["b", "c"]})
+    assert (run.executed, world.executed()) == (2, ["pet b", "pet c"])
+    run = world.run({"car": ["a"], "pet": ["b", "c"]}, key="another")
+    assert run.executed == 3
+
+
+def test_database_without_questions_has_an_empty_shard(world):
+    run = world.run({"car": [], "pet": ["a"]})
+    assert world.shard("car") == []
+    assert (run.names, run.executed) == (["car", "pet"], 1)
+    assert world.run({"car": [], "pet": ["a"]}).executed == 0
+
+
+@pytest.mark.parametrize(
+    ("query", "how", "workers"),
+    [("kill", "killed by signal 9", 2), ("memory", "out of memory", 1)],
+)
+def test_query_that_ends_every_process_is_named_and_no_shard_written(world, query, how, workers):
+    """The other databases have theirs, and the next run goes on from there."""
+    car = [f"q{number}" for number in range(14)]
+    databases = {"car": [*car[:4], query, *car[4:], query], "pet": ["a"], "sea": ["b", query]}
+    with pytest.raises(InputError) as caught:
+        world.run(databases, workers=workers)
+    message = str(caught.value)
+    assert "The process of 2 queries ended" in message
+    assert f"  car_4, car_15 of database car: {how}\n" in message
+    assert f"  sea_1 of database sea: {how}\n" in message
+    assert "data/corrections" in message
+    assert world.bytes().keys() == {"pet.jsonl"}
+    run = world.run({**databases, "car": car, "sea": ["b"]}, workers=workers)
+    assert run.executed == 15
+    assert "pet a" not in world.executed()
+    assert sorted(world.bytes()) == ["car.jsonl", "pet.jsonl", "sea.jsonl"]
+
+
+def test_query_that_is_overdue_is_set_aside_alone(world):
+    """The other queries of its task, and of tasks that were under way, have their answers."""
+    car = [f"q{number}" for number in range(14)]
+    databases = {"car": [*car[:4], "overdue", *car[4:]], "pet": ["a", "overdue"]}
+    run = world.run(databases, workers=2)
+    outcomes = {record.pop("question_id"): record for record in world.shard("car")}
+    assert outcomes.pop("car_4") == OVERDUE
+    assert [outcome["answer"] for outcome in outcomes.values()] == [q.upper() for q in car]
+    assert world.shard("pet") == [
+        {"question_id": "pet_0", "answer": "A"},
+        {"question_id": "pet_1", **OVERDUE},
+    ]
+    assert run.executed == 17
+
+
+def answer_in_peace(task):
+    """Kills its process where its task has other queries."""
+    if len(task.queries) > 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return answer(task)
+
+
+def test_queries_that_end_well_alone_have_the_records_of_a_run_without_faults(world, tmp_path):
+    databases = {"car": [f"q{number}" for number in range(14)], "pet": ["a"]}
+    world.run(databases, workers=3, function=answer_in_peace)
+    reference = Runner(tmp_path / "reference")
+    reference.folder.mkdir()
+    reference.run(databases)
+    assert world.bytes() == reference.bytes()
+
+
+def test_question_whose_outcome_is_known_executes_nothing(world):
+    world.notes.write_text("")
+    [work] = world.works({"car": ["a", "kill", "b"]}, "key")
+    run = QueryRun(world.folder / "out", answer, OVERDUE)
+    run.run([work._replace(known={"car_1": {"reason": "excluded"}})], workers=1)
+    assert world.shard("car") == [
+        {"question_id": "car_0", "answer": "A"},
+        {"question_id": "car_1", "reason": "excluded"},
+        {"question_id": "car_2", "answer": "B"},
+    ]
+    assert (run.executed, world.executed()) == (2, ["car a", "car b"])
+
+
+def test_error_says_which_query_it_is_about(world):
+    with pytest.raises(ZeroDivisionError, match="the function fails") as caught:
+        world.run({"car": [("a", 1), ("fail", "x" * 5000)]}, function=answer_each)
+    [note] = caught.value.__notes__
+    assert note.startswith("on a query of car: ('fail', 'xxx")
+    assert len(note) < 1100
+    world.run({"car": [("a", 1), ("b", 2)]}, function=answer_each)
+    assert [record["answer"] for record in world.shard("car")] == ["A", "B"]
+
+
+# --- shards
+
+
+RECORDS = [{"question_id": "ship_train_000", "gold_answer": "é\0"}, {"question_id": "1"}]
+
+
+@pytest.fixture
+def reopen(tmp_path):
+    """The shards as the next run finds them."""
+    return lambda: ShardDirectory(tmp_path / "out")
+
+
+def write_three(shards):
+    for name in ("a", "b", "c"):
+        shards.write_shard(name, f"key of {name}", [{"question_id": name}])
+    return shards
+
+
+def list_fresh(shards):
+    return [name for name in ("a", "b", "c") if shards.is_fresh(name, f"key of {name}")]
+
+
+def test_written_shard_is_fresh_now_and_in_the_next_run(reopen):
+    shards = reopen()
+    assert not shards.is_fresh("ship", "key")
+    shards.write_shard("ship", "key", RECORDS)
+    assert shards.is_fresh("ship", "key")
+    assert reopen().is_fresh("ship", "key")
+    assert list(read_shards(shards.directory, ["ship"])) == RECORDS
+
+
+def test_other_key_is_stale(reopen):
+    reopen().write_shard("ship", "key", RECORDS)
+    assert not reopen().is_fresh("ship", "another key")
+    assert not reopen().is_fresh("boat", "key")
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        pytest.param(lambda content: content + b" ", id="longer"),
+        pytest.param(lambda content: content[:-1], id="torn"),
+        pytest.param(lambda content: content.replace(b"ship", b"boat"), id="edited"),
+    ],
+)
+def test_shard_that_is_not_as_it_was_made_is_stale(reopen, spoil):
+    shards = reopen()
+    shards.write_shard("ship", "key", RECORDS)
+    path = shards.shard_path("ship")
+    content = path.read_bytes()
+    path.write_bytes(spoil(content))
+    assert not reopen().is_fresh("ship", "key")
+    path.write_bytes(content)
+    assert reopen().is_fresh("ship", "key")
+
+
+@pytest.mark.parametrize("cut", [1, 5, 40])
+def test_torn_line_of_keys_costs_its_shard_only(reopen, cut):
+    keys = write_three(reopen()).keys_path
+    keys.write_bytes(keys.read_bytes()[:-cut])
+    shards = reopen()
+    # Without its newline alone the last line is whole.
+    assert list_fresh(shards) == (["a", "b", "c"] if cut == 1 else ["a", "b"])
+    shards.write_shard("c", "key of c", [{"question_id": "c"}])
+    assert list_fresh(reopen()) == ["a", "b", "c"]
+
+
+def test_strangers_are_removed_and_forgotten(reopen):
+    shards = write_three(reopen())
+    (shards.directory / "a.txt").touch()
+    (shards.directory / ".b.jsonl.partial").touch()
+    shards.keep_only(["c", "a"])
+    assert sorted(path.name for path in shards.directory.iterdir()) == ["a.jsonl", "c.jsonl"]
+    assert list_fresh(reopen()) == ["a", "c"]
+    names = [json.loads(line)["name"] for line in shards.keys_path.read_text().splitlines()]
+    assert names == ["a", "c"]
+
+
+@pytest.mark.parametrize("link", [os.link, os.symlink])
+def test_shard_that_is_a_link_into_a_cache_is_replaced_and_not_written_through(
+    reopen, tmp_path, link
+):
+    shards = reopen()
+    shards.write_shard("ship", "old", RECORDS)
+    path = shards.shard_path("ship")
+    cached = tmp_path / "cached"
+    content = path.read_bytes()
+    path.rename(cached)
+    cached.chmod(0o444)
+    link(cached, path)
+    shards = reopen()
+    assert shards.is_fresh("ship", "old")
+    shards.write_shard("ship", "new", [{"question_id": "new"}])
+    assert cached.read_bytes() == content
+    assert stat.S_IMODE(cached.stat().st_mode) == 0o444
+    assert not path.is_symlink()
+    assert list(read_shards(shards.directory, ["ship"])) == [{"question_id": "new"}]
+    assert reopen().is_fresh("ship", "new")
+
+
+def test_shard_whose_records_fail_stays_as_it_was(reopen):
+    shards = reopen()
+    shards.write_shard("ship", "old", RECORDS)
+
+    def records():
+        yield {"question_id": "new"}
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        shards.write_shard("ship", "new", records())
+    assert reopen().is_fresh("ship", "old")
+    assert [path.name for path in shards.directory.iterdir()] == ["ship.jsonl"]
+
+
+# --- code that changes
+
+
+# What is changed: in which module, from what, to what.
+ANSWERS_CHANGE = (
+    "answerkey/sqlite/answers.py",
+    "return [list(row) for row in rows]",
+    "return [list(row) for row in rows][::-1]",
+)
+COLUMNS_CHANGE = ("answerkey/sql/parsed_query.py", "return sorted(", "return [] and sorted(")
+AUDIT_CHANGE = (
+    "answerkey/probes/answers.py",
+    'Finding("boolean_answer", {',
+    'Finding("boolean_answer", {"changed": True, ',
+)
+
+
+def change(path: Path, before: str, after: str) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert before in text, f"{path}: no {before}"
+    path.write_text(text.replace(before, after), encoding="utf-8")
+
+
+def execute(folder: Path, code: Path, stage: str) -> int:
+    """Run a stage of some code in a folder; how many queries it says that it looked at."""
+    done = subprocess.run(
+        [sys.executable, "-m", f"stages.{stage}"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(code)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return int(re.search(r" (\d+) queries (?:executed|parsed|audited)", done.stderr)[1])
+
+
+def read_files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_changed_code_makes_the_shards_of_its_stage_again(tmp_path: Path, monkeypatch) -> None:
+    world, code = tmp_path / "world", tmp_path / "code"
+    world.mkdir()
+    for package in ("answerkey", "stages"):
+        shutil.copytree(ROOT / package, code / package)
+    shutil.copy(ROOT / "dvc.yaml", code)
+    monkeypatch.chdir(world)
+    World(world).run_to("audit_gold_answers")
+    answers, parsed, audit = (
+        world / path
+        for path in ("data/interim/gold_answers", "data/interim/parsed", "data/interim/audit")
+    )
+    made = read_files(answers)
+    assert execute(world, code, "compute_gold_answers") == 0
+    for stage, out, (module, before, after) in (
+        ("parse_gold_sql", parsed, COLUMNS_CHANGE),
+        ("audit_gold_answers", audit, AUDIT_CHANGE),
+        ("compute_gold_answers", answers, ANSWERS_CHANGE),
+    ):
+        before_it = read_files(out)
+        change(code / module, before, after)
+        assert execute(world, code, stage) > 30
+        assert read_files(out) != before_it
+    assert execute(world, ROOT, "compute_gold_answers") > 30
+    assert read_files(answers) == made
+
+
+# --- which files are the code of a stage
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A stage whose code is a module, a package and a folder of another kind."""
+    deps = ["stages/one.py", "library", "data", "${corpora.local.root}"]
+    pipeline = {"stages": {"one": {"deps": deps}, "other": {"deps": ["stages/other.py"]}}}
+    files = {
+        "dvc.yaml": yaml.safe_dump(pipeline),
+        "stages/one.py": "1",
+        "stages/other.py": "2",
+        "library/__init__.py": "",
+        "library/inner/deep.py": "3",
+        "library/inner/page.html": "4",
+        "data/questions.jsonl": "5",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "name", ["stages/one.py", "library/inner/deep.py", "library/inner/page.html", "library/new.py"]
+)
+def test_every_file_of_a_module_or_package_counts(project: Path, name: str) -> None:
+    one, other = hash_code("one", root=project), hash_code("other", root=project)
+    (project / name).write_text("changed = 1")
+    assert hash_code("one", root=project) != one
+    assert hash_code("other", root=project) == other
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "library/__pycache__/deep.cpython-311.pyc",
+        "data/questions.jsonl",
+        "data/tool.py",
+        "stages/other.py",
+    ],
+)
+def test_compiled_files_data_and_code_of_others_do_not_count(project: Path, name: str) -> None:
+    before = hash_code("one", root=project)
+    (project / name).parent.mkdir(exist_ok=True)
+    (project / name).write_text("changed")
+    assert hash_code("one", root=project) == before
+
+
+def test_module_that_is_listed_and_missing_is_named(project: Path) -> None:
+    (project / "stages/one.py").unlink()
+    with pytest.raises(FileNotFoundError, match=r"stages/one\.py"):
+        hash_code("one", root=project)
+
+
+CODE = '''"""A module."""
+
+import os  # for two
+
+
+class Ship:
+    """A ship."""
+
+    def sail(self) -> str:
+        """Sail.
+
+        Far.
+        """
+        # Away.
+        return """# no comment
+
+        """
+'''
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('"""A module."""', '"""Another\nmodule."""'),
+        ('"""A module."""', ""),
+        ("\n\n\n", "\n"),
+        ("Far.", "Near."),
+        ("# Away.", "# Here.\n        # There."),
+        ('        """Sail.\n\n        Far.\n        """\n', ""),
+    ],
+)
+def test_docstrings_comments_and_blank_lines_do_not_count(
+    project: Path, before: str, after: str
+) -> None:
+    (project / "stages/one.py").write_text(CODE)
+    one = hash_code("one", root=project)
+    assert before in CODE
+    (project / "stages/one.py").write_text(CODE.replace(before, after, 1))
+    assert hash_code("one", root=project) == one
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("import os", "import sys"),
+        ("# no comment", "# nothing"),
+        ("# no comment\n\n", "# no comment\n"),
+        ("        return", "        yield"),
+        ("class Ship", "class Boat"),
+    ],
+)
+def test_code_and_texts_count(project: Path, before: str, after: str) -> None:
+    (project / "stages/one.py").write_text(CODE)
+    one = hash_code("one", root=project)
+    assert before in CODE
+    (project / "stages/one.py").write_text(CODE.replace(before, after, 1))
+    assert hash_code("one", root=project) != one
