@@ -1,11 +1,17 @@
-"""choice: what is said of a selection, in numbers and in words, and what other rules would give."""
+"""choice and complexity: what is said of a selection, in numbers and in words, what other rules
+would give, and the difficulty of a question."""
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from answerkey.sections.classify_difficulty import DifficultyRule
+from answerkey.base.records import DIFFICULTIES
+from answerkey.sections.classify_difficulty import DifficultyRule, classify_difficulty
 from answerkey.sections.select_questions import SelectQuestions, Targets
 from answerkey.selection.choice import (
     describe,
@@ -14,12 +20,19 @@ from answerkey.selection.choice import (
     list_neighbours,
     summarize,
 )
+from answerkey.selection.complexity import cut, measure_complexity
 from answerkey.selection.program import CELLS, Group, find_largest
 from tests.shared.joined_questions import make_joined
 
 SHARES = {"easy": 0.4, "medium": 0.4, "hard": 0.2}
+
+
 OF_SPLITS = {"difficulty_shares": SHARES, "difficulty_shares_of": "split"}
+
+
 LEVELS = {"easy": "easy", "medium": "medium", "hard": "hard", "extra": "hard"}
+
+
 WORDS = {"simple": "easy", "moderate": "medium", "challenging": "hard"}
 
 
@@ -131,4 +144,64 @@ def test_explanation_tells_the_selection_of_the_rule_and_of_its_neighbours():
         "split  easy    medium  hard\n"
         "train  4 of 4  4 of 4  2 of 2\n"
         "eval   0 of 0  0 of 0  0 of 0"
+    )
+
+
+@pytest.mark.parametrize(
+    ("count", "expected"),
+    [(0, "easy"), (1, "easy"), (2, "easy"), (3, "medium"), (4, "hard"), (9, "hard")],
+)
+def test_default_thresholds_are_two_and_three_tables(count, expected):
+    assert classify_difficulty([f"t{number}" for number in range(count)]) == expected
+
+
+def test_table_that_comes_twice_counts_once():
+    assert classify_difficulty(["a", "a", "b", "b"]) == "easy"
+
+
+@pytest.mark.parametrize(
+    ("easy", "medium"), [(3, 2), (-1, 2), (None, 3), (2, "3"), (1.5, 3), (True, 3), (2, None)]
+)
+def test_bad_thresholds_are_named(easy, medium):
+    with pytest.raises(ValueError, match="easy_max_tables <= medium_max_tables"):
+        classify_difficulty(["a"], easy_max_tables=easy, medium_max_tables=medium)
+
+
+@pytest.mark.parametrize(
+    ("solved", "expected"),
+    [(4, "easy"), (3, "easy"), (2, "medium"), (1, "medium"), (0, "hard"), (None, "hard")],
+)
+def test_method_pass_rate_classifies_by_the_share_of_right_rollouts(solved, expected):
+    rule = DifficultyRule("pass_rate", 1, 3, LEVELS, {}, 0.75, 0.25)
+    share = None if solved is None else solved / 4
+    assert rule.classify(4, "easy", "simple", share) == expected
+
+
+def test_longer_and_nested_queries_are_more_complex():
+    queries = [
+        (1, "easy", 'SELECT "name" FROM "ship"'),
+        (1, "easy", 'SELECT "name" FROM "ship" WHERE "name" <> \'SELECT JOIN\''),
+        (1, "easy", 'SELECT COUNT(*) FROM "ship"'),
+        (2, "medium", 'SELECT COUNT(*) FROM "ship" JOIN "port" ON "port"."id" = "ship"."port_id"'),
+        (2, "extra", 'SELECT MAX("x") FROM "a" WHERE "y" IN (SELECT "id" FROM "b")'),
+    ]
+    found = [measure_complexity(*query) for query in queries]
+    assert found == [1.004, 1.007, 2.004, 5.011, 8.012]
+
+
+@given(
+    counts=st.dictionaries(st.sampled_from([1.003, 1.004, 2.005, 3.01, 7.02]), st.integers(1, 9)),
+    shares=st.sampled_from([(0.4, 0.4, 0.2), (0, 0.5, 0.5), (1, 0, 0), (0.2, 0, 0.8)]),
+)
+def test_cuts_lose_no_question_and_are_nearest_to_the_shares(counts, shares):
+    cuts = cut(counts, dict(zip(DIFFICULTIES, shares, strict=True)))
+    found = Counter()
+    for complexity, count in counts.items():
+        found[cuts.classify(complexity)] += count
+    total = sum(counts.values())
+    assert found.total() == total
+    assert cuts.easy <= cuts.medium
+    easiest = [sum(n for c, n in counts.items() if c <= most) for most in [0, *counts]]
+    assert abs(found["easy"] - shares[0] * total) == pytest.approx(
+        min(abs(count - shares[0] * total) for count in easiest)
     )

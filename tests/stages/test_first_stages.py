@@ -1,17 +1,37 @@
-"""download_databases, load_questions and assign_splits: what they write, and what they say."""
+"""The stages to parse_gold_sql: what they write and say; only what changed is made again."""
 
 from __future__ import annotations
 
 import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from answerkey.base.errors import InputError
+from answerkey.base.errors import InputError, Reason
+from answerkey.base.records import hash_file, write_jsonl
 from answerkey.corpus.corpora import parse_corpora
 from answerkey.corpus.loading import load_spider_questions
 from answerkey.corpus.splits import assign_splits
 from answerkey.sections.corpora import Download
+from answerkey.sections.whole_file import Execution
+from answerkey.shards.runs import QueryRun, read_shards
+from answerkey.sql.parsed_query import parse_query
+from answerkey.sqlite.guard import QueryError
+from answerkey.sqlite.schema import Schema, SchemaFile, Table, encode_schema
+from stages import compute_gold_answers as stage
+from stages import parse_gold_sql
+from stages.compute_gold_answers import execute_task
+from stages.parse_gold_sql import OUT, SCHEMAS_PATH, SPLITS_PATH, parse_task, plan_works
+from tests.shared.fleet_world import FLEET, Project
 from tests.shared.hub_server import pack_parquet, run_hubs
+from tests.shared.paths import ROOT
 from tests.shared.project_world import World
 
 LIMITS = Download(deadline_s=30)
@@ -103,3 +123,236 @@ def test_stage_reads_questions_and_writes_splits(tmp_path, monkeypatch, capsys):
     world.change("select_questions.targets.min_questions", 4)
     with pytest.raises(InputError, match=r"has 3 questions, and .*min_questions asks for 4"):
         world.run("assign_splits")
+
+
+pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return Project(tmp_path)
+
+
+def test_every_question_ends_with_an_answer_or_a_reason_and_no_database_is_changed(project, capfd):
+    project.add(
+        "fleet",
+        [
+            "SELECT name FROM ship ORDER BY id",
+            "SELECT absent FROM ship",
+            "DELETE FROM ship",
+            "SELECT code FROM ship WHERE id = 2",
+        ],
+    ).write()
+    folder = project.folder / "data/databases"
+    before = {path: hash_file(path) for path in folder.rglob("*") if path.is_file()}
+    stage.main()
+    assert project.shard("fleet") == [
+        {"question_id": f"fleet_train_{place:03d}", **outcome}
+        for place, outcome in enumerate(
+            [
+                {"gold_answer": ["Sun", "Zoë"], "answer_type": "list", "steps": 50_000},
+                {"reason": Reason.SQL_ERROR, "detail": "no such column: absent"},
+                {"reason": Reason.NOT_A_SELECT, "detail": "it does more than read: ship"},
+                {"reason": Reason.NULL_ANSWER, "detail": "the answer is a single NULL"},
+            ]
+        )
+    ]
+    assert capfd.readouterr().err == (
+        "compute_gold_answers: 4 questions in 1 databases, 4 queries executed: 1 answers, 3 without"
+        " (not_a_select 1, null_answer 1, sql_error 1)\n"
+    )
+    assert {path: hash_file(path) for path in folder.rglob("*") if path.is_file()} == before
+
+
+def test_only_the_changed_database_executes(project, capfd):
+    project.add("a", ["SELECT 1", "SELECT 2"]).add("b", ["SELECT count(*) FROM ship"])
+    assert " 3 queries executed" in project.run(capfd)
+    assert " 0 queries executed" in project.run(capfd)
+    project.add("b", ["SELECT count(*) FROM ship"], sql=FLEET + "DELETE FROM ship WHERE id = 1;")
+    assert " 1 queries executed" in project.run(capfd)
+    assert [record["gold_answer"] for record in project.shard("b")] == [1]
+    project.add("a", ["SELECT 1", "SELECT 3"])
+    assert " 2 queries executed" in project.run(capfd)
+    project.limits["max_rows"] = 7
+    assert " 3 queries executed" in project.run(capfd)
+    assert " 0 queries executed" in project.run(capfd, workers=2)
+
+
+def test_same_bytes_with_any_number_of_workers_and_any_hash_seed(project):
+    for name in ("a", "b", "c"):
+        project.add(name, ["SELECT name FROM ship", *(f"SELECT {n}" for n in range(90))])
+    found = []
+    for workers, seed in ((1, "0"), (3, "1")):
+        project.write(workers=workers)
+        (project.folder / "data/interim/gold_answers.keys").unlink(missing_ok=True)
+        finished = subprocess.run(
+            [sys.executable, "-m", "stages.compute_gold_answers"],
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert " 273 queries executed" in finished.stderr
+        found.append(project.bytes())
+    assert found[0].keys() == {"a.jsonl", "b.jsonl", "c.jsonl"}
+    assert found[0] == found[1]
+
+
+def die_on_request(task):
+    """The stage's own function, in a process that some queries kill."""
+    if any("please die" in query for query in task.queries):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return execute_task(task)
+
+
+def test_query_whose_process_dies_is_no_fact_and_a_curator_may_exclude_it(
+    project, capfd, monkeypatch
+):
+    monkeypatch.setattr(stage, "execute_task", die_on_request)
+    project.add("a", ["SELECT 1", "SELECT 'please die'", "SELECT 3"]).add("b", ["SELECT 4"])
+    project.write(workers=2)
+    with pytest.raises(InputError, match="a_train_001 of database a: killed by signal 9"):
+        stage.main()
+    assert project.bytes().keys() == {"b.jsonl"}
+    project.excluded["a_train_001"] = "SQLite crashes on it."
+    summary = project.run(capfd, workers=2)
+    assert "2 queries executed: 3 answers, 1 without (excluded_by_curator 1)" in summary
+    first, second, third = project.shard("a")
+    assert (first["gold_answer"], third["gold_answer"]) == (1, 3)
+    assert second == {
+        "question_id": "a_train_001",
+        "reason": Reason.EXCLUDED_BY_CURATOR,
+        "detail": "not executed: SQLite crashes on it.",
+    }
+    project.excluded.clear()
+    project.questions["a"][1] = "SELECT 2"
+    assert "3 queries executed: 4 answers, 0 without" in project.run(capfd)
+
+
+def test_corrupt_database_stops_the_run(project):
+    """One that was corrupt when the manifest was written."""
+    project.add("a", ["SELECT 1"]).write()
+    path = project.folder / "data/databases/a/a.sqlite"
+    path.write_bytes(b"not a database" * 100)
+    manifest = {"databases": {"a": {"sha256": hash_file(path)}}}
+    (project.folder / "data/databases/manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(sqlite3.DatabaseError, match=r"Corrupt database: .*a\.sqlite") as caught:
+        stage.main()
+    assert not isinstance(caught.value, QueryError)
+
+
+FAILING = [  # gold SQL, and the warning; None: it does not fail
+    ("SELECT 1", None),
+    ("SELECT NULL", None),
+    ("SELECT absent FROM ship", "no such column: absent (fleet_train_002, sql_error)"),
+    ("DROP TABLE ship", "it does more than read: sqlite_master (fleet_train_003, not_a_select)"),
+    ("SELECT photo FROM ship", "a BLOB of 1 bytes in the answer (fleet_train_004, blob)"),
+    ('SELECT [a\n\x1b[2J"b] FROM ship', 'no such column: a  [2J"b (fleet_train_005, sql_error)'),
+]
+
+
+@pytest.mark.parametrize("most", [0, 3, 20])
+def test_first_questions_that_fail_are_told_one_by_one(project, capfd, most):
+    project.add("fleet", [sql for sql, _ in FAILING])
+    said = project.run(capfd, max_warnings=most).splitlines()
+    start = "compute_gold_answers: warning: SQL execution failed for fleet: "
+    expected = [f"{start}{words}" for _, words in FAILING if words is not None]
+    assert said[:-1] == expected[:most]
+
+
+DATABASES = ("harbour", "library", "mill", "orchard", "quarry", "school", "theatre")
+
+
+QUERIES = ("SELECT name FROM ship", "SELECT count(*) FROM SHIP", "SELECT FROM", "SELECT 'deadly'")
+
+
+def write_schemas(*, views: tuple[str, ...] = ()) -> dict[str, Schema]:
+    """The schemas of all databases: a table ship, which is a view in some."""
+    schemas = {name: Schema((Table("ship", name in views, ()),)) for name in DATABASES}
+    write_jsonl(
+        SCHEMAS_PATH,
+        [
+            {"database_name": name, "tables": encode_schema(schema)}
+            for name, schema in schemas.items()
+        ],
+    )
+    return schemas
+
+
+@pytest.fixture
+def questions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
+    """Source questions of seven databases, each query of each asked twice."""
+    monkeypatch.chdir(tmp_path)
+    records = [
+        {
+            "question_id": f"{name}_train_{number:03d}",
+            "database_name": name,
+            "gold_sql": QUERIES[number % len(QUERIES)],
+        }
+        for name in DATABASES
+        for number in range(2 * len(QUERIES))
+    ]
+    write_jsonl(SPLITS_PATH, records)
+    return records
+
+
+def read_files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_query_that_takes_too_long_ends_with_its_process_and_no_other(
+    questions: list[dict[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_schemas()
+
+    def parse_slowly(sql: str, schema: Schema) -> dict[str, Any]:
+        deadline = time.monotonic() + 30 * ("count" in sql)
+        while time.monotonic() < deadline:
+            pass
+        return parse_query(sql, schema)
+
+    monkeypatch.setattr(parse_gold_sql, "parse_query", parse_slowly)
+    monkeypatch.setattr(parse_gold_sql, "MAX_SECONDS", 0.5)
+    write_jsonl(SPLITS_PATH, questions[: len(QUERIES)])
+    run = QueryRun(OUT, parse_task, parse_gold_sql.OVERDUE)
+    run.run(plan_works(SchemaFile(SCHEMAS_PATH)), workers=1)
+    records = read_shards(OUT, run.names)
+    reasons = {record["question_id"][-3:]: record.get("reason") for record in records}
+    assert reasons == {
+        "000": None,
+        "001": "too_complex",
+        "002": "unparsable_sql",
+        "003": None,
+    }
+
+
+def test_out_holds_all_databases_and_only_what_changed_is_parsed_again(
+    questions: list[dict[str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(parse_gold_sql, "read_params", lambda *keys: [Execution(workers=1)])
+    schemas = write_schemas()
+    parse_gold_sql.main()
+    first = read_files(OUT)
+    assert list(read_shards(OUT, DATABASES)) == [
+        {
+            "question_id": question["question_id"],
+            **parse_query(question["gold_sql"], schemas[question["database_name"]]),
+        }
+        for question in questions
+    ]
+    write_schemas(views=("mill",))
+    write_jsonl(
+        SPLITS_PATH, [question for question in questions if question["database_name"] != "school"]
+    )
+    parse_gold_sql.main()
+    first_line, second_line = capsys.readouterr().err.splitlines()
+    assert "56 questions, 28 queries parsed now" in first_line
+    assert "48 questions, 4 queries parsed now" in second_line
+    assert read_files(OUT).keys() == first.keys() - {"school.jsonl"}
+    write_schemas()
+    write_jsonl(SPLITS_PATH, questions)
+    parse_gold_sql.main()
+    assert read_files(OUT) == first

@@ -1,4 +1,5 @@
-"""select_questions: every question is selected or excluded, once, with the reason."""
+"""classify_difficulty and select_questions: every parsed question gets a difficulty, and every
+question is selected or excluded, once, with the reason."""
 
 from __future__ import annotations
 
@@ -12,8 +13,90 @@ from pathlib import Path
 import pytest
 
 from answerkey.base.errors import InputError
+from answerkey.base.records import read_jsonl
 from answerkey.dataset import FIELDS
+from tests.shared.joined_questions import make_joined, write_joined
 from tests.shared.project_world import FLAWED, World, build_world
+
+
+@pytest.fixture
+def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    monkeypatch.chdir(tmp_path)
+    return World(tmp_path)
+
+
+QUESTIONS = [
+    make_joined("a_train_000", tables_involved=["a"], hardness="extra"),
+    make_joined("a_train_001"),
+    make_joined("a_train_002", tables_involved=["a", "b", "c"], hardness="medium"),
+    make_joined("a_train_003", tables_involved=list("abcd"), hardness="easy"),
+]
+
+
+def write_questions(folder: Path, *words: str | None) -> None:
+    """Write the questions, with what their corpus says of the difficulty of each; None: nothing."""
+    sources = [{"corpus": "bird"} | ({"difficulty": word} if word else {}) for word in words]
+    questions = [
+        question._replace(source=source)
+        for question, source in zip(QUESTIONS, sources, strict=True)
+    ]
+    write_joined(folder / "data/interim", questions)
+
+
+def test_stage_classifies_what_was_parsed_and_nothing_else(empty, capsys):
+    write_questions(empty.folder, *[None] * 4)
+    empty.run("classify_difficulty")
+    summary = "classify_difficulty: 3 questions by tables (easy 1, hard 1, medium 1)\n"
+    assert capsys.readouterr().err == summary
+    assert empty.lines("data/interim/difficulty.jsonl") == [
+        {"question_id": "a_train_000", "difficulty": "easy"},
+        {"question_id": "a_train_002", "difficulty": "medium"},
+        {"question_id": "a_train_003", "difficulty": "hard"},
+    ]
+
+
+def test_method_spider_maps_the_official_hardness(empty):
+    write_questions(empty.folder, *[None] * 4)
+    empty.change("classify_difficulty.method", "spider")
+    empty.run("classify_difficulty")
+    found = [record["difficulty"] for record in empty.lines("data/interim/difficulty.jsonl")]
+    assert found == ["hard", "medium", "easy"]
+
+
+def test_method_source_maps_the_words_of_the_corpus_and_else_counts_tables(empty):
+    write_questions(empty.folder, "challenging", "simple", None, "moderate")
+    empty.change("classify_difficulty.method", "source")
+    empty.run("classify_difficulty")
+    found = [record["difficulty"] for record in empty.lines("data/interim/difficulty.jsonl")]
+    assert found == ["hard", "medium", "medium"]
+
+
+def test_word_that_means_no_difficulty_stops_the_run_and_is_named(empty):
+    write_questions(empty.folder, "simple", "simple", "simple", "insane")
+    empty.change("classify_difficulty.method", "source")
+    with pytest.raises(ValueError, match=r"a_train_003: the corpus says 'insane': expected one of"):
+        empty.run("classify_difficulty")
+
+
+def test_rank_cuts_among_usable_questions_where_the_shares_hold(empty, capsys):
+    queries = ["SELECT 1", "SELECT 1 FROM a", "SELECT COUNT(*) FROM a", "SELECT 1 FROM a JOIN b"]
+    questions = [
+        make_joined(
+            f"a_train_{place:03d}", tables_involved=["a"], hardness="easy", canonical_sql=query
+        )
+        for place, query in enumerate([*queries, *queries])
+    ]
+    questions[7] = questions[7]._replace(flags=[{"code": "tie_at_limit", "evidence": None}])
+    write_joined(Path("data/interim"), questions)
+    empty.change("classify_difficulty.method", "rank")
+    empty.change(
+        "select_questions.targets.difficulty_shares", {"easy": 0.5, "medium": 0.35, "hard": 0.15}
+    )
+    empty.run("classify_difficulty")
+    found = [record["difficulty"] for record in read_jsonl(Path("data/interim/difficulty.jsonl"))]
+    assert found == ["easy", "easy", "medium", "hard"] * 2
+    assert "easy up to a complexity of 1.004, medium up to 2.004" in capsys.readouterr().err
+
 
 SELECTION = "data/interim/selection"
 
