@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from types import NoneType
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from answerkey.base.errors import InputError
 
@@ -120,6 +120,8 @@ def _check(kind: Any, value: Any, key: str, mistakes: list[str]) -> Any:
             return None
         or_null = ", or null"
         kind = next(part for part in get_args(kind) if part is not NoneType)
+    if get_origin(kind) is Literal:
+        kind = one_of(get_args(kind))
     if isinstance(kind, type) and is_dataclass(kind):
         return _check_section(kind, value, key, mistakes)
     rule: Kind = kind if isinstance(kind, Kind) else kind.__metadata__[0]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
 from answerkey.base.errors import InputError
-from answerkey.base.kinds import check_value, mapping, one_of, text
+from answerkey.base.kinds import check_value, mapping, text
 from answerkey.base.params import load_yaml
 from answerkey.corpus.corpora import (
     CORRECTIONS_DIR,
@@ -177,7 +177,7 @@ class Correction:
 
     database: Words
     question: Words
-    action: Annotated[Literal[*ACTIONS], one_of(ACTIONS)]
+    action: Literal[*ACTIONS]
     reason: Words
     gold_sql: Words | None = None
     replacement: Replacement | None = None

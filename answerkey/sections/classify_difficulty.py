@@ -48,7 +48,7 @@ class DifficultyRule:
     easy_min_pass_rate, medium_min_pass_rate: from this share on a question is easy, and medium.
     """
 
-    method: Annotated[Literal[*METHODS], one_of(METHODS)] = TABLES
+    method: Literal[*METHODS] = TABLES
     easy_max_tables: From0 = 2
     medium_max_tables: From0 = 3
     hardness_levels: HardnessLevels = field(

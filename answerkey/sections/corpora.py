@@ -15,7 +15,6 @@ from answerkey.base.kinds import (
     check_value,
     listing,
     mapping,
-    one_of,
     text,
 )
 from answerkey.sqlite.files import check_db_ids, find_inside
@@ -81,7 +80,6 @@ Prefix = Annotated[
 Corrections = Annotated[str, text("a name in data/corrections", pattern=r"^[\w-]+$")]
 Template = Annotated[str, text("a text with {db_id}", pattern=r"\{db_id\}")]
 Checksums = Annotated[dict[str, str], mapping("a checksum for each of some files", Quoted)]
-Origin = Annotated[Literal[*ORIGINS], one_of(ORIGINS)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +114,7 @@ class DatabaseFiles:
 class HubDatabases:
     """Databases on the hub: those that `kind` says; the other section is there to be chosen."""
 
-    kind: Annotated[Literal[*KINDS], one_of(KINDS)]
+    kind: Literal[*KINDS]
     archive: Archive | None = None
     files: DatabaseFiles | None = None
 
@@ -143,7 +141,7 @@ class _Entry:
     corrections: the name of a file in data/corrections.
     """
 
-    origin: Origin
+    origin: Literal[*ORIGINS]
     db_list: DbList
     layout: Text = "spider"
     databases_of: Text | None = None

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Annotated, Any, Literal, NamedTuple
 
 from answerkey.base.errors import InputError
-from answerkey.base.kinds import From0, From1, Kind, Share, Whole, mapping, one_of
+from answerkey.base.kinds import From0, From1, Kind, Share, Whole, mapping
 from answerkey.base.records import DIFFICULTIES, EVAL, SPLITS, read_share
 
 SCOPES = DATASET, SPLIT = ("dataset", "split")
@@ -84,7 +84,7 @@ class Targets:
     """
 
     difficulty_shares: DifficultyShares | None = None
-    difficulty_shares_of: Annotated[Literal[*SCOPES], one_of(SCOPES)] = DATASET
+    difficulty_shares_of: Literal[*SCOPES] = DATASET
     corpus_shares: CorpusShares | None = None
     eval_share: Share | None = None
     tolerance: Share = 0.0

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
-from answerkey.base.kinds import From0, Kind, Text, one_of
+from answerkey.base.kinds import From0, Kind, Text
 from answerkey.flags import FLAGS
 from answerkey.scoring.rules import read_rule
 from answerkey.sections.audit_gold_answers import Thresholds
@@ -36,7 +36,7 @@ class Execution:
     max_warnings: so many gold queries that fail are told one by one.
     """
 
-    engine: Annotated[Literal["local", "ray"], one_of(["local", "ray"])] = "local"
+    engine: Literal["local", "ray"] = "local"
     workers: From0 = 0
     databases_url: Text | None = None
     max_warnings: From0 = 10
