@@ -12,9 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 from typing import Any, NamedTuple
 
-import sqlglot
 from rapidfuzz import fuzz, process
-from sqlglot.errors import TokenError
 
 from answerkey.base.records import EVAL, Finding, digest_text
 from answerkey.dataset import Question
@@ -312,9 +310,11 @@ def normalize_sql(sql: str) -> str:
     >>> normalize_sql("SELECT  count(*) FROM [Ship] WHERE flag = 'Peru' ; -- all")
     "select count ( * ) from ship where flag = 'Peru'"
     """
+    import sqlglot
+
     try:
         tokens = sqlglot.tokenize(sql, read="sqlite")
-    except TokenError:  # a quote or a comment without an end
+    except sqlglot.TokenError:  # a quote or a comment without an end
         return " ".join(sql.split())
     words = [
         f"'{token.text}'" if sql[token.start] in _TEXT_MARKS else token.text.casefold()
@@ -345,7 +345,7 @@ class HeldOut:
     def find_overlap(self, question: Question) -> Finding | None:
         """The finding of a question, with the held-out question that is most like it; None if there
         is none, or the question has no answer. Those of its own corpus are left out."""
-        if question.answer_type is None:
+        if question.answer_type is None or not self._sources:
             return None
         text, sql = normalize_question(question.question_text), normalize_sql(question.gold_sql)
         likes = []
