@@ -10,6 +10,7 @@ import pytest
 
 from tests.shared.checkout import run
 from tests.shared.paths import ROOT
+from tests.shared.transcripts import read_blocks
 
 DOCS = ("README.md", "docs/exports.md", "docs/environments.md")
 # What a snippet imports and not every machine has: the package, and where it comes from.
@@ -21,21 +22,16 @@ OPTIONAL = {
 }
 
 
-def read_blocks(name: str, language: str) -> list[str]:
-    text = (ROOT / name).read_text(encoding="utf-8")
-    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
-
-
 def name_snippet(text: str) -> str:
     """The page of a snippet, or which libraries it imports."""
     return "+".join(re.findall(r"^(?:import|from) ([\w.]+)", text, re.MULTILINE)) or text
 
 
-SNIPPETS = [(name, code) for name in DOCS for code in read_blocks(name, "python")]
+SNIPPETS = [(name, code) for name in DOCS for code in read_blocks(ROOT / name, "python")]
 COMMANDS = [
     (name, line)
     for name in DOCS
-    for block in read_blocks(name, "")
+    for block in read_blocks(ROOT / name, "")
     for line in block.replace("\\\n", "").splitlines()
     if line.startswith(("python examples/", "python -m answerkey.", "sqlite-utils "))
 ]
@@ -68,7 +64,7 @@ def test_command_runs(inside, name, line):
 
 @pytest.mark.parametrize("folder", ["huggingface", "verl", "skyrl", "trl", "openenv"])
 def test_list_of_files_is_complete(exported, folder):
-    listing = read_blocks("docs/exports.md", "")[0]
+    listing = read_blocks(ROOT / "docs/exports.md", "")[0]
     files = {
         line.split()[0] + name.strip(" ,")
         for line in listing.splitlines()

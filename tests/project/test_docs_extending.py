@@ -14,7 +14,7 @@ from tests.shared.bird_world import RESORTS
 from tests.shared.checkout import make_checkout, run
 from tests.shared.databases import make_database
 from tests.shared.paths import ROOT
-from tests.shared.transcripts import read_section
+from tests.shared.transcripts import find_block, read_section
 
 PAGE = ROOT / "docs/extending.md"
 DOCUMENT = PAGE.read_text(encoding="utf-8")
@@ -84,17 +84,11 @@ def test_added_probe_and_export_go_through_every_stage(finished: Path, tmp_path:
     assert table["output"].to_pylist() == [question["gold_sql"] for question in product]
 
 
-def find_block(language: str, words: str) -> str:
-    blocks = re.findall(rf"^```{language}\n(.*?)^```$", DOCUMENT, re.DOTALL | re.MULTILINE)
-    (found,) = [block for block in blocks if words in block]
-    return found
-
-
 def test_adding_a_corpus_takes_twenty_lines() -> None:
     blocks = (
-        find_block("python", "LAYOUTS["),
-        find_block("yaml", "helpdesk:"),
-        *[find_block("yaml", "${corpora.helpdesk.root}")] * 2,
+        find_block(PAGE, "python", "LAYOUTS["),
+        find_block(PAGE, "yaml", "helpdesk:"),
+        *[find_block(PAGE, "yaml", "${corpora.helpdesk.root}")] * 2,
     )
     assert sum(len(block.splitlines()) for block in blocks) <= 20
 
@@ -121,9 +115,9 @@ def write_helpdesk(root: Path) -> None:
 def test_added_corpus_goes_through_every_stage(tmp_path: Path) -> None:
     folder = make_checkout(tmp_path / "answerkey")
     with (folder / "answerkey/corpus/corpora.py").open("a", encoding="utf-8") as file:
-        file.write(find_block("python", "LAYOUTS["))
+        file.write(find_block(PAGE, "python", "LAYOUTS["))
     params = (folder / "params.yaml").read_text(encoding="utf-8")
-    entry = find_block("yaml", "helpdesk:")
+    entry = find_block(PAGE, "yaml", "helpdesk:")
     params = re.sub(r"(?m)^corpora:.*\n", lambda found: f"{found[0]}{entry}\n", params)
     params = params.replace("\ncorpus: sample", "\ncorpus: helpdesk")
     params = params.replace("min_questions: 100", "min_questions: null")
@@ -135,7 +129,7 @@ def test_added_corpus_goes_through_every_stage(tmp_path: Path) -> None:
     assert pipeline.count(after) == 2
     refused = run(folder, "dvc", "repro", check=False)
     assert "corpora.helpdesk.root" in refused.stderr
-    line = find_block("yaml", "${corpora.helpdesk.root}")
+    line = find_block(PAGE, "yaml", "${corpora.helpdesk.root}")
     (folder / "dvc.yaml").write_text(pipeline.replace(after, after + line), encoding="utf-8")
     write_helpdesk(folder / "data/helpdesk")
 

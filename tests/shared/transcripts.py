@@ -23,7 +23,7 @@ from tests.shared.checkout import output, run
 
 PROMPT = re.compile(r"([a-z]+)\$ (.*)")
 REPLAYED = re.compile(r"(?<=^```console\n)(?:\$ .*\n(?:[^`].*\n|\n)*)+(?=```$)", re.MULTILINE)
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,18 @@ class Step:
     command: str
     expected: tuple[str, ...]
     is_python: bool = False
+
+
+def read_blocks(page: Path, language: str) -> list[str]:
+    """The fenced blocks of a language."""
+    fences = BLOCK.findall(page.read_text(encoding="utf-8"))
+    return [block for name, block in fences if name == language]
+
+
+def find_block(page: Path, language: str, words: str) -> str:
+    """The block of a language that has these words."""
+    (found,) = [block for block in read_blocks(page, language) if words in block]
+    return found
 
 
 def read_section(path: Path, title: str) -> str:
