@@ -1,10 +1,12 @@
-"""dvc.yaml tells the truth: what a stage imports is among its deps, what it reads is declared."""
+"""dvc.yaml tells the truth: what a stage imports is among its deps, what it reads is declared, and
+one change reruns one thing."""
 
 from __future__ import annotations
 
 import ast
 import itertools
 import re
+import shutil
 from functools import cache
 from pathlib import Path
 from typing import get_type_hints
@@ -14,6 +16,8 @@ import pytest
 import yaml
 
 from answerkey.sections.whole_file import Params
+from tests.project.test_docs_extending import extend
+from tests.shared.checkout import output, run, stages_to_run
 from tests.shared.paths import ROOT, list_imports
 
 PIPELINE = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
@@ -85,8 +89,20 @@ def paths(entries: list) -> list[str]:
     return [entry if isinstance(entry, str) else next(iter(entry)) for entry in entries]
 
 
-def test_there_are_stages() -> None:
-    assert len(STAGES) >= 10
+def draw_graph() -> networkx.DiGraph:
+    """The stages; an edge leads from one to each that needs what it makes."""
+    makers = {
+        out: name
+        for name, stage in PIPELINE.items()
+        for out in paths([*stage.get("outs", []), *stage.get("metrics", [])])
+    }
+    return networkx.DiGraph(
+        (maker, name)
+        for name, stage in PIPELINE.items()
+        for dep in stage["deps"]
+        for out, maker in makers.items()
+        if dep == out or dep.startswith(f"{out}/")
+    )
 
 
 def test_stages_has_a_script_a_stage_and_nothing_else() -> None:
@@ -182,17 +198,76 @@ def read_picture() -> set[tuple[str, str]]:
 
 
 def test_picture_in_the_readme_has_the_arrows_that_do_not_follow_from_others() -> None:
-    makers = {
-        out: name
-        for name, stage in PIPELINE.items()
-        for out in paths([*stage.get("outs", []), *stage.get("metrics", [])])
-    }
-    graph = networkx.DiGraph(
-        (maker, name)
-        for name, stage in PIPELINE.items()
-        for dep in stage["deps"]
-        for out, maker in makers.items()
-        if dep == out or dep.startswith(f"{out}/")
-    )
+    graph = draw_graph()
     assert set(graph) == set(STAGES)
     assert read_picture() == set(networkx.transitive_reduction(graph).edges)
+
+
+# How stages say what they executed, parsed, audited and made.
+WORK = (r"(\d+) queries executed", r"(\d+) queries parsed", r"(\d+) queries audited")
+WORK += (r"suites of (\d+) made",)
+# What is changed, and to what.
+CODE = ("import annotations\n", "import annotations\n\nCHANGED = True\n")
+DOCSTRING = ('"""', '"""Changed. ')
+SENTENCE = ("The answer has no row", "The answer is without rows")
+POLICY = ("tie_at_limit: exclude", "tie_at_limit: flag")
+TEMPLATE = ("</body>", "<!-- changed --></body>")
+AUDIT, SUITES, RANKS = "audit_gold_answers", "generate_test_suites", "classify_difficulty"
+# In which file; which stages rerun that need nothing of each other (RANKS are those of questions
+# that no policy excludes); of WORK, what may be done again.
+CHANGES = {
+    "a probe": ("answerkey/probes/answers.py", CODE, [AUDIT], [2]),
+    "the sentence of a flag": ("answerkey/flags.py", SENTENCE, [RANKS], []),
+    "the default policy of a flag": ("answerkey/flags.py", POLICY, [RANKS], []),
+    "a neighbor operator": ("answerkey/suites/neighbors.py", CODE, [SUITES], [3]),
+    "a reading": ("answerkey/suites/readings.py", CODE, [SUITES], [3]),
+    "a rule of comparison": ("answerkey/scoring/rules.py", CODE, ["score_rollouts"], []),
+    "a template of the page": (
+        "answerkey/report/templates/report.html.j2",
+        TEMPLATE,
+        ["report_dataset"],
+        [],
+    ),
+    "a docstring of a section": (f"answerkey/sections/{SUITES}.py", DOCSTRING, [SUITES], []),
+    "one that other stages know": (f"answerkey/sections/{AUDIT}.py", DOCSTRING, [AUDIT], []),
+    "one of the room of foreign SQL": (
+        "answerkey/sqlite/guard.py",
+        DOCSTRING,
+        ["download_databases", "load_questions"],
+        [],
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def clone(finished: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("reruns") / "answerkey"
+    return shutil.copytree(finished, folder, symlinks=True)
+
+
+def check_run(clone: Path, firsts: list[str], worked: list[int]) -> None:
+    """Run what has changed: it begins with the first of these stages, reruns none but them and
+    those that follow, and does no other work."""
+    said = output(run(clone, "dvc", "repro"))
+    ran = stages_to_run(said)
+    assert ran[0] == firsts[0]
+    graph = draw_graph()
+    assert set(ran) <= {*firsts}.union(*(networkx.descendants(graph, name) for name in firsts))
+    done = [sum(map(int, re.findall(pattern, said))) for pattern in WORK]
+    assert [number for number, count in enumerate(done) if count] == worked
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", CHANGES)
+def test_change_reruns_what_it_concerns_and_works_no_more(clone: Path, what: str) -> None:
+    name, (before, after), firsts, worked = CHANGES[what]
+    text = (clone / name).read_text(encoding="utf-8")
+    assert before in text
+    (clone / name).write_text(text.replace(before, after, 1), encoding="utf-8")
+    check_run(clone, firsts, worked)
+
+
+@pytest.mark.slow
+def test_new_probe_audits_and_works_no_more(clone: Path) -> None:
+    extend(clone, "A probe")
+    check_run(clone, [AUDIT], [2])

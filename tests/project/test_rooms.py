@@ -1,8 +1,12 @@
-"""The rooms of the library: which of them may import which others."""
+"""What the library imports: its own rooms, and packages that pyproject.toml names."""
 
 from __future__ import annotations
 
+import re
 import sys
+import tomllib
+from collections import defaultdict
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import networkx
@@ -70,3 +74,74 @@ def test_no_module_imports_itself_through_others() -> None:
 def test_no_script_has_more_than_100_lines() -> None:
     for path in (ROOT / "stages").glob("*.py"):
         assert len(path.read_text(encoding="utf-8").splitlines()) <= 100, path
+
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+OURS = {"answerkey", "stages"}
+
+
+def normalize(requirement: str) -> str:
+    """The name of a distribution: `Ruamel.yaml[x]>=1` -> `ruamel-yaml`."""
+    return re.sub(r"[-_.]+", "-", re.match(r"[\w.-]+", requirement)[0]).lower()
+
+
+def find_imports() -> dict[str, set[str]]:
+    """The files that import a package of another project, by the package's name."""
+    found = defaultdict(set)
+    for path in [path for room in OURS for path in (ROOT / room).rglob("*.py")]:
+        for name in list_imports(path):
+            package = "ruamel.yaml" if name.startswith("ruamel.") else name.split(".")[0]
+            if package not in sys.stdlib_module_names | OURS | {"ruamel"}:
+                found[package].add(path.relative_to(ROOT).as_posix())
+    return found
+
+
+IMPORTS = find_imports()
+DISTRIBUTIONS = packages_distributions()
+EXTRAS = {
+    extra: {normalize(requirement) for requirement in group}
+    for extra, group in PROJECT["optional-dependencies"].items()
+}
+ENGINES = {"completion", "ray", "skyrl", "tokens"}  # extras for what the pipeline does without them
+# Extras with a lock of their own: they want other versions than DVC, and than each other.
+APART = {"inspect": "inspect_ai", "openenv": "openenv"}
+# Modules of whoever has the library: TRL is locked for an example, and NeMo Gym is a checkout.
+GUESTS = {f"answerkey/environments/{name}.py" for name in (*APART.values(), "nemo_gym")}
+
+
+def find_distributions(package: str) -> set[str]:
+    """The distributions that have a package; several share the namespace `ruamel`."""
+    if package.startswith("ruamel."):
+        return {normalize(package)}
+    return {normalize(name) for name in DISTRIBUTIONS.get(package, ())}
+
+
+@pytest.mark.parametrize("package", sorted(IMPORTS))
+def test_imported_package_is_declared(package: str) -> None:
+    if IMPORTS[package] <= GUESTS:
+        pytest.skip("belongs to an extra that has a lock of its own")
+    distributions = find_distributions(package)
+    if not distributions:
+        pytest.skip(f"needs the extra that has {package}")
+    declared = EXTRAS["pipeline"].union(*(EXTRAS[extra] for extra in ENGINES))
+    assert distributions & declared, f"{package}, imported by {sorted(IMPORTS[package])}"
+
+
+def test_package_by_itself_depends_on_nothing() -> None:
+    assert PROJECT["dependencies"] == []
+
+
+def read_versions(path: Path) -> dict[str, str]:
+    text = path.read_text(encoding="utf-8")
+    return {
+        normalize(name): version for name, version in re.findall(r"(?m)^([\w.-]+)==(\S+)", text)
+    }
+
+
+def test_lock_of_the_pipeline_has_what_its_extras_need_at_the_same_versions() -> None:
+    versions = read_versions(ROOT / "pipeline.lock")
+    assert versions.keys() >= EXTRAS["pipeline"] | EXTRAS["test"] | {"setuptools"}
+    known = read_versions(ROOT / "requirements.lock")
+    assert {name: version for name, version in versions.items() if name in known} == {
+        name: known[name] for name in versions.keys() & known.keys()
+    }

@@ -1,8 +1,10 @@
-"""docs/sharing.md tells the truth: its transcripts run, against real servers."""
+"""docs/sharing.md tells the truth: its transcripts run, against real servers; two maintainers
+merge; and a clone that has pulled makes only those shards again that a change concerns."""
 
 from __future__ import annotations
 
 import configparser
+import json
 import re
 import shutil
 from collections.abc import Iterator
@@ -10,9 +12,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 
-from tests.shared.checkout import hash_tree, output, run
+from tests.shared.checkout import PRODUCT, commit, hash_tree, output, run, stages_to_run
 from tests.shared.paths import ROOT
+from tests.shared.project_world import HARBOUR, World
 from tests.shared.remote_servers import Server, require_plugin, serve_s3
 from tests.shared.transcripts import Scene, Step, read_section, read_steps
 
@@ -156,3 +160,170 @@ def test_readers_take_one_file_of_a_version_without_a_clone(scene: Scene, s3: Se
     right = (made / "questions/questions_eval.json").read_bytes()
     assert (reader / "questions_eval.json").read_bytes() == right
     assert hash_tree(reader / "answerkey", ".") == hash_tree(made / "exports/huggingface", ".")
+
+
+@pytest.fixture
+def clone(finished: Path, tmp_path: Path) -> Path:
+    """A maintainer's clone, with the data, on the branch `main`, and a branch `their-branch`."""
+    folder = tmp_path / "answerkey"
+    shutil.copytree(finished, folder, symlinks=True)
+    run(folder, "git", "config", "user.name", "Tester")
+    run(folder, "git", "config", "user.email", "tester@example.org")
+    run(folder, "git", "branch", "-q", "their-branch")
+    return folder
+
+
+def change_params(folder: Path, before: str, after: str) -> None:
+    path = folder / "params.yaml"
+    text = path.read_text(encoding="utf-8")
+    assert before in text
+    path.write_text(text.replace(before, after, 1), encoding="utf-8")
+
+
+def change_branch(folder: Path, branch: str, before: str, after: str) -> None:
+    """Change params on a branch, run what they concern, and commit."""
+    run(folder, "git", "checkout", "-q", branch)
+    run(folder, "dvc", "checkout", "-q")
+    change_params(folder, before, after)
+    run(folder, "dvc", "repro")
+    commit(folder, f"Set {after}")
+
+
+def enter(folder: Path, command: str) -> tuple[int, str]:
+    """Status and output of a command, in a shell."""
+    done = run(folder, "bash", "-c", command, check=False)
+    return done.returncode, output(done)
+
+
+@pytest.mark.slow
+def test_both_changed_one_stage_and_either_side_will_do(clone: Path) -> None:
+    change_branch(clone, "their-branch", "easy_max_tables: 2", "easy_max_tables: 1")
+    change_branch(clone, "main", "seed: 20", "seed: 21")
+    (block,) = re.findall(r"^```\n(.*?)^```$", read_section(DOCS, "Two maintainers"), re.M | re.S)
+    merge, side, *rest = block.splitlines()
+    status, said = enter(clone, merge)
+    assert status != 0
+    conflicts = re.findall(r"^CONFLICT .* in (\S+)$", said, re.MULTILINE)
+    assert {"dvc.lock", "metrics/dataset.json"} <= set(conflicts)
+    assert {name.split("/")[0] for name in conflicts} <= {"dvc.lock", "metrics", "plots"}
+    results = []
+    for taken in (side.replace("--ours", "--theirs"), side):
+        assert enter(clone, taken)[0] == 0
+        assert enter(clone, rest[0])[0] == 0
+        results.append(hash_tree(clone, *PRODUCT, "metrics", "plots", "dvc.lock"))
+    assert results[0] == results[1]
+    for command in rest:
+        status, said = enter(clone, command)
+        assert status == 0, said
+    assert "up to date" in run(clone, "dvc", "status").stdout
+    assert run(clone, "git", "status", "--porcelain").stdout == ""
+    assert hash_tree(clone, *PRODUCT, "metrics", "plots", "dvc.lock") == results[0]
+
+
+@pytest.mark.slow
+def test_torn_lock_file_is_mended_as_the_docs_say(clone: Path) -> None:
+    change_params(clone, "easy_max_tables: 2", "easy_max_tables: 1")
+    run(clone, "dvc", "repro")
+    path = clone / "dvc.lock"
+    whole = path.read_bytes()
+    row = next(line for line in DOCS.read_text("utf-8").splitlines() if "DVC was killed" in line)
+    *messages, way = re.findall(r"`([^`]+)`", row)
+    heard = set()
+    start = whole.index(b"  parse_gold_sql:")
+    for end in (whole.index(b"size: ", start) + 6, whole.index(b"md5: ", start) + 2):
+        path.write_bytes(whole[:end])
+        done = run(clone, "dvc", "repro", check=False)
+        assert done.returncode != 0
+        heard |= {message for message in messages if message in output(done)}
+    assert heard == set(messages)
+    said = output(run(clone, "bash", "-c", way))
+    assert "executed" not in said
+    assert stages_to_run(said) == ["export_dataset"]  # the one that DVC's cache of runs leaves out
+    assert path.read_bytes() == whole
+
+
+OUTS = {
+    out if isinstance(out, str) else next(iter(out))
+    for stage in yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"].values()
+    for out in stage["outs"]
+}
+SHARDS = ("gold_answers", "parsed", "audit", "test_suites")
+
+
+def count_work(said: str) -> list[int]:
+    """How many queries were executed, parsed and audited, and of how many databases the suites
+    were made, as the stages said."""
+    patterns = (r"queries executed", r"queries parsed now", r"queries audited")
+    counts = [re.search(rf" (\d+) {words}", said) for words in patterns]
+    counts.append(re.search(r"suites of (\d+) made", said))
+    return [int(count[1]) for count in counts]
+
+
+def work_on(world: World, capfd: pytest.CaptureFixture[str], db_list: list[str] | str) -> list[int]:
+    """The work of all stages that have shards, on a choice of databases."""
+    world.change("corpora.local.db_list", db_list)
+    world.change("select_questions.targets.min_questions", None)
+    capfd.readouterr()
+    world.run_to("generate_test_suites")
+    return count_work(capfd.readouterr().err)
+
+
+def test_outs_are_all_that_the_shards_of_a_clone_need(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A database that a teammate adds, changes or removes costs its own queries."""
+    maintainer, teammate = tmp_path / "maintainer", tmp_path / "teammate"
+    maintainer.mkdir()
+    monkeypatch.chdir(maintainer)
+    harbour = work_on(World(maintainer), capfd, ["harbour"])
+    made = [path for out in OUTS if (path := maintainer / out).exists()]
+    assert len(made) > len(SHARDS)
+    teammate.mkdir()
+    for path in made:
+        target = teammate / path.relative_to(maintainer)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        (shutil.copytree if path.is_dir() else shutil.copy)(path, target)
+    monkeypatch.chdir(teammate)
+    world = World(teammate)
+    library = work_on(world, capfd, "all")
+    assert library == [11, 11, 11, 1]
+    assert work_on(world, capfd, ["library"]) == [0, 0, 0, 0]
+    assert work_on(world, capfd, "all") == harbour
+    world.write_database("harbour", HARBOUR.replace("'Sun', 55", "'Sun', 56"))
+    assert work_on(world, capfd, "all") == [harbour[0], 0, *harbour[2:]]
+
+
+def test_no_stage_depends_on_keys() -> None:
+    """They change with the code, also where the shards do not."""
+    stages = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
+    assert {f"data/interim/{name}.keys" for name in SHARDS} <= OUTS
+    for name, stage in stages.items():
+        assert not [dep for dep in stage["deps"] if dep.endswith((".keys", "data/interim"))], name
+
+
+@pytest.mark.slow
+def test_fresh_clone_executes_what_changed_after_a_plain_pull(clone: Path, tmp_path: Path) -> None:
+    teammate = tmp_path / "teammate"
+    run(clone, "dvc", "push")
+    run(tmp_path, "git", "clone", "-q", str(clone), str(teammate))
+    run(teammate, "dvc", "pull")
+
+    def repro() -> str:
+        return output(run(teammate, "dvc", "repro", "compare_questions"))
+
+    *kept, last = sorted(path.name for path in (teammate / "data/sample/database").iterdir())
+    lines = (teammate / "data/interim/splits.jsonl").read_text(encoding="utf-8").splitlines()
+    sources = [source for source in map(json.loads, lines) if source["database_name"] == last]
+    queries = {source["gold_sql"] for source in sources}
+    chosen = f"db_list: [{', '.join(kept)}]"
+    change_params(teammate, "db_list: all", chosen)
+    assert count_work(repro()) == [0, 0, 0, 0]
+    change_params(teammate, chosen, "db_list: all")
+    executed, parsed, audited, suites = count_work(repro())
+    assert (executed, parsed, suites) == (len(queries), len(queries), 1)
+    assert 0 < audited <= len(sources)
+    assert "up to date" in run(teammate, "dvc", "status", "compare_questions").stdout
+
+    script = teammate / "stages/compute_gold_answers.py"
+    script.write_text(f"{script.read_text(encoding='utf-8')}# changed\n", encoding="utf-8")
+    assert stages_to_run(repro()) == ["compute_gold_answers"]
