@@ -25,11 +25,17 @@ def read_questions(corpus: Path) -> list[dict[str, str]]:
     ]
 
 
-def main() -> None:
-    corpus, databases = map(Path, sys.argv[1:])
+def group_queries(corpus: Path) -> dict[str, dict[str, None]]:
+    """The distinct queries of each database, in their order."""
     queries: dict[str, dict[str, None]] = {}
     for question in read_questions(corpus):
         queries.setdefault(question["db_id"], {})[question["query"]] = None
+    return queries
+
+
+def main() -> None:
+    corpus, databases = map(Path, sys.argv[1:])
+    queries = group_queries(corpus)
     start = time.perf_counter()
     for name, distinct in queries.items():
         connection = sqlite3.connect(databases / name / f"{name}.sqlite")

@@ -18,8 +18,10 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from statistics import median
 
+from bare_loop import group_queries
 from measure import (
     Cost,
+    add_costs,
     count_cores,
     describe_machine,
     print_table,
@@ -28,12 +30,11 @@ from measure import (
     show_seconds,
     tell,
 )
-from worlds import ROOT, World, make_bare_dag, total
+from worlds import ROOT, World, make_bare_dag
 
 HERE = Path(__file__).resolve().parent
 SAMPLE = ROOT / "data" / "sample"
 HEADER = ("", "work", "limit or peer", "ours, s", "limit or peer, s", "ratio", "to reach")
-TIMES = 10
 SUITES = "generate_test_suites"  # the plain flow has nothing like it
 EXECUTED = re.compile(r"(\d+) queries (?:executed|audited)")
 
@@ -48,12 +49,9 @@ class Bench:
         self.folder = folder
         self.repeat = repeat
         self.stage_costs: list[dict[str, Cost]] = []
-        self.tenfold_costs: list[dict[str, Cost]] = []
         self._full_s: list[float] = []
         tell("first run, which also compiles the modules: not measured")
         self.world = World(folder / "world", corpus)
-        # Now, so that all are of the code of this moment.
-        self.tenfold_world = World(folder / "tenfold-world", folder / "tenfold")
         self.other_world = against and World(folder / "other-world", corpus, source=against)
         self.world.run_stages()
         self.databases = folder / "databases"  # stays, whatever becomes of the world
@@ -89,7 +87,7 @@ class Bench:
             shutil.rmtree(target)
         work = f"all stages but {SUITES} one after another, without DVC"
         ours = [
-            total({name: cost for name, cost in costs.items() if name != SUITES}).wall_s
+            add_costs(cost for name, cost in costs.items() if name != SUITES).wall_s
             for costs in self.stage_costs
         ]
         return [_compare(work, "one process with the plain flow", ours, plain, "3.00")]
@@ -128,7 +126,7 @@ class Bench:
     def compare_new_database_with_full_run(self) -> list[Line]:
         """Row 5: the database is the one with the median number of distinct queries."""
         self._measure_full_run()
-        queries = self._count_queries()
+        queries = {name: len(texts) for name, texts in group_queries(self.corpus).items()}
         names = sorted(queries, key=lambda name: (queries[name], name))
         added = names[len(names) // 2]
         ours, executed = [], []
@@ -147,37 +145,8 @@ class Bench:
         reach = f"{queries[added]} queries"
         return [_compare(work, "`dvc repro` from scratch", ours, self._full_s, reach)]
 
-    def compare_tenfold(self) -> list[Line]:
-        """Row 6, and the table of stages."""
-        if not self.stage_costs:
-            for _ in self._turns("all stages"):
-                self.stage_costs.append(self.world.run_stages())
-        corpus = self.folder / "tenfold"
-        self._run_script("multiply.py", self.corpus, corpus, TIMES)
-        world = self.tenfold_world
-        self.tenfold_costs = [world.run_stages() for _ in self._turns(f"{TIMES} x the questions")]
-        shutil.rmtree(world.folder)
-        shutil.rmtree(corpus)
-        ours, once = _list_seconds(self.tenfold_costs), _list_seconds(self.stage_costs)
-        peaks, peak = (
-            [total(costs).peak_bytes / 1e6 for costs in runs]
-            for runs in (self.tenfold_costs, self.stage_costs)
-        )
-        work = f"all stages on {TIMES} x the questions"
-        return [
-            _compare(f"{work}: time", "all stages on the questions", ours, once, "10.50"),
-            (
-                f"{work}: memory of the largest process",
-                "the same on the questions",
-                f"{median(peaks):.0f} MB",
-                f"{median(peak):.0f} MB",
-                show_ratio(peaks, peak),
-                "2,000 MB at a million: scale.py",
-            ),
-        ]
-
     def compare_full_run_with_other_checkout(self) -> list[Line]:
-        """Row 7; nothing where there is no other checkout."""
+        """Row 6; nothing where there is no other checkout."""
         if self.other_world is None:
             return []
         worlds = (self.world, self.other_world)
@@ -192,13 +161,9 @@ class Bench:
     def list_stages(self) -> Iterator[Line]:
         """Each stage by itself."""
         for name in self.world.commands():
-            line: Line = (name,)
-            for costs in (self.stage_costs, self.tenfold_costs):
-                if costs:
-                    found = zip(*(stages[name] for stages in costs), strict=True)
-                    wall_s, cpu_s, peak = map(median, found)
-                    line += (f"{wall_s:.2f}", f"{cpu_s:.2f}", f"{peak / 1e6:.0f}")
-            yield line
+            found = zip(*(stages[name] for stages in self.stage_costs), strict=True)
+            wall_s, cpu_s, peak = map(median, found)
+            yield (name, f"{wall_s:.2f}", f"{cpu_s:.2f}", f"{peak / 1e6:.0f}")
 
     def _measure_full_run(self) -> None:
         if not self._full_s:
@@ -212,11 +177,6 @@ class Bench:
             make_bare_dag(self.world, folder)
         command = (sys.executable, "-m", "dvc", "repro", "--no-run-cache", *options)
         return run(*command, folder=folder)[0].wall_s
-
-    def _count_queries(self) -> dict[str, int]:
-        _, printed = self._run_script("count_queries.py", self.corpus)
-        counts = (line.rsplit(" ", 1) for line in printed.splitlines())
-        return {name: int(count) for name, count in counts}
 
     def _turns(self, what: str, *, warm_up: bool = False) -> range:
         """Numbers from 0, where 0 is one turn more that does not count if it is to warm up."""
@@ -235,11 +195,6 @@ def _compare(
     return (work, peer, *seconds, reach)
 
 
-def _list_seconds(runs: Sequence[dict[str, Cost]]) -> list[float]:
-    """The seconds of all stages together, in each run."""
-    return [total(costs).wall_s for costs in runs]
-
-
 def _repro_from_scratch(world: World) -> float:
     """Seconds of `dvc repro` where nothing has run before."""
     world.clear()
@@ -253,9 +208,9 @@ def read_arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--corpus", type=Path, default=SAMPLE, help="default: the sample")
-    parser.add_argument("--against", type=Path, metavar="DIR", help="a checkout, for row 7")
+    parser.add_argument("--against", type=Path, metavar="DIR", help="a checkout, for row 6")
     parser.add_argument("--repeat", type=int, default=3, help="runs of everything; default: 3")
-    parser.add_argument("--rows", default="1,2,3,4,5,6,7", help="some rows; default: all")
+    parser.add_argument("--rows", default="1,2,3,4,5,6", help="some rows; default: all")
     parser.add_argument("--quick", action="store_true", help="the sample, one run")
     arguments = parser.parse_args()
     if arguments.quick:
@@ -285,15 +240,11 @@ def main() -> None:
             "3": bench.compare_up_to_date_with_bare_dag,
             "4": bench.compare_threshold_with_bare_dag,
             "5": bench.compare_new_database_with_full_run,
-            "6": bench.compare_tenfold,
-            "7": bench.compare_full_run_with_other_checkout,
+            "6": bench.compare_full_run_with_other_checkout,
         }
         print_table(HEADER, measure_rows(rows, arguments.rows.split(",")))
         if bench.stage_costs:
-            header = ["stage", "s", "CPU s", "peak MB"]
-            if bench.tenfold_costs:
-                header += [f"{name}, {TIMES} x" for name in header[1:]]
-            print_table(header, bench.list_stages())
+            print_table(("stage", "s", "CPU s", "peak MB"), bench.list_stages())
     values = "Medians; all values in brackets" if repeat > 1 else "One run"
     print(f"{values}. {describe_machine()}")
 

@@ -1,4 +1,4 @@
-"""What each rule of comparison accepts, and what it accepts that another does not.
+"""What each rule of comparison accepts, of all predictions and of those of each system.
 
     python benchmarks/rules.py --predictions FILE --databases DIR [--rows OUT]
 
@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
@@ -120,22 +119,6 @@ def print_rules(verdicts: Sequence[Verdict], rules: Sequence[str]) -> None:
     print_table((*header, f"accepted of {len(distinct):,} distinct", "share"), lines)
 
 
-def print_differences(verdicts: Sequence[Verdict], rules: Sequence[str]) -> None:
-    """How many predictions one rule accepts and another does not."""
-    counts: Counter[tuple[str, str]] = Counter()
-    for verdict in verdicts:
-        accepted = [rule for rule in rules if verdict.accepted[rule]]
-        rejected = [rule for rule in rules if not verdict.accepted[rule]]
-        counts.update((one, other) for one in accepted for other in rejected)
-    print_table(
-        ("accepted by", *(f"not by {rule}" for rule in rules)),
-        (
-            (one, *("" if one == other else f"{counts[one, other]:,}" for other in rules))
-            for one in rules
-        ),
-    )
-
-
 def print_systems(verdicts: Sequence[Verdict], rules: Sequence[str]) -> None:
     """How many predictions of each system each rule accepts."""
     systems = sorted(verdicts, key=itemgetter(1))
@@ -174,7 +157,6 @@ def main() -> None:
         print(f"- {question.question_id}: {question.why}")
     print(f"{sum(verdict.reason is not None for verdict in verdicts):,} predictions have no rows\n")
     print_rules(verdicts, arguments.rules)
-    print_differences(verdicts, arguments.rules)
     print_systems(verdicts, arguments.rules)
     if arguments.rows:
         write_rows(arguments.rows, verdicts)

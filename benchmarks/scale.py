@@ -1,16 +1,14 @@
-"""The pipeline on corpora of a million questions: time, memory, what a change costs, and Ray.
+"""The pipeline on corpora of a million questions: time, memory, and what a change costs.
 
-    python benchmarks/scale.py [--questions 10000 100000] [--databases 160 1600] [--ray 2 4]
+    python benchmarks/scale.py [--questions 10000 100000] [--databases 160 1600]
         [--stages NAME ...] [--memory-limit MB] [--workers N] [--folder DIR]
 
 Every corpus is made of the sample's databases under other names (scale_corpus.py). Each stage is a
 process whose memory is limited, and so is that of each of its workers; the selection has the
 targets of params.yaml. Then one value of one database is changed, and the stages up to the audit
 run again, without those whose dependencies are the same, as in DVC; what comes after the audit goes
-through all questions as it did from scratch. On the smallest corpus, the stages that execute
-queries run once more on clusters of Ray with so many workers, without a limit, and one worker of
-each is killed half-way. It measures and never asserts. Everything happens in a temporary folder,
-one corpus at a time, and is removed.
+through all questions as it did from scratch. It measures and never asserts. Everything happens in a
+temporary folder, one corpus at a time, and is removed.
 """
 
 from __future__ import annotations
@@ -30,7 +28,6 @@ from typing import NamedTuple
 
 import yaml
 from measure import Cost, add_costs, describe_machine, print_table, run, tell
-from ray_runs import SHARDS, RayRun, measure_on_ray
 from scale_corpus import name_copy, read_bases, write_copy
 from worlds import ROOT, World, look_up
 
@@ -54,25 +51,22 @@ class Size(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What the stages cost on a corpus from scratch, those that ran after one database was changed,
-    with how many queries these executed, and those that ran on Ray."""
+    """What the stages cost on a corpus from scratch, and those that ran after one database was
+    changed, with how many queries these executed."""
 
     size: Size
     corpus_bytes: int
     made_bytes: int
     from_scratch: dict[str, Cost]
     after_change: dict[str, tuple[Cost, str]]
-    on_ray: list[RayRun]
 
 
 class Plan(NamedTuple):
-    """What is run on a corpus: which stages, with how many workers and how much memory, and on
-    clusters of how many workers."""
+    """What is run on a corpus: which stages, with how many workers and how much memory."""
 
     stages: list[str]
     workers: int
     limit_bytes: int
-    clusters: list[int]
 
 
 def measure_size(size: Size, plan: Plan, folder: Path) -> Outcome:
@@ -89,19 +83,11 @@ def measure_size(size: Size, plan: Plan, folder: Path) -> Outcome:
     world.set_param("execution.workers", plan.workers)
     before = count_bytes(world.folder)
     with limit_memory(plan.limit_bytes):
-        from_scratch = {name: run_stage(world, name) for name in plan.stages}
-    made_bytes = count_bytes(world.folder) - before
-    on_ray = []
-    printed = {name: said for name, (_, said) in from_scratch.items()}
-    for workers in plan.clusters if printed.keys() >= SHARDS.keys() else ():
-        for ray_run in measure_on_ray(world, workers, printed):
-            tell(f"on {workers} workers of Ray: {ray_run}")
-            on_ray.append(ray_run)
-    with limit_memory(plan.limit_bytes):
+        from_scratch = {name: run_stage(world, name)[0] for name in plan.stages}
+        made_bytes = count_bytes(world.folder) - before
         after_change = measure_change(world, corpus, size.databases // 2, plan.stages)
     shutil.rmtree(folder)
-    costs = {name: cost for name, (cost, _) in from_scratch.items()}
-    return Outcome(size, corpus_bytes, made_bytes, costs, after_change, on_ray)
+    return Outcome(size, corpus_bytes, made_bytes, from_scratch, after_change)
 
 
 @contextlib.contextmanager
@@ -221,29 +207,6 @@ def print_outcomes(outcomes: Sequence[Outcome], stages: Sequence[str]) -> None:
             line += [f"{cost.wall_s:.1f}", executed]
         lines.append(line)
     print_table(header, lines)
-    for outcome in outcomes:
-        print_ray_runs(outcome)
-
-
-def print_ray_runs(outcome: Outcome) -> None:
-    """Print a table of what ran on Ray, where anything did."""
-    if not outcome.on_ray:
-        return
-    print(f"On Ray, {outcome.size.questions:,} questions:\n")
-    print_table(
-        ("workers", "stage", "s", "questions/s", "workers killed", "shards and summary"),
-        (
-            (
-                ray_run.workers,
-                ray_run.stage,
-                f"{ray_run.cost.wall_s:.1f}",
-                f"{outcome.size.questions / ray_run.cost.wall_s:,.0f}",
-                ray_run.killed,
-                "the same" if ray_run.is_same else "NOT THE SAME",
-            )
-            for ray_run in outcome.on_ray
-        ),
-    )
 
 
 def read_arguments() -> argparse.Namespace:
@@ -260,9 +223,6 @@ def read_arguments() -> argparse.Namespace:
         help="one number a size; default: 16 per 1,000 questions",
     )
     parser.add_argument("--stages", nargs="+", help="in an order that can run; default: all")
-    parser.add_argument(
-        "--ray", type=int, nargs="+", default=[], metavar="WORKERS", help="needs the extra `ray`"
-    )
     parser.add_argument("--workers", type=int, default=0, help="default: 0, one a core")
     parser.add_argument(
         "--memory-limit", type=int, default=2000, metavar="MB", help="of each process; default 2000"
@@ -286,9 +246,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="answerkey-scale-", dir=arguments.folder) as name:
         folder = Path(name)
         stages = arguments.stages or list(World(folder / "commands", SAMPLE).commands())
-        limit_bytes, clusters = arguments.memory_limit * 1_000_000, arguments.ray
+        plan = Plan(stages, arguments.workers, arguments.memory_limit * 1_000_000)
         for number, size in enumerate(zip(arguments.questions, arguments.databases, strict=True)):
-            plan = Plan(stages, arguments.workers, limit_bytes, [] if number else clusters)
             outcomes.append(measure_size(Size(*size), plan, folder / str(number)))
     print_outcomes(outcomes, stages)
     print(describe_machine())

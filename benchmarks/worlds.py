@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import re
 import shlex
 import shutil
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from measure import Cost, add_costs, run
+from measure import Cost, run
 
 ROOT = Path(__file__).resolve().parent.parent
 _MADE = (
@@ -151,8 +150,3 @@ def _copy_checkout(source: Path, folder: Path) -> None:
 
 def _start_repository(folder: Path) -> None:
     run("git", "init", "-q", folder=folder)
-
-
-def total(costs: dict[str, Cost]) -> Cost:
-    """The cost of stages together."""
-    return add_costs(copy.copy(costs).values())
