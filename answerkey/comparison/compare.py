@@ -50,11 +50,8 @@ class Fingerprint(NamedTuple):
 
 
 def make_fingerprint(question: Question) -> Fingerprint:
-    """The fingerprint of a question that has an answer.
-
-    One that has none, as one that a curator excluded, has only names: so a good question is not
-    left out because it repeats a wrong one.
-    """
+    """The fingerprint of a question. One without an answer, as one that a curator excluded, has
+    only names: so a good question is not left out because it repeats a wrong one."""
     names = question.question_id, sys.intern(question.database_name), sys.intern(question.split)
     if question.answer_type is None:
         return Fingerprint(*names, "", "", "", "", "")
@@ -108,10 +105,15 @@ def find_similar(text: str, texts: list[str], min_similarity: float) -> list[tup
     """
     if not text:
         return []
+    found = _extract(text, texts, min_similarity)
+    return [(place, round(score / 100, 3)) for place, score in found if texts[place] != text]
+
+
+def _extract(text: str, texts: list[str], min_similarity: float) -> list[tuple[int, float]]:
     found = process.extract(
         text, texts, scorer=fuzz.ratio, score_cutoff=100 * min_similarity, limit=None
     )
-    return [(place, round(score / 100, 3)) for other, score, place in found if other != text]
+    return [(place, score) for _, score, place in found]
 
 
 def compare(
@@ -324,23 +326,24 @@ def normalize_sql(sql: str) -> str:
 
 
 class HeldOut:
-    """The questions of some sets, in memory.
+    """The questions of public dev and test sets, which a training set must not hold.
+
+    A question overlaps with one of them if
+
+    - both have one text, but for case, white space and marks at the end;
+    - both have one SQL, but for case outside of texts, white space, comments and quotes;
+    - both the text and the SQL are nearly the same. One of the two alone says little: thousands of
+      questions ask how many of something there are.
 
     records: each with `question_text`, `gold_sql`, and as `source` the corpus, file and row.
     min_similarity: the least similarity of two texts that are nearly the same.
     """
 
-    def __init__(self, records: Iterable[dict[str, Any]], *, min_similarity: float) -> None:
+    def __init__(self, records: list[dict[str, Any]], *, min_similarity: float) -> None:
         self._min_similarity = min_similarity
-        self._sources: list[dict[str, Any]] = []
-        self._texts: list[str] = []
-        self._queries: list[str] = []
-        self._of_sql: dict[str, list[int]] = defaultdict(list)
-        for place, record in enumerate(records):
-            self._sources.append(record["source"])
-            self._texts.append(normalize_question(record["question_text"]))
-            self._queries.append(normalize_sql(record["gold_sql"]))
-            self._of_sql[self._queries[-1]].append(place)
+        self._sources = [record["source"] for record in records]
+        self._texts = [normalize_question(record["question_text"]) for record in records]
+        self._queries = [normalize_sql(record["gold_sql"]) for record in records]
 
     def find_overlap(self, question: Question) -> Finding | None:
         """The finding of a question, with the held-out question that is most like it; None if there
@@ -350,34 +353,24 @@ class HeldOut:
         text, sql = normalize_question(question.question_text), normalize_sql(question.gold_sql)
         likes = []
         for place in self._list_places(text, sql):
-            if self._sources[place]["corpus"] == question.corpus:
-                continue
-            similarities = (
-                _measure_similarity(text, self._texts[place]),
-                _measure_similarity(sql, self._queries[place]),
-            )
-            most, least = max(similarities), min(similarities)
-            if most == 1 or least >= self._min_similarity:
-                likes.append((-most, -least, place, similarities))
+            of_text = _measure_similarity(text, self._texts[place])
+            of_sql = _measure_similarity(sql, self._queries[place])
+            most, least = max(of_text, of_sql), min(of_text, of_sql)
+            is_like = most == 1 or least >= self._min_similarity
+            if is_like and self._sources[place]["corpus"] != question.corpus:
+                likes.append((-most, -least, place, of_text, of_sql))
         if not likes:
             return None
-        *_, place, (text_similarity, sql_similarity) = min(likes)
-        evidence = {
-            **{name: self._sources[place][name] for name in ("corpus", "file", "index")},
-            "text_similarity": text_similarity,
-            "sql_similarity": sql_similarity,
-        }
+        *_, place, of_text, of_sql = min(likes)
+        source = {name: self._sources[place][name] for name in ("corpus", "file", "index")}
+        evidence = {**source, "text_similarity": of_text, "sql_similarity": of_sql}
         return Finding("overlap", evidence)
 
     def _list_places(self, text: str, sql: str) -> set[int]:
         """The questions with one SQL, or with one text or nearly one."""
-        places = set(self._of_sql.get(sql, ()) if sql else ())
+        places = {place for place, other in enumerate(self._queries) if sql and sql == other}
         if text:
-            cutoff = 100 * self._min_similarity
-            near = process.extract(
-                text, self._texts, scorer=fuzz.ratio, score_cutoff=cutoff, limit=None
-            )
-            places.update(place for _, _, place in near)
+            places.update(place for place, _ in _extract(text, self._texts, self._min_similarity))
         return places
 
 

@@ -80,5 +80,4 @@ def find_in_rollouts(pass_rate: Record | None, *, gold_risk: float | None) -> li
 
 
 def add_findings(question: Question, findings: list[Finding]) -> Question:
-    """The question with findings behind its own flags."""
     return question._replace(flags=question.flags + encode_findings(findings))

@@ -14,10 +14,9 @@ the later date, then the later line of the later file.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from answerkey.base.errors import InputError
 from answerkey.base.records import Finding, read_jsonl
@@ -25,24 +24,12 @@ from answerkey.base.records import Finding, read_jsonl
 VERDICTS = Path("data/verdicts")
 MODEL = "model:"  # how the source of a model's verdict begins
 VERDICT_FLAGS = {"right": "judged_right", "wrong": "judged_wrong"}
-
-FIELDS = (
-    "corpus",
-    "database_name",
-    "question_text",
-    "gold_sql",
-    "verdict",
-    "reason",
-    "source",
-    "date",
-)
 _MAY_BE_BLANK = ("question_text", "gold_sql", "reason")
 
 Key = tuple[str, str, str]  # database_name, question_text, gold_sql
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """A verdict; `where` is its file and line."""
 
     where: str
@@ -63,8 +50,11 @@ class Verdict:
     @property
     def finding(self) -> Finding:
         """The flag that it raises."""
-        evidence = {name: getattr(self, name) for name in ("reason", "source", "date")}
-        return Finding("judged_right" if self.verdict == "right" else "judged_wrong", evidence)
+        evidence = {"reason": self.reason, "source": self.source, "date": self.date}
+        return Finding(VERDICT_FLAGS[self.verdict], evidence)
+
+
+FIELDS = Verdict._fields[1:]
 
 
 def read_verdicts(folder: Path = VERDICTS) -> list[Verdict]:
@@ -79,11 +69,7 @@ def read_verdicts(folder: Path = VERDICTS) -> list[Verdict]:
 
 
 def read_verdict_file(path: Path) -> list[Verdict]:
-    """The verdicts of a file, none where there is no such file.
-
-    Raises:
-        InputError: as `read_verdicts`.
-    """
+    """The verdicts of a file, none where there is no such file; raises as `read_verdicts`."""
     records = read_jsonl(path) if path.is_file() else ()
     return [_parse(record, f"{path}:{number}") for number, record in enumerate(records, start=1)]
 
@@ -94,17 +80,16 @@ def _parse(record: dict[str, Any], where: str) -> Verdict:
     for name, value in record.items():
         if not isinstance(value, str) or not (value.strip() or name in _MAY_BE_BLANK):
             raise InputError(f"{where}: {name} is {value!r:.80}, expected text")
-    if record["verdict"] not in VERDICT_FLAGS:
-        raise InputError(
-            f"{where}: verdict is {record['verdict']!r}, expected {' or '.join(VERDICT_FLAGS)}"
-        )
+    verdict = Verdict(where, **record)
+    if verdict.verdict not in VERDICT_FLAGS:
+        expected = " or ".join(VERDICT_FLAGS)
+        raise InputError(f"{where}: verdict is {verdict.verdict!r}, expected {expected}")
     try:
-        date.fromisoformat(record["date"])
+        date.fromisoformat(verdict.date)
     except ValueError:
-        raise InputError(
-            f"{where}: date is {record['date']!r}, expected a day such as 2026-03-01"
-        ) from None
-    return Verdict(where, **record)
+        expected = "a day such as 2026-03-01"
+        raise InputError(f"{where}: date is {verdict.date!r}, expected {expected}") from None
+    return verdict
 
 
 def choose_verdicts(verdicts: Iterable[Verdict]) -> dict[Key, Verdict]:
