@@ -159,9 +159,9 @@ def _equalities(
             left, right = (_place(side, scopes, scope) for side in sides)
             if left is not None and right is not None:
                 yield left, right
-            elif left is not None and isinstance(node.expression.unnest(), exp.Literal):
+            elif left is not None and isinstance(sides[1], exp.Literal):
                 yield None, left
-            elif right is not None and isinstance(node.this.unnest(), exp.Literal):
+            elif right is not None and isinstance(sides[0], exp.Literal):
                 yield None, right
 
 

@@ -23,8 +23,7 @@ from answerkey.order.inspection import Inspection
 from answerkey.order.row_order import read_row_order
 from answerkey.sections.classify_difficulty import RANK, DifficultyRule
 from answerkey.sections.select_questions import SelectQuestions, Targets
-from answerkey.sql.hardness import classify_hardness
-from answerkey.sql.parsed_query import TABLE_NODES, list_tables
+from answerkey.sql.parsed_query import TABLE_NODES, classify_hardness, list_tables
 from answerkey.sql.query_tree import parse_sql
 from answerkey.sqlite.answers import (
     Order,

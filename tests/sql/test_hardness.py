@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from sqlglot import exp, parse_one
 
-from answerkey.sql.hardness import (
+from answerkey.sql.parsed_query import (
     EASY,
     EXTRA,
     HARD,
