@@ -103,7 +103,6 @@ class Question(NamedTuple):
     pass_rate: Record | None = None
     gold_risk: float | None = None
     tables_involved: list[str] | None = None
-    columns_involved: list[str] | None = None
     answer_columns: list[str] | None = None
     features: list[str] | None = None
     hardness: str | None = None
@@ -179,7 +178,6 @@ def join_records(
 
 _PARSED_FIELDS = (
     "tables_involved",
-    "columns_involved",
     "answer_columns",
     "features",
     "hardness",
@@ -306,9 +304,6 @@ def read_classified(interim: Path = INTERIM) -> Iterator[Question]:
 # The product, data/questions: the nine fields of each question, and its sidecars.
 
 
-RATE_FIELDS = ("total", "database", "suite", "models")
-
-
 def read_product(folder: Path, split: str) -> Iterator[Question]:
     """The questions of a split in order, with all that the sidecars know of them.
 
@@ -331,11 +326,13 @@ def read_product(folder: Path, split: str) -> Iterator[Question]:
                 f"{folder / SUITES}: {question['question_id']} is missing, or out of step: run"
                 " `dvc repro export_dataset`, or `dvc pull`"
             )
+        if pass_rate is not None:
+            del pass_rate["question_id"]
         yield Question(
             **(audit | question),
             mutation_score=suite["mutation_score"],
             test_suite=suite["databases"],
-            pass_rate=pass_rate and {name: pass_rate[name] for name in RATE_FIELDS},
+            pass_rate=pass_rate,
         )
 
 

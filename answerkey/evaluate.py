@@ -332,9 +332,12 @@ def describe(summary: Record) -> str:
     """Return the summary in a few lines: what was measured, and a table."""
     run = summary["run"]
     names = ("database", "suite") if run["suites"] else ("database",)
-    list_lines = _list_systems if "systems" in summary else _list_groups
-    table = align(list(list_lines(summary, names)))
-    return "\n".join([_describe_run(run), table, *_list_notes(summary)])
+    heads = [cell for name in names for cell in (f"on the {name}", "95 %")]
+    if "systems" in summary:
+        lines = [("rank", "95 %", "system", *heads), *_list_systems(summary, names)]
+    else:
+        lines = [("", "", "questions", *heads), *_list_groups(summary, names)]
+    return "\n".join([_describe_run(run), align(lines), *_list_notes(summary)])
 
 
 def _describe_run(run: Record) -> str:
@@ -359,8 +362,6 @@ def _spell(accuracy: Record, names: tuple[str, ...]) -> list[str]:
 
 
 def _list_systems(summary: Record, names: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    heads = [cell for name in names for cell in (f"on the {name}", "95 %")]
-    yield "rank", "95 %", "system", *heads
     for one in summary["systems"]:
         low, high = one["ranks"]
         ranks = f"{low:.0f} to {high:.0f}"
@@ -368,8 +369,6 @@ def _list_systems(summary: Record, names: tuple[str, ...]) -> Iterator[tuple[str
 
 
 def _list_groups(summary: Record, names: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    heads = [cell for name in names for cell in (f"on the {name}", "95 %")]
-    yield "", "", "questions", *heads
     groups = {"": {"all": summary["accuracy"]}}
     groups |= {name: summary["breakdowns"][name] for name in ("split", "difficulty")}
     for group, values in groups.items():

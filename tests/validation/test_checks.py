@@ -11,6 +11,7 @@ from answerkey.sections.select_questions import Targets
 from answerkey.validation.checks import check_record, check_set
 
 SHARES = {"easy": 0.4, "medium": 0.4, "hard": 0.2}
+DEEPER = "gold_answer: expected rows of numbers, text and null, nothing deeper"
 OF_SPLITS = {"difficulty_shares": SHARES, "difficulty_shares_of": "split"}
 
 
@@ -92,80 +93,55 @@ def test_what_is_no_record_is_told(record):
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("field", "value", "expected"),
     [
-        ({"question_text": 3}, "question_text: expected text, found 3"),
-        ({"question_text": " \n"}, "question_text: expected text, found ' \\n'"),
-        ({"gold_sql": None}, "gold_sql: expected text, found None"),
-        ({"gold_sql": ""}, "gold_sql: expected text, found ''"),
-        ({"question_id": 7}, "question_id: expected text, found 7"),
-        ({"database_name": ["a"]}, "database_name: expected text, found ['a']"),
-        (
-            {"difficulty": "extra"},
-            "difficulty: expected one of easy, medium, hard, found 'extra'",
-        ),
-        (
-            {"difficulty": ["easy"]},
-            "difficulty: expected one of easy, medium, hard, found ['easy']",
-        ),
-        ({"split": "validation"}, "split: expected one of train, eval, found 'validation'"),
-        (
-            {"tables_involved": ["ship", "Port"]},
-            "tables_involved: expected sorted, unique names, found ['ship', 'Port']",
-        ),
-        (
-            {"tables_involved": ["ship", "ship"]},
-            "tables_involved: expected sorted, unique names, found ['ship', 'ship']",
-        ),
-        (
-            {"tables_involved": "ship"},
-            "tables_involved: expected sorted, unique names, found 'ship'",
-        ),
-        ({"tables_involved": [1]}, "tables_involved: expected sorted, unique names, found [1]"),
-        (
-            {"answer_type": "float"},
-            "answer_type: expected integer for this answer, found 'float'",
-        ),
-        (
-            {"gold_answer": [["a", 1]], "answer_type": "list"},
-            "answer_type: expected table for this answer, found 'list'",
-        ),
-        (
-            {"gold_answer": ["a", True], "answer_type": "list"},
-            "gold_answer: expected rows of numbers, text and null, nothing deeper",
-        ),
-        (
-            {"gold_answer": [["a", {"b": 1}]], "answer_type": "table"},
-            "gold_answer: expected rows of numbers, text and null, nothing deeper",
-        ),
-        (
-            {"gold_answer": [1.0, float("nan")], "answer_type": "list"},
-            "gold_answer: expected rows of numbers, text and null, nothing deeper",
-        ),
-        (
-            {"question_id": "a/harbour_train_000"},
-            "question_id: expected harbour_train_ and three digits or more",
-        ),
-        (
-            {"question_id": "harbour_eval_000"},
-            "question_id: expected harbour_train_ and three digits or more",
-        ),
-        (
-            {"question_id": "harbour_train_00"},
-            "question_id: expected harbour_train_ and three digits or more",
-        ),
-        (
-            {"question_id": "harbour_train_000\n"},
-            "question_id: expected harbour_train_ and three digits or more",
-        ),
-        (
-            {"database_name": "h.rbour"},
-            "question_id: expected h.rbour_train_ and three digits or more",
-        ),
+        ("question_text", 3, "text"),
+        ("question_text", " \n", "text"),
+        ("gold_sql", None, "text"),
+        ("question_id", 7, "text"),
+        ("database_name", ["a"], "text"),
+        ("difficulty", "extra", "one of easy, medium, hard"),
+        ("difficulty", ["easy"], "one of easy, medium, hard"),
+        ("split", "validation", "one of train, eval"),
+        ("tables_involved", ["ship", "Port"], "sorted, unique names"),
+        ("tables_involved", ["ship", "ship"], "sorted, unique names"),
+        ("tables_involved", "ship", "sorted, unique names"),
+        ("tables_involved", [1], "sorted, unique names"),
+        ("answer_type", "float", "integer for this answer"),
     ],
 )
-def test_wrong_field_has_its_one_message(changes, message):
-    assert check_record(make_record(**changes)) == [message]
+def test_wrong_field_has_its_one_message(field, value, expected):
+    found = check_record(make_record(**{field: value}))
+    assert found == [f"{field}: expected {expected}, found {value!r}"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "message"),
+    [
+        ([["a", 1]], "list", "answer_type: expected table for this answer, found 'list'"),
+        (["a", True], "list", DEEPER),
+        ([["a", {"b": 1}]], "table", DEEPER),
+        ([1.0, float("nan")], "list", DEEPER),
+    ],
+)
+def test_answer_of_another_shape_is_told(answer, kind, message):
+    assert check_record(make_record(gold_answer=answer, answer_type=kind)) == [message]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"question_id": "a/harbour_train_000"},
+        {"question_id": "harbour_eval_000"},
+        {"question_id": "harbour_train_00"},
+        {"question_id": "harbour_train_000\n"},
+        {"database_name": "h.rbour"},
+    ],
+)
+def test_id_of_another_form_is_told(changes):
+    (error,) = check_record(record := make_record(**changes))
+    stem = f"{record['database_name']}_train_"
+    assert error == f"question_id: expected {stem} and three digits or more"
 
 
 @pytest.mark.parametrize("answer", [None, True, {"a": 1}])
