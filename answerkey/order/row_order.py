@@ -189,8 +189,9 @@ def find_row_order(inspection: Inspection) -> tuple[bool, list[Segment] | None]:
 def _find_choice(inspection: Inspection) -> list[dict[str, Any]] | None:
     """The segments where a bound of the query itself cuts through a tie.
 
-    None if none does, or if its right answers are not all known: a subquery may cut, too; the
-    segments are larger than an answer may be; a copy of the database has others.
+    None if none does, or if its right answers are not all known: a subquery may cut, too;
+    DISTINCT rows are sorted by what is not selected; the segments are larger than an answer may be;
+    a copy of the database has others.
     """
     ties = read_ties(inspection)
     if ties is None or not ties.cut_runs():
@@ -204,7 +205,7 @@ def _find_choice(inspection: Inspection) -> list[dict[str, Any]] | None:
 def _read_segments(inspection: Inspection) -> list[dict[str, Any]] | None:
     """Return a segment for each run of the answer; None if they are not known, or too large."""
     ties, thresholds = read_ties(inspection), inspection.thresholds
-    if ties is None:
+    if ties is None or ties.has_open_keys:
         return None
     segments: list[dict[str, Any]] = []
     for run in ties.runs:

@@ -113,12 +113,14 @@ class Ties:
 
     keys: the sort keys as text; none without ORDER BY.
     start, stop: the positions between which rows are returned; stop is None without LIMIT.
+    has_open_keys: DISTINCT rows are sorted by what is not selected, and some have several keys.
     """
 
     keys: list[str]
     start: int
     stop: int | None
     runs: list[Run] = field(default_factory=list)
+    has_open_keys: bool = False
 
     def cut_runs(self) -> list[Run]:
         """The mixed runs that a bound cuts through: another choice of rows is equally correct."""
@@ -186,7 +188,7 @@ def _read_ties(inspection: Inspection) -> Ties | None:
         _fill(ties, inspection, query, keys)
     except QueryError:
         return None
-    return ties if ties.is_confirmed(inspection.rows) else None
+    return ties if ties.has_open_keys or ties.is_confirmed(inspection.rows) else None
 
 
 def _read_bounds(query: exp.Expression) -> tuple[int, int | None] | None:
@@ -208,10 +210,9 @@ def _fill(ties: Ties, inspection: Inspection, query: exp.Expression, keys: list[
     elif ties.stop is None or (added and query.args.get("distinct")):
         rows = _execute_wide(inspection, query, added, None)
         shown = {typed_row(row[: len(row) - len(added)]) for row in rows}
-        if query.args.get("distinct") and len(shown) < len(rows):
-            # SQLite sorts a row of several keys by the one that it meets first: no order is certain
-            end = ties.start + len(inspection.rows)
-            ties.runs = [Run(ties.start, end, inspection.rows)]
+        ties.has_open_keys = bool(query.args.get("distinct")) and len(shown) < len(rows)
+        if ties.has_open_keys:
+            _divide_open(ties, rows, keys, scopes)
         else:
             _divide(ties, rows, keys, scopes)
     else:
@@ -244,3 +245,24 @@ def _divide(ties: Ties, rows: list[Row], keys: list[_SortKey], scopes: Scopes) -
         first, *others = places
         end = first + 1 + len(others)
         ties.runs.append(Run(first, end, [row[:width] for row in rows[first:end]]))
+
+
+def _divide_open(ties: Ties, rows: list[Row], keys: list[_SortKey], scopes: Scopes) -> None:
+    """Runs of DISTINCT rows of which some have several keys: SQLite sorts such a row by the key it
+    meets first, so two rows whose keys overlap stand in one run."""
+    width, values = _take_keys(rows, keys, scopes)
+    spans: dict[tuple[Any, ...], tuple[int, int, Row]] = {}
+    rank = 0
+    for place, row in enumerate(rows):
+        rank += place > 0 and values[place] != values[place - 1]
+        name = typed_row(row[:width])
+        least = spans[name][0] if name in spans else rank
+        spans[name] = (least, rank, row[:width])
+    reach = -1
+    for least, most, row in sorted(spans.values(), key=lambda span: span[:2]):
+        if least > reach:
+            end = ties.runs[-1].end if ties.runs else 0
+            ties.runs.append(Run(end, end, []))
+        reach = max(reach, most)
+        run = ties.runs[-1]
+        ties.runs[-1] = Run(run.first, run.end + 1, [*run.rows, row])

@@ -56,8 +56,10 @@ def find_accepted_rows(inspection):
         ("SELECT lower(name) FROM ship UNION ALL SELECT 'SUN' ORDER BY 1 COLLATE NOCASE",
          (True, [1, 1, 2, 1, 1])),
         ("SELECT port, sum(weight) FROM ship GROUP BY port ORDER BY count(*)", (True, [1, 2])),
-        # each port has ships of weight 5: SQLite sorts it by the weight that it meets first
+        # each port has ships of weight 5
         ("SELECT DISTINCT port FROM ship ORDER BY weight", (False, None)),
+        # the ships in Porto stand before and after the one without a port
+        ("SELECT DISTINCT port FROM ship WHERE id <> 1 ORDER BY id", (True, [1, 2])),
         ("SELECT DISTINCT port FROM ship WHERE port <> '' OR id = 4 ORDER BY port IS NULL",
          (True, [2, 1])),
         ("SELECT name FROM ship ORDER BY weight > 0", (False, None)),  # all of them tie

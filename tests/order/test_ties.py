@@ -62,7 +62,7 @@ CASES = [
     ("SELECT T1.name, count(*) AS n FROM ship AS T1 JOIN visit AS T2 ON T1.id = T2.ship_id"
      " GROUP BY T1.id ORDER BY n DESC LIMIT 1", [TIE]),
     ("SELECT DISTINCT weight, flag FROM ship ORDER BY flag LIMIT 1", [TIE]),
-    ("SELECT DISTINCT port FROM visit ORDER BY days LIMIT 1", []),  # not known: 1.5 or 4?
+    ("SELECT DISTINCT port FROM visit ORDER BY days LIMIT 1", [TIE]),  # Alda: by 1.5 or by 4?
     ("SELECT DISTINCT port FROM visit ORDER BY days DESC LIMIT 1", []),
     ("SELECT name, 1 AS k FROM ship UNION SELECT port, 1 FROM visit ORDER BY k LIMIT 1", [TIE]),
     ("WITH s AS (SELECT * FROM ship) SELECT name FROM s ORDER BY weight DESC LIMIT 1", [TIE]),
