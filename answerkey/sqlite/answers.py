@@ -19,7 +19,6 @@ INTEGER, FLOAT, STRING, LIST, TABLE = ANSWER_TYPES = ("integer", "float", "strin
 REL_TOL = 1e-6  # relative tolerance between floats, unless somebody names another
 _STEPS_ROUNDED = 50_000  # so coarse that another version of SQLite mostly gives the same number
 
-
 Row = tuple[Any, ...]
 Floats = tuple[float, ...]
 
@@ -71,18 +70,13 @@ def classify_answer_type(gold_answer: Any) -> str:
     Raises:
         ValueError: the answer is NULL, which alone has no type, or what SQLite never gives.
     """
-    kind = type(gold_answer)
-    if kind is int:
-        return INTEGER
-    if kind is float:
-        return FLOAT
-    if kind is str:
-        return STRING
-    if kind is list:
+    if isinstance(gold_answer, list):
         return TABLE if gold_answer and isinstance(gold_answer[0], list | tuple) else LIST
-    raise ValueError(
-        f"No answer type for {gold_answer!r}: expected an integer, float, string, list or table"
-    )
+    scalar_types = {int: INTEGER, float: FLOAT, str: STRING}
+    if (kind := type(gold_answer)) not in scalar_types:
+        expected = "an integer, float, string, list or table"
+        raise ValueError(f"No answer type for {gold_answer!r}: expected {expected}")
+    return scalar_types[kind]
 
 
 def has_choice(accepted_rows: Sequence[Any] | None) -> bool:
@@ -178,11 +172,10 @@ def match_rows(
 
 def are_same_rows(left: list[Row], right: list[Row]) -> bool:
     """Whether two lists hold the same rows in the same order, types included: 1 is not 1.0."""
-    return left == right and _list_types(left) == _list_types(right)  # the types take longer
-
-
-def _list_types(rows: list[Row]) -> list[type]:
-    return [type(value) for row in rows for value in row]
+    if left != right:  # the types take longer
+        return False
+    types, others = ([type(value) for row in side for value in row] for side in (left, right))
+    return types == others
 
 
 def group_rows(

@@ -11,7 +11,7 @@ from pathlib import Path
 from answerkey.base.errors import InputError
 from answerkey.sqlite.schema import affinity, quote_name
 
-_NOT_IN_NAMES = re.compile(r"[/\\:\x00-\x1f]")
+_PLAIN_NAME = re.compile(r"(?!\.)[^/\\:\x00-\x1f]+")
 
 
 def check_db_id(db_id: str) -> str:
@@ -20,13 +20,7 @@ def check_db_id(db_id: str) -> str:
     Raises:
         InputError: the id is "", "..", ".x", "a/b", "a\\b", has a control character, or is no text.
     """
-    is_plain = (
-        isinstance(db_id, str)
-        and db_id != ""
-        and not db_id.startswith(".")
-        and not _NOT_IN_NAMES.search(db_id)
-    )
-    if not is_plain:
+    if not isinstance(db_id, str) or not _PLAIN_NAME.fullmatch(db_id):
         raise InputError(
             f"Not a database id: {db_id!r}: expected a plain folder name, such as 'pets_1'"
         )
