@@ -61,6 +61,25 @@ _SYNONYMS = (
     "start from begin since",
     "end to finish until",
 )
+# People, who often share their names, and columns that have most often a part of a name.
+_PEOPLE_WORDS = """
+person people human individual man men woman women child children parent friend
+customer client guest visitor member user subscriber passenger tenant resident citizen
+employee staff worker manager boss head officer assistant secretary director agent
+student pupil highschooler teacher professor instructor lecturer faculty advisor tutor
+doctor physician nurse patient engineer technician mechanic lawyer judge inspector
+player athlete coach referee swimmer wrestler rider skater climber gymnast runner driver
+singer artist musician actor actress composer conductor dancer performer producer
+author writer editor journalist reviewer captain pilot sailor soldier
+voter candidate politician representative senator mayor president participant contestant
+investor entrepreneur shareholder donor owner buyer seller tourist host celebrity
+"""
+_PART_WORDS = """
+first last given family middle personal fname lname firstname lastname givenname familyname
+forename surname
+"""
+_PEOPLE = frozenset(map(stem_word, _PEOPLE_WORDS.split()))
+_PARTS = frozenset(map(stem_word, _PART_WORDS.split()))
 _GROUPS: dict[str, frozenset[int]] = {
     word: frozenset(n for n, group in enumerate(_SYNONYMS) if word in group.split())
     for word in " ".join(_SYNONYMS).split()
@@ -93,11 +112,7 @@ def split_name(name: str) -> tuple[Word, ...]:
 
 @lru_cache(maxsize=65_536)
 def stem_name(name: str) -> tuple[str, ...]:
-    """Return the stems of the words of a name.
-
-    >>> stem_name("CarMakers"), stem_name("singer_in_concert")
-    (('car', 'maker'), ('singer', 'in', 'concert'))
-    """
+    """Return the stems of the words of a name: `CarMakers` -> car, maker."""
     return tuple(map(stem_word, split_words(name)))
 
 
@@ -176,30 +191,6 @@ def is_table_of(stems: tuple[str, ...], table: str) -> bool:
     """
     parts = stem_name(table)
     return bool(parts) and parts[-1] == stems[-1] and set(parts) <= set(stems)
-
-
-# People: whether a name in a schema is one of people, who often share their names, and most often
-# a part of them.
-
-
-_PEOPLE_WORDS = (
-    "person people human individual man men woman women child children parent friend"
-    " customer client guest visitor member user subscriber passenger tenant resident citizen"
-    " employee staff worker manager boss head officer assistant secretary director agent"
-    " student pupil highschooler teacher professor instructor lecturer faculty advisor tutor"
-    " doctor physician nurse patient engineer technician mechanic lawyer judge inspector"
-    " player athlete coach referee swimmer wrestler rider skater climber gymnast runner driver"
-    " singer artist musician actor actress composer conductor dancer performer producer"
-    " author writer editor journalist reviewer captain pilot sailor soldier"
-    " voter candidate politician representative senator mayor president participant contestant"
-    " investor entrepreneur shareholder donor owner buyer seller tourist host celebrity"
-)
-_PEOPLE = frozenset(map(stem_word, _PEOPLE_WORDS.split()))
-_PART_PEOPLE_WORDS = (
-    "first last given family middle personal fname lname firstname lastname givenname familyname"
-    " forename surname"
-)
-_PARTS = frozenset(map(stem_word, _PART_PEOPLE_WORDS.split()))
 
 
 def names_people(table: str) -> bool:

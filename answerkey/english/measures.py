@@ -347,9 +347,7 @@ _WORDS_SUPERLATIVES = {
 _LEXICON = {word: sense for sense, words in _WORDS_SUPERLATIVES.items() for word in words.split()}
 _DOWN = word_set("cheap inexpensive small low short young poor poorly light few seldom rarely")
 _RECENT = frozenset({"recent", "recently"})
-_BOUND_BEFORE = frozenset({"at"})  # at least, at most: a comparison
 _COMPASS = frozenset({"south", "southern", "west", "western"})  # the least latitude
-_PART_AFTER = frozenset({"of"})  # most of them: nearly all
 _WORDS_AFTER = 3
 
 
@@ -380,8 +378,8 @@ def find_superlatives(question: Question) -> list[Superlative]:
         if word.text in (LEAST, MOST):
             before = words[place - 1].text if place else ""
             following = after[0].text if after else ""
-            is_number = bool(list_numbers(following))
-            if before not in _BOUND_BEFORE and following not in _PART_AFTER and not is_number:
+            is_other = before == "at" or following == "of"  # at least 5; most of them
+            if not is_other and not list_numbers(following):
                 found.append(_read_adverb(word.text, following, tuple(after)))
         elif word.text in _LEXICON and not _COMPASS.intersection(one.text for one in after[:2]):
             found.append(Superlative(word.text, *_LEXICON[word.text]))

@@ -51,10 +51,6 @@ class ComparedLiteral(NamedTuple):
 
 def list_compared_literals(inspection: Inspection) -> list[ComparedLiteral]:
     """The literals that a query compares with something that is no literal, in order."""
-    return inspection.once(_read_literals)
-
-
-def _read_literals(inspection: Inspection) -> list[ComparedLiteral]:
     query = read_query(inspection)
     found = []
     for comparison in query.comparisons:
@@ -82,7 +78,7 @@ def find_literal_not_in_column(inspection: Inspection) -> list[Finding]:
     """
     query = read_query(inspection)
     found = []
-    for literal in list_compared_literals(inspection):
+    for literal in inspection.once(list_compared_literals):
         base = query.base_column(literal.comparison.left)
         if base is not None and literal.is_text and literal.comparison.operator in _EQUALITIES:
             found += _describe(literal, *base, query)
@@ -131,7 +127,7 @@ def find_literal_not_in_question(inspection: Inspection, question: Question) -> 
     """Return a finding if neither the question nor its evidence has a number of the query, and the
     question gives another one, or the number is a bound on something that no word of the question
     means: "tall" may set a bound on a height."""
-    for literal in list_compared_literals(inspection):
+    for literal in inspection.once(list_compared_literals):
         number, comparison = literal.number, literal.comparison
         is_bound = comparison.operator in RANGES
         near = [number]
@@ -147,7 +143,7 @@ def find_literal_not_in_question(inspection: Inspection, question: Question) -> 
 
 def _gives_another(question: Question, inspection: Inspection) -> bool:
     """Whether the question has a number in digits which the query has not."""
-    used = {literal.number for literal in list_compared_literals(inspection)}
+    used = {literal.number for literal in inspection.once(list_compared_literals)}
     given = [n for n in list_numbers(question.text) if n.form == DIGITS and n.is_alone]
     return any(used.isdisjoint(number.values) for number in given)
 

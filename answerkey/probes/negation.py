@@ -62,7 +62,8 @@ def find_not_in_on_rows(inspection: Inspection, question: Question) -> list[Find
 
     Things are the rows of one table, or what a column refers to.
     """
-    asked = next((word.text for word in question.words if _denies(word.text)), None)
+    words = (word.text for word in question.words)
+    asked = next((word for word in words if word in _NEGATIONS or word.endswith("n't")), None)
     query = read_query(inspection)
     if asked is None or query.select is None or query.select.args.get("group"):
         return []
@@ -77,10 +78,6 @@ def find_not_in_on_rows(inspection: Inspection, question: Question) -> list[Find
         if _may_have_several(query, shown, denied):
             return [Finding("not_in_on_rows", {"asked": asked, "denied": show_sql(term)})]
     return []
-
-
-def _denies(word: str) -> bool:
-    return word in _NEGATIONS or word.endswith("n't")
 
 
 def _look_into_count(column: exp.Expression) -> exp.Expression:

@@ -89,16 +89,6 @@ class Projection:
         has_star = any(one.is_star and not isinstance(one, exp.Count) for one in outputs)
         self.selected = [] if has_star else [_read_selected(one, query) for one in outputs]
 
-    @property
-    def shown(self) -> list[str]:
-        """What is selected, as evidence."""
-        return [selected.text for selected in self.selected[:_SHOWN]]
-
-    @property
-    def is_aggregate(self) -> bool:
-        """Whether every result column is an aggregate, or calculated from some."""
-        return all(one.aggregate not in ("", "computed") for one in self.selected)
-
 
 def _list_tables(query: Query) -> list[Table]:
     """The tables and views that a query names anywhere, once each, by name."""
@@ -141,35 +131,24 @@ def find_projection_mismatch(inspection: Inspection, question: Question) -> list
     )
     if evidence is None:
         return []
-    return [Finding("projection_mismatch", evidence | {"selected": projection.shown})]
+    shown = [selected.text for selected in projection.selected[:_SHOWN]]
+    return [Finding("projection_mismatch", evidence | {"selected": shown})]
 
 
 def _find_other_aggregate(projection: Projection, question: Question) -> dict[str, Any] | None:
     words = {word.text for word in question.said_words}
-    if _returns_a_count(projection) and not _COUNTING & words:
+    query, outputs = projection.tree, projection.tree.selects
+    is_count = len(outputs) == 1 and isinstance(outputs[0].unalias(), exp.Count)  # not a share
+    if is_count and not _COUNTING & words:
         return {"kind": "count_not_asked"}
-    if projection.is_aggregate and not _EACH & words and _is_list_of_groups(projection):
+    is_whole = not (query.args.get("order") or query.args.get("limit"))
+    returns_each_group = isinstance(query, exp.Select) and query.args.get("group") and is_whole
+    is_aggregate = all(one.aggregate not in ("", "computed") for one in projection.selected)
+    if returns_each_group and is_aggregate and not _EACH & words:
         return {"kind": "value_per_group"}
     if _has_unasked_extreme(projection, question):
         return {"kind": "unasked_extreme"}
     return None
-
-
-def _returns_a_count(projection: Projection) -> bool:
-    """Whether a count is all that is returned, as it stands: a share is calculated from counts."""
-    outputs = projection.tree.selects
-    return len(outputs) == 1 and isinstance(outputs[0].unalias(), exp.Count)
-
-
-def _is_list_of_groups(projection: Projection) -> bool:
-    """Return whether all groups are returned, so that there are as many values as groups."""
-    select = projection.tree
-    return (
-        isinstance(select, exp.Select)
-        and select.args.get("group") is not None
-        and not select.args.get("order")
-        and not select.args.get("limit")
-    )
 
 
 def _has_unasked_extreme(projection: Projection, question: Question) -> bool:

@@ -15,7 +15,7 @@ from answerkey.probes.literals import list_compared_literals
 from answerkey.probes.query import PATTERNS, RANGES, Query, read_query, shorten_rows
 from answerkey.sql.query_tree import copy_with, show_sql, to_sql, unwrap
 from answerkey.sqlite.answers import answers_match, shape_answer
-from answerkey.sqlite.guard import Row, Value
+from answerkey.sqlite.guard import Value
 from answerkey.sqlite.schema import Column, Table, affinity, quote_name
 
 _MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
@@ -121,7 +121,10 @@ def _compare_answers(inspection: Inspection, sql: str) -> dict[str, Any]:
     if rows is None:
         return {}
     is_ordered = unwrap(inspection.tree).args.get("order") is not None
-    answer, other = (shape_answer(_read_numbers(side)) for side in (inspection.rows, rows))
+    answer, other = (
+        shape_answer([tuple(map(_read_number, row)) for row in side])
+        for side in (inspection.rows, rows)
+    )
     if answers_match(answer, other, ordered=is_ordered, rel_tol=inspection.rel_tol):
         return {}
     return {"answer": show_rows(inspection.rows), "answer_by_number": show_rows(rows)}
@@ -188,11 +191,6 @@ def _read_as_number(node: exp.Expression, column: exp.Column) -> None:
         column.replace(exp.maybe_parse(f"CAST({number} AS NUMERIC)", dialect="sqlite"))
 
 
-def _read_numbers(rows: list[Row]) -> list[Row]:
-    """Rows in which text that is a number is that number: '90' and 90.0 are the same value."""
-    return [tuple(map(_read_number, row)) for row in rows]
-
-
 def _read_number(value: Value) -> Value:
     if isinstance(value, int):
         return float(value)
@@ -208,7 +206,7 @@ def find_type_mismatch(inspection: Inspection) -> list[Finding]:
     Source: section 4 of the SQLite manual's page on datatypes.
     """
     query = read_query(inspection)
-    for literal in list_compared_literals(inspection):
+    for literal in inspection.once(list_compared_literals):
         node, left = literal.comparison.node, literal.comparison.left
         if literal.number is None or literal.is_text or literal.comparison.operator in PATTERNS:
             continue
