@@ -195,12 +195,9 @@ def test_every_broken_database_is_named_and_the_others_are_kept(entry):
     entry |= {"db_list": ["farm", "shop", *texts]}
     with pytest.raises(ValueError, match="expected SQL as UTF-8") as caught:
         update(entry)
-    for name, words, line in zip(
-        ("cafe", "dice", "torn"),
-        ("expected SQL as UTF-8", "not authorized", "Corrupt database"),
-        str(caught.value).splitlines(),
-        strict=True,
-    ):
+    broken = {"cafe": "expected SQL as UTF-8", "dice": "not authorized", "torn": "Corrupt database"}
+    lines = str(caught.value).splitlines()
+    for (name, words), line in zip(broken.items(), lines, strict=True):
         assert f"database/{name}/" in line
         assert words in line
     made = [f"{name}/{name}.sqlite" for name in ("farm", "shop", "well")]
@@ -367,9 +364,8 @@ def test_no_database_is_no_path_and_asks_nobody(tmp_path, monkeypatch):
 def test_databases_of_a_corpus_need_no_entry_of_spider(entry, tmp_path, monkeypatch):
     monkeypatch.setattr("answerkey.corpus.corpora.PROJECT_PARAMS", Path("none is read"))
     (corpus,) = parse_corpora("tried", {"tried": entry})
-    paths = download_spider_databases(
-        ["shop", "farm"], tmp_path / "out", corpus=corpus, limits=LIMITS
-    )
+    out = tmp_path / "out"
+    paths = download_spider_databases(["shop", "farm"], out, corpus=corpus, limits=LIMITS)
     assert list(paths) == ["farm", "shop"]
     with contextlib.closing(sqlite3.connect(paths["shop"])) as connection:
         assert connection.execute("SELECT name FROM shop").fetchall() == [("A",)]
@@ -426,10 +422,8 @@ def test_layouts_and_entries_say_where_databases_are(tmp_path):
 
 def test_what_the_corpus_says_of_columns_stands_beside_a_database(tmp_path):
     write_bird(tmp_path)
-    corpora, out = (
-        parse_corpora("tried", {"tried": make_entry(tmp_path, layout="bird")}),
-        tmp_path / "out",
-    )
+    out = tmp_path / "out"
+    corpora = parse_corpora("tried", {"tried": make_entry(tmp_path, layout="bird")})
     for _ in range(2):
         update_databases(corpora, out, limits=LIMITS)
         descriptions = read_json(out / "ski_resorts/descriptions.json")
