@@ -117,12 +117,10 @@ class Question(NamedTuple):
 
     @property
     def corpus(self) -> str:
-        """The corpus that it comes from."""
         return self.source["corpus"]
 
     @property
     def source_difficulty(self) -> str | None:
-        """The difficulty that its corpus gives it."""
         return self.source.get("difficulty")
 
     @property
@@ -133,7 +131,6 @@ class Question(NamedTuple):
 
     @property
     def suite_score(self) -> float | None:
-        """The mutation score of its test suite."""
         return None if self.mutation_score is None else self.mutation_score["suite"]
 
     @property
@@ -195,7 +192,6 @@ def join_stages(
     wanted: the ids of questions; databases with none of them are passed over.
 
     Raises:
-        FileNotFoundError: if a file is missing.
         InputError: if a file misses a question or holds one too many.
     """
     sources = read_jsonl(interim / "splits.jsonl")
@@ -277,11 +273,7 @@ def make_joined_record(question: Question) -> Record:
 
 
 def read_joined(interim: Path = INTERIM) -> Iterator[Question]:
-    """The questions in order, without their difficulty.
-
-    Raises:
-        FileNotFoundError: if the table is missing.
-    """
+    """The questions in order, without their difficulty."""
     for record in read_jsonl(interim / JOINED):
         yield Question(**record)
 
@@ -290,7 +282,6 @@ def read_classified(interim: Path = INTERIM) -> Iterator[Question]:
     """The questions in order, each with its difficulty.
 
     Raises:
-        FileNotFoundError: if the table or the difficulties are missing.
         InputError: if a question that was parsed has no difficulty, or another one has.
     """
     streams = {DIFFICULTY: read_jsonl(interim / DIFFICULTY)}
@@ -308,7 +299,6 @@ def read_product(folder: Path, split: str) -> Iterator[Question]:
     """The questions of a split in order, with all that the sidecars know of them.
 
     Raises:
-        FileNotFoundError: if a file of the product is missing.
         InputError: if a sidecar has no record of a question, or has it elsewhere.
     """
     name = f"questions_{split}.json"
@@ -337,11 +327,7 @@ def read_product(folder: Path, split: str) -> Iterator[Question]:
 
 
 def read_not_selected(selection: Path) -> Iterator[Question]:
-    """The usable questions that the selection leaves out, in order.
-
-    Raises:
-        FileNotFoundError: if the selection is not there.
-    """
+    """The usable questions that the selection leaves out, in order."""
     records, suites = (read_jsonl(selection / name) for name in (NOT_SELECTED, SUITES_NOT_SELECTED))
     for record, suite in zip(records, suites, strict=True):
         yield Question(
@@ -445,11 +431,7 @@ def decode_columns(columns: Mapping[str, Any]) -> Record:
 
 
 def read_rows(path: Path) -> list[Record]:
-    """The rows of a Parquet file as they are.
-
-    Raises:
-        ModuleNotFoundError: without pyarrow.
-    """
+    """The rows of a Parquet file as they are."""
     import pyarrow.parquet
 
     return pyarrow.parquet.read_table(path).to_pylist()

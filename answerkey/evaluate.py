@@ -341,7 +341,6 @@ def describe(summary: Record) -> str:
 
 
 def _describe_run(run: Record) -> str:
-    """What was measured, in a line."""
     rules = [f"{name} ({count:,})" for name, count in run["rules"].items()]
     rule = f"rules {', '.join(rules)}" if len(rules) > 1 else f"rule {next(iter(run['rules']))}"
     questions = f"{run['questions']:,} selected questions"
@@ -353,7 +352,6 @@ def _describe_run(run: Record) -> str:
 
 
 def _spell(accuracy: Record, names: tuple[str, ...]) -> list[str]:
-    """Each accuracy and its interval."""
     cells = []
     for name in names:
         low, high = accuracy[f"{name}_interval"]
@@ -377,7 +375,6 @@ def _list_groups(summary: Record, names: tuple[str, ...]) -> Iterator[tuple[str,
 
 
 def _list_notes(summary: Record) -> Iterator[str]:
-    """What the numbers leave out, a line each."""
     systems = summary.get("systems", [summary])
     for one in systems:
         if one["without_prediction"]:

@@ -55,12 +55,10 @@ class Dataset(NamedTuple):
 
     @property
     def questions(self) -> dict[str, Question]:
-        """All questions that can be scored, by id."""
         return self.selected | (self.others or {}) | self.answer_only
 
 
 def index(questions: Iterable[Question]) -> dict[str, Question]:
-    """The questions by id."""
     return {question.question_id: question for question in questions}
 
 

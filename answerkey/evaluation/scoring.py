@@ -86,10 +86,10 @@ class Score(NamedTuple):
 
 
 class Folders(NamedTuple):
-    """Where the databases are; test_suites: None, if predictions are not tried on suites."""
+    """Where the databases are."""
 
     databases: Path
-    test_suites: Path | None
+    test_suites: Path | None  # None: predictions are not tried on suites
 
 
 def score_predictions(
@@ -240,9 +240,6 @@ def score_rollouts(
     """The pass rate of each question, in their order, and the agreement of models, if there is one.
 
     journal: the file of what was scored before, which is read first and added to.
-
-    Raises:
-        FileNotFoundError: if a database is missing.
     """
     known = {question.question_id: question for question in questions}
     predictions = [

@@ -70,7 +70,6 @@ class Result(NamedTuple):
 
 
 def collect_results(questions: Iterable[Question], scores: Iterable[Score]) -> list[Result]:
-    """The result of each question in their order."""
     samples: defaultdict[str, list[Score]] = defaultdict(list)
     for score in scores:
         samples[score.question_id].append(score)

@@ -197,7 +197,6 @@ def describe(summary: Record) -> str:
 
 
 def tabulate(summary: Record) -> str:
-    """The table of a summary."""
     corpora = summary.get("corpora", {split: {} for split in SPLITS})
     rows = [["split", *DIFFICULTIES, *(f"corpus {name}" for name in corpora[SPLITS[0]])]]
     for split in SPLITS:
@@ -249,11 +248,7 @@ def list_neighbours(
 
 
 def write_suites(path: Path, questions: Iterable[Record], shards: Path) -> None:
-    """Write the test suite of each question, in their order, which is that of the shards.
-
-    Raises:
-        FileNotFoundError: if the shard of a database is missing.
-    """
+    """Write the test suite of each question, in their order, which is that of the shards."""
 
     def take() -> Iterator[Record]:
         for name, of_database in groupby(questions, key=itemgetter("database_name")):

@@ -50,7 +50,6 @@ class Cuts(NamedTuple):
     medium: float
 
     def classify(self, complexity: float) -> str:
-        """easy, medium or hard."""
         if complexity <= self.easy:
             return EASY
         return MEDIUM if complexity <= self.medium else HARD
@@ -60,9 +59,6 @@ def find_cuts(questions: Iterable[Any], shares: Mapping[str, float] | None) -> C
     """The cuts that bring the shares of difficulties nearest to those that are asked for.
 
     questions: the usable ones, or rows with their fields.
-
-    Raises:
-        InputError: if no shares are asked for.
     """
     if shares is None:
         raise InputError(

@@ -19,10 +19,8 @@ from answerkey.base.records import (
     read_jsonl,
     read_share,
 )
-from answerkey.comparison.compare import normalize_question
 from answerkey.dataset import AUDIT, EXCLUDED, FIELDS, INTERIM, SUITES, Record, read_classified
-from answerkey.sections.select_questions import Policy, SelectQuestions, Targets
-from answerkey.selection.policies import read_policies
+from answerkey.sections.select_questions import SelectQuestions, Targets
 from answerkey.sqlite.answers import ANSWER_TYPES, answer_rows, classify_answer_type
 from answerkey.sqlite.files import find_inside
 
@@ -41,13 +39,6 @@ class ValidationError(Exception):
     def __init__(self, errors: list[str]) -> None:
         super().__init__("\n".join([f"Validation failed with {len(errors)} errors", *errors]))
         self.errors = errors
-
-
-def forbids_repeats(settings: SelectQuestions) -> bool:
-    """Whether policies leave no text that comes twice on its database."""
-    policies = read_policies(settings.policies)
-    repeats = ("duplicate_question", "conflicting_gold")
-    return all(policies[flag] is Policy.EXCLUDE for flag in repeats)
 
 
 def shorten(value: Any) -> str:
@@ -128,11 +119,10 @@ def check_set(
     questions: list[Record],
     *,
     targets: Targets | None,
-    has_unique_texts: bool,
     corpora: Mapping[str, str],
 ) -> list[str]:
-    """The errors of well-formed records together: ids and texts that come again, databases in both
-    splits, and targets that are missed. `corpora` are those of the questions by id."""
+    """The errors of well-formed records together: ids that come again, databases in both splits,
+    and targets that are missed. `corpora` are those of the questions by id."""
     counts = Counter(question["question_id"] for question in questions)
     errors = [
         f"{question_id}: question_id: expected once, found {count} times"
@@ -147,23 +137,7 @@ def check_set(
         for name, found in sorted(splits.items())
         if len(found) > 1
     ]
-    if has_unique_texts:
-        errors += _check_texts(questions)
     return errors if targets is None else errors + _check_targets(questions, targets, corpora)
-
-
-def _check_texts(questions: list[Record]) -> list[str]:
-    errors = []
-    first_ids: dict[tuple[str, str], str] = {}
-    for question in questions:
-        key = question["database_name"], normalize_question(question["question_text"])
-        first = first_ids.setdefault(key, question["question_id"])
-        if first != question["question_id"]:
-            errors.append(
-                f"{question['question_id']}: question_text: expected once on a database, found as"
-                f" that of {first} too"
-            )
-    return errors
 
 
 def _check_targets(
@@ -214,7 +188,6 @@ def check_selection(settings: SelectQuestions) -> list[str]:
     errors += check_set(
         good,
         targets=settings.targets,
-        has_unique_texts=forbids_repeats(settings),
         corpora={question.question_id: question.corpus for question in known},
     )
     expected = {question.question_id: question.product_record for question in known}

@@ -41,7 +41,6 @@ from answerkey.validation.checks import (
     check_set,
     check_sidecars,
     find_well_formed,
-    forbids_repeats,
     shorten,
 )
 
@@ -73,7 +72,6 @@ def validate_dataset(
     rule: DifficultyRule = RULE_OF_TABLES,
     audit: Mapping[str, Record] | None = None,
     pass_rates: Mapping[str, Record] | None = None,
-    has_unique_texts: bool = True,
     limits: Limits | None = None,
 ) -> list[str]:
     """Every error of a dataset, in words; none: it is good.
@@ -86,13 +84,11 @@ def validate_dataset(
     Fields and their order, types, vocabularies, ids and splits are checked. Gold SQL is executed on
     `db_paths`: its answer must be gold_answer, as a sequence if its order is certain, and its
     tables tables_involved. The number of tables makes the difficulty (1 or 2: easy, 3: medium), 40%
-    of the dataset are easy, 40% medium and 20% hard, within two points, and no database is asked
-    one text twice.
+    of the dataset are easy, 40% medium and 20% hard, within two points.
 
     A dataset that was made by other params needs their `targets` (None: no shares) and `rule`, and
     the records of its sidecars by question_id: `audit` has the order of answers, the corpora and
-    what these say of difficulty, `pass_rates` the rollouts. `has_unique_texts=False` lets texts
-    come again.
+    what these say of difficulty, `pass_rates` the rollouts.
 
     Raises:
         sqlite3.Error: if a file is no database, or a corrupt one.
@@ -109,7 +105,7 @@ def validate_dataset(
 
     good, errors = find_well_formed(questions)
     corpora = {question_id: record["source"]["corpus"] for question_id, record in audit.items()}
-    errors += check_set(good, targets=targets, has_unique_texts=has_unique_texts, corpora=corpora)
+    errors += check_set(good, targets=targets, corpora=corpora)
     of_name = itemgetter("database_name")
     for name, of_database in groupby(sorted(good, key=of_name), of_name):
         asked, path = list(of_database), db_paths.get(name)
@@ -240,7 +236,6 @@ def _validate(settings: SelectQuestions, rule: DifficultyRule, limits: Limits) -
             rule=rule,
             audit=audit,
             pass_rates=pass_rates,
-            has_unique_texts=forbids_repeats(settings),
             limits=limits,
         )
         errors += check_answers(questions, audit, db_paths, limits)

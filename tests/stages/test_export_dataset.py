@@ -117,19 +117,6 @@ def test_altered_parse_and_difficulty_fail_in_the_pipeline(world, capsys):
     assert start.format("tables_involved", "['ship']", "['port']") in lines
 
 
-def test_text_under_two_ids_fails_unless_policies_let_it_pass(world, capsys):
-    text = "ship.name above 10 over 1 tables?"
-    for path in ("interim/joined.jsonl", "interim/selection/questions.jsonl"):
-        edit_lines(Path("data") / path, "ship.name, length above 10 over 1 tables?", text)
-    assert (
-        "harbour_train_001: question_text: expected once on a database, found as that of"
-        in (fail(capsys)[1])
-    )
-    for flag in ("duplicate_question", "conflicting_gold"):
-        world.change(f"select_questions.policies.{flag}", "flag")
-    main()
-
-
 def test_other_rule_of_difficulty_is_that_of_the_params(world, capsys):
     world.change("classify_difficulty.method", "spider")
     world.drop_targets()

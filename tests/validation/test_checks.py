@@ -51,7 +51,7 @@ def make_many(**counts: int) -> list[dict[str, Any]]:
 
 
 def check(records: list[dict[str, Any]], targets: Targets | None = None, **known: Any) -> list[str]:
-    return check_set(records, targets=targets, **{"has_unique_texts": False, "corpora": {}} | known)
+    return check_set(records, targets=targets, **{"corpora": {}} | known)
 
 
 @pytest.mark.parametrize(
@@ -164,27 +164,11 @@ def test_every_wrong_field_of_a_record_is_told():
 def test_repeated_id_is_told_once():
     records = [make_record(), make_record(), make_record(question_id="harbour_train_001")]
     assert check(records) == ["harbour_train_000: question_id: expected once, found 2 times"]
-    assert check(records, has_unique_texts=True)[1:] == [
-        "harbour_train_001: question_text: expected once on a database, found as that of"
-        " harbour_train_000 too"
-    ]
 
 
 def test_database_in_both_splits_is_told():
     records = [make_record(), make_record(split="eval", question_id="harbour_eval_000")]
     assert check(records) == ["harbour: split: expected one split a database, found eval, train"]
-
-
-def test_text_that_comes_again_on_its_database_is_told():
-    first, second, third = (make_record(question_id=f"harbour_train_00{n}") for n in range(3))
-    second["question_text"] = "how many  ships"
-    third["question_text"] = "How many whips?"
-    elsewhere = make_record(database_name="lake", question_id="lake_train_000")
-    assert check([first, third, elsewhere], has_unique_texts=True) == []
-    assert check([first, third, elsewhere, second], has_unique_texts=True) == [
-        "harbour_train_001: question_text: expected once on a database, found as that of"
-        " harbour_train_000 too"
-    ]
 
 
 def test_shares_within_the_tolerance_pass():
