@@ -1,4 +1,5 @@
-"""What questions have in common: what must be found, and near misses that must not."""
+"""What questions have in common, and with held-out sets: what must be found, and near misses that
+must not."""
 
 from __future__ import annotations
 
@@ -14,14 +15,17 @@ from hypothesis import strategies as st
 from answerkey.base.records import Finding
 from answerkey.comparison.compare import (
     Fingerprint,
+    HeldOut,
     compare,
     find_schema_twins,
     list_columns,
     make_fingerprint,
     normalize_question,
+    normalize_sql,
 )
 from answerkey.dataset import Question
 from answerkey.sqlite.schema import Schema, read_schema
+from tests.shared.joined_questions import make_joined
 
 
 def record(number: int, text: str, sql: str = "q", answer: Any = 1, **other: Any) -> Fingerprint:
@@ -363,3 +367,64 @@ def test_most_alike_of_several_twins_is_named():
     found = find_twins({"a": wide}, {"near": wider, "c": wide, "b": wide})
     assert found["a"] == {"database": "b", "share": 1.0, "same_types": True, "count": 3}
     assert found["near"]["share"] == 0.95
+
+
+# Overlap with held-out sets
+
+
+COUNT = "SELECT count(*) FROM ship"
+
+
+def find_held_out(text: str, sql: str, *held_out: tuple[str, str], corpus: str = "mine") -> Any:
+    records = [
+        {"question_text": a, "gold_sql": b, "source": {"corpus": "dev", "file": "f", "index": n}}
+        for n, (a, b) in enumerate(held_out)
+    ]
+    question = make_joined("a_train_000", question_text=text, gold_sql=sql, answer_type="list")
+    question = question._replace(source={"corpus": corpus})
+    found = HeldOut(records, min_similarity=0.9).find_overlap(question)
+    if found is None:
+        return None
+    evidence = found.evidence
+    return evidence["index"], evidence["text_similarity"], evidence["sql_similarity"]
+
+
+def test_exact_comes_before_near_and_two_before_one() -> None:
+    near = ("How many ships were there?", "SELECT count(*) FROM shop")
+    text = ("how many ships are there", "SELECT 1")
+    both = ("How many  ships are there?", "select COUNT(*) from SHIP;")
+    assert find_held_out("How many ships are there?", COUNT, near, text, both) == (2, 1.0, 1.0)
+    assert find_held_out("How many ships are there?", COUNT, near, text)[:2] == (1, 1.0)
+    assert find_held_out("How many ships are there?", COUNT, near) == (0, 0.939, 0.964)
+    assert find_held_out("Count the ships.", COUNT, near, text, both)[0::2] == (2, 1.0)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        ("How many shops are there?", "SELECT name FROM shop WHERE id > 5"),  # the text alone
+        ("Is there any ship that sails?", "SELECT count(*) FROM shop"),  # the SQL alone
+        ("", "SELECT 'ship'"),
+    ],
+)
+def test_nearness_of_one_is_no_overlap(other: tuple[str, str]) -> None:
+    assert find_held_out("How many ships are there?", COUNT, other) is None
+
+
+def test_nothing_is_like_nothing_and_no_set_like_itself() -> None:
+    assert find_held_out("", "", ("", "")) is None
+    assert find_held_out("?", "x", ("?", "x"), corpus="dev") is None
+    assert find_held_out("How many?", "x") is None
+
+
+def test_texts_of_any_length_are_compared() -> None:
+    long = "Which of the ships that sail under the flag of Peru have been to Porto in May"
+    sql = "SELECT name FROM ship WHERE flag = 'Peru' AND port = 'Porto' AND month = 5"
+    held_out = [("Which?", "y"), (long + " or June?", sql), ("z" * 900, "y")]
+    assert find_held_out(long, sql + "0", *held_out) == (1, 0.951, 0.993)
+
+
+def test_sql_is_told_apart_by_what_changes_it() -> None:
+    same = ["SELECT a FROM t WHERE b = 'X'", 'select A\nfrom `t` where [b]="X" -- c\n;;']
+    assert len(set(map(normalize_sql, same))) == 1
+    assert normalize_sql(same[0]) != normalize_sql(same[0].replace("X", "x"))
