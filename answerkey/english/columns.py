@@ -84,7 +84,6 @@ _GROUPS: dict[str, frozenset[int]] = {
     word: frozenset(n for n, group in enumerate(_SYNONYMS) if word in group.split())
     for word in " ".join(_SYNONYMS).split()
 }
-_NONE: frozenset[int] = frozenset()
 
 
 @lru_cache(maxsize=65_536)
@@ -175,7 +174,7 @@ def name_column(column: str, question: Question) -> tuple[Word, ...]:
 
 
 def _list_groups(word: Word) -> frozenset[int]:
-    return _GROUPS.get(word.text, _NONE) | _GROUPS.get(word.stem, _NONE)
+    return _GROUPS.get(word.text, frozenset()) | _GROUPS.get(word.stem, frozenset())
 
 
 def _is_subsequence(short: str, long: str) -> bool:

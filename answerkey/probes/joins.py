@@ -105,7 +105,7 @@ def find_join_repeats_rows(inspection: Inspection) -> list[Finding]:
     if key is None:
         return []
     rows = query.ask(_write_repeats(select, name_column(source, key, scope)))
-    ways = _Ways(query, select, source)
+    ways = _Ways(query, source)
     if not (rows or (ways.has_condition and (kind == "referred" or ways.lead_to_many))):
         return []
     if kind == "possible":
@@ -125,9 +125,9 @@ def _write_repeats(select: exp.Select, column: exp.Column) -> str:
 class _Ways:
     """How a query comes from the things of its condition to those that it returns."""
 
-    def __init__(self, query: Query, select: exp.Select, shown: Source) -> None:
-        self.query, self.select, self.shown = query, select, shown
-        pairs = query.list_equalities(select)
+    def __init__(self, query: Query, shown: Source) -> None:
+        self.query, self.select, self.shown = query, query.select, shown
+        pairs = query.list_equalities(query.select)
         self.ends = {end for pair in pairs for end in pair if end[0] is not shown}
 
     @property
@@ -165,25 +165,20 @@ def find_join_fan_out(inspection: Inspection, question: Question) -> list[Findin
     Kinds: `counted`, the thing stands in FROM; `referred`, a table in FROM refers to it;
     `possible`, the same where nothing is repeated yet; `added`, of SUM and AVG.
     """
-    fan_out = inspection.once(_read_fan_out)
-    if fan_out is None:
+    select = read_query(inspection).select
+    if select is None or select.args.get("from_") is None:
         return []
+    fan_out = inspection.once(_FanOut)
     evidence = next(fan_out.find_counted(question), None) or fan_out.find_added(question)
     return [Finding("join_fan_out", evidence)] if evidence is not None else []
-
-
-def _read_fan_out(inspection: Inspection) -> _FanOut | None:
-    query = read_query(inspection)
-    has_from = query.select is not None and query.select.args.get("from_") is not None
-    return _FanOut(query, query.select) if has_from else None
 
 
 class _FanOut:
     """What a SELECT aggregates, and what its joins repeat, for all questions that it answers."""
 
-    def __init__(self, query: Query, select: exp.Select) -> None:
-        self.query = query
-        self.select = select
+    def __init__(self, inspection: Inspection) -> None:
+        self.query = query = read_query(inspection)
+        self.select = select = query.select
         self.scope: Scope = query.scopes.scope_of(select)
         self.sources = [s for s in self.scope.sources.values() if s.table is not None]
         self.calls = [
@@ -334,13 +329,8 @@ def find_zero_count_dropped(inspection: Inspection, question: Question) -> list[
         return []  # the condition may say which things are meant
     elif kind != "fewest" and not dropped:
         kind = "possible"
-    evidence: dict[str, Any] = {
-        "kind": kind,
-        "asked": asked.text,
-        "things": f"{things.table.name}.{things.key}",
-        "dropped": dropped,
-    }
-    return [Finding("zero_count_dropped", evidence)]
+    shown = {"things": f"{things.table.name}.{things.key}", "dropped": dropped}
+    return [Finding("zero_count_dropped", {"kind": kind, "asked": asked.text} | shown)]
 
 
 def _read_form(select: exp.Select, query: Query) -> str | None:
@@ -381,10 +371,9 @@ def _find_things(select: exp.Select, query: Query) -> _Things | None:
 
 
 def _name_things(key: Place, shown: Place, what: Resolution) -> _Things:
-    source, name = key
-    return _Things(
-        source.table, source.table.find_column(name).name, name_column(*shown, what.scope), source
-    )
+    table = key[0].table
+    column = name_column(*shown, what.scope)
+    return _Things(table, table.find_column(key[1]).name, column, key[0])
 
 
 def _find_dropped(select: exp.Select, things: _Things, query: Query) -> list[object]:

@@ -173,7 +173,9 @@ def find_comparison_mismatch(inspection: Inspection, question: Question) -> list
     for value in dict.fromkeys(one.value for one in asked):
         here = [one for one in asked if one.value == value]
         there = [one for one in comparisons if _holds_number(one, value)]
-        if any(one.is_negated for one in here) or any(_is_denied(one) for one in there):
+        if any(one.is_negated for one in here):
+            continue
+        if any(one.node.find_ancestor(exp.Not, exp.Except) for one in there):
             continue
         if any(question.explains(f"{one.operator} {one.right.name}") for one in there):
             continue
@@ -195,11 +197,6 @@ def _is_as_asked(asked: Comparative, taken: Comparison) -> bool:
 def _holds_number(comparison: Comparison, value: float) -> bool:
     right = comparison.right
     return isinstance(right, exp.Literal | exp.Column) and read_number(right.name) == value
-
-
-def _is_denied(comparison: Comparison) -> bool:
-    """Whether a condition stands below a NOT, or beside what EXCEPT takes away."""
-    return comparison.node.find_ancestor(exp.Not, exp.Except) is not None
 
 
 PROBES = (find_literal_not_in_column,)

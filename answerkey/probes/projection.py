@@ -177,9 +177,7 @@ def _covers(selected: Selected, mention: Mention, question: Question) -> bool:
     """Whether a result column may be what the question names. It may if the evidence has its name,
     if its name and its table's have every word that is asked for, or if just a name is asked for
     and it is named elsewhere."""
-    if selected.table is None or selected.column is None:
-        return True
-    if question.explains(selected.column.name):
+    if selected.column is None or question.explains(selected.column.name):
         return True
     asked = mention.words
     name = split_name(selected.column.name)
@@ -195,7 +193,7 @@ def _find_similar_column(projection: Projection, question: Question) -> dict[str
     words by which it differs, which no column of the query has, and none of the selected one's."""
     for selected in projection.selected:
         table = selected.table
-        if table is None or selected.column is None or selected.aggregate:
+        if table is None or selected.aggregate:
             continue
         of_table = [column for name, column in projection.used if name == table.name]
         used = {word.stem for name in of_table for word in split_name(name)}
