@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.shared.expected_scores import LOOKS, score_fifty
 from tests.shared.paths import ROOT
-from tests.shared.question_world import QuestionWorld
+from tests.shared.question_world import LOOKS, QuestionWorld, score_fifty
 
 inspect_ai = pytest.importorskip("inspect_ai", reason="inspect_ai has an environment of its own")
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # of its dependencies
@@ -64,9 +63,8 @@ def test_the_tool_reads_the_database_of_the_question(
 
 
 def test_the_command_finds_the_task_by_the_name_of_the_package() -> None:
-    from answerkey.environments import _registry
-    from answerkey.environments.inspect_ai import text_to_sql
+    from answerkey.environments import inspect_ai as module
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert project["entry-points"]["inspect_ai"] == {project["name"]: _registry.__name__}
-    assert _registry.text_to_sql is text_to_sql
+    assert project["entry-points"]["inspect_ai"] == {project["name"]: module.__name__}
+    assert module.text_to_sql.__module__ == module.__name__

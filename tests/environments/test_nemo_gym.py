@@ -9,8 +9,7 @@ import pytest
 
 from answerkey.environments.questions import load_questions
 from answerkey.environments.tasks import make_line
-from tests.shared.expected_scores import LOOKS, score_fifty
-from tests.shared.question_world import QuestionWorld
+from tests.shared.question_world import LOOKS, QuestionWorld, score_fifty
 
 nemo_gym = pytest.importorskip("nemo_gym", reason="NeMo Gym needs Python 3.13")
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # of its dependencies

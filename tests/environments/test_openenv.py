@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from answerkey.reward import extract_sql
-from tests.shared.expected_scores import score_fifty
 from tests.shared.paths import ROOT
-from tests.shared.question_world import COUNT, QuestionWorld
+from tests.shared.question_world import COUNT, QuestionWorld, score_fifty
 
 openenv = pytest.importorskip("openenv", reason="OpenEnv has an environment of its own")
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # of its dependencies

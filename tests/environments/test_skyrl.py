@@ -9,8 +9,7 @@ import pytest
 
 from answerkey.dataset import read_rows
 from answerkey.reward import extract_sql
-from tests.shared.expected_scores import LOOKS, score_fifty
-from tests.shared.question_world import QuestionWorld
+from tests.shared.question_world import LOOKS, QuestionWorld, score_fifty
 
 skyrl_gym = pytest.importorskip("skyrl_gym", reason="needs the extra `skyrl`")
 pytestmark = pytest.mark.filterwarnings("ignore")  # of its dependencies

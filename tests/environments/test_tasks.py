@@ -12,8 +12,7 @@ import pytest
 
 from answerkey.environments.questions import list_terms, load_questions
 from answerkey.environments.tasks import main, make_line
-from tests.shared.expected_scores import score_fifty
-from tests.shared.question_world import COUNT, QuestionWorld
+from tests.shared.question_world import COUNT, QuestionWorld, score_fifty
 
 
 @pytest.fixture

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from answerkey.reward import RewardPool
-from tests.shared.expected_scores import LOOKS, score_fifty
-from tests.shared.question_world import COUNT, QuestionWorld
+from tests.shared.question_world import COUNT, LOOKS, QuestionWorld, score_fifty
 
 trl = pytest.importorskip("trl", reason="TRL has an environment of its own")
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # of its dependencies

@@ -12,6 +12,7 @@ from answerkey.dataset import Question
 from answerkey.exports.parquet_files import write_tables
 from answerkey.exports.prompts import PromptExample
 from answerkey.exports.trainers import TABLES, make_reset
+from answerkey.reward import score_completions
 from answerkey.sqlite.answers import compute_gold_answer
 from tests.shared.databases import make_database
 from tests.shared.project_world import HARBOUR
@@ -38,6 +39,14 @@ HOSTILE = (
     "SELECT wage FROM ship",
     "SELECT '" + "x" * 100_000,
 )
+
+
+# Queries of the tool run_sql, and what each shows.
+LOOKS = [
+    ("SELECT name FROM ship ORDER BY name LIMIT 1", '[["Alda"]]'),
+    ("SELECT wage FROM ship", "sql_error: no such column: wage"),
+    ("DELETE FROM ship", "not_a_select"),
+]
 
 
 class QuestionWorld:
@@ -112,6 +121,16 @@ class QuestionWorld:
 
     def find_index(self, prompt: str) -> int:
         return int(prompt.split("Question number ")[1][:3])
+
+
+def score_fifty(world: QuestionWorld) -> list[float]:
+    """What every environment must give: the rewards of the replies, some 1.0 and some 0.0."""
+    facts = [example.facts for example in world.examples]
+    columns = {name: [fact[name] for fact in facts] for name in facts[0]}
+    answers = [example.ground_truth for example in world.examples]
+    rewards = score_completions(world.replies, workers=1, gold_answer=answers, **columns)
+    assert set(rewards) == {0.0, 1.0}
+    return rewards
 
 
 def make_constant(gold_answer: Any) -> str:
