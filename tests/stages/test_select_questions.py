@@ -361,9 +361,8 @@ def test_seed_changes_which_questions_are_taken_and_a_second_run_no_byte(world):
     assert set(first) == {*names, *others, "test_suites.jsonl", "pass_rates.jsonl"}
 
 
-@pytest.fixture
-def two_corpora(world: World) -> World:
-    """The same world with every second question of each database from a corpus `other`."""
+def test_shares_of_corpora_are_met_and_validated(world):
+    """Every second question of each database is from a corpus `other`."""
     path = world.folder / "data/interim/joined.jsonl"
     records = world.lines("data/interim/joined.jsonl")
     for number, record in enumerate(records):
@@ -373,23 +372,19 @@ def two_corpora(world: World) -> World:
     world.change("corpus", ["local", "other"])
     world.change("select_questions.targets.corpus_shares", {"local": 0.5, "other": 0.5})
     world.change("select_questions.targets.tolerance", 0.1)
-    return world
-
-
-def test_shares_of_corpora_are_met_and_validated(two_corpora):
-    two_corpora.run("select_questions", "validate_dataset")
+    world.run("select_questions", "validate_dataset")
     counts = Counter(
         (question["split"], audit["source"]["corpus"])
         for question, audit in zip(
-            two_corpora.lines(f"{SELECTION}/questions.jsonl"),
-            two_corpora.lines(f"{SELECTION}/audit.jsonl"),
+            world.lines(f"{SELECTION}/questions.jsonl"),
+            world.lines(f"{SELECTION}/audit.jsonl"),
             strict=True,
         )
     )
     for split, share in product(("train", "eval"), ("local", "other")):
         of_split = counts[split, "local"] + counts[split, "other"]
         assert abs(counts[split, share] - of_split / 2) <= of_split / 10
-    summary = two_corpora.json(f"{SELECTION}/summary.json")
+    summary = world.json(f"{SELECTION}/summary.json")
     assert {
         (split, corpus): cell["selected"]
         for split, row in summary["corpora"].items()
