@@ -428,3 +428,4 @@ def test_sql_is_told_apart_by_what_changes_it() -> None:
     same = ["SELECT a FROM t WHERE b = 'X'", 'select A\nfrom `t` where [b]="X" -- c\n;;']
     assert len(set(map(normalize_sql, same))) == 1
     assert normalize_sql(same[0]) != normalize_sql(same[0].replace("X", "x"))
+    assert normalize_sql("SELECT  'no end") == "SELECT 'no end"
