@@ -14,6 +14,7 @@ from answerkey.english.asked import Counted, list_counted
 from answerkey.english.columns import is_table_of, stem_name
 from answerkey.english.question import Question, Word
 from answerkey.order.inspection import Inspection
+from answerkey.order.ties import show_rows
 from answerkey.probes.query import (
     Place,
     Query,
@@ -23,7 +24,6 @@ from answerkey.probes.query import (
     name_column,
     place_of,
     read_query,
-    shorten_rows,
     write_rows,
 )
 from answerkey.sql.query_tree import make_limit, to_sql
@@ -104,13 +104,17 @@ def find_join_repeats_rows(inspection: Inspection) -> list[Finding]:
         key, kind = shown[0].column.name, "referred"
     if key is None:
         return []
-    rows = query.ask(_write_repeats(select, name_column(source, key, scope)))
+    rows = query.ask(_write_repeats(select, name_column(source, key, scope))) or []
     ways = _Ways(query, source)
     if not (rows or (ways.has_condition and (kind == "referred" or ways.lead_to_many))):
         return []
     if kind == "possible":
         kind = "in_data" if rows else ways.kind
-    evidence = {"kind": kind, "key": f"{source.table.name}.{key}", "repeated": shorten_rows(rows)}
+    evidence = {
+        "kind": kind,
+        "key": f"{source.table.name}.{key}",
+        "repeated": show_rows(rows or []),
+    }
     return [Finding("join_repeats_rows", evidence)]
 
 
@@ -276,7 +280,7 @@ class _FanOut:
         columns = [*keys, count, rows]
         limit = make_limit(_SHOWN)
         sql = write_rows(self.select, *columns, group=self.group, having=having, limit=limit)
-        return shorten_rows(self.query.ask(sql))
+        return show_rows(self.query.ask(sql) or [])
 
     @cached_property
     def many(self) -> dict[Place, list[Source]]:
@@ -380,14 +384,15 @@ def _find_dropped(select: exp.Select, things: _Things, query: Query) -> list[obj
     """Keys of things that meet the conditions on themselves, and of which the query has no row."""
     key, table = quote_name(things.key), quote_name(things.table.name)
     name = quote_name(things.source.name) if things.source is not None else table
-    rows = write_rows(select, exp.alias_(things.column.copy(), "k"))
+    counted = write_rows(select, exp.alias_(things.column.copy(), "k"))
     conditions = [f"{key} IS NOT NULL"]
     for term in list_terms(select.args.get("where")) if things.source is not None else ():
         if _list_sources(term, query) <= {things.source}:
             conditions.append(f"({to_sql(term)})")
-    conditions.append(f"{key} NOT IN (SELECT k FROM ({rows}) WHERE k IS NOT NULL)")
+    conditions.append(f"{key} NOT IN (SELECT k FROM ({counted}) WHERE k IS NOT NULL)")
     sql = f"SELECT {key} FROM {table} AS {name} WHERE {' AND '.join(conditions)}"
-    return [row[0] for row in shorten_rows(query.ask(f"{sql} ORDER BY 1 LIMIT {_SHOWN}"))]
+    rows = query.ask(f"{sql} ORDER BY 1 LIMIT {_SHOWN}")
+    return [key for (key,) in show_rows(rows or [])]
 
 
 def _list_sources(term: exp.Expression, query: Query) -> set[Source | None]:

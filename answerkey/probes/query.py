@@ -33,7 +33,6 @@ _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 RANGES = frozenset({"<", "<=", ">", ">="})
 PATTERNS = frozenset({"LIKE", "GLOB"})
 _NO_REFERENCES = {"id", "name", "code"}  # as names of columns alone
-_SHOWN_CHARACTERS = 200
 
 # What was asked of each open database, by SQL: all its queries share it. None: the guard refused.
 _ANSWERS: WeakKeyDictionary[GuardedDatabase, dict[str, list[Row] | None]] = WeakKeyDictionary()
@@ -271,17 +270,3 @@ def write_rows(select: exp.Select, *columns: exp.Expression, **clauses: object) 
     """The text of a query for the same rows of FROM and WHERE with other columns."""
     rest = dict.fromkeys(("group", "having", "order", "limit", "offset", "distinct"))
     return write_with(select, **{**rest, "expressions": list(columns), **clauses})
-
-
-def shorten_rows(rows: Iterable[Row] | None) -> list[list[object]]:
-    """Rows as evidence: long texts cut; none for None.
-
-    >>> shorten_rows([(3, "x" * 1000)])[0][1][-3:]
-    'xx…'
-    """
-    return [list(map(_shorten, row)) for row in rows or ()]
-
-
-def _shorten(value: object) -> object:
-    is_long = isinstance(value, str) and len(value) > _SHOWN_CHARACTERS
-    return value[: _SHOWN_CHARACTERS - 1] + "…" if is_long else value

@@ -12,7 +12,7 @@ from answerkey.base.records import Finding
 from answerkey.order.inspection import Inspection
 from answerkey.order.ties import show_rows
 from answerkey.probes.literals import list_compared_literals
-from answerkey.probes.query import PATTERNS, RANGES, Query, read_query, shorten_rows
+from answerkey.probes.query import PATTERNS, RANGES, Query, read_query
 from answerkey.sql.query_tree import copy_with, show_sql, to_sql, unwrap
 from answerkey.sqlite.answers import answers_match, shape_answer
 from answerkey.sqlite.guard import Value
@@ -65,12 +65,12 @@ def find_date_text_order(inspection: Inspection) -> list[Finding]:
             f"SELECT DISTINCT {name} FROM {quote_name(base[0].name)} WHERE {name} IS NOT NULL"
             f" LIMIT {_VALUES_READ}"
         )
-        values = [row[0] for row in shorten_rows(rows)]
+        values = [value for (value,) in rows or ()]
         if len(values) > 1 and all(map(is_unsortable_date, values)):
             evidence = {
                 "kind": kind,
                 "sql": show_sql(expression),
-                "values": sorted(values)[:_VALUES_SHOWN],
+                "values": show_rows([tuple(sorted(values)[:_VALUES_SHOWN])])[0],
             }
             return [Finding("date_text_order", evidence)]
     return []
