@@ -1,4 +1,6 @@
-"""Neighbors of a gold query: all operators, and the queries one step away that they make."""
+"""Neighbors of a gold query: all operators, and the queries one step away that they make.
+
+The docstring of an operator starts with the name of what it makes, as records have it."""
 
 from __future__ import annotations
 
@@ -41,17 +43,13 @@ from answerkey.suites.trees import (
 Family = Callable[[Scopes], Steps]
 
 
-# Aggregates: DISTINCT inside or not, rows counted in place of values.
-#
-# `count(*)` -> `COUNT(b)`, `COUNT(DISTINCT b)`; `sum(a)` -> `SUM(DISTINCT a)`
-
-
 _DISTINCT = (exp.Count, exp.Sum, exp.Avg)
 _MOST = 2
 
 
 def _mutate_aggregates(scopes: Scopes) -> Steps:
-    """aggregate_distinct, count_argument."""
+    """aggregate_distinct: `sum(a)` -> `SUM(DISTINCT a)`; count_argument: `count(*)` -> `COUNT(b)`,
+    `COUNT(DISTINCT b)`."""
     for node in scopes.nodes.find_all(*_DISTINCT):
         inner = node.this
         if isinstance(inner, exp.Star):
@@ -108,19 +106,17 @@ def _find_nullable(scope: Scope, named: set[str]) -> exp.Column | None:
     return None
 
 
-# Columns: another column of the same table and affinity.
-#
-# `SELECT name FROM ship` -> `SELECT "port" FROM ship`.
-# What groups, sorts or is counted may have any affinity: the answer looks the same. What is shown
-# may be the key in place of the name.
-
-
 _MOST_COLUMNS = 2
 _AFFINITY_FREE = (exp.Group, exp.Count, exp.Distinct)
 
 
 def _mutate_columns(scopes: Scopes) -> Steps:
-    """column, join_key."""
+    """column, another one of the table: `SELECT name FROM ship` -> `SELECT "port" FROM ship`; and
+    join_key, where a condition joins.
+
+    The other has the same affinity. What groups, sorts or is counted may have any: the answer looks
+    the same. What is shown may be the key in place of the name.
+    """
     for node in scopes.nodes.find_all(exp.Column):
         found = find_direct(node, scopes)
         if found is None:
@@ -160,13 +156,8 @@ def _is_shown(node: exp.Column) -> bool:
     return isinstance(place.parent, exp.Select) and place.arg_key == "expressions"
 
 
-# Select list: DISTINCT or not.
-#
-# `SELECT a, b FROM t` -> `SELECT DISTINCT a, b FROM t`
-
-
 def _mutate_select_list(scopes: Scopes) -> Steps:
-    """distinct, where equal rows count more than once."""
+    """distinct, where equal rows count more than once: `SELECT a` -> `SELECT DISTINCT a`."""
     for select in scopes.nodes.find_all(exp.Select):
         if (
             _shows_rows(select)
@@ -183,15 +174,6 @@ def _shows_rows(select: exp.Select) -> bool:
     return user is None or isinstance(user, exp.From | exp.Join | exp.CTE | exp.SetOperation)
 
 
-# Comparisons: another operator between the same two sides.
-#
-# `a < 1` -> `a <= 1`, `a <> 1`, `a > 1`. A database that tells the first two from the gold tells
-# all others, but for the mirrored one, which models write by mistake.
-#
-# Source: Kaminski, Ammann and Offutt, "Improving logic-based testing", Journal of Systems and
-# Software 86, 2013 (which three mutants of a relational operator stand for the others).
-
-
 _OTHERS = {
     exp.EQ: (exp.NEQ, exp.LTE, exp.GTE),
     exp.NEQ: (exp.EQ, exp.LT, exp.GT),
@@ -203,7 +185,14 @@ _OTHERS = {
 
 
 def _mutate_comparisons(scopes: Scopes) -> Steps:
-    """comparison: in place of each operator the others, but not where it joins tables."""
+    """comparison: `a < 1` -> `a <= 1`, `a <> 1`, `a > 1`; but not where it joins tables.
+
+    A database that tells the first two from the gold tells all others, but for the mirrored one,
+    which models write by mistake.
+
+    Source: Kaminski, Ammann and Offutt, "Improving logic-based testing", Journal of Systems and
+    Software 86, 2013 (which three mutants of a relational operator stand for the others).
+    """
     for node in scopes.nodes.find_all(*_OTHERS):
         if is_join_condition(node, scopes):
             continue
@@ -213,16 +202,11 @@ def _mutate_comparisons(scopes: Scopes) -> Steps:
                 yield "comparison"
 
 
-# Connectors: a condition left out, or joined otherwise.
-#
-# `a = 1 AND b = 2` -> `b = 2`, `a = 1`, `a = 1 OR b = 2`
-
-
 _CLAUSES = {exp.Where: "where", exp.Having: "having"}
 
 
 def _mutate_connectors(scopes: Scopes) -> Steps:
-    """condition_removed, connector (AND and OR)."""
+    """condition_removed: `a = 1 AND b = 2` -> `b = 2`, `a = 1`; connector: `a = 1 OR b = 2`."""
     for root in list_roots(scopes):
         for leaf in list_leaves(root):
             if not is_join_condition(leaf, scopes):
@@ -273,18 +257,13 @@ def _swap_connector(
     return join_parts(kind, without(copies, place + 1))
 
 
-# Literals: the number before and after, a longer text.
-#
-# `a = 5` -> `a = 4`, `a = 6`; `b = 'Paris'` -> `b = 'Parisx'`
-
-
 _PLACES = (exp.Ordered, exp.Group, exp.Limit, exp.Offset)  # which column, or how many rows
 _TESTS = (*COMPARISONS, exp.In, exp.Between, exp.Like, exp.Glob)
 _LONGEST = 15  # digits that SQLite holds exactly
 
 
 def _mutate_literals(scopes: Scopes) -> Steps:
-    """number (one less, one more), text_affix."""
+    """number: `a = 5` -> `a = 4`, `a = 6`; text_affix: `b = 'Paris'` -> `b = 'Parisx'`."""
     for node in scopes.nodes.find_all(exp.Literal, exp.Column):
         if isinstance(node.parent, _PLACES):
             continue
@@ -319,16 +298,11 @@ def _mutate_text(node: exp.Expression, text: str) -> Steps:
         yield "text_affix"
 
 
-# Patterns: LIKE with other wildcards, and LIKE in place of =.
-#
-# `a LIKE '%x%'` -> `a LIKE 'x%'`, `a LIKE '%x'`
-
-
 _FORMS = ("%{}%", "{}%", "%{}")
 
 
 def _mutate_patterns(scopes: Scopes) -> Steps:
-    """pattern: other wildcards at the ends; equality_as_pattern."""
+    """pattern: `a LIKE '%x%'` -> `a LIKE 'x%'`, `a LIKE '%x'`; equality_as_pattern: LIKE for =."""
     for node in scopes.nodes.find_all(exp.Like):
         pattern = read_text(node.expression, scopes)
         core = pattern.strip("%") if pattern else ""
@@ -346,13 +320,9 @@ def _mutate_patterns(scopes: Scopes) -> Steps:
                 yield "equality_as_pattern"
 
 
-# Ranges: BETWEEN without one of its bounds, or without the value of one.
-#
-# `a BETWEEN 1 AND 9` -> `(a > 1 AND a <= 9)`, `(a >= 1 AND a < 9)`, `a >= 1`, `a <= 9`
-
-
 def _mutate_ranges(scopes: Scopes) -> Steps:
-    """range_bound: each bound excluded, and each left out."""
+    """range_bound, each excluded or left out: `a BETWEEN 1 AND 9` -> `(a > 1 AND a <= 9)`,
+    `(a >= 1 AND a < 9)`, `a >= 1`, `a <= 9`."""
     for node in scopes.nodes.find_all(exp.Between):
         for low, high in ((exp.GT, exp.LTE), (exp.GTE, exp.LT), (exp.GTE, None), (None, exp.LTE)):
             sides = [
@@ -365,14 +335,9 @@ def _mutate_ranges(scopes: Scopes) -> Steps:
                 yield "range_bound"
 
 
-# Joins: LEFT JOIN for JOIN and back, and a table less.
-#
-# `ship JOIN port ON ship.port_id = port.id` -> `ship LEFT JOIN port ON ...`; and `ship`, where the
-# query says nothing else of ports.
-
-
 def _mutate_joins(scopes: Scopes) -> Steps:
-    """join_type; join_removed, with the conditions on the table that is left out."""
+    """join_type: `a JOIN b ON ...` -> `a LEFT JOIN b ON ...`, and back; join_removed: `a`, where
+    the query says nothing else of b than conditions, which go with it."""
     for scope in scopes.select_scopes():
         joins = scope.select.args.get("joins") or []
         for join in joins:
@@ -430,9 +395,6 @@ def _remove_table(source: Source, scope: Scope, scopes: Scopes) -> Steps:
 def _list_sources(node: exp.Expression, scope: Scope, scopes: Scopes) -> set[int]:
     found = [scopes.resolve(column) for column in node.find_all(exp.Column)]
     return {id(what.source) for what in found if what is not None and what.scope is scope}
-
-
-# All of them.
 
 
 FAMILIES: tuple[Family, ...] = (

@@ -33,6 +33,7 @@ from answerkey.suites.trees import (
     join_parts,
     list_key,
     list_parts,
+    list_shown,
     name_column,
     read_text,
     replaced,
@@ -40,12 +41,11 @@ from answerkey.suites.trees import (
     write_changes,
 )
 
+_MAX_STEPS = 200_000
+_MAX_STEPS_OF_VALUES = 500_000
+_MOST = 8  # of each rule
+
 FindRows = Callable[..., list[Row] | None]  # the rows of a query on the question's database
-
-
-# The first row, or all that tie with it.
-#
-# Reason: "the youngest singer" says which age counts, and not how many singers may have it.
 
 
 _EXTREMES = (exp.Max, exp.Min)
@@ -53,7 +53,10 @@ _EXTREMES = (exp.Max, exp.Min)
 
 def _read_superlatives(scopes: Scopes, question_text: str) -> Steps:
     """all_ties in place of ORDER BY ... LIMIT 1, or of an extreme that picks the row of a column
-    beside it, also in a subquery; one_row in place of all rows that have an extreme value."""
+    beside it, also in a subquery; one_row in place of all rows that have an extreme value.
+
+    Reason: "the youngest singer" says which age counts, and not how many singers may have it.
+    """
     for subquery in list(scopes.nodes.find_all(exp.Subquery)):
         yield from _take_inner_ties(subquery, scopes)
     select = scopes.tree
@@ -75,23 +78,21 @@ def _take_ties(select: exp.Select, scopes: Scopes) -> Steps:
     if read_integer(key) is not None:
         return
     extreme = exp.Max if order.expressions[0].args.get("desc") else exp.Min
-    if key.find(exp.AggFunc) is None and select.args.get("group") is None:
-        condition = _is_extreme(key, extreme, select)
-        with changed(
-            select, where=add_condition(select, "where", condition), order=None, limit=None
-        ):
-            yield "all_ties"
-    elif key.find(exp.AggFunc) is not None and select.args.get("group") is not None:
+    is_grouped, clause = select.args.get("group") is not None, "where"
+    if is_grouped != (key.find(exp.AggFunc) is not None):
+        return
+    if is_grouped:
         values = _copy_part(select, [exp.alias_(key.copy(), "n")], is_grouped=True)
         best = exp.Select(
             expressions=[extreme(this=exp.column("n"))],
             from_=exp.From(this=exp.Subquery(this=values)),
         )
-        condition = exp.EQ(this=key, expression=exp.Subquery(this=best))
-        with changed(
-            select, having=add_condition(select, "having", condition), order=None, limit=None
-        ):
-            yield "all_ties"
+        condition, clause = exp.EQ(this=key, expression=exp.Subquery(this=best)), "having"
+    else:
+        condition = _is_extreme(key, extreme, select)
+    changes = {clause: add_condition(select, clause, condition)}
+    with changed(select, **changes, order=None, limit=None):
+        yield "all_ties"
 
 
 def _take_inner_ties(subquery: exp.Subquery, scopes: Scopes) -> Steps:
@@ -107,7 +108,7 @@ def _take_inner_ties(subquery: exp.Subquery, scopes: Scopes) -> Steps:
 
 def _take_rows_of_extreme(select: exp.Select) -> Steps:
     """`SELECT name, max(age) FROM t` -> the names of all who have that age."""
-    shown = [column.unalias() for column in select.expressions]
+    shown = list_shown(select)
     found = [column for column in shown if isinstance(column, _EXTREMES)]
     others = [column for column in shown if not isinstance(column, _EXTREMES)]
     if len(found) != 1 or not others or any(column.find(exp.AggFunc) for column in others):
@@ -136,8 +137,7 @@ def _take_one(select: exp.Select) -> Steps:
 
 def _is_one_row(select: exp.Select) -> bool:
     """Whether a SELECT returns one row whatever it reads."""
-    shown = [column.unalias().unnest() for column in select.expressions]
-    return any(isinstance(column, exp.AggFunc) for column in shown)
+    return any(isinstance(column.unnest(), exp.AggFunc) for column in list_shown(select))
 
 
 def _is_extreme(value: exp.Expression, extreme: type[exp.Expression], select: exp.Select) -> exp.EQ:
@@ -155,20 +155,17 @@ def _copy_part(
     return exp.Select(expressions=columns, **{name: copy.args.get(name) for name in names})
 
 
-# NULL as a value, or as none.
-#
-# Reason: "which cities have two employees" asks for cities, and NULL is none.
-
-
 def _read_nulls(scopes: Scopes, question_text: str) -> Steps:
     """without_null of columns in GROUP BY, and of those that INTERSECT or EXCEPT show;
-    counted_names and counted_rows, where things are counted by their rows or by their names."""
+    counted_names and counted_rows, where things are counted by their rows or by their names.
+
+    Reason: "which cities have two employees" asks for cities, and NULL is none.
+    """
     for group in scopes.nodes.find_all(exp.Group):
         yield from _leave_out(group.parent, group.expressions, scopes)
     for node in scopes.nodes.find_all(exp.Intersect, exp.Except):
         if isinstance(node.this, exp.Select) and node.this.args.get("group") is None:
-            shown = [column.unalias() for column in node.this.expressions]
-            yield from _leave_out(node.this, shown, scopes)
+            yield from _leave_out(node.this, list_shown(node.this), scopes)
     for count in scopes.nodes.find_all(exp.Count):
         yield from _count_otherwise(count, scopes)
 
@@ -205,13 +202,6 @@ def _is_nullable(column: exp.Expression, scopes: Scopes) -> bool:
     return found is not None and is_nullable(found.column)
 
 
-# A text in a condition: as gold writes it, or as the question does.
-#
-# Reason: "the paragraph that includes the text Korea" asks for more than the paragraphs that are
-# 'Korea'; and where the database has no row that tells 'engineer' from the "engineering" of the
-# question, both may be meant.
-
-
 _INCLUDES = re.compile(
     r"\b(contain(s|ing)?|includes?|mention(s|ing)?|substring|the (word|phrase|text|letter)s?)\b",
     re.IGNORECASE,
@@ -222,7 +212,12 @@ _SHORTEST_TEXTS = 4  # the letters that two spellings have in common at least
 def _read_texts(scopes: Scopes, question_text: str) -> Steps:
     """contained_text: LIKE '%text%', where the question says so, or uses the text as a word like
     others; any_case: LIKE in place of =, or = of LIKE; question_spelling: the spelling of the
-    question in place of gold's."""
+    question in place of gold's.
+
+    Reason: "the paragraph that includes the text Korea" asks for more than the paragraphs that are
+    'Korea'; and where the database has no row that tells 'engineer' from the "engineering" of the
+    question, both may be meant.
+    """
     asks_to_contain = _INCLUDES.search(question_text) is not None
     for node in scopes.nodes.find_all(exp.EQ, exp.Like):
         text = read_text(node.expression, scopes)
@@ -273,17 +268,15 @@ def _list_spellings(text: str, question_text: str) -> list[str]:
     return found
 
 
-# INTERSECT and EXCEPT of names, or of what has the names.
-#
-# Reason: "the names of the singers without a concert" means singers, and one of them may have the
-# name of a singer who has one.
-
-
 _CLAUSES = ("group", "having", "limit", "order", "distinct")
 
 
 def _read_set_members(scopes: Scopes, question_text: str) -> Steps:
-    """members_by_key: `A EXCEPT B` of names -> A where the key is not among those of B."""
+    """members_by_key: `A EXCEPT B` of names -> A where the key is not among those of B.
+
+    Reason: "the names of the singers without a concert" means singers, and one of them may have the
+    name of a singer who has one.
+    """
     node = scopes.tree
     if not isinstance(node, exp.Except | exp.Intersect) or node.args.get("with_") is not None:
         return
@@ -314,7 +307,7 @@ def _find_members(side: exp.Expression, scopes: Scopes) -> Resolution | None:
     """The name that a plain SELECT shows, where all that it shows is of one table, and no key."""
     if not isinstance(side, exp.Select) or any(side.args.get(name) for name in _CLAUSES):
         return None
-    found = [find_direct(column.unalias(), scopes) for column in side.expressions]
+    found = [find_direct(column, scopes) for column in list_shown(side)]
     if None in found or len({id(what.source) for what in found}) != 1:
         return None
     key = list_key(found[0].source.table)
@@ -323,15 +316,13 @@ def _find_members(side: exp.Expression, scopes: Scopes) -> Resolution | None:
     return next(filter(is_name, found), None)
 
 
-# Things of which there are none: a count of what is joined to them gives 0, or leaves them out.
-#
-# Reason: "the number of concerts of each stadium" does not say whether one without concerts is
-# shown; nor does "fewer than two" or "the fewest" say that there is one at least.
-
-
 def _read_zero_counts(scopes: Scopes, question_text: str) -> Steps:
     """with_zero_counts: LEFT JOIN in place of JOIN, from the table whose things are counted by; and
-    without_zero_counts, the other way round."""
+    without_zero_counts, the other way round.
+
+    Reason: "the number of concerts of each stadium" does not say whether one without concerts is
+    shown; nor does "fewer than two" or "the fewest" say that there is one at least.
+    """
     for group in scopes.nodes.find_all(exp.Group):
         select = group.parent
         joins = select.args.get("joins") or []
@@ -392,15 +383,13 @@ def _find_ends(condition: exp.Expression, scopes: Scopes) -> dict[int, exp.Colum
     return {id(what.source): side for side, what in found if what is not None}
 
 
-# GROUP BY a name or its key.
-#
-# Reason: "for each stadium" means a stadium, and two stadiums may have one name; but the answer
-# shows names, and a reader may take a name for the stadium.
-
-
 def _read_groupings(scopes: Scopes, question_text: str) -> Steps:
     """grouped_by_key in place of a name, where the query joins something to that key;
-    grouped_by_name in place of another key, where the answer shows the name."""
+    grouped_by_name in place of another key, where the answer shows the name.
+
+    Reason: "for each stadium" means a stadium, and two stadiums may have one name; but the answer
+    shows names, and a reader may take a name for the stadium.
+    """
     for group in scopes.nodes.find_all(exp.Group):
         keys = group.expressions
         found = [find_direct(key, scopes) for key in keys]
@@ -419,7 +408,7 @@ def _read_groupings(scopes: Scopes, question_text: str) -> Steps:
 def _group_by_name(group: exp.Group, found: list[Resolution | None], scopes: Scopes) -> Steps:
     if len(found) != 1 or found[0] is None or is_name(found[0]):
         return
-    nodes = [column.unalias() for column in group.parent.expressions]
+    nodes = list_shown(group.parent)
     shown = [node for node in nodes if find_direct(node, scopes) is not None]
     is_named = any(is_name(find_direct(node, scopes)) for node in shown)
     is_key = _is_key(found[0]) or _is_key_of_other(found[0])
@@ -454,18 +443,16 @@ def _is_joined_by_key(what: Resolution, scopes: Scopes) -> bool:
     return bool(key) and key <= joined
 
 
-# DISTINCT or not, where the question does not say what the gold query does.
-#
-# Reason: "the countries of the singers" may name a country once, or once a singer.
-
-
 _ONCE = re.compile(r"\b(different|distinct|unique|duplicates?|repeat\w*)\b", re.IGNORECASE)
 _EACH_ROW = re.compile(r"\b(each|every|duplicates?|repeat\w*)\b", re.IGNORECASE)
 
 
 def _read_duplicates(scopes: Scopes, question_text: str) -> Steps:
     """distinct_rows of the outermost SELECT, distinct_values in its counts; without_distinct,
-    and each_thing_once: DISTINCT names of joined things, but things of one name are several."""
+    and each_thing_once: DISTINCT names of joined things, but things of one name are several.
+
+    Reason: "the countries of the singers" may name a country once, or once a singer.
+    """
     select = scopes.tree
     if not isinstance(select, exp.Select):
         return
@@ -492,7 +479,7 @@ def _read_duplicates(scopes: Scopes, question_text: str) -> Steps:
 
 
 def _show_each_once(select: exp.Select, scopes: Scopes) -> Steps:
-    found = [find_direct(column.unalias(), scopes) for column in select.expressions]
+    found = [find_direct(column, scopes) for column in list_shown(select)]
     if None in found or not any(map(is_name, found)):
         return
     source, key = found[0].source, list_key(found[0].source.table)
@@ -503,14 +490,7 @@ def _show_each_once(select: exp.Select, scopes: Scopes) -> Steps:
 
 
 def _list_counts(select: exp.Select) -> list[exp.Count]:
-    shown = [column.unalias() for column in select.expressions]
-    return [column for column in shown if isinstance(column, exp.Count)]
-
-
-# One value, or the sum of one.
-#
-# Reason: "the weight of Bo" is one number, which SUM, MAX and AVG give, too. A formula of the
-# evidence often says SUM of what one row has.
+    return [column for column in list_shown(select) if isinstance(column, exp.Count)]
 
 
 _TOTALS = (exp.Sum, exp.Max, exp.Min, exp.Avg)
@@ -520,20 +500,21 @@ _TOTAL = re.compile(r"\b(sum|total|overall|altogether)\b", re.IGNORECASE)
 def _read_single_values(scopes: Scopes, question_text: str) -> Steps:
     """one_value: a column in place of its SUM, MAX, MIN or AVG; summed_value: SUM in place of a
     column, alone, in a subquery, or for each thing of a total; average: SUM / COUNT as AVG, or the
-    other way round, since a formula seldom says what becomes of NULL."""
+    other way round, since a formula seldom says what becomes of NULL.
+
+    Reason: "the weight of Bo" is one number, which SUM, MAX and AVG give, too. A formula of the
+    evidence often says SUM of what one row has.
+    """
     for select in list(scopes.nodes.find_all(exp.Select)):
-        shown = [column.unalias() for column in select.expressions]
-        totals = [node for column in shown for node in column.find_all(*_TOTALS)]
-        totals = [node for node in totals if node.parent_select is select]
-        if totals and not select.find(exp.Count, exp.Case):
-            copy = select.copy()
-            for node in [one for column in copy.expressions for one in column.find_all(*_TOTALS)]:
-                if node.parent_select is copy:
-                    node.replace(node.this.copy())
-            if select.args.get("having") is None:
-                copy.set("group", None)
-                with replaced(select, copy):
-                    yield "one_value"
+        copy = select.copy()
+        totals = [node for column in copy.expressions for node in column.find_all(*_TOTALS)]
+        totals = [node for node in totals if node.parent_select is copy]
+        if totals and select.args.get("having") is None and not select.find(exp.Count, exp.Case):
+            for node in totals:
+                node.replace(node.this.copy())
+            copy.set("group", None)
+            with replaced(select, copy):
+                yield "one_value"
         yield from _sum_values(select, scopes, question_text)
     for node in list(scopes.nodes.find_all(exp.Div)):
         total, count = node.this.find(exp.Sum), node.expression.find(exp.Count)
@@ -550,17 +531,14 @@ def _read_single_values(scopes: Scopes, question_text: str) -> Steps:
 def _sum_values(select: exp.Select, scopes: Scopes, question_text: str) -> Steps:
     if any(select.args.get(name) for name in ("group", "distinct", "limit")):
         return
-    found = [find_direct(column.unalias(), scopes) for column in select.expressions]
+    shown = list_shown(select)
+    found = [find_direct(column, scopes) for column in shown]
     numbers = [what is not None and _is_amount(what) for what in found]
     if not any(numbers) or (not all(numbers) and _TOTAL.search(question_text) is None):
         return
-    columns = [
-        exp.Sum(this=column.unalias().copy()) if is_amount else column.unalias().copy()
-        for column, is_amount in zip(select.expressions, numbers, strict=True)
-    ]
-    keys = [
-        column.copy() for column, is_number in zip(columns, numbers, strict=True) if not is_number
-    ]
+    pairs = list(zip(shown, numbers, strict=True))
+    columns = [exp.Sum(this=one.copy()) if is_amount else one.copy() for one, is_amount in pairs]
+    keys = [column.copy() for column, is_amount in pairs if not is_amount]
     group = exp.Group(expressions=keys) if keys else None
     with changed(select, expressions=columns, group=group):
         yield "summed_value"
@@ -568,11 +546,6 @@ def _sum_values(select: exp.Select, scopes: Scopes, question_text: str) -> Steps
 
 def _is_amount(found: Resolution) -> bool:
     return is_number(found.column) and not _is_key(found) and not _is_key_of_other(found)
-
-
-# A condition or a join of gold that the question does not name.
-#
-# Reason: whoever answers the question cannot know of it.
 
 
 _UNKNOWN = re.compile(
@@ -586,7 +559,7 @@ _STEM = 4  # letters that a word of gold and one of the question have in common
 
 def _read_unnamed(scopes: Scopes, question_text: str) -> Steps:
     """unnamed_condition: a part of WHERE is left out of which the question has no literal;
-    unnamed_join: a table that nothing else uses."""
+    unnamed_join: a table that nothing else uses. Whoever answers the question cannot know of it."""
     text = question_text.lower()
     for select in scopes.nodes.find_all(exp.Select):
         where = select.args.get("where")
@@ -630,12 +603,6 @@ def _is_free_to_go(join: exp.Join, others: list[exp.Column], text: str, scopes: 
     return not is_used and not any(word.rstrip("s") in text for word in words)
 
 
-# A code in place of its name, where the question states it.
-#
-# Reason: `alignment_id = 3` in the evidence is as good as the name of alignment 3. A code that
-# nobody states is learnt by heart.
-
-
 def _list_codes(scopes: Scopes, find_rows: FindRows) -> Iterator[tuple[exp.EQ, exp.EQ, str, Any]]:
     """The comparisons with a name that tells a row by itself, each with the comparison with the key
     of that row in its place, the name of the key, and its value.
@@ -667,10 +634,6 @@ def _write_literal(value: Any) -> exp.Literal:
     return exp.Literal.string(value) if isinstance(value, str) else exp.Literal.number(value)
 
 
-_MAX_STEPS = 200_000
-_MAX_STEPS_OF_VALUES = 500_000
-
-
 def mutate_codes(scopes: Scopes, find_rows: FindRows) -> Steps:
     """code_by_heart: the key in place of a name, which is a reading if the question states it; and
     value_by_heart: what a subquery gives in place of it."""
@@ -687,7 +650,11 @@ def mutate_codes(scopes: Scopes, find_rows: FindRows) -> Steps:
 
 def _read_codes(scopes: Scopes, question_text: str, find_rows: FindRows) -> Steps:
     """stated_code: the key in place of a name, if the question states it; stated_name: the name in
-    place of a key, if the question has it."""
+    place of a key, if the question has it.
+
+    Reason: `alignment_id = 3` in the evidence is as good as the name of alignment 3. A code that
+    nobody states is learnt by heart.
+    """
     for node, other, key, code in _list_codes(scopes, find_rows):
         if _states_code(question_text, key, code):
             with replaced(node, other):
@@ -728,20 +695,10 @@ def _list_named_by(found: Resolution, scopes: Scopes) -> Iterator[tuple[Table, s
 
 
 def _compare_name(node: exp.EQ, table: Table, key: str, column: str, name: str) -> Steps:
-    quoted = [exp.column(one, quoted=True) for one in (key, column)]
-    query = exp.Select(
-        expressions=[quoted[0]],
-        from_=exp.From(this=exp.Table(this=exp.to_identifier(table.name, quoted=True))),
-        where=exp.Where(this=exp.EQ(this=quoted[1], expression=exp.Literal.string(name))),
-    )
+    query = exp.select(exp.column(key, quoted=True)).from_(exp.table_(table.name, quoted=True))
+    query = query.where(exp.column(column, quoted=True).eq(name))
     with replaced(node, exp.In(this=node.this.copy(), query=exp.Subquery(this=query))):
         yield "stated_name"
-
-
-# A condition that the question names, and gold does not ask.
-#
-# Reason: "the youngest dog" is a dog, also where gold asks for the youngest pet; on a database
-# whose youngest pet is a dog nobody sees the difference.
 
 
 _SHORTEST_WORD = 3
@@ -750,7 +707,11 @@ _MOST_TEXTS = 5
 
 def _read_named_values(scopes: Scopes, question_text: str, find_rows: FindRows) -> Steps:
     """named_value: a word of the question is a value of a column of gold's tables, and no literal
-    of gold, and no name of a table or a column of it. Ties are read both ways, too."""
+    of gold, and no name of a table or a column of it. Ties are read both ways, too.
+
+    Reason: "the youngest dog" is a dog, also where gold asks for the youngest pet; on a database
+    whose youngest pet is a dog nobody sees the difference.
+    """
     select = scopes.tree
     if not isinstance(select, exp.Select):
         return
@@ -797,31 +758,23 @@ def _find_texts(find_rows: FindRows, table: str, column: str, words: list[str]) 
     return [text for (text,) in find_rows(sql, max_steps=_MAX_STEPS_OF_VALUES) or []]
 
 
-# All of them.
-
-
 _RULES = (
     *(_read_duplicates, _read_groupings, _read_nulls, _read_set_members, _read_single_values),
     *(_read_superlatives, _read_texts, _read_unnamed, _read_zero_counts),
 )
-_MOST = 8  # of each rule
 
 
 def list_readings(
-    tree: exp.Expression, schema: Schema, question_text: str, find_rows: FindRows | None = None
+    tree: exp.Expression, schema: Schema, question_text: str, find_rows: FindRows
 ) -> list[Change]:
     """The readings of a gold query and its question, sorted, each text once.
 
     "Who is the youngest singer?", `SELECT name FROM singer ORDER BY age LIMIT 1` -> all_ties:
     `SELECT name FROM singer WHERE age = (SELECT MIN(age) FROM singer)`
 
-    find_rows: the rows of a query on the question's database; None for no reading that needs them.
-
     The tree is changed on the way and ends as it was.
     """
     scopes = Scopes(tree, schema)
     steps = [rule(scopes, question_text) for rule in _RULES]
-    if find_rows is not None:
-        needing = (_read_codes, _read_named_values)
-        steps += [rule(scopes, question_text, find_rows) for rule in needing]
+    steps += [rule(scopes, question_text, find_rows) for rule in (_read_codes, _read_named_values)]
     return sorted(write_changes(scopes, steps, most=_MOST))

@@ -232,13 +232,15 @@ def is_name(found: Resolution) -> bool:
 # Rows of a SELECT: who uses them, and whether equal ones count, or can be.
 
 
-_WRAPPERS = (exp.Subquery, exp.Paren)
+def list_shown(select: exp.Expression) -> list[exp.Expression]:
+    """The expressions that a SELECT shows, without their aliases."""
+    return [column.unalias() for column in select.expressions]
 
 
 def find_user(query: exp.Expression) -> exp.Expression | None:
     """What uses a query's rows: the node around it and its parentheses; None at the top."""
     node = query.parent
-    while isinstance(node, _WRAPPERS):
+    while isinstance(node, exp.Subquery | exp.Paren):
         node = node.parent
     return node
 
@@ -255,7 +257,7 @@ def is_counted_once(query: exp.Expression) -> bool:
 def has_unique_rows(select: exp.Select, scopes: Scopes) -> bool:
     """Whether no two rows of a SELECT can be equal: there is one row, or it shows all keys of its
     GROUP BY, or the key of its only table."""
-    shown = [column.unalias().unnest() for column in select.expressions]
+    shown = [column.unnest() for column in list_shown(select)]
     group = select.args.get("group")
     if group is not None:
         texts = {to_sql(column).lower() for column in shown}
