@@ -113,7 +113,7 @@ def find_join_repeats_rows(inspection: Inspection) -> list[Finding]:
     evidence = {
         "kind": kind,
         "key": f"{source.table.name}.{key}",
-        "repeated": show_rows(rows or []),
+        "repeated": show_rows(rows),
     }
     return [Finding("join_repeats_rows", evidence)]
 
