@@ -188,7 +188,7 @@ def _list_paths(product: Path) -> dict[str, set[str]]:
     return {
         DATABASES: {f"{name}/{name}.sqlite" for name in names},
         TEST_SUITES: {
-            "/".join(Path(database["path"]).parts[-2:])
+            "/".join(database["path"].rsplit("/", 2)[1:])
             for databases in suites
             for database in databases
         },
