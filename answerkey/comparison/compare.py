@@ -60,10 +60,10 @@ def make_fingerprint(question: Question) -> Fingerprint:
     return Fingerprint(
         *names,
         text=normalize_question(question.question_text),
-        canonical_sql=_hash(question.canonical_sql) if question.canonical_sql else "",
+        canonical_sql=digest_text(question.canonical_sql).hex() if question.canonical_sql else "",
         template=sys.intern(question.template or ""),
-        answer=_hash("\n".join(sorted(rows))),
-        sequence=_hash("\n".join(rows)) if is_sequence else "",
+        answer=digest_text("\n".join(sorted(rows))).hex(),
+        sequence=digest_text("\n".join(rows)).hex() if is_sequence else "",
     )
 
 
@@ -90,10 +90,6 @@ def _encode_row(row: tuple[Any, ...]) -> str:
     if float not in map(type, row):
         return repr(row)
     return repr(tuple([f"{v:.{_FLOAT_DIGITS}e}" if type(v) is float else v for v in row]))
-
-
-def _hash(text: str) -> str:
-    return digest_text(text).hex()
 
 
 def find_similar(text: str, texts: list[str], min_similarity: float) -> list[tuple[int, float]]:
@@ -238,18 +234,15 @@ def _find_near_leaks(records: list[Fingerprint], findings: Findings, min_similar
 
 def _find_leaks(records: list[Fingerprint], findings: Findings) -> None:
     """Each question whose text, or template, one of the other split has, too."""
-    for field in ("text", "template"):
+    codes = {"text": "question_in_both_splits", "template": "template_in_both_splits"}
+    for field, code in codes.items():
         for sides in _list_shared(records, field):
-            template = {"template": sides[0][0].template[:_TEMPLATE_CHARACTERS]}
+            template = sides[0][0].template[:_TEMPLATE_CHARACTERS]
+            shown = {} if field == "text" else {"template": template}
             for own, others in (sides, sides[::-1]):
-                shared = {"count": len(others), "example": others[0].question_id}
-                finding = (
-                    Finding("question_in_both_splits", shared)
-                    if field == "text"
-                    else Finding("template_in_both_splits", template | shared)
-                )
+                evidence = {**shown, "count": len(others), "example": others[0].question_id}
                 for record in own:
-                    findings[record.question_id].append(finding)
+                    findings[record.question_id].append(Finding(code, evidence))
 
 
 def _list_shared(

@@ -30,9 +30,7 @@ from answerkey.base.records import read_jsonl, replace_file, write_jsonl
 from answerkey.corpus.corpora import CORRECTIONS_DIR, Corpus, parse_corpora
 from answerkey.corpus.loading import REPLACE, load_corpora, read_corrections
 from answerkey.corpus.splits import assign_splits
-from answerkey.risk.verdicts import VERDICTS, Key, read_verdicts
-
-RIGHT, WRONG = "right", "wrong"
+from answerkey.risk.verdicts import RIGHT, VERDICTS, WRONG, Key, read_verdicts
 
 # The names that lists give to their fields; the first that a row has counts.
 IDS = ("question_id", "id", "qid", "instance_id")

@@ -34,7 +34,7 @@ _ASKS_FOR_PLACE = re.compile(
 )
 
 
-class ReorderedCopy:
+class ReorderedCopy(contextlib.ExitStack):
     """The reordered copy of a database, made when a query first asks for it.
 
     >>> with ReorderedCopy(path) as copy:                            # doctest: +SKIP
@@ -45,10 +45,10 @@ class ReorderedCopy:
     def __init__(
         self, path: Path, limits: Limits | None = None, *, folder: Path | None = None
     ) -> None:
+        super().__init__()
         self._path = path
         self._limits = limits
         self._parent = folder
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._database: GuardedDatabase | None = None
         self._has_views_of_places = False
 
@@ -62,23 +62,13 @@ class ReorderedCopy:
         if _ASKS_FOR_PLACE.search(sql) or self._path.stat().st_size > _MOST_BYTES:
             return None
         if self._database is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="reordered-", dir=self._parent)
-            target = Path(self._folder.name) / "copy.sqlite"
+            folder = tempfile.TemporaryDirectory(prefix="reordered-", dir=self._parent)
+            target = Path(self.enter_context(folder)) / "copy.sqlite"
             views = _copy_tables(self._path, target)
             _make_views(target, views)
             self._has_views_of_places = any(map(_ASKS_FOR_PLACE.search, views))
-            self._database = GuardedDatabase(target, self._limits)
+            self._database = self.enter_context(GuardedDatabase(target, self._limits))
         return None if self._has_views_of_places else self._database
-
-    def __enter__(self) -> ReorderedCopy:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Close the copy and remove it."""
-        if self._database is not None:
-            self._database.close()
-        if self._folder is not None:
-            self._folder.cleanup()
 
 
 def _copy_tables(path: Path, target: Path) -> list[str]:

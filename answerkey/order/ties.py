@@ -204,22 +204,19 @@ def _read_bounds(query: exp.Expression) -> tuple[int, int | None] | None:
 
 
 def _fill(ties: Ties, inspection: Inspection, query: exp.Expression, keys: list[_SortKey]) -> None:
-    scopes, added = inspection.scopes, _list_added(keys)
+    added, is_distinct = _list_added(keys), bool(query.args.get("distinct"))
     if ties.stop is None and not added:
-        _divide(ties, inspection.rows, keys, scopes)
-    elif ties.stop is None or (added and query.args.get("distinct")):
+        rows = inspection.rows
+    elif ties.stop is None or (added and is_distinct):
         rows = _execute_wide(inspection, query, added, None)
         shown = {typed_row(row[: len(row) - len(added)]) for row in rows}
-        ties.has_open_keys = bool(query.args.get("distinct")) and len(shown) < len(rows)
-        if ties.has_open_keys:
-            _divide_open(ties, rows, keys, scopes)
-        else:
-            _divide(ties, rows, keys, scopes)
+        ties.has_open_keys = is_distinct and len(shown) < len(rows)
     else:
         most = inspection.thresholds.max_rows if inspection.thresholds else _LOOK_AHEAD_ROWS
         limit = min(ties.stop + most, inspection.database.limits.max_rows - 1)
         rows = _execute_wide(inspection, query, added, max(limit, ties.stop) + 1)
-        _divide(ties, rows, keys, scopes)
+    divide = _divide_open if ties.has_open_keys else _divide
+    divide(ties, rows, keys, inspection.scopes)
 
 
 def _execute_wide(
@@ -240,7 +237,6 @@ def _execute_wide(
 
 def _divide(ties: Ties, rows: list[Row], keys: list[_SortKey], scopes: Scopes) -> None:
     width, values = _take_keys(rows, keys, scopes)
-    ties.runs = []
     for _, places in itertools.groupby(range(len(rows)), key=values.__getitem__):
         first, *others = places
         end = first + 1 + len(others)

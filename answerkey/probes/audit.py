@@ -23,7 +23,6 @@ from answerkey.probes import answers, groups, joins, literals, negation, order, 
 from answerkey.sections.audit_gold_answers import Thresholds
 from answerkey.shards.database_files import local_path
 from answerkey.shards.runs import Outcome, Task
-from answerkey.sql.parsed_query import list_columns
 from answerkey.sql.query_tree import TooComplexError, parse_sql
 from answerkey.sqlite.answers import answer_rows
 from answerkey.sqlite.guard import GuardedDatabase
@@ -85,7 +84,7 @@ def audit_query(
         return QueryAudit(None, [])  # parse_gold_sql has set the question aside
     try:
         inspection = Inspection(gold_sql, tree, schema, rows, database, copy, thresholds)
-        list_columns(inspection.scopes)  # which asks for the columns of every SELECT
+        inspection.scopes.refuse_wide_selects()
         findings = [finding for probe in PROBES for finding in probe(inspection)]
         return QueryAudit(inspection, findings, *find_row_order(inspection))
     except TooComplexError as error:

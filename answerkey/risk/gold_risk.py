@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from answerkey.base.errors import InputError
 from answerkey.base.records import Finding, encode_findings, read_json
 from answerkey.dataset import Question
-from answerkey.risk.verdicts import Key, Verdict, choose_verdicts
+from answerkey.risk.verdicts import RIGHT, WRONG, Key, Verdict, choose_verdicts
 
 AGREEMENT = "models_agree_otherwise"
 # Flags that are no sign of wrong gold: what is said of gold itself, what a question shares with
@@ -132,11 +132,6 @@ class Risk(NamedTuple):
     base: float
     signs: list[Strength]
 
-    @property
-    def strongest(self) -> float:
-        """The strength of the strongest sign; 0 without one."""
-        return self.signs[0].strength if self.signs else 0.0
-
     def describe(self) -> dict[str, Any]:
         """Return the evidence: the risk, its base rate, and the signs that made it."""
         flags = [
@@ -241,7 +236,7 @@ def _read_count(entry: dict[str, int]) -> Count:
     return Count(entry["questions"], entry["wrong"])
 
 
-_RISKS = {"right": 0.0, "wrong": 1.0}
+_RISKS = {RIGHT: 0.0, WRONG: 1.0}
 # A hard query of a corpus with much wrong gold has a high risk whatever it says. It is flagged only
 # if its own signs take away half of what is right.
 _MIN_STRENGTH = 0.5
@@ -284,7 +279,8 @@ class Assessment:
     def _estimate(self, question: Question) -> tuple[float, list[Finding]]:
         signs = list_signs(question.flags)
         found = self._table.estimate(question.corpus, question.hardness, signs)
-        if found.risk < self._min_gold_risk or found.strongest < _MIN_STRENGTH:
+        strongest = max((sign.strength for sign in found.signs), default=0)
+        if found.risk < self._min_gold_risk or strongest < _MIN_STRENGTH:
             return found.risk, []
         self._flagged += 1
         return found.risk, [Finding("gold_risk", found.describe())]

@@ -23,7 +23,7 @@ from answerkey.base.records import Finding, read_jsonl
 
 VERDICTS = Path("data/verdicts")
 MODEL = "model:"  # how the source of a model's verdict begins
-WORDS = ("right", "wrong")
+RIGHT, WRONG = "right", "wrong"
 _MAY_BE_BLANK = ("question_text", "gold_sql", "reason")
 
 Key = tuple[str, str, str]  # database_name, question_text, gold_sql
@@ -51,7 +51,7 @@ class Verdict(NamedTuple):
     def finding(self) -> Finding:
         """The flag that it raises."""
         evidence = {"reason": self.reason, "source": self.source, "date": self.date}
-        return Finding("judged_right" if self.verdict == "right" else "judged_wrong", evidence)
+        return Finding("judged_right" if self.verdict == RIGHT else "judged_wrong", evidence)
 
 
 FIELDS = Verdict._fields[1:]
@@ -81,9 +81,8 @@ def _parse(record: dict[str, Any], where: str) -> Verdict:
         if not isinstance(value, str) or not (value.strip() or name in _MAY_BE_BLANK):
             raise InputError(f"{where}: {name} is {value!r:.80}, expected text")
     verdict = Verdict(where, **record)
-    if verdict.verdict not in WORDS:
-        expected = " or ".join(WORDS)
-        raise InputError(f"{where}: verdict is {verdict.verdict!r}, expected {expected}")
+    if verdict.verdict not in (RIGHT, WRONG):
+        raise InputError(f"{where}: verdict is {verdict.verdict!r}, expected {RIGHT} or {WRONG}")
     try:
         date.fromisoformat(verdict.date)
     except ValueError:

@@ -32,6 +32,7 @@ from answerkey.sql.query_tree import (
     LITERALS,
     MAX_TOKENS,
     ROW_AGGREGATES,
+    copy_nodes,
     first_select,
     is_atom,
     is_star,
@@ -296,9 +297,6 @@ def _number_names(text: str) -> str:
     return _NAME.sub(number, text)
 
 
-_KNOWN_JOINS = ("", "INNER", "CROSS", "OUTER")
-
-
 def qualify_names(scopes: Scopes) -> exp.Expression:
     """Return a copy of a query in which each name has its table and the schema's spelling.
 
@@ -434,7 +432,7 @@ class _Copy:
 def _is_unknown_join(join: exp.Join) -> bool:
     is_merging = join.method or join.args.get("using")
     return (
-        join.kind not in _KNOWN_JOINS
+        join.kind not in ("", *_JOIN_KINDS)
         or join.method not in ("", "NATURAL")
         or bool(is_merging and join.side in ("RIGHT", "FULL"))
     )
@@ -442,8 +440,7 @@ def _is_unknown_join(join: exp.Join) -> bool:
 
 def _copy_nodes(tree: exp.Expression) -> dict[int, exp.Expression]:
     """The copy of each node of a tree, by the node's id; names are in lower case and quoted."""
-    copy = tree.copy()
-    twins = {id(node): twin for node, twin in zip(tree.walk(), copy.walk(), strict=True)}
+    twins = copy_nodes(tree)
     for twin in twins.values():
         if isinstance(twin, exp.Identifier):
             twin.set("this", fold_name(twin.name))

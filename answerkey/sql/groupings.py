@@ -46,7 +46,7 @@ def read_grouping(select: exp.Select, scopes: Scopes) -> Grouping | None:
     keys = [_read_key(key, select, scopes) for key in group.expressions] if group else []
     bare = []
     outside = [column for part in parts for column in _columns_outside_aggregates(part, keys)]
-    known = _determine(select, keys, scopes, scope) if outside else set()
+    known = _determine(keys, scopes, scope) if outside else set()
     for column in outside:
         if isinstance(column, exp.Star) or column.is_star:
             outputs = scopes.expand_star(column, scope)
@@ -108,17 +108,12 @@ def _columns_outside_aggregates(
 _Place = tuple[int, str]
 
 
-def _determine(
-    select: exp.Select,
-    keys: list[exp.Expression],
-    scopes: Scopes,
-    scope: Scope,
-) -> set[_Place]:
+def _determine(keys: list[exp.Expression], scopes: Scopes, scope: Scope) -> set[_Place]:
     """The columns, as (source, name), that have one value in each group by their keys: these, what
     conditions equate to them or to a constant, and the other columns of a table whose primary or
     unique NOT NULL key is among them."""
     known = {place for key in keys if (place := _place(key, scopes, scope))}
-    pairs = list(_equalities(select, scopes, scope))
+    pairs = list(_equalities(scopes, scope))
     size = -1
     while size != len(known):
         size = len(known)
@@ -140,10 +135,9 @@ def _place(node: exp.Expression, scopes: Scopes, scope: Scope) -> _Place | None:
     return id(found.source), fold_name(node.name)
 
 
-def _equalities(
-    select: exp.Select, scopes: Scopes, scope: Scope
-) -> Iterator[tuple[_Place | None, _Place]]:
+def _equalities(scopes: Scopes, scope: Scope) -> Iterator[tuple[_Place | None, _Place]]:
     """Columns that WHERE or an inner ON equates; None stands for a constant."""
+    select = scope.select
     joins = select.args.get("joins") or []
     if any(join.side for join in joins):
         joins = []  # an outer join's ON equates nothing in the rows that it fills up with NULL
@@ -166,18 +160,12 @@ def _equalities(
 
 
 def _has_known_key(source: Source, known: set[_Place]) -> bool:
-    primary = tuple(
-        column.name
-        for column in sorted(source.table.columns, key=lambda column: column.primary_key)
-        if column.primary_key
-    )
-    for key in source.table.unique_keys:
-        if not all((id(source), fold_name(name)) in known for name in key):
-            continue
-        columns = [source.table.find_column(name) for name in key]
-        if key == primary or all(column and column.is_not_null for column in columns):
-            return True
-    return False
+    def is_known(name: str) -> bool:
+        column = source.table.find_column(name)
+        is_not_null = column is not None and (column.is_not_null or column.primary_key > 0)
+        return is_not_null and (id(source), fold_name(name)) in known
+
+    return any(all(map(is_known, key)) for key in source.table.unique_keys)
 
 
 def _is_known(found: Resolution | None, known: set[_Place]) -> bool:

@@ -1,4 +1,4 @@
-"""A parsed query: its tables, columns, features, hardness and canonical forms."""
+"""A parsed query: its tables, features, hardness and canonical forms."""
 
 from __future__ import annotations
 
@@ -11,30 +11,22 @@ from sqlglot import exp
 from answerkey.base.errors import Reason
 from answerkey.base.records import HARDNESS_LEVELS
 from answerkey.sql.canonical import NO_FORM, canonical_tree, write_sql, write_template
-from answerkey.sql.query_tree import TooComplexError, find_cte, is_aggregate, is_windowed, parse_sql
+from answerkey.sql.query_tree import (
+    TooComplexError,
+    find_cte,
+    is_aggregate,
+    is_windowed,
+    members_of_from,
+    parse_sql,
+)
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.schema import Schema, fold_name
 
-_BY_NODE: dict[type[exp.Expression], str] = {
-    exp.Between: "between",
-    exp.Case: "case",
-    exp.CTE: "cte",
-    exp.Distinct: "distinct",
-    exp.Except: "except",
-    exp.Exists: "exists",
-    exp.Group: "group_by",
-    exp.Having: "having",
-    exp.In: "in",
-    exp.Intersect: "intersect",
-    exp.Like: "like",
-    exp.Limit: "limit",
-    exp.Offset: "offset",
-    exp.Or: "or",
-    exp.Order: "order_by",
-    exp.Union: "union",
-    exp.Where: "where",
-    exp.Window: "window",
-}
+# Features that have sqlglot's names of their nodes.
+_CLAUSES = ("cte", "distinct", "having", "limit", "offset", "where", "window")
+_OPERATORS = ("between", "case", "except", "exists", "in", "intersect", "like", "or", "union")
+_BY_KEY = {name: name for name in (*_CLAUSES, *_OPERATORS)}
+_BY_KEY |= {"group": "group_by", "order": "order_by"}
 TABLE_NODES = (exp.Table, exp.In)
 
 
@@ -83,26 +75,6 @@ def _name_table(node: exp.Expression) -> str:
     return "" if is_cte else name
 
 
-def list_columns(scopes: Scopes) -> list[str]:
-    """The sorted, unique `table.column` that a query reads, spelt as the schema spells them.
-
-    `SELECT T1.name FROM ship AS T1 WHERE T1.tons > 9` -> ['ship.name', 'ship.tons']
-
-    A `*` stands for all columns that it expands to, count(*) for none. A name that cannot be
-    resolved, such as a string in double quotes, is left out.
-    """
-    found = [scopes.resolve(column) for column in scopes.nodes.find_all(exp.Column)]
-    for scope in scopes.select_scopes():
-        found += [output.resolution for output in scopes.outputs(scope.select)]
-    return sorted(
-        {
-            f"{what.table.name}.{what.column.name}"
-            for what in found
-            if what is not None and what.table is not None and what.column is not None
-        }
-    )
-
-
 def list_features(tree: exp.Expression) -> list[str]:
     """The sorted names of what a query uses, anywhere in it.
 
@@ -112,8 +84,8 @@ def list_features(tree: exp.Expression) -> list[str]:
     found = set()
     for node in tree.walk():
         kind = type(node)
-        if kind in _BY_NODE:
-            found.add(_BY_NODE[kind])
+        if node.key in _BY_KEY:
+            found.add(_BY_KEY[node.key])
         elif kind is exp.Select:
             if _is_nested(node):
                 found.add("nested_query")
@@ -168,11 +140,10 @@ def _describe_query(tree: exp.Expression, schema: Schema) -> dict[str, Any]:
     answer_columns = name_answer_columns(tree)
     hardness = classify_hardness(tree)
     scopes = Scopes(tree, schema)
-    columns = list_columns(scopes)  # first, since it asks for the columns of every SELECT
+    scopes.refuse_wide_selects()  # which the canonical forms would not tell
     canonical = canonical_tree(scopes)
     return {
         "tables_involved": list_tables(scopes.nodes.find_all(*TABLE_NODES), schema),
-        "columns_involved": columns,
         "answer_columns": answer_columns,
         "features": list_features(tree),
         "hardness": hardness,
@@ -266,7 +237,7 @@ def count_components(tree: exp.Expression) -> Components:
         columns = [column for row in columns[:1] for column in row.expressions]
     where, having = clauses.get("where"), clauses.get("having")
     group, order, limit = clauses.get("group"), clauses.get("order"), clauses.get("limit")
-    tables, on_conditions = _read_from(query)
+    on_conditions = _list_on_conditions(query)
 
     on = _count_conditions(on_conditions)
     filtered = _count_conditions([where.this] if where else [])
@@ -280,7 +251,7 @@ def count_components(tree: exp.Expression) -> Components:
     )
     return Components(
         component1=sum(clause is not None for clause in (where, group, order, limit))
-        + max(tables - 1, 0)
+        + max(len(members_of_from(query)) - 1, 0)
         + sum(clause["ors"] + clause["likes"] for clause in (on, filtered, kept))
         + shown["branches"]
         + tested["branches"],
@@ -314,27 +285,14 @@ def _find_left_arm(query: exp.Expression) -> tuple[exp.Expr, int]:
     return query, ctes + has_set_operation
 
 
-def _read_from(query: exp.Expr) -> tuple[int, list[exp.Expr]]:
-    from_ = query.args.get("from_")
-    if from_ is None:
-        return 0, []
-    tables = 0
-    on_conditions = []
-    pending = [from_.this]
-    joins = list(query.args.get("joins") or ())
-    while pending:
-        source = pending.pop()
-        joins += source.args.get("joins") or ()
-        if isinstance(source, exp.Subquery) and isinstance(source.this, (exp.Table, exp.Subquery)):
-            pending.append(source.this)
-        else:
-            tables += 1
-        for join in joins:
-            pending.append(join.this)
-            if on := join.args.get("on"):
-                on_conditions.append(on)
-        joins.clear()
-    return tables, on_conditions
+def _list_on_conditions(query: exp.Expr) -> list[exp.Expr]:
+    roots = [query.args.get("from_"), *(query.args.get("joins") or ())]
+    nodes = (
+        node
+        for root in filter(None, roots)
+        for node in root.dfs(prune=lambda node: isinstance(node, exp.Select | exp.SetOperation))
+    )
+    return [node.args["on"] for node in nodes if isinstance(node, exp.Join) and node.args.get("on")]
 
 
 def _count_conditions(roots: Iterable[exp.Expr]) -> Counter[str]:

@@ -304,14 +304,18 @@ def show_sql(tree: exp.Expression) -> str:
     return to_sql(tree)[:SHOWN_CHARACTERS]
 
 
+def copy_nodes(tree: exp.Expression) -> dict[int, exp.Expression]:
+    """The copy of each node of a tree, by the node's id."""
+    pairs = zip(tree.walk(), tree.copy().walk(), strict=True)
+    return {id(node): twin for node, twin in pairs}
+
+
 def copy_with(
     tree: exp.Expression, nodes: Iterable[exp.Expression]
 ) -> tuple[exp.Expression, list[exp.Expression]]:
     """Return a copy of the tree, and its nodes in the places of the given ones."""
-    wanted = [id(node) for node in nodes]
-    copy = tree.copy()
-    twins = {id(original): twin for original, twin in zip(tree.walk(), copy.walk(), strict=True)}
-    return copy, [twins[node] for node in wanted]
+    twins = copy_nodes(tree)
+    return twins[id(tree)], [twins[id(node)] for node in nodes]
 
 
 def write_with(query: exp.Query, **clauses: Any) -> str:

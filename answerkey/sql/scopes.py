@@ -140,6 +140,11 @@ class Scopes:
         """The scope of every SELECT of the query, the outermost first."""
         return [self.scope_of(select) for select in self.nodes.find_all(exp.Select)]
 
+    def refuse_wide_selects(self) -> None:
+        """Raise TooComplexError if a SELECT has more columns than a query that runs may have."""
+        for scope in self.select_scopes():
+            self.outputs(scope.select)
+
     def scope_of(self, node: exp.Expression) -> Scope | None:
         """The scope of the SELECT that `node` is, or stands in; for the ORDER BY of a compound
         select, that of its first SELECT. None outside any SELECT (a bare VALUES)."""

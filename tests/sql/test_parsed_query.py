@@ -101,7 +101,6 @@ def test_parsed_query_has_all_that_later_stages_take():
     parsed = parse_query("SELECT name FROM ship WHERE id > 3", schema)
     assert list(parsed) == [
         "tables_involved",
-        "columns_involved",
         "answer_columns",
         "features",
         "hardness",
