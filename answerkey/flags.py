@@ -274,18 +274,13 @@ def list_flags(precision: Mapping[str, Any]) -> Iterator[str]:
     for family, flags in FAMILIES.items():
         yield f"| **{family}** {'| ' * len(columns)}".rstrip()
         for flag in flags:
-            cells = (f"`{flag.name}`", flag.policy, flag.sentence, flag.example)
-            yield f"| {' | '.join((*cells, _describe_precision(flag.name, precision)))} |"
-
-
-def _describe_precision(name: str, precision: Mapping[str, Any]) -> str:
-    """Return how often gold with a flag is wrong in each corpus, such as `spider 36 of 39`."""
-    counts = {corpus: found["flags"].get(name) for corpus, found in sorted(precision.items())}
-    return ", ".join(
-        f"{corpus} {count['wrong']} of {count['questions']}"
-        for corpus, count in counts.items()
-        if count
-    )
+            judged = ", ".join(
+                f"{corpus} {count['wrong']} of {count['questions']}"
+                for corpus, found in sorted(precision.items())
+                if (count := found["flags"].get(flag.name))
+            )
+            cells = (f"`{flag.name}`", flag.policy, flag.sentence, flag.example, judged)
+            yield f"| {' | '.join(cells)} |"
 
 
 if __name__ == "__main__":

@@ -25,16 +25,10 @@ zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh
 thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth
 """
 _MAGNITUDES = {
-    "hundred": 100,
-    "k": 10**3,
-    "thousand": 10**3,
-    "m": 10**6,
-    "mn": 10**6,
-    "million": 10**6,
-    "b": 10**9,
-    "bn": 10**9,
-    "billion": 10**9,
-    "trillion": 10**12,
+    **{"hundred": 100, "trillion": 10**12},
+    **dict.fromkeys(("k", "thousand"), 10**3),
+    **dict.fromkeys(("m", "mn", "million"), 10**6),
+    **dict.fromkeys(("b", "bn", "billion"), 10**9),
 }
 DIGITS, WORD, ORDINAL = "digits", "word", "ordinal"
 

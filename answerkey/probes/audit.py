@@ -10,12 +10,7 @@ from typing import Any, NamedTuple
 
 from sqlglot.errors import SqlglotError
 
-from answerkey.base.records import (
-    Finding,
-    decode_json,
-    encode_findings,
-    read_json,
-)
+from answerkey.base.records import Finding, decode_json, encode_findings, read_json
 from answerkey.english.question import EMPTY_WORDS, Question, list_words
 from answerkey.order.inspection import Inspection, ReorderedCopy
 from answerkey.order.row_order import find_row_order
@@ -124,9 +119,8 @@ def audit_task(task: Task) -> list[Outcome]:
 
         @lru_cache(maxsize=1)
         def audit(gold_sql: str, answer: str) -> QueryAudit:
-            known = decode_json(answer)
             return audit_query(
-                database, copy, gold_sql, known, schema=schema, thresholds=thresholds
+                database, copy, gold_sql, decode_json(answer), schema=schema, thresholds=thresholds
             )
 
         def report(query: tuple[str, str, str, str | None]) -> Outcome:

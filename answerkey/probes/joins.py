@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -105,60 +106,42 @@ def find_join_repeats_rows(inspection: Inspection) -> list[Finding]:
     if key is None:
         return []
     rows = query.ask(_write_repeats(select, name_column(source, key, scope))) or []
-    ways = _Ways(query, source)
-    if not (rows or (ways.has_condition and (kind == "referred" or ways.lead_to_many))):
+    pairs = query.list_equalities(select)
+    ends = {end for pair in pairs for end in pair if end[0] is not source}
+    leads_to_many = any(query.key_of(end[0]) != end for end in ends)
+    if not (rows or (_has_condition(select) and (kind == "referred" or leads_to_many))):
         return []
     if kind == "possible":
-        kind = "in_data" if rows else ways.kind
-    evidence = {
-        "kind": kind,
-        "key": f"{source.table.name}.{key}",
-        "repeated": show_rows(rows),
-    }
-    return [Finding("join_repeats_rows", evidence)]
+        kind = "in_data" if rows else _read_way(query, source, ends)
+    key = f"{source.table.name}.{key}"
+    return [Finding("join_repeats_rows", {"kind": kind, "key": key, "repeated": show_rows(rows)})]
 
 
 def _write_repeats(select: exp.Select, column: exp.Column) -> str:
     count = exp.Count(this=column.copy())
-    several = exp.GT(this=count.copy(), expression=exp.Literal.number(1))
-    group = exp.Group(expressions=[column.copy()])
-    having = exp.Having(this=several)
+    group, having = exp.Group(expressions=[column.copy()]), exp.Having(this=count > 1)
     return write_rows(select, column, count, group=group, having=having, limit=make_limit(_SHOWN))
 
 
-class _Ways:
+def _has_condition(select: exp.Select) -> bool:
+    """Whether WHERE chooses rows, and no outer join or order says that each is meant."""
+    is_outer = any(join.side for join in select.args.get("joins") or ())
+    is_ordered = select.args.get("order") is not None
+    return select.args.get("where") is not None and not (is_outer or is_ordered)
+
+
+def _read_way(query: Query, shown: Source, ends: set[Place]) -> str:
     """How a query comes from the things of its condition to those that it returns."""
-
-    def __init__(self, query: Query, shown: Source) -> None:
-        self.query, self.select, self.shown = query, query.select, shown
-        pairs = query.list_equalities(query.select)
-        self.ends = {end for pair in pairs for end in pair if end[0] is not shown}
-
-    @property
-    def has_condition(self) -> bool:
-        """Whether WHERE chooses rows, and no outer join or order says that each is meant."""
-        is_outer = any(join.side for join in self.select.args.get("joins") or ())
-        is_ordered = self.select.args.get("order") is not None
-        return self.select.args.get("where") is not None and not (is_outer or is_ordered)
-
-    @property
-    def lead_to_many(self) -> bool:
-        """Whether some table is not joined by its key."""
-        return any(self.query.key_of(end[0]) != end for end in self.ends)
-
-    @property
-    def kind(self) -> str:
-        for source in {source for source, _ in self.ends}:
-            is_keyless = self.query.find_key(source.table) is None
-            if is_keyless and len([end for end in self.ends if end[0] is source]) > 1:
-                return "linked"
-        for term in list_terms(self.select.args["where"]):
-            found = self.query.resolve_direct(term.this) if isinstance(term, exp.EQ) else None
-            if found is not None and found.source is not self.shown:
-                is_key = place_of(found) == self.query.key_of(found.source)
-                if is_key or self.query.is_label(found):
-                    return "named"
-        return "possible"
+    for source, joins in Counter(source for source, _ in ends).items():
+        if joins > 1 and query.find_key(source.table) is None:
+            return "linked"
+    for term in list_terms(query.select.args["where"]):
+        found = query.resolve_direct(term.this) if isinstance(term, exp.EQ) else None
+        if found is None or found.source is shown:
+            continue
+        if place_of(found) == query.key_of(found.source) or query.is_label(found):
+            return "named"
+    return "possible"
 
 
 def find_join_fan_out(inspection: Inspection, question: Question) -> list[Finding]:
@@ -276,10 +259,8 @@ class _FanOut:
         count = exp.Count(this=exp.Distinct(expressions=[node.copy()]))
         rows = exp.Count(this=node)
         keys = [key.copy() for key in self.group.expressions] if self.group is not None else []
-        having = exp.Having(this=exp.LT(this=count.copy(), expression=rows.copy()))
-        columns = [*keys, count, rows]
-        limit = make_limit(_SHOWN)
-        sql = write_rows(self.select, *columns, group=self.group, having=having, limit=limit)
+        clauses = {"group": self.group, "having": exp.Having(this=count < rows)}
+        sql = write_rows(self.select, *keys, count, rows, **clauses, limit=make_limit(_SHOWN))
         return show_rows(self.query.ask(sql) or [])
 
     @cached_property

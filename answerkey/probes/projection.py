@@ -23,13 +23,7 @@ from answerkey.probes.query import Query, read_query
 from answerkey.sql.query_tree import find_cte, first_select, to_sql
 from answerkey.sqlite.schema import Column, Table
 
-_AGGREGATES: dict[type[exp.Expression], str] = {
-    exp.Count: "count",
-    exp.Sum: "sum",
-    exp.Avg: "avg",
-    exp.Min: "min",
-    exp.Max: "max",
-}
+_AGGREGATES = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max)
 _SHOWN = 10
 _SHOWN_TEXT = 100
 _COUNTING = word_set(
@@ -103,7 +97,7 @@ def _list_tables(query: Query) -> list[Table]:
 def _read_selected(expression: exp.Expression, query: Query) -> Selected:
     columns = list(expression.find_all(exp.Column))
     base = query.base_column(columns[0]) if len(columns) == 1 else None
-    aggregates = {name for kind, name in _AGGREGATES.items() if expression.find(kind)}
+    aggregates = {kind.key for kind in _AGGREGATES if expression.find(kind)}
     if not aggregates and not (base and isinstance(expression.unalias().unnest(), exp.Column)):
         aggregates = {"computed"}
     aggregate = "several" if len(aggregates) > 1 else "".join(aggregates)
