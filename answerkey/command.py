@@ -206,7 +206,6 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def _add_dataset(verb: argparse.ArgumentParser) -> None:
-    """Add the options of both verbs that score predictions."""
     verb.add_argument(
         "--dataset",
         default="data/questions",
@@ -250,7 +249,6 @@ def tell_mistakes(place: Path) -> Iterator[None]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the verb that is named; its exit status."""
     with tell_errors("answerkey"):
         options = vars(make_parser().parse_args(arguments))
         verb, run = options.pop("verb"), options.pop("run")

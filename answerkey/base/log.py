@@ -9,7 +9,6 @@ from typing import TypeVar
 
 
 def start_log(stage_name: str) -> logging.Logger:
-    """The logger of a stage, writing `stage: message` to stderr from INFO up."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(name)s: %(message)s"))
     log = logging.getLogger(stage_name)
@@ -20,8 +19,7 @@ def start_log(stage_name: str) -> logging.Logger:
 
 
 def format_size(size_bytes: int) -> str:
-    """A size a person can read, in decimal units.
-
+    """
     >>> format_size(999), format_size(1_234_567), format_size(0)
     ('999 B', '1.2 MB', '0 B')
     """

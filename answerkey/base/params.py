@@ -35,11 +35,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # in C, if PyYAML
 
 
 def load_yaml(path: Path) -> Any:
-    """What a file of YAML holds.
-
-    Raises:
-        InputError: with the file and the line, if it is no YAML.
-    """
+    """What a file of YAML holds; InputError names the file and the line that is none."""
     with path.open("rb") as file:
         try:
             return yaml.load(file, _Loader)
@@ -71,9 +67,6 @@ def read_params(*names: str, path: Path = PARAMS_PATH) -> list[Any]:
 
     A stage names them as literals, and dvc.yaml lists the same ones: a test compares the two, since
     a result whose params are not declared stays silently stale.
-
-    Raises:
-        FileNotFoundError, InputError: as `load_params`.
     """
     params = load_params(path)
     return [attrgetter(name)(params) for name in names]

@@ -60,7 +60,6 @@ def replace_file(path: Path) -> Iterator[BinaryIO]:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write one value, indented by two spaces, with a newline at the end."""
     with replace_file(path) as file:
         file.write(encode_json(value, indent=2) + b"\n")
 
@@ -156,8 +155,7 @@ class Finding(NamedTuple):
 
 
 def encode_findings(findings: Iterable[Finding]) -> list[dict[str, Any]]:
-    """Return findings as records hold them.
-
+    """
     >>> encode_findings([Finding("empty_answer", {"rows": 0})])
     [{'code': 'empty_answer', 'evidence': {'rows': 0}}]
     """

@@ -68,10 +68,6 @@ class Layout:
     def required(self) -> tuple[str, str, str]:
         return (self.db_id, self.gold_sql, self.question)
 
-    @property
-    def optional(self) -> tuple[str, ...]:
-        return (*filter(None, [self.evidence, self.difficulty]), *self.kept)
-
 
 LAYOUTS = {
     # The release of Spider (Yu et al., 2018), and what was made in its image.
@@ -172,8 +168,7 @@ class Corpus:
 
 
 def parse_corpora(chosen: str | list[str], entries: Mapping[str, Any]) -> list[Corpus]:
-    """The corpora that `corpus` in params.yaml names, one or a list of several, in its order. All
-    entries are checked, chosen or not."""
+    """The corpora that `corpus` in params.yaml names. All entries are checked, chosen or not."""
     names = [chosen] if isinstance(chosen, str) else chosen
     checked = check_corpora(entries)
     if len(set(names)) < len(names) or not set(names) <= set(checked):
@@ -236,9 +231,7 @@ def list_unpinned(places: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def name_databases(
-    chosen: Iterable[tuple[Corpus, Iterable[str]]],
-) -> dict[str, tuple[Corpus, str]]:
+def name_databases(chosen: Iterable[tuple[Corpus, Iterable[str]]]) -> dict[str, tuple[Corpus, str]]:
     """The databases of some corpora, each once, by name: the first corpus that has it, and db_id.
 
     Raises:
@@ -315,8 +308,13 @@ def read_source_questions(corpus: Corpus, *, limits: Download) -> Iterator[Recor
                 where = f"{name} of {questions.repo_id} at {commit}"
                 rows = _read_parquet(paths[name], corpus.layout, where)
             else:
-                where = str(questions.root / name)
-                rows = _read_file(corpus, questions.root / name)
+                where = path = questions.root / name
+                if not path.is_file():
+                    raise FileNotFoundError(
+                        f"No {path}: expected questions of corpus {corpus.name}"
+                        f" (corpora.{corpus.name}.root and .questions in params.yaml)"
+                    )
+                rows = corpus.layout.read(path)
             for index, row in enumerate(rows):
                 place = source | {"file": name, "index": index}
                 yield _make_record(row, corpus.layout, split, place, f"{where}: row {index}")
@@ -333,7 +331,6 @@ def list_db_ids(corpus: Corpus, *, limits: Download) -> list[str]:
 def choose_db_ids(
     corpus: Corpus, db_ids: str | Iterable[str], with_questions: set[str]
 ) -> list[str]:
-    """The listed ids, sorted, or with `all` those of all databases that have questions."""
     chosen = sorted(check_db_ids(with_questions if db_ids == ALL else db_ids))
     unknown = [db_id for db_id in chosen if db_id not in with_questions]
     if unknown or not chosen:
@@ -344,22 +341,12 @@ def choose_db_ids(
     return chosen
 
 
-def _read_file(corpus: Corpus, path: Path) -> Iterator[Any]:
-    if not path.is_file():
-        raise FileNotFoundError(
-            f"No {path}: expected questions of corpus {corpus.name} (corpora.{corpus.name}.root and"
-            " .questions in params.yaml)"
-        )
-    return corpus.layout.read(path)
-
-
 def _fetch(questions: HubQuestions, limits: Download) -> tuple[str, dict[str, Path]]:
+    repo_id, known = questions.repo_id, questions.sha256
     try:
-        commit = resolve_revision(questions.repo_id, questions.revision, limits=limits)
+        commit = resolve_revision(repo_id, questions.revision, limits=limits)
         return commit, {
-            name: fetch_file(
-                questions.repo_id, commit, name, limits=limits, sha256=questions.sha256.get(name)
-            )
+            name: fetch_file(repo_id, commit, name, limits=limits, sha256=known.get(name))
             for names in questions.files.values()
             for name in names
         }
@@ -376,8 +363,8 @@ def _read_parquet(path: Path, layout: Layout, where: str) -> Iterator[Record]:
             columns = file.schema_arrow.names
             if missing := [column for column in layout.required if column not in columns]:
                 raise InputError(f"{where}: no column {missing[0]!r} among {columns}")
-            wanted = [name for name in (*layout.required, *layout.optional) if name in columns]
-            for batch in file.iter_batches(columns=wanted):
+            fields = (*layout.required, layout.evidence, layout.difficulty, *layout.kept)
+            for batch in file.iter_batches(columns=[name for name in fields if name in columns]):
                 yield from batch.to_pylist()
     except (pyarrow.ArrowException, OSError) as error:
         raise InputError(f"{where}: not a whole parquet file: {error}") from error

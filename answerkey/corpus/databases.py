@@ -42,11 +42,7 @@ _FINE = ("ok", "NULL value in ")
 
 DESCRIPTION_FOLDER = "database_description"
 _COLUMN = "original_column_name"
-_TEXTS = {
-    "name": "column_name",
-    "description": "column_description",
-    "values": "value_description",
-}
+_TEXTS = {"name": "column_name", "description": "column_description", "values": "value_description"}
 
 
 def locate_database(databases_dir: Path, db_id: str) -> Path:
@@ -169,8 +165,6 @@ class BuildLimits:
 
 
 class _TextExecution:
-    """The statements of a text on an empty connection, and why they came to an end."""
-
     def __init__(self, connection: sqlite3.Connection, limits: BuildLimits) -> None:
         self._connection = connection
         self._limits = limits
@@ -179,7 +173,6 @@ class _TextExecution:
         self._refused = self._statement = ""  # the call refused last, the statement started last
 
     def run(self, text: str) -> bytes:
-        """The bytes of the database that all statements make, in one transaction."""
         connection = self._connection
         bound_memory(connection, self._limits)
         # The authorizer does not hear of functions in a DEFAULT, and a clock function has honest

@@ -79,19 +79,17 @@ def download_spider_databases(
     """
     checked = sorted(check_db_ids(db_ids))
     paths = {db_id: locate_database(Path(output_dir), db_id) for db_id in checked}
-    if missing := [db_id for db_id, path in paths.items() if not _is_whole(path)]:
+    missing = []
+    for db_id, path in paths.items():
+        try:
+            check_database(path)
+        except (OSError, ValueError):
+            missing.append(db_id)
+    if missing:
         corpus, limits = choose_spider(corpus, limits)
         for _ in _make(_locate(corpus, missing, limits), paths, limits):
             pass
     return paths
-
-
-def _is_whole(path: Path) -> bool:
-    try:
-        check_database(path)
-    except (FileNotFoundError, NotADirectoryError, ValueError):
-        return False
-    return True
 
 
 def update_databases(corpora: Iterable[Corpus], output_dir: Path, *, limits: Download) -> Downloads:
@@ -109,7 +107,12 @@ def update_databases(corpora: Iterable[Corpus], output_dir: Path, *, limits: Dow
     except (FileNotFoundError, InputError):
         manifest = {}  # then nothing is kept
     _remove_others(output_dir, sources)
-    hashes = _hash_current(sources, paths, manifest)
+    hashes = {}  # first of what is, byte for byte, what manifest and sources want
+    for name, source in sources.items():
+        entry, path = manifest.get(name, {}), paths[name]
+        is_wanted = entry.get("origin") == source.origin and path.is_file()
+        if is_wanted and (sha256 := hash_file(path)) == entry.get("sha256"):
+            hashes[name] = sha256
     kept = len(hashes)
     missing = {name: source for name, source in sources.items() if name not in hashes}
     try:
@@ -241,7 +244,6 @@ def _extract_member(packed: Path, name: str, origin: Mapping[str, str], path: Pa
 
 @contextlib.contextmanager
 def _name_failure(db_id: str) -> Iterator[None]:
-    """Turn a refusal of the hub into the error that names a database."""
     try:
         yield
     except HubError as error:
@@ -251,21 +253,6 @@ def _name_failure(db_id: str) -> Iterator[None]:
 def read_tables(db_id: str, path: Path) -> dict[str, Any]:
     with contextlib.closing(open_database(path)) as connection:
         return {"database_name": db_id, "tables": encode_schema(read_schema(connection))}
-
-
-def _hash_current(
-    sources: Mapping[str, DatabaseSource],
-    paths: Mapping[str, Path],
-    manifest: Mapping[str, Mapping[str, Any]],
-) -> dict[str, str]:
-    """sha256 of the databases that are, byte for byte, what manifest and sources want, by name."""
-    current = {}
-    for name, source in sources.items():
-        entry, path = manifest.get(name, {}), paths[name]
-        is_wanted = entry.get("origin") == source.origin and path.is_file()
-        if is_wanted and (sha256 := hash_file(path)) == entry.get("sha256"):
-            current[name] = sha256
-    return current
 
 
 def _remove_others(output_dir: Path, names: Iterable[str]) -> None:

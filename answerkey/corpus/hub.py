@@ -65,7 +65,6 @@ def fetch_file(
 
 
 def _ask(repo_id: str, revision: str, path: str, limits: Download) -> str:
-    """The answer to a request, which is made twice at most: a server may be busy."""
     where = f"{path or 'commit'} of {repo_id} at {revision}"
     ends_at = time.monotonic() + limits.deadline_s
     for attempt in itertools.count(1):
@@ -104,7 +103,6 @@ def _ask_once(repo_id: str, revision: str, path: str, *, seconds: float) -> str:
 
 
 def _answer(repo_id: str, revision: str, path: str) -> str:
-    """The local path of a file, or the commit of a branch or tag if the path is empty."""
     from huggingface_hub import HfApi, hf_hub_download
 
     if path:

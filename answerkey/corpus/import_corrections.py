@@ -27,7 +27,7 @@ from answerkey.base.errors import InputError
 from answerkey.base.log import list_counts, start_log
 from answerkey.base.params import read_params
 from answerkey.base.records import read_jsonl, replace_file, write_jsonl
-from answerkey.corpus.corpora import CORRECTIONS_DIR, Corpus, parse_corpora
+from answerkey.corpus.corpora import CORRECTIONS_DIR, Corpus, Record, parse_corpora
 from answerkey.corpus.loading import REPLACE, load_corpora, read_corrections
 from answerkey.corpus.splits import assign_splits
 from answerkey.risk.verdicts import RIGHT, VERDICTS, WRONG, Key, read_verdicts
@@ -51,7 +51,6 @@ _WORDS = {
 _ABOUT = ("database_name", "question_text", "gold_sql")  # the parts of a Key
 _SHOWN = 5
 
-Record = dict[str, Any]
 Index = Mapping[tuple[str | None, ...], list[Record]]
 
 
@@ -100,9 +99,8 @@ def _read_claim(row: Record, where: str) -> Claim:
     verdict = _read_verdict(row, where)
     sql = _find(row, SQL)
     judged, changed = _find(row, JUDGED_SQL), _find(row, CHANGED_SQL)
-    question, changed_question, evidence = (
-        _find(row, names) for names in (QUESTIONS, CHANGED_QUESTIONS, EVIDENCE)
-    )
+    question, changed_question = _find(row, QUESTIONS), _find(row, CHANGED_QUESTIONS)
+    evidence = _find(row, EVIDENCE)
     if verdict is not None:
         judged, evidence = judged or sql, None
     else:
@@ -274,7 +272,6 @@ def _read_others(corpus: Corpus, name: str) -> dict[Key, dict[str, str]]:
 
 
 def import_list(path: Path, *, corpus: str, name: str, source: str, license: str, day: str) -> None:
-    """Write the corrections and verdicts of a list, and say how many there are."""
     log = start_log("import-corrections")
     try:
         date.fromisoformat(day)

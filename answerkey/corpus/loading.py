@@ -64,11 +64,7 @@ class Loaded(NamedTuple):
 
 def load_corpora(corpora: Iterable[Corpus], *, limits: Download) -> Loaded:
     """The questions of some corpora, corrected and named; of a database that several have, in the
-    order of the corpora.
-
-    Raises:
-        as `load_spider_questions`, `apply_corrections` and `name_databases`.
-    """
+    order of the corpora."""
     chosen: list[tuple[Corpus, list[str]]] = []
     records: list[Record] = []
     rows: dict[str, dict[str, int]] = {}
@@ -118,7 +114,6 @@ def _read_chosen(
 
 
 def _check_rules(records: Iterable[Record]) -> None:
-    """Make sure that each row names a known rule of comparison, or none."""
     for source in (record["source"] for record in records):
         try:
             read_rule(str(source.get(GRADING_METHOD, "strict")))
@@ -128,8 +123,6 @@ def _check_rules(records: Iterable[Record]) -> None:
 
 
 def _name_for_dataset(question: Record, corpus: Corpus) -> Record:
-    """The question with the name of its database in the dataset, and what its id must start with.
-    `source` keeps the db_id."""
     db_id = question["database_name"]
     name = corpus.name_database(db_id)
     if name != db_id:
@@ -139,7 +132,6 @@ def _name_for_dataset(question: Record, corpus: Corpus) -> Record:
 
 
 def _check_splits(questions: Iterable[Record]) -> None:
-    """Make sure that each database has questions of one source split."""
     splits: dict[str, str] = {}
     for question in questions:
         name, split = question["database_name"], question["spider_split"]

@@ -26,7 +26,6 @@ Changes = dict[tuple[str, ...], Any]  # of params.yaml: the keys from the top to
 
 
 def _find_pins(corpus: Corpus, limits: Download) -> Changes:
-    """Changes that pin all of a corpus: none if it is pinned."""
     questions, databases = corpus.questions, corpus.databases
     if not isinstance(questions, HubQuestions):
         raise InputError(
@@ -87,7 +86,6 @@ def edit_params(text: str, changes: Mapping[tuple[str, ...], Any]) -> str:
 
 
 def pin_corpora(names: list[str]) -> None:
-    """Pin corpora in params.yaml, and say what changed there."""
     log = start_log("pin")
     entries, limits = read_params("corpora", "download")
     changes: Changes = {}

@@ -8,15 +8,7 @@ from itertools import chain
 from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal
 
-from answerkey.base.kinds import (
-    Kind,
-    NumberFrom0,
-    Text,
-    check_value,
-    listing,
-    mapping,
-    text,
-)
+from answerkey.base.kinds import Kind, NumberFrom0, Text, check_value, listing, mapping, text
 from answerkey.sqlite.files import check_db_ids, find_inside
 
 ALL = "all"  # db_list: every database that has questions
@@ -51,10 +43,6 @@ def _order_splits(files: Mapping[str, list[str]]) -> dict[str, list[str]]:
     return {split: files.get(split, []) for split in SOURCE_SPLITS}
 
 
-def _is_split_files(value: Any) -> bool:
-    return isinstance(value, dict) and bool(value) and set(value) <= set(SOURCE_SPLITS)
-
-
 DbList = Annotated[
     str | list[str],
     Kind(
@@ -66,10 +54,10 @@ DbList = Annotated[
 Quoted = Annotated[str, text("a text, in quotes")]
 SplitFiles = Annotated[
     dict[str, list[str]],
-    Kind(
+    mapping(
         "a list of files for train, one for validation, or both",
-        _is_split_files,
-        values=listing("a list of files, or []", Text),
+        listing("a list of files, or []", Text),
+        keys=SOURCE_SPLITS,
         finish=_order_splits,
     ),
 ]
@@ -218,5 +206,4 @@ Corpora = Annotated[
 
 
 def check_corpora(entries: Mapping[str, Any]) -> dict[str, Entry]:
-    """Return the entries of `corpora`, by name. Raises as `answerkey.base.kinds.check_value`."""
     return check_value(Corpora, dict(entries), key="corpora")

@@ -99,7 +99,6 @@ class Targets:
         return tuple(sorted(self.corpus_shares or ()))
 
     def list_shares(self) -> list[AskedShare]:
-        """All shares that are asked for."""
         asked = []
         if self.eval_share is not None:
             asked.append(AskedShare({"split": EVAL}, {}, self.eval_share))
@@ -113,11 +112,7 @@ class Targets:
         return asked
 
     def check_corpora(self, corpus: str | list[str]) -> None:
-        """Make sure that each corpus of params has a share, if any has, and no other one does.
-
-        Raises:
-            InputError: with both lists.
-        """
+        """Make sure that each corpus of params has a share, if any has, and no other one does."""
         expected = sorted({corpus} if isinstance(corpus, str) else set(corpus))
         if self.corpus_shares is not None and list(self.corpora) != expected:
             raise InputError(

@@ -14,11 +14,7 @@ from answerkey.scoring.rules import read_rule
 from answerkey.sections.audit_gold_answers import Thresholds
 from answerkey.sections.classify_difficulty import DifficultyRule
 from answerkey.sections.compare_questions import CompareQuestions
-from answerkey.sections.corpora import (
-    Corpora,
-    Download,
-    LoadQuestions,
-)
+from answerkey.sections.corpora import Corpora, Download, LoadQuestions
 from answerkey.sections.exports import HubSettings, PromptSettings, ReportDataset
 from answerkey.sections.generate_test_suites import SuiteSettings
 from answerkey.sections.score_rollouts import Reward, ScoreRollouts
@@ -82,5 +78,6 @@ class Params:
             raise ValueError(f"reward.rule: {error}") from error
         for name in self.select_questions.policies:
             if name not in FLAGS:
-                expected = "a flag of docs/probes.md"
-                raise ValueError(f"select_questions.policies: unknown {name}: expected {expected}")
+                raise ValueError(
+                    f"select_questions.policies: unknown {name}: expected a flag of docs/probes.md"
+                )
