@@ -94,7 +94,7 @@ PathLike = str | os.PathLike[str]
 _LOG = logging.getLogger("answerkey.scoring")
 _OPTIONS = ("workers", "databases", "test_suites", "limits", "rule", "rel_tol")
 _JSON = ("gold_answer", "accepted_rows", "other_answers", "test_suite")
-_TERMS = ("max_steps", "rule", *_JSON[1:], "database_sha256")
+TERMS = ("max_steps", "rule", *_JSON[1:], "database_sha256")
 
 
 class Parts(NamedTuple):
@@ -351,7 +351,7 @@ class RewardPool:
         if extra_info is None:
             raise ValueError(f"{data_source}: expected extra_info with database_name, found none")
         known = {name: [extra_info[name]] for name in ("database_name", "order_matters")}
-        terms = {name: [extra_info.get(name)] for name in _TERMS}
+        terms = {name: [extra_info.get(name)] for name in TERMS}
         known["gold_answer"] = [ground_truth]
         return self.score_completions([solution_str], **known, **terms)[0]
 
@@ -385,7 +385,7 @@ class RewardPool:
         if isinstance(rule, str | Rule):
             _warn_if_loose(read_rule(rule))
             rule = repeat(rule, count)
-        columns = {name: columns.get(name) for name in _TERMS} | {
+        columns = {name: columns.get(name) for name in TERMS} | {
             "rule": rule,
             "gold_answer": gold_answer,
             "database_name": database_name,

@@ -5,8 +5,6 @@
 Without tools a model replies once. With them it may look around in the database of its question:
 run_sql shows the first rows of a query. Its last reply is scored.
 
-pyproject.toml names this module to inspect_ai, as that of the package.
-
 Source: "Tasks", "Scorers", "Tools" and "Extensions" in the documentation of inspect_ai.
 """
 

@@ -21,7 +21,7 @@ from nemo_gym.base_resources_server import (
     SimpleResourcesServer,
 )
 from nemo_gym.server_utils import SESSION_ID_KEY
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from answerkey.environments.questions import explain_reply, run_sql
 from answerkey.reward import RewardPool
@@ -45,16 +45,12 @@ class SqlRequest(BaseModel):
     sql: str
 
 
-class VerifyRequest(BaseVerifyRequest):
+class VerifyRequest(BaseVerifyRequest, extra="allow"):
     """A line with the response of the model."""
 
-    model_config = ConfigDict(extra="allow")
 
-
-class VerifyResponse(BaseVerifyResponse):
+class VerifyResponse(BaseVerifyResponse, extra="allow"):
     """The same with its reward, and why it is wrong."""
-
-    model_config = ConfigDict(extra="allow")
 
 
 class AnswerkeyServer(SimpleResourcesServer):

@@ -19,22 +19,12 @@ from answerkey.dataset import (
     read_export,
 )
 from answerkey.loading import load
-from answerkey.reward import Explanation, RewardPool, extract_sql
+from answerkey.reward import TERMS, Explanation, RewardPool, extract_sql
 from answerkey.scoring.completions import read_completion
 
 EXPORTS = "data/exports"
 # The columns by which a reply is scored, as exports have them.
-TERMS = (
-    "database_name",
-    "gold_answer",
-    "order_matters",
-    "max_steps",
-    "rule",
-    "accepted_rows",
-    "other_answers",
-    "test_suite",
-    "database_sha256",
-)
+COLUMNS = ("database_name", "gold_answer", "order_matters", *TERMS)
 _SHOWN_ROWS = 20
 _SHOWN_CHARACTERS = 4000
 _THINKING = re.compile(r".*</think>", re.DOTALL)
@@ -75,7 +65,8 @@ def read_terms(columns: dict[str, Any]) -> dict[str, Any]:
     >>> read_terms({"database_name": "fleet", "gold_answer": '"Sun"', "order_matters": False})
     {'database_name': 'fleet', 'gold_answer': 'Sun', 'order_matters': False}
     """
-    return decode_columns({name: columns[name] for name in TERMS if columns.get(name) is not None})
+    known = {name: columns[name] for name in COLUMNS if columns.get(name) is not None}
+    return decode_columns(known)
 
 
 def explain_reply(pool: RewardPool, reply: Any, columns: dict[str, Any]) -> Explanation:

@@ -1,8 +1,7 @@
 """SkyRL's environment `answerkey`, for data/exports/skyrl: one reply, or several turns.
 
 Import it where training starts, before environments are made. Databases are found as
-answerkey.reward finds them: in data/databases and data/test_suites, or where ANSWERKEY_DATABASES
-and ANSWERKEY_TEST_SUITES say.
+answerkey.reward finds them.
 
 With `generator.max_turns` above 1 a reply may hold a query between <sql> and </sql>: its first rows
 come back between <observation> and </observation>. The query between <solution> and </solution> is
@@ -61,18 +60,12 @@ class AnswerkeyEnvironment(BaseTextEnv):
             rows = run_sql(self.pool, query, self.columns["database_name"])
             left = f"<reminder>{self.max_turns - self.turns} turns left.</reminder>"
             content = f"<observation>{rows}\n{left}</observation>"
-            observations = [{"role": "user", "content": content}]
-            return BaseTextEnvStepOutput(
-                observations=observations, reward=0.0, done=False, metadata={}
-            )
+            shown = [{"role": "user", "content": content}]
+            return BaseTextEnvStepOutput(observations=shown, reward=0.0, done=False, metadata={})
         sql = extract_sql(action if solution is None else solution) or solution
         found = explain_query(self.pool, sql, self.columns)
-        return BaseTextEnvStepOutput(
-            observations=[],
-            reward=found.reward,
-            done=True,
-            metadata={"reason": found.reason, "detail": found.detail},
-        )
+        why = {"reason": found.reason, "detail": found.detail}
+        return BaseTextEnvStepOutput(observations=[], reward=found.reward, done=True, metadata=why)
 
 
 if NAME not in registry:

@@ -84,13 +84,12 @@ def write_harbor_task(question: Question, pool: RewardPool, folder: Path) -> Non
 def copy_reward(folder: Path) -> None:
     """Copy the modules that `answerkey.reward` imports."""
     package = Path(answerkey.__file__).parent
+    compiled = shutil.ignore_patterns("__pycache__")
     for name in _OF_REWARD:
+        (folder / name).parent.mkdir(exist_ok=True)
         if (package / name).is_dir():
-            shutil.copytree(
-                package / name, folder / name, ignore=shutil.ignore_patterns("__pycache__")
-            )
+            shutil.copytree(package / name, folder / name, ignore=compiled)
         else:
-            (folder / name).parent.mkdir(exist_ok=True)
             shutil.copy(package / name, folder / name)
 
 
