@@ -116,14 +116,3 @@ def test_plots_have_the_same_columns_whatever_there_is(rows):
     }
     assert len(plots["difficulty_usable"]) == 1 + 6
     assert len(plots["hardness_by_difficulty"]) == 1 + 12
-
-
-def test_plots_count_the_usable_or_the_selected():
-    plots = make_plots(ROWS)
-    totals = {name: sum(row[-1] for row in table[1:]) for name, table in plots.items()}
-    assert totals == dict.fromkeys(plots, 3) | {"difficulty_usable": 4}
-    assert plots["databases"][1:] == [["a", 2], ["c", 1]]
-    assert plots["difficulty_selected"][1:3] == [
-        ["train", "easy", "train easy", 2],
-        ["train", "medium", "train medium", 0],
-    ]

@@ -25,14 +25,8 @@ from answerkey.selection.program import CELLS, Group, find_largest
 from tests.shared.joined_questions import make_joined
 
 SHARES = {"easy": 0.4, "medium": 0.4, "hard": 0.2}
-
-
 OF_SPLITS = {"difficulty_shares": SHARES, "difficulty_shares_of": "split"}
-
-
 LEVELS = {"easy": "easy", "medium": "medium", "hard": "hard", "extra": "hard"}
-
-
 WORDS = {"simple": "easy", "moderate": "medium", "challenging": "hard"}
 
 
@@ -148,15 +142,11 @@ def test_explanation_tells_the_selection_of_the_rule_and_of_its_neighbours():
 
 
 @pytest.mark.parametrize(
-    ("count", "expected"),
-    [(0, "easy"), (1, "easy"), (2, "easy"), (3, "medium"), (4, "hard"), (9, "hard")],
+    ("tables", "expected"),
+    [("", "easy"), ("ab", "easy"), ("aabb", "easy"), ("abc", "medium"), ("abcd", "hard")],
 )
-def test_default_thresholds_are_two_and_three_tables(count, expected):
-    assert classify_difficulty([f"t{number}" for number in range(count)]) == expected
-
-
-def test_table_that_comes_twice_counts_once():
-    assert classify_difficulty(["a", "a", "b", "b"]) == "easy"
+def test_default_thresholds_are_two_and_three_different_tables(tables, expected):
+    assert classify_difficulty(list(tables)) == expected
 
 
 @pytest.mark.parametrize(

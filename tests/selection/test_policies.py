@@ -85,13 +85,6 @@ def test_every_flag_excludes_where_its_policy_says_so(code):
     assert find_exclusion([flag(code, {"rows": 2})], policies) == (code, '{"rows": 2}')
 
 
-@pytest.mark.parametrize("policy", ["flag", "off"])
-def test_flag_that_does_not_exclude_leaves_a_question_usable(policy):
-    policies = read_policies({**ALL_FLAGGED, "latent_tie": policy})
-    assert find_exclusion([flag("latent_tie")], policies) is None
-    assert find_exclusion([], policies) is None
-
-
 @pytest.mark.parametrize("code", ["bare_column", "row_order_dependent", "latent_tie"])
 def test_no_flag_but_a_cut_through_a_tie_can_be_accepted(code):
     words = (
@@ -107,9 +100,7 @@ def test_no_flag_but_a_cut_through_a_tie_can_be_accepted(code):
     [
         (["tie_at_limit"], None, "tie_at_limit"),
         (["tie_at_limit", "row_order_dependent"], None, "tie_at_limit"),
-        (["tie_at_limit", "latent_tie"], None, "tie_at_limit"),
         (["tie_at_limit", "bare_column"], "bare_column", "tie_at_limit"),
-        (["limit_without_order"], "limit_without_order", "limit_without_order"),
         (["tie_at_limit", "limit_without_order"], "tie_at_limit", "tie_at_limit"),
         (["row_order_dependent"], "row_order_dependent", "row_order_dependent"),
     ],

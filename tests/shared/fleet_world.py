@@ -48,11 +48,15 @@ class Project:
                 "question_id": f"{name}_train_{place:03d}",
                 "database_name": name,
                 "gold_sql": sql,
-                "source": self.describe_source(f"{name}_train_{place:03d}"),
+                "source": {},
             }
             for name, queries in self.questions.items()
             for place, sql in enumerate(queries)
         ]
+        for record in records:
+            if reason := self.excluded.get(record["question_id"]):
+                decision = {"action": "exclude", "reason": reason, "link": None}
+                record["source"] = {"correction": decision}
         splits = self.folder / "data/interim/splits.jsonl"
         splits.parent.mkdir(exist_ok=True)
         splits.write_text("".join(json.dumps(record) + "\n" for record in records))
@@ -61,12 +65,6 @@ class Project:
         write_params(
             self.folder / "params.yaml", compute_gold_answers=self.limits, execution=execution
         )
-
-    def describe_source(self, question_id):
-        if question_id not in self.excluded:
-            return {}
-        reason = self.excluded[question_id]
-        return {"correction": {"action": "exclude", "reason": reason, "link": None}}
 
     def run(self, capfd, **options):
         """Writes all inputs, runs the stage, gives its summary line."""

@@ -13,8 +13,6 @@ import yaml
 
 from tests.shared.paths import ROOT
 
-LAST_STAGE = "export_dataset"
-
 HARBOUR = """
 CREATE TABLE port (id INTEGER PRIMARY KEY, name TEXT, country TEXT);
 CREATE TABLE captain (id INTEGER PRIMARY KEY, name TEXT, age INTEGER);
@@ -101,7 +99,7 @@ def write_params(path: Path, **sections: Any) -> None:
 def list_stages() -> tuple[str, ...]:
     """The stages in their order, to the one that writes the product."""
     names = list(yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"])
-    return tuple(names[: names.index(LAST_STAGE) + 1])
+    return tuple(names[: names.index("export_dataset") + 1])
 
 
 class World:

@@ -39,8 +39,6 @@ HOSTILE = (
     "SELECT wage FROM ship",
     "SELECT '" + "x" * 100_000,
 )
-
-
 # Queries of the tool run_sql, and what each shows.
 LOOKS = [
     ("SELECT name FROM ship ORDER BY name LIMIT 1", '[["Alda"]]'),
@@ -117,10 +115,7 @@ class QuestionWorld:
 
     def find_reply(self, prompt: str) -> str:
         """The reply to a prompt that holds that of a question."""
-        return self.replies[self.find_index(prompt)]
-
-    def find_index(self, prompt: str) -> int:
-        return int(prompt.split("Question number ")[1][:3])
+        return self.replies[int(prompt.split("Question number ")[1][:3])]
 
 
 def score_fifty(world: QuestionWorld) -> list[float]:

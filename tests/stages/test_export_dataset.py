@@ -172,21 +172,14 @@ def test_corpora_of_the_product_are_those_of_its_audit(world, capsys):
     ]
 
 
-def test_product_is_an_array_of_records_with_the_nine_fields_in_order(world):
-    for split, count in (("train", 25), ("eval", 10)):
-        questions = world.json(f"data/questions/questions_{split}.json")
-        assert len(questions) == count
+def test_product_has_the_nine_fields_in_order_and_with_its_sidecars_is_as_it_was_selected(world):
+    parts = [world.json(f"data/questions/questions_{split}.json") for split in ("train", "eval")]
+    assert list(map(len, parts)) == [25, 10]
+    for split, questions in zip(("train", "eval"), parts, strict=True):
         assert all(tuple(question) == FIELDS for question in questions)
         assert {question["split"] for question in questions} == {split}
-
-
-def test_product_and_sidecars_are_as_they_were_selected(world):
-    questions = [
-        question
-        for split in ("train", "eval")
-        for question in world.json(f"data/questions/questions_{split}.json")
-    ]
-    assert questions == world.lines("data/interim/selection/questions.jsonl")
+    product = [question for part in parts for question in part]
+    assert product == world.lines("data/interim/selection/questions.jsonl")
     for name in ("audit.jsonl", "excluded.jsonl", "test_suites.jsonl", "pass_rates.jsonl"):
         assert world.lines(f"data/questions/{name}") == world.lines(
             f"data/interim/selection/{name}"
@@ -211,20 +204,11 @@ def test_product_holds_these_files_and_a_second_run_of_every_stage_the_same_byte
     assert read_outs(world) == first
 
 
-def test_counts_are_of_every_question(world):
-    counts = world.json("metrics/counts.json")
-    assert (counts["loaded"], counts["usable"], counts["selected"]) == (42, 36, 35)
-    assert sum(counts["excluded"].values()) == 42 - 35
-    assert counts["excluded"]["sql_error"] == 1
-    assert counts["split"] == {"train": 25, "eval": 10}
-    assert counts["difficulty"] == {"easy": 14, "medium": 14, "hard": 7}
-    assert counts["database"] == {"harbour": 25, "library": 10}
-    assert sum(counts["answer_type"].values()) == sum(counts["hardness"].values()) == 35
-    assert counts["selection"]["size"] == 35
-
-
 def test_counts_and_metrics_have_the_same_keys_whatever_is_excluded(world):
     before = {name: world.json(f"metrics/{name}.json") for name in ("counts", "dataset")}
+    told = ("loaded", "usable", "selected", "database")
+    assert [before["counts"][name] for name in told] == [42, 36, 35, {"harbour": 25, "library": 10}]
+    assert before["counts"]["selection"]["size"] == 35
     world.drop_targets()
     world.write_questions(
         "train_spider.json", "harbour", [("Name and weight?", "SELECT name, weight FROM ship")]
