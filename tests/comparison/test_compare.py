@@ -79,20 +79,8 @@ IN_DATABASE = {
         [record(0, "A ship?", "q", 1), record(1, "A ship?", "q", 2)],
         {"000": ["conflicting_gold"], "001": ["duplicate_question", "conflicting_gold"]},
     ),
-    "two that agree and one that does not": (
-        [record(0, "Who?", "q", 1), record(1, "Who?", "q", 1), record(2, "Who?", "p", 2)],
-        {
-            "000": ["conflicting_gold"],
-            "001": ["duplicate_question", "conflicting_gold"],
-            "002": ["conflicting_gold"],
-        },
-    ),
     "a whole number and a float": (
         [record(0, "Who?", "q", 1), record(1, "Who?", "p", 1.0)],
-        {"000": ["conflicting_gold"], "001": ["conflicting_gold"]},
-    ),
-    "a number and text": (
-        [record(0, "Who?", "q", 1), record(1, "Who?", "p", "1")],
         {"000": ["conflicting_gold"], "001": ["conflicting_gold"]},
     ),
     "rows in another order, where order matters to none": (
@@ -112,10 +100,6 @@ IN_DATABASE = {
             record(1, "Who?", "p", ["b", "a"], order_matters=True),
         ],
         {"000": ["conflicting_gold"], "001": ["conflicting_gold"]},
-    ),
-    "floats that differ by their summation only": (
-        [record(0, "Who?", "q", 0.1 + 0.2), record(1, "Who?", "p", 0.3)],
-        {"001": ["duplicate_question"]},
     ),
     "rows with floats that differ by their summation only": (
         [
@@ -165,7 +149,6 @@ IN_DATABASE = {
         [record(0, "Où ?", "q", 1), record(1, "Ou ?", "p", 2)],
         {},
     ),
-    "one question": ([record(0, "How many ships?")], {}),
     "no question": ([], {}),
 }
 
@@ -222,14 +205,6 @@ ACROSS = {
         [held_out(1, "What is the average age of all the rats?", "U")],
         {},
     ),
-    "the same text and the same template": (
-        [train(0, "How many are there?")],
-        [held_out(1, "How many are there?")],
-        {
-            "000": ["question_in_both_splits", *SAME_TEMPLATE],
-            "001": ["question_in_both_splits", *SAME_TEMPLATE],
-        },
-    ),
     "half of a surrogate pair": (
         [train(0, "How many \ud800 are there?", "T '\ud800'")],
         [held_out(1, "How many \ud801 are there?", "T '\ud800'")],
@@ -240,7 +215,6 @@ ACROSS = {
     ),
     "no template": ([train(0, "How many?", "")], [held_out(1, "Who?", "")], {}),
     "nothing held out": ([train(0, "How many?")], [], {}),
-    "nothing trained on": ([], [held_out(0, "How many?")], {}),
 }
 
 
@@ -302,7 +276,6 @@ def test_normalizing_twice_is_normalizing_once(text):
 def test_normalized_text():
     assert normalize_question("\uff28ow\u00a0many ships?! ") == "how many ships"
     assert normalize_question("Is 3.5 > 2?") == "is 3.5 > 2"
-    assert normalize_question("ships 'A.'?") != normalize_question("ships 'A'?")
 
 
 def make_schema(sql: str) -> Schema:
@@ -352,12 +325,8 @@ def find_twins(train: dict[str, str], held_out: dict[str, str]) -> dict[str, dic
 
 @pytest.mark.parametrize(("left", "right", "evidence"), TWINS.values(), ids=TWINS)
 def test_schemas_of_both_splits(left, right, evidence):
-    expected = {}
-    if evidence:
-        expected = {
-            "fleet": {"database": "zoo", **evidence},
-            "zoo": {"database": "fleet", **evidence},
-        }
+    twins = {"fleet": "zoo", "zoo": "fleet"} if evidence else {}
+    expected = {name: {"database": other, **evidence} for name, other in twins.items()}
     assert find_twins({"fleet": left}, {"zoo": right}) == expected
     assert find_twins({"fleet": left, "zoo": right}, {}) == {}
 

@@ -46,59 +46,38 @@ def join(interim: Path) -> list[Question]:
 @pytest.fixture
 def interim(tmp_path: Path) -> Path:
     """Three questions: the first has everything, the second no answer, the third does not parse."""
-    parsed = {
-        "features": ["where"],
-        "hardness": "easy",
-        "canonical_sql": "SELECT 3",
-        "template": "SELECT ?",
+    parsed = {"features": ["where"], "hardness": "easy", "canonical_sql": "SELECT 3"}
+    parsed["template"] = "SELECT ?"
+    flags = [{"code": "boolean_answer", "evidence": {}}]
+    of_stages = {
+        "parsed": [
+            {"tables_involved": ["t"], **parsed},
+            {"tables_involved": ["u"], **parsed},
+            {"reason": "unparsable_sql", "detail": "no"},
+        ],
+        "gold_answers": [
+            {"gold_answer": 3, "answer_type": "integer", "steps": 50_000},
+            {"reason": "sql_error", "detail": "no such table"},
+            {"gold_answer": [], "answer_type": "list"},
+        ],
+        "audit": [
+            {"flags": flags, "order_matters": True, "accepted_rows": SEGMENTS},
+            None,
+            {"flags": [], "order_matters": False},
+        ],
+        "test_suites": [make_suite(IDS[0]), None, None],
     }
     write_lines(tmp_path / "splits.jsonl", [make_source(question_id) for question_id in IDS])
-    write_lines(
-        tmp_path / "parsed/a.jsonl",
-        [
-            {"question_id": IDS[0], "tables_involved": ["t"], **parsed},
-            {"question_id": IDS[1], "tables_involved": ["u"], **parsed},
-        ],
-    )
-    write_lines(
-        tmp_path / "parsed/b.jsonl",
-        [{"question_id": IDS[2], "reason": "unparsable_sql", "detail": "no"}],
-    )
-    write_lines(
-        tmp_path / "gold_answers/a.jsonl",
-        [
-            {
-                "question_id": IDS[0],
-                "gold_answer": 3,
-                "answer_type": "integer",
-                "steps": 50_000,
-            },
-            {"question_id": IDS[1], "reason": "sql_error", "detail": "no such table"},
-        ],
-    )
-    write_lines(
-        tmp_path / "gold_answers/b.jsonl",
-        [{"question_id": IDS[2], "gold_answer": [], "answer_type": "list"}],
-    )
-    flag = {"code": "boolean_answer", "evidence": {}}
-    write_lines(
-        tmp_path / "audit/a.jsonl",
-        [
-            {
-                "question_id": IDS[0],
-                "flags": [flag],
-                "order_matters": True,
-                "accepted_rows": SEGMENTS,
-            }
-        ],
-    )
-    write_lines(
-        tmp_path / "audit/b.jsonl",
-        [{"question_id": IDS[2], "flags": [], "order_matters": False}],
-    )
+    for stage, records in of_stages.items():
+        known = [
+            {"question_id": name, **record}
+            for name, record in zip(IDS, records, strict=True)
+            if record
+        ]
+        for database in "ab":
+            own = [record for record in known if record["question_id"][0] == database]
+            write_lines(tmp_path / f"{stage}/{database}.jsonl", own)
     write_json(tmp_path / "pass_rates.json", [{"question_id": IDS[0], **RATE}])
-    write_lines(tmp_path / "test_suites/a.jsonl", [make_suite(IDS[0])])
-    write_lines(tmp_path / "test_suites/b.jsonl", [])
     return tmp_path
 
 
@@ -176,11 +155,8 @@ def test_first_stage_that_set_a_question_aside_says_why(interim, source, reason,
     write_lines(interim / "splits.jsonl", sources)
     first, second, _ = join(interim)
     for question in (first, second):
-        assert (question.stage, question.reason, question.detail) == (
-            "load_questions",
-            reason,
-            detail,
-        )
+        found = question.stage, question.reason, question.detail
+        assert found == ("load_questions", reason, detail)
 
 
 @pytest.mark.parametrize("name", ["parsed/a.jsonl", "gold_answers/a.jsonl"])

@@ -155,10 +155,6 @@ def test_too_many_rows_that_tie_are_not_held(tmp_path, max_rows, is_known):
         found = find_accepted_rows(world.inspect(sql, max_rows=max_rows))
         assert (found is not None) is is_known
         assert find_accepted_rows(world.inspect(sql, max_bytes=500)) is None
-    if is_known:
-        assert found[0] == 1
-        assert sorted(found[1]["rows"]) == [[n] for n in range(1, 301)]
-        assert found[1]["take"] == 1
 
 
 @given(

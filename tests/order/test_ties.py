@@ -142,14 +142,9 @@ def test_evidence_of_a_tie_shows_both_sides_of_the_cut(world):
         find_order_findings, "SELECT name FROM ship ORDER BY weight DESC LIMIT 1"
     )
     evidence = finding.evidence
-    returned, as_good = evidence.pop("returned"), evidence.pop("as_good")
-    assert sorted(returned + as_good) == [["Ull"], ["Yar"]]
-    assert evidence == {
-        "keys": ["weight DESC"],
-        "offset": 0,
-        "limit": 1,
-        "tied_positions": [0, 1],
-    }
+    assert sorted(evidence.pop("returned") + evidence.pop("as_good")) == [["Ull"], ["Yar"]]
+    terms = {"keys": ["weight DESC"], "offset": 0, "limit": 1}
+    assert evidence == {**terms, "tied_positions": [0, 1]}
 
 
 def test_evidence_of_a_tie_goes_beyond_what_is_fetched_first(tmp_path):
@@ -176,8 +171,6 @@ def test_tie_is_found_in_more_rows_than_an_answer_may_have(world):
 
 
 def test_evidence_of_a_subquery_shows_the_answer_that_is_as_right(world):
-    """The form that a search for ties in the outermost query alone overlooks: a scalar subquery
-    takes one of several rows of the greatest value, and the comparison with it counts others."""
     sql = (
         "SELECT count(*) FROM visit WHERE ship_id >"
         " (SELECT id FROM ship WHERE weight > 0 ORDER BY weight LIMIT 1)"

@@ -73,10 +73,8 @@ CASES = [
     ('SELECT "é" FROM "ÉTÉ"', "é", ["ÉTÉ.é"]),
     ("SELECT A FROM été", "A", ["été.a"]),
     # two members of FROM with one name
-    ("SELECT x.note FROM ship AS x JOIN log AS x", "note", ["log.note"]),
     ("SELECT note FROM ship AS x JOIN log AS x", "note", ["log.note"]),
     ("SELECT x.oid FROM odd AS x JOIN crew AS x", "oid", ["odd.OID"]),
-    ("SELECT x.oid FROM harbour AS x JOIN odd AS x", "oid", ["odd.OID"]),
     # aliases that shadow columns: ORDER BY alone looks at AS first, and only for a whole term
     ("SELECT hull AS name FROM ship ORDER BY name", "name", ["alias ship.hull"]),
     (
@@ -133,11 +131,6 @@ CASES = [
         ["computed", "ship.hull"],
     ),
     ("WITH c(a, b) AS (SELECT hull, name FROM ship) SELECT b FROM c", "b", ["via ship.name"]),
-    (
-        "WITH harbour AS (SELECT name AS id FROM ship) SELECT id FROM harbour",
-        "id",
-        ["via ship.name"],
-    ),
     (
         "WITH harbour AS (SELECT name AS id FROM ship) SELECT id FROM main.harbour",
         "id",
@@ -230,14 +223,9 @@ def test_sources_tell_tables_views_and_subqueries_apart(world):
         read="sqlite",
     )
     scope = Scopes(tree, read_schema(world)).scope_of(tree)
-    kinds = {
-        name: "cte"
-        if s.is_cte
-        else "derived"
-        if s.query
-        else "view"
-        if s.table.is_view
-        else "table"
-        for name, s in scope.sources.items()
+    tables = {name: source.table for name, source in scope.sources.items()}
+    kinds = {name: "view" if t.is_view else "table" for name, t in tables.items() if t}
+    kinds |= {
+        name: "cte" if s.is_cte else "derived" for name, s in scope.sources.items() if s.query
     }
     assert kinds == {"ship": "table", "deep": "view", "c": "cte", "d": "derived"}
