@@ -118,10 +118,8 @@ def compare(
     *,
     min_similarity: float,
 ) -> Findings:
-    """{question_id: [Finding, ...]} for each question that shares something.
-
-    `schemas` are those of all databases, with their names.
-    """
+    """{question_id: [Finding, ...]} for each question that shares something; `schemas` are those of
+    all databases, with their names."""
     fingerprints = sorted(fingerprints, key=lambda one: sort_key(one.question_id))
     findings: Findings = defaultdict(list)
     for of_database in _group(fingerprints, "database_name"):

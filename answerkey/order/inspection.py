@@ -157,12 +157,10 @@ class Inspection:
 
     @property
     def rel_tol(self) -> float:
-        """The relative tolerance between floats."""
         return REL_TOL if self.thresholds is None else self.thresholds.rel_tol
 
     @property
     def is_scalar(self) -> bool:
-        """Whether the answer is one value."""
         return len(self.rows) == 1 and len(self.rows[0]) == 1
 
     def once(self, function: Callable[[Inspection], _Result]) -> _Result:

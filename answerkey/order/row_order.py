@@ -52,21 +52,18 @@ def read_row_order(inspection: Inspection) -> Order:
 
 def list_cuts(inspection: Inspection) -> list[Finding]:
     """Return the findings tie_at_limit and limit_without_order: a LIMIT, or a value taken from
-    several rows, leaves out rows that are as good as those kept.
-
-    There is at most one for the query itself, and one for each subquery whose cut changes the
-    answer.
-    """
+    several rows, leaves out rows that are as good as those kept. At most one is of the query
+    itself, and one of each subquery whose cut changes the answer."""
     return inspection.once(_list_cuts)
 
 
 def _list_cuts(inspection: Inspection) -> list[Finding]:
     found = [_find_cut(read_ties(inspection), inspection.rows)]
-    found += [_find_cut_in_subquery(inspection, query) for query in list_cutting(inspection)]
+    found += [_find_cut_in_subquery(inspection, query) for query in _list_cutting(inspection)]
     return list(filter(None, found))
 
 
-def list_cutting(inspection: Inspection) -> list[exp.Expression]:
+def _list_cutting(inspection: Inspection) -> list[exp.Expression]:
     """Return the subqueries that may leave out rows: by LIMIT, or as a value."""
     scopes = inspection.scopes
     return [
@@ -119,8 +116,7 @@ def _is_one_row_of_several(query: exp.Expression, scopes: Scopes) -> bool:
 
 
 def _find_cut_in_subquery(inspection: Inspection, query: exp.Expression) -> Finding | None:
-    """A cut that decides the answer: it changes when ties are broken by the selected columns, one
-    way or the other."""
+    """A cut decides the answer if this changes with how the selected columns break ties."""
     if isinstance(query.find_ancestor(exp.Exists, exp.Query), exp.Exists):
         return None
     other = _break_ties_otherwise(inspection, query)
@@ -135,8 +131,6 @@ def _find_cut_in_subquery(inspection: Inspection, query: exp.Expression) -> Find
 
 
 def _break_ties_otherwise(inspection: Inspection, query: exp.Expression) -> list[Row] | None:
-    """Rows that the whole query returns when ties in the subquery are broken by its columns, where
-    those differ from the answer."""
     width = len(inspection.scopes.outputs(query))
 
     def execute(descending: bool | None) -> list[Row]:
@@ -197,13 +191,12 @@ def _find_choice(inspection: Inspection) -> list[dict[str, Any]] | None:
     if ties is None or not ties.cut_runs():
         return None
     segments = _read_segments(inspection)
-    if segments is None or list_cutting(inspection):
+    if segments is None or _list_cutting(inspection):
         return None
     return segments if _is_same_on_copy(inspection, segments) else None
 
 
 def _read_segments(inspection: Inspection) -> list[dict[str, Any]] | None:
-    """Return a segment for each run of the answer; None if they are not known, or too large."""
     ties, thresholds = read_ties(inspection), inspection.thresholds
     if ties is None or ties.has_open_keys:
         return None
@@ -222,8 +215,7 @@ def _read_segments(inspection: Inspection) -> list[dict[str, Any]] | None:
 
 
 def _is_same_on_copy(inspection: Inspection, segments: list[dict[str, Any]]) -> bool:
-    """Whether a copy of the database has these segments, so that nothing but the tie depends on the
-    order in which rows are stored."""
+    """Whether nothing but the tie depends on the order in which rows are stored."""
     found = inspection.once(execute_on_copy)
     if found is None:
         return True

@@ -138,11 +138,9 @@ class Ties:
         )
 
     def rows_of_run(self, run: Run, answer: list[Row]) -> list[Row]:
-        """The rows of the answer that stand in a run."""
         return answer[max(run.first - self.start, 0) : max(run.end - self.start, 0)]
 
     def is_confirmed(self, answer: list[Row]) -> bool:
-        """Whether every run holds the rows that the answer has at its positions."""
         return not any(
             Counter(map(typed_row, self.rows_of_run(run, answer)))
             - Counter(map(typed_row, run.rows))
@@ -164,12 +162,9 @@ def show_rows(rows: list[Row]) -> list[list[Any]]:
 
 
 def read_ties(inspection: Inspection) -> Ties | None:
-    """Return the runs of the query; None if there are none, or if they are not known.
-
-    There are none without ORDER BY and LIMIT. They are not known if a bound is no number, if a key
-    of a compound select is none of its columns, or if the rewritten query does not confirm the
-    answer.
-    """
+    """Return the runs of the query; None without ORDER BY and LIMIT, or if they are not known: a
+    bound is no number, a key of a compound select is none of its columns, or the rewritten query
+    does not confirm the answer."""
     return inspection.once(_read_ties)
 
 

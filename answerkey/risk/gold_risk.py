@@ -93,7 +93,6 @@ class Counts:
     kinds: dict[Sign, Count] = field(default_factory=dict)
 
     def merge(self, other: Counts) -> None:
-        """Add the counts of another corpus."""
         self.judged += other.judged
         for name in ("hardness", "flags", "kinds"):
             own = getattr(self, name)
@@ -102,7 +101,6 @@ class Counts:
 
     @property
     def base(self) -> float:
-        """The share of wrong gold among all judged questions."""
         return self.judged.wrong / self.judged.questions
 
 
@@ -164,10 +162,8 @@ class RiskTable:
             self.pooled.merge(counts)
 
     def estimate(self, corpus: str, hardness: str | None, signs: Iterable[Sign]) -> Risk:
-        """Return the gold risk of a question.
-
-        corpus: one that nobody judged has the base and the signs of all corpora together.
-        """
+        """Return the gold risk. A corpus that nobody judged has the base and the signs
+        of all corpora together."""
         own = self.corpora.get(corpus, self.pooled)
         base = self._find_base(own, hardness)
         found = [self._weigh(own, sign) for sign in signs if sign.code in self.pooled.flags]

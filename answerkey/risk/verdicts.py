@@ -44,12 +44,10 @@ class Verdict(NamedTuple):
 
     @property
     def key(self) -> Key:
-        """What it is about."""
         return self.database_name, self.question_text, self.gold_sql
 
     @property
     def finding(self) -> Finding:
-        """The flag that it raises."""
         evidence = {"reason": self.reason, "source": self.source, "date": self.date}
         return Finding("judged_right" if self.verdict == RIGHT else "judged_wrong", evidence)
 

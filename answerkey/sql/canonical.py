@@ -80,11 +80,7 @@ def canonical_tree(scopes: Scopes) -> exp.Expression:
 
 
 def write_sql(tree: exp.Expression) -> str:
-    """The text of a tree.
-
-    Raises:
-        one of NO_FORM: sqlglot cannot write it.
-    """
+    """The text of a tree; raises one of NO_FORM if sqlglot cannot write it."""
     return _set_up().generate(tree, copy=False)
 
 
@@ -94,7 +90,6 @@ def _set_up() -> Generator:
 
 
 def _simplify(nodes: list[exp.Expression]) -> None:
-    """Take out what says nothing: needless parentheses, ASC, the case of words and numbers."""
     for node in nodes:
         kind = type(node)
         if kind is exp.Paren:
@@ -283,11 +278,6 @@ def _sort_by_place(tree: exp.Expression, names: list[str]) -> None:
 
 
 def _number_names(text: str) -> str:
-    """A text with numbers for the names that are marked in it.
-
-    >>> _number_names("SELECT \\x01cship.id\\x01 FROM \\x01tship\\x01")
-    'SELECT c1 FROM t1'
-    """
     numbers: dict[str, dict[str, int]] = {"t": {}, "c": {}}
 
     def number(found: re.Match[str]) -> str:
@@ -313,8 +303,6 @@ def qualify_names(scopes: Scopes) -> exp.Expression:
 
 
 class _Copy:
-    """The copy, while it is made."""
-
     def __init__(self, scopes: Scopes) -> None:
         self._scopes = scopes
         self._twins = _copy_nodes(scopes.tree)
@@ -394,12 +382,8 @@ class _Copy:
                         self._repeat(node, shown[place - 1].unalias(), scope)
 
     def _repeat(self, node: exp.Expression, expression: exp.Expression, scope: Scope) -> None:
-        """Put an expression in the place of a node.
-
-        Raises:
-            ValueError: it means something else there than as a result column: it is a constant,
-                which may be read as a place, or it names something of a query around.
-        """
+        """Put an expression in the place of a node, unless it means something else there: it is a
+        constant, which may be read as a place, or it names something of a query around."""
         found = [self._scopes.resolve(column) for column in expression.find_all(exp.Column)]
         known = [one for one in found if one is not None]
         self._nodes_left -= sum(1 for _ in expression.walk())

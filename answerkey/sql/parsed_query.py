@@ -57,11 +57,8 @@ def extract_tables_involved(gold_sql: str, *, schema: Schema | None = None) -> l
 
 
 def _name_table(node: exp.Expression) -> str:
-    """The name in a FROM, or in `x IN name`, which is short for `x IN (SELECT * FROM name)`.
-
-    It is '' for a CTE, a table-valued function, an index (INDEXED BY), and IN with a list or a
-    query.
-    """
+    """The name in a FROM, or in `x IN name`, short for `x IN (SELECT * FROM name)`; '' for what is
+    no table: a CTE, a table-valued function, an index (INDEXED BY), and IN with a list or query."""
     if isinstance(node, exp.In):
         table = node.args.get("field")
         if not isinstance(table, exp.Column | exp.Literal):
@@ -111,8 +108,7 @@ def _is_nested(select: exp.Expression) -> bool:
 def name_answer_columns(tree: exp.Expression) -> list[str]:
     """The columns that a query gives; none if they are not known, as those of a `*`.
 
-    >>> from sqlglot import parse_one
-    >>> name_answer_columns(parse_one("SELECT count(*), ship.name, built AS year FROM ship"))
+    >>> name_answer_columns(parse_sql("SELECT count(*), ship.name, built AS year FROM ship"))
     ['COUNT(*)', 'name', 'year']
     """
     if any(column.is_star for column in tree.selects):
@@ -203,9 +199,6 @@ def classify_hardness(tree: exp.Expression) -> str:
     'easy'
     >>> classify_hardness(parse_sql("SELECT a FROM cat EXCEPT SELECT a FROM dog"))
     'hard'
-
-    Raises:
-        ValueError: as `count_components`.
     """
     component1, component2, others = count_components(tree)
     if component2 == 0:
@@ -221,7 +214,7 @@ def classify_hardness(tree: exp.Expression) -> str:
 
 
 def count_components(tree: exp.Expression) -> Components:
-    """Return the three counts of the official rule; the tree stays as it is.
+    """Return the three counts of the official rule.
 
     >>> sql = "SELECT a, b FROM t JOIN u ON t.id = u.id WHERE a IN (SELECT c FROM v)"
     >>> count_components(parse_sql(sql))

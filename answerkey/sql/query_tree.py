@@ -93,7 +93,6 @@ def _set_up() -> tuple[Tokenizer, Parser]:
 
 
 def _replace_types(tokens: list[Token]) -> list[Token]:
-    """Return the tokens with one for the type of each CAST."""
     read: list[Token] = []
     opened: list[tuple[bool, int | None]] = []  # whether it is of a CAST, and where its type begins
     for token in tokens:

@@ -85,7 +85,7 @@ class Scope:
     sources: dict[str, Source] = field(default_factory=dict)
 
     def find_sources(self, name: str) -> list[Source]:
-        """The members of FROM of that name: more than one if the query gives it twice."""
+        """Several, if the query gives one name twice."""
         folded = fold_name(name)
         return [source for source in self.sources.values() if fold_name(source.name) == folded]
 
@@ -137,7 +137,7 @@ class Scopes:
         )
 
     def select_scopes(self) -> list[Scope]:
-        """The scope of every SELECT of the query, the outermost first."""
+        """Those of all SELECTs of the query, the outermost first."""
         return [self.scope_of(select) for select in self.nodes.find_all(exp.Select)]
 
     def refuse_wide_selects(self) -> None:
@@ -403,9 +403,8 @@ class Scopes:
     def _resolve_alias(self, alias: exp.Alias, scope: Scope) -> Resolution:
         inner = alias.this.unnest()
         found = self.resolve(inner) if isinstance(inner, exp.Column) else None
-        if found is None:
-            return Resolution(None, None, None, alias.this, scope)
-        return Resolution(None, found.table, found.column, alias.this, scope)
+        table, column = (found.table, found.column) if found is not None else (None, None)
+        return Resolution(None, table, column, alias.this, scope)
 
 
 def _alias_columns(node: exp.Expression) -> tuple[str, ...]:
