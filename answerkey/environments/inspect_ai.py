@@ -37,13 +37,10 @@ def text_to_sql(
     message_limit: int | None = 20,
     **reward: Any,
 ) -> Task:
-    """The questions of a split.
+    """The questions of a split. Raises FileNotFoundError if exports or databases are missing.
 
     source: data/exports, or what `answerkey.load` takes, such as "your-name/your-dataset".
     reward: options of `answerkey.reward.RewardPool`.
-
-    Raises:
-        FileNotFoundError: if exports or databases are missing.
     """
     questions, folders = load_questions(source, split)
     pool = RewardPool(**folders | reward)

@@ -32,13 +32,10 @@ _THINKING = re.compile(r".*</think>", re.DOTALL)
 
 def load_questions(source: str, split: str) -> tuple[list[Question], dict[str, str]]:
     """Return the questions of a split with their prompts, and the folders of their databases as
-    options of the reward.
+    options of the reward. Raises FileNotFoundError if there is no such source or split.
 
     source: data/exports, for which a reward finds databases by itself; or what `answerkey.load`
         takes, such as "your-name/your-dataset" of the Hugging Face hub.
-
-    Raises:
-        FileNotFoundError: if there is no such source or split.
     """
     table = Path(source, "trl", "prompt_completion", f"{split}.parquet")
     if table.is_file():

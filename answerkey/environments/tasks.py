@@ -78,11 +78,10 @@ def write_harbor_task(question: Question, pool: RewardPool, folder: Path) -> Non
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(root / path, target)
     write_json(folder / "tests/question.json", read_terms(list_terms(question)))
-    copy_reward(folder / "tests/answerkey")
+    _copy_reward(folder / "tests/answerkey")
 
 
-def copy_reward(folder: Path) -> None:
-    """Copy the modules that `answerkey.reward` imports."""
+def _copy_reward(folder: Path) -> None:
     package = Path(answerkey.__file__).parent
     compiled = shutil.ignore_patterns("__pycache__")
     for name in _OF_REWARD:
