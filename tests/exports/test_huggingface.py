@@ -8,26 +8,18 @@ import datasets
 import pytest
 from pyarrow import parquet
 
-from answerkey.dataset import FIELDS, Question, list_reward_terms, read_product
+from answerkey.dataset import FIELDS, list_reward_terms, read_product
 from answerkey.exports.huggingface import COLUMNS, make_row, make_schema
 from answerkey.exports.prompts import PromptExample
 from tests.shared.export_world import SPLITS
+from tests.shared.joined_questions import make_joined
 
 TYPES = {int: "integer", float: "float", str: "string"}
 
 
 def make_example(answer: object) -> PromptExample:
-    question = Question(
-        question_id="a_train_000",
-        database_name="a",
-        split="train",
-        question_text="Où est «Åsa»?\n",
-        gold_sql="SELECT 'x\ty'",
-        source={"corpus": "a"},
-        flags=[{"code": "latent_tie"}],
-        gold_answer=answer,
-        answer_type=TYPES.get(type(answer), "list"),
-    )
+    known = {"gold_answer": answer, "answer_type": TYPES.get(type(answer), "list")}
+    question = make_joined("a_train_000", gold_sql="SELECT 'x\ty'", **known)
     return PromptExample(question, "Where?", 0)
 
 

@@ -119,12 +119,6 @@ class HubHandler(BaseHTTPRequestHandler):
     hub: HubServer
     protocol_version = "HTTP/1.1"
 
-    def do_HEAD(self) -> None:
-        self.respond()
-
-    def do_GET(self) -> None:
-        self.respond()
-
     def log_message(self, *_: object) -> None:
         pass
 
@@ -145,6 +139,8 @@ class HubHandler(BaseHTTPRequestHandler):
         else:
             self.answer(path)
 
+    do_GET = do_HEAD = respond
+
     def answer(self, path: str) -> None:
         resolve, api = RESOLVE.fullmatch(path), API.fullmatch(path)
         found = resolve or api
@@ -159,7 +155,8 @@ class HubHandler(BaseHTTPRequestHandler):
             return self.send(404, b"", {"X-Error-Code": "RevisionNotFound"})
         files = self.hub.repositories[repo_id][commit]
         if api:
-            return self.send_json(self.describe(api[2], repo_id, commit, files))
+            described = json.dumps(self.describe(api[2], repo_id, commit, files)).encode()
+            return self.send(200, described, {"Content-Type": "application/json"})
         name = urllib.parse.unquote(resolve[3])
         if name not in files:
             return self.send(404, b"", {"X-Error-Code": "EntryNotFound"})
@@ -174,9 +171,6 @@ class HubHandler(BaseHTTPRequestHandler):
             ]
         siblings = [{"rfilename": name} for name in files]
         return {"id": repo_id, "sha": commit, "private": False, "siblings": siblings}
-
-    def send_json(self, value: Any) -> None:
-        self.send(200, json.dumps(value).encode(), {"Content-Type": "application/json"})
 
     def send(
         self, status: int, body: bytes, headers: dict[str, str] | None = None, is_file: bool = False

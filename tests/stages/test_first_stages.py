@@ -29,6 +29,7 @@ from stages import compute_gold_answers as stage
 from stages import parse_gold_sql
 from stages.compute_gold_answers import execute_task
 from stages.parse_gold_sql import OUT, SCHEMAS_PATH, SPLITS_PATH, parse_task, plan_works
+from tests.shared.checkout import hash_tree
 from tests.shared.fleet_world import FLEET, Project
 from tests.shared.hub_server import pack_parquet, run_hubs
 from tests.shared.paths import ROOT
@@ -283,10 +284,6 @@ def questions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str,
     return records
 
 
-def read_files(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
-
-
 def test_query_that_takes_too_long_ends_with_its_process_and_no_other(
     questions: list[dict[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -316,7 +313,7 @@ def test_out_holds_all_databases_and_only_what_changed_is_parsed_again(
     monkeypatch.setattr(parse_gold_sql, "read_params", lambda *keys: [Execution(workers=1)])
     schemas = write_schemas()
     parse_gold_sql.main()
-    first = read_files(OUT)
+    first = hash_tree(OUT, ".")
     assert list(read_shards(OUT, DATABASES)) == [
         {
             "question_id": question["question_id"],
@@ -332,8 +329,8 @@ def test_out_holds_all_databases_and_only_what_changed_is_parsed_again(
     first_line, second_line = capsys.readouterr().err.splitlines()
     assert "56 questions, 28 queries parsed now" in first_line
     assert "48 questions, 4 queries parsed now" in second_line
-    assert read_files(OUT).keys() == first.keys() - {"school.jsonl"}
+    assert hash_tree(OUT, ".").keys() == first.keys() - {"school.jsonl"}
     write_schemas()
     write_jsonl(SPLITS_PATH, questions)
     parse_gold_sql.main()
-    assert read_files(OUT) == first
+    assert hash_tree(OUT, ".") == first

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sqlite3
 from contextlib import closing
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.base.records import hash_file
+from answerkey.base.records import hash_file, write_jsonl
 from answerkey.reward import explain_score, score_sql
 from answerkey.sqlite.answers import answer_rows
 from tests.shared.checkout import hash_tree
@@ -126,8 +125,7 @@ def test_only_what_changed_is_made_again(world, capfd):
 def test_question_with_several_right_answers_has_no_suite(world):
     splits = world.lines("data/interim/splits.jsonl")
     splits[0]["source"]["grading_method"] = "subset,=,2"
-    text = "".join(json.dumps(record) + "\n" for record in splits)
-    (world.folder / "data/interim/splits.jsonl").write_text(text, encoding="utf-8")
+    write_jsonl(world.folder / "data/interim/splits.jsonl", splits)
     world.run("generate_test_suites")
     first, second, *_ = read_records(world)
     assert (first["mutation_score"], first["databases"]) == (None, [])
@@ -148,12 +146,10 @@ def test_variant_on_which_most_models_agree_otherwise_is_not_used(world, capfd, 
     queries = [
         sql for sql, count in zip((otherwise, gold), models, strict=True) for _ in range(count)
     ]
-    folder = world.folder / "data/rollouts"
-    folder.mkdir()
     for place, sql in enumerate(queries):
         samples = [f"```sql\n{sql}\n```", f"```sql\n{sql}\n```", "I do not know."]
         rollout = {"question_id": asked, "completions": samples}
-        (folder / f"m{place}.jsonl").write_text(json.dumps(rollout), encoding="utf-8")
+        write_jsonl(world.folder / f"data/rollouts/m{place}.jsonl", [rollout])
     capfd.readouterr()
     world.run("generate_test_suites")
     assert "suites of 1 made" in capfd.readouterr().err

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from answerkey.base.errors import InputError
+from answerkey.base.records import write_jsonl
 from answerkey.evaluation.scoring import Score, find_agreement
 from tests.shared.project_world import World, build_world
 
@@ -34,9 +34,7 @@ def world(with_suites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def write_rollouts(world: World, name: str, *records: dict) -> None:
-    path = world.folder / "data/rollouts" / name
-    path.parent.mkdir(exist_ok=True)
-    path.write_text("".join(f"{json.dumps(record)}\n" for record in records), encoding="utf-8")
+    write_jsonl(world.folder / "data/rollouts" / name, records)
 
 
 def write_mixed(world: World) -> None:

@@ -3,7 +3,6 @@ question is selected or excluded, once, with the reason."""
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from collections import Counter
@@ -13,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from answerkey.base.errors import InputError
-from answerkey.base.records import read_jsonl
+from answerkey.base.records import read_jsonl, write_jsonl
 from answerkey.dataset import FIELDS
 from answerkey.selection.program import CELLS
+from tests.shared.checkout import hash_tree
 from tests.shared.joined_questions import make_joined, write_joined
 from tests.shared.project_world import FLAWED, World, build_world
 
@@ -268,7 +268,7 @@ def test_reward_is_told_its_steps_and_its_rule_by_params_or_by_the_corpus(world)
         record["steps"] = (50_000, 150_000, 10**9)[number % 3]
         if number % 2:
             record["source"]["grading_method"] = "subset,=,3"
-    path.write_text("".join(json.dumps(r) + "\n" for r in records), encoding="utf-8")
+    write_jsonl(path, records)
     world.change("reward", {"max_steps": 50_000_000, "rule": "spider"})
     world.run("select_questions")
     numbers = {record["question_id"]: number for number, record in enumerate(records)}
@@ -323,9 +323,6 @@ def test_question_of_no_text_or_of_broken_text_is_excluded_and_stops_no_run(worl
 
 
 def test_seed_changes_which_questions_are_taken_and_a_second_run_no_byte(world):
-    def read_all() -> dict[str, bytes]:
-        return {p.name: p.read_bytes() for p in sorted((world.folder / SELECTION).iterdir())}
-
     picks = set()
     for seed in range(3):
         world.change("select_questions.seed", seed)
@@ -333,9 +330,9 @@ def test_seed_changes_which_questions_are_taken_and_a_second_run_no_byte(world):
         picks.add(frozenset(read_ids(world, "questions")))
     assert len(picks) > 1
     assert {len(pick) for pick in picks} == {35}
-    first = read_all()
+    first = hash_tree(world.folder / SELECTION, ".")
     world.run("select_questions")
-    assert read_all() == first
+    assert hash_tree(world.folder / SELECTION, ".") == first
     names = ("audit.jsonl", "excluded.jsonl", "questions.jsonl", "summary.json")
     others = ("not_selected.jsonl", "suites_not_selected.jsonl")
     assert set(first) == {*names, *others, "test_suites.jsonl", "pass_rates.jsonl"}
@@ -347,8 +344,7 @@ def test_shares_of_corpora_are_met_and_validated(world):
     records = world.lines("data/interim/joined.jsonl")
     for number, record in enumerate(records):
         record["source"]["corpus"] = ("local", "other")[number % 2]
-    text = "".join(json.dumps(record) + "\n" for record in records)
-    path.write_text(text, encoding="utf-8")
+    write_jsonl(path, records)
     world.change("corpus", ["local", "other"])
     world.change("select_questions.targets.corpus_shares", {"local": 0.5, "other": 0.5})
     world.change("select_questions.targets.tolerance", 0.1)
