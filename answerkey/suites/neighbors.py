@@ -4,7 +4,6 @@ The docstring of an operator starts with the name of what it makes, as records h
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from decimal import Decimal
 
 from sqlglot import exp
@@ -28,6 +27,7 @@ from answerkey.suites.trees import (
     is_same_column,
     is_within,
     join_parts,
+    list_columns,
     list_key,
     list_leaves,
     list_others,
@@ -39,9 +39,6 @@ from answerkey.suites.trees import (
     without,
     write_changes,
 )
-
-Family = Callable[[Scopes], Steps]
-
 
 _DISTINCT = (exp.Count, exp.Sum, exp.Avg)
 _MOST = 2
@@ -84,26 +81,20 @@ def _count_values(node: exp.Count, scopes: Scopes) -> Steps:
         if not any(is_same_column(found, key) for key in keys):
             named.setdefault((found.source.name, found.column.name), column)
     inner = [exp.Distinct(expressions=[column.copy()]) for column in list(named.values())[:_MOST]]
-    other = _find_nullable(scope, {column.name for column in columns})
-    if other is not None:
-        inner += [other, exp.Distinct(expressions=[other.copy()])]
+    names = {column.name for column in columns}
+    for source, column in list_columns(scope):
+        if is_nullable(column) and column.name not in names:
+            other = name_column(column, source, scope)
+            inner += [other, exp.Distinct(expressions=[other.copy()])]
+            break
     for values in inner:
         with changed(node, this=values):
             yield "count_argument"
 
 
 def _is_of(column: exp.Column, scope: Scope, scopes: Scopes) -> bool:
-    """Whether a column is one of a table in a SELECT's own FROM, named by that SELECT itself."""
     found = find_direct(column, scopes)
     return found is not None and found.scope is scope and scopes.scope_of(column) is scope
-
-
-def _find_nullable(scope: Scope, named: set[str]) -> exp.Column | None:
-    for source in scope.sources.values():
-        for column in source.table.columns if source.table is not None else ():
-            if is_nullable(column) and column.name not in named:
-                return name_column(column, source, scope)
-    return None
 
 
 _MOST_COLUMNS = 2
@@ -129,8 +120,7 @@ def _mutate_columns(scopes: Scopes) -> Steps:
 
 
 def _replace_key(node: exp.Column, found: Resolution) -> Steps:
-    """Keys come first: a wrong one is what is written by mistake."""
-    table = found.source.table
+    table = found.source.table  # whose keys come first: a wrong one is written by mistake
     keys = {name for key in table.foreign_keys for name in key.columns} | set(list_key(table))
     others = list_others(table, found.column, is_any=False, most=len(table.columns))
     others.sort(key=lambda column: column.name not in keys)
@@ -159,11 +149,7 @@ def _is_shown(node: exp.Column) -> bool:
 def _mutate_select_list(scopes: Scopes) -> Steps:
     """distinct, where equal rows count more than once: `SELECT a` -> `SELECT DISTINCT a`."""
     for select in scopes.nodes.find_all(exp.Select):
-        if (
-            _shows_rows(select)
-            and not is_counted_once(select)
-            and not has_unique_rows(select, scopes)
-        ):
+        if _shows_rows(select) and not (is_counted_once(select) or has_unique_rows(select, scopes)):
             other = None if select.args.get("distinct") else exp.Distinct()
             with changed(select, distinct=other):
                 yield "distinct"
@@ -247,7 +233,6 @@ def _connect(root: exp.Expression, scopes: Scopes) -> Steps:
 def _swap_connector(
     kind: type[exp.Connector], parts: list[exp.Expression], place: int
 ) -> exp.Expression:
-    """The parts, of which the one at a place and the next are joined by the other connector."""
     other = exp.Or if kind is exp.And else exp.And
     pair = other(this=parts[place].copy(), expression=parts[place + 1].copy())
     if len(parts) == 2:
@@ -372,16 +357,15 @@ def _remove_table(source: Source, scope: Scope, scopes: Scopes) -> Steps:
     named = [
         column
         for column in scopes.nodes.find_all(exp.Column)
-        if (found := scopes.resolve(column)) is not None and found.source is source
+        if (what := scopes.resolve(column)) is not None and what.source is source
     ]
     dropped = {id(part) for part in parts if any(is_within(name, part) for name in named)}
     gone = [part for part in parts if id(part) in dropped]
     if not all(any(is_within(name, part) for part in gone) for name in named):
         return
-    tied: set[int] = set()
-    for part in gone:
-        tied |= _list_sources(part, scope, scopes) - {id(source)}
-    if len(tied) != 1:
+    found = [scopes.resolve(column) for part in gone for column in part.find_all(exp.Column)]
+    tied = {id(what.source) for what in found if what is not None and what.scope is scope}
+    if len(tied - {id(source)}) != 1:
         return  # without it, the others would not be joined
     members = [member.node for member in scope.sources.values() if member is not source]
     kept = [part.copy() for part in parts if id(part) not in dropped]
@@ -392,21 +376,9 @@ def _remove_table(source: Source, scope: Scope, scopes: Scopes) -> Steps:
         yield "join_removed"
 
 
-def _list_sources(node: exp.Expression, scope: Scope, scopes: Scopes) -> set[int]:
-    found = [scopes.resolve(column) for column in node.find_all(exp.Column)]
-    return {id(what.source) for what in found if what is not None and what.scope is scope}
-
-
-FAMILIES: tuple[Family, ...] = (
-    _mutate_aggregates,
-    _mutate_columns,
-    _mutate_comparisons,
-    _mutate_connectors,
-    _mutate_joins,
-    _mutate_literals,
-    _mutate_patterns,
-    _mutate_ranges,
-    _mutate_select_list,
+FAMILIES = (
+    *(_mutate_aggregates, _mutate_columns, _mutate_comparisons, _mutate_connectors, _mutate_joins),
+    *(_mutate_literals, _mutate_patterns, _mutate_ranges, _mutate_select_list),
 )
 
 
@@ -426,20 +398,16 @@ def list_neighbors(tree: exp.Expression, schema: Schema, *, max_neighbors: int) 
         found.setdefault(operator, []).append(text)
     kept = _share_out({name: len(texts) for name, texts in sorted(found.items())}, max_neighbors)
     return sorted(
-        Change(name, text) for name, count in kept.items() for text in _spread(found[name], count)
+        Change(name, found[name][place * len(found[name]) // count])
+        for name, count in kept.items()
+        for place in range(count)
     )
 
 
 def _share_out(counts: dict[str, int], most: int) -> dict[str, int]:
-    """How many neighbors of each operator are kept."""
     kept = dict.fromkeys(counts, 0)
     while sum(kept.values()) < most and kept != counts:
         for name in [name for name in counts if kept[name] < counts[name]]:
             if sum(kept.values()) < most:
                 kept[name] += 1
     return kept
-
-
-def _spread(texts: list[str], count: int) -> list[str]:
-    """So many of the texts, evenly from the first to the last."""
-    return [texts[place * len(texts) // count] for place in range(count)]

@@ -31,6 +31,7 @@ from answerkey.suites.trees import (
     is_same_column,
     is_within,
     join_parts,
+    list_columns,
     list_key,
     list_parts,
     list_shown,
@@ -46,8 +47,6 @@ _MAX_STEPS_OF_VALUES = 500_000
 _MOST = 8  # of each rule
 
 FindRows = Callable[..., list[Row] | None]  # the rows of a query on the question's database
-
-
 _EXTREMES = (exp.Max, exp.Min)
 
 
@@ -96,7 +95,6 @@ def _take_ties(select: exp.Select, scopes: Scopes) -> Steps:
 
 
 def _take_inner_ties(subquery: exp.Subquery, scopes: Scopes) -> Steps:
-    """`id = (SELECT id FROM t ORDER BY age LIMIT 1)` -> `id IN (SELECT id ... WHERE age = ...)`"""
     select, user = subquery.this, subquery.parent
     is_compared = isinstance(user, exp.EQ) and user.expression is subquery
     if is_compared and isinstance(select, exp.Select) and select.args.get("limit") is not None:
@@ -107,7 +105,6 @@ def _take_inner_ties(subquery: exp.Subquery, scopes: Scopes) -> Steps:
 
 
 def _take_rows_of_extreme(select: exp.Select) -> Steps:
-    """`SELECT name, max(age) FROM t` -> the names of all who have that age."""
     shown = list_shown(select)
     found = [column for column in shown if isinstance(column, _EXTREMES)]
     others = [column for column in shown if not isinstance(column, _EXTREMES)]
@@ -122,7 +119,7 @@ def _take_rows_of_extreme(select: exp.Select) -> Steps:
 
 def _take_one(select: exp.Select) -> Steps:
     where = select.args.get("where")
-    if where is None or _is_one_row(select):
+    if where is None or any(isinstance(one.unnest(), exp.AggFunc) for one in list_shown(select)):
         return
     for part in list_parts(where.this, exp.And):
         condition = part.unnest()
@@ -135,13 +132,7 @@ def _take_one(select: exp.Select) -> Steps:
             return
 
 
-def _is_one_row(select: exp.Select) -> bool:
-    """Whether a SELECT returns one row whatever it reads."""
-    return any(isinstance(column.unnest(), exp.AggFunc) for column in list_shown(select))
-
-
 def _is_extreme(value: exp.Expression, extreme: type[exp.Expression], select: exp.Select) -> exp.EQ:
-    """That a value is the greatest (or least) of those that the same FROM and WHERE give."""
     best = _copy_part(select, [extreme(this=value.copy())], is_grouped=False)
     return exp.EQ(this=value.copy(), expression=exp.Subquery(this=best))
 
@@ -149,7 +140,6 @@ def _is_extreme(value: exp.Expression, extreme: type[exp.Expression], select: ex
 def _copy_part(
     select: exp.Select, columns: list[exp.Expression], *, is_grouped: bool
 ) -> exp.Select:
-    """A SELECT of these columns with the FROM, WHERE and groups of another."""
     names = ("from_", "joins", "where", *(("group", "having") if is_grouped else ()))
     copy = select.copy()
     return exp.Select(expressions=columns, **{name: copy.args.get(name) for name in names})
@@ -173,9 +163,7 @@ def _read_nulls(scopes: Scopes, question_text: str) -> Steps:
 def _leave_out(select: exp.Expression, columns: list[exp.Expression], scopes: Scopes) -> Steps:
     nullable = [column for column in columns if _is_nullable(column, scopes)]
     if nullable:
-        tests = [
-            exp.Not(this=exp.Is(this=column.copy(), expression=exp.Null())) for column in nullable
-        ]
+        tests = [column.copy().is_(exp.null()).not_() for column in nullable]
         with changed(select, where=add_condition(select, "where", exp.and_(*tests))):
             yield "without_null"
 
@@ -188,13 +176,11 @@ def _count_otherwise(count: exp.Count, scopes: Scopes) -> Steps:
                 yield "counted_rows"
         return
     scope = scopes.scope_of(count.parent_select)
-    for source in scope.sources.values():
-        for column in source.table.columns if source.table is not None else ():
-            if is_nullable(column) and is_name(
-                Resolution(source, source.table, column, None, scope)
-            ):
-                with changed(count, this=name_column(column, source, scope)):
-                    yield "counted_names"
+    for source, column in list_columns(scope):
+        found = Resolution(source, source.table, column, None, scope)
+        if is_nullable(column) and is_name(found):
+            with changed(count, this=name_column(column, source, scope)):
+                yield "counted_names"
 
 
 def _is_nullable(column: exp.Expression, scopes: Scopes) -> bool:
@@ -240,7 +226,6 @@ def _read_texts(scopes: Scopes, question_text: str) -> Steps:
 
 
 def _find_word(text: str, question_text: str, flags: int = 0) -> str | None:
-    """The first time that a question has a text between other words."""
     found = re.search(rf"(?<!\w){re.escape(text)}(?!\w)", question_text, flags)
     return found and found[0]
 
@@ -369,7 +354,6 @@ def _add_zeros(select: exp.Select, parent: Source, child: Source, scopes: Scopes
 
 
 def _is_of_the_most(select: exp.Select) -> bool:
-    """Whether only the first rows in descending order are shown, which no zero is among."""
     order = select.args.get("order")
     is_cut = order is not None and select.args.get("limit") is not None
     return is_cut and bool(order.expressions[0].args.get("desc"))
@@ -424,7 +408,6 @@ def _is_key(found: Resolution) -> bool:
 
 
 def _is_key_of_other(found: Resolution) -> bool:
-    """Whether a column refers to another table."""
     own = fold_name(found.column.name)
     return any(
         len(key.columns) == 1 and fold_name(key.columns[0]) == own
@@ -433,7 +416,6 @@ def _is_key_of_other(found: Resolution) -> bool:
 
 
 def _is_joined_by_key(what: Resolution, scopes: Scopes) -> bool:
-    """Whether each column of the key of a name's table is compared with another table's column."""
     key = {fold_name(name) for name in list_key(what.source.table)}
     joined: set[str] = set()
     for node in scopes.nodes.find_all(exp.EQ):
@@ -456,13 +438,14 @@ def _read_duplicates(scopes: Scopes, question_text: str) -> Steps:
     select = scopes.tree
     if not isinstance(select, exp.Select):
         return
+    counts = [column for column in list_shown(select) if isinstance(column, exp.Count)]
     if _ONCE.search(question_text) is None:
         if select.args.get("distinct") is not None and not has_unique_rows(select, scopes):
             with changed(select, distinct=None):
                 yield "without_distinct"
         if select.args.get("joins") and select.args.get("group") is None:
             yield from _show_each_once(select, scopes)
-        for count in _list_counts(select):
+        for count in counts:
             if isinstance(count.this, exp.Distinct) and len(count.this.expressions) == 1:
                 with changed(count, this=count.this.expressions[0].copy()):
                     yield "without_distinct"
@@ -471,7 +454,7 @@ def _read_duplicates(scopes: Scopes, question_text: str) -> Steps:
         if not (select.args.get("distinct") or is_cut or has_unique_rows(select, scopes)):
             with changed(select, distinct=exp.Distinct()):
                 yield "distinct_rows"
-        for count in _list_counts(select):
+        for count in counts:
             found = find_direct(count.this, scopes)
             if found is not None and list_key(found.source.table) != (found.column.name,):
                 with changed(count, this=exp.Distinct(expressions=[count.this.copy()])):
@@ -487,10 +470,6 @@ def _show_each_once(select: exp.Select, scopes: Scopes) -> Steps:
         column = name_column(source.table.find_column(key[0]), source, found[0].scope)
         with changed(select, distinct=None, group=exp.Group(expressions=[column])):
             yield "each_thing_once"
-
-
-def _list_counts(select: exp.Select) -> list[exp.Count]:
-    return [column for column in list_shown(select) if isinstance(column, exp.Count)]
 
 
 _TOTALS = (exp.Sum, exp.Max, exp.Min, exp.Avg)
@@ -552,8 +531,6 @@ _UNKNOWN = re.compile(
     r"\b(null|missing|unknown|no|not|none|without|blank|empty|known|available|recorded|ha[sd]|have)\b",
     re.IGNORECASE,
 )
-
-
 _STEM = 4  # letters that a word of gold and one of the question have in common
 
 
@@ -604,11 +581,8 @@ def _is_free_to_go(join: exp.Join, others: list[exp.Column], text: str, scopes: 
 
 
 def _list_codes(scopes: Scopes, find_rows: FindRows) -> Iterator[tuple[exp.EQ, exp.EQ, str, Any]]:
-    """The comparisons with a name that tells a row by itself, each with the comparison with the key
-    of that row in its place, the name of the key, and its value.
-
-    `colour.colour = 'Blue'` -> `colour.id = 7`
-    """
+    """Each comparison with a name that one row has, and the one with the key of that row; the name
+    of the key, and its value: `colour.colour = 'Blue'`, `colour.id = 7`, "id", 7."""
     for node in list(scopes.nodes.find_all(exp.EQ)):
         found, text = find_direct(node.this, scopes), read_text(node.expression, scopes)
         if found is None or text is None or found.table is None:
@@ -619,19 +593,14 @@ def _list_codes(scopes: Scopes, find_rows: FindRows) -> Iterator[tuple[exp.EQ, e
         codes = _find_values(find_rows, found.table.name, key[0], found.column.name, text)
         if len(codes) == 1 and isinstance(codes[0], int | str):
             own = name_column(found.table.find_column(key[0]), found.source, found.scope)
-            yield node, exp.EQ(this=own, expression=_write_literal(codes[0])), key[0], codes[0]
+            yield node, exp.EQ(this=own, expression=exp.convert(codes[0])), key[0], codes[0]
 
 
 def _find_values(find_rows: FindRows, table: str, column: str, known: str, value: str) -> list[Any]:
-    """The values of a column in the rows that have a value in another one, two at most."""
     names = [quote_name(name) for name in (table, column, known)]
     literal = "'" + value.replace("'", "''") + "'"
     sql = f"SELECT DISTINCT {names[1]} FROM {names[0]} WHERE {names[2]} = {literal} LIMIT 2"
     return [value for (value,) in find_rows(sql, max_steps=_MAX_STEPS_OF_VALUES) or []]
-
-
-def _write_literal(value: Any) -> exp.Literal:
-    return exp.Literal.string(value) if isinstance(value, str) else exp.Literal.number(value)
 
 
 def mutate_codes(scopes: Scopes, find_rows: FindRows) -> Steps:
@@ -644,7 +613,7 @@ def mutate_codes(scopes: Scopes, find_rows: FindRows) -> Steps:
         if isinstance(node.parent, COMPARISONS):
             rows = find_rows(to_sql(node.this), max_steps=_MAX_STEPS) or []
             if [len(row) for row in rows] == [1] and isinstance(rows[0][0], int | float | str):
-                with replaced(node, _write_literal(rows[0][0])):
+                with replaced(node, exp.convert(rows[0][0])):
                     yield "value_by_heart"
 
 
@@ -673,7 +642,7 @@ def _read_codes(scopes: Scopes, question_text: str, find_rows: FindRows) -> Step
 
 
 def _states_code(text: str, key: str, code: Any) -> bool:
-    """Whether a text sets a column with the name of a key, or one that ends in it, to a code.
+    """Whether a text sets a column whose name ends in that of a key to a code.
 
     >>> _states_code("blue refers to eye_colour_id = 7", "id", 7), _states_code("7 heroes", "id", 7)
     (True, False)
@@ -683,7 +652,6 @@ def _states_code(text: str, key: str, code: Any) -> bool:
 
 
 def _list_named_by(found: Resolution, scopes: Scopes) -> Iterator[tuple[Table, str]]:
-    """The tables to which a column refers, or whose key it is, with their key."""
     own = list_key(found.table)
     if own == (found.column.name,):
         yield found.table, own[0]
@@ -717,17 +685,15 @@ def _read_named_values(scopes: Scopes, question_text: str, find_rows: FindRows) 
         return
     scope = scopes.scope_of(select)
     words = sorted(_list_words(question_text) - _list_used(scopes))
-    for source in scope.sources.values() if words else ():
-        for column in source.table.columns if source.table is not None else ():
-            if affinity(column.type) != "TEXT":
-                continue
-            for text in sorted(_find_texts(find_rows, source.table.name, column.name, words)):
-                node = name_column(column, source, scope)
-                condition = exp.EQ(this=node, expression=exp.Literal.string(text))
-                with changed(select, where=add_condition(select, "where", condition)):
+    for source, column in list_columns(scope) if words else ():
+        if affinity(column.type) != "TEXT":
+            continue
+        for text in sorted(_find_texts(find_rows, source.table.name, column.name, words)):
+            condition = name_column(column, source, scope).eq(text)
+            with changed(select, where=add_condition(select, "where", condition)):
+                yield "named_value"
+                for _ in _read_superlatives(scopes, question_text):
                     yield "named_value"
-                    for _ in _read_superlatives(scopes, question_text):
-                        yield "named_value"
 
 
 def _list_words(text: str) -> set[str]:
@@ -738,18 +704,15 @@ def _list_words(text: str) -> set[str]:
 
 
 def _list_used(scopes: Scopes) -> set[str]:
-    """The words of gold's literals and of the names of its tables and columns."""
     used = {node.name for node in scopes.nodes.find_all(exp.Literal, exp.Column)}
     for scope in scopes.select_scopes():
-        for source in scope.sources.values():
-            if source.table is not None:
-                used |= {source.table.name, *(column.name for column in source.table.columns)}
+        for source, column in list_columns(scope):
+            used |= {source.table.name, column.name}
     words = {word for name in used for word in re.split(r"[\W_]+", fold_name(name))}
     return words | {word.removesuffix("s") for word in words} | {word + "s" for word in words}
 
 
 def _find_texts(find_rows: FindRows, table: str, column: str, words: list[str]) -> list[str]:
-    """Which of some words are values of a column, as the column has them; few of them."""
     name, values = quote_name(column), ", ".join(f"'{word}'" for word in words)
     sql = (
         f"SELECT DISTINCT {name} FROM {quote_name(table)} WHERE {name} COLLATE NOCASE"

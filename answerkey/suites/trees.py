@@ -191,6 +191,13 @@ def list_others(table: Table, column: Column, *, is_any: bool, most: int) -> lis
     return [other for _, _, other in sorted(others, key=lambda other: other[:2])[:most]]
 
 
+def list_columns(scope: Scope) -> Iterator[tuple[Source, Column]]:
+    """The columns of the tables in a FROM."""
+    for source in scope.sources.values():
+        for column in source.table.columns if source.table is not None else ():
+            yield source, column
+
+
 def name_column(column: Column, source: Source, scope: Scope) -> exp.Column:
     """A new node for a column of a source, with the source's name where the FROM has several."""
     is_needed = len(scope.sources) > 1
