@@ -264,10 +264,7 @@ class _Reader:
 
 
 def _count_rows(select: exp.Select) -> int:
-    """How many rows HAVING asks for in a group: 1 where it does not say, or too many.
-
-    `HAVING COUNT(*) > 3` -> 4
-    """
+    """How many rows HAVING asks for in a group: 1 where it does not say, or too many."""
     counts = [1]
     for node in select.args["having"].find_all(*_COMPARISONS):
         number, kind = _read_literal(node.expression), type(node)
@@ -286,20 +283,13 @@ def _read_comparisons(
         others = node.expressions if isinstance(node, exp.In) else [node.expression]
         if isinstance(node, exp.Between):
             others = [node.args["low"], node.args["high"]]
-        for value in (_read_value(other, scopes) for other in others):
+        for other in others:
+            is_text = isinstance(other, exp.Column) and scopes.is_string(other)
+            value = other.name if is_text else _read_literal(other)
             if isinstance(value, str) and isinstance(node, exp.Like):
                 value = value.replace("%", "").replace("_", "x")
             if value is not None:
                 yield type(node), node.this, value
-
-
-def _read_value(node: exp.Expression, scopes: Scopes) -> Any:
-    """A literal, or a text in double quotes: SQLite takes it for a text where no column has it for
-    a name. None for what is neither."""
-    if isinstance(node, exp.Column):
-        is_text = node.this.args.get("quoted") and not node.table and scopes.resolve(node) is None
-        return node.name if is_text else None
-    return _read_literal(node)
 
 
 def _read_literal(node: exp.Expression) -> Any:

@@ -51,7 +51,6 @@ from answerkey.suites.trees import Change
 
 # Cover: few databases for many neighbors.
 
-
 _FILLED = 3  # each database costs a prediction half of the time that the real one takes
 SUITES = "data/test_suites"
 _HEAVY = 10  # times as much counts what must be told
@@ -120,7 +119,6 @@ def choose_suite(
 #
 # Every variant of a pool is asked every question that counts on it (the gate), and every neighbor
 # that is alive. Few variants are chosen for the database, fewer for a question (the cover).
-
 
 # How the variants of a pool are made, in turn: most neighbors are told from gold by databases that
 # are changed in every way at once.
@@ -241,7 +239,8 @@ class _Pool:
     def _try_variant(self, number: int, variant: Rows, asked: list[Asked]) -> None:
         with ExitStack() as stack:
             storages = []
-            for storage, stored in enumerate((variant, _turn_round(variant))):
+            turned = {name: table.rows[::-1] for name, table in variant.tables.items()}
+            for storage, stored in enumerate((variant, variant.with_rows(turned))):
                 path = self._path(number, storage)
                 path.write_bytes(serialize_rows(stored))
                 database = GuardedDatabase(path, self._limits)
@@ -288,18 +287,14 @@ class _Pool:
             heavy={(place, heart) for place, one in enumerate(asked) for heart in one.by_heart},
             spare=int(count * _SPARE),
         )
+        most = settings.max_databases_per_question
+        by_id = {one.question.question_id: one for one in asked}
         suites = {
-            one.question.question_id: choose_suite(
-                one.kills,
-                chosen,
-                most=settings.max_databases_per_question,
-                heavy=one.by_heart,
-            )
-            for one in asked
+            key: choose_suite(one.kills, chosen, most=most, heavy=one.by_heart)
+            for key, one in by_id.items()
         }
         used = [number for number in chosen if any(number in suite for suite in suites.values())]
         files = [self._path(number).read_bytes() for number in used]
-        by_id = {one.question.question_id: one for one in asked}
         with ExitStack() as stack:
             databases = {}
             for place, (number, content) in enumerate(zip(used, files, strict=True), start=1):
@@ -308,34 +303,20 @@ class _Pool:
                 database = GuardedDatabase(self._path(number), self._limits)
                 databases[number] = known, Executions(stack.enter_context(database))
             records = [
-                {
-                    "question_id": question.question_id,
-                    **make_record(
-                        by_id.get(question.question_id),
-                        suites.get(question.question_id, ()),
-                        databases,
-                    ),
-                }
-                for question in questions
+                {"question_id": key, **make_record(by_id.get(key), suites.get(key, ()), databases)}
+                for key in (question.question_id for question in questions)
             ]
         return DatabaseSuites(records, files)
 
 
 def _tells_apart(variant: Executions, query: Query, neighbor: Change, order: Order) -> bool:
-    """Whether a neighbor gives another answer than gold; not where it takes too much to say."""
     rows = variant.find_rows(query.sql)
     if neighbor.name == BY_HEART:
         return not is_void(rows) and not are_same(rows, query.rows, ordered=order)
     return variant.tells_apart(rows, neighbor.sql, ordered=order)
 
 
-def _turn_round(variant: Rows) -> Rows:
-    """The variant with its rows stored in reverse."""
-    return variant.with_rows({name: table.rows[::-1] for name, table in variant.tables.items()})
-
-
 # Records: what is told of the suite of a question.
-
 
 _MOST_ROWS = 3
 _MOST_CHARACTERS = 200
@@ -381,19 +362,11 @@ def show_latent(reading: Change, rows: list[Row], others: list[Row] | None) -> R
 
 
 def make_record(one: Asked | None, suite: Sequence[int], databases: Databases) -> Record:
-    """What is told of the suite of a question; without neighbors for one that has none."""
+    """What is told of the suite of a question: the mutation score, the counts by operator, some
+    neighbors that live, and the databases; without neighbors for a question that has none."""
     if one is None:
         nothing = {"operators": {}, "alive": [], "databases": []}
         return {"mutation_score": None, **nothing, "latent_ambiguity": None}
-    return {
-        **_count(one, suite),
-        "databases": _list_databases(one, suite, databases),
-        "latent_ambiguity": one.latent,
-    }
-
-
-def _count(one: Asked, suite: Sequence[int]) -> Record:
-    """The mutation score, the counts by operator, and some neighbors that live."""
     alive, by_pool = one.list_alive(), one.list_told()
     by_suite = frozenset().union(*(one.kills[number] for number in suite))
     operators: dict[str, Counter[str]] = {}
@@ -420,6 +393,8 @@ def _count(one: Asked, suite: Sequence[int]) -> Record:
             {"operator": neighbor.name, "sql": neighbor.sql[:2000]}
             for neighbor in lives[:_SHOWN_NEIGHBORS]
         ],
+        "databases": _list_databases(one, suite, databases),
+        "latent_ambiguity": one.latent,
     }
 
 
@@ -443,7 +418,6 @@ def _list_databases(one: Asked, suite: Sequence[int], databases: Databases) -> l
 
 # The run over all databases: each has a shard of records and a folder of small databases, which are
 # made again only when its database, its questions, the settings or the code change.
-
 
 STAGE = "generate_test_suites"
 MANIFEST = "manifest.json"
@@ -470,10 +444,8 @@ def run_suites(
     engine: str,
     workers: int,
 ) -> tuple[list[str], int]:
-    """Bring the suites of all databases up to date, and remove those of others: the names of the
-    databases, and of how many the suites were made.
-
-    shards, folder: where the records and the databases of the suites are written.
+    """Bring the suites of all databases up to date, in `folder`, and remove those of others: the
+    names of the databases, and of how many the suites were made.
 
     Raises:
         InputError: naming the database whose process ended.
@@ -490,8 +462,7 @@ def run_suites(
 
     work = partial(_work, settings=settings, limits=limits)
     count = 0
-    results = map_tasks(work, list_stale(), engine=engine, workers=workers)
-    with closing(results):
+    with closing(map_tasks(work, list_stale(), engine=engine, workers=workers)) as results:
         for task, made in track_progress(results, "generating", unit="database"):
             if isinstance(made, Died):
                 raise InputError(f"{task.name}: the process that made its suites ended: {made}")
@@ -511,7 +482,6 @@ def _work(task: SuiteTask, *, settings: SuiteSettings, limits: Limits) -> Databa
 
 
 def _is_whole(shards: ShardDirectory, folder: Path, name: str) -> bool:
-    """Whether the databases of the suites are those that the records name."""
     known = {
         database["path"].rpartition("/")[2]: database["sha256"]
         for record in read_shards(shards.directory, [name])

@@ -42,11 +42,9 @@ class DraftRow:
         self.is_restored = False
 
     def take(self, places: tuple[int, ...]) -> Row:
-        """The values of some columns."""
         return tuple(self.values[place] for place in places)
 
     def put(self, places: tuple[int, ...], values: Row) -> None:
-        """Set the values of some columns."""
         for place, value in zip(places, values, strict=True):
             self.values[place] = value
 
@@ -82,13 +80,11 @@ class Draft:
         self.rows: dict[str, list[DraftRow]] = {name: [] for name in tables}
 
     def take_rows(self) -> Rows:
-        """The database with the rows of the draft."""
         return self.source.with_rows(
             {name: [tuple(row.values) for row in rows] for name, rows in self.rows.items()}
         )
 
     def list_references(self, table: str) -> list[Reference]:
-        """The references of the rows of a table."""
         return [reference for reference in self.facts.references if reference.table == table]
 
     def is_fixed(self, reference: Reference) -> bool:
@@ -131,9 +127,8 @@ def mend(draft: Draft, connection: sqlite3.Connection) -> None:
 
 
 def _is_unchanged(draft: Draft, name: str, row: DraftRow) -> bool:
-    if row.place is None:
-        return False
-    return tuple(row.values) == draft.source.tables[name].rows[row.place]
+    known = draft.source.tables[name].rows
+    return row.place is not None and tuple(row.values) == known[row.place]
 
 
 def _remove(draft: Draft, name: str, refused: list[DraftRow]) -> bool:
@@ -254,7 +249,6 @@ def choose_rows(draft: Draft) -> None:
 
 
 def _list_wanted(draft: Draft, table: str) -> list[int]:
-    """The places of the rows that hold one of the constants."""
     values: dict[int, set[Any]] = {}
     for name, column, value in draft.constants:
         if name == table:
@@ -285,7 +279,6 @@ def sort_children_first(draft: Draft) -> list[str]:
 
 
 # New rows of a table: copies under new keys, and rows that nobody has seen.
-
 
 _TRIES = 10
 _FEW = 5  # values that are invented for a column: some rows share one
@@ -358,7 +351,7 @@ def settle(draft: Draft) -> bool:
     A row that breaks a key or a reference is left to `mend`.
     """
     facts = draft.facts.kept
-    before = _read(draft)
+    before = draft.take_rows()
     for name, column, value in draft.single:
         _keep_single(draft, name, column, value)
     for ways in facts.meetings:
@@ -374,11 +367,7 @@ def settle(draft: Draft) -> bool:
     for name, found in facts.derived.items():
         for one in found:
             _derive(draft.rows[name], one)
-    return _read(draft) != before
-
-
-def _read(draft: Draft) -> dict[str, list[Row]]:
-    return {name: [tuple(row.values) for row in rows] for name, rows in draft.rows.items()}
+    return draft.take_rows() != before
 
 
 def _keep_single(draft: Draft, name: str, column: int, value: Any) -> None:

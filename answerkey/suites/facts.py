@@ -152,7 +152,14 @@ def find_facts(rows: Rows, references: Sequence[Reference], parents: Parents, fr
         columns={
             name: tuple(_describe_columns(table, free[name])) for name, table in rows.tables.items()
         },
-        never_null={name: _find_never_null(table) for name, table in rows.tables.items()},
+        never_null={
+            name: frozenset(
+                place
+                for place in range(len(table.table.columns) if len(table.rows) >= MANY else 0)
+                if all(row[place] is not None for row in table.rows)
+            )
+            for name, table in rows.tables.items()
+        },
         derived={name: tuple(known.list_derived(name, taken)) for name in rows.tables},
         copied=copied,
         totalled=totalled,
@@ -185,23 +192,12 @@ def _describe_columns(table: TableRows, free: Sequence[int]) -> Iterator[ColumnF
         )
 
 
-def _find_never_null(table: TableRows) -> frozenset[int]:
-    if len(table.rows) < MANY:
-        return frozenset()
-    return frozenset(
-        place for place, values in enumerate(zip(*table.rows, strict=True)) if None not in values
-    )
-
-
 @dataclass
 class _Known:
-    """The rows in which facts are looked for.
-
-    parents: by reference, the place of each row's parent.
-    """
+    """The rows in which facts are looked for."""
 
     tables: dict[str, TableRows]
-    parents: dict[Reference, list[int | None]]
+    parents: dict[Reference, list[int | None]]  # the place of each row's parent
     free: Free
 
     def pair(self, reference: Reference) -> list[tuple[Row, int]]:
@@ -336,7 +332,6 @@ def _is_no_chance(values: Sequence[Any]) -> bool:
 
 
 def _share_alike(values: Sequence[Any]) -> float:
-    """How often two values drawn by chance are equal."""
     return sum((number / len(values)) ** 2 for number in Counter(values).values())
 
 

@@ -347,11 +347,9 @@ def _vary(random: Random, name: str, known: set[Any], value: Any) -> Any:
         numbers = [other for other in known if isinstance(other, int | float)]
         low, high = min(numbers), max(numbers)
         high = max(high, low + _SPREAD)
-        return (
-            random.randint(low, high)
-            if isinstance(value, int)
-            else round(random.uniform(low, high), 2)
-        )
+        if isinstance(value, int):
+            return random.randint(low, high)
+        return round(random.uniform(low, high), 2)
     if (day := _read_date(value)) is not None:
         return (day + timedelta(days=random.randint(-_DAYS, 0))).isoformat() + value[10:]
     return make_new(value, known) if isinstance(value, str) and name.endswith(_NAMES) else value
@@ -365,7 +363,6 @@ def _read_date(value: Any) -> date | None:
 
 
 # Recipes, and the variants that they make.
-
 
 RECIPES: dict[str, tuple[Callable[[Draft], None], ...]] = {
     "subsample": (),

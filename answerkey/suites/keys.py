@@ -22,7 +22,7 @@ from math import prod
 from typing import Any
 
 from answerkey.sql.query_tree import BINARY, FOLDS, list_collations
-from answerkey.sqlite.schema import Table, affinity, fold_name
+from answerkey.sqlite.schema import affinity, fold_name
 from answerkey.suites.facts import DANGLING, MANY, Facts, find_facts
 from answerkey.suites.rows import (
     Reference,
@@ -40,9 +40,7 @@ FEWEST = 3  # values that differ, to tell a rule from chance
 Keys = dict[str, dict[int, set[Any]]]  # by table and position of the column, the values of a key
 Key = tuple[int, ...]  # positions of columns
 _LIKELY = 0.05
-_UNLIKELY_TWICE = (
-    7  # pairs that would be equal by chance: less than once in a thousand times none is
-)
+_UNLIKELY_TWICE = 7  # pairs equal by chance: less than once in a thousand times none is
 Link = tuple[str, int]  # a table, and the place of a row in it
 
 
@@ -76,7 +74,10 @@ def find_key_facts(rows: Rows) -> KeyFacts:
     """The keys and references of a database, declared and de facto."""
     tables = [table.table for table in rows.tables.values()]
     declared = list_declared(tables)
-    keys = {table.name: _list_declared_keys(table) for table in tables}
+    keys = {
+        table.name: [key for own in table.unique_keys if (key := find_positions(table, own))]
+        for table in tables
+    }
     columns = {name: _read_unique_columns(table) for name, table in rows.tables.items()}
     for table in tables:
         for place in {place for key in keys[table.name] for place in key}:
@@ -94,11 +95,8 @@ def find_key_facts(rows: Rows) -> KeyFacts:
                 keys[name].append((place,))
         keys[name] += [(place,) for place in columns[name] if _is_list(table, place, keys[name])]
         keys[name] += [key for key in sorted(referred) if len(key) > 1 and _tells_apart(table, key)]
-        keys[name] = list(
-            dict.fromkeys(
-                [*keys[name], *_find_name_key(table), *_find_link_key(rows, table, found)]
-            )
-        )
+        keys[name] += [*_find_name_key(table), *_find_link_key(rows, table, found)]
+        keys[name] = list(dict.fromkeys(keys[name]))
     parents = [_find_parents(rows, reference) for reference in found]
     free, alone, nullable = _list_changeable(rows, keys, found)
     kept = find_facts(rows, found, parents, free)
@@ -144,13 +142,7 @@ def _find_de_facto(rows: Rows, declared: Sequence[Reference], keys: Keys) -> lis
     return found
 
 
-def _list_declared_keys(table: Table) -> list[Key]:
-    found = (find_positions(table, key) for key in table.unique_keys)
-    return [key for key in found if key is not None]
-
-
 def _read_unique_columns(table: TableRows) -> dict[int, set[Any]]:
-    """The values of the columns that tell the rows apart."""
     found = {}
     for place in range(len(table.table.columns) if len(table.rows) >= FEWEST else 0):
         values = set(table.values(place))
@@ -198,9 +190,8 @@ def _find_name_key(table: TableRows) -> list[Key]:
         if "name" in fold_name(column.name) and affinity(column.type) == "TEXT"
     )
     is_key = len(key) > 1 and len(table.rows) >= MANY and _tells_apart(table, key)
-    return (
-        [key] if is_key and not any(None in (row[at] for at in key) for row in table.rows) else []
-    )
+    is_full = all(row[place] is not None for place in key for row in table.rows)
+    return [key] if is_key and is_full else []
 
 
 def _find_link_key(rows: Rows, table: TableRows, references: Sequence[Reference]) -> list[Key]:
@@ -273,7 +264,6 @@ def _fold_value(value: Any, kind: str, fold_text: Callable[[str], str]) -> Any:
 def _list_changeable(
     rows: Rows, keys: dict[str, list[Key]], references: Sequence[Reference]
 ) -> tuple[dict[str, Key], dict[str, Key], dict[str, Key]]:
-    """The free columns of each table, those that are alone, and the nullable ones."""
     free, alone, nullable = {}, {}, {}
     for name, table in rows.tables.items():
         referred = {place for one in references if one.parent == name for place in one.referred}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 from sqlglot import exp
@@ -84,8 +85,7 @@ class SuiteQuestion(NamedTuple):
 
     question_text: the question and its evidence.
     order: how far the order of rows counts on the real database.
-    has_choice: whether other answers are right, too, because of a tie or by the rule of comparison:
-        then there is no suite.
+    has_choice: whether other answers are right, too, by a tie or the rule: then there is no suite.
     other_sql: queries that are right, too.
     model_queries: what models answered, a query of each.
     """
@@ -119,11 +119,9 @@ def make_question(
 class Query:
     """A gold query, which several questions may share.
 
-    rows: its answer on the real database.
-    order: how far the order of rows counts there.
+    rows, order: its answer on the real database, and how far the order of its rows counts.
     orders: the same on each variant on which it counts, by its number.
-    killed: the neighbors that the real database tells from gold.
-    alive: those that it does not tell from gold.
+    killed, alive: the neighbors that the real database tells from gold, and those that it does not.
     """
 
     sql: str
@@ -186,31 +184,23 @@ def read_questions(
             queries[sql] = Query(sql, parse_sql(sql), rows, question.order)
             _sort_neighbors(queries[sql], real, schema, max_neighbors)
         query = queries[sql]
-        readings = [
-            reading
-            for reading in list_readings(query.tree, schema, question.question_text, real.find_rows)
-            if are_same(
-                rows,
-                real.find_rows(reading.sql, max_steps=_MAX_STEPS_OF_READINGS),
-                ordered=question.order,
-            )
-        ]
-        voters = tuple(
-            sql
-            for sql in question.model_queries
-            if are_same(rows, real.find_rows(sql, max_steps=_MAX_STEPS), ordered=question.order)
-        )
+        is_right = partial(_gives, real, rows, order=question.order)
+        means = list_readings(query.tree, schema, question.question_text, real.find_rows)
+        readings = [one for one in means if is_right(one.sql, _MAX_STEPS_OF_READINGS)]
+        voters = tuple(sql for sql in question.model_queries if is_right(sql, _MAX_STEPS))
         found.append(Asked(question._replace(model_queries=voters), query, readings))
     return found
 
 
+def _gives(real: Executions, rows: list[Row], sql: str, max_steps: int, *, order: Order) -> bool:
+    return are_same(rows, real.find_rows(sql, max_steps=max_steps), ordered=order)
+
+
 def _sort_neighbors(query: Query, real: Executions, schema: Schema, max_neighbors: int) -> None:
     scopes = Scopes(query.tree, schema)
+    neighbors = list_neighbors(query.tree, schema, max_neighbors=max_neighbors)
     codes = write_changes(scopes, [mutate_codes(scopes, real.find_rows)], most=max_neighbors)
-    for neighbor in [
-        *list_neighbors(query.tree, schema, max_neighbors=max_neighbors),
-        *codes,
-    ]:
+    for neighbor in neighbors + codes:
         is_told = real.tells_apart(
             query.rows, neighbor.sql, ordered=query.order, max_steps=_MAX_STEPS
         )

@@ -39,7 +39,6 @@ class TableRows:
 
     @property
     def name(self) -> str:
-        """The name of the table as the schema spells it."""
         return self.table.name
 
     def values(self, place: int) -> Iterator[Any]:
@@ -53,9 +52,8 @@ class TableRows:
         places = ", ".join("?" * len(self.stored))
         return f"INSERT INTO {quote_name(self.name)} ({names}) VALUES ({places})"
 
-    def take_stored(self, row: Iterable[Any]) -> list[Any]:
+    def take_stored(self, row: Sequence[Any]) -> list[Any]:
         """The values of a row that are inserted."""
-        row = list(row)
         return [row[place] for place in self.stored]
 
 
