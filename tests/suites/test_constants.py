@@ -64,10 +64,8 @@ def test_conditions_of_each_select_that_a_set_operation_joins() -> None:
     found = list_conditions(query, TABLES)
     assert [[meets for _, meets, _ in each.values] for each in found] == [[4], [7, "Peru"]]
     assert list_conditions(query, {"port"}) == []
-    assert (
-        list_conditions(read_query("SELECT name FROM ship UNION SELECT name FROM port"), TABLES)
-        == []
-    )
+    query = read_query("SELECT name FROM ship UNION SELECT name FROM port")
+    assert list_conditions(query, TABLES) == []
 
 
 def ask_for_rows(sql: str) -> Conditions:
@@ -130,7 +128,6 @@ def test_sides_of_an_intersection_show_one_row_where_it_can_meet_both() -> None:
         ("count(*) >= 4", 4),
         ("count(name) > 4", 5),
         ("count(*) = 2 AND sum(tons) > 9", 2),
-        ("count(*) < 4", 1),
         ("count(*) > 1000", 1),
         ("sum(tons) > 9", 1),
     ],

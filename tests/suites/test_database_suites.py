@@ -21,7 +21,7 @@ from answerkey.suites.database_suites import (
     choose_suite,
     make_suites,
 )
-from answerkey.suites.questions import SuiteQuestion
+from answerkey.suites.questions import SuiteQuestion, write_by_heart
 from tests.shared.databases import make_database
 
 SHIPS = """
@@ -44,16 +44,10 @@ def make(
     path = make_database(tmp_path / "ships.sqlite", sql)
     with closing(open_database(path)) as connection:
         schema = read_schema(connection)
-    asked = [
-        SuiteQuestion(
-            f"q{place}",
-            text,
-            gold,
-            "ORDER BY" in gold if order is None else order,
-            has_choice=False,
-        )
-        for place, (text, gold) in enumerate(questions)
-    ]
+    asked = []
+    for place, (text, gold) in enumerate(questions):
+        counts = "ORDER BY" in gold if order is None else order
+        asked.append(SuiteQuestion(f"q{place}", text, gold, counts, has_choice=False))
     made = make_suites(
         path, schema, asked, settings=SuiteSettings(**settings), limits=Limits(max_steps=10**6)
     )
@@ -72,13 +66,6 @@ def test_suite_tells_neighbors_from_gold(tmp_path):
     assert record["mutation_score"]["suite"] > 0.95
     assert len(made.files) == len(record["databases"]) <= 5
     assert record["operators"]["by_heart"] == {"killed": 1, "alive": 0, "undecided": 0}
-
-
-def test_gold_whose_tie_is_cut_does_not_count(tmp_path):
-    text, gold = "Which ship is the heaviest?", "SELECT name FROM ship ORDER BY tons DESC LIMIT 1"
-    (record,) = make(tmp_path, (text, gold), pool=20).records
-    for database in record["databases"]:
-        assert isinstance(database["gold_answer"], str | None)
 
 
 @pytest.mark.parametrize(
@@ -114,10 +101,8 @@ def test_rows_that_tie_may_come_in_any_order_and_no_others(tmp_path, sql, order)
 
 
 def test_reading_that_the_database_does_not_tell_holds_databases_back(tmp_path):
-    text, gold = (
-        "List the names of the ports with ships.",
-        ("SELECT port.name FROM ship JOIN port ON port.id = ship.port_id GROUP BY port.name"),
-    )
+    text = "List the names of the ports with ships."
+    gold = "SELECT port.name FROM ship JOIN port ON port.id = ship.port_id GROUP BY port.name"
     (record,) = make(tmp_path, (text, gold), pool=20).records
     assert record["latent_ambiguity"] is None  # a table of ids and names lists each name once
     sql = f"{SHIPS} ALTER TABLE port ADD COLUMN berths INT;"
@@ -135,8 +120,8 @@ def test_database_of_which_no_variants_can_be_made_leaves_suites_empty(tmp_path)
 
 def test_empty_database_is_filled(tmp_path):
     empty = SHIPS.partition("INSERT")[0]
-    made = make(tmp_path, ("How many ships?", "SELECT count(*) FROM ship"), sql=empty)
-    (record,) = made.records
+    question = "How many ships?", "SELECT count(*) FROM ship"
+    (record,) = make(tmp_path, question, sql=empty).records
     assert {database["gold_answer"] for database in record["databases"]} - {0}
 
 
@@ -159,12 +144,10 @@ def test_cover_tells_what_is_heavy_first_and_spares_what_may_live():
 
 
 def test_answer_by_heart_is_told_where_nearly_all_rows_share_a_value(tmp_path):
-    values = ", ".join(
-        f"({key}, 'ship {key}', {15 if key else 8}, 1, 'in use')" for key in range(9)
-    )
+    rows = [(key, f"ship {key}", 15 if key else 8, 1, "in use") for key in range(9)]
     sql = f"""CREATE TABLE ship (
         id INTEGER PRIMARY KEY, name TEXT, tons INT, decks INT, state TEXT);
-    INSERT INTO ship VALUES {values};"""
+    INSERT INTO ship {write_by_heart(rows)};"""
     queries = [
         "SELECT tons FROM ship GROUP BY tons ORDER BY count(*) DESC LIMIT 1",
         "SELECT state FROM ship GROUP BY state ORDER BY count(*) DESC LIMIT 1",
@@ -185,17 +168,15 @@ CREATE TABLE crew (ship_id INT REFERENCES ship, sailor TEXT, role TEXT, since TE
 def make_fleet() -> str:
     """Many rows of each table, of which few meet any condition, and no column knows another."""
     random = Random(1)
-    ports = [f"({key}, 'port {key}', 'town {key % 90}')" for key in range(100)]
-    ships = [
-        f"({key}, 'ship {key}', 'flag {key % 50}', {random.randrange(100)})" for key in range(300)
-    ]
+    draw = random.randrange
+    ports = [(key, f"port {key}", f"town {key % 90}") for key in range(100)]
+    ships = [(key, f"ship {key}", f"flag {key % 50}", draw(100)) for key in range(300)]
     crew = [
-        f"({random.randrange(300)}, 'sailor {random.randrange(400)}',"
-        f" 'role {random.randrange(30)}', '2020-01-{key % 28 + 1:02}')"
+        (draw(300), f"sailor {draw(400)}", f"role {draw(30)}", f"2020-01-{key % 28 + 1:02}")
         for key in range(900)
     ]
     rows = {"port": ports, "ship": ships, "crew": crew}
-    inserts = [f"INSERT INTO {name} VALUES {', '.join(of)};" for name, of in rows.items()]
+    inserts = [f"INSERT INTO {name} {write_by_heart(of)};" for name, of in rows.items()]
     return FLEET + "".join(inserts)
 
 

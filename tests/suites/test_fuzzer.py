@@ -102,13 +102,7 @@ def test_plant_puts_constants_and_what_is_near_them_into_rows(ships: Rows) -> No
     assert len(column(variant, "ship", 0)) == 11
 
 
-def test_plant_leaves_out_what_a_column_would_not_hold(ships: Rows) -> None:
-    constants = [("ship", 3, "many"), ("ship", 3, -5), ("ship", 3, None)]
-    variant = make_variant(ships, "plant", constants=constants)
-    assert variant.tables == ships.tables
-
-
-def test_a_reference_is_null_only_where_one_is_in_the_database(tmp_path: Path) -> None:
+def test_a_reference_is_null_where_one_is_in_the_database(tmp_path: Path) -> None:
     sql = SHIPS + "INSERT INTO ship VALUES (9, NULL, 'Laos', 15)"
     rows = read_world(tmp_path, sql)
     variants = [make_variant(rows, "nulls", seed=seed) for seed in range(6)]
@@ -139,20 +133,11 @@ def test_fill_makes_rows_for_tables_with_few(tmp_path: Path) -> None:
     assert ask(variant, "PRAGMA foreign_key_check") == []
 
 
-def test_permute_puts_keys_on_other_rows_where_nothing_refers_to_them(tmp_path: Path) -> None:
-    world = read_world(
-        tmp_path,
-        """CREATE TABLE port (id INTEGER PRIMARY KEY, name TEXT);
-        CREATE TABLE ship (id INTEGER PRIMARY KEY, port_id INT REFERENCES port, mail TEXT UNIQUE);
-        INSERT INTO port VALUES (1, 'Lima'), (2, 'Oslo'), (3, 'Perth'), (4, 'Turku');
-        INSERT INTO ship VALUES (1, 1, 'a@b'), (2, 1, 'b@b'), (3, 2, 'c@b'), (4, 3, 'd@b');""",
-    )
-    variants = [make_variant(world, "permute", seed) for seed in range(5)]
-    for variant in variants:
-        for name, place in (("port", 1), ("ship", 2)):
-            assert sorted(column(variant, name, place)) == sorted(column(world, name, place))
-    assert len({tuple(column(variant, "port", 1)) for variant in variants}) > 1
-    assert len({tuple(column(variant, "ship", 2)) for variant in variants}) > 1
+def test_permute_puts_keys_on_other_rows_where_nothing_refers_to_them(ships: Rows) -> None:
+    variants = [make_variant(ships, "permute", seed) for seed in range(5)]
+    names = {tuple(column(variant, "port", 1)) for variant in variants}
+    assert len(names) > 1
+    assert {tuple(sorted(values)) for values in names} == {tuple(column(ships, "port", 1))}
     assert {tuple(column(variant, "port", 0)) for variant in variants} == {(1, 2, 3, 4)}
 
 
@@ -170,9 +155,8 @@ def test_conditions_refer_to_a_new_row_where_few_rows_are_referred_to(tmp_path: 
 
 def test_skew_gives_groups_sizes_that_differ(tmp_path: Path) -> None:
     values = ", ".join(f"({key}, {key % 3})" for key in range(20))
-    world = read_world(
-        tmp_path, f"CREATE TABLE t (id INTEGER PRIMARY KEY, a INT);INSERT INTO t VALUES {values};"
-    )
+    sql = f"CREATE TABLE t (id INTEGER PRIMARY KEY, a INT);INSERT INTO t VALUES {values};"
+    world = read_world(tmp_path, sql)
     sizes = [
         sorted(Counter(column(make_variant(world, "skew", seed), "t", 1)).values())
         for seed in range(6)
@@ -190,21 +174,14 @@ def test_conditions_add_rows_that_meet_all_and_all_but_one(ships: Rows) -> None:
 
 
 def test_conditions_add_as_many_rows_of_a_group_as_are_asked_for(ships: Rows) -> None:
-    of_port = Conditions(
-        ("port", "ship"),
-        (((1, 2), "Togo", "x"),),
-        equal=(((0, 0), (1, 1)),),
-        shared=((0, 1),),
-        count=6,
-    )
+    joined = (((0, 0), (1, 1)),)
+    of_port = Conditions(("port", "ship"), (((1, 2), "Togo", "x"),), joined, ((0, 1),), count=6)
     variant = make_variant(ships, "conditions", conditions=[of_port])
     sql = "SELECT count(*) FROM ship WHERE flag = 'Togo' GROUP BY port_id"
     assert ask(variant, sql) == [(6,)]  # of one port, not of six of one name
 
 
-def test_conditions_bring_the_row_of_the_database_that_a_planted_row_refers_to(
-    tmp_path: Path,
-) -> None:
+def test_conditions_bring_the_parent_of_a_planted_row(tmp_path: Path) -> None:
     ports = ", ".join(f"({n}, 'Port {n}')" for n in range(10, 60))
     world = read_world(tmp_path, f"{SHIPS} INSERT INTO port VALUES {ports};")
     of_port = Conditions(("ship",), (((0, 1), 47, 99),))

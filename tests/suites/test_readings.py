@@ -110,7 +110,6 @@ CASES = [
         "SELECT code FROM ship GROUP BY code HAVING count(*) = 2",
         {"without_null"},
     ),
-    ("How many ships has each id?", "SELECT id, count(*) FROM ship GROUP BY id", set()),
     ("Which ids have not code a?", "SELECT id FROM ship WHERE code <> 'a'", set()),
     ("Which ids have other codes?", "SELECT id FROM ship WHERE code <> 'a'", {"unnamed_condition"}),
     # texts
@@ -141,6 +140,10 @@ CASES = [
 
 # Tried of most queries: the answers on the real database say whether they are readings.
 TRIED_OFTEN = {"any_case", "average", "one_value", "summed_value"}
+
+
+def read(database, question_text, gold, find_rows=find_nothing):
+    return list_readings(parse_sql(gold), read_schema(database), question_text, find_rows)
 
 
 @pytest.mark.parametrize(("question_text", "gold", "names"), CASES)
@@ -198,9 +201,7 @@ ANSWERS = [
 
 @pytest.mark.parametrize(("gold", "name", "rows"), ANSWERS)
 def test_reading_answers_what_it_says(database, gold, name, rows):
-    readings = list_readings(
-        parse_sql(gold), read_schema(database), "How many ports have one?", find_nothing
-    )
+    readings = read(database, "How many ports have one?", gold)
     found = [reading.sql for reading in readings if reading.name == name]
     if rows is None:  # more than one, and none of them gold's
         assert found
@@ -211,9 +212,7 @@ def test_reading_answers_what_it_says(database, gold, name, rows):
 
 @pytest.mark.parametrize(("question_text", "count"), [("Which ids?", 1), ("Which at a port?", 0)])
 def test_join_that_the_question_does_not_name_may_be_left_out(database, question_text, count):
-    readings = list_readings(
-        parse_sql(f"SELECT s.id FROM {JOINED}"), read_schema(database), question_text, find_nothing
-    )
+    readings = read(database, question_text, f"SELECT s.id FROM {JOINED}")
     assert sum(reading.name == "unnamed_join" for reading in readings) == count
 
 
@@ -231,9 +230,8 @@ CODES = [
 def test_code_is_as_good_as_its_name_if_the_question_states_it(
     database, question_text, condition, names
 ):
-    tree = parse_sql(f"SELECT s.id FROM {JOINED} WHERE {condition}")
-
-    found = list_readings(tree, read_schema(database), question_text, read_with(database))
+    gold = f"SELECT s.id FROM {JOINED} WHERE {condition}"
+    found = read(database, question_text, gold, read_with(database))
     assert [one.name for one in found if one.name.startswith("stated")] == names
 
 
@@ -252,9 +250,7 @@ NAMED = [
 def test_word_of_the_question_is_a_value_that_gold_does_not_name(
     database, question_text, gold, conditions
 ):
-    readings = list_readings(
-        parse_sql(gold), read_schema(database), question_text, read_with(database)
-    )
+    readings = read(database, question_text, gold, read_with(database))
     found = [reading.sql for reading in readings if reading.name == "named_value"]
     assert len(found) == len(conditions)
     assert all("\"name\" = 'Tern'" in sql for sql in found)
