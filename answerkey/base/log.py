@@ -20,8 +20,8 @@ def start_log(stage_name: str) -> logging.Logger:
 
 def format_size(size_bytes: int) -> str:
     """
-    >>> format_size(999), format_size(1_234_567), format_size(0)
-    ('999 B', '1.2 MB', '0 B')
+    >>> format_size(999), format_size(1_234_567), format_size(999_949)
+    ('999 B', '1.2 MB', '999.9 kB')
     """
     size, unit = float(size_bytes), "B"
     for unit in ("B", "kB", "MB", "GB", "TB"):

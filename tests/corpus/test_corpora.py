@@ -13,23 +13,21 @@ from answerkey.base.errors import InputError
 from answerkey.corpus.corpora import check_roots, name_databases, parse_corpora
 from answerkey.sections.corpora import check_corpora
 from stages import download_databases, load_questions
-from tests.shared.project_world import write_params
-
-
-def entry(root: str, **others: Any) -> dict[str, Any]:
-    questions = {"train": ["train.json"], "validation": ["dev.json"]}
-    files = {"origin": "directory", "root": root, "db_list": "all", "questions": questions}
-    return files | {"license": None, "corrections": None} | others
+from tests.shared.project_world import make_entry, write_params
 
 
 @pytest.mark.parametrize("chosen", [["a", "b", "a"], "c"])
 def test_choice_that_cannot_be_meant_is_refused(chosen):
     with pytest.raises(ValueError, match=r"corpus is .*, expected some of a, b, each once"):
-        parse_corpora(chosen, {"a": entry("a"), "b": entry("b")})
+        parse_corpora(chosen, {"a": make_entry("a"), "b": make_entry("b")})
 
 
 def test_unknown_layouts_of_entries_that_are_not_chosen_are_all_told() -> None:
-    entries = {"a": entry("a"), "b": entry("b", layout="brid"), "c": entry("c", layout="Bird")}
+    entries = {
+        "a": make_entry("a"),
+        "b": make_entry("b", layout="brid"),
+        "c": make_entry("c", layout="Bird"),
+    }
     with pytest.raises(InputError) as caught:
         parse_corpora("a", entries)
     assert str(caught.value).splitlines() == [
@@ -50,7 +48,11 @@ def test_unknown_layouts_of_entries_that_are_not_chosen_are_all_told() -> None:
     ],
 )
 def test_clash_of_names_names_both_corpora_and_the_key(changes, words):
-    entries = {"a": entry("a"), "b": entry("b", **changes), "c": entry("c")}
+    entries = {
+        "a": make_entry("a"),
+        "b": make_entry("b", **changes),
+        "c": make_entry("c"),
+    }
     first, second = parse_corpora(["a", "b"], entries)
     db_id = "dock" if changes.get("databases_of") == "a" else "Dock"  # case makes no other name
     chosen = [(first, ["dock"]), (second, [db_id])]
@@ -62,7 +64,7 @@ def test_clash_of_names_names_both_corpora_and_the_key(changes, words):
 
 
 def test_ids_that_differ_in_case_alone_clash():
-    entries = {"a": entry("a"), "b": entry("b", databases_of="a", prefix="B_")}
+    entries = {"a": make_entry("a"), "b": make_entry("b", databases_of="a", prefix="B_")}
     first, second = parse_corpora(["a", "b"], entries)
     with pytest.raises(ValueError, match="the same ids to questions of database dock"):
         name_databases([(first, ["b_dock", "dock"]), (second, ["dock"])])
@@ -72,11 +74,11 @@ def test_ids_that_differ_in_case_alone_clash():
 
 STAGE = "load_questions"
 ENTRIES = {
-    "known": entry("data/known"),
-    "below": entry("data/known/below"),
-    "beside": entry("data/known-too"),
-    "guest": entry("data/known/guest", databases_of="beside"),
-    "far": entry("/far"),
+    "known": make_entry("data/known"),
+    "below": make_entry("data/known/below"),
+    "beside": make_entry("data/known-too"),
+    "guest": make_entry("data/known/guest", databases_of="beside"),
+    "far": make_entry("/far"),
 }
 
 
@@ -84,12 +86,6 @@ def check(chosen: Any, *deps: str) -> None:
     pipeline = {"stages": {STAGE: {"deps": ["stages/load_questions.py", *deps]}}}
     Path("dvc.yaml").write_text(yaml.safe_dump(pipeline), encoding="utf-8")
     check_roots(parse_corpora(chosen, ENTRIES), check_corpora(ENTRIES), stage=STAGE)
-
-
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 @pytest.mark.parametrize("dep", ["data/known", "${corpora.known.root}", "./data/known/", "data"])

@@ -26,7 +26,7 @@ from answerkey.sections.corpora import Download
 from tests.shared.bird_world import write_bird, write_json
 from tests.shared.databases import make_database
 from tests.shared.hub_server import run_hubs
-from tests.shared.project_world import write_params
+from tests.shared.project_world import make_entry, write_params
 from tests.shared.synsql_world import synsql_entry, write_synsql
 
 COMMIT = "1" * 40
@@ -40,12 +40,6 @@ def write_questions(root, by_file):
     for name, db_ids in by_file.items():
         rows = [{"db_id": db_id, "query": "SELECT 1", "question": "?"} for db_id in db_ids]
         (root / name).write_text(json.dumps(rows))
-
-
-def make_entry(root, **others):
-    questions = {"train": ["train.json"], "validation": ["dev.json"]}
-    entry = {"origin": "directory", "root": str(root), "db_list": "all", "questions": questions}
-    return entry | others
 
 
 @pytest.fixture

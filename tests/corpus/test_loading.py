@@ -21,7 +21,7 @@ from answerkey.sections.corpora import Download
 from tests.shared.bird_world import TRAIN as BIRD
 from tests.shared.bird_world import write_bird, write_json
 from tests.shared.hub_server import pack_parquet, run_hubs
-from tests.shared.project_world import write_params
+from tests.shared.project_world import make_entry, write_params
 from tests.shared.synsql_world import ROWS, synsql_entry, write_rows, write_synsql
 
 COMMIT = "1" * 40
@@ -53,17 +53,8 @@ def corpus(tmp_path):
     root.mkdir()
     for name, rows in {"train.json": TRAIN, "more.json": MORE, "dev.json": VALIDATION}.items():
         (root / name).write_text(json.dumps(rows))
-    return parse(directory_entry(root))
-
-
-def directory_entry(root, **others):
-    entry = {
-        "origin": "directory",
-        "root": str(root),
-        "db_list": "all",
-        "questions": {"train": ["train.json", "more.json"], "validation": ["dev.json"]},
-    }
-    return entry | others
+    questions = {"train": ["train.json", "more.json"], "validation": ["dev.json"]}
+    return parse(make_entry(root, questions=questions))
 
 
 def load(corpus, db_ids="all"):
@@ -97,7 +88,7 @@ def test_all_means_every_database_with_questions(corpus):
 
 
 def test_list_of_databases_needs_no_questions(tmp_path):
-    entry = directory_entry(tmp_path / "none", db_list=["shop", "dock"])
+    entry = make_entry(tmp_path / "none", db_list=["shop", "dock"])
     assert list_db_ids(parse(entry), limits=LIMITS) == ["dock", "shop"]
 
 
@@ -265,18 +256,13 @@ def test_call_without_corpus_or_limits_takes_those_of_params(start, tmp_path, mo
 # --- layouts
 
 
-def bird_entry(root: Path, **others: Any) -> dict[str, Any]:
-    questions = {"train": ["train.json"], "validation": ["dev.json"]}
-    return directory_entry(root, layout="bird", questions=questions) | others
-
-
 @pytest.mark.parametrize("evidence", [{}, {"evidence": None}, {"evidence": " \n"}])
 def test_evidence_and_rule_are_what_stands_there_or_nothing(tmp_path, evidence):
     write_bird(tmp_path)
     row = {"db_id": "school_meals", "question": "?", "SQL": "SELECT 1"}
     full = row | {"evidence": " a = `b c` ", "grading_method": "subset,=,3"}
     write_json(tmp_path / "train.json", [row | evidence, full])
-    first, second, *_ = load(parse(bird_entry(tmp_path)))
+    first, second, *_ = load(parse(make_entry(tmp_path, layout="bird")))
     assert "evidence" not in first
     assert second["evidence"] == " a = `b c` "
     rules = [record["source"].get("grading_method") for record in (first, second)]
@@ -296,7 +282,7 @@ def test_row_that_is_not_in_the_layout_is_named(tmp_path, change, words):
     write_bird(tmp_path)
     write_json(tmp_path / "train.json", [BIRD[0] | change])
     with pytest.raises(ValueError, match=words):
-        load(parse(bird_entry(tmp_path)))
+        load(parse(make_entry(tmp_path, layout="bird")))
 
 
 @pytest.mark.parametrize(
@@ -310,7 +296,7 @@ def test_row_that_is_not_in_the_layout_is_named(tmp_path, change, words):
 )
 def test_list_of_queries_is_read_in_any_layout_and_from_json_lines(tmp_path, queries, gold, others):
     (tmp_path / "asked.jsonl").write_text(json.dumps(row("shop", "?", queries)) + "\n")
-    corpus = parse(directory_entry(tmp_path, questions={"train": ["asked.jsonl"]}))
+    corpus = parse(make_entry(tmp_path, questions={"train": ["asked.jsonl"]}))
     if gold is None:
         with pytest.raises(ValueError, match=r"asked\.jsonl: row 0: expected text for "):
             load(corpus)
@@ -328,14 +314,14 @@ def test_spider_syn_asks_its_own_questions_of_another_corpus(tmp_path):
         "query": "SELECT count(*) FROM shop",
     }
     write_json(tmp_path / "dev.json", [row])
-    entry = directory_entry(
+    entry = make_entry(
         tmp_path,
         layout="spider_syn",
         databases_of="spider",
         prefix="syn_",
         questions={"train": [], "validation": ["dev.json"]},
     )
-    (record,) = load(parse(entry, spider=directory_entry(tmp_path / "spider")))
+    (record,) = load(parse(entry, spider=make_entry(tmp_path / "spider")))
     assert record["question_text"] == "How many stores?"
     assert record["source"]["SpiderQuestion"] == "How many shops?"
 
@@ -371,14 +357,9 @@ def test_large_array_is_not_in_memory(tmp_path):
 # --- several corpora
 
 
-def spider_entry(root: str, **others: Any) -> dict[str, Any]:
-    questions = {"train": ["train.json"], "validation": ["dev.json"]}
-    return directory_entry(root, questions=questions) | others
-
-
 def variant_entry(root: str, owner: str, **others: Any) -> dict[str, Any]:
     questions = {"train": [], "validation": ["dev.json"]}
-    return directory_entry(root, databases_of=owner, prefix="v_", questions=questions) | others
+    return make_entry(root, databases_of=owner, prefix="v_", questions=questions) | others
 
 
 def write_spider(root: Path, **splits: list[str]) -> None:
@@ -390,12 +371,6 @@ def write_spider(root: Path, **splits: list[str]) -> None:
             for db_id in splits.get(split, [])
         ]
         write_json(root / f"{split}.json", rows)
-
-
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def load_all(chosen: Any, entries: dict[str, Any]) -> list[dict[str, Any]]:
@@ -411,8 +386,8 @@ def test_ids_depend_on_no_other_corpus(here):
     write_spider(here / "b", train=["barn"], dev=["formula"])
     write_json(here / "v/dev.json", [row("dock", "v?")])
     entries = {
-        "a": spider_entry("a"),
-        "b": spider_entry("b", prefix="b_"),
+        "a": make_entry("a"),
+        "b": make_entry("b", prefix="b_"),
         "v": variant_entry("v", "a"),
     }
     alone = {name: list_ids(load_all(name, entries), name) for name in entries}
@@ -434,7 +409,7 @@ def test_ids_depend_on_no_other_corpus(here):
 def test_database_never_crosses_splits_over_corpora(here):
     write_spider(here / "a", train=["dock"])
     write_json(here / "v/dev.json", [row("dock", "v?")])
-    entries = {"a": spider_entry("a"), "v": variant_entry("v", "a")}
+    entries = {"a": make_entry("a"), "v": variant_entry("v", "a")}
     with pytest.raises(ValueError, match=r"dock has questions in both .*of corpus v"):
         load_all(["a", "v"], entries)
 
@@ -445,7 +420,7 @@ def test_corrections_are_those_of_their_corpus(here):
     (here / "data/corrections").mkdir(parents=True)
     decision = {"database": "dock", "question": "dock 0?", "action": "exclude", "reason": "Vague."}
     (here / "data/corrections/b.yaml").write_text(yaml.safe_dump([decision]))
-    entries = {"a": spider_entry("a"), "b": spider_entry("b", prefix="b_", corrections="b")}
+    entries = {"a": make_entry("a"), "b": make_entry("b", prefix="b_", corrections="b")}
     records = load_all(["a", "b"], entries)
     corrected = [r["question_id"] for r in records if "correction" in r["source"]]
     assert corrected == ["b_dock_eval_000"]
@@ -459,21 +434,12 @@ def ask(database, split, **others):
 
 
 def test_source_split_decides_and_position_numbers():
-    questions = [
-        ask("a", "train"),
-        ask("b", "validation"),
-        ask("a", "train"),
-        ask("a", "validation"),
-        ask("b", "validation"),
-    ]
-    assigned = assign_splits(questions)
-    assert [(question["question_id"], question["split"]) for question in assigned] == [
-        ("a_train_000", "train"),
-        ("b_eval_000", "eval"),
-        ("a_train_001", "train"),
-        ("a_eval_000", "eval"),
-        ("b_eval_001", "eval"),
-    ]
+    splits = {"train": "train", "validation": "eval"}
+    asked = [("a", "train"), ("b", "validation"), ("a", "train"), ("a", "validation")]
+    assigned = assign_splits([ask(*pair) for pair in asked])
+    assert [question["split"] for question in assigned] == [splits[split] for _, split in asked]
+    ids = [question["question_id"] for question in assigned]
+    assert ids == ["a_train_000", "b_eval_000", "a_train_001", "a_eval_000"]
 
 
 def test_record_is_new_with_id_first_and_split_last():
@@ -483,11 +449,7 @@ def test_record_is_new_with_id_first_and_split_last():
     assert question == before
     assert list(assigned) == ["question_id", *question, "split"]
     assert assigned | before == assigned
-
-
-def test_stale_id_and_split_are_replaced():
-    stale = ask("a", "validation") | {"question_id": "x", "split": "train"}
-    assert assign_splits([stale])[0] == stale | {"question_id": "a_eval_000", "split": "eval"}
+    assert assign_splits([assigned | {"question_id": "x", "split": "eval"}]) == [assigned]
 
 
 def test_number_grows_past_three_digits():
@@ -511,18 +473,9 @@ def test_no_two_questions_ever_share_an_id(pairs):
 
 
 def test_questions_with_a_prefix_are_counted_for_themselves():
-    questions = [
-        ask("dock", "validation"),
-        ask("dock", "validation", id_prefix="syn_"),
-        ask("dock", "validation"),
-        ask("dock", "validation", id_prefix="syn_"),
-    ]
+    questions = [ask("dock", "validation"), ask("dock", "validation", id_prefix="syn_")] * 2
     assigned = assign_splits(questions)
-    assert [question["question_id"] for question in assigned] == [
-        "dock_eval_000",
-        "syn_dock_eval_000",
-        "dock_eval_001",
-        "syn_dock_eval_001",
-    ]
+    ids = [question["question_id"] for question in assigned]
+    assert ids == ["dock_eval_000", "syn_dock_eval_000", "dock_eval_001", "syn_dock_eval_001"]
     assert all("id_prefix" not in question for question in assigned)
     assert questions[1]["id_prefix"] == "syn_"

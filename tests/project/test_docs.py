@@ -143,12 +143,6 @@ def read_entries() -> dict[str, Any]:
     return params["corpora"] | ENTRIES
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def test_every_key_of_an_entry_stands_in_the_table() -> None:
     table = read(CORPORA).split("## An entry")[1].split("## ")[0]
     cells = re.findall(r"^\| (`.+?) \|", table, re.MULTILINE)

@@ -95,6 +95,13 @@ def write_params(path: Path, **sections: Any) -> None:
     path.write_text(text, encoding="utf-8")
 
 
+def make_entry(root: Path | str, **others: Any) -> dict[str, Any]:
+    """An entry of `corpora` in a folder, of all databases that train.json and dev.json ask."""
+    questions = {"train": ["train.json"], "validation": ["dev.json"]}
+    entry = {"origin": "directory", "root": str(root), "db_list": "all", "questions": questions}
+    return entry | others
+
+
 @cache
 def list_stages() -> tuple[str, ...]:
     """The stages in their order, to the one that writes the product."""
