@@ -117,7 +117,14 @@ def _find_cache() -> Path:
 def _find_export(source: str | os.PathLike[str], revision: str | None, cache: Path) -> _Export:
     folder, name = Path(source), os.fspath(source)
     if folder.is_dir() and revision is None:
-        return _find_local(folder.absolute())
+        folder = folder.absolute()
+        if (folder / EXPORT).is_dir():
+            return _Export(folder / EXPORT, folder)
+        if (folder / "dvc.yaml").is_file():
+            raise FileNotFoundError(
+                f"No {folder / EXPORT}: run `dvc pull`, or `dvc repro`, in {folder}"
+            )
+        return _Export(folder)
     if folder.is_dir() or _GIT.fullmatch(name):
         return _fetch_from_dvc(str(folder.absolute()) if folder.is_dir() else name, revision, cache)
     if _HUB.fullmatch(name):
@@ -126,16 +133,6 @@ def _find_export(source: str | os.PathLike[str], revision: str | None, cache: Pa
         f"No folder {name}: expected a checkout, the folder of a Hugging Face export, a repository"
         " of the hub such as org/name, or the URL of a git repository with DVC"
     )
-
-
-def _find_local(folder: Path) -> _Export:
-    if (folder / EXPORT).is_dir():
-        return _Export(folder / EXPORT, folder)
-    if (folder / "dvc.yaml").is_file():
-        raise FileNotFoundError(
-            f"No {folder / EXPORT}: run `dvc pull`, or `dvc repro`, in {folder}"
-        )
-    return _Export(folder)
 
 
 def _fetch_from_hub(repo_id: str, revision: str | None) -> Path:

@@ -26,9 +26,10 @@ import yaml
 from answerkey.base.errors import InputError
 from answerkey.base.log import list_counts, start_log
 from answerkey.base.params import read_params
-from answerkey.base.records import read_jsonl, replace_file, write_jsonl
+from answerkey.base.records import replace_file, write_jsonl
 from answerkey.corpus.corpora import CORRECTIONS_DIR, Corpus, Record, parse_corpora
 from answerkey.corpus.loading import REPLACE, load_corpora, read_corrections
+from answerkey.corpus.readers import read_rows
 from answerkey.corpus.splits import assign_splits
 from answerkey.risk.verdicts import RIGHT, VERDICTS, WRONG, Key, read_verdicts
 
@@ -80,19 +81,7 @@ def _read_rows(path: Path) -> Iterable[Any]:
     if path.suffix == ".csv":
         with path.open(encoding="utf-8-sig", newline="") as file:
             return [*csv.DictReader(file)]
-    if path.suffix == ".jsonl":
-        return read_jsonl(path)
-    try:
-        rows = json.loads(path.read_bytes())
-    except ValueError as error:
-        raise InputError(f"{path}: expected JSON: {error}") from error
-    if isinstance(rows, dict):  # lists by database, or rows by question id
-        if all(isinstance(value, list) for value in rows.values()):
-            return [row for value in rows.values() for row in value]
-        return [{"question_id": key, **value} for key, value in rows.items()]
-    if not isinstance(rows, list):
-        raise InputError(f"{path}: expected a list of rows, found {type(rows).__name__}")
-    return rows
+    return read_rows(path)
 
 
 def _read_claim(row: Record, where: str) -> Claim:

@@ -322,11 +322,6 @@ MISTAKES = {
         write("data/databases/harbour/harbour.sqlite", "no database " * 100),
         "Corrupt database: .*harbour.sqlite",
     ),
-    "records of two runs": (
-        "select_questions",
-        drop_line(f"{INTERIM}/difficulty.jsonl"),
-        "no difficulty of harbour_train_000: .*run `dvc repro`",
-    ),
     "targets out of reach": (
         "select_questions",
         change(f"{TARGETS}.min_questions", 100),
@@ -336,11 +331,6 @@ MISTAKES = {
         "validate_dataset",
         drop_line(f"{INTERIM}/selection/questions.jsonl"),
         "Validation failed with ",
-    ),
-    "invalid dataset": (
-        "export_dataset",
-        write(f"{INTERIM}/validation.json", '{"errors": ["a: wrong"]}'),
-        "validation.json lists 1 errors, expected none: run `dvc repro validate_dataset`",
     ),
     "missing template": (
         "export_trainers",

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from answerkey.base.errors import InputError
 from answerkey.corpus.hub import HubError, fetch_file, resolve_revision
 from answerkey.corpus.pin_revisions import edit_params, pin_corpora
 from answerkey.sections.corpora import Download
@@ -241,22 +240,6 @@ def test_hub_that_fails_leaves_params_as_they_were(hub: Callable[..., HubServer]
     with pytest.raises(ConnectionError, match=r"commit of org/questions at main: .*500"):
         pin(make_params(), "tried")
     assert Path("params.yaml").read_text(encoding="utf-8") == make_params()
-
-
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("local", "Corpus local has nothing to pin: expected one with origin: hub"),
-        ("tryed", "corpus is .*'tryed'.*, expected some of local, tried"),
-    ],
-)
-def test_corpus_that_cannot_be_pinned_is_named(
-    hub: Callable[..., HubServer], name: str, words: str
-) -> None:
-    server = hub()
-    with pytest.raises(InputError, match=words):
-        pin(make_params(), name)
-    assert server.requests == []
 
 
 def test_params_of_the_project_change_where_they_are_meant_to_and_nowhere_else() -> None:

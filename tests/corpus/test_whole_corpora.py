@@ -46,16 +46,6 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     return world
 
 
-def read_records(world: World) -> dict[str, dict]:
-    """The sidecar of the product, by the text of the question."""
-    texts = {
-        question["question_id"]: question["question_text"]
-        for split in ("train", "eval")
-        for question in world.json(f"data/questions/questions_{split}.json")
-    }
-    return {texts[r["question_id"]]: r for r in world.lines("data/questions/audit.jsonl")}
-
-
 def test_every_question_of_bird_has_an_answer_and_its_tables(world):
     answers = {
         question["question_id"]: (question["gold_answer"], question["tables_involved"])
@@ -70,22 +60,6 @@ def test_every_question_of_bird_has_an_answer_and_its_tables(world):
         "school_meals_train_003": ("later", ["frpm", "sat scores"]),
         "ski_resorts_eval_000": (3275, ["resort"]),
         "ski_resorts_eval_001": (["Alta Vista", "Passo Nero"], ["lift list", "resort"]),
-    }
-
-
-def test_words_of_the_corpus_are_kept_with_the_source(world):
-    records = read_records(world)
-    assert records[DEV[1]["question"]]["source"] == {
-        "corpus": "bird",
-        "file": "dev.json",
-        "index": 1,
-        "question_id": 1,
-        "difficulty": "moderate",
-    }
-    assert records[TRAIN[0]["question"]]["source"] == {
-        "corpus": "bird",
-        "file": "train.json",
-        "index": 0,
     }
 
 
