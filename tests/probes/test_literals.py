@@ -36,14 +36,11 @@ def kind_of(finding):
 
 NOT_IN_COLUMN = [
     ("class = 'barge'", "spelling"),
-    ("class != 'Grand  Liner'", "spelling"),
     ("name = 'Moon'", "other_column"),
     ("owner = 'null'", "null"),
-    ('owner != "null"', "null"),
     ("port IN ('Alda', 'Zulu')", None),  # nobody knows how it is spelt
     ("port = 'Zulu' OR name = 'Moon'", "other_column"),
     ("port = 'Alda'", None),
-    ("class = 'barge' COLLATE NOCASE", None),
     ("class LIKE 'barge'", None),
     ("weight = 41", None),
     ("id IN (SELECT 1 FROM empty WHERE t = 'x')", None),
@@ -77,9 +74,7 @@ NOT_IN_QUESTION = [
     ("Who owns ship No.5?", "id = 5", False),
     ("Which ships are insured?", "weight = 77", False),  # a code
     ("Which weigh at least 41?", "weight > 40", False),
-    ("Which weigh more than a dozen?", "weight > 12", False),
     ("Which weigh more than 5?", "weight > -9", True),
-    ("Which are insured?", "id = 1", False),
     ("Which were built since May 2001?", "built > '2001-05-01'", False),
 ]  # fmt: skip
 

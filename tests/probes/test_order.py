@@ -39,7 +39,6 @@ FOUND = {
 LEFT_ALONE = {
     "limit_on_joined_rows": [
         "SELECT p.name FROM ship AS s JOIN port AS p ON s.port = p.name ORDER BY p.country LIMIT 1",
-        "SELECT s.name FROM ship AS s JOIN port AS p ON s.port = p.name ORDER BY s.weight LIMIT 2",
         "SELECT DISTINCT p.name FROM ship AS s JOIN port AS p ON s.port = p.name"
         " ORDER BY p.country LIMIT 2",
         "SELECT s.name FROM ship AS s JOIN port AS p ON s.name = p.name ORDER BY p.country LIMIT 1",
@@ -53,7 +52,6 @@ LEFT_ALONE = {
 }
 EACH = [
     ("What is the total weight for each port?", "SELECT sum(weight) FROM ship", True),
-    ("What is the average weight in every port?", "SELECT avg(weight) FROM ship", True),
     ("How many captains, each counted once, are there?", "SELECT count(*) FROM ship", False),
     ("Suppose crews of each ship sail. How many are left?", "SELECT count(*) FROM ship", False),
     ("How many ships know of each other?", "SELECT count(*) FROM ship", False),
@@ -124,7 +122,6 @@ def ties(tmp_path_factory):
         ("SELECT weight FROM ship ORDER BY weight DESC LIMIT 1", None),
         ("SELECT name FROM ship ORDER BY weight DESC, id LIMIT 1", None),
         ("SELECT name FROM ship ORDER BY id LIMIT 1", None),
-        ("SELECT name FROM ship ORDER BY weight", None),
         ("SELECT weight, max(id) FROM ship GROUP BY weight ORDER BY weight LIMIT 1", None),
     ],
 )  # fmt: skip
@@ -148,29 +145,22 @@ INSERT INTO berth VALUES (1, 'east', '1'), (NULL, 'north', '01'), (NULL, 'south'
 
 OPEN = [
     "SELECT name, count(*) FROM ship GROUP BY harbour_id",
-    "SELECT name, 2 * sum(weight) FROM ship",
     "SELECT name, count(*) FILTER (WHERE weight > 8) FROM ship GROUP BY harbour_id",
-    "SELECT harbour_id, count(*) FROM ship WHERE harbour_id = weight / 4",
     "SELECT *, count(*) FROM (SELECT name, harbour_id FROM ship) GROUP BY harbour_id",
     "SELECT T1.*, max(T1.weight), min(weight) FROM ship AS T1 GROUP BY T1.harbour_id",
     "SELECT count(*) FROM ship GROUP BY harbour_id HAVING name = 'Tern'",
     "SELECT harbour_id FROM ship GROUP BY 1 ORDER BY name = 'Sun' DESC, harbour_id DESC LIMIT 1",
-    "SELECT name, max(weight) FROM ship GROUP BY harbour_id",  # Sun and Tern
     "SELECT ship_id, age FROM crew GROUP BY ship_id",  # 30 or NULL
-    "WITH c AS (SELECT name AS x FROM ship GROUP BY harbour_id) SELECT x FROM c",
     "SELECT name FROM harbour UNION SELECT name FROM ship GROUP BY harbour_id",
-    "SELECT substr(built, 6) FROM ship GROUP BY substr(built, 1, 4)",
 ]
 
 SETTLED = [
     "SELECT max(weight) FROM ship ORDER BY name LIMIT 1",  # one row, whatever it is sorted by
     # determined by the schema
     "SELECT name, count(*) FROM berth GROUP BY id",  # a key, whatever is missing in it
-    "SELECT NAME, count(*) FROM ship GROUP BY Ship.name",
     "SELECT name AS n, count(*) FROM ship GROUP BY n",
     "SELECT T1.name, T1.country FROM harbour T1 JOIN ship T2 ON T1.id = T2.harbour_id"
     " GROUP BY T2.harbour_id",
-    "SELECT country, id FROM harbour GROUP BY name",
     "SELECT harbour_id, count(*) FROM ship WHERE harbour_id = 1",
     "SELECT substr(built, 1, 4) FROM ship GROUP BY substr(built, 1, 4)",
     # determined by the data
@@ -180,9 +170,7 @@ SETTLED = [
     # the row that has the extreme
     "SELECT name, max(weight) FROM ship WHERE id <> 3",
     # no group at all
-    "SELECT name FROM ship",
-    "SELECT name, max(weight, id) FROM ship",
-    "SELECT name, count(*) OVER (PARTITION BY harbour_id) FROM ship",
+    "SELECT name, max(weight, id), count(*) OVER (PARTITION BY harbour_id) FROM ship",
     "SELECT (SELECT max(age) + s.id FROM crew) FROM ship s",
     "SELECT 'name', \"count\", count(*) FROM ship GROUP BY harbour_id",
 ]

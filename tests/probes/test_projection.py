@@ -55,11 +55,6 @@ FIRE = [
         "SELECT name FROM lighthouse ORDER BY height",
     ),
     (
-        "missing_column",
-        "Show the gender of all keepers.",
-        "SELECT birth_town FROM keeper",
-    ),
-    (
         "similar_column",
         "Show the names and account balances of lighthouses.",
         "SELECT name, acc_kind FROM lighthouse",
@@ -80,12 +75,10 @@ HOLD = [
         "SELECT name, max(height) FROM lighthouse GROUP BY keeper_id",
     ),
     ("What is the size of the crew?", "SELECT count(*) FROM keeper"),
-    ("What is the average height that each lighthouse has?", "SELECT avg(height) FROM lighthouse"),
     (
         "How many lighthouses does each keeper have?",
         "SELECT count(*) FROM lighthouse GROUP BY keeper_id",
     ),
-    ("Show the names of lighthouses in order of height.", "SELECT name FROM lighthouse"),
     ("Show lighthouses along with their height", "SELECT name, height FROM lighthouse"),
     ("Show the name (by closed date) of lighthouses.", "SELECT name FROM lighthouse"),
     ('Who said "closed date"? Show the name.', "SELECT name FROM lighthouse"),
@@ -169,17 +162,8 @@ NOT_MISSING = [
     ("How many different towns have bakers?", "SELECT count(DISTINCT town) FROM baker"),
     ("How many different bakers are there?", "SELECT count(id) FROM baker"),
     ("Which towns are different from Ulm?", "SELECT town FROM baker WHERE town <> 'Ulm'"),
-    ("List the towns of bakers.", "SELECT town FROM baker"),
     ("Find the number of bakers.", "SELECT count(*) FROM baker"),
     ("Find the number of cakes of each taste.", "SELECT taste, count(*) FROM cake GROUP BY 1"),
-    (
-        "Who bakes nut cakes?",  # two bakers of one name
-        "SELECT b.name FROM baker b JOIN cake c ON b.id = c.baker_id WHERE c.id IN (1, 4)",
-    ),
-    (
-        "Show the name of the baker of each cake.",
-        "SELECT b.name, c.title FROM baker b JOIN cake c ON b.id = c.baker_id",
-    ),
 ]
 
 

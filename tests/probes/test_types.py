@@ -21,29 +21,23 @@ CREATE VIEW seen AS SELECT weight AS kilos FROM ship;
 
 BY_DIGITS = [
     "SELECT name FROM ship ORDER BY weight DESC LIMIT 1",
-    "SELECT kilos FROM seen ORDER BY kilos",
     "SELECT w FROM (SELECT weight AS w FROM ship) ORDER BY w DESC LIMIT 1",
     "SELECT name FROM ship ORDER BY weight COLLATE NOCASE DESC LIMIT 1",
     "SELECT max(weight) FROM ship",
-    "SELECT sales FROM ship ORDER BY sales DESC",
     "SELECT name FROM ship WHERE weight = (SELECT max(weight) FROM ship)",
     "SELECT count(*) FROM ship WHERE weight > 98",
-    "SELECT count(*) FROM ship WHERE '98' < weight",
     "SELECT count(*) FROM ship WHERE weight BETWEEN 90 AND 150",
     "SELECT name FROM ship WHERE weight > (SELECT avg(weight) FROM ship)",
 ]
 
 AGREES = [
-    "SELECT name FROM ship ORDER BY name",
     "SELECT name FROM ship ORDER BY grade DESC",  # one digit: the orders agree
-    "SELECT name FROM ship ORDER BY year",
     "SELECT code FROM codes ORDER BY code",  # mostly no numbers
     "SELECT padded FROM codes ORDER BY padded",
     "SELECT name FROM ship ORDER BY CAST(weight AS INT) DESC LIMIT 1",
     "SELECT count(*) FROM ship WHERE weight > n",  # SQLite reads the text as a number here
     "SELECT count(*) FROM ship WHERE weight > CAST(98 AS INT)",
     "SELECT max(weight, 1) FROM ship WHERE id = 9",
-    "SELECT name FROM ship WHERE id = 1 ORDER BY weight",
     'SELECT name FROM ship ORDER BY "no such column"',
 ]
 
@@ -122,25 +116,19 @@ INSERT INTO ship VALUES
 MISMATCHES = [
     "SELECT name FROM ship WHERE strftime('%Y', built) = 2010",
     "SELECT name FROM ship WHERE substr(built, 1, 4) > 2005",
-    "SELECT name FROM ship WHERE strftime('%Y', built) BETWEEN 2000 AND 2005",
     "SELECT name FROM ship WHERE built = 2010",
     "SELECT name FROM ship WHERE crew > 50",
-    "SELECT name FROM ship WHERE 50 < crew",
     "SELECT name FROM ship WHERE hull_code IN (7, 70)",
-    "SELECT c FROM (SELECT crew AS c FROM ship) WHERE c > 50",
     "WITH c AS (SELECT crew AS c FROM ship) SELECT c FROM c WHERE c > 50",
 ]
 
 HARMLESS = [
     "SELECT name FROM ship WHERE year > '1990'",
-    "SELECT name FROM ship WHERE built > '2000-01-01'",
     "SELECT name FROM ship WHERE hull_code = '7'",
     "SELECT name FROM ship WHERE crew = 9",  # the text is spelt as SQLite spells the number
     "SELECT name FROM ship WHERE CAST(crew AS INTEGER) > 50",
-    "SELECT name FROM ship WHERE CAST(strftime('%Y', built) AS INT) = 2010",
     "SELECT name FROM ship WHERE power = 100",
     "SELECT name FROM ship WHERE crew LIKE 9",
-    "SELECT year FROM ship GROUP BY year HAVING count(*) > 1",
 ]
 
 
