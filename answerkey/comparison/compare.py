@@ -232,15 +232,18 @@ def _find_near_leaks(records: list[Fingerprint], findings: Findings, min_similar
 
 def _find_leaks(records: list[Fingerprint], findings: Findings) -> None:
     """Each question whose text, or template, one of the other split has, too."""
-    codes = {"text": "question_in_both_splits", "template": "template_in_both_splits"}
-    for field, code in codes.items():
+    for field in ("text", "template"):
         for sides in _list_shared(records, field):
             template = sides[0][0].template[:_TEMPLATE_CHARACTERS]
             shown = {} if field == "text" else {"template": template}
             for own, others in (sides, sides[::-1]):
                 evidence = {**shown, "count": len(others), "example": others[0].question_id}
+                in_both = Finding(
+                    "question_in_both_splits" if field == "text" else "template_in_both_splits",
+                    evidence,
+                )
                 for record in own:
-                    findings[record.question_id].append(Finding(code, evidence))
+                    findings[record.question_id].append(in_both)
 
 
 def _list_shared(

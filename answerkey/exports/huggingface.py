@@ -188,7 +188,7 @@ def _list_paths(product: Path) -> dict[str, set[str]]:
     return {
         DATABASES: {f"{name}/{name}.sqlite" for name in names},
         TEST_SUITES: {
-            "/".join(database["path"].rsplit("/", 2)[1:])
+            "/".join(database["path"].rsplit("/", 2)[-2:])
             for databases in suites
             for database in databases
         },
