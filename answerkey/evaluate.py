@@ -27,12 +27,7 @@ from answerkey.base.errors import InputError
 from answerkey.base.log import align, list_counts
 from answerkey.base.records import SPLITS
 from answerkey.dataset import Record, make_questions
-from answerkey.evaluation.predictions import (
-    Dataset,
-    index,
-    read_dataset,
-    read_predictions,
-)
+from answerkey.evaluation.predictions import Dataset, index, read_dataset, read_predictions
 from answerkey.evaluation.scoring import Folders, Score, score_predictions
 from answerkey.evaluation.summary import (
     Result,
@@ -117,12 +112,7 @@ def evaluate(
         name: collect_results(
             counted,
             score_predictions(
-                found,
-                known.questions,
-                folders,
-                journal=out / JOURNAL,
-                rule=rule,
-                workers=workers,
+                found, known.questions, folders, journal=out / JOURNAL, rule=rule, workers=workers
             ),
         )
         for name, (found, _) in files.items()
@@ -231,7 +221,6 @@ def open_dataset(
 
 
 def _name_systems(paths: tuple[PathLike, ...]) -> Iterator[tuple[str, Path]]:
-    """Yield each file with the name of its system: its stem, or its path if stems repeat."""
     stems = Counter(Path(path).stem for path in paths)
     if not paths or len(set(map(str, paths))) < len(paths):
         raise InputError(f"predictions: expected files, each once, found {list(map(str, paths))}")

@@ -211,7 +211,6 @@ _ENTRY = re.compile(r"^(\w+): (exclude|flag)(, doubts gold)?\n((?: .*\n)+)", re.
 
 
 def _read_catalogue() -> Iterator[tuple[str, tuple[Flag, ...]]]:
-    """Yield each family of flags: its title, and its flags."""
     for family in _CATALOGUE.split("\n# ")[1:]:
         title, _, entries = family.partition("\n")
         flags = []
@@ -221,9 +220,7 @@ def _read_catalogue() -> Iterator[tuple[str, tuple[Flag, ...]]]:
         yield title, tuple(flags)
 
 
-FAMILIES: dict[str, tuple[Flag, ...]] = {
-    **dict(_read_catalogue()),
-}
+FAMILIES: dict[str, tuple[Flag, ...]] = {**dict(_read_catalogue())}
 FLAGS = {flag.name: flag for flag in chain.from_iterable(FAMILIES.values())}
 _PLACES = {name: place for place, name in enumerate(FLAGS)}
 

@@ -458,9 +458,8 @@ async def score_completions_async(completions: Sequence[Any], **columns: Any) ->
     return await asyncio.to_thread(score_completions, completions, **columns)
 
 
-@lru_cache
+@lru_cache  # once a rule
 def _warn_if_loose(rule: Rule) -> None:
-    """Say once that a rule which is set for all questions lets guesses through."""
     if rule.is_loose:
         _LOG.warning(
             "rule %r is set for all questions: by it, guesses that were not asked for are right"

@@ -186,7 +186,6 @@ def _find_paraphrases(records: list[Fingerprint], findings: Findings) -> None:
 
 
 def _find_conflicts(records: list[Fingerprint], findings: Findings) -> None:
-    """All questions of one text that do not have one answer."""
     for group in _group(records, "text"):
         for record in group:
             others = [one.question_id for one in group if not _have_one_answer(record, one)]
@@ -196,7 +195,6 @@ def _find_conflicts(records: list[Fingerprint], findings: Findings) -> None:
 
 
 def _group(records: Iterable[Fingerprint], field: str) -> Iterator[list[Fingerprint]]:
-    """Records with one value of a field, if there are several; "" is no value."""
     groups: dict[str, list[Fingerprint]] = defaultdict(list)
     for record in records:
         groups[getattr(record, field)].append(record)
@@ -249,7 +247,6 @@ def _find_leaks(records: list[Fingerprint], findings: Findings) -> None:
 def _list_shared(
     records: list[Fingerprint], field: str
 ) -> Iterator[tuple[list[Fingerprint], list[Fingerprint]]]:
-    """The train and the eval questions of each value that both splits have."""
     for group in _group(records, field):
         train = [one for one in group if one.split != EVAL]
         held_out = [one for one in group if one.split == EVAL]
@@ -361,7 +358,6 @@ class HeldOut:
         return Finding("overlap", evidence)
 
     def _list_places(self, text: str, sql: str) -> set[int]:
-        """The questions with one SQL, or with one text or nearly one."""
         places = {place for place, other in enumerate(self._queries) if sql and sql == other}
         if text:
             places.update(place for place, _ in _extract(text, self._texts, self._min_similarity))

@@ -125,7 +125,6 @@ def _read_digits(text: str, tokens: list[re.Match[str]], place: int) -> tuple[Nu
 
 
 def _read_words(text: str, tokens: list[re.Match[str]], place: int) -> tuple[Number, int]:
-    """A number in words: twenty-five, two hundred."""
     value, used = _CARDINALS[tokens[place].group().lower()], 1
     for before, token in pairwise(tokens[place : place + 3]):
         word = token.group().lower()

@@ -108,7 +108,6 @@ def _close(text: str) -> str:
 
 
 def _stands_in(text: str, part: str) -> bool:
-    """Whether a part stands in a text, and in no longer word."""
     before = r"(?<!\w)" if part[:1].isalnum() else ""
     after = r"(?!\w)" if part[-1:].isalnum() else ""
     return bool(part) and re.search(before + re.escape(part) + after, text) is not None

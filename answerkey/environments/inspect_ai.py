@@ -19,12 +19,7 @@ from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
 from inspect_ai.tool import Tool, tool
 
-from answerkey.environments.questions import (
-    EXPORTS,
-    explain_reply,
-    list_terms,
-    load_questions,
-)
+from answerkey.environments.questions import EXPORTS, explain_reply, list_terms, load_questions
 from answerkey.environments.questions import run_sql as run_query
 from answerkey.reward import RewardPool
 

@@ -1,3 +1,1 @@
-"""Evaluation: predictions are executed on the databases of a dataset and on its test suites, and
-told in numbers. It needs the standard library alone.
-"""
+"""Evaluation: predictions are executed, and told in numbers, with the standard library alone."""

@@ -156,7 +156,6 @@ def _read_in_order(
 
 
 def _read_by_place(path: Path, text: str, count: int) -> dict[int, str]:
-    """The SQL of a JSON object by its place, which is one of `count`."""
     found = {}
     try:
         for place, marked in json.loads(text).items():
@@ -171,7 +170,6 @@ def _read_by_place(path: Path, text: str, count: int) -> dict[int, str]:
 
 
 def _find_source(dataset: Dataset, source_file: str | None) -> tuple[str, str]:
-    """The corpus and the source file of questions whose order predictions follow."""
     files = {
         (question.split, question.corpus, question.source["file"])
         for question in dataset.questions.values()

@@ -158,7 +158,6 @@ def rank_systems(systems: Mapping[str, list[Result]], on: str) -> tuple[list[Rec
 
 
 def _draw_means(systems: Sequence[Sequence[Sequence[float]]]) -> list[list[float]]:
-    """The means of all systems by each draw of clusters; values of the systems are in one order."""
     if len(systems[0]) < 2:
         systems = [[[value] for value in clusters[0]] for clusters in systems]
     sizes = [len(cluster) for cluster in systems[0]]
@@ -189,7 +188,6 @@ def _measure(results: list[Result]) -> Record:
 
 
 def _cluster(results: list[Result], values: Iterable[float]) -> list[list[float]]:
-    """The values of the results, those of each database together."""
     clusters: defaultdict[str, list[float]] = defaultdict(list)
     for result, value in zip(results, values, strict=True):
         clusters[result.question.database_name].append(value)

@@ -17,13 +17,7 @@ from typing import Any
 import yaml
 from jinja2 import Template
 
-from answerkey.exports.huggingface import (
-    CHAT,
-    COLUMNS,
-    PACKED_COLUMNS,
-    TEXTS,
-    PackedFiles,
-)
+from answerkey.exports.huggingface import CHAT, COLUMNS, PACKED_COLUMNS, TEXTS, PackedFiles
 from answerkey.exports.parquet_files import WrittenFile
 from answerkey.flags import EXPLANATIONS
 
@@ -50,15 +44,9 @@ _PIPELINE = """@software{answerkey,
 
 @dataclass(frozen=True, slots=True)
 class CardFacts:
-    """What a card is made of.
+    """What a card is made of, by the names that params, manifest and metrics have for it.
 
-    corpora: what is known of each, by its name in params: data/questions/corpora.json.
-    origins: where each database comes from, as the manifest has it.
-    files: those that exist, by split.
-    packed: the databases, and those of test suites, where there are any.
-    metrics: all counts of the run.
-    targets: those of the selection, by their names in params.
-    repo_id, version, date_published: as params have them.
+    files: those that exist, by split; packed: the databases, and those of test suites.
     """
 
     corpora: Mapping[str, Mapping[str, Any]]
@@ -84,9 +72,7 @@ class CardFacts:
     @property
     def license(self) -> str | list[str]:
         """The hub's identifiers, each once; a licence that nobody knows is `other`."""
-        names = list(
-            dict.fromkeys(corpus["license"] or "other" for corpus in self.corpora.values())
-        )
+        names = [*dict.fromkeys(corpus["license"] or "other" for corpus in self.corpora.values())]
         return names[0] if len(names) == 1 else names
 
     @property
@@ -154,7 +140,6 @@ def make_front_matter(facts: CardFacts) -> str:
 def _make_info(
     name: str, columns: Mapping[str, tuple[str, str]], files: Mapping[str, WrittenFile]
 ) -> dict[str, Any]:
-    """The columns and the sizes, as `datasets` reads them from a card."""
     return {
         "config_name": name,
         "features": [_make_feature(column, kind) for column, (kind, _) in columns.items()],
@@ -276,8 +261,5 @@ def _make_field(table: str, name: str, kind: str, meaning: str) -> Record | None
         "description": meaning,
         "dataType": _TYPES[kind],
         **({"repeated": True} if kind == TEXTS else {}),
-        "source": {
-            "fileObject": {"@id": f"{table}.parquet"},
-            "extract": {"column": name},
-        },
+        "source": {"fileObject": {"@id": f"{table}.parquet"}, "extract": {"column": name}},
     }

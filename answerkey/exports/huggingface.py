@@ -52,10 +52,7 @@ COLUMNS = {
         TEXT,
         "where rows tie: the segments of every right answer, as JSON; else null",
     ),
-    "other_answers": (
-        TEXT,
-        "other queries that are right, and their answers, as JSON; else null",
-    ),
+    "other_answers": (TEXT, "other queries that are right, and their answers, as JSON; else null"),
     "test_suite": (
         TEXT,
         "small databases on which a right query gives these answers, too, as JSON; or null",

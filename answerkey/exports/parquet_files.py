@@ -95,7 +95,6 @@ def _make_rows(rows: list[dict[str, Any]], schema: pa.Schema) -> pa.Table:
 
 
 def _pack(contents: list[bytes | None]) -> pa.Array:
-    """All contents, or as many nulls if they are left out."""
     if None in contents:
         return pa.nulls(len(contents), pa.binary())
     ends = array("i", accumulate(map(len, contents), initial=0))

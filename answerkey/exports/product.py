@@ -114,12 +114,10 @@ def _choose_selected(rows: Rows) -> Rows:
 
 
 def _choose_usable(rows: Rows) -> Rows:
-    """The selected questions, and those that might be."""
     return [row for row in rows if row["reason"] in (None, Reason.NOT_SELECTED)]
 
 
 def _count(rows: Rows, column: str, words: Iterable[Any] | None = None) -> dict[str, int]:
-    """How many questions have each value, in the order of its vocabulary, else by name."""
     counts = Counter(row[column] for row in rows if row[column] is not None)
     words = _WORDS.get(column, sorted(counts)) if words is None else words
     return {str(word): counts[word] for word in words}

@@ -54,7 +54,7 @@ _VALUE = (
 )
 _MOST_DISTINCT = 2000  # texts of a column; one with more holds prose, or keys
 _FEWEST_CHARACTERS = 4  # of a text that is named in any case: "us" is no country
-_FACTS = ("question_id", "database_name", "gold_sql", "answer_type", "difficulty")
+KNOWN = ("question_id", "database_name", "gold_sql", "answer_type", "difficulty")
 
 Message = dict[str, str]
 Links = Mapping[str, list[str]]
@@ -161,12 +161,10 @@ class DatabaseTexts:
 
 
 def _holds_rows(table: Table) -> bool:
-    """Whether it is neither a view nor a virtual table."""
     return not table.is_view and table.sql.upper().startswith("CREATE TABLE")
 
 
 def _read_rows(database: GuardedDatabase, table: Table, count: int) -> list[str]:
-    """The first rows of a table as SQL literals; none if it is too wide for the guard."""
     if not count or not _holds_rows(table):
         return []
     values = ", ".join(_VALUE.format(quote_name(column.name)) for column in table.columns)
@@ -185,7 +183,6 @@ def _read_rows(database: GuardedDatabase, table: Table, count: int) -> list[str]
 
 
 def _write_value(value: Any) -> str:
-    """On one line what `_VALUE` made of a value."""
     if value is None:
         return "NULL"
     return " ".join(value.splitlines()) if isinstance(value, str) else repr(value)
@@ -220,7 +217,6 @@ def _read_descriptions(path: Path) -> dict[str, list[str]]:
 
 
 def _list_columns(table: Table) -> list[str]:
-    """Each column in words, then keys of several columns."""
     in_key = sorted(table.columns, key=lambda column: column.primary_key)
     keys = [column.name for column in in_key if column.primary_key]
     referred = {
@@ -290,7 +286,7 @@ class PromptExample:
     @cached_property
     def facts(self) -> dict[str, Any]:
         """What a reward or an analysis may want to know besides the answer."""
-        return {name: getattr(self.question, name) for name in _FACTS} | self.reward_terms
+        return {name: getattr(self.question, name) for name in KNOWN} | self.reward_terms
 
 
 def make_completion(gold_sql: str) -> list[Message]:

@@ -88,7 +88,7 @@ def _make_question_row(example: PromptExample) -> tuple[Any, ...]:
         *(getattr(question, name) for name in _OF_QUESTION),
         example.ground_truth,
         *example.reward_terms.values(),
-        _write_json(question.tables_involved),
+        encode_json(question.tables_involved).decode(),
         _list_codes(question.flags),
     )
 
@@ -100,11 +100,7 @@ def _make_excluded_row(record: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _list_codes(flags: list[dict[str, Any]]) -> str:
-    return _write_json(sorted({flag["code"] for flag in flags}))
-
-
-def _write_json(value: Any) -> str:
-    return encode_json(value).decode()
+    return encode_json(sorted({flag["code"] for flag in flags})).decode()
 
 
 @contextmanager

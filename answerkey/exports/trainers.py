@@ -25,15 +25,13 @@ from jinja2 import Template
 from answerkey.base.records import SPLITS, encode_json, replace_file
 from answerkey.dataset import read_product
 from answerkey.exports.parquet_files import Table, write_tables
-from answerkey.exports.prompts import PromptExample, make_completion, make_prompt_examples
+from answerkey.exports.prompts import KNOWN, PromptExample, make_completion, make_prompt_examples
 
 TEXT = pa.string()
 CHAT = pa.list_(pa.struct({"role": TEXT, "content": TEXT}))
 # What is known of a question; the last of it are JSON text, or null.
 FACTS = {
-    **dict.fromkeys(
-        ("question_id", "database_name", "gold_sql", "answer_type", "difficulty"), TEXT
-    ),
+    **dict.fromkeys(KNOWN, TEXT),
     "order_matters": pa.bool_(),
     "max_steps": pa.int64(),
     "rule": TEXT,

@@ -215,10 +215,7 @@ def _fill(ties: Ties, inspection: Inspection, query: exp.Expression, keys: list[
 
 
 def _execute_wide(
-    inspection: Inspection,
-    query: exp.Expression,
-    added: list[exp.Expression],
-    limit: int | None,
+    inspection: Inspection, query: exp.Expression, added: list[exp.Expression], limit: int | None
 ) -> list[Row]:
     """The rows without OFFSET and up to `limit`, with the sort keys as further columns."""
     clauses: dict[str, Any] = {}

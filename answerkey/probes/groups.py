@@ -68,7 +68,6 @@ def _find_first(inspection: Inspection) -> tuple[Resolution, dict[str, Any]] | N
 
 
 def _find_names(select: exp.Select, query: Query) -> tuple[Resolution, dict[str, Any]] | None:
-    """The first name by which a SELECT groups, and the evidence."""
     grouping = read_grouping(select, query.scopes)
     if grouping is None:
         return None

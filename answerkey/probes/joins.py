@@ -393,7 +393,6 @@ def _has_other_condition(select: exp.Select, things: _Things, query: Query) -> b
 
 
 def _find_noun(question: Question, table: Table) -> Word | None:
-    """The first word of the question that names the things."""
     noun = stem_name(table.name)[-1:]
     return next((word for word in question.words if (word.stem,) == noun), None)
 

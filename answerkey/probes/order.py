@@ -193,7 +193,6 @@ def find_bare_column(inspection: Inspection) -> list[Finding]:
 
 
 def _find_other_answer(inspection: Inspection) -> list[Row] | None:
-    """The rows of a copy in another order, if they are another answer."""
     found = inspection.once(execute_on_copy)
     if found is None or _is_same(inspection, found[1], ordered=is_order_certain(inspection)):
         return None

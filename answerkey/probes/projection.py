@@ -85,7 +85,6 @@ class Projection:
 
 
 def _list_tables(query: Query) -> list[Table]:
-    """The tables and views that a query names anywhere, once each, by name."""
     found: dict[str, Table] = {}
     for node in query.scopes.nodes.find_all(exp.Table):
         table = query.schema.find_table(node.name)

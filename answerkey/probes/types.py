@@ -228,8 +228,4 @@ def _may_be_text(expression: exp.Expression, query: Query) -> bool:
     return bool(query.ask(f"SELECT 1 FROM {table} WHERE typeof({name}) = 'text' LIMIT 1"))
 
 
-PROBES = (
-    find_date_text_order,
-    find_numeric_text_order,
-    find_type_mismatch,
-)
+PROBES = (find_date_text_order, find_numeric_text_order, find_type_mismatch)

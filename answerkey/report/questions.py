@@ -43,7 +43,6 @@ def read_rows(product: Path, *, max_rows: int, max_characters: int) -> list[Reco
 
 
 def _read_sidecars(product: Path) -> Iterator[Record]:
-    """Each question once: with its flags if it is selected, with its reason if it is not."""
     return chain(read_jsonl(product / AUDIT), read_jsonl(product / EXCLUDED))
 
 
@@ -68,7 +67,6 @@ def choose_ids(records: Iterable[Record], *, max_rows: int) -> set[str]:
 
 
 def _list_codes(record: Record) -> list[str]:
-    """What a question is counted by: its flags if it was selected, its reason if it was not."""
     if "reason" in record:
         return [record["reason"]]
     return [flag["code"] for flag in record["flags"]]
@@ -119,7 +117,6 @@ def make_row(
 
 
 def _list_findings(record: Record, *, most: int) -> list[list[Any]]:
-    """Each code with its evidence as pairs of a name and a text, the reason first."""
     flags = [(flag["code"], flag["evidence"]) for flag in record["flags"]]
     if (reason := record.get("reason")) is not None:
         is_flag = record["stage"] == "audit_gold_answers"
@@ -187,8 +184,6 @@ def _show_cell(value: Any, most: int) -> Any:
 
 
 def _find_agreed(record: Record, *, most: int) -> Record | None:
-    """The query of models that agree with each other and not with gold, and how many they are;
-    None if there is none, or if it is more text than the page takes."""
     found = {flag["code"]: flag["evidence"] for flag in record["flags"]}.get(AGREEMENT, {})
     if "sql" not in found or len(found["sql"]) > most:
         return None
@@ -218,7 +213,6 @@ def find_corpus_text(question: Question, row: Record, *, max_characters: int) ->
 
 
 def _describe_source(source: Record) -> str:
-    """Where a question comes from, and why a curator corrected it."""
     parts = [f"{name} {value}" for name, value in source.items() if name != "correction"]
     if correction := source.get("correction"):
         parts.append(f"corrected ({correction['action']}): {correction['reason']}")

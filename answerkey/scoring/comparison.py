@@ -183,7 +183,6 @@ def pair_columns(
 
 
 def _are_covered(rows: list[Floats], others: list[Floats], rule: Rule) -> bool:
-    """Whether each row is close to one of the others."""
     return all(
         any(are_close(row, other, rule.rel_tol, rule.abs_tol) for other in others)
         for row in set(rows).difference(others)
@@ -251,12 +250,7 @@ def _list_places(row_count: int, expected: Expected, ordered: Order) -> _Places:
 
 
 def list_column_orders(
-    gold: list[Column],
-    predicted: list[Column],
-    places: _Places,
-    *,
-    rule: Rule,
-    is_choice: bool,
+    gold: list[Column], predicted: list[Column], places: _Places, *, rule: Rule, is_choice: bool
 ) -> Iterator[tuple[int, ...]]:
     """Yield the orders of columns that may be right: for each gold column a predicted one.
 
@@ -469,7 +463,6 @@ def _show(rows: list[Row]) -> list[Row]:
 
 
 def cut_texts(row: Row) -> Row:
-    """The row with the beginning of its long texts."""
     return tuple(
         f"{value[:SHOWN_CHARACTERS]}…"
         if type(value) is str and len(value) > SHOWN_CHARACTERS

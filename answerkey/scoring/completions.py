@@ -24,8 +24,7 @@ _FENCE = re.compile(
 )
 # What follows the first group may be nothing: so it is never tried again with less.
 _BEGIN = re.compile(
-    r"(?:[\s(\ufeff]+|--[^\n]*|/\*.*?(?:\*/|\Z))*(?P<query>(?i:SELECT|WITH|VALUES)\b)?",
-    re.DOTALL,
+    r"(?:[\s(\ufeff]+|--[^\n]*|/\*.*?(?:\*/|\Z))*(?P<query>(?i:SELECT|WITH|VALUES)\b)?", re.DOTALL
 )
 
 

@@ -49,9 +49,7 @@ _START = (
 # ever a lock that tempfile takes at first.
 _STARTING = threading.Lock()
 os.register_at_fork(
-    before=_STARTING.acquire,
-    after_in_parent=_STARTING.release,
-    after_in_child=_STARTING.release,
+    before=_STARTING.acquire, after_in_parent=_STARTING.release, after_in_child=_STARTING.release
 )
 
 

@@ -23,15 +23,7 @@ from answerkey.base.records import (
     replace_file,
     write_jsonl,
 )
-from answerkey.dataset import (
-    AUDIT,
-    EXCLUDED,
-    NOT_SELECTED,
-    PASS_RATES,
-    Question,
-    Record,
-    add_terms,
-)
+from answerkey.dataset import AUDIT, EXCLUDED, NOT_SELECTED, PASS_RATES, Question, Record, add_terms
 from answerkey.sections.classify_difficulty import (
     METHODS,
     PASS_RATE,
@@ -303,7 +295,6 @@ def write_selection(
 
 
 def _make_audit(question: Question, policies: Mapping[str, Policy]) -> Record:
-    """The record in audit.jsonl: what the nine fields do not hold."""
     accepted_rows = question.accepted_rows
     if has_choice(accepted_rows) and not accepts_ties(question.flags, policies):
         own_rows = write_order(read_order(question.order_matters, accepted_rows))
@@ -328,8 +319,6 @@ def _make_audit(question: Question, policies: Mapping[str, Policy]) -> Record:
 def _make_exclusion(
     question: Question, policies: Mapping[str, Policy], stage: str, reason: str, detail: str
 ) -> Record:
-    """A question that is set aside, the first reason why, and all its flags, which it has where it
-    has an answer. If there is no gold SQL, an evaluation needs to know where it is from."""
     more = ("split", "evidence", "source") if reason == Reason.NO_GOLD_SQL else ()
     return {
         "question_id": question.question_id,

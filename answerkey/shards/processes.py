@@ -184,7 +184,6 @@ def _work(function: Callable[[Any], Any], pipe: connection.Connection) -> None:
 
 
 def _end_with_parent() -> None:
-    """A parent that is killed says nothing to its children."""
     connection.wait([multiprocessing.parent_process().sentinel])
     os._exit(1)
 

@@ -62,7 +62,6 @@ def hash_code(stage: str, *, root: Path = ROOT) -> str:
 
 
 def _list_code(path: Path) -> Iterator[Path]:
-    """A module, or the files of a package; none for any other path."""
     if path.suffix == ".py":
         yield path
     elif (path / "__init__.py").is_file():
@@ -137,7 +136,6 @@ class ShardDirectory:
 
 
 def _identify(path: Path, key: str) -> str:
-    """A hash of the bytes of a shard and of what it was made from."""
     return hash_value([hash_file(path), key])
 
 

@@ -257,7 +257,6 @@ def _blank(nodes: list[exp.Expression]) -> None:
 
 
 def _list_names(tree: exp.Expression, clauses: Iterable[str]) -> list[str]:
-    """The marked names that stand in some clauses, clause by clause, each once."""
     names: dict[str, None] = {}
     for select in tree.find_all(exp.Select):
         for clause in clauses:

@@ -227,9 +227,7 @@ LIBRARY_FUNCTIONS = {
 }
 # What a connection did before: nothing, since it only reads.
 _CONNECTION_FUNCTIONS = {"changes", "total_changes", "last_insert_rowid"}
-_CLOCK_FUNCTIONS = {
-    *("date", "time", "datetime", "julianday", "unixepoch", "timediff", "strftime"),
-}
+_CLOCK_FUNCTIONS = {*("date", "time", "datetime", "julianday", "unixepoch", "timediff", "strftime")}
 # Words that read the clock or the time zone wherever they stand; and as the time alone.
 _ANYWHERE = {"now", "localtime", "utc"}
 _AS_TIME = {"subsec", "subsecond"}

@@ -230,7 +230,6 @@ class _Reader:
         return False
 
     def _list_joined(self) -> Iterator[tuple[Slot | None, Slot | None]]:
-        """The columns that are compared with each other."""
         for node in self._find_all(exp.EQ):
             if not self._is_negated(node, node.this, node.expression):
                 yield self._find_slot(node.this), self._find_slot(node.expression)

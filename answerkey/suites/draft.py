@@ -383,7 +383,6 @@ def _keep_single(draft: Draft, name: str, column: int, value: Any) -> None:
 
 
 def _index(draft: Draft, reference: Reference) -> dict[Row, DraftRow]:
-    """The rows that a reference may mean, by what refers to them."""
     return {row.take(reference.referred): row for row in reversed(draft.rows[reference.parent])}
 
 

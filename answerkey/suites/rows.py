@@ -225,7 +225,6 @@ def read_rows(path: Path, *, max_rows: int = 1000, seed: int = 0) -> Rows:
 
 
 def _list_tables(connection: sqlite3.Connection) -> Rows:
-    """The tables of a database without their rows."""
     ordinary = connection.execute(
         "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table'"
     ).fetchall()
@@ -279,7 +278,6 @@ class _Sample:
             yield (key if table.has_rowid else tuple(row)), tuple(row)
 
     def _add(self, name: str, found: Iterable[tuple[object, Row]]) -> None:
-        """Add the rows that are not too large."""
         for key, row in found:
             if sum(len(value) for value in row if isinstance(value, str | bytes)) > _MAX_ROW_BYTES:
                 self._whole.discard(name)

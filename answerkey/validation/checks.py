@@ -116,10 +116,7 @@ def _check_id(question: Record) -> list[str]:
 
 
 def check_set(
-    questions: list[Record],
-    *,
-    targets: Targets | None,
-    corpora: Mapping[str, str],
+    questions: list[Record], *, targets: Targets | None, corpora: Mapping[str, str]
 ) -> list[str]:
     """The errors of well-formed records together: ids that come again, databases in both splits,
     and targets that are missed. `corpora` are those of the questions by id."""
@@ -143,7 +140,6 @@ def check_set(
 def _check_targets(
     questions: list[Record], targets: Targets, corpora: Mapping[str, str]
 ) -> list[str]:
-    """Shares and sizes that are off by more than the tolerance."""
     size = len(questions)
     errors = []
     if targets.min_questions is not None and size < targets.min_questions:

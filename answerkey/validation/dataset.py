@@ -133,7 +133,6 @@ def validate_dataset(
 
 
 def _check_facts(question: Record, facts: Facts, difficulty: str) -> Iterator[str]:
-    """The fields of a record that are not what its gold SQL makes them."""
     stored, answer = question["gold_answer"], facts.answer
     # One row of one column matches the same value in a list, so shapes are compared as well.
     is_same = (

@@ -118,15 +118,6 @@ def test_samples_give_pass_at_k_and_a_majority(questions: list[Any], tmp_path: P
     assert samples["majority"] == {"database": 0, "suite": 0}
 
 
-def test_sample_without_sql_is_wrong(questions: list[Any], tmp_path: Path) -> None:
-    lines = [
-        {"question_id": q["question_id"], "predictions": [q["gold_sql"], None]} for q in questions
-    ]
-    summary = evaluate(write_lines(tmp_path / "p.jsonl", lines), out=tmp_path / "out")
-    assert summary["accuracy"]["suite"] == 1 / 2
-    assert summary["errors"]["no_query"]["count"] == len(questions)
-
-
 def test_several_files_are_one_table(
     gold: Path, questions: list[Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

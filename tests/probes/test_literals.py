@@ -2,10 +2,7 @@
 
 import pytest
 
-from answerkey.probes.literals import (
-    find_literal_not_in_column,
-    find_literal_not_in_question,
-)
+from answerkey.probes.literals import find_literal_not_in_column, find_literal_not_in_question
 from tests.shared.probe_world import ProbeWorld
 
 PORTS = ("Alda", "Bree", "Cove", "Dune", "Eyre", "Fonn", "Gull", "Hove", "Inch", "Jura")

@@ -2,11 +2,7 @@
 
 import pytest
 
-from answerkey.probes.types import (
-    find_date_text_order,
-    find_numeric_text_order,
-    find_type_mismatch,
-)
+from answerkey.probes.types import find_date_text_order, find_numeric_text_order, find_type_mismatch
 from tests.shared.probe_world import ProbeWorld
 
 NUMBERS = """

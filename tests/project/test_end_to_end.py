@@ -9,14 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.shared.checkout import (
-    PRODUCT,
-    hash_tree,
-    make_checkout,
-    output,
-    run,
-    stages_to_run,
-)
+from tests.shared.checkout import PRODUCT, hash_tree, make_checkout, output, run, stages_to_run
 from tests.shared.paths import ROOT
 
 AFTER_DIFFICULTY = [

@@ -90,6 +90,10 @@ KEYS |= {
         + fill("colour", "'red', 1", "'blue', 2", "'grey', 3"),
         (["colour(colour_id)", "colour(name)"], []),
     ),
+    "a list of numbers may be chance": (
+        "CREATE TABLE pay (id INT PRIMARY KEY, sum INT);" + fill("pay", "1, 7", "2, 8", "3, 9"),
+        (["pay(id)"], []),
+    ),
     "a name beside more may be that of two": (
         "CREATE TABLE port (id INT PRIMARY KEY, name TEXT, berths INT);"
         + fill("port", "1, 'Lima', 7", "2, 'Oslo', 8", "3, 'Perth', 9"),

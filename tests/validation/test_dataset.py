@@ -14,22 +14,11 @@ from typing import Any
 import pytest
 
 from answerkey.base.records import hash_file
-from answerkey.sections.classify_difficulty import (
-    PASS_RATE,
-    RANK,
-    SOURCE,
-    SPIDER,
-    DifficultyRule,
-)
+from answerkey.sections.classify_difficulty import PASS_RATE, RANK, SOURCE, SPIDER, DifficultyRule
 from answerkey.sections.select_questions import Targets
 from answerkey.sqlite.guard import Limits
 from answerkey.validation.checks import check_sidecars
-from answerkey.validation.dataset import (
-    Facts,
-    check_answers,
-    derive_facts,
-    validate_dataset,
-)
+from answerkey.validation.dataset import Facts, check_answers, derive_facts, validate_dataset
 from tests.shared.databases import make_database
 
 Dataset = list[dict[str, Any]]
