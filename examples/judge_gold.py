@@ -32,7 +32,7 @@ from answerkey.dataset import INTERIM, Question, read_joined
 from answerkey.exports.prompts import DatabaseTexts, read_template
 from answerkey.flags import FLAGS, sort_flags
 from answerkey.risk.gold_risk import list_signs
-from answerkey.risk.verdicts import MODEL, VERDICT_FLAGS, read_verdict_file
+from answerkey.risk.verdicts import MODEL, RIGHT, WRONG, read_verdict_file
 
 TEMPLATE = Path(__file__).with_suffix(".j2")
 ANSWER_CHARACTERS = 2000
@@ -134,7 +134,7 @@ def parse_verdict(answer: str) -> tuple[str, str]:
             found, _ = json.JSONDecoder().raw_decode(answer, start)
         except (ValueError, RecursionError):
             found = None
-        if isinstance(found, dict) and found.get("verdict") in tuple(VERDICT_FLAGS):
+        if isinstance(found, dict) and found.get("verdict") in (RIGHT, WRONG):
             return found["verdict"], str(found.get("reason", ""))
         start = answer.rfind("{", 0, start)
     raise NoAnswerError(f"expected a verdict, right or wrong, found {answer[-200:]!r}")
@@ -142,7 +142,7 @@ def parse_verdict(answer: str) -> tuple[str, str]:
 
 def choose_riskiest(interim: Path, count: int) -> list[Question]:
     """So many questions without a verdict, the riskiest first."""
-    judged = set(VERDICT_FLAGS.values())
+    judged = {"judged_right", "judged_wrong"}
     open_questions = [
         question
         for question in read_joined(interim)
@@ -222,7 +222,7 @@ def main() -> None:
     riskiest = choose_riskiest(options.interim, options.count)
     done = {verdict.key for verdict in read_verdict_file(options.out)}
     options.out.parent.mkdir(parents=True, exist_ok=True)
-    counts = dict.fromkeys([*VERDICT_FLAGS, "asked before", "no verdict"], 0)
+    counts = dict.fromkeys([RIGHT, WRONG, "asked before", "no verdict"], 0)
     with options.out.open("ab") as file:
         for question in riskiest:
             key = question.database_name, question.question_text, question.gold_sql
