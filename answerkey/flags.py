@@ -220,7 +220,9 @@ def _read_catalogue() -> Iterator[tuple[str, tuple[Flag, ...]]]:
         yield title, tuple(flags)
 
 
-FAMILIES: dict[str, tuple[Flag, ...]] = {**dict(_read_catalogue())}
+FAMILIES: dict[str, tuple[Flag, ...]] = {
+    **dict(_read_catalogue()),
+}
 FLAGS = {flag.name: flag for flag in chain.from_iterable(FAMILIES.values())}
 _PLACES = {name: place for place, name in enumerate(FLAGS)}
 
@@ -262,10 +264,7 @@ def sort_flags(flags: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def list_flags(precision: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines of docs/probes.md that list all flags.
-
-    precision: what data/flag_precision.json says of each corpus.
-    """
+    """Yield the lines of docs/probes.md that list all flags, with data/flag_precision.json."""
     columns = ("flag", "default", "what it says", "example", "wrong gold, of judged")
     yield f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}"
     for family, flags in FAMILIES.items():
