@@ -16,12 +16,11 @@ from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import json
 
-from answerkey.base.records import hash_file, replace_file
+from answerkey.base.records import encode_compactly, hash_file, replace_file
 
 _GROUP_ROWS = 5000
 
@@ -80,7 +79,7 @@ def _make_rows(rows: list[dict[str, Any]], schema: pa.Schema) -> pa.Table:
     """The rows in Arrow's memory. Files, which are no JSON, are put beside what it reads."""
     files = [field for field in schema if field.type == pa.binary()]
     contents = [[row.pop(field.name) for row in rows] for field in files]
-    text = b"\n".join(map(orjson.dumps, rows))
+    text = "\n".join(map(encode_compactly, rows)).encode()
     table = json.read_json(
         BytesIO(text),
         json.ReadOptions(block_size=len(text) + 1),
