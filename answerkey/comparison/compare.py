@@ -18,6 +18,7 @@ from answerkey.base.records import EVAL, Finding, digest_text
 from answerkey.dataset import Question
 from answerkey.sqlite.answers import answer_rows, read_order
 from answerkey.sqlite.schema import Schema
+from answerkey.sqlite.statement import trim_statement
 
 MIN_SHARE = 0.9  # of the columns that two twins among schemas have in common
 _END_MARKS = ".?!,;:\u2026\u3002 "
@@ -306,14 +307,15 @@ def normalize_sql(sql: str) -> str:
     import sqlglot
 
     try:
+        sql = trim_statement(sql)
         tokens = sqlglot.tokenize(sql, read="sqlite")
-    except sqlglot.TokenError:  # a quote or a comment without an end
+    except sqlglot.TokenError:  # a quote without an end
         return " ".join(sql.split())
     words = [
         f"'{token.text}'" if sql[token.start] in _TEXT_MARKS else token.text.casefold()
         for token in tokens
     ]
-    return " ".join(words).rstrip("; ")
+    return " ".join(words)
 
 
 class HeldOut:

@@ -32,6 +32,7 @@ from answerkey.corpus.loading import REPLACE, load_corpora, read_corrections
 from answerkey.corpus.readers import read_rows
 from answerkey.corpus.splits import assign_splits
 from answerkey.risk.verdicts import RIGHT, VERDICTS, WRONG, Key, read_verdicts
+from answerkey.sqlite.statement import trim_statement
 
 # The names that lists give to their fields; the first that a row has counts.
 IDS = ("question_id", "id", "qid", "instance_id")
@@ -175,7 +176,7 @@ def fold_sql(sql: str) -> str:
     >>> fold_sql("SELECT  name\\nFROM t ;") == fold_sql("SELECT name FROM t")
     True
     """
-    return re.sub(r"\s+", " ", sql).strip().rstrip(";").rstrip()
+    return re.sub(r"\s+", " ", trim_statement(sql)).strip()
 
 
 class Imported(NamedTuple):

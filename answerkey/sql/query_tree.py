@@ -19,6 +19,7 @@ from sqlglot.tokens import Token, Tokenizer, TokenType
 
 from answerkey.sqlite.guard import MAX_SQL_BYTES
 from answerkey.sqlite.schema import affinity, fold_case, fold_name
+from answerkey.sqlite.statement import trim_statement
 
 # Of 17,731 queries that people and models wrote for Spider and BIRD, the longest has 147. The time
 # that it takes to read a tree may grow with the square of them.
@@ -59,7 +60,7 @@ def parse_sql(sql: str) -> exp.Expression:
     'SELECT name FROM ship'
 
     The type of a CAST is its affinity, which is all that SQLite makes of it: sqlglot takes STRING
-    for TEXT and NUMERIC for REAL.
+    for TEXT and NUMERIC for REAL. What SQLite passes over round a statement is none of it.
 
     Raises:
         TooComplexError: a SqlglotError: more than 100,000 bytes or 2,000 tokens.
@@ -67,6 +68,7 @@ def parse_sql(sql: str) -> exp.Expression:
     """
     if len(sql.encode(errors="replace")) > MAX_SQL_BYTES:
         raise TooComplexError(f"more than {MAX_SQL_BYTES} bytes")
+    sql = trim_statement(sql)
     tokenizer, parser = _set_up()
     tokens = tokenizer.tokenize(sql)
     if len(tokens) > MAX_TOKENS:

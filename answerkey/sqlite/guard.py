@@ -26,6 +26,7 @@ from typing import Any, Self
 from answerkey.base.errors import Reason
 from answerkey.base.kinds import From1
 from answerkey.sqlite.files import immutable_uri
+from answerkey.sqlite.statement import trim_statement
 
 # What a query may be before it runs: nothing interrupts what compiles or parses it.
 MAX_SQL_BYTES = 100_000
@@ -308,7 +309,6 @@ _FAULTS_OF_THE_FILE = {
     sqlite3.SQLITE_IOERR,
     sqlite3.SQLITE_CANTOPEN,
 }
-_ENDS = " \t\r\n\f;"  # of a statement
 _EXPLAINED = {  # the columns that EXPLAIN returns
     ("addr", "opcode", "p1", "p2", "p3", "p4", "p5", "comment"),
     ("id", "parent", "notused", "detail"),
@@ -421,7 +421,7 @@ class GuardedDatabase:
         )
         with bounded as execution:
             try:
-                cursor = self._connection.execute(sql.rstrip(_ENDS))
+                cursor = self._connection.execute(trim_statement(sql))
                 if cursor.description is None:
                     raise self._refuse(Reason.NOT_A_SELECT, "statement returns no columns")
                 # Harmless to the authorizer, but its rows are no answer.
@@ -449,7 +449,7 @@ class GuardedDatabase:
         # Another authorizer makes SQLite compile anew what it has kept.
         self._connection.set_authorizer(record)
         try:
-            self._connection.execute(f"EXPLAIN {sql.rstrip(_ENDS)};").close()
+            self._connection.execute(f"EXPLAIN {trim_statement(sql)};").close()
         except (sqlite3.Error, sqlite3.Warning, MemoryError, UnicodeError):
             return None
         finally:
