@@ -13,15 +13,21 @@ Source: "Tasks" in Harbor's documentation; responses_create_params and tools in 
 from __future__ import annotations
 
 import argparse
+import hashlib
+import json
+import re
 import shutil
 from pathlib import Path
+from string import Template
 from typing import Any
 
 import answerkey
-from answerkey.base.records import write_json, write_jsonl
+from answerkey.base.errors import tell_errors
+from answerkey.base.records import DIFFICULTIES, write_json, write_jsonl
 from answerkey.dataset import Question
 from answerkey.environments.questions import EXPORTS, list_terms, load_questions, read_terms
 from answerkey.reward import RewardPool
+from answerkey.sqlite.files import find_inside
 
 TEMPLATES = Path(__file__).parent / "harbor"
 # What `answerkey.reward` imports; all else is of the standard library.
@@ -51,32 +57,54 @@ def make_line(question: Question) -> dict[str, Any]:
     return {"responses_create_params": asked, **known}
 
 
+def name_task(question_id: str) -> str:
+    """Return the id of a question in the characters that Harbor takes in the name of a task.
+
+    >>> name_task("fleet_eval_003"), name_task("my fleet_eval_003")
+    ('fleet_eval_003', 'my-fleet_eval_003-272004ca')
+
+    A name that is not the id ends with a hash of it: no two questions have the same.
+    """
+    name = re.sub(r"[^A-Za-z0-9_-]+", "-", question_id).lstrip("-_")[:100]
+    if name == question_id:
+        return name
+    return f"{name}-{hashlib.sha256(question_id.encode()).hexdigest()[:8]}".lstrip("-")
+
+
 def write_harbor_task(question: Question, pool: RewardPool, folder: Path) -> None:
-    """Write the folder of a task: task.toml, instruction.md, environment/, solution/, tests/."""
+    """Write the folder of a task: task.toml, instruction.md, environment/, solution/, tests/.
+
+    Scripts and Dockerfiles are the same for all questions, whose texts stand in files of their own:
+    nothing that a corpus holds is ever read as a command.
+
+    Raises:
+        InputError: on a path of a database that leaves the folder of its kind.
+    """
     name = question.database_name
-    databases, suites = Path(pool.find_folder()), Path(pool.find_suites_folder())
-    suite = [Path(*Path(one["path"]).parts[-2:]) for one in question.test_suite or ()]
+    database, suites = f"{name}/{name}.sqlite", Path(pool.find_suites_folder())
+    suite = ["/".join(Path(one["path"]).parts[-2:]) for one in question.test_suite or ()]
+    files = {database: find_inside(pool.find_folder(), database)}
+    files |= {path: find_inside(suites, path) for path in suite}
     shutil.copytree(TEMPLATES, folder)
+    config = folder / "task.toml"
+    # JSON's text is TOML's, too, in these characters.
     facts = {
-        "name": name,
-        "prompt": question.prompt,
-        "question_id": question.question_id,
-        "difficulty": question.difficulty or "unknown",
+        "name": json.dumps(f"answerkey/{name_task(question.question_id)}"),
+        "difficulty": json.dumps(
+            question.difficulty if question.difficulty in DIFFICULTIES else "unknown"
+        ),
     }
-    for path in ("task.toml", "instruction.md", "environment/Dockerfile"):
-        text = (folder / path).read_text(encoding="utf-8")
-        for fact, value in facts.items():
-            text = text.replace(f"{{{{ {fact} }}}}", value)
-        (folder / path).write_text(text, encoding="utf-8")
-    (folder / "solution").mkdir()
-    solution = f"cat > /app/answer.sql <<'END_OF_SQL'\n{question.gold_sql}\nEND_OF_SQL\n"
-    (folder / "solution/solve.sh").write_text(f"#!/bin/bash\n{solution}", encoding="utf-8")
-    shutil.copy(databases / name / f"{name}.sqlite", folder / "environment")
-    of_question = (databases, Path(name, f"{name}.sqlite"))
-    for root, path in [of_question, *((suites, path) for path in suite)]:
+    text = Template(config.read_text(encoding="utf-8")).substitute(facts)
+    config.write_text(text, encoding="utf-8")
+    instruction = folder / "instruction.md"
+    after = instruction.read_text(encoding="utf-8")
+    instruction.write_text(f"{question.prompt}{after}", encoding="utf-8")
+    (folder / "solution/gold.sql").write_bytes(question.gold_sql.encode())
+    shutil.copy(files[database], folder / "environment/database.sqlite")
+    for path, file in files.items():
         target = folder / "tests/databases" / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(root / path, target)
+        shutil.copy(file, target)
     write_json(folder / "tests/question.json", read_terms(list_terms(question)))
     _copy_reward(folder / "tests/answerkey")
 
@@ -109,9 +137,10 @@ def main() -> None:
     else:
         pool = RewardPool(**folders)
         for question in chosen:
-            write_harbor_task(question, pool, arguments.out / question.question_id)
+            write_harbor_task(question, pool, arguments.out / name_task(question.question_id))
     print(f"{len(chosen)} tasks in {arguments.out}")
 
 
 if __name__ == "__main__":
-    main()
+    with tell_errors("answerkey.environments.tasks"):
+        main()

@@ -12,7 +12,7 @@ from answerkey.reward import RewardPool, extract_sql  # noqa: E402
 
 def main(answer: Path, folder: Path) -> None:
     """Score the answer, fenced or not; a missing one is 0.0."""
-    text = answer.read_text(encoding="utf-8", errors="replace") if answer.is_file() else ""
+    text = answer.read_bytes().decode(errors="replace") if answer.is_file() else ""
     question = json.loads((HERE / "question.json").read_text(encoding="utf-8"))
     databases = {"databases": HERE / "databases", "test_suites": HERE / "databases"}
     with RewardPool(workers=1, **databases) as pool:
