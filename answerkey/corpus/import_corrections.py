@@ -52,6 +52,7 @@ _WORDS = {
 }
 _ABOUT = ("database_name", "question_text", "gold_sql")  # the parts of a Key
 _SHOWN = 5
+_FILE_NAME = re.compile(r"[\w-]+")  # as corpora.NAME.corrections takes it
 
 Index = Mapping[tuple[str | None, ...], list[Record]]
 
@@ -263,6 +264,8 @@ def _read_others(corpus: Corpus, name: str) -> dict[Key, dict[str, str]]:
 
 def import_list(path: Path, *, corpus: str, name: str, source: str, license: str, day: str) -> None:
     log = start_log("import-corrections")
+    if not _FILE_NAME.fullmatch(name):
+        raise InputError(f"--name is {name!r}, expected a file name without ending: bird_fixed")
     try:
         date.fromisoformat(day)
     except ValueError:
@@ -271,7 +274,7 @@ def import_list(path: Path, *, corpus: str, name: str, source: str, license: str
     (entry,) = parse_corpora(corpus, entries)
     entry = replace(entry, corrections=None)  # the list is about gold as the corpus has it
     questions = assign_splits(load_corpora([entry], limits=download).records)
-    source = f"{source} ({license})"
+    source = " ".join(f"{source} ({license})".split())  # it becomes a line of a comment
     index, others = _index_questions(questions), _read_others(entry, name)
     facts = {"corpus": corpus, "source": source, "date": day}
     done = _import_claims(read_claims(path), index, others, **facts)

@@ -63,9 +63,9 @@ SplitFiles = Annotated[
 ]
 Folders = Annotated[list[str], listing("a list of folders below root", Text, least=1)]
 Prefix = Annotated[
-    str, text("letters, digits, _ and -, such as 'bird_'", pattern=r"^[A-Za-z0-9_-]+$")
+    str, text("letters, digits, _ and -, such as 'bird_'", pattern=r"^[A-Za-z0-9_-]+\Z")
 ]
-Corrections = Annotated[str, text("a name in data/corrections", pattern=r"^[\w-]+$")]
+Corrections = Annotated[str, text("a name in data/corrections", pattern=r"^[\w-]+\Z")]
 Template = Annotated[str, text("a text with {db_id}", pattern=r"\{db_id\}")]
 Checksums = Annotated[dict[str, str], mapping("a checksum for each of some files", Quoted)]
 

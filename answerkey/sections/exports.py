@@ -34,11 +34,11 @@ class HubSettings:
     """
 
     repo_id: Annotated[
-        str, text("a repository of the hub, such as org/name", pattern=r"^[\w.-]+/[\w.-]+$")
+        str, text("a repository of the hub, such as org/name", pattern=r"^[\w.-]+/[\w.-]+\Z")
     ]
-    version: Annotated[str, text("a version, such as 1.0.0", pattern=r"^\d+\.\d+\.\d+$")]
+    version: Annotated[str, text("a version, such as 1.0.0", pattern=r"^\d+\.\d+\.\d+\Z")]
     date_published: Annotated[
-        str, text('a date in quotes, such as "2026-11-23"', pattern=r"^\d{4}-\d{2}-\d{2}$")
+        str, text('a date in quotes, such as "2026-11-23"', pattern=r"^\d{4}-\d{2}-\d{2}\Z")
     ]
     max_packed_bytes: From0 = 500_000_000
 

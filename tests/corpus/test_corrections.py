@@ -364,6 +364,33 @@ def test_corrections_are_applied_and_the_header_has_source_and_licence(
     assert found["source"]["correction"]["original"]["gold_sql"] == LIFTS["SQL"]
 
 
+HOSTILE = "\"'\n- database: x\n: {a}: [b] # c \t\x85\u2028 \\ %TAG !! &d *e | > 名 \U0001f600"
+
+
+def test_texts_of_a_list_are_values_of_the_files_and_nothing_else(
+    import_list: Import,
+) -> None:
+    rows = [
+        {"question_id": 1, "corrected_sql": f"SELECT 1 -- {HOSTILE}", "reason": HOSTILE},
+        {"question_id": 0, "label": "wrong", "reason": HOSTILE},
+    ]
+    Path("list.json").write_text(json.dumps(rows), encoding="utf-8")
+    options = {"corpus": "bird", "name": "tried", "license": "mit\n- a", "day": "2026-03-01"}
+    import_corrections.import_list(Path("list.json"), source=HOSTILE, **options)
+    (correction,) = read_corrections(Path("data/corrections/tried.yaml"))
+    assert correction.replacement == {"gold_sql": f"SELECT 1 -- {HOSTILE}".strip()}
+    assert correction.reason == HOSTILE
+    (verdict,) = read_jsonl(Path("data/verdicts/tried.jsonl"))
+    assert verdict["reason"] == HOSTILE
+
+
+@pytest.mark.parametrize("name", ["../tried", "a/b", "", ".x", "a\nb", "a\\b", "a\0"])
+def test_name_of_a_list_is_that_of_files_in_their_folders(import_list: Import, name: str) -> None:
+    with pytest.raises(InputError, match="--name is "):
+        import_list([{"question_id": 1, "corrected_sql": FIXED}], name=name, file="list.json")
+    assert not list(Path().rglob("*tried.yaml"))
+
+
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
