@@ -9,7 +9,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 import uuid
 from dataclasses import asdict
 from importlib.util import find_spec
@@ -35,12 +34,24 @@ pytestmark = [
 mark = uuid.uuid4().hex
 
 DATABASES = [f"d{number}" for number in range(6)]
-# Some tenths of a second.
-COUNT = "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 250000)"
+GATED = DATABASES[-2:]
+COUNT = "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 50000)"
 QUERIES = [f"{COUNT} SELECT max(x) + {number} FROM n" for number in range(2)]
 TOTAL = len(DATABASES) * len(QUERIES)
 # Some hours, and nothing interrupts it.
 ONE_LONG_STEP = "SELECT printf(replace(hex(zeroblob(500)), '0', '%.2000000000c'), 'x')"
+
+# Each process of Python runs it first: who opens one of the last databases waits for a file. No run
+# is over before something happens to it.
+GATE = """
+import os, sys, time
+def wait(event, arguments):
+    if event == "sqlite3.connect" and any(f"{name}.sqlite" in arguments[0] for name in %r):
+        until = time.monotonic() + 300
+        while not os.path.exists(%r) and time.monotonic() < until:
+            time.sleep(0.02)
+sys.addaudithook(wait)
+"""
 
 
 class Stage:
@@ -61,7 +72,7 @@ class Stage:
                 start_new_session=True,
             )
 
-    def wait(self):
+    def read_output(self):
         """What it said; none of its processes is left."""
         output, _ = self.process.communicate(timeout=300)
         # Two of Ray's own processes notice only after a minute that the others were killed.
@@ -70,7 +81,7 @@ class Stage:
 
     def finish(self):
         """The number of queries that it executed, where it ends well."""
-        output = self.wait()
+        output = self.read_output()
         assert self.process.returncode == 0, output
         summaries, others = [], []
         for line in output.splitlines():
@@ -121,12 +132,20 @@ def count_shards(project):
 
 
 def start_halfway(project, engine):
-    """The stage with two workers, when it has finished some databases and not all."""
+    """The stage with two workers, when it has finished some databases; the last two wait until the
+    gate is opened."""
     project.write(engine=engine, workers=2)
-    stage = Stage(project.folder)
+    start = project.folder / "start" / "sitecustomize.py"
+    start.parent.mkdir()
+    start.write_text(GATE % (GATED, str(project.folder / "open")))
+    stage = Stage(project.folder, PYTHONPATH=os.pathsep.join([str(start.parent), str(ROOT)]))
     wait_until(lambda: count_shards(project) >= 2 or stage.process.poll() is not None, seconds=120)
-    assert 2 <= count_shards(project) < len(DATABASES)
+    assert 2 <= count_shards(project) <= len(DATABASES) - len(GATED)
     return stage
+
+
+def open_gate(project):
+    (project.folder / "open").touch()
 
 
 def finish_rest(project, engine):
@@ -147,7 +166,7 @@ def finish_rest(project, engine):
 @pytest.mark.parametrize(("engine", "workers"), [("local", 8), ("ray", 1), ("ray", 8)])
 def test_shards_depend_neither_on_the_engine_nor_on_workers(project, undisturbed, engine, workers):
     project.write(engine=engine, workers=workers)
-    assert Stage(project.folder).wait().count("\n") == 1  # the summary
+    assert Stage(project.folder).read_output().count("\n") == 1  # the summary
     assert project.bytes() == undisturbed
 
 
@@ -159,6 +178,7 @@ def test_killed_worker_costs_a_retry_and_nothing_else(project, undisturbed, engi
     stage = start_halfway(project, engine)
     wait_until(lambda: stage.find_workers(engine), seconds=30)
     kill(stage.find_workers(engine)[:1])
+    open_gate(project)
     assert stage.finish() == TOTAL
     assert project.bytes() == undisturbed
 
@@ -185,10 +205,13 @@ def test_query_that_heeds_no_limit_is_set_aside_alone(project, engine):
 def test_machine_that_kills_all_workers_leaves_nothing_out(project, undisturbed):
     """As where there is no memory for a while: the run fails, and the next one has all answers."""
     stage = start_halfway(project, "local")
-    while stage.process.poll() is None:
+
+    def is_over():
         kill(stage.find_workers("local"))
-        time.sleep(0.01)
-    output = stage.wait()
+        return stage.process.poll() is not None
+
+    wait_until(is_over, seconds=120)
+    output = stage.read_output()
     assert stage.process.returncode == 1, output
     assert "killed by signal 9" in output
     assert "Traceback" not in output
@@ -235,7 +258,7 @@ def test_memory_that_the_machine_lacks_leaves_nothing_out(tmp_path):
 def test_interrupt_leaves_finished_shards_to_the_next_run(project, undisturbed, engine):
     stage = start_halfway(project, engine)
     os.killpg(stage.process.pid, signal.SIGINT)
-    output = stage.wait()
+    output = stage.read_output()
     lines = output.splitlines()
     assert lines[-1] == "KeyboardInterrupt"
     assert lines.count("KeyboardInterrupt") == 1
@@ -253,7 +276,7 @@ def test_stage_that_is_killed_is_taken_up_by_the_next_run(project, undisturbed, 
     """Its workers end with it, though nobody kills them."""
     stage = start_halfway(project, engine)
     os.kill(stage.process.pid, signal.SIGKILL)
-    stage.wait()
+    stage.read_output()
     assert stage.process.returncode == -signal.SIGKILL
     finish_rest(project, engine)
     assert project.bytes() == undisturbed
