@@ -27,6 +27,9 @@ settings.register_profile("search", deadline=None, max_examples=1000)
 settings.load_profile("repeatable")
 
 
+SLOW_TEST_S = 1800  # the limit of a slow test; that of the others stands in pyproject.toml
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The option that brings the numbers of the docs up to date: see CONTRIBUTING.md."""
     parser.addoption("--rewrite", action="store_true", help="write into pages what a run gives")
@@ -49,6 +52,13 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder to stand in."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let slow tests take longer."""
+    for item in items:
+        if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(SLOW_TEST_S))
 
 
 @pytest.hookimpl(wrapper=True)

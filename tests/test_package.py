@@ -29,7 +29,9 @@ def list_loaded(program: str) -> set[str]:
     """The modules beyond those of a bare interpreter that a program leaves loaded."""
     program = f"import sys; before = set(sys.modules); {program}; print(*set(sys.modules) - before)"
     command = [sys.executable, "-S", "-c", program]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=120
+    )
     return set(done.stdout.split())
 
 

@@ -116,6 +116,7 @@ def test_import_loads_the_standard_library_and_few_modules_alone():
         capture_output=True,
         text=True,
         check=True,
+        timeout=120,
     )
     loaded = {
         name

@@ -377,7 +377,9 @@ def test_hub_libraries_are_not_imported_before_they_are_needed():
         "print([name for name in ('huggingface_hub', 'datasets', 'pyarrow', 'tqdm')"
         " if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+    )
     assert done.stdout.strip() == "[]"
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from answerkey.reward import extract_sql
 from tests.shared.paths import ROOT
+from tests.shared.processes import wait_until
 from tests.shared.question_world import COUNT, QuestionWorld, score_fifty
 
 openenv = pytest.importorskip("openenv", reason="OpenEnv has an environment of its own")
@@ -41,17 +42,16 @@ def serve() -> Iterator[str]:
 
     app = "answerkey.environments.openenv:make_app"  # as docs/environments.md starts it
     server = uvicorn.Server(uvicorn.Config(app, factory=True, port=0, log_level="critical"))
-    thread = threading.Thread(target=server.run)
+    thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     try:
-        while not server.started:
-            assert thread.is_alive()
-            thread.join(0.05)
+        wait_until(lambda: server.started or not thread.is_alive(), seconds=60)
+        assert server.started
         (socket,) = server.servers[0].sockets
         yield f"http://127.0.0.1:{socket.getsockname()[1]}"
     finally:
         server.should_exit = True
-        thread.join()
+        thread.join(60)
 
 
 def make_answer(reply: str) -> dict[str, Any]:

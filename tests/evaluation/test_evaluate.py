@@ -144,7 +144,7 @@ def test_several_files_are_one_table(
 def run_command(*arguments: Any, says: str) -> dict[str, Any]:
     """The summary of the command, whose output begins with `says`."""
     command = [sys.executable, "-m", "answerkey.command", "evaluate", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(says), done.stdout
     out = Path(arguments[arguments.index("--out") + 1])
@@ -402,7 +402,7 @@ def test_nothing_on_the_page_is_printed_over_something(
 def test_the_command_prints_a_table_and_says_what_is_wrong(gold: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "answerkey.command", "evaluate"]
     done = subprocess.run(
-        [*command, gold, "--out", tmp_path / "out"], capture_output=True, text=True
+        [*command, gold, "--out", tmp_path / "out"], capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stderr
     assert "100.0%" in done.stdout.splitlines()[2]
@@ -410,7 +410,7 @@ def test_the_command_prints_a_table_and_says_what_is_wrong(gold: Path, tmp_path:
         (["none.jsonl"], "none.jsonl: expected a file of predictions, found none"),
         ([gold, "--out", gold], f"{gold}: File exists"),
     ):
-        done = subprocess.run([*command, *arguments], capture_output=True, text=True)
+        done = subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=120)
         assert (done.returncode, done.stderr) == (1, f"answerkey evaluate: {said}\n")
 
 
@@ -424,6 +424,7 @@ def test_a_full_disk_is_told_and_what_was_scored_is_kept(gold: Path, tmp_path: P
         capture_output=True,
         text=True,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes)),
+        timeout=120,
     )
     assert (done.returncode, done.stderr) == (1, f"answerkey evaluate: {out}: File too large\n")
     kept = (out / "journal.jsonl").read_bytes()

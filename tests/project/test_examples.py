@@ -176,7 +176,7 @@ def judge(
 ) -> tuple[ModelServer, subprocess.CompletedProcess[str]]:
     """Run the example against a model with these answers."""
     with ModelServer(*answers) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         environment = {
             **os.environ,
@@ -198,7 +198,7 @@ def judge(
             timeout=120,
         )
         server.shutdown()
-        thread.join()
+        thread.join(60)
     return server, done
 
 

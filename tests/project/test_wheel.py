@@ -34,7 +34,9 @@ print(*(reward.score_sql(sql, 2, **options) for sql in (right, wrong)), reward._
 def run(*command: str, folder: Path) -> str:
     """What a command prints, in a folder, without what this test run can import."""
     environment = {k: value for k, value in os.environ.items() if not k.startswith("PYTHON")}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -120,7 +122,9 @@ def test_its_command_evaluates_there_and_says_what_other_verbs_need(
     scores = run(command, "score", str(predictions), folder=exported.folder).splitlines()
     assert {json.loads(line)["score"] for line in scores} == {1.0}
     assert len(scores) == len(lines)
-    refused = subprocess.run([command, "explain"], capture_output=True, text=True, cwd=tmp_path)
+    refused = subprocess.run(
+        [command, "explain"], capture_output=True, text=True, cwd=tmp_path, timeout=120
+    )
     assert refused.returncode == 1
     words = r"answerkey explain: it needs \w+: pip install 'answerkey\[pipeline\]'\n"
     assert re.fullmatch(words, refused.stderr), refused.stderr

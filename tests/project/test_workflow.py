@@ -73,7 +73,9 @@ def test_only_what_publishes_may_prove_who_it_is() -> None:
 @pytest.mark.parametrize("step", COMMANDS.values(), ids=COMMANDS)
 def test_command_is_bash_without_a_mistake_and_without_expressions(step: dict[str, Any]) -> None:
     assert "${{" not in step["run"], "what others write must not become a command"
-    done = subprocess.run(["bash", "-n"], input=step["run"], capture_output=True, text=True)
+    done = subprocess.run(
+        ["bash", "-n"], input=step["run"], capture_output=True, text=True, timeout=60
+    )
     assert done.stderr == ""
 
 

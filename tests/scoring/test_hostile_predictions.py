@@ -10,8 +10,6 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
-import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -180,6 +178,7 @@ def test_memory_that_other_databases_hold_is_no_fault_of_a_query(ships):
             assert explanation.reward == 1.0, explanation
 
 
+@pytest.mark.timeout(method="thread")  # the alarm is the caller's
 def test_alarm_of_the_caller_surfaces_as_what_its_handler_raises(ships):
     def fail(*_: object) -> None:
         raise TimeoutError("alarm")
@@ -293,36 +292,40 @@ def test_fork_while_threads_score_does_not_lock_the_child(ships):
 
 
 @pytest.mark.parametrize(
-    ("sql", "seconds"),
+    ("sql", "times", "seconds"),
     [
-        pytest.param("SELECT 1", 0, id="starts"),
-        pytest.param("SELECT 1", 1, id="waits"),
-        pytest.param(ONE_STEP, 1, id="executes"),
-        pytest.param("SELECT hex(zeroblob(400000)) FROM ship", 1, id="sends"),
+        pytest.param("SELECT 1", 1, 0, id="starts"),
+        pytest.param("SELECT 1", 1, 1, id="waits"),
+        pytest.param(ONE_STEP, 1, 1, id="executes"),
+        pytest.param("SELECT hex(zeroblob(400000)) FROM ship", 10**9, 1, id="sends"),
     ],
 )
-def test_workers_end_with_the_process_that_asks(ships, sql, seconds):
+def test_workers_end_with_the_process_that_asks(ships, sql, times, seconds):
     text = """
         import os, signal, sys, threading, time
         from answerkey.reward import RewardPool
-        pool = RewardPool(workers=2, limits={"max_seconds": 2})
-        workers = pool._pool.find_workers()
-        for _ in range(2):
-            threading.Thread(target=pool.execute, args=(sys.argv[1], "ships"), daemon=True).start()
-        while len(workers.busy) < 2:
-            pass
+        def ask(pool):
+            for _ in range(int(sys.argv[2])):
+                pool.execute(sys.argv[1], "ships")
+        pools = [RewardPool(workers=1, limits={"max_seconds": 600}) for _ in range(2)]
+        held = []
+        for pool in pools:
+            workers = pool._pool.find_workers()
+            threading.Thread(target=ask, args=[pool], daemon=True).start()
+            while not (started := [*workers.free, *workers.busy]):
+                time.sleep(0.01)
+            held += started
         fork = os.fork()
         if not fork:  # which holds the pipes open
             os.close(1)
             os.close(2)
             time.sleep(600)
             os._exit(0)
-        held = [*workers.free, *workers.busy]
         print(fork, *[worker.pid for worker in held], flush=True)
-        time.sleep(float(sys.argv[2]))
+        time.sleep(float(sys.argv[3]))
         os.kill(os.getpid(), signal.SIGKILL)
     """
-    fork, *numbers = run_python(text, sql, seconds).stdout.split()
+    fork, *numbers = run_python(text, sql, times, seconds).stdout.split()
     try:
         assert len(numbers) == 2
         wait_until(
@@ -334,14 +337,15 @@ def test_workers_end_with_the_process_that_asks(ships, sql, seconds):
 
 def test_innocent_ones_do_not_wait_for_hostile_ones(ships):
     known = {**KNOWN, "max_steps": 10**9}
-    with RewardPool(workers=2) as pool, ThreadPoolExecutor(1) as thread:
-        pool.score_sql("SELECT 1", 1, **KNOWN)
+    pool = RewardPool(workers=2, limits={"max_seconds": 600})
+    with ThreadPoolExecutor(1) as thread, pool:
         bomb = thread.submit(pool.score_sql, ONE_STEP, 1, **known)
-        time.sleep(0.2)
+        wait_until(lambda: pool._pool.find_workers().busy, seconds=60)
         for _ in range(50):
             assert pool.score_sql("SELECT 1", 1, **KNOWN) == 1.0
         assert not bomb.done()
-        assert bomb.result() == 0.0
+    with pytest.raises(RuntimeError, match="closed"):
+        bomb.result()
 
 
 def test_threads_share_workers(ships):
@@ -447,21 +451,6 @@ def test_loop_goes_on_while_scores_come(ships):
 SIZES = {"1 KB": (10, 100, 100), "300 KB": (300, 1000, 12), "10 MB": (20, 500_000, 4)}
 
 
-@pytest.fixture
-def deadline() -> Iterator[None]:
-    """What stands still for five minutes is a failure."""
-
-    def fail(*_: object) -> None:
-        raise TimeoutError("still not done")
-
-    before = signal.signal(signal.SIGALRM, fail)
-    signal.alarm(300)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
-
-
-@pytest.mark.usefixtures("deadline")
 @pytest.mark.parametrize(("count", "width", "jobs"), SIZES.values(), ids=SIZES)
 @pytest.mark.parametrize("workers", [1, 2])
 def test_answers_of_any_size_are_scored_explained_and_executed(ships, count, width, jobs, workers):

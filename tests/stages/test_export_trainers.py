@@ -127,6 +127,7 @@ def test_second_run_gives_the_same_bytes_and_writes_nowhere_else(exported, world
         env={"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
+        timeout=120,
     )
     assert done.stderr == "export_trainers: 35 questions in 6 formats: train 25, eval 10\n"
     assert hash_tree(world.folder / "data/exports", ".") == hash_tree(exported.exports, ".")

@@ -181,6 +181,7 @@ def test_same_bytes_with_any_number_of_workers_and_any_hash_seed(project):
             capture_output=True,
             text=True,
             check=True,
+            timeout=120,
         )
         assert " 273 queries executed" in finished.stderr
         found.append(project.bytes())

@@ -130,8 +130,9 @@ def test_two_processes_make_the_same_bytes(tmp_path: Path) -> None:
     for seed in ("1", "2"):
         environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)}
         command = [sys.executable, "-c", _MAKE_ALL, str(path)]
-        found.append(
-            subprocess.run(command, env=environment, capture_output=True, check=True).stdout
+        done = subprocess.run(
+            command, env=environment, capture_output=True, check=True, timeout=120
         )
+        found.append(done.stdout)
     assert found[0] == found[1]
     assert len(set(found[0].split())) == len(found[0].split())
