@@ -7,26 +7,146 @@ and ends the episode. `reset` takes a line of data/exports/openenv; or `question
 the server holds questions of its own (`source`).
 
 OpenEnv makes a new environment for each request over HTTP: so an environment that is closed lays
-its episode aside, and a step finds it by `episode_id`.
+its episode aside, and a step finds it by `episode_id`. What clients send is bounded, and checked
+before an episode starts.
 
 Source: Environment, HTTPEnvServer and ResetRequest in OpenEnv (core/env_server).
 """
 
 from __future__ import annotations
 
+import json
 import os
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
 from fastapi import FastAPI, HTTPException
 from openenv.core.env_server import Action, Environment, Observation, State, create_fastapi_app
+from pydantic import BaseModel, Json, JsonValue, NonNegativeInt, ValidationError
+from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 
 from answerkey.environments.questions import explain_query, list_terms, load_questions, run_sql
 from answerkey.reward import RewardPool
 
 MAX_CLIENTS = 1024
-MAX_EPISODES = 10_000  # laid aside at once; the oldest is given up
+MAX_EPISODES = 10_000  # open at once; of those that nobody plays, the oldest is given up
+MAX_EPISODES_BYTES = 256_000_000  # of what clients sent for them
+MAX_BODY_BYTES = 4_000_000  # a line of the export has some thousands
 Columns = dict[str, Any]  # the question, and what its reward must know
+
+
+class OtherAnswer(BaseModel):
+    """Another right query, and its answer."""
+
+    sql: str
+    answer: JsonValue
+
+
+class SuiteDatabase(BaseModel):
+    """A database of a test suite."""
+
+    path: str
+    sha256: str
+    gold_answer: JsonValue
+    order_matters: bool
+    accepted_rows: list[JsonValue] | None = None
+    other_answers: list[OtherAnswer] | None = None
+
+
+class Line(BaseModel):
+    """What a line of data/exports/openenv says of a question, as far as an episode needs it."""
+
+    question_text: str
+    evidence: str | None = None
+    database_name: str
+    gold_answer: Json[JsonValue]
+    order_matters: bool
+    max_steps: NonNegativeInt | None = None
+    rule: str | None = None
+    accepted_rows: Json[list[JsonValue]] | None = None
+    other_answers: Json[list[OtherAnswer]] | None = None
+    test_suite: Json[list[SuiteDatabase]] | None = None
+    database_sha256: str | None = None
+
+
+@dataclass(slots=True)
+class Episode:
+    """A question that is played. line: what a client sent, as JSON; else `columns`, the server's
+    own."""
+
+    state: State
+    line: bytes = b""
+    columns: Columns | None = None
+    is_aside: bool = False
+
+    def read_columns(self) -> Columns:
+        return json.loads(self.line) if self.columns is None else self.columns
+
+
+class Episodes:
+    """The open episodes of a server by their ids: an id has one at a time, and a limit of their
+    number and of their bytes holds for all. Safe for threads.
+
+    Raises:
+        HTTPException: 409 on an id that cannot be used now, 503 if there is no room.
+    """
+
+    def __init__(self, *, most: int = MAX_EPISODES, most_bytes: int = MAX_EPISODES_BYTES) -> None:
+        self._most, self._most_bytes = most, most_bytes
+        self._lock = threading.Lock()
+        self._open: dict[str, Episode] = {}  # the one that was used last at the end
+        self._bytes = 0
+
+    def open(self, episode: Episode) -> None:
+        name = episode.state.episode_id
+        with self._lock:
+            if name in self._open:
+                raise HTTPException(
+                    409, f"Episode {name} is open: end it, or choose another episode_id, or none"
+                )
+            aside = [known for known in self._open if self._open[known].is_aside]
+            while self._is_full(episode) and aside:
+                self._drop(aside.pop(0))
+            if self._is_full(episode):
+                raise HTTPException(503, f"No room: {len(self._open)} episodes are played")
+            self._open[name] = episode
+            self._bytes += len(episode.line)
+
+    def _is_full(self, episode: Episode) -> bool:
+        size = self._bytes + len(episode.line)
+        return len(self._open) >= self._most or size > self._most_bytes
+
+    def take(self, name: str | None) -> Episode:
+        """The episode of a name that nobody plays now; without a name, the only one there is."""
+        with self._lock:
+            if name is None and len(self._open) == 1:
+                (name,) = self._open
+            if name is None:
+                words = f"{len(self._open)} episodes are open: send an episode_id"
+                raise HTTPException(409, words)
+            episode = self._open.get(name)
+            if episode is None:
+                words = "it has ended, or was given up for newer ones: reset"
+                raise HTTPException(409, f"Episode {name} is not open: {words}")
+            if not episode.is_aside:
+                raise HTTPException(409, f"Episode {name} is being played: wait for its last step")
+            episode.is_aside = False
+            return episode
+
+    def lay_aside(self, episode: Episode) -> None:
+        with self._lock:
+            episode.is_aside = True
+            self._open[episode.state.episode_id] = self._open.pop(episode.state.episode_id)
+
+    def end(self, episode: Episode) -> None:
+        with self._lock:
+            self._drop(episode.state.episode_id)
+
+    def _drop(self, name: str) -> None:
+        self._bytes -= len(self._open.pop(name).line)
 
 
 class Query(Action):
@@ -44,60 +164,99 @@ class Result(Observation):
 
 
 class TextToSql(Environment):
-    """One question of one database; those of the server by their ids, and episodes laid aside."""
+    """One question of one database. questions: those of the server, by their ids; episodes: those
+    of all environments of the server."""
 
     SUPPORTS_CONCURRENT_SESSIONS = True
 
-    def __init__(self, pool: RewardPool, questions: Any = None, aside: Any = None) -> None:
+    def __init__(
+        self,
+        pool: RewardPool,
+        questions: Mapping[str, Columns] | None = None,
+        episodes: Episodes | None = None,
+    ) -> None:
         super().__init__()
         self._pool = pool
-        self._questions: dict[str, Columns] = questions or {}
-        self._aside: dict[str, tuple[State, Columns]] = {} if aside is None else aside
-        self._episode: tuple[State, Columns] | None = None
+        self._questions = questions or {}
+        self._episodes = episodes or Episodes()
+        self._episode: Episode | None = None
 
     def reset(self, seed: int = 0, episode_id: str | None = None, **columns: Any) -> Result:
-        """Start an episode: the question, without its answer."""
-        if "gold_answer" not in columns:
+        """Start an episode: the question, without its answer.
+
+        Raises:
+            HTTPException: 422 on columns that are none of the export's; 409 and 503 as `Episodes`.
+        """
+        state = State(episode_id=episode_id or uuid4().hex)
+        if "gold_answer" in columns:
+            self._check(columns)
+            kept = {name: columns[name] for name in Line.model_fields if name in columns}
+            episode = Episode(state, line=json.dumps(kept).encode())
+            if len(episode.line) > MAX_BODY_BYTES:
+                words = f"expected {MAX_BODY_BYTES:,} bytes at most, found {len(episode.line):,}"
+                raise HTTPException(413, f"The line of a question: {words}")
+        else:
             names = list(self._questions)
             name = columns.get("question_id") or (names and names[(seed or 0) % len(names)])
-            if name not in names:
+            if not isinstance(name, str) or name not in self._questions:
                 raise HTTPException(422, f"No question {name}: expected a line of the export")
+            episode = Episode(state, columns=self._questions[name])
             columns = self._questions[name]
-        episode_id = episode_id or uuid4().hex
-        self._episode = State(episode_id=episode_id), columns
+        self._end()
+        self._episodes.open(episode)
+        self._episode = episode
         texts = columns["question_text"], columns.get("evidence")
-        return Result(text="\nEvidence: ".join(filter(None, texts)), episode_id=episode_id)
+        return Result(text="\nEvidence: ".join(filter(None, texts)), episode_id=state.episode_id)
+
+    def _check(self, columns: Columns) -> None:
+        try:
+            Line.model_validate(columns)
+            explain_query(self._pool, "SELECT 0", columns)
+        except ValidationError as error:
+            words = "; ".join(
+                f"{'.'.join(map(str, found['loc']))}: {found['msg']}" for found in error.errors()
+            )
+            raise HTTPException(422, f"Expected a line of data/exports/openenv: {words}") from error
+        except (ValueError, TypeError, OSError) as error:
+            raise HTTPException(422, str(error)) from error
 
     def step(
         self, action: Query, timeout_s: float | None = None, episode_id: str | None = None, **_: Any
     ) -> Result:
-        """The first rows of a query; a reward if it is the answer."""
+        """The first rows of a query; a reward if it is the answer.
+
+        Raises:
+            HTTPException: 409 as `Episodes`; 422 if the files of the question are not there.
+        """
         if self._episode is None:
-            only = next(iter(self._aside)) if len(self._aside) == 1 else None
-            self._episode = self._aside.pop(episode_id or only, None)
-        if self._episode is None:
-            raise HTTPException(409, f"{len(self._aside)} episodes are open: send an episode_id")
-        state, columns = self._episode
+            self._episode = self._episodes.take(episode_id)
+        columns, state = self._episode.read_columns(), self._episode.state
         state.step_count += 1
-        text = run_sql(self._pool, action.sql, columns["database_name"])
-        if not action.is_answer:
-            return Result(text=text, episode_id=state.episode_id)
-        found = explain_query(self._pool, action.sql, columns)
-        self._episode = None
+        try:
+            text = run_sql(self._pool, action.sql, columns["database_name"])
+            if not action.is_answer:
+                return Result(text=text, episode_id=state.episode_id)
+            found = explain_query(self._pool, action.sql, columns)
+        except (ValueError, OSError) as error:
+            raise HTTPException(422, str(error)) from error
+        self._end()
         return Result(text=text, episode_id=state.episode_id, done=True, reward=found.reward)
+
+    def _end(self) -> None:
+        if self._episode is not None:
+            self._episodes.end(self._episode)
+            self._episode = None
 
     def close(self) -> None:
         """Lay an episode aside that has not ended."""
         if self._episode is not None:
-            self._aside[self._episode[0].episode_id] = self._episode
+            self._episodes.lay_aside(self._episode)
             self._episode = None
-            while len(self._aside) > MAX_EPISODES:
-                del self._aside[next(iter(self._aside))]
 
     @property
     def state(self) -> State:
         """The episode and its number of steps."""
-        return State() if self._episode is None else self._episode[0]
+        return State() if self._episode is None else self._episode.state
 
 
 def make_app(source: str | None = None, split: str = "train", **reward: Any) -> FastAPI:
@@ -111,9 +270,11 @@ def make_app(source: str | None = None, split: str = "train", **reward: Any) -> 
         question.question_id: {"question_text": question.prompt, **list_terms(question)}
         for question in found
     }
-    pool, aside = RewardPool(**folders | reward), {}
+    pool, episodes = RewardPool(**folders | reward), Episodes()
 
     def make_environment() -> TextToSql:
-        return TextToSql(pool, questions, aside)
+        return TextToSql(pool, questions, episodes)
 
-    return create_fastapi_app(make_environment, Query, Result, max_concurrent_envs=MAX_CLIENTS)
+    app = create_fastapi_app(make_environment, Query, Result, max_concurrent_envs=MAX_CLIENTS)
+    app.add_middleware(RequestBodyLimitMiddleware, max_body_size=MAX_BODY_BYTES)
+    return app

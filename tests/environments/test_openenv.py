@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from answerkey.reward import extract_sql
+from answerkey.reward import RewardPool, extract_sql
 from tests.shared.paths import ROOT
 from tests.shared.processes import wait_until
 from tests.shared.question_world import COUNT, QuestionWorld, score_fifty
@@ -92,6 +92,129 @@ def test_episodes_over_http_are_told_apart_by_their_names(
         assert (end.json()["done"], end.json()["reward"]) == (True, 1.0)
         again = client.post("/step", json={"action": {"sql": sql}, **name})
         assert again.status_code == 409
+
+
+def test_id_that_two_clients_choose_is_that_of_the_first(
+    fifty: QuestionWorld, lines: list[dict[str, Any]], client: Any
+) -> None:
+    named = {"episode_id": "same"}
+    assert client.post("/reset", json=lines[0] | named).status_code == 200
+    refused = client.post("/reset", json=lines[1] | named)
+    assert refused.status_code == 409
+    assert "Episode same is open" in refused.json()["detail"]
+    answer = {"sql": fifty.examples[0].question.gold_sql, "is_answer": True}
+    end = client.post("/step", json={"action": answer, **named})
+    assert end.json()["reward"] == 1.0
+    assert client.post("/step", json={"action": answer, **named}).status_code == 409
+    assert client.post("/reset", json=lines[1] | named).status_code == 200
+
+
+def test_clients_that_choose_one_id_at_once_do_not_meet(
+    fifty: QuestionWorld, lines: list[dict[str, Any]]
+) -> None:
+    from fastapi import HTTPException
+
+    from answerkey.environments.openenv import Episodes, Query, TextToSql
+
+    with RewardPool(workers=1) as pool:
+        episodes = Episodes()
+        first, second = (TextToSql(pool, episodes=episodes) for _ in range(2))
+        first.reset(episode_id="same", **lines[0])
+        with pytest.raises(HTTPException, match="409"):
+            second.reset(episode_id="same", **lines[1])
+        with pytest.raises(HTTPException, match="is being played"):
+            second.step(Query(sql="SELECT 1"), episode_id="same")
+        first.reset(episode_id="same", **lines[2])  # its own it may start again
+        first.close()
+        second.step(Query(sql="SELECT 1"), episode_id="same")
+        assert second.state.step_count == 1
+
+
+def test_episodes_that_nobody_plays_are_bounded_by_number_and_by_size(
+    fifty: QuestionWorld, lines: list[dict[str, Any]]
+) -> None:
+    from fastapi import HTTPException
+
+    from answerkey.environments.openenv import Episodes, Query, TextToSql
+
+    size = len(json.dumps(lines[0]))
+    with RewardPool(workers=1) as pool:
+        for limits in ({"most": 3}, {"most_bytes": 3 * size}):
+            episodes = Episodes(**limits)
+            played = TextToSql(pool, episodes=episodes)
+            played.reset(episode_id="played", **lines[0])
+            for name in "abcde":
+                environment = TextToSql(pool, episodes=episodes)
+                environment.reset(episode_id=name, **lines[0])
+                environment.close()
+            other = TextToSql(pool, episodes=episodes)
+            with pytest.raises(HTTPException, match="Episode a is not open: it has ended, or was"):
+                other.step(Query(sql="SELECT 1"), episode_id="a")
+            other.step(Query(sql="SELECT 1"), episode_id="e")
+            assert played.step(Query(sql="SELECT 1")).text == "[[1]]"
+            third, fourth = (TextToSql(pool, episodes=episodes) for _ in range(2))
+            third.reset(**lines[0])
+            with pytest.raises(HTTPException, match="No room: 3 episodes are played"):
+                fourth.reset(**lines[0])
+
+
+@pytest.mark.parametrize("path", ["/reset", "/step"])
+def test_body_is_bounded(path: str, client: Any, lines: list[dict[str, Any]]) -> None:
+    from answerkey.environments.openenv import MAX_BODY_BYTES
+
+    big = json.dumps(lines[0] | {"other": "x" * MAX_BODY_BYTES}).encode()
+    pieces = [big[start : start + 100_000] for start in range(0, len(big), 100_000)]
+    for content in (big, iter(pieces)):  # with its length, and without
+        assert client.post(path, content=content).status_code == 413
+
+
+def test_line_of_a_websocket_is_bounded(fifty: QuestionWorld, lines: list[dict[str, Any]]) -> None:
+    from fastapi import HTTPException
+
+    from answerkey.environments.openenv import MAX_BODY_BYTES, TextToSql
+
+    with RewardPool(workers=1) as pool, pytest.raises(HTTPException, match="bytes at most"):
+        TextToSql(pool).reset(**lines[0] | {"question_text": "x" * MAX_BODY_BYTES})
+
+
+MALFORMED = (None, 7, -1, True, "", "x", "{", "{}", "7", "[7]", '[{"path": 7}]', [], [7], {}, 1.5)
+MALFORMED += ("[" * 5000, "[" * 5000 + "]" * 5000, "\ud800", "\0", "../fleet", "9" * 5000, "NaN")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("question_id", "question_text", "evidence", "database_name", "gold_answer"),
+        *("order_matters", "max_steps", "rule", "accepted_rows", "other_answers", "test_suite"),
+        "database_sha256",
+    ],
+)
+def test_malformed_column_is_refused_at_the_reset_or_harmless(
+    name: str, fifty: QuestionWorld, lines: list[dict[str, Any]], client: Any
+) -> None:
+    answer = {"sql": fifty.examples[1].question.gold_sql, "is_answer": True}
+    refused = 0
+    for value in MALFORMED:
+        line = json.dumps(lines[1] | {name: value})
+        reset = client.post("/reset", content=line)
+        assert reset.status_code in {200, 422}, (value, reset.text)
+        if reset.status_code == 200:
+            step = client.post("/step", json={"action": answer})
+            assert step.status_code == 200, (value, step.text)
+        else:
+            refused += 1
+            assert reset.json()["detail"]
+    assert refused or name == "question_id"
+    missing = {column: value for column, value in lines[1].items() if column != name}
+    assert client.post("/reset", json=missing).status_code in {200, 422}
+
+
+@pytest.mark.parametrize("sql", ["\ud800", "", "\0", "SELECT 1" * 100_000, "x" * 1_000_000])
+def test_hostile_query_gets_an_answer(sql: str, lines: list[dict[str, Any]], client: Any) -> None:
+    client.post("/reset", json=lines[0])
+    action = {"action": {"sql": sql, "is_answer": True}}
+    step = client.post("/step", content=json.dumps(action))
+    assert step.status_code in {200, 422}, step.text
 
 
 def test_several_clients_play_at_once(fifty: QuestionWorld, lines: list[dict[str, Any]]) -> None:
