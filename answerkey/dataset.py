@@ -47,6 +47,10 @@ SELECTION = "interim/selection"
 NOT_SELECTED, SUITES_NOT_SELECTED = "not_selected.jsonl", "suites_not_selected.jsonl"
 
 
+# Of a table of the Hugging Face export, unpacked: as many as `answerkey.load` takes unasked.
+MAX_TABLE_BYTES = 500_000_000
+
+
 # The question, and how records of one question from several files are joined.
 
 

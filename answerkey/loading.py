@@ -14,17 +14,23 @@ import hashlib
 import os
 import re
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from answerkey.base.records import hash_file
-from answerkey.dataset import read_rows
+from answerkey.dataset import MAX_TABLE_BYTES, read_rows
 from answerkey.sqlite.files import find_inside
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 KINDS = ("databases", "test_suites")
 EXPORT = "data/exports/huggingface"
+_LEAST_ROW_BYTES = 500  # SQLite's smallest file; fewer are a few bytes that a table repeats
+_OVERHEAD_BYTES = 1_000_000  # of pages, beside what they hold
+_FACTS = ("path", "sha256", "size_bytes")
 _HUB = re.compile(r"[\w.-]+/[\w.-]+")
 _GIT = re.compile(r"\w+://.+|[\w.-]+@[\w.-]+:.+")
 
@@ -51,6 +57,7 @@ def load(
     databases: str | os.PathLike[str] | None = None,
     test_suites: str | os.PathLike[str] | None = None,
     cache: str | os.PathLike[str] | None = None,
+    max_bytes: int = MAX_TABLE_BYTES,
 ) -> LoadedSplit:
     """The questions of a split, and folders with the databases that a reward executes them on.
 
@@ -64,12 +71,15 @@ def load(
     databases, test_suites: folders of your own, if the export is without these files.
     cache: where fetched and unpacked files are kept. By default the environment variable
         ANSWERKEY_CACHE, or answerkey in the user's folder for caches.
+    max_bytes: of a table, unpacked, since some kilobytes may hold a gigabyte of zeros.
 
     Raises:
         FileNotFoundError: if there is no such source, split or file, with what to do.
-        ValueError: on a file that is not the one of its checksum.
+        ValueError: on a file that is not the one of its checksum, or a table that is larger.
         ModuleNotFoundError: without pyarrow, huggingface-hub or dvc, whichever it needs.
     """
+    import pyarrow.parquet as pq
+
     place = Path(cache) if cache else _find_cache()
     export = _find_export(source, revision, place)
     table = export.folder / f"{split}.parquet"
@@ -87,8 +97,10 @@ def load(
         elif beside and beside.is_dir():
             found[kind] = beside
         else:
-            packed = unpack_files(export.folder / f"{kind}.parquet", place)
+            path = export.folder / f"{kind}.parquet"
+            packed = unpack_files(path, place, max_bytes=max_bytes)
             found[kind] = packed or export.fetch(f"data/{kind}")
+    _check_size(table, pq.ParquetFile(table), max_bytes)
     return LoadedSplit(read_rows(table), **found)
 
 
@@ -176,14 +188,15 @@ def _fetch_from_dvc(url: str, revision: str | None, cache: Path) -> _Export:
 # --- databases out of a Parquet file
 
 
-def unpack_files(packed: Path, cache: Path) -> Path | None:
+def unpack_files(packed: Path, cache: Path, *, max_bytes: int = MAX_TABLE_BYTES) -> Path | None:
     """The folder with the files of a table, NAME/FILE.sqlite, which is named by the table's own
     checksum; None if the table has no content. A missing table has no file.
 
     A file that lies there is written again only if it is not the one of its checksum.
 
     Raises:
-        ValueError: on content that is not that of its checksum, or a path that leaves the folder.
+        ValueError: on content that is not that of its checksum or its size, on a path that leaves
+            the folder, or if all files together have more than max_bytes.
     """
     import pyarrow.parquet as pq
 
@@ -192,8 +205,13 @@ def unpack_files(packed: Path, cache: Path) -> Path | None:
     if not packed.is_file():
         return folder
     table = pq.ParquetFile(packed)
-    for group in range(table.num_row_groups):
-        files = table.read_row_group(group, columns=["path", "sha256"]).to_pylist()
+    _check_size(packed, table, max_bytes, columns=_FACTS)
+    groups = [
+        table.read_row_group(group, columns=_FACTS).to_pylist()
+        for group in range(table.num_row_groups)
+    ]
+    total = sum(_read_size(packed, file) for files in groups for file in files)
+    for group, files in enumerate(groups):
         targets = [find_inside(folder, file["path"]) for file in files]
         are_right = [
             target.is_file() and hash_file(target) == file["sha256"]
@@ -201,18 +219,66 @@ def unpack_files(packed: Path, cache: Path) -> Path | None:
         ]
         if all(are_right):
             continue
-        contents = table.read_row_group(group, columns=["content"]).to_pylist()
-        for target, file, row, is_right in zip(targets, files, contents, are_right, strict=True):
+        _check_size(packed, table, max_bytes, columns=("content",), group=group)
+        # A file at a time: the same content may stand in many rows, and once in the table.
+        contents = table.iter_batches(1, row_groups=[group], columns=["content"])
+        for target, file, batch, is_right in zip(targets, files, contents, are_right, strict=True):
+            (content,) = batch["content"].to_pylist()
+            if content is None and not is_right:
+                return None
             if is_right:
                 continue
-            if row["content"] is None:
-                return None
-            found = hashlib.sha256(row["content"]).hexdigest()
-            if found != file["sha256"]:
-                expected = f"expected sha256 {file['sha256']}, found {found}"
-                raise ValueError(f"{packed}: {file['path']}: {expected}")
-            _replace(target, row["content"])
+            if total > max_bytes:
+                raise _explain_size(packed, total, max_bytes)
+            _check_content(packed, file, content)
+            _replace(target, content)
     return folder
+
+
+def _read_size(packed: Path, file: dict[str, Any]) -> int:
+    size = file.get("size_bytes")
+    if not isinstance(size, int) or size < 0:
+        raise ValueError(f"{packed}: {file['path']}: expected size_bytes, found {size!r}")
+    return size
+
+
+def _check_content(packed: Path, file: dict[str, Any], content: bytes) -> None:
+    found = {"size_bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    for name, value in found.items():
+        if value != file[name]:
+            words = f"expected {name} {file[name]}, found {value}"
+            raise ValueError(f"{packed}: {file['path']}: {words}")
+
+
+def _check_size(
+    path: Path,
+    table: pq.ParquetFile,
+    max_bytes: int,
+    *,
+    columns: Container[str] | None = None,
+    group: int | None = None,
+) -> None:
+    """Raise ValueError if a table, or one group of its rows, says that its columns (None: all) have
+    more bytes unpacked, or if it has more rows than so many bytes would hold."""
+    groups = range(table.num_row_groups) if group is None else [group]
+    size = 0
+    for metadata in map(table.metadata.row_group, groups):
+        chunks = map(metadata.column, range(metadata.num_columns))
+        sizes = (
+            chunk.total_uncompressed_size
+            for chunk in chunks
+            if columns is None or chunk.path_in_schema in columns
+        )
+        size += max(sum(sizes), metadata.num_rows * _LEAST_ROW_BYTES)
+    if size > max_bytes + _OVERHEAD_BYTES:
+        raise _explain_size(path, size, max_bytes)
+
+
+def _explain_size(table: Path, size: int, max_bytes: int) -> ValueError:
+    return ValueError(
+        f"{table}: unpacked, it takes {size:,} bytes, expected {max_bytes:,} at most: if you trust"
+        f" it, load(..., max_bytes={size})"
+    )
 
 
 def _replace(target: Path, content: bytes) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 import yaml
 from jinja2 import Template
 
+from answerkey.dataset import MAX_TABLE_BYTES
 from answerkey.exports.huggingface import CHAT, COLUMNS, PACKED_COLUMNS, TEXTS, PackedFiles
 from answerkey.exports.parquet_files import WrittenFile
 from answerkey.flags import EXPLANATIONS
@@ -68,6 +69,14 @@ class CardFacts:
     def tables(self) -> dict[str, WrittenFile]:
         """All files, by their names without ending."""
         return {**self.files, **{kind: files.written for kind, files in self.packed.items()}}
+
+    @property
+    def max_bytes(self) -> int | None:
+        """What `answerkey.load` must be allowed to unpack, if it is more than it does unasked."""
+        largest = max(
+            (kind.total_bytes for kind in self.packed.values() if kind.has_content), default=0
+        )
+        return largest if largest > MAX_TABLE_BYTES else None
 
     @property
     def license(self) -> str | list[str]:

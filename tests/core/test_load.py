@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import gc
+import hashlib
 import re
 import shutil
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -139,17 +142,21 @@ def test_databases_that_are_not_packed_are_asked_for(exported: ExportWorld, larg
     check_loaded(answerkey.load(large, split="eval"), exported)
 
 
-def change_rows(path: Path, change: Callable[[dict], dict]) -> None:
+def write_table(path: Path, rows: list[dict], **options: Any) -> None:
     """Write a table again with other rows."""
-    table = parquet.read_table(path)
-    rows = [change(row) for row in table.to_pylist()]
-    parquet.write_table(pa.Table.from_pylist(rows, schema=table.schema), path)
+    schema = parquet.read_schema(path)
+    parquet.write_table(pa.Table.from_pylist(rows, schema=schema), path, **options)
+
+
+def change_rows(path: Path, change: Callable[[dict], dict]) -> None:
+    write_table(path, [change(row) for row in parquet.read_table(path).to_pylist()])
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"content": b"SQLite format 3"}, "harbour.sqlite: expected sha256 .*, found "),
+        ({"content": b"SQLite format 3"}, "harbour.sqlite: expected size_bytes .*, found 15"),
+        ({"content": b"SQLite format 3", "size_bytes": 15}, "harbour.sqlite: expected sha256 "),
         ({"path": "../harbour.sqlite"}, "Not a path in .*: '../harbour.sqlite'"),
         ({"path": "{}/harbour.sqlite"}, "Not a path in .*: '/"),
     ],
@@ -167,6 +174,77 @@ def test_file_that_is_another_or_leaves_the_folder_is_refused(
     written = [path for path in cache.parent.rglob("*") if path.name.endswith(".sqlite")]
     assert not written
     assert hash_tree(cache.parent, "anywhere").keys() == before.keys()
+
+
+BIG = 30_000_000  # bytes of zeros that take some kilobytes packed
+ZEROS = bytes(BIG)
+
+
+def make_bomb(files: list[bytes], **lies: Any) -> Callable[[dict], list[dict]]:
+    def make(row: dict) -> list[dict]:
+        facts = (
+            {
+                "path": f"zeros/{number}.sqlite",
+                "size_bytes": len(content),
+                "sha256": hashlib.sha256(content).hexdigest(),
+                "content": content,
+            }
+            for number, content in enumerate(files)
+        )
+        return [row | fact | lies for fact in facts]
+
+    return make
+
+
+BOMBS = {
+    "one file": (make_bomb([ZEROS]), {}, "unpacked, it takes 30,"),
+    "one file that declares less": (make_bomb([ZEROS], size_bytes=7), {}, "unpacked, it takes 30,"),
+    "one content in many rows": (
+        make_bomb([bytes(900_000)] * 30),
+        {},
+        "unpacked, it takes 27,000,000 bytes, expected 20,000,000 at most: if you trust it, load",
+    ),
+    "one content in many rows that declare less": (
+        make_bomb([bytes(900_000)] * 30, size_bytes=7),
+        {},
+        "zeros/0.sqlite: expected size_bytes 7, found 900000",
+    ),
+    "many groups": (make_bomb([bytes(3_000_000)] * 10), {"row_group_size": 1}, "takes 30,000,000 "),
+    "many rows": (make_bomb([b""] * 45_000), {}, "unpacked, it takes 22,500,000 bytes"),
+    "a long path": (make_bomb([b""], path="x" * BIG), {}, "unpacked, it takes 30,"),
+    "no size": (make_bomb([b"", b""], size_bytes=None), {}, "expected size_bytes, found None"),
+    "a size below 0": (make_bomb([b""], size_bytes=-1), {}, "expected size_bytes, found -1"),
+}
+
+
+@pytest.mark.parametrize("kind", ["databases", "test_suites"])
+@pytest.mark.parametrize(("make", "options", "words"), BOMBS.values(), ids=BOMBS)
+def test_small_table_that_unpacks_to_more_than_allowed_is_refused(
+    kind: str, make: Any, options: dict, words: str, exported: ExportWorld, cache: Path
+) -> None:
+    folder = shutil.copytree(exported.exports / "huggingface", cache.parent / "anywhere")
+    path = folder / f"{kind}.parquet"
+    row, *_ = parquet.read_table(path).to_pylist()
+    write_table(path, make(row), compression="zstd", **options)
+    assert path.stat().st_size < 400_000
+    tracemalloc.start()
+    with pytest.raises(ValueError, match=words):
+        answerkey.load(folder, split="eval", max_bytes=20_000_000)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < BIG
+    assert not list(cache.rglob("zeros/*.sqlite"))
+
+
+def test_questions_that_unpack_to_more_than_allowed_are_refused(
+    exported: ExportWorld, cache: Path
+) -> None:
+    folder = shutil.copytree(exported.exports / "huggingface", cache.parent / "anywhere")
+    rows = parquet.read_table(folder / "eval.parquet").to_pylist()
+    write_table(folder / "eval.parquet", [rows[0] | {"evidence": "x" * BIG}], compression="zstd")
+    with pytest.raises(ValueError, match=r"eval\.parquet: unpacked, it takes 30,"):
+        answerkey.load(folder, split="eval", max_bytes=20_000_000)
+    assert len(answerkey.load(folder, split="eval", max_bytes=BIG).questions) == 1
 
 
 def test_what_is_not_there_is_named(exported: ExportWorld, tmp_path: Path) -> None:

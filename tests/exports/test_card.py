@@ -42,6 +42,7 @@ def make_facts(
     license: str | None = "cc-by-4.0",
     targets: dict[str, Any] | None = None,
     has_content: bool = True,
+    total_bytes: int = 5000,
     origins: list[dict[str, str]] | None = None,
     **rows: int,
 ) -> CardFacts:
@@ -51,7 +52,7 @@ def make_facts(
         origins=origins or [],
         files={split: make_file(count) for split, count in rows.items()},
         packed={
-            DATABASES: PackedFiles(make_file(2), 5000, has_content),
+            DATABASES: PackedFiles(make_file(2), total_bytes, has_content),
             TEST_SUITES: PackedFiles(make_file(9), 700, True),
         },
         metrics=METRICS,
@@ -132,6 +133,8 @@ def test_databases_that_stay_out_are_told_and_asked_for():
     _, text = write_card(train=3, has_content=False)
     assert "of 5,000 bytes in all, are not in this dataset: take them" in text
     assert 'answerkey.load("org/name", split="train", databases="data/databases")' in text
+    _, text = write_card(train=3, total_bytes=600_000_000)
+    assert 'answerkey.load("org/name", split="train", max_bytes=600000000)' in text
 
 
 @pytest.mark.parametrize(
