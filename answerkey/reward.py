@@ -16,43 +16,39 @@ Only the standard library is imported. Predicted SQL runs in worker processes, r
 limits. A worker that takes too long is ended and replaced; the process that asks only waits. It may
 fork, and ask from many threads.
 
-A question is told by these names, which are the columns of exports:
-
-- database_name, gold_answer, order_matters.
-- max_steps: how many steps of SQLite's virtual machine a prediction may take. By default 1 million,
-  and 10 for each byte of the database.
-- rule: how rows are compared, such as "spider" or "subset,=,3" (`answerkey.scoring.rules`).
-- accepted_rows: the segments of a right answer whose rows tie: how many rows may stand in any
-  order, and which, if LIMIT cuts a tie (`answerkey.scoring.comparison.rows_match`).
-- other_answers: sql and answer of other queries that are right. A prediction must agree with gold,
-  or with one of them, on all databases.
-- test_suite: small databases, each with path, sha256, gold_answer, order_matters, accepted_rows and
-  other_answers. They are tried in this order, after the real database.
-- database_sha256: of the database file. Another file is an error, never a score.
-
-Functions are the methods of `RewardPool`, with its options by keyword:
-
-- rule: in place of the questions' own. rel_tol: tolerance of floats, in place of the rule's.
-- databases: their folder; else the environment variable ANSWERKEY_DATABASES, or data/databases.
-- test_suites: the folder of suites; else ANSWERKEY_TEST_SUITES, or data/test_suites.
-- limits: what one prediction may use: `Limits`, or a mapping with some of its names.
-- workers: how many processes; else ANSWERKEY_WORKERS, or as many as there are cores, up to 8.
+`Terms` are what is known of a question, and the columns of exports; `Options` say where databases
+are and what a prediction may use. Values may be those of numpy, pandas, polars, Arrow or
+`datasets`; None, NaN and pandas.NA are a term that is not told. Functions pickle by their names.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, wraps
 from itertools import repeat, zip_longest
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, ParamSpec, Self, TypedDict, TypeVar, Unpack, cast
 
+from answerkey.scoring.arguments import (
+    check_names,
+    read_column,
+    read_count,
+    read_flag,
+    read_json,
+    read_nested,
+    read_rate,
+    read_rows,
+    read_rule_term,
+    read_terms,
+    read_text,
+    read_value,
+    write_json,
+)
 from answerkey.scoring.comparison import rows_match
-from answerkey.scoring.completions import extract_sql, read_completion
+from answerkey.scoring.completions import explain_no_query, extract_sql, read_completion
 from answerkey.scoring.pool import DEFAULT_LIMITS, Pool, find_shared_pool
 from answerkey.scoring.rules import Rule, read_rule
 from answerkey.scoring.worker import (
@@ -71,12 +67,15 @@ from answerkey.sqlite.guard import Limits, Row
 __all__ = [
     "Explanation",
     "Limits",
+    "Options",
     "Parts",
     "RewardPool",
     "Rule",
+    "Terms",
     "compute_score",
     "compute_score_async",
     "execute",
+    "explain_completion",
     "explain_score",
     "extract_sql",
     "score",
@@ -90,11 +89,67 @@ DATABASES = "data/databases"
 TEST_SUITES = "data/test_suites"
 
 PathLike = str | os.PathLike[str]
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _LOG = logging.getLogger("answerkey.scoring")
-_OPTIONS = ("workers", "databases", "test_suites", "limits", "rule", "rel_tol")
-_JSON = ("gold_answer", "accepted_rows", "other_answers", "test_suite")
-TERMS = ("max_steps", "rule", *_JSON[1:], "database_sha256")
+_MANY = 4  # completions without a query, if they are half of a batch
+_TOLD: set[str] = set()
+_JSON = ("accepted_rows", "other_answers", "test_suite")
+TERMS = ("max_steps", "rule", *_JSON, "database_sha256")
+
+
+class _NeededTerms(TypedDict):
+    database_name: str
+    order_matters: bool
+
+
+class Terms(_NeededTerms, total=False):
+    """Terms of a question, beside its gold answer:
+
+    - database_name, order_matters (whether the order of rows counts).
+    - max_steps: how many steps of SQLite's virtual machine a prediction may take. By default 1
+      million, and 10 for each byte of the database.
+    - rule: how rows are compared, such as "spider" or "subset,=,3" (`answerkey.scoring.rules`).
+    - accepted_rows: the segments of a right answer whose rows tie: how many rows may stand in any
+      order, and which, if LIMIT cuts a tie (`answerkey.scoring.comparison.rows_match`).
+    - other_answers: sql and answer of other queries that are right. A prediction must agree with
+      gold, or with one of them, on all databases.
+    - test_suite: small databases, each with path, sha256, gold_answer, order_matters, accepted_rows
+      and other_answers. They are tried in this order, after the real database.
+    - database_sha256: of the database file. Another file is an error, never a score.
+    """
+
+    max_steps: int | None
+    rule: str | Rule | None
+    accepted_rows: Sequence[Any] | str | None
+    other_answers: Sequence[Mapping[str, Any]] | str | None
+    test_suite: Sequence[Mapping[str, Any]] | str | None
+    database_sha256: str | None
+
+
+class Options(TypedDict, total=False):
+    """Options, those of `RewardPool`:
+
+    - databases: their folder; else the environment variable ANSWERKEY_DATABASES, or data/databases.
+    - test_suites: the folder of suites; else ANSWERKEY_TEST_SUITES, or data/test_suites.
+    - limits: what one prediction may use: `Limits`, or a mapping with some of its names.
+    - workers: how many processes; else ANSWERKEY_WORKERS, or as many as there are cores, up to 8.
+    - rel_tol: tolerance of floats, in place of the rule's.
+    """
+
+    workers: int | None
+    databases: PathLike | None
+    test_suites: PathLike | None
+    limits: Limits | Mapping[str, int] | None
+    rel_tol: float | None
+
+
+class TermsAndOptions(Terms, Options, total=False):
+    pass
+
+
+TermsAndOptions.__doc__ = Options.__doc__
 
 
 class Parts(NamedTuple):
@@ -108,14 +163,15 @@ class Parts(NamedTuple):
     on_suite: float
 
 
+@check_names()
 def score(
-    predicted_rows: Sequence[Sequence[Any]],
+    predicted_rows: Iterable[Any],
     gold_answer: Any,
     *,
     order_matters: bool,
     rule: str | Rule | None = None,
     accepted_rows: Sequence[Any] | None = None,
-    other_answers: Sequence[Mapping[str, Any]] = (),
+    other_answers: Sequence[Mapping[str, Any]] | None = None,
     rel_tol: float | None = None,
 ) -> float:
     """Return 1.0 if the rows are those of the gold answer, or of another right one, else 0.0.
@@ -128,19 +184,21 @@ def score(
     1.0
 
     gold_answer is a JSON value, as in the product; exports hold it as JSON text (json.loads). Rows
-    may hold numbers of numpy. They are rows of one database: `score_sql` tries a test suite.
+    may be an array or a data frame; NaN is NULL there. They are rows of one database: `score_sql`
+    tries a test suite.
     """
-    rows = [tuple(map(_read_value, row)) for row in predicted_rows]
-    known = {"rule": read_rule(rule, rel_tol), "order_matters": order_matters}
+    rows = read_rows("predicted_rows", predicted_rows)
+    known: dict[str, Any] = {
+        "rule": read_rule(read_rule_term("rule", rule), read_rate("rel_tol", rel_tol)),
+        "order_matters": read_flag("order_matters", order_matters),
+    }
+    gold_answer = read_json("gold_answer", gold_answer)
+    accepted_rows = read_json("accepted_rows", accepted_rows)
+    others = read_json("other_answers", other_answers) or ()
     is_right = rows_match(rows, gold_answer, accepted_rows=accepted_rows, **known) or any(
-        rows_match(rows, other["answer"], accepted_rows=None, **known) for other in other_answers
+        rows_match(rows, other["answer"], accepted_rows=None, **known) for other in others
     )
     return RIGHT if is_right else WRONG
-
-
-def _read_value(value: Any) -> Any:
-    """A value as SQLite gives it: that of a numpy scalar, whose types equal no others."""
-    return value.item() if hasattr(value, "item") else value
 
 
 def find_soft_f1(rows: Sequence[Row], gold_rows: Sequence[Row]) -> float:
@@ -166,6 +224,18 @@ def _find_f1(found: set[Any], wanted: set[Any]) -> float:
     return 2 * len(found & wanted) / size if size else 1.0
 
 
+def _in_thread(function: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
+    """A function that does the same in a thread, for a loop that has other things to do."""
+
+    @wraps(function)
+    async def call(*arguments: P.args, **named: P.kwargs) -> R:
+        return await asyncio.to_thread(function, *arguments, **named)
+
+    call.__name__ += "_async"
+    call.__qualname__ += "_async"
+    return call
+
+
 class RewardPool:
     """Worker processes that score predictions; use it as a context manager, or close it.
 
@@ -175,12 +245,15 @@ class RewardPool:
 
     Workers start when they are needed. Threads may share a pool; a fork has workers of its own.
 
+    rule: in place of the questions' own. The others are `Options`.
+
     Raises:
         FileNotFoundError: the folder of the databases is missing.
     """
 
     _find_processes: Callable[..., Pool] = Pool
 
+    @check_names()
     def __init__(
         self,
         workers: int | None = None,
@@ -191,15 +264,13 @@ class RewardPool:
         rule: str | Rule | None = None,
         rel_tol: float | None = None,
     ) -> None:
-        if isinstance(limits, Mapping):
-            limits = replace(DEFAULT_LIMITS, **limits)
         self._folder = databases
         self._suites_folder = test_suites
-        self._rule = rule
-        self._rel_tol = rel_tol
-        if rule is not None:
-            _warn_if_loose(read_rule(rule))
-        self._pool = self._find_processes(workers, limits)
+        self._rule = read_rule_term("rule", rule)
+        self._rel_tol = read_rate("rel_tol", rel_tol)
+        if self._rule is not None:
+            _warn_if_loose(self._rule)
+        self._pool = self._find_processes(read_count("workers", workers), _read_limits(limits))
         folder = self.find_folder()
         if not os.path.isdir(folder):
             raise FileNotFoundError(
@@ -218,30 +289,43 @@ class RewardPool:
         """End the workers; they start again if the pool is asked again."""
         self._pool.close()
 
+    @check_names()
     def execute(self, predicted_sql: str, database_name: str) -> list[Row] | None:
         """Return the rows of a predicted query; None if it is refused, fails or takes too much.
 
         Raises:
             FileNotFoundError: the database is missing, which is no fault of the prediction.
             ValueError: the database is another file than the one the question was made with.
+            TypeError: an argument is something else than expected, or has another name.
             sqlite3.DatabaseError: the database is corrupt.
         """
-        path = _find_path(self.find_folder(), database_name)
-        return self._pool.run([Job(Kind.EXECUTE, path, str(predicted_sql))])[0]
+        sql = read_text("predicted_sql", predicted_sql)
+        name = read_terms(database_name=database_name)["database_name"]
+        job = Job(Kind.EXECUTE, _find_path(self.find_folder(), name), sql)
+        found: list[Row] | None = self._pool.run([job])[0]
+        return found
 
-    def score_sql(self, predicted_sql: str | None, gold_answer: Any, **question: Any) -> float:
+    @check_names()
+    def score_sql(
+        self, predicted_sql: str | None, gold_answer: Any, **terms: Unpack[Terms]
+    ) -> float:
         """Return the reward of a predicted query. Raises as `execute`.
 
         >>> score_sql("SELECT name FROM ship", ["Sun", "Tern"], database_name="fleet",
         ...           order_matters=False)                                      # doctest: +SKIP
         1.0
 
-        gold_answer, accepted_rows and test_suite are JSON values, as in the product.
+        gold_answer is a JSON value, as in the product; exports hold it as JSON text (json.loads).
+        accepted_rows, other_answers and test_suite are JSON values or JSON text.
         """
-        return self._ask(Kind.SCORE, predicted_sql, gold_answer, **question)
+        text = read_text("predicted_sql", predicted_sql)
+        job = self._make_job(Kind.SCORE, text, gold_answer, terms)
+        reward: float | None = self._pool.run([job])[0]
+        return reward or WRONG
 
+    @check_names()
     def explain_score(
-        self, predicted_sql: str | None, gold_answer: Any, **question: Any
+        self, predicted_sql: str | None, gold_answer: Any, **terms: Unpack[Terms]
     ) -> Explanation:
         """Return what `score_sql` gives, and why: SQLite's words, or how the rows differ.
 
@@ -252,10 +336,32 @@ class RewardPool:
         It is for logs, and for a model that may try again; it shows some rows of the gold answer.
         If the test suite says wrong, `database` names its database, to which the rows belong.
         """
-        return self._ask(Kind.EXPLAIN, predicted_sql, gold_answer, **question)
+        text = read_text("predicted_sql", predicted_sql)
+        job = self._make_job(Kind.EXPLAIN, text, gold_answer, terms)
+        found: Explanation = self._pool.run([job])[0]
+        return found
 
+    @check_names()
+    def explain_completion(
+        self, completion: Any, gold_answer: Any, **terms: Unpack[Terms]
+    ) -> Explanation:
+        """Return what `score_completions` gives for one completion, and why.
+
+        >>> explain_completion("SELECT name FROM ship", ["Sun"], database_name="fleet",
+        ...                    order_matters=False)                             # doctest: +SKIP
+        Explanation(reward=0.0, reason='no_query', detail='no SQL in a fenced block: ...', ...)
+
+        A completion, and the query in it, are what `score_completions` says; all else is as for
+        `explain_score`.
+        """
+        text = _read_text(completion)
+        job = self._make_job(Kind.EXPLAIN, text, gold_answer, terms, is_completion=True)
+        found: Explanation = self._pool.run([job])[0]
+        return found
+
+    @check_names()
     def score_parts(
-        self, predicted_sql: str | None, gold_answer: Any, *, gold_sql: str, **question: Any
+        self, predicted_sql: str | None, gold_answer: Any, *, gold_sql: str, **terms: Unpack[Terms]
     ) -> Parts:
         """Return parts of a score, for logs, or for a reward that you shape yourself.
 
@@ -272,64 +378,53 @@ class RewardPool:
         Gold SQL is compiled, not executed. Raises as `execute`, and ValueError if SQLite refuses
         gold SQL.
         """
-        explained = self.explain_score(predicted_sql, gold_answer, **question)
-        path = _find_path(self.find_folder(), question["database_name"])
+        text = read_text("predicted_sql", predicted_sql)
+        gold_text = read_text("gold_sql", gold_sql)
+        job = self._make_job(Kind.EXPLAIN, text, gold_answer, terms)
         jobs = [
-            Job(Kind.EXECUTE, path, predicted_sql, max_steps=question.get("max_steps")),
-            Job(Kind.LIST_READS, path, predicted_sql),
-            Job(Kind.LIST_READS, path, gold_sql),
+            job,
+            Job(Kind.EXECUTE, job.path, text, max_steps=job.max_steps),
+            Job(Kind.LIST_READS, job.path, text),
+            Job(Kind.LIST_READS, job.path, gold_text),
         ]
-        rows, reads, gold_reads = self._pool.run(jobs)
+        explained, rows, reads, gold_reads = self._pool.run(jobs)
         if gold_reads is None:
-            raise ValueError(f"gold_sql: expected a query of {path}, found {gold_sql!r:.200}")
+            raise ValueError(f"gold_sql: expected a query of {job.path}, found {gold_sql!r:.200}")
         if rows is None or reads is None:
             return Parts(*[WRONG] * len(Parts._fields))
         return Parts(
             executes=RIGHT,
             tables=_find_f1(*({table for table, _ in each} for each in (reads, gold_reads))),
             columns=_find_f1(*({each for each in both if each[1]} for both in (reads, gold_reads))),
-            rows=find_soft_f1(rows, answer_rows(gold_answer)),
+            rows=find_soft_f1(rows, answer_rows(read_json("gold_answer", gold_answer))),
             on_database=RIGHT if explained.reward or explained.database else WRONG,
             on_suite=explained.reward,
         )
-
-    def _ask(self, kind: Kind, predicted_sql: str | None, gold_answer: Any, **question: Any) -> Any:
-        question["gold_answer"] = gold_answer
-        texts = {
-            name: json.dumps(question[name]) for name in _JSON if question.get(name) is not None
-        }
-        text = predicted_sql if predicted_sql is None else str(predicted_sql)
-        return self._pool.run([self._make_job(kind, text, **{**question, **texts})])[0]
 
     def _make_job(
         self,
         kind: Kind,
         text: str | None,
+        gold_answer: Any,
+        terms: Terms,
         *,
-        database_name: str,
-        order_matters: bool,
-        gold_answer: str | None = None,
-        max_steps: int | None = None,
-        rule: str | Rule | None = None,
-        database_sha256: str | None = None,
         is_completion: bool = False,
-        **texts: str | None,
     ) -> Job:
-        # A worker has none of the packages of its user: it is sent Python's own types alone.
-        known = {"gold_answer": "null" if gold_answer is None else gold_answer, **texts}
+        known: dict[str, Any] = {**terms, "gold_answer": write_json("gold_answer", gold_answer)}
+        for name in _JSON:
+            if not isinstance(value := read_value(known.get(name)), str | None):
+                known[name] = write_json(name, value)
+        known = read_terms(**known)
         return Job(
             kind,
-            _find_path(self.find_folder(), database_name),
+            _find_path(self.find_folder(), known.pop("database_name")),
             text,
             is_completion=is_completion,
-            max_steps=None if max_steps is None else int(max_steps),
-            order_matters=bool(order_matters),
-            rule=read_rule(self._rule or rule, self._rel_tol),
             suites_folder=self.find_suites_folder(),
-            database_sha256=database_sha256 and str(database_sha256),
-            **{name: text and _read_json(name, text) for name, text in known.items()},
+            **known | {"rule": read_rule(self._rule or known.get("rule"), self._rel_tol)},
         )
 
+    @check_names()
     def compute_score(
         self,
         data_source: str,
@@ -350,11 +445,12 @@ class RewardPool:
         """
         if extra_info is None:
             raise ValueError(f"{data_source}: expected extra_info with database_name, found none")
-        known = {name: [extra_info[name]] for name in ("database_name", "order_matters")}
-        terms = {name: [extra_info.get(name)] for name in TERMS}
-        known["gold_answer"] = [ground_truth]
-        return self.score_completions([solution_str], **known, **terms)[0]
+        terms: dict[str, Any] = {
+            name: [extra_info.get(name)] for name in ("database_name", "order_matters", *TERMS)
+        }
+        return self.score_completions([solution_str], gold_answer=[ground_truth], **terms)[0]
 
+    @check_names()
     def score_completions(
         self,
         completions: Sequence[Any],
@@ -362,8 +458,13 @@ class RewardPool:
         gold_answer: Sequence[str],
         database_name: Sequence[str],
         order_matters: Sequence[bool],
-        rule: Iterable[str | None] | str | Rule | None = None,
-        **columns: Any,
+        max_steps: Sequence[int | None] | None = None,
+        rule: Sequence[str | None] | str | Rule | None = None,
+        accepted_rows: Sequence[str | None] | None = None,
+        other_answers: Sequence[str | None] | None = None,
+        test_suite: Sequence[str | None] | None = None,
+        database_sha256: Sequence[str | None] | None = None,
+        **others: Any,
     ) -> list[float]:
         """Return a reward for each completion: TRL's reward function, for
         data/exports/trl/prompt_completion.
@@ -374,42 +475,51 @@ class RewardPool:
         [1.0]
 
         A completion is a text, or a chat whose last message counts; the last fenced query in it is
-        scored (`extract_sql`). A column has a value for each completion; gold_answer, accepted_rows
-        and test_suite are JSON text. `rule` may be one for all. Other columns are ignored.
+        scored (`extract_sql`). A column has a value for each completion, as `Terms` say; its JSON
+        is text. `rule` may be one for all. Trainers hand over all columns that they have: others
+        are ignored.
 
         Source: "Using a custom reward function" in the documentation of TRL's GRPOTrainer.
 
         Raises: as `execute`.
         """
-        count = len(completions)
+        texts = [*map(_read_text, read_value(completions))]
+        count = len(texts)
         if isinstance(rule, str | Rule):
             _warn_if_loose(read_rule(rule))
-            rule = repeat(rule, count)
-        columns = {name: columns.get(name) for name in TERMS} | {
-            "rule": rule,
-            "gold_answer": gold_answer,
+        columns = {
             "database_name": database_name,
             "order_matters": order_matters,
+            "gold_answer": gold_answer,
+            "max_steps": max_steps,
+            "rule": [rule] * count if isinstance(rule, str | Rule) else rule,
+            "accepted_rows": accepted_rows,
+            "other_answers": other_answers,
+            "test_suite": test_suite,
+            "database_sha256": database_sha256,
         }
-        values = (repeat(None, count) if each is None else each for each in columns.values())
-        jobs = [
-            self._make_job(
-                Kind.SCORE,
-                str(read_completion(completion)),
-                is_completion=True,
-                **dict(zip(columns, question, strict=True)),
-            )
-            for completion, *question in zip(completions, *values, strict=True)
-        ]
-        return self._pool.run(jobs)
+        read = {name: read_column(name, values, count) for name, values in columns.items()}
+        folder, own_rule, rel_tol = self.find_folder(), self._rule, self._rel_tol
+        parts: dict[str, Iterable[Any]] = {
+            **read,
+            "kind": repeat(Kind.SCORE),
+            "path": [_find_path(folder, name) for name in read["database_name"]],
+            "text": texts,
+            "is_completion": repeat(True),
+            "gold_answer": ["null" if answer is None else answer for answer in read["gold_answer"]],
+            "rule": [read_rule(own_rule or one, rel_tol) for one in read["rule"]],
+            "suites_folder": repeat(self.find_suites_folder()),
+        }
+        jobs = [*map(Job._make, zip(*(parts[name] for name in Job._fields), strict=False))]
+        rewards: list[float | None] = self._pool.run(jobs)
+        without_query = rewards.count(None)
+        if without_query >= _MANY and 2 * without_query >= count:
+            place = rewards.index(None)
+            _warn_of_no_query(count, without_query, explain_no_query(texts[place]))
+        return [reward or WRONG for reward in rewards]
 
-    async def compute_score_async(self, *arguments: Any, **named: Any) -> float:
-        return await asyncio.to_thread(self.compute_score, *arguments, **named)
-
-    async def score_completions_async(
-        self, completions: Sequence[Any], **columns: Any
-    ) -> list[float]:
-        return await asyncio.to_thread(self.score_completions, completions, **columns)
+    compute_score_async = _in_thread(compute_score)
+    score_completions_async = _in_thread(score_completions)
 
     def find_folder(self) -> str:
         """The folder of the databases, as an absolute path."""
@@ -427,35 +537,137 @@ class SharedPool(RewardPool):
     _find_processes = staticmethod(find_shared_pool)
 
 
-def _by_shared_pool(method: Callable[..., Any]) -> Callable[..., Any]:
-    """A method of a pool as a function, which takes the options of one, too."""
-
-    @wraps(method)
-    def call(*arguments: Any, **named: Any) -> Any:
-        # A rule is a column of completions, or one for all.
-        own = ("rule",) if method is RewardPool.score_completions else ()
-        options = {name: named.pop(name) for name in _OPTIONS if name in named and name not in own}
-        return method(SharedPool(**options), *arguments, **named)
-
-    return call
+def _read_text(completion: Any) -> str:
+    return completion if type(completion) is str else read_completion(read_nested(completion))
 
 
-execute = _by_shared_pool(RewardPool.execute)
-score_sql = _by_shared_pool(RewardPool.score_sql)
-explain_score = _by_shared_pool(RewardPool.explain_score)
-score_parts = _by_shared_pool(RewardPool.score_parts)
-compute_score = _by_shared_pool(RewardPool.compute_score)
-score_completions = _by_shared_pool(RewardPool.score_completions)
+def _share(named: TermsAndOptions) -> tuple[SharedPool, Terms]:
+    terms = cast(dict[str, Any], named)
+    options = {name: terms.pop(name) for name in Options.__optional_keys__ & terms.keys()}
+    return SharedPool(**options), cast(Terms, terms)
 
 
-async def compute_score_async(*arguments: Any, **named: Any) -> float:
-    """`compute_score` in a thread, for a loop that asks for many at once."""
-    return await asyncio.to_thread(compute_score, *arguments, **named)
+@check_names(RewardPool.execute)
+def execute(predicted_sql: str, database_name: str, **options: Unpack[Options]) -> list[Row] | None:
+    """`RewardPool.execute`, in workers that all calls share."""
+    return SharedPool(**options).execute(predicted_sql, database_name)
 
 
-async def score_completions_async(completions: Sequence[Any], **columns: Any) -> list[float]:
-    """`score_completions` in a thread, for a loop that has other things to do."""
-    return await asyncio.to_thread(score_completions, completions, **columns)
+@check_names(RewardPool.score_sql)
+def score_sql(
+    predicted_sql: str | None, gold_answer: Any, **named: Unpack[TermsAndOptions]
+) -> float:
+    """`RewardPool.score_sql`, in workers that all calls share."""
+    pool, terms = _share(named)
+    return pool.score_sql(predicted_sql, gold_answer, **terms)
+
+
+@check_names(RewardPool.explain_score)
+def explain_score(
+    predicted_sql: str | None, gold_answer: Any, **named: Unpack[TermsAndOptions]
+) -> Explanation:
+    """`RewardPool.explain_score`, in workers that all calls share."""
+    pool, terms = _share(named)
+    return pool.explain_score(predicted_sql, gold_answer, **terms)
+
+
+@check_names(RewardPool.explain_completion)
+def explain_completion(
+    completion: Any, gold_answer: Any, **named: Unpack[TermsAndOptions]
+) -> Explanation:
+    """`RewardPool.explain_completion`, in workers that all calls share."""
+    pool, terms = _share(named)
+    return pool.explain_completion(completion, gold_answer, **terms)
+
+
+@check_names(RewardPool.score_parts)
+def score_parts(
+    predicted_sql: str | None, gold_answer: Any, *, gold_sql: str, **named: Unpack[TermsAndOptions]
+) -> Parts:
+    """`RewardPool.score_parts`, in workers that all calls share."""
+    pool, terms = _share(named)
+    return pool.score_parts(predicted_sql, gold_answer, gold_sql=gold_sql, **terms)
+
+
+@check_names(RewardPool.compute_score)
+def compute_score(
+    data_source: str,
+    solution_str: str,
+    ground_truth: str,
+    extra_info: Mapping[str, Any] | None = None,
+    *,
+    rule: str | Rule | None = None,
+    **options: Unpack[Options],
+) -> float:
+    """`RewardPool.compute_score`, in workers that all calls share."""
+    pool = SharedPool(rule=rule, **options)
+    return pool.compute_score(data_source, solution_str, ground_truth, extra_info)
+
+
+@check_names(RewardPool.score_completions)
+def score_completions(
+    completions: Sequence[Any],
+    *,
+    gold_answer: Sequence[str],
+    database_name: Sequence[str],
+    order_matters: Sequence[bool],
+    max_steps: Sequence[int | None] | None = None,
+    rule: Sequence[str | None] | str | Rule | None = None,
+    accepted_rows: Sequence[str | None] | None = None,
+    other_answers: Sequence[str | None] | None = None,
+    test_suite: Sequence[str | None] | None = None,
+    database_sha256: Sequence[str | None] | None = None,
+    workers: int | None = None,
+    databases: PathLike | None = None,
+    test_suites: PathLike | None = None,
+    limits: Limits | Mapping[str, int] | None = None,
+    rel_tol: float | None = None,
+    **others: Any,
+) -> list[float]:
+    """`RewardPool.score_completions`, in workers that all calls share."""
+    pool = SharedPool(
+        workers, databases=databases, test_suites=test_suites, limits=limits, rel_tol=rel_tol
+    )
+    return pool.score_completions(
+        completions,
+        gold_answer=gold_answer,
+        database_name=database_name,
+        order_matters=order_matters,
+        max_steps=max_steps,
+        rule=rule,
+        accepted_rows=accepted_rows,
+        other_answers=other_answers,
+        test_suite=test_suite,
+        database_sha256=database_sha256,
+    )
+
+
+compute_score_async = _in_thread(compute_score)
+score_completions_async = _in_thread(score_completions)
+
+
+def _read_limits(limits: Limits | Mapping[str, int] | None) -> Limits | None:
+    if limits is None or isinstance(limits, Limits):
+        return limits
+    found = {name: read_count(f"limits: {name}", value) for name, value in limits.items()}
+    if wrong := found.keys() - set(Limits.__slots__):
+        raise TypeError(
+            f"limits: no limit is named {', '.join(sorted(wrong))}:"
+            f" expected some of {', '.join(Limits.__slots__)}"
+        )
+    return replace(DEFAULT_LIMITS, **{name: value for name, value in found.items() if value})
+
+
+def _warn_of_no_query(count: int, without_query: int, why: str) -> None:
+    if not _TOLD:  # once, since batches of one run are alike
+        _TOLD.add("no query")
+        _LOG.warning(
+            "%d of %d completions score 0.0 without a query, the first for: %s."
+            " `explain_completion` says it of each; later batches are not warned of",
+            without_query,
+            count,
+            why,
+        )
 
 
 @lru_cache  # once a rule
@@ -471,12 +683,3 @@ def _warn_if_loose(rule: Rule) -> None:
 @lru_cache(4096)
 def _find_path(folder: str, database_name: str) -> str:
     return str(find_inside(folder, f"{database_name}/{database_name}.sqlite"))
-
-
-def _read_json(name: str, text: Any) -> str:
-    if not isinstance(text, str):
-        raise TypeError(
-            f"{name}: expected JSON text, as exports have it, found {type(text).__name__}:"
-            f" {text!r:.80}"
-        )
-    return str(text)

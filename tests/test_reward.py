@@ -20,6 +20,7 @@ from answerkey.reward import (
     RewardPool,
     compute_score,
     execute,
+    explain_completion,
     explain_score,
     score,
     score_completions,
@@ -360,6 +361,43 @@ def test_loose_rule_for_all_questions_is_warned_of_once(suites, caplog):
         score_sql("SELECT 2", 2, database_name="ships", order_matters=False, rule=rule)
     assert [record.args[0] for record in caplog.records] == ["spider2", "subset,=,1"]
     assert "is set for all questions" in caplog.text
+
+
+def test_completion_without_a_query_is_explained(ships):
+    known = {"database_name": "ships", "order_matters": False}
+    sql = "SELECT name FROM ship"
+    gold = ["Sun", "Tern"]
+    assert explain_completion(fence(sql), gold, **known).reward == 1.0
+    bare = explain_completion(sql, gold, **known)
+    assert (bare.reward, bare.reason) == (0.0, "no_query")
+    assert "begins as SQL does, without a fence" in bare.detail
+    chat = [{"role": "assistant", "content": "<think>hm"}]
+    assert "nothing stands outside of <think>" in explain_completion(chat, gold, **known).detail
+    wrong = explain_completion(fence("SELECT nam FROM ship"), gold, **known)
+    assert (wrong.reason, wrong.detail) == ("sql_error", "no such column: nam")
+    fenced = explain_score(fence(sql), gold, **known)
+    assert (fenced.reward, fenced.reason) == (0.0, "sql_error")
+    assert "it is a `completion`" in fenced.detail
+    assert explain_score(None, gold, **known).detail == "no SQL: the prediction is null"
+
+
+def test_batch_with_many_completions_without_a_query_is_warned_of_once(ships, caplog, monkeypatch):
+    monkeypatch.setattr(reward_module, "_TOLD", set())
+    known = {"gold_answer": "2", "database_name": "ships", "order_matters": False}
+
+    def ask(without: int, others: int) -> list[str]:
+        caplog.clear()
+        completions = [fence("SELECT 2")] * others + ["SELECT 2"] * without
+        columns = {name: [value] * len(completions) for name, value in known.items()}
+        rewards = score_completions(completions, **columns)
+        assert rewards == [1.0] * others + [0.0] * without
+        return [record.getMessage() for record in caplog.records]
+
+    assert ask(0, 8) == ask(3, 0) == ask(4, 6) == []  # few, and fewer than half
+    (words,) = ask(5, 5)
+    assert words.startswith("5 of 10 completions score 0.0 without a query, the first for: no SQL")
+    assert "`explain_completion`" in words
+    assert ask(8, 0) == []
 
 
 def test_folder_is_found_by_argument_before_environment(suites, tmp_path, monkeypatch):

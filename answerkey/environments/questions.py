@@ -19,8 +19,7 @@ from answerkey.dataset import (
     read_export,
 )
 from answerkey.loading import load
-from answerkey.reward import TERMS, Explanation, RewardPool, extract_sql
-from answerkey.scoring.completions import read_completion
+from answerkey.reward import TERMS, Explanation, RewardPool
 
 EXPORTS = "data/exports"
 # The columns by which a reply is scored, as exports have them.
@@ -68,7 +67,7 @@ def read_terms(columns: dict[str, Any]) -> dict[str, Any]:
 
 def explain_reply(pool: RewardPool, reply: Any, columns: dict[str, Any]) -> Explanation:
     """The reward of a model's reply, and why. Raises as `answerkey.reward.explain_score`."""
-    return explain_query(pool, extract_sql(read_completion(reply)), columns)
+    return pool.explain_completion(reply, **read_terms(columns))
 
 
 def explain_query(pool: RewardPool, sql: str | None, columns: dict[str, Any]) -> Explanation:

@@ -14,6 +14,8 @@ from itertools import islice
 from typing import Any
 
 _MAX_FENCES = 1_000  # nobody writes so many
+_SHOWN = 80  # characters of a text without a fence
+_IS_COMPLETION = "it stands in a fenced block, so it is a `completion`: a `prediction` is SQL alone"
 
 # Languages that are SQL stand directly behind the fence, or behind spaces on a line of their own.
 # Any other word stays in the content, which then does not begin like a query.
@@ -39,6 +41,8 @@ def read_completion(completion: Any) -> str:
     The content of a message is a text, or a list of parts, of which those of text count. Anything
     else is no text.
     """
+    if type(completion) is str:
+        return completion
     if isinstance(completion, (list, tuple)):
         completion = completion[-1] if completion else None
     content = completion.get("content") if isinstance(completion, Mapping) else completion
@@ -68,7 +72,7 @@ def extract_sql(text: str) -> str | None:
     Thinking is no answer: only what follows the last `</think>` counts, and of that nothing behind
     a `<think>`.
     """
-    text = text.rpartition("</think>")[2].partition("<think>")[0]
+    text = _drop_thinking(text)
     runs = list(islice(_FENCE.finditer(text), _MAX_FENCES + 1))
     if len(runs) > _MAX_FENCES:
         return None
@@ -94,3 +98,52 @@ def extract_sql(text: str) -> str | None:
     if span := query or labelled:
         return text[slice(*span)].strip()
     return None
+
+
+def _drop_thinking(text: str) -> str:
+    return text.rpartition("</think>")[2].partition("<think>")[0]
+
+
+def explain_no_query(text: str | None) -> str:
+    """Return why a text, in which `extract_sql` finds nothing, has no query.
+
+    >>> explain_no_query("SELECT 1")
+    'no SQL in a fenced block: the text begins as SQL does, without a fence (```sql) before it'
+    >>> explain_no_query("I do not know.")
+    "no SQL in a fenced block: there is no fence (```sql) in 'I do not know.'"
+    """
+    if text is None:
+        return "no SQL: the prediction is null"
+    rest = _drop_thinking(text)
+    fences = len(list(islice(_FENCE.finditer(rest), _MAX_FENCES + 1)))
+    if not rest.strip():
+        why = "the text is empty"
+        if text.strip():
+            why = "nothing stands outside of <think>, which perhaps was cut off"
+    elif fences > _MAX_FENCES:
+        why = f"there are more than {_MAX_FENCES:,} fences"
+    elif fences:
+        why = "no block begins with SELECT, WITH or VALUES, or is labelled as SQL"
+    elif has_query(rest):
+        why = "the text begins as SQL does, without a fence (```sql) before it"
+    else:
+        shown = rest.strip()
+        shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
+        why = f"there is no fence (```sql) in {shown!r}"
+    return f"no SQL in a fenced block: {why}"
+
+
+def has_query(text: str) -> bool:
+    """Whether a text begins like a query."""
+    found = _BEGIN.match(text)
+    return found is not None and found.lastgroup is not None
+
+
+def explain_fence(sql: str) -> str:
+    """Return a hint for SQL that SQLite refuses if it is a completion; else nothing.
+
+    >>> explain_fence("SELECT nothing")
+    ''
+    """
+    is_fenced = ("```" in sql or "~~~" in sql) and extract_sql(sql) is not None
+    return f"; {_IS_COMPLETION}" if is_fenced else ""

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 from answerkey.base.errors import InputError, Reason
 from answerkey.scoring.comparison import DifferenceKind, cut_texts, find_difference, rows_match
-from answerkey.scoring.completions import extract_sql
+from answerkey.scoring.completions import explain_fence, explain_no_query, extract_sql
 from answerkey.scoring.rules import Rule, read_rule
 from answerkey.sqlite.files import find_inside
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError, Row
@@ -55,8 +55,9 @@ _SECONDS_BETWEEN_LOOKS = 1
 
 
 class Kind(StrEnum):
-    """The result of a job: a reward, an Explanation, the rows of the query, a RowSummary of them
-    (None if the query has no rows), or the columns that it reads (None if it is refused)."""
+    """The result of a job: a reward (None if the text has no query), an Explanation, the rows of
+    the query, a RowSummary of them (None if the query has no rows), or the columns that it reads
+    (None if it is refused)."""
 
     SCORE = "score"
     EXPLAIN = "explain"
@@ -124,7 +125,7 @@ def answer_without_rows(
     kind: Kind, reason: str, detail: str, *, database: str | None = None
 ) -> Any:
     """Return what a job gives if its prediction has no rows."""
-    if kind is Kind.SCORE:
+    if kind is Kind.SCORE and reason != NO_QUERY:
         return WRONG
     if kind is not Kind.EXPLAIN:
         return None
@@ -317,14 +318,16 @@ def do_job(job: Job, databases: OpenDatabases) -> Any:
             trial.path, sha256=trial.sha256, is_of_suite=is_of_suite
         )
         if sql is None:
-            return answer_without_rows(job.kind, NO_QUERY, "no SQL in a fenced block")
+            return answer_without_rows(job.kind, NO_QUERY, explain_no_query(job.text))
         if job.kind is Kind.LIST_READS:
             return database.list_reads(sql)
         max_steps = trial.max_steps or LEAST_STEPS + _STEPS_PER_BYTE * size_bytes
         try:
             rows = _execute(sql, database, databases, min(max_steps, database.limits.max_steps))
         except QueryError as error:
-            return answer_without_rows(job.kind, error.reason, error.detail, database=trial.name)
+            hint = explain_fence(sql) if job.kind is Kind.EXPLAIN else ""
+            detail = f"{error.detail}{hint}"
+            return answer_without_rows(job.kind, error.reason, detail, database=trial.name)
         if job.kind is Kind.EXECUTE:
             return rows
         if job.kind is Kind.SUMMARIZE:

@@ -9,7 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from answerkey.exports.prompts import make_completion
-from answerkey.scoring.completions import extract_sql, read_completion
+from answerkey.scoring.completions import (
+    explain_fence,
+    explain_no_query,
+    extract_sql,
+    read_completion,
+)
 
 ASSISTANT = {"role": "assistant"}
 
@@ -181,3 +186,33 @@ def test_hostile_text_takes_no_time(text):
     started = time.process_time()
     extract_sql(text)
     assert time.process_time() - started < 2  # some hundredths; quadratic, it would be minutes
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (None, "no SQL: the prediction is null"),
+        ("", "the text is empty"),
+        (" \n", "the text is empty"),
+        ("SELECT 1", "the text begins as SQL does, without a fence"),
+        ("-- the ships\n(with a AS (SELECT 1) SELECT * FROM a)", "begins as SQL does, without a"),
+        ("<think>No.</think>SELECT 1", "the text begins as SQL does, without a fence"),
+        ("I do not know.", "there is no fence (```sql) in 'I do not know.'"),
+        ("No. " * 1000, f"there is no fence (```sql) in '{'No. ' * 20}…'"),
+        ("<think>```sql\nSELECT 1\n```", "nothing stands outside of <think>"),
+        ("<think>```sql\nSELECT 1\n```</think>", "nothing stands outside of <think>"),
+        ("```python\nprint(1)\n```", "no block begins with SELECT, WITH or VALUES, or is labelled"),
+        ("```sql\n```", "no block begins with SELECT, WITH or VALUES, or is labelled as SQL"),
+        ("``` " * 2000, "there are more than 1,000 fences"),
+    ],
+)
+def test_text_without_a_query_says_what_it_lacks(text, why):
+    assert text is None or extract_sql(text) is None
+    assert why in explain_no_query(text)
+
+
+@pytest.mark.parametrize("fence", ["```", "~~~", "````"])
+def test_sql_in_a_fence_is_said_to_be_a_completion(fence):
+    assert "is a `completion`" in explain_fence(f"{fence}sql\nSELECT 1\n{fence}")
+    assert "is a `completion`" in explain_fence(f"Here:\n{fence}\nSELECT 1")
+    assert explain_fence("SELECT '```'") == explain_fence(f"{fence}") == ""

@@ -1,0 +1,292 @@
+"""What callers of a reward hand over, read as Python's own values: a worker has no other package.
+
+    >>> read_terms(database_name="fleet", order_matters=1, max_steps=float("nan"))["max_steps"]
+
+Tables hold values of numpy, pandas, polars, Arrow and `datasets`, and a null is None, NaN or
+pandas.NA there. They are known by their methods: none of these packages is imported.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
+from inspect import Parameter, cleandoc, signature
+from itertools import repeat
+from types import NoneType
+from typing import Any, ParamSpec, TypeVar, get_args, get_type_hints
+
+from answerkey.scoring.rules import Rule, read_rule
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+# Those of a table as a list, those of a scalar as itself.
+_READERS = ("tolist", "as_py", "to_pylist", "to_list")
+_OWN = frozenset((str, int, bool, NoneType, bytes, list, tuple, dict))
+_PLAIN = frozenset((str, int, float, bool, NoneType, bytes))
+_JSON_TEXT = "JSON text, as exports have it"
+
+
+def read_value(value: Any) -> Any:
+    """Return a value as Python's own: a list for an array or a column, None for a null of any kind.
+
+    >>> read_value(float("nan")), read_value(3), read_value(range(2))
+    (None, 3, [0, 1])
+
+    NaN is a null for SQLite, too. What an array holds may be foreign still; what is of no known
+    kind comes back as it is.
+    """
+    kind = type(value)
+    if kind in _OWN:
+        return value
+    if kind is float:
+        return None if value != value else value
+    for name in _READERS:
+        if (read := getattr(value, name, None)) is not None:
+            found = read()
+            return found if type(found) is kind else read_value(found)
+    if kind.__name__ in ("NAType", "NaTType"):
+        return None
+    for own in (str, int, float):
+        if isinstance(value, own):  # of a class of its own, such as an enum
+            return own(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    return list(value) if isinstance(value, Sequence) else value
+
+
+def read_nested(value: Any) -> Any:
+    """A value with all that it holds as Python's own."""
+    value = read_value(value)
+    if isinstance(value, dict):
+        return {str(key): read_nested(held) for key, held in value.items()}
+    if not isinstance(value, list | tuple):
+        return value
+    return value if _are_plain(value) else [*map(read_nested, value)]
+
+
+def _are_plain(values: Sequence[Any]) -> bool:
+    kinds = {*map(type, values)}
+    return kinds <= _PLAIN and not (float in kinds and any(value != value for value in values))
+
+
+def read_json(name: str, value: Any) -> Any:
+    """Return a JSON value, whatever its arrays are. Raises TypeError if it holds anything else."""
+    found = read_nested(value)
+    if type(found) not in (*_PLAIN, list, tuple, dict):
+        raise _refuse(name, "a JSON value", found)
+    return [*found] if type(found) is tuple else found
+
+
+def write_json(name: str, value: Any) -> str:
+    """Return a JSON value as text. Raises TypeError if it holds anything else."""
+    try:
+        try:
+            return _ENCODER.encode(value)
+        except ValueError:  # NaN; infinity is none of JSON, and Python reads it
+            return json.dumps(read_nested(value))
+    except TypeError as error:
+        raise TypeError(f"{name}: expected a JSON value, found {value!r:.80}: {error}") from error
+
+
+def _read_foreign(value: Any) -> Any:
+    found = read_value(value)
+    if type(found) not in _OWN and type(found) is not float:
+        raise TypeError(f"{type(value).__name__} is none")
+    return found
+
+
+_ENCODER = json.JSONEncoder(allow_nan=False, default=_read_foreign)
+
+
+def read_rows(name: str, rows: Any) -> list[tuple[Any, ...]]:
+    """Return the rows of a query: sequences or mappings of values, an array, or a data frame.
+
+    >>> read_rows("rows", [["Sun", 1.5], {"name": "Tern", "weight": float("nan")}])
+    [('Sun', 1.5), ('Tern', None)]
+    """
+    if hasattr(rows, "itertuples"):  # a frame of pandas
+        rows = rows.itertuples(index=False, name=None)
+    elif hasattr(rows, "iter_rows"):  # one of polars
+        rows = rows.rows()
+    else:
+        rows = read_value(rows)
+    return [_read_row(name, row) for row in rows]
+
+
+def _read_row(name: str, row: Any) -> tuple[Any, ...]:
+    if type(row) is not tuple:
+        row = read_value(row)
+        row = row.values() if isinstance(row, dict) else row
+        if isinstance(row, str | bytes) or not isinstance(row, Iterable):
+            raise TypeError(f"{name}: expected rows, as [('Sun', 1.5)], found a row {row!r:.80}")
+        row = tuple(row)
+    return row if _are_plain(row) else tuple(map(read_value, row))
+
+
+# The terms of a question, by name: what is taken as it is, and how the rest is read.
+
+
+def _refuse(name: str, expected: str, value: Any) -> TypeError:
+    return TypeError(f"{name}: expected {expected}, found {type(value).__name__}: {value!r:.80}")
+
+
+def read_text(name: str, value: Any, *, expected: str = "a text") -> str | None:
+    found = read_value(value)
+    if found is not None and type(found) is not str:
+        raise _refuse(name, expected, found)
+    return found
+
+
+def _read_json_text(name: str, value: Any) -> str | None:
+    return read_text(name, value, expected=_JSON_TEXT)
+
+
+def _read_needed_text(name: str, value: Any) -> str:
+    found = read_text(name, value)
+    if found is None:
+        raise _refuse(name, "a text", found)
+    return found
+
+
+def read_flag(name: str, value: Any) -> bool:
+    found = read_value(value)
+    if type(found) not in (bool, int, float) or found not in (0, 1):
+        raise _refuse(name, "True or False", found)
+    return bool(found)
+
+
+def read_count(name: str, value: Any) -> int | None:
+    """Return a whole number or None; a column with nulls has it as a float."""
+    found = read_value(value)
+    if found is None or type(found) is int:
+        return found
+    if type(found) is float and found.is_integer():
+        return int(found)
+    raise _refuse(name, "a whole number", found)
+
+
+def read_rate(name: str, value: Any) -> float | None:
+    found = read_value(value)
+    if found is not None and type(found) not in (int, float):
+        raise _refuse(name, "a number", found)
+    return None if found is None else float(found)
+
+
+def read_rule_term(name: str, value: Any) -> Rule | None:
+    found = value if isinstance(value, Rule) else read_text(name, value, expected="a rule's name")
+    return None if found is None else read_rule(found)
+
+
+_TEXTS: frozenset[type] = frozenset((str, NoneType))
+_TERMS: dict[str, tuple[frozenset[type], Callable[[str, Any], Any]]] = {
+    "database_name": (frozenset((str,)), _read_needed_text),
+    "order_matters": (frozenset((bool,)), read_flag),
+    "gold_answer": (_TEXTS, _read_json_text),
+    "max_steps": (frozenset((int, NoneType)), read_count),
+    "rule": (frozenset(), read_rule_term),
+    "accepted_rows": (_TEXTS, _read_json_text),
+    "other_answers": (_TEXTS, _read_json_text),
+    "test_suite": (_TEXTS, _read_json_text),
+    "database_sha256": (_TEXTS, read_text),
+}
+
+
+def read_terms(**terms: Any) -> dict[str, Any]:
+    """Return the terms of a question, each as its type says; JSON is text.
+
+    Raises:
+        TypeError: one of them is something else.
+    """
+    return {name: _TERMS[name][1](name, value) for name, value in terms.items()}
+
+
+def read_column(name: str, values: Any, count: int) -> Iterable[Any]:
+    """Return a column of a term, with a value for each of `count` completions.
+
+    Raises:
+        TypeError: a value is something else than the term.
+        ValueError: there are more values, or fewer.
+    """
+    taken, read = _TERMS[name]
+    found = read_value(values)
+    if found is None:
+        return repeat(read(name, None), count)
+    if type(found) not in (list, tuple):
+        found = _list_values(name, found)
+    if len(found) != count:
+        raise ValueError(f"{name}: expected {count} values, one a completion, found {len(found)}")
+    return found if {*map(type, found)} <= taken else [read(name, value) for value in found]
+
+
+def _list_values(name: str, values: Any) -> list[Any]:
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise _refuse(name, "a value for each completion", values)
+    return list(values)
+
+
+# Names of arguments.
+
+
+def check_names(
+    like: Callable[..., Any] | None = None,
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """A decorator: the keys of `**named: Unpack[...]` stand one by one in the signature of a
+    function, and what they mean in its docstring; an error says which names are wrong, which taken.
+
+    like: the function whose docstring it has.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        spelt = signature(function)
+        parameters: list[Parameter] = []
+        words = cleandoc((like or function).__doc__ or "")
+        is_open = False
+        for parameter in spelt.parameters.values():
+            keys: tuple[Any, ...] = ()
+            if parameter.kind is Parameter.VAR_KEYWORD:
+                keys = get_args(get_type_hints(function)[parameter.name])
+                is_open = not keys
+            if not keys:
+                parameters.append(parameter)
+            for record in keys:
+                words += f"\n\n{cleandoc(record.__doc__)}"
+                parameters += _list_keys(record)
+        names = [one.name for one in parameters if one.kind is not Parameter.VAR_KEYWORD]
+        known = frozenset(names)
+        needed = frozenset(one.name for one in parameters if _is_needed(one))
+        expected = ", ".join(name for name in names if name != "self")
+
+        @wraps(function)
+        def call(*arguments: P.args, **named: P.kwargs) -> R:
+            missing = needed - named.keys()
+            wrong = frozenset() if is_open else named.keys() - known
+            if missing or wrong:
+                what = [f"no argument is named {name}" for name in sorted(wrong)]
+                what += [f"{name} is missing" for name in sorted(missing)]
+                name = function.__qualname__
+                raise TypeError(f"{name}: {', '.join(what)}: expected {expected}")
+            return function(*arguments, **named)
+
+        call.__doc__ = words
+        vars(call)["__signature__"] = spelt.replace(parameters=parameters)
+        return call
+
+    return decorate
+
+
+def _list_keys(record: Any) -> list[Parameter]:
+    return [
+        Parameter(
+            name,
+            Parameter.KEYWORD_ONLY,
+            default=Parameter.empty if name in record.__required_keys__ else None,
+            annotation=annotation,
+        )
+        for name, annotation in get_type_hints(record).items()
+    ]
+
+
+def _is_needed(parameter: Parameter) -> bool:
+    return parameter.kind is Parameter.KEYWORD_ONLY and parameter.default is Parameter.empty
