@@ -23,12 +23,12 @@ def main() -> None:
     log = start_log("assign_splits")
     (min_questions,) = read_params("select_questions.targets.min_questions")
     questions = assign_splits(read_jsonl(QUESTIONS_PATH))
-    write_jsonl(SPLITS_PATH, questions)
     if len(questions) < (min_questions or 0):
         raise InputError(
             f"the corpus has {len(questions)} questions, and select_questions.targets.min_questions"
             f" asks for {min_questions}: lower it, or set it to null"
         )
+    write_jsonl(SPLITS_PATH, questions)
     splits = Counter(question["split"] for question in questions)
     log.info(f"{len(questions)} questions: {splits['train']} train, {splits['eval']} eval")
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from answerkey.base.log import list_counts, start_log
 from answerkey.base.params import read_params, run_stage
@@ -31,24 +32,26 @@ def main() -> None:
         (record["database_name"], decode_schema(record["tables"])) for record in read_jsonl(SCHEMAS)
     )
     questions = join_questions(min_mutation_score=bounds.min_mutation_score)
-    write_jsonl(INTERIM / JOINED, map(make_joined_record, questions))
-    fingerprints = map(make_fingerprint, read_joined())
-    shared = compare(fingerprints, schemas, min_similarity=bounds.min_similarity)
-    held_out = HeldOut(read_json(HELD_OUT), min_similarity=bounds.min_similarity)
-    overlaps: Counter[str] = Counter()
-    solved: Counter[str] = Counter()
+    with TemporaryDirectory(dir=INTERIM, prefix=".", suffix=".partial") as folder:
+        joined = Path(folder)
+        write_jsonl(joined / JOINED, map(make_joined_record, questions))
+        fingerprints = map(make_fingerprint, read_joined(joined))
+        shared = compare(fingerprints, schemas, min_similarity=bounds.min_similarity)
+        held_out = HeldOut(read_json(HELD_OUT), min_similarity=bounds.min_similarity)
+        overlaps: Counter[str] = Counter()
+        solved: Counter[str] = Counter()
 
-    def add_flags(question: Question) -> Question:
-        found = shared.get(question.question_id, [])
-        if (overlap := held_out.find_overlap(question)) is not None:
-            found = [*found, overlap]
-            overlaps[overlap.evidence["corpus"]] += 1
-        question = assessment.assess(add_findings(question, found))
-        found = find_in_rollouts(question.pass_rate, gold_risk=question.gold_risk)
-        solved.update(one.code for one in found)
-        return add_findings(question, found)
+        def add_flags(question: Question) -> Question:
+            found = shared.get(question.question_id, [])
+            if (overlap := held_out.find_overlap(question)) is not None:
+                found = [*found, overlap]
+                overlaps[overlap.evidence["corpus"]] += 1
+            question = assessment.assess(add_findings(question, found))
+            found = find_in_rollouts(question.pass_rate, gold_risk=question.gold_risk)
+            solved.update(one.code for one in found)
+            return add_findings(question, found)
 
-    write_jsonl(INTERIM / JOINED, map(make_joined_record, map(add_flags, read_joined())))
+        write_jsonl(INTERIM / JOINED, map(make_joined_record, map(add_flags, read_joined(joined))))
     counts = Counter(one.code for found in shared.values() for one in found)
     log.info("%d questions share something with others%s", len(shared), list_counts(counts))
     if overlaps:

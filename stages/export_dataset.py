@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import csv
-import io
 from collections import Counter
 from pathlib import Path
 
 from answerkey.base.errors import InputError
 from answerkey.base.log import start_log
 from answerkey.base.params import run_stage
-from answerkey.base.records import read_json, read_jsonl, replace_file, write_json
+from answerkey.base.records import read_json, read_jsonl, replace_folder, write_json
 from answerkey.dataset import INTERIM, SUITES, read_classified
 from answerkey.exports.product import (
     average_scores,
@@ -42,13 +41,12 @@ def write_statistics() -> None:
     table = tabulate_questions(read_classified(), reasons)
     scores = average_scores(read_jsonl(SELECTION / SUITES))
     counts = make_counts(table, flags, read_json(SELECTION / "summary.json"), scores)
+    with replace_folder(PLOTS) as folder:
+        for name, plot in make_plots(table).items():
+            with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
+                csv.writer(file, lineterminator="\n").writerows(plot)
     write_json(COUNTS, counts)
     write_json(METRICS, make_metrics(counts))
-    for name, plot in make_plots(table).items():
-        text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows(plot)
-        with replace_file(PLOTS / f"{name}.csv") as file:
-            file.write(text.getvalue().encode())
 
 
 def main() -> None:
@@ -60,8 +58,9 @@ def main() -> None:
             f"{VALIDATION} lists {len(errors)} errors, expected none: run"
             " `dvc repro validate_dataset`"
         )
-    sizes = write_product(SELECTION, CORPORA, PRODUCT)
-    write_statistics()
+    with replace_folder(PRODUCT) as folder:
+        sizes = write_product(SELECTION, CORPORA, folder)
+        write_statistics()
     log.info(
         "%d questions: %s",
         sum(sizes.values()),

@@ -4,13 +4,12 @@ the databases and those of test suites, a card, and Croissant metadata.
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import asdict
 from pathlib import Path
 
 from answerkey.base.log import format_size, start_log
 from answerkey.base.params import read_params, run_stage
-from answerkey.base.records import read_json, read_manifest, replace_file, write_json
+from answerkey.base.records import read_json, read_manifest, replace_folder, write_json
 from answerkey.exports.card import BENCHMARK, CardFacts, make_card, make_croissant
 from answerkey.exports.huggingface import (
     DATABASES,
@@ -32,26 +31,25 @@ def main() -> None:
     """Write the tables, and what describes them."""
     log = start_log("export_huggingface")
     hub, selection = read_params("export_huggingface", "select_questions")
-    shutil.rmtree(OUT, ignore_errors=True)
     manifest = read_manifest(FOLDERS[DATABASES] / "manifest.json")
-    facts = CardFacts(
-        corpora=read_json(PRODUCT / "corpora.json"),
-        origins=[database["origin"] for database in manifest.values()],
-        files=write_questions(PRODUCT, PROMPTS, OUT),
-        packed=write_packed_files(PRODUCT, FOLDERS, OUT, max_bytes=hub.max_packed_bytes),
-        metrics=read_json(COUNTS),
-        targets=asdict(selection.targets)
-        | {"max_per_canonical_sql": selection.max_per_canonical_sql},
-        repo_id=hub.repo_id,
-        version=hub.version,
-        date_published=hub.date_published,
-    )
-    write_json(OUT / "croissant.json", make_croissant(facts))
-    with replace_file(OUT / "README.md") as file:
-        file.write(make_card(facts, read_template(TEMPLATE)).encode())
-    if "eval" in facts.files:
-        (OUT / "eval.yaml").write_text(BENCHMARK, encoding="utf-8")
-    size = sum(path.stat().st_size for path in OUT.iterdir())
+    with replace_folder(OUT) as folder:
+        facts = CardFacts(
+            corpora=read_json(PRODUCT / "corpora.json"),
+            origins=[database["origin"] for database in manifest.values()],
+            files=write_questions(PRODUCT, PROMPTS, folder),
+            packed=write_packed_files(PRODUCT, FOLDERS, folder, max_bytes=hub.max_packed_bytes),
+            metrics=read_json(COUNTS),
+            targets=asdict(selection.targets)
+            | {"max_per_canonical_sql": selection.max_per_canonical_sql},
+            repo_id=hub.repo_id,
+            version=hub.version,
+            date_published=hub.date_published,
+        )
+        write_json(folder / "croissant.json", make_croissant(facts))
+        (folder / "README.md").write_bytes(make_card(facts, read_template(TEMPLATE)).encode())
+        if "eval" in facts.files:
+            (folder / "eval.yaml").write_text(BENCHMARK, encoding="utf-8")
+        size = sum(path.stat().st_size for path in folder.iterdir())
     log.info("%d questions in %d tables, %s", facts.size, len(facts.tables), format_size(size))
 
 

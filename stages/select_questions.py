@@ -7,7 +7,12 @@ from pathlib import Path
 
 from answerkey.base.log import list_counts, start_log
 from answerkey.base.params import make_parser, read_params, run_stage
-from answerkey.base.records import read_database_hashes, read_jsonl, write_json
+from answerkey.base.records import (
+    read_database_hashes,
+    read_jsonl,
+    replace_folder,
+    write_json,
+)
 from answerkey.dataset import NOT_SELECTED, SUITES, SUITES_NOT_SELECTED, read_classified
 from answerkey.selection.choice import (
     WHY,
@@ -39,10 +44,11 @@ def main(*arguments: str) -> None:
         return
     chosen, summary = choose(survey_questions(read_classified(), policies), settings)
     decided = zip(read_classified(), chosen[WHY].itertuples(index=False, name=None), strict=True)
-    write_selection(OUT, decided, policies, read_database_hashes(DATABASES), reward)
-    write_suites(OUT / SUITES, read_jsonl(OUT / "questions.jsonl"), TEST_SUITES)
-    write_suites(OUT / SUITES_NOT_SELECTED, read_jsonl(OUT / NOT_SELECTED), TEST_SUITES)
-    write_json(OUT / "summary.json", summary)
+    with replace_folder(OUT) as folder:
+        write_selection(folder, decided, policies, read_database_hashes(DATABASES), reward)
+        write_suites(folder / SUITES, read_jsonl(folder / "questions.jsonl"), TEST_SUITES)
+        write_suites(folder / SUITES_NOT_SELECTED, read_jsonl(folder / NOT_SELECTED), TEST_SUITES)
+        write_json(folder / "summary.json", summary)
     reasons = Counter(chosen["reason"].dropna())
     size, usable, lifts = summary["size"], summary["usable"], ", ".join(summary["lifts"])
     log.info("%d of %d questions%s", size, len(chosen), list_counts(reasons))

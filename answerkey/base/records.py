@@ -1,7 +1,7 @@
 """Records on disk: JSON that has the same bytes on every machine, and appears whole or not at all.
 
-A file is written under a temporary name and renamed: what lay there before may be a link into
-DVC's cache, which must never be written through.
+A file, or a folder, is written under a temporary name and renamed: what lay there before stays
+until its successor is whole. It may be a link into DVC's cache, which is never written through.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
@@ -57,6 +58,27 @@ def replace_file(path: Path) -> Iterator[BinaryIO]:
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def replace_folder(path: Path) -> Iterator[Path]:
+    """An empty folder that takes the place of `path` when the block ends well, and only then."""
+    partial, former = (path.with_name(f".{path.name}{end}.partial") for end in ("", ".former"))
+    _remove_folders(partial, former)  # of a run that was killed
+    partial.mkdir(parents=True)
+    try:
+        yield partial
+        with contextlib.suppress(FileNotFoundError):
+            path.rename(former)
+        partial.rename(path)
+    finally:
+        _remove_folders(partial, former)
+
+
+def _remove_folders(*folders: Path) -> None:
+    for folder in folders:
+        with contextlib.suppress(FileNotFoundError):
+            shutil.rmtree(folder)
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -94,49 +94,80 @@ def download_spider_databases(
 
 def update_databases(corpora: Iterable[Corpus], output_dir: Path, *, limits: Download) -> Downloads:
     """Make `output_dir` hold the databases of some corpora, with what these say of their columns,
-    the manifest and nothing else. The next run keeps what a run has made that fails.
+    the manifest and nothing else.
+
+    Nothing there changes before all databases are made, in a folder beside it: a run that fails
+    leaves what was there, and the next one takes up what it has made.
 
     Raises:
         FileNotFoundError, InputError: naming all databases that are missing or broken, when all
             others are made; a hub that does not answer is the end.
     """
     sources = locate_all(corpora, limits=limits)
-    paths = {name: locate_database(output_dir, name) for name in sources}
+    staging = output_dir.with_name(f".{output_dir.name}.partial")
+    hashes = _find_made(output_dir, sources)
+    missing = {name: source for name, source in sources.items() if name not in hashes}
+    made = _find_made(staging, missing)
+    _remove_others(staging, made)
+    staged = {name: locate_database(staging, name) for name in missing}
     try:
-        manifest = read_manifest(output_dir / MANIFEST)
-    except (FileNotFoundError, InputError):
-        manifest = {}  # then nothing is kept
+        left = {name: source for name, source in missing.items() if name not in made}
+        for name in _make(left, staged, limits):
+            made[name] = hash_file(staged[name])
+    finally:
+        if made:
+            _write_manifest(staging, made, sources)
+    descriptions = {name: _describe(source) for name, source in sources.items()}
+
+    paths = {name: locate_database(output_dir, name) for name in sources}
+    for name, path in staged.items():
+        paths[name].parent.mkdir(parents=True, exist_ok=True)
+        path.replace(paths[name])
+    for name, texts in descriptions.items():
+        path = paths[name].with_name(DESCRIPTIONS)
+        if texts is not None:
+            write_json(path, texts)
+        else:
+            path.unlink(missing_ok=True)
+    _write_manifest(output_dir, hashes | made, sources)
     _remove_others(output_dir, sources)
-    hashes = {}  # first of what is, byte for byte, what manifest and sources want
+    shutil.rmtree(staging, ignore_errors=True)
+    return Downloads(paths, len(hashes))
+
+
+def _find_made(folder: Path, sources: Mapping[str, DatabaseSource]) -> dict[str, str]:
+    """The sha256 of each database of a folder that is, byte for byte, what its manifest says and
+    its source wants, by name."""
+    try:
+        manifest = read_manifest(folder / MANIFEST)
+    except (FileNotFoundError, InputError):
+        return {}
+    hashes = {}
     for name, source in sources.items():
-        entry, path = manifest.get(name, {}), paths[name]
+        entry, path = manifest.get(name, {}), locate_database(folder, name)
         is_wanted = entry.get("origin") == source.origin and path.is_file()
         if is_wanted and (sha256 := hash_file(path)) == entry.get("sha256"):
             hashes[name] = sha256
-    kept = len(hashes)
-    missing = {name: source for name, source in sources.items() if name not in hashes}
-    try:
-        for name in _make(missing, paths, limits):
-            hashes[name] = hash_file(paths[name])
-    finally:
-        if hashes:
-            entries = {
-                name: {
-                    "sha256": hashes[name],
-                    "size_bytes": paths[name].stat().st_size,
-                    "origin": sources[name].origin,
-                }
-                for name in sorted(hashes)
-            }
-            write_manifest(output_dir / MANIFEST, entries.items())
-    for name, source in sources.items():
-        descriptions = paths[name].with_name(DESCRIPTIONS)
-        folder = source.path and source.path.with_name(DESCRIPTION_FOLDER)
-        if folder and folder.is_dir():
-            write_json(descriptions, read_descriptions(folder))
-        else:
-            descriptions.unlink(missing_ok=True)
-    return Downloads(paths, kept)
+    return hashes
+
+
+def _write_manifest(
+    folder: Path, hashes: Mapping[str, str], sources: Mapping[str, DatabaseSource]
+) -> None:
+    entries = {
+        name: {
+            "sha256": hashes[name],
+            "size_bytes": locate_database(folder, name).stat().st_size,
+            "origin": sources[name].origin,
+        }
+        for name in sorted(hashes)
+    }
+    write_manifest(folder / MANIFEST, entries.items())
+
+
+def _describe(source: DatabaseSource) -> dict[str, Any] | None:
+    folder = source.path and source.path.with_name(DESCRIPTION_FOLDER)
+    return read_descriptions(folder) if folder and folder.is_dir() else None
 
 
 def locate_all(corpora: Iterable[Corpus], *, limits: Download) -> dict[str, DatabaseSource]:

@@ -14,15 +14,15 @@ in TRL's; ResetRequest and Environment.reset in OpenEnv (core/env_server).
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import pyarrow as pa
 from jinja2 import Template
 
-from answerkey.base.records import SPLITS, encode_json, replace_file
+from answerkey.base.records import SPLITS, encode_json, replace_file, replace_folder
 from answerkey.dataset import read_product
 from answerkey.exports.parquet_files import Table, write_tables
 from answerkey.exports.prompts import KNOWN, PromptExample, make_completion, make_prompt_examples
@@ -94,6 +94,7 @@ TABLES: dict[str, Table] = {
     "trl/messages": Table(pa.schema({"messages": CHAT, "question_id": TEXT}), _make_messages),
 }
 OPENENV = "openenv"
+FOLDERS = sorted({name.partition("/")[0] for name in (*TABLES, OPENENV)})
 
 
 def make_reset(example: PromptExample) -> dict[str, Any]:
@@ -131,20 +132,22 @@ def write_formats(
     Raises:
         FileNotFoundError, InputError: as `read_product` and `make_prompt_examples`.
     """
-    for name in (*TABLES, OPENENV):
-        shutil.rmtree(exports / name, ignore_errors=True)
-        (exports / name).mkdir(parents=True)
     counts = {}
-    for split in SPLITS:
-        questions = read_product(product, split)
-        examples = make_prompt_examples(questions, template, databases, **options)
-        paths = {exports / name / f"{split}.parquet": table for name, table in TABLES.items()}
-        lines = exports / OPENENV / f"{split}.jsonl"
-        with replace_file(lines) as file:
-            written = write_tables(_watch(examples, _write_resets(file), *watchers), paths)
-        counts[split] = max((table.rows for table in written.values()), default=0)
-        if not counts[split]:
-            lines.unlink()
+    with ExitStack() as stack:
+        tops = {name: stack.enter_context(replace_folder(exports / name)) for name in FOLDERS}
+        for split in SPLITS:
+            questions = read_product(product, split)
+            examples = make_prompt_examples(questions, template, databases, **options)
+            paths = {}
+            for name, table in TABLES.items():
+                top, _, below = name.partition("/")
+                paths[tops[top] / below / f"{split}.parquet"] = table
+            lines = tops[OPENENV] / f"{split}.jsonl"
+            with replace_file(lines) as file:
+                written = write_tables(_watch(examples, _write_resets(file), *watchers), paths)
+            counts[split] = max((table.rows for table in written.values()), default=0)
+            if not counts[split]:
+                lines.unlink()
     return counts
 
 

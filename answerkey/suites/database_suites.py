@@ -20,7 +20,7 @@ import sqlglot
 
 from answerkey.base.errors import InputError
 from answerkey.base.log import track_progress
-from answerkey.base.records import hash_file, hash_value, replace_file, write_json
+from answerkey.base.records import hash_file, hash_value, replace_folder, write_json
 from answerkey.sections.generate_test_suites import SuiteSettings
 from answerkey.shards.database_files import Database, local_path
 from answerkey.shards.processes import Died, map_tasks
@@ -491,11 +491,9 @@ def _is_whole(shards: ShardDirectory, folder: Path, name: str) -> bool:
 
 
 def _write_databases(folder: Path, files: list[bytes]) -> None:
-    if folder.exists():
-        shutil.rmtree(folder)
-    for number, content in enumerate(files, start=1):
-        with replace_file(folder / f"{folder.name}.{number:02}.sqlite") as file:
-            file.write(content)
+    with replace_folder(folder) as partial:
+        for number, content in enumerate(files, start=1):
+            (partial / f"{folder.name}.{number:02}.sqlite").write_bytes(content)
 
 
 def _keep_only(folder: Path, names: Iterable[str]) -> None:

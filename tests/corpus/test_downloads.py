@@ -24,6 +24,7 @@ from answerkey.corpus.downloads import (
 )
 from answerkey.sections.corpora import Download
 from tests.shared.bird_world import write_bird, write_json
+from tests.shared.checkout import hash_tree
 from tests.shared.databases import make_database
 from tests.shared.hub_server import run_hubs
 from tests.shared.project_world import make_entry, write_params
@@ -194,11 +195,45 @@ def test_every_broken_database_is_named_and_the_others_are_kept(entry):
     for (name, words), line in zip(broken.items(), lines, strict=True):
         assert f"database/{name}/" in line
         assert words in line
-    made = [f"{name}/{name}.sqlite" for name in ("farm", "shop", "well")]
-    assert list_files("data/databases") == sorted([*made, "manifest.json"])
-    assert list(read_manifest()) == ["farm", "shop", "well"]
+    assert not DATABASES.exists()
     entry |= {"db_list": ["farm", "shop", "well"]}
-    assert update(entry) == (0, 3)
+    stamps = {path: path.stat().st_ino for path in Path("data").rglob("*.sqlite")}
+    assert update(entry) == (3, 0)
+    assert {path.stat().st_ino for path in DATABASES.rglob("*.sqlite")} == set(stamps.values())
+    assert list_files("data/databases") == sorted(
+        ["manifest.json", *(f"{name}/{name}.sqlite" for name in ("farm", "shop", "well"))]
+    )
+    assert os.listdir("data") == ["databases"]
+
+
+BROKEN = {
+    "corrupt file": ("mill.sqlite", b"SQLite format 3\x00 and no more"),
+    "SQL that does not run": ("schema.sql", b"CREATE TABLE t (a); INSERT INTO absent VALUES (1);"),
+    "description that is no CSV": ("database_description/t.csv", b"a,b\n1,2\n"),
+    "no file": ("README", b"comes later"),
+}
+
+
+@pytest.mark.parametrize("fault", BROKEN)
+def test_databases_that_one_has_stay_until_all_of_the_next_corpus_are_made(entry, tmp_path, fault):
+    update(entry)
+    before = hash_tree(DATABASES, ".")
+    # Another farm, a new barn, and a mill that breaks.
+    root = tmp_path / "other"
+    make_database(root / "database/farm/farm.sqlite", FARM + "INSERT INTO farm VALUES (7);")
+    make_database(root / "database/barn/barn.sqlite", FARM)
+    mill, (name, content) = root / "database/mill", BROKEN[fault]
+    (mill / name).parent.mkdir(parents=True)
+    (mill / name).write_bytes(content)
+    if fault.startswith("description"):
+        make_database(mill / "mill.sqlite", FARM)
+    write_questions(root, {"train.json": ["barn", "farm", "mill"], "dev.json": []})
+    with pytest.raises((ValueError, FileNotFoundError), match="mill"):
+        update(make_entry(root))
+    assert hash_tree(DATABASES, ".") == before
+    assert update(entry) == (0, 2)
+    assert hash_tree(DATABASES, ".") == before
+    assert os.listdir("data") == ["databases"]
 
 
 # --- the hub

@@ -170,16 +170,6 @@ def test_root_of_every_directory_corpus_is_a_dep(name: str) -> None:
         assert (ROOT / root).is_dir(), f"{corpus}: DVC needs {root}, such as with a README.md"
 
 
-def test_one_stage_alone_has_outs_without_cache() -> None:
-    # Such an out turns the run cache off for its whole stage.
-    stages = set()
-    for name, stage in PIPELINE.items():
-        for entry in [*stage.get("outs", []), *stage.get("metrics", [])]:
-            if not isinstance(entry, str) and next(iter(entry.values())).get("cache") is False:
-                stages.add(name)
-    assert stages == {"export_dataset"}
-
-
 def test_every_stage_stands_in_the_readme() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert not [name for name in STAGES if f"`{name}`" not in readme]
