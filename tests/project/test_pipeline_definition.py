@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import ast
 import itertools
+import operator
+import os
 import re
 import shutil
-from functools import cache
+import sys
+from functools import cache, reduce
 from pathlib import Path
-from typing import get_type_hints
+from typing import Any, get_type_hints
 
 import networkx
 import pytest
@@ -19,6 +22,7 @@ from answerkey.sections.whole_file import Params
 from tests.project.test_docs_extending import extend
 from tests.shared.checkout import output, run, stages_to_run
 from tests.shared.paths import ROOT, list_imports
+from tests.shared.project_world import World
 
 PIPELINE = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
 STAGES = sorted(PIPELINE)
@@ -157,6 +161,62 @@ def test_every_dep_is_in_git_or_an_out_of_a_stage(name: str) -> None:
             continue
         made = any(dep == out or dep.startswith(out + "/") for out in outs)
         assert made or (ROOT / dep).exists(), f"{name}: {dep}"
+
+
+OPENS = {"open", "os.listdir", "os.scandir", "sqlite3.connect"}
+DATA = {"data", "metrics", "plots", "reports", "templates"}
+
+
+def find_undeclared(name: str, opened: set[str], world: World) -> list[str]:
+    """The data that a stage opened, and that are neither deps nor outs of it."""
+    stage = PIPELINE[name]
+    outs = [*stage.get("outs", []), *stage.get("metrics", []), *stage.get("plots", [])]
+    known = {resolve_param(path, world.params) for path in [*stage["deps"], *paths(outs)]}
+    known |= {path.removesuffix("/manifest.json") for path in known}  # it hashes what lies beside
+    undeclared = []
+    for text in opened:
+        path = Path(os.path.normpath(world.folder / text.removeprefix("file:").partition("?")[0]))
+        for root in (world.folder, ROOT):
+            if path.is_relative_to(root) and path.relative_to(root).parts[0] in DATA:
+                written = re.sub(r"\.([^/]+)\.partial", r"\1", path.relative_to(root).as_posix())
+                if not any(is_under(written, place) for place in known):
+                    undeclared.append(written)
+    return sorted(undeclared)
+
+
+def resolve_param(path: str, params: dict[str, Any]) -> str:
+    """A path of dvc.yaml, where it is `${corpora.local.root}` that of params."""
+    found = re.fullmatch(r"\$\{(.+)\}", path)
+    value = reduce(operator.getitem, found[1].split("."), params) if found else path
+    return value.removeprefix(f"{ROOT}/")
+
+
+def test_what_a_stage_opens_is_a_dep_or_an_out_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    world = World(tmp_path)
+    world.change("export_trainers.prompt_template", str(ROOT / "templates/prompt.j2"))
+    for readme in ROOT.glob("data/*/README.md"):  # what one may add: nothing, as in the project
+        (tmp_path / "data" / readme.parent.name).mkdir(parents=True)
+    opened: dict[str, set[str]] = {}
+    running: list[str] = []
+
+    def note(event: str, arguments: tuple[object, ...]) -> None:
+        if running and event in OPENS:
+            opened[running[0]].add(str(arguments[0]))
+
+    sys.addaudithook(note)  # nothing takes it away
+    for name in PIPELINE:
+        opened[name] = set()
+        running[:] = [name]
+        try:
+            world.run(name)
+        finally:
+            running.clear()
+    assert "data/rollouts" in opened["generate_test_suites"]
+    found = {name: find_undeclared(name, opened[name], world) for name in PIPELINE}
+    assert {name: undeclared for name, undeclared in found.items() if undeclared} == {}
 
 
 @pytest.mark.parametrize("name", ["download_databases", "load_questions"])
