@@ -362,6 +362,11 @@ def test_damaged_archive_or_file_gives_no_database(start, tmp_path):
     assert list_files(".") == []
 
 
+def read_inodes(paths: dict[str, Path]) -> dict[str, int]:
+    """What tells a file that was kept from one that was made again, with the same bytes."""
+    return {name: path.stat().st_ino for name, path in paths.items()}
+
+
 def test_bare_call_fetches_spider_as_params_describe_it(start, tmp_path, monkeypatch):
     world = make_world(tmp_path)
     server = start(world)
@@ -375,13 +380,15 @@ def test_bare_call_fetches_spider_as_params_describe_it(start, tmp_path, monkeyp
     assert all(path.is_file() for path in paths.values())
     assert server.count_fetched("spider_data.zip") == 1
     (output_dir / "mine.txt").write_text("not the stage's business")
-    asked = len(server.requests)
+    asked, before = len(server.requests), read_inodes(paths)
     assert download_spider_databases(["farm", "shop"], output_dir) == paths
     assert len(server.requests) == asked
+    assert read_inodes(paths) == before  # no file is made again, of the cache either
     assert (output_dir / "mine.txt").exists()
     paths["farm"].write_bytes(b"damaged")
-    download_spider_databases(["farm"], str(output_dir))
+    download_spider_databases(["farm", "shop"], str(output_dir))
     assert paths["farm"].read_bytes().startswith(b"SQLite format 3")
+    assert {name for name, inode in read_inodes(paths).items() if inode != before[name]} == {"farm"}
 
 
 def test_no_database_is_no_path_and_asks_nobody(tmp_path, monkeypatch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -33,7 +34,7 @@ from tests.shared.checkout import hash_tree
 from tests.shared.fleet_world import FLEET, Project
 from tests.shared.hub_server import pack_parquet, run_hubs
 from tests.shared.paths import ROOT
-from tests.shared.project_world import World
+from tests.shared.project_world import World, write_params
 
 LIMITS = Download(deadline_s=30)
 
@@ -240,6 +241,18 @@ FAILING = [  # gold SQL, and the warning; None: it does not fail
     ("SELECT photo FROM ship", "a BLOB of 1 bytes in the answer (fleet_train_004, blob)"),
     ('SELECT [a\n\x1b[2J"b] FROM ship', 'no such column: a  [2J"b (fleet_train_005, sql_error)'),
 ]
+
+
+def test_each_question_that_fails_is_told_or_counted_by_the_params_of_the_project(project, capfd):
+    failing = [f"fleet_train_{n:03d}" for n, (_, words) in enumerate(FAILING) if words is not None]
+    project.add("fleet", [sql for sql, _ in FAILING]).write()
+    write_params(project.folder / "params.yaml", compute_gold_answers=project.limits)
+    stage.main()
+    said = capfd.readouterr().err
+    counted = sum(map(int, re.findall(r"and (\d+) more", said)))
+    told = re.findall(r"warning: SQL execution failed for .* \((\w+), \w+\)$", said, re.MULTILINE)
+    assert told == failing[: len(failing) - counted]
+    assert told
 
 
 @pytest.mark.parametrize("most", [0, 3, 20])
