@@ -12,6 +12,7 @@ import yaml
 from tests.shared.checkout import PRODUCT, hash_tree, make_checkout, output, run, stages_to_run
 from tests.shared.paths import ROOT
 
+pytestmark = pytest.mark.slow
 AFTER_DIFFICULTY = [
     "classify_difficulty",
     "select_questions",
@@ -83,27 +84,23 @@ def test_every_source_question_is_in_the_product_or_excluded_once(built: Path) -
     assert len(ids) == len(set(ids)) == len(source)
 
 
-@pytest.mark.slow
 def test_second_run_elsewhere_gives_the_same_bytes(built: Path, fresh: Path) -> None:
     run(fresh, "dvc", "repro", environment={"PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo"})
     parts = (*PRODUCT, "data/interim", "metrics", "plots")
     assert hash_tree(fresh, *parts) == hash_tree(built, *parts)
 
 
-@pytest.mark.slow
 def test_number_of_workers_does_not_change_a_byte(built: Path, fresh: Path) -> None:
     change_params(fresh, execution__workers=1)
     run(fresh, "dvc", "repro")
     assert hash_tree(fresh, *PRODUCT) == hash_tree(built, *PRODUCT)
 
 
-@pytest.mark.slow
 def test_fresh_clone_has_nothing_to_run(fresh: Path) -> None:
     done = run(fresh, "dvc", "repro", "--dry", "--allow-missing")
     assert stages_to_run(output(done)) == []
 
 
-@pytest.mark.slow
 def test_ties_of_the_sample_are_kept_where_policies_accept_them_and_nothing_executes(built: Path):
     ties = dict.fromkeys(("tie_at_limit", "limit_without_order"), "accept_ties")
     policies = {f"select_questions__policies__{flag}": policy for flag, policy in ties.items()}
@@ -140,7 +137,6 @@ def test_pull_brings_all_that_a_run_has_made(built: Path, pulled: Path) -> None:
     assert "up to date" in run(pulled, "dvc", "status").stdout
 
 
-@pytest.mark.slow
 def test_threshold_reruns_difficulty_and_what_follows_at_a_teammates(pulled: Path) -> None:
     change_params(pulled, classify_difficulty__easy_max_tables=1)
     shown = run(pulled, "dvc", "params", "diff").stdout
