@@ -1,23 +1,24 @@
 """Files of a Hugging Face dataset repository, read at exactly the commit that was asked for.
 
-The hub's library holds a client of a silent server for minutes whatever its timeouts say, and reads
-its environment only once, at import. So each request runs this file as a process of its own, which
-is ended at the deadline. That library tries again, keeps files in its cache, and checks their
-sizes; HF_ENDPOINT, HF_TOKEN, HF_HOME and HF_HUB_OFFLINE mean the same as to it.
+What fails is tried a second time, after a pause. The hub's library would try each request again and
+again, with longer and longer pauses, and it holds a client of a silent server for minutes whatever
+its timeouts say. So it runs in a process of its own (this file), which ends with the first request
+that fails, or at the deadline. It keeps files in its cache, and checks their sizes; HF_ENDPOINT,
+HF_TOKEN, HF_HOME and HF_HUB_OFFLINE mean the same as to it.
 """
 
 from __future__ import annotations
 
 import hashlib
-import itertools
 import os
 import re
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:  # the process of a request has the standard library and the hub's alone
     from answerkey.sections.corpora import Download
@@ -25,6 +26,13 @@ if TYPE_CHECKING:  # the process of a request has the standard library and the h
 COMMIT = re.compile(r"[0-9a-f]{40}")
 _ATTEMPTS = 2
 _BACKOFF_S = 1.0  # times the number of the attempt
+_SILENCE_S = 10.0  # then it says that it waits, and again after twice as long
+_ADVICE = (
+    "without a network, use `corpus: sample`, which is here, or `local` with a copy in"
+    " corpora.local.root"
+)
+
+Result = TypeVar("Result")
 
 
 class HubError(ConnectionError):
@@ -39,7 +47,11 @@ def resolve_revision(repo_id: str, revision: str, *, limits: Download) -> str:
     """
     if COMMIT.fullmatch(revision):
         return revision
-    return _ask(repo_id, revision, "", limits)
+
+    def ask(seconds: float) -> str:
+        return _ask_once(repo_id, revision, "", seconds=seconds)
+
+    return _try_twice(ask, f"commit of {repo_id} at {revision}", limits)
 
 
 def fetch_file(
@@ -50,35 +62,42 @@ def fetch_file(
     Raises:
         HubError: if it does not come, or has another checksum; then it leaves the cache.
     """
-    file = Path(_ask(repo_id, revision, path, limits))
-    if sha256 is None:
+
+    def fetch(seconds: float) -> Path:
+        file = Path(_ask_once(repo_id, revision, path, seconds=seconds))
+        if sha256 is not None:
+            with file.open("rb") as content:
+                found = hashlib.file_digest(content, "sha256").hexdigest()
+            if found != sha256:
+                file.resolve().unlink()  # the link to it alone would come back
+                raise HubError(f"wrong checksum: sha256 is {found}, expected {sha256}")
         return file
-    with file.open("rb") as content:
-        found = hashlib.file_digest(content, "sha256").hexdigest()
-    if found != sha256:
-        file.resolve().unlink()  # the link to it alone would come back
-        raise HubError(
-            f"{path} of {repo_id} at {revision}: wrong checksum: sha256 is {found}, expected"
-            f" {sha256}; run again to fetch it anew"
-        )
-    return file
+
+    return _try_twice(fetch, f"{path} of {repo_id} at {revision}", limits)
 
 
-def _ask(repo_id: str, revision: str, path: str, limits: Download) -> str:
-    where = f"{path or 'commit'} of {repo_id} at {revision}"
+def _try_twice(ask: Callable[[float], Result], where: str, limits: Download) -> Result:
+    """What `ask` returns, which is given the seconds that are left."""
     ends_at = time.monotonic() + limits.deadline_s
-    for attempt in itertools.count(1):
+    attempt = 0
+    while True:
+        attempt += 1
         try:
-            return _ask_once(repo_id, revision, path, seconds=ends_at - time.monotonic())
+            return ask(ends_at - time.monotonic())
         except subprocess.TimeoutExpired:
             raise HubError(
                 f"{where}: no end after {limits.deadline_s:g} s (download.deadline_s)"
             ) from None
         except HubError as error:
             if attempt == _ATTEMPTS:
-                advice = "without a network, use `corpus: sample`"
-                raise HubError(f"{where}: {error} ({attempt} attempts; {advice})") from error
+                raise HubError(f"{where}: {error} ({attempt} attempts; {_ADVICE})") from error
+            _say(f"{where}: {error}; once more")
             time.sleep(_BACKOFF_S * attempt)
+
+
+def _say(words: str) -> None:
+    if sys.stderr is not None:
+        print(f"hub: {words}", file=sys.stderr, flush=True)
 
 
 def _ask_once(repo_id: str, revision: str, path: str, *, seconds: float) -> str:
@@ -86,28 +105,72 @@ def _ask_once(repo_id: str, revision: str, path: str, *, seconds: float) -> str:
     wrong. Its process dies with this call."""
     is_watched = sys.stderr is not None and sys.stderr.isatty()
     quiet = {} if is_watched else {"HF_HUB_DISABLE_PROGRESS_BARS": "1"}
-    done = subprocess.run(
-        [sys.executable, "-P", __file__, repo_id, revision, path],
-        env={"HF_HUB_VERBOSITY": "error"} | os.environ | quiet,
+    command = [sys.executable, "-P", __file__, repo_id, revision, path]
+    with subprocess.Popen(
+        command,
+        env={"HF_HUB_VERBOSITY": "error", "HF_HUB_DISABLE_XET": "1"} | os.environ | quiet,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=None if is_watched else subprocess.DEVNULL,
-        timeout=seconds,
         encoding="utf-8",
         errors="replace",
-    )
-    *_, answer = done.stdout.strip().split("\n")
-    if done.returncode != 0:
-        raise HubError(answer or f"the transfer ended with code {done.returncode}")
+    ) as process:
+        try:
+            output = _wait(process, f"{path or 'commit'} of {repo_id}", seconds)
+        finally:
+            process.kill()
+    *_, answer = output.strip().split("\n")
+    if process.returncode != 0:
+        raise HubError(answer or f"the transfer ended with code {process.returncode}")
     return answer
 
 
-def _answer(repo_id: str, revision: str, path: str) -> str:
-    from huggingface_hub import HfApi, hf_hub_download
+def _wait(process: subprocess.Popen[str], what: str, seconds: float) -> str:
+    """What the process prints until it ends; that it is waited for is said now and then."""
+    waited, pause = 0.0, _SILENCE_S
+    while True:
+        try:
+            return process.communicate(timeout=min(pause, max(seconds - waited, 0)))[0]
+        except subprocess.TimeoutExpired:
+            waited += pause
+            if waited >= seconds:
+                raise
+            _say(f"{what}: waiting, {waited:g} s so far, {seconds:.0f} s at most")
+            pause = waited
 
+
+def _answer(repo_id: str, revision: str, path: str) -> str:
+    from huggingface_hub import HfApi, get_session, hf_hub_download
+
+    client: Any = get_session()
+    client.send = _fail_at_once(client.send)
     if path:
         return hf_hub_download(repo_id, path, repo_type="dataset", revision=revision)
     return HfApi().dataset_info(repo_id, revision=revision).sha
+
+
+def _fail_at_once(send: Callable[..., Any]) -> Callable[..., Any]:
+    """Requests whose failures the hub's library does not know, and so does not try again."""
+
+    def send_once(*request: Any, **options: Any) -> Any:
+        try:
+            response = send(*request, **options)
+        except Exception as error:
+            raise HubError(f"{type(error).__name__}: {error}") from error
+        if response.status_code in (408, 429) or response.status_code >= 500:
+            raise HubError(f"HTTP {response.status_code} {response.reason_phrase}")
+        read = response.iter_bytes
+
+        def read_once(*sizes: Any, **named: Any) -> Iterator[bytes]:
+            try:
+                yield from read(*sizes, **named)
+            except Exception as error:
+                raise HubError(f"{type(error).__name__}: {error}") from error
+
+        response.iter_bytes = read_once
+        return response
+
+    return send_once
 
 
 if __name__ == "__main__":
@@ -115,5 +178,6 @@ if __name__ == "__main__":
     try:
         print(_answer(*sys.argv[1:]))
     except Exception as error:  # the end of this process: the parent says it
-        print(f"{type(error).__name__}: {' '.join(str(error).split())}")
+        kind = "" if isinstance(error, HubError) else f"{type(error).__name__}: "
+        print(f"{kind}{' '.join(str(error).split())}")
         sys.exit(1)

@@ -92,20 +92,51 @@ def test_restricted_repository_needs_a_token(hub, monkeypatch):
     assert fetch().read_bytes() == CONTENT
 
 
-def test_server_error_is_tried_again_and_mended(hub):
+def test_server_error_is_tried_again_and_mended(hub, capsys):
     server = hub(failing=1)
     assert fetch().read_bytes() == CONTENT
     assert server.requests[0] == server.requests[1]
+    words = f"hub: data/a.bin of {REPO} at {OLD}: HTTP 500 Internal Server Error; once more\n"
+    assert capsys.readouterr().err == words
+
+
+@pytest.mark.parametrize(
+    ("fault", "words", "fetched"),
+    [
+        ({"failing": -1}, "HTTP 500", 0),
+        ({"is_cutting": True}, "RemoteProtocolError", 2),
+        ({"is_lying": True}, f"wrong checksum: .*, expected {hash_bytes(CONTENT)}", 2),
+    ],
+    ids=["fails", "cuts the body off", "sends another file"],
+)
+def test_what_fails_is_tried_twice_after_a_pause_and_no_more(
+    hub, monkeypatch, fault, words, fetched
+):
+    monkeypatch.setattr("answerkey.corpus.hub._BACKOFF_S", 3.0)
+    server = hub(**fault)
+    with pytest.raises(HubError, match=rf"^data/a.bin of .*{words}.*2 attempts; .*`local`"):
+        fetch(sha256=hash_bytes(CONTENT), limits=Download(deadline_s=100))
+    first, second = (
+        when for line, when in zip(server.requests, server.times, strict=True) if "HEAD" in line
+    )
+    assert second - first >= 3
+    assert server.count_fetched("data/a.bin") == fetched
 
 
 def test_damaged_file_leaves_the_cache_and_is_fetched_anew(hub):
     server = hub()
     fetch().write_bytes(b"damaged")
-    sha256 = hash_bytes(CONTENT)
-    with pytest.raises(HubError, match=f"data/a.bin of .*wrong checksum.*expected {sha256}"):
-        fetch(sha256=sha256)
-    assert fetch(sha256=sha256).read_bytes() == CONTENT
+    assert fetch(sha256=hash_bytes(CONTENT)).read_bytes() == CONTENT
     assert server.count_fetched("data/a.bin") == 2
+
+
+def test_whoever_waits_is_told(hub, monkeypatch, capsys):
+    monkeypatch.setattr("answerkey.corpus.hub._SILENCE_S", 0.25)
+    hub(silent_methods=("HEAD",))
+    with pytest.raises(HubError, match="no end after 1 s"):
+        fetch(limits=Download(deadline_s=1.0))
+    first, *_ = capsys.readouterr().err.splitlines()
+    assert first == f"hub: data/a.bin of {REPO}: waiting, 0.25 s so far, 1 s at most"
 
 
 @pytest.mark.parametrize(
@@ -114,9 +145,8 @@ def test_damaged_file_leaves_the_cache_and_is_fetched_anew(hub):
         {"silent_methods": ("HEAD",)},
         pytest.param({"silent_methods": ("GET",)}, marks=pytest.mark.slow),
         {"is_stalling": True},
-        {"failing": -1},
     ],
-    ids=["silent before the headers", "silent before the body", "stalls half-way", "fails"],
+    ids=["silent before the headers", "silent before the body", "stalls half-way"],
 )
 def test_server_that_gives_nothing_is_left_at_the_deadline(hub, fault):
     hub(**fault)
@@ -124,11 +154,10 @@ def test_server_that_gives_nothing_is_left_at_the_deadline(hub, fault):
         fetch(limits=Download(deadline_s=1.0))
 
 
-@pytest.mark.slow  # the hub's library tries for half a minute
-def test_absent_network_is_told(hub, monkeypatch):
+def test_absent_network_is_told_with_what_needs_none(hub, monkeypatch):
     hub()
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-    with pytest.raises(HubError, match=r"LocalEntryNotFound.*check your connection"):
+    with pytest.raises(HubError, match=r"ConnectError.*without a network, .*`corpus: sample`"):
         fetch(limits=Download(deadline_s=100))
 
 

@@ -14,6 +14,7 @@ import json
 import os
 import re
 import threading
+import time
 import urllib.parse
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -29,10 +30,12 @@ Files = dict[str, bytes]
 
 
 class HubServer:
-    """A running hub; `endpoint` is its address, `requests` lists what it was asked of repositories.
+    """A running hub; `endpoint` is its address, `requests` lists what it was asked of repositories,
+    and `times` when.
 
     Faults: the first `failing` requests (-1: all) end in HTTP 500; requests by `silent_methods` are
-    accepted and never answered; `is_stalling` stops half-way in the body of every file;
+    accepted and never answered; `is_stalling` stops half-way in the body of every file, and
+    `is_cutting` ends the connection there;
     `is_lying` sends other bytes of the same length; `token`: what a client must show.
     """
 
@@ -44,6 +47,7 @@ class HubServer:
         failing: int = 0,
         silent_methods: tuple[str, ...] = (),
         is_stalling: bool = False,
+        is_cutting: bool = False,
         is_lying: bool = False,
         token: str | None = None,
     ) -> None:
@@ -52,9 +56,11 @@ class HubServer:
         self.failing = failing
         self.silent_methods = silent_methods
         self.is_stalling = is_stalling
+        self.is_cutting = is_cutting
         self.is_lying = is_lying
         self.token = token
         self.requests: list[str] = []
+        self.times: list[float] = []
         self.closing = threading.Event()
         self.lock = threading.Lock()
 
@@ -129,6 +135,7 @@ class HubHandler(BaseHTTPRequestHandler):
             return self.send(404, b"")  # what the library asks of its own accord: no part of a test
         with self.hub.lock:
             self.hub.requests.append(f"{self.command} {self.path}")
+            self.hub.times.append(time.monotonic())
             is_failing = self.hub.failing != 0
             self.hub.failing -= self.hub.failing > 0
         if self.command in self.hub.silent_methods:
@@ -189,10 +196,11 @@ class HubHandler(BaseHTTPRequestHandler):
         self.end_headers()
         if self.command == "HEAD":
             return
-        if is_file and self.hub.is_stalling:
+        if is_file and (self.hub.is_stalling or self.hub.is_cutting):
             self.wfile.write(body[: len(body) // 2])
             self.wfile.flush()
-            self.hub.closing.wait(60)
+            if self.hub.is_stalling:
+                self.hub.closing.wait(60)
             self.close_connection = True
         else:
             self.wfile.write(body)
