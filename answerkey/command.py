@@ -80,8 +80,9 @@ def score(predictions: Path, **options: Any) -> int:
     from answerkey.evaluate import score_file
 
     with tell_mistakes(predictions):
-        for score in score_file(predictions, **options):
-            print(json.dumps(score))
+        scores = score_file(predictions, **options)
+    for score in scores:  # a reader that leaves is no mistake of the predictions
+        print(json.dumps(score))
     return 0
 
 

@@ -3,16 +3,19 @@
 JSON Lines: `question_id`, and one of `prediction` (SQL), `completion` (what a model wrote: text or
 a chat) or a list of samples, `predictions` or `completions`. Lines with the same question_id are
 samples, too. A text file in Spider's order has the SQL of one question a line, for every question
-of its source file; a JSON object in BIRD's order has it by the place of the question,
-`{"0": "SELECT ...\\t----- bird -----\\tschool"}`. Lines end with a line feed: any other mark that
-ends a line somewhere, such as U+2028, may stand in SQL.
+of its source file, and perhaps a tab and the database; a JSON object in BIRD's order has it by the
+place of the question, `{"0": "SELECT ...\\t----- bird -----\\tschool"}`. A database that is named
+must be that of the question: predictions in another order would all be wrong. An empty line, or
+what is no text, is no prediction. Lines end with a line feed: any other mark that ends a line
+somewhere, such as U+2028, may stand in SQL.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,10 +32,13 @@ from answerkey.dataset import (
 )
 from answerkey.evaluation.samples import read_records, read_samples
 from answerkey.evaluation.scoring import Prediction
+from answerkey.scoring.completions import explain_fence
 
 UNKNOWN = "unknown"  # no question has the id
 
 _BIRD_MARK = "\t----- bird -----\t"
+
+_Placed = tuple[str, str | None]  # SQL, and the database that it names
 
 
 class Dataset(NamedTuple):
@@ -95,7 +101,8 @@ def read_predictions(
     Raises:
         FileNotFoundError: if there is no such file.
         InputError: on a line that is no prediction, on a text file with more or fewer lines than
-            the source file has questions, and if no prediction is for a question of the dataset.
+            the source file has questions, on a prediction for another database than that of the
+            question, and if no prediction is for a question of the dataset.
     """
     if not path.is_file():
         raise FileNotFoundError(f"{path}: expected a file of predictions, found none")
@@ -114,6 +121,13 @@ def read_predictions(
         samples[question_id] += 1
     if not found:
         raise InputError(f"{path}: no prediction for a question of {dataset.name}")
+    fenced = sum(one.sql is not None and bool(explain_fence(one.sql)) for one in found)
+    if 2 * fenced >= len(found):
+        print(
+            f"{path}: {fenced:,} of {len(found):,} predictions stand in fences (```sql), which"
+            ' SQLite refuses: name them "completion" in JSON Lines',
+            file=sys.stderr,
+        )
     return found, dict(sorted(left_out.items()))
 
 
@@ -132,8 +146,8 @@ def _read_in_order(
     corpus, file = _find_source(dataset, source_file)
     # How many questions the file has, those of databases that were not chosen too.
     count = dataset.row_counts[corpus][file]
-    ids = {
-        question.source["index"]: question.question_id
+    asked = {
+        question.source["index"]: question
         for question in dataset.questions.values()
         if (question.corpus, question.source["file"]) == (corpus, file)
     }
@@ -144,24 +158,50 @@ def _read_in_order(
     if path.suffix == ".json":
         found = _read_by_place(path, text, count)
     else:
-        lines = text.removesuffix("\n").split("\n")
+        lines = text.split("\n")
+        if len(lines) == count + 1 and not lines[-1]:  # behind the last line's end
+            lines.pop()
         if len(lines) != count:
             raise InputError(
                 f"{path}: expected {count:,} lines, one for each question of {file} of corpus"
-                f" {corpus}, found {len(lines):,}"
+                f" {corpus}, found {len(lines) - (not lines[-1]):,}"
             )
-        found = {place: line.partition("\t")[0] for place, line in enumerate(lines)}
-    for place, sql in sorted(found.items()):
-        yield ids.get(place, ""), sql.strip() or None
+        databases = {one.database_name for one in dataset.questions.values()}
+        found = _cut_databases(lines, asked, databases)
+    for place, (sql, database) in sorted(found.items()):
+        question = asked.get(place)
+        if question and database not in (None, question.database_name):
+            raise InputError(
+                f"{path}: place {place:,} is for database {database}, expected"
+                f" {question.database_name}, that of {question.question_id}: predictions in the"
+                f" order of {file} of corpus {corpus}, or JSON Lines with question_id"
+            )
+        yield "" if question is None else question.question_id, sql.strip() or None
 
 
-def _read_by_place(path: Path, text: str, count: int) -> dict[int, str]:
-    found = {}
+def _cut_databases(
+    lines: list[str], asked: Mapping[int, Question], databases: Container[str]
+) -> dict[int, _Placed]:
+    """The SQL of each line, and the database behind its last tab, if lines of this file have one.
+    A single line does not tell: SQL may have a tab, and a table the name of a database."""
+    parts = [line.rpartition("\t") for line in lines]
+    named = [bool(tab) and name.strip() in databases for _, tab, name in parts]
+    places = [place for place in asked if lines[place].strip()]
+    has_databases = 2 * sum(named[place] for place in places) > len(places)
+    return {
+        place: (sql, name.strip()) if has_databases and named[place] else (lines[place], None)
+        for place, (sql, _, name) in enumerate(parts)
+    }
+
+
+def _read_by_place(path: Path, text: str, count: int) -> dict[int, _Placed]:
+    found: dict[int, _Placed] = {}
     try:
         for place, marked in json.loads(text).items():
             if int(place) not in range(count) or int(place) in found:
                 raise ValueError(f"expected places from 0 to {count - 1:,}, each once: {place}")
-            found[int(place)] = marked.partition(_BIRD_MARK)[0]
+            sql, mark, database = (marked if isinstance(marked, str) else "").partition(_BIRD_MARK)
+            found[int(place)] = sql, database.strip() if mark else None
     except (ValueError, AttributeError, RecursionError) as error:
         raise InputError(
             f'{path}: expected an object of SQL by place, as {{"0": "SELECT ..."}}: {error}'

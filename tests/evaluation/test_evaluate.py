@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from answerkey.base.errors import InputError
+from answerkey.base.records import SPLITS
 from answerkey.evaluate import describe, evaluate
 from answerkey.evaluation.samples import read_samples
 from tests.shared.export_world import ExportWorld
@@ -241,24 +242,112 @@ def ordered(questions: list[Any], others: list[Any]) -> list[str]:
     return sql
 
 
+@pytest.fixture
+def databases(inside: ExportWorld) -> dict[str, str]:
+    """The database of each split, which has one alone."""
+    found = {split: {q["database_name"] for q in inside.questions(split)} for split in SPLITS}
+    return {split: name for split, (name,) in found.items()}
+
+
 def test_files_in_the_order_of_the_source(
-    ordered: list[str], questions: list[Any], others: list[Any], tmp_path: Path
+    ordered: list[str],
+    databases: dict[str, str],
+    questions: list[Any],
+    others: list[Any],
+    tmp_path: Path,
 ) -> None:
-    spider, bird = tmp_path / "p.sql", tmp_path / "p.json"
-    spider.write_text("".join(f"{one}\tdatabase\n" for one in ordered), encoding="utf-8")
+    spider, bird, plain = tmp_path / "p.sql", tmp_path / "p.json", tmp_path / "plain.sql"
+    tabs = [one.replace(" ", "\t") for one in ordered]
+    pairs = [(sql, databases["eval"]) for sql in tabs]
+    spider.write_text("".join(f"{sql}\t{name}\n" for sql, name in pairs), encoding="utf-8")
+    plain.write_text("".join(f"{sql}\n" for sql in tabs), encoding="utf-8")
     marked = {
-        str(place): one.replace(" ", "\t", 1) + "\t----- bird -----\tx"
-        for place, one in enumerate(ordered)
+        str(place): f"{sql}\t----- bird -----\t{name}" for place, (sql, name) in enumerate(pairs)
     }
     bird.write_text(json.dumps(marked), encoding="utf-8")
-    for path in (spider, bird):
-        summary = evaluate(path, out=tmp_path / path.suffix)
+    for path in (spider, bird, plain):
+        summary = evaluate(path, out=tmp_path / f"out_{path.name}")
         assert summary["accuracy"]["suite"] == 1
         assert summary["accuracy"]["count"] == len(questions) + len(others)
         left_out = len(ordered) - len(questions) - len(others)
         assert sum(summary["left_out"].values()) == left_out
     with pytest.raises(InputError, match=r"source_file: expected the file .* found no\.json"):
         evaluate(spider, out=tmp_path / "x", source_file="no.json")
+
+
+@pytest.mark.parametrize("kind", ["spider", "bird"])
+def test_predictions_for_other_databases_are_refused(
+    kind: str, ordered: list[str], databases: dict[str, str], tmp_path: Path
+) -> None:
+    path = tmp_path / ("p.sql" if kind == "spider" else "p.json")
+    pairs = [(sql, databases["train"]) for sql in ordered]
+    if kind == "spider":
+        path.write_text("\n".join("\t".join(pair) for pair in pairs), encoding="utf-8")
+    else:
+        marked = {str(n): "\t----- bird -----\t".join(pair) for n, pair in enumerate(pairs)}
+        path.write_text(json.dumps(marked), encoding="utf-8")
+    said = (
+        r"place \d+ is for database \w+, expected \w+, that of \w+: predictions in the order of dev"
+    )
+    with pytest.raises(InputError, match=said):
+        evaluate(path, out=tmp_path / "out")
+
+
+@pytest.mark.parametrize("nothing", [None, 0, ["SELECT 1"], {}, "", " ", False])
+def test_what_is_no_text_is_no_prediction(
+    nothing: Any, ordered: list[str], questions: list[Any], tmp_path: Path
+) -> None:
+    place = ordered.index(questions[0]["gold_sql"])
+    path = tmp_path / "p.json"
+    path.write_text(
+        json.dumps({str(n): sql for n, sql in enumerate(ordered)} | {str(place): nothing}),
+        encoding="utf-8",
+    )
+    assert evaluate(path, out=tmp_path / "out")["errors"]["no_query"]["count"] == 1
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
+def test_last_line_may_be_empty(end: str, ordered: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "p.sql"
+    path.write_text("\n".join([*ordered[:-1], ""]) + end, encoding="utf-8", newline="")
+    summary = evaluate(path, out=tmp_path / "out", all_usable=True)
+    path.write_text("\n".join([*ordered[:-1], " "]) + end, encoding="utf-8", newline="")
+    assert (
+        evaluate(path, out=tmp_path / "again", all_usable=True)["accuracy"] == summary["accuracy"]
+    )
+
+
+def test_predictions_in_fences_are_said_to_be_completions(
+    questions: list[Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fenced = [{"question_id": q["question_id"], "prediction": fence(q)} for q in questions]
+    path = write_lines(tmp_path / "p.jsonl", fenced)
+    assert evaluate(path, out=tmp_path / "out")["accuracy"]["suite"] == 0
+    count = len(questions)
+    said = f"{path}: {count} of {count} predictions stand in fences (```sql), which SQLite refuses"
+    assert said in capsys.readouterr().err
+    for line in read_lines(tmp_path / "out/scores.jsonl"):
+        assert "it is a `completion`" in line["detail"]
+    named = [{"question_id": q["question_id"], "completion": fence(q)} for q in questions]
+    path = write_lines(tmp_path / "c.jsonl", named)
+    assert evaluate(path, out=tmp_path / "named")["accuracy"]["suite"] == 1
+    assert capsys.readouterr().err == ""
+
+
+def fence(question: dict[str, Any]) -> str:
+    return f"```sql\n{question['gold_sql']}\n```"
+
+
+def test_reader_that_leaves_is_no_fault_of_the_predictions(gold: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-u", "-m", "answerkey.command", "score", gold],  # a write a line
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as score:
+        score.stdout.close()
+        assert score.stderr.read() == ""
+        assert score.wait(timeout=120) == 1
 
 
 def test_completion_that_is_no_text_has_no_query() -> None:
@@ -275,7 +364,7 @@ def test_a_line_ends_with_a_line_feed_alone(end: str, ordered: list[str], tmp_pa
     assert evaluate(path, out=tmp_path / "out")["accuracy"]["suite"] == 1
 
 
-@pytest.mark.parametrize("more", [-1, 1])
+@pytest.mark.parametrize("more", [-2, 1])
 def test_another_number_of_lines_than_the_source_file_has_is_refused(
     more: int, ordered: list[str], tmp_path: Path
 ) -> None:
@@ -293,7 +382,7 @@ def test_another_number_of_lines_than_the_source_file_has_is_refused(
     [
         ('{"99": "SELECT 1"}', r"expected places from 0 to \d+, each once: 99"),
         ('{"1": "SELECT 1", "01": "SELECT 1"}', "each once: 01"),
-        ('{"1": ["SELECT 1"]}', "expected an object of SQL by place"),
+        ("[]", "expected an object of SQL by place"),
         ("[" * 100_000, "expected an object of SQL by place"),
     ],
 )
