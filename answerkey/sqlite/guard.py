@@ -232,6 +232,8 @@ _CLOCK_FUNCTIONS = {*("date", "time", "datetime", "julianday", "unixepoch", "tim
 # Words that read the clock or the time zone wherever they stand; and as the time alone.
 _ANYWHERE = {"now", "localtime", "utc"}
 _AS_TIME = {"subsec", "subsecond"}
+_KEPT_DATES = 4096  # results of these functions, of a database
+_LONGEST_KEPT = 64  # characters of an argument: no date has more, and a value may have a million
 
 
 class Clock:
@@ -240,10 +242,13 @@ class Clock:
     `julianday('n' || 'ow')` gives something else at each run, and no text says so. So each function
     is one of ours that looks at the values of a call, and asks SQLite's own for the result. For one
     that would read the clock, `refuse` is called with the name, and the query fails.
+
+    Results are kept, since each query meets the same dates; they depend on the arguments alone.
     """
 
     def __init__(self, connection: sqlite3.Connection, refuse: Callable[[str], None]) -> None:
         self._refuse = refuse
+        self._compute_once = lru_cache(_KEPT_DATES, typed=True)(self._compute)
         self._own: sqlite3.Connection | None = None  # where SQLite's functions are as they were
         for name, arguments in _list_functions():
             call = partial(self._call, name)
@@ -254,6 +259,12 @@ class Clock:
             self._own.close()
 
     def _call(self, name: str, *arguments: Any) -> Any:
+        for value in arguments:
+            if isinstance(value, str | bytes) and len(value) > _LONGEST_KEPT:
+                return self._compute(name, *arguments)
+        return self._compute_once(name, *arguments)
+
+    def _compute(self, name: str, *arguments: Any) -> Any:
         if reads_clock(name, arguments):
             self._refuse(name)
             raise ValueError(f"{name}() would read the clock")

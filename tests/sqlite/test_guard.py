@@ -288,9 +288,20 @@ def test_near_miss_of_the_clock_and_of_chance_is_let_through(database, sql, rows
 DATES = [
     *("NULL", "''", "'no'", "0", "2460000.5", "-1", "1e300", "9223372036854775807", "'12:30'"),
     *("'2024-02-29'", "'2024-02-30'", "'2024-02-29T23:59:59.999Z'", "x'323032302d30312d3031'"),
+    *("1700000000.0", "'2024-02-29' || hex(zeroblob(50))"),  # what is kept, and what is too long
     *("'1700000000'", "1700000000", "'2024-02-29' || char(0) || 'x'", "x'ff'", "'9999-12-31'"),
 ]
-MODIFIERS = ["'+1 month'", "'start of year'", "'unixepoch'", "'auto'", "'weekday 0'", "'x'", "NULL"]
+MODIFIERS = [
+    "'+1 month'",
+    "'start of year'",
+    "'unixepoch'",
+    "'auto'",
+    "'weekday 0'",
+    "'x'",
+    "NULL",
+    "1",
+    "1.0",
+]
 FORMATS = ["'%Y-%m-%d %H:%M:%f'", "'%J %j %s %W %w'", "'%%'", "'%Q'", "''", "NULL", "7"]
 
 
