@@ -7,23 +7,23 @@ prediction took too long or because somebody killed it, is replaced.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
 import os
 import pickle
-import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import weakref
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from answerkey.base.errors import Reason
 from answerkey.scoring.worker import WORKER_DIED, Job, answer_without_rows, write_message
@@ -216,36 +216,49 @@ class Workers:
                 self.free.append(process)
                 answers.update(zip(left, found, strict=True))
                 break
-            status, begun = process.end()
+            end = process.end()
             if run.is_over or self._is_closed:
                 raise RuntimeError("the pool was closed while it was asked")
-            place = None if begun is None else left[begun]
+            place = None if end.begun is None else left[end.begun]
             deaths[place] += 1
             if place is not None:
-                if end := self._explain_end(status, deaths[place], run.jobs[place]):
-                    answers[place] = answer_without_rows(run.jobs[place].kind, *end)
+                if why := self._explain_end(end, deaths[place], run.jobs[place]):
+                    answers[place] = answer_without_rows(run.jobs[place].kind, *why)
             elif deaths[None] > _FAILED_STARTS:
                 raise RuntimeError(
-                    f"workers end before they begin, the last one with status {status}: expected"
-                    " Python to start as a process; what it says stands on stderr"
+                    f"workers end before they begin, the last one with status {end.status}:"
+                    " expected Python to start as a process; what it says stands on stderr"
                 )
         return [answers[place] for place in share]
 
-    def _explain_end(self, status: int, deaths: int, job: Job) -> tuple[str, str] | None:
+    def _explain_end(self, end: End, deaths: int, job: Job) -> tuple[str, str] | None:
         """Why a job has no rows with which a process ended; None if it is to be tried again."""
-        if status == -signal.SIGPROF:
+        if end.is_overdue:
             seconds = self._limits.max_seconds
             return Reason.TIME_EXCEEDED, f"more than {seconds} seconds of CPU time"
         if deaths < _TRIES:
             return None
-        detail = f"its process ended {_TRIES} times, the last time with status {status}"
+        detail = f"its process ended {_TRIES} times, the last time with status {end.status}"
         _LOG.warning("a prediction scores nothing: %s: %.200r", detail, job.text)
         return WORKER_DIED, detail
 
 
+class End(NamedTuple):
+    """How a process ended.
+
+    status: negative if a signal ended it; "unknown" if somebody else was told, or nobody.
+    begun: the number of the job that it began last.
+    is_overdue: its seconds were over.
+    """
+
+    status: int | str
+    begun: int | None
+    is_overdue: bool
+
+
 class WorkerProcess:
     """A process that does jobs: they come by its standard input, and their answers by its standard
-    output. In a file it tells which job it begins.
+    output. In a file it tells which job it begins, and that its seconds are over.
 
     It is no fork, which would have the locks of other threads, and the memory of a trainer.
     """
@@ -253,7 +266,7 @@ class WorkerProcess:
     def __init__(self, limits: Limits) -> None:
         # Without what the environment adds to Python, which takes a fifth of the time.
         command = [sys.executable, "-I", "-S", "-c", _START, str(_ROOT)]
-        with _STARTING:
+        with _STARTING, _hold_standard_files():
             self._begun = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (see `end`)
             arguments = pickle.dumps(limits).hex(), self._begun.fileno(), os.getpid()
             self._process = subprocess.Popen(
@@ -277,11 +290,27 @@ class WorkerProcess:
     def kill(self) -> None:
         self._process.kill()
 
-    def end(self) -> tuple[int, int | None]:
-        """Return its exit status, negative if a signal ended it, and which job it began last."""
+    def end(self) -> End:
         self.kill()
-        status = self._process.wait()
-        begun = os.pread(self._begun.fileno(), 1, 0)
+        # Popen says 0 if nobody can know. A process that was killed, or failed, has no such status.
+        status = self._process.wait() or "unknown"
+        begun, *overdue = os.pread(self._begun.fileno(), 2, 0) or _NONE_BEGUN
         for file in (self._process.stdin, self._process.stdout, self._begun):
             file.close()
-        return status, None if begun in (b"", _NONE_BEGUN) else begun[0]
+        return End(status, None if begun == _NONE_BEGUN[0] else begun, bool(overdue))
+
+
+@contextlib.contextmanager
+def _hold_standard_files() -> Iterator[None]:
+    """Fill the places 0, 1 and 2 of files that are closed. A pipe there would be lost in a new
+    process, which has its own there, and get what anybody prints."""
+    held: list[int] = []
+    try:
+        while (file := os.open(os.devnull, os.O_RDWR)) <= 2:
+            held.append(file)
+            os.set_inheritable(file, True)
+        os.close(file)
+        yield
+    finally:
+        for file in held:
+            os.close(file)

@@ -8,11 +8,13 @@ and last for hours). It never outlives the process that started it.
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import hashlib
 import json
 import os
 import pickle
 import signal
+import stat
 import threading
 import time
 from collections import OrderedDict
@@ -52,6 +54,9 @@ LEAST_STEPS = 1_000_000  # of a budget
 # More if nobody knows how many steps the gold query takes: some fifty scans of all tables.
 _STEPS_PER_BYTE = 10
 _SECONDS_BETWEEN_LOOKS = 1
+
+_TRIES = 5  # of a file that becomes another meanwhile
+_CHANGING = f"changed {_TRIES} times while it was read: expected a file that stays as it is"
 
 
 class Kind(StrEnum):
@@ -139,59 +144,112 @@ def write_message(file: int, message: Any) -> None:
         data = data[os.write(file, data) :]
 
 
+class Version(NamedTuple):
+    """The state of a file: if it is changed or replaced, one of these is another, at least the
+    ctime."""
+
+    size_bytes: int
+    device: int
+    inode: int
+    ctime_ns: int
+
+
+def _read_version(status: os.stat_result) -> Version:
+    return Version(status.st_size, status.st_dev, status.st_ino, status.st_ctime_ns)
+
+
+class OpenDatabase(NamedTuple):
+    """A database, its file as SQLite has it open, and the version of that file."""
+
+    database: GuardedDatabase
+    file: int
+    version: Version
+
+
 class OpenDatabases:
-    """Databases by path, each read and opened once, and again if the file has become another."""
+    """Databases by path, each read and opened once, and again if the file has become another.
+
+    A path may mean another file at each look. So what is hashed is the file that SQLite reads, and
+    it must be the same still when the query is done.
+    """
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._open: OrderedDict[str, tuple[tuple[int, ...], GuardedDatabase]] = OrderedDict()
+        self._open: OrderedDict[str, OpenDatabase] = OrderedDict()
+        self._hashes: dict[Version, str] = {}
         self._cached_bytes = 0
 
     def find(
         self, path: str, *, sha256: str | None = None, is_of_suite: bool = False
-    ) -> tuple[GuardedDatabase, int]:
-        """Return the open database, and the bytes of its file.
+    ) -> OpenDatabase:
+        """Return the open database.
 
         Raises:
             FileNotFoundError: there is no such file.
-            InputError: it is another file than that of sha256.
+            InputError: it is another file than that of sha256, or another one at each look.
             sqlite3.DatabaseError: it is no database, or a corrupt one.
         """
         try:
             status = os.stat(path)
         except (FileNotFoundError, NotADirectoryError):
+            status = None
+        if status is None or not stat.S_ISREG(status.st_mode):
             files = "test suites" if is_of_suite else "databases"
             variable = SUITES_VARIABLE if is_of_suite else DATABASES_VARIABLE
             raise FileNotFoundError(
                 f"No database at {path}: expected the {files} of the dataset in"
                 f" {Path(path).parents[1]}; elsewhere, say so by the environment variable"
                 f" {variable}"
-            ) from None
-        # Of a file that was changed or replaced, one of these is another: at least the ctime.
-        version = (status.st_size, status.st_dev, status.st_ino, status.st_ctime_ns)
-        if sha256 is not None and (found := _hash_file(path, version)) != sha256:
+            )
+        known = self._open.get(path)
+        if known is not None and known.version == _read_version(status):
+            self._open.move_to_end(path)
+            self._check_hash(path, known.file, known.version, sha256)
+        else:
+            self.close(path)
+            known = self._open_file(path, sha256)
+            self._open[path] = known
+            self._cached_bytes += _count_cached(known.version.size_bytes)
+            while self._cached_bytes > _KEPT_BYTES:
+                self.close(next(iter(self._open)))
+        return known
+
+    def _open_file(self, path: str, sha256: str | None) -> OpenDatabase:
+        for _ in range(_TRIES):
+            file = os.open(path, os.O_RDONLY)
+            try:
+                version = _read_version(os.fstat(file))
+                self._check_hash(path, file, version, sha256)
+                # SQLite opens by name alone. Its file has the lowest free number: this one.
+                sqlite_file = os.dup(file)
+                os.close(sqlite_file)
+                database = GuardedDatabase(
+                    Path(path), self._limits, watchdog=None, kept_statements=_KEPT_STATEMENTS
+                )
+                if _is_version(sqlite_file, version):
+                    return OpenDatabase(database, sqlite_file, version)
+                database.close()
+            finally:
+                os.close(file)
+        raise InputError(f"{path}: {_CHANGING}")
+
+    def _check_hash(self, path: str, file: int, version: Version, sha256: str | None) -> None:
+        if sha256 is None:
+            return
+        if version not in self._hashes:
+            if len(self._hashes) == _KEPT_HASHES:
+                self._hashes.clear()
+            self._hashes[version] = _hash_file(file)
+        if (found := self._hashes[version]) != sha256:
             raise InputError(
                 f"{path}: expected sha256 {sha256}, with which its questions were made, found"
                 f" {found}: fetch the databases of this version of the dataset"
             )
-        known = self._open.get(path)
-        if known is not None and known[0] == version:
-            self._open.move_to_end(path)
-            return known[1], status.st_size
-        self.close(path)
-        database = GuardedDatabase(
-            Path(path), self._limits, watchdog=None, kept_statements=_KEPT_STATEMENTS
-        )
-        self._open[path] = version, database
-        self._cached_bytes += _count_cached(status.st_size)
-        while self._cached_bytes > _KEPT_BYTES:
-            self.close(next(iter(self._open)))
-        return database, status.st_size
 
     def close(self, path: str) -> None:
         if path in self._open:
-            (size_bytes, *_), database = self._open.pop(path)
-            self._cached_bytes -= _count_cached(size_bytes)
+            database, _, version = self._open.pop(path)
+            self._cached_bytes -= _count_cached(version.size_bytes)
             database.close()
 
     def close_others(self, path: str) -> bool:
@@ -201,16 +259,23 @@ class OpenDatabases:
         return bool(others)
 
 
+def _is_version(file: int, version: Version) -> bool:
+    try:
+        return _read_version(os.fstat(file)) == version
+    except OSError:  # it is not open
+        return False
+
+
 def _count_cached(size_bytes: int) -> int:
     return max(_LEAST_CACHE_BYTES, min(size_bytes, _CACHE_BYTES))
 
 
-@lru_cache(_KEPT_HASHES)
-def _hash_file(path: str, version: tuple[int, ...]) -> str:
-    """sha256 of a version of a file; the seconds of the prediction that is tried stand still."""
+def _hash_file(number: int) -> str:
+    """sha256 of an open file; the seconds of the prediction that is tried stand still."""
     left, _ = signal.setitimer(signal.ITIMER_PROF, 0)
     try:
-        with open(path, "rb") as file:
+        with open(number, "rb", closefd=False) as file:
+            file.seek(0)
             return hashlib.file_digest(file, "sha256").hexdigest()
     finally:
         signal.setitimer(signal.ITIMER_PROF, left)
@@ -284,8 +349,8 @@ def _read_json(name: str, text: str) -> Any:
 
 def serve(limits: Limits, begun: int) -> None:
     """Do the jobs of one message after another, until the standard input ends, and write what they
-    give, or the exceptions that they raise. The open file `begun` has the number of the last one
-    that was begun, as a byte: it tells with which this process ended."""
+    give, or the exceptions that they raise. The first byte of the open file `begun` is the number
+    of the last one that was begun: it tells with which this process ended."""
     databases = OpenDatabases(limits)
     with open(0, "rb") as messages:
         while True:
@@ -313,17 +378,13 @@ def do_job(job: Job, databases: OpenDatabases) -> Any:
         sql = extract_sql(sql)
     agreeing: list[str] | None = None
     for trial in list_trials(job):
-        is_of_suite = trial.name is not None
-        database, size_bytes = databases.find(
-            trial.path, sha256=trial.sha256, is_of_suite=is_of_suite
-        )
         if sql is None:
+            _find_database(trial, databases)
             return answer_without_rows(job.kind, NO_QUERY, explain_no_query(job.text))
         if job.kind is Kind.LIST_READS:
-            return database.list_reads(sql)
-        max_steps = trial.max_steps or LEAST_STEPS + _STEPS_PER_BYTE * size_bytes
+            return _find_database(trial, databases).database.list_reads(sql)
         try:
-            rows = _execute(sql, database, databases, min(max_steps, database.limits.max_steps))
+            rows = _find_rows(sql, trial, databases)
         except QueryError as error:
             hint = explain_fence(sql) if job.kind is Kind.EXPLAIN else ""
             detail = f"{error.detail}{hint}"
@@ -338,9 +399,31 @@ def do_job(job: Job, databases: OpenDatabases) -> Any:
     return RIGHT if job.kind is Kind.SCORE else Explanation(RIGHT)
 
 
+def _find_database(trial: Trial, databases: OpenDatabases) -> OpenDatabase:
+    return databases.find(trial.path, sha256=trial.sha256, is_of_suite=trial.name is not None)
+
+
+def _find_rows(sql: str, trial: Trial, databases: OpenDatabases) -> list[Row]:
+    for _ in range(_TRIES):
+        found = _find_database(trial, databases)
+        max_steps = trial.max_steps or LEAST_STEPS + _STEPS_PER_BYTE * found.version.size_bytes
+        rows: list[Row] = []
+        failure = None
+        try:
+            rows = _execute(sql, found.database, databases, max_steps)
+        except QueryError as error:
+            failure = error
+        if _is_version(found.file, found.version):
+            if failure is not None:
+                raise failure
+            return rows
+    raise InputError(f"{trial.path}: {_CHANGING}")
+
+
 def _execute(
     sql: str, database: GuardedDatabase, databases: OpenDatabases, max_steps: int
 ) -> list[Row]:
+    max_steps = min(max_steps, database.limits.max_steps)
     try:
         return database.execute(sql, max_steps=max_steps)
     except QueryError as error:
@@ -397,6 +480,10 @@ def _explain_wrong(rows: list[Row], trial: Trial, job: Job) -> Any:
 def main(limits: str, begun: str, parent: str) -> None:
     """Serve within limits (a pickle in hex digits) as long as the process `parent` is there."""
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    # A process whose seconds are over says so behind that byte: nobody may learn from its status,
+    # if SIGCHLD is ignored, or if somebody else waits for all children.
+    os.lseek(int(begun), 1, os.SEEK_SET)
+    faulthandler.register(signal.SIGPROF, file=int(begun), all_threads=False, chain=True)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGPROF])
     threading.Thread(target=_end_with, args=[int(parent)], daemon=True).start()
     with contextlib.suppress(EOFError, ConnectionError):

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
 import textwrap
+import threading
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -141,6 +146,123 @@ def kill_one_that_began(pool: RewardPool, killed: set[int]) -> bool:
             killed.add(worker.pid)
             return True
     return False
+
+
+@pytest.mark.parametrize("handler", ["signal.SIG_IGN", "wait_for_all"])
+def test_ends_of_workers_are_told_apart_whoever_waits_for_children(ships, handler):
+    text = f"""
+        import os, signal, sys, threading, time
+        from answerkey.reward import RewardPool
+        def wait_for_all(*_):
+            try:
+                while os.waitpid(-1, os.WNOHANG)[0]:
+                    pass
+            except ChildProcessError:
+                pass
+        signal.signal(signal.SIGCHLD, {handler})
+        known = {{"database_name": "ships", "order_matters": False}}
+        def kill_two(workers):
+            killed = set()
+            while len(killed) < 2:
+                time.sleep(0.05)
+                for worker in list(workers.busy):
+                    has_begun = os.pread(worker._begun.fileno(), 1, 0) == bytes(1)
+                    if has_begun and worker.pid not in killed:
+                        os.kill(worker.pid, signal.SIGKILL)
+                        killed.add(worker.pid)
+        with RewardPool(workers=1, limits={{"max_seconds": 1}}) as pool:
+            for sql in (sys.argv[1], "SELECT nothing"):
+                print(pool.explain_score(sql, 1, **known).reason)
+        with RewardPool(workers=1, limits={{"max_seconds": 60}}) as pool:
+            workers = pool._pool.find_workers()
+            threading.Thread(target=kill_two, args=(workers,), daemon=True).start()
+            print(pool.explain_score(sys.argv[1], 1, **known).reason)
+    """
+    done = run_python(text, ONE_STEP)
+    assert done.stdout.split() == ["time_exceeded", "sql_error", "worker_died"], done.stderr
+
+
+@pytest.mark.parametrize("closed", ["0", "1", "2", "01", "012"])
+def test_process_without_standard_files_scores(ships, tmp_path, closed):
+    text = """
+        import os, sys
+        from answerkey.reward import score_sql
+        for number in sys.argv[1]:
+            os.close(int(number))
+        known = {"database_name": "ships", "order_matters": False}
+        found = [score_sql(sql, 1, **known) for sql in ("SELECT 1", "SELECT 2", "SELECT 1")]
+        with open(sys.argv[2], "w") as file:
+            print(*found, file=file)
+        os._exit(0)
+    """
+    said = tmp_path / "said.txt"
+    done = run_python(text, closed, said)
+    assert said.read_text() == "1.0 0.0 1.0\n", done.stderr
+
+
+def replace_file(path: Path, content: bytes, number: int) -> None:
+    new = path.with_name(f"{number}.sqlite")
+    new.write_bytes(content)
+    new.replace(path)
+
+
+def link_file(path: Path, content: bytes, number: int) -> None:
+    target = path.with_name(f"{hashlib.sha256(content).hexdigest()}.sqlite")
+    if not target.exists():
+        target.write_bytes(content)
+    new = path.with_name("link")
+    new.symlink_to(target)
+    new.replace(path)
+
+
+def link_folder(path: Path, content: bytes, number: int) -> None:
+    target = path.parent.with_name(hashlib.sha256(content).hexdigest())
+    if not target.exists():
+        target.mkdir()
+        (target / path.name).write_bytes(content)
+        if path.parent.is_dir() and not path.parent.is_symlink():
+            path.parent.rename(path.parent.with_name("before"))
+    new = path.parent.with_name("link")
+    new.symlink_to(target)
+    new.replace(path.parent)
+
+
+def write_in_place(path: Path, content: bytes, number: int) -> None:
+    with path.open("r+b") as file:
+        file.write(content)
+
+
+@pytest.mark.parametrize("swap", [replace_file, link_file, link_folder, write_in_place])
+def test_database_that_is_swapped_gives_a_right_score_or_an_error(ships, swap):
+    path = ships / "ships" / "ships.sqlite"
+    right = path.read_bytes()
+    other = right.replace(b"Tern", b"Gull")
+    sha256 = hashlib.sha256(right).hexdigest()
+    is_over = threading.Event()
+
+    def keep_swapping() -> None:
+        for number in count():
+            swap(path, (other, right)[number % 2], number)
+            if is_over.wait(0.001):
+                return
+
+    found: Counter[float | str] = Counter()
+    thread = threading.Thread(target=keep_swapping)
+    thread.start()
+    try:
+        with RewardPool(workers=1) as pool:
+            for number in range(400):
+                sql = f"SELECT name FROM ship WHERE {number} = {number}"
+                try:
+                    reward = pool.score_sql(sql, ["Sun", "Tern"], **KNOWN, database_sha256=sha256)
+                except (ValueError, sqlite3.DatabaseError) as error:
+                    reward = re.sub(r"[0-9a-f]{64}", "HASH", str(error))
+                found[reward] += 1
+    finally:
+        is_over.set()
+        thread.join()
+    assert found.pop(1.0), found
+    assert all("ships.sqlite: " in error for error in map(str, found)), found
 
 
 def test_worker_that_cannot_start_is_an_error(ships, monkeypatch):
