@@ -34,7 +34,7 @@ WORKERS_VARIABLE = "ANSWERKEY_WORKERS"
 
 _LOG = logging.getLogger("answerkey.scoring")
 _MOST_WORKERS = 8  # by default: several trainers may share a machine
-_JOBS_AT_ONCE = 16
+_JOBS_AT_ONCE = 64
 _TRIES = 2  # of a job whose process is ended otherwise than by its seconds
 _FAILED_STARTS = 3
 _NONE_BEGUN = b"\xff"
@@ -200,7 +200,9 @@ class Workers:
     def _do(self, run: _Run, share: range) -> list[Any]:
         answers: dict[int, Any] = {}
         deaths: Counter[int | None] = Counter()
+        done = None  # how many of those that are left a process did before it ended
         while left := [place for place in share if place not in answers]:
+            left = left[: done or None]  # by themselves, so that nothing ends them again
             try:
                 process = self.free.pop()
             except IndexError:  # all are busy
@@ -215,11 +217,13 @@ class Workers:
             if found is not None:
                 self.free.append(process)
                 answers.update(zip(left, found, strict=True))
-                break
+                done = None
+                continue
             end = process.end()
             if run.is_over or self._is_closed:
                 raise RuntimeError("the pool was closed while it was asked")
-            place = None if end.begun is None else left[end.begun]
+            done = end.begun
+            place = None if done is None else left[done]
             deaths[place] += 1
             if place is not None:
                 if why := self._explain_end(end, deaths[place], run.jobs[place]):

@@ -362,7 +362,7 @@ def serve(limits: Limits, begun: int) -> None:
                     answers.append(do_job(job, databases))
                 except Exception as error:  # the thread that asked raises it
                     answers.append(error)
-                signal.setitimer(signal.ITIMER_PROF, 0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
             write_message(1, answers)
 
 

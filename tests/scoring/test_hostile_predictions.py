@@ -14,6 +14,7 @@ import sys
 import textwrap
 import threading
 from collections import Counter
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
@@ -263,6 +264,24 @@ def test_database_that_is_swapped_gives_a_right_score_or_an_error(ships, swap):
         thread.join()
     assert found.pop(1.0), found
     assert all("ships.sqlite: " in error for error in map(str, found)), found
+
+
+def test_what_is_done_before_a_process_ends_is_done_once_more_at_most(ships, monkeypatch):
+    asked: list[int] = []
+    do = WorkerProcess.do
+
+    def count_and_do(self: WorkerProcess, jobs: Sequence[Job]) -> object:
+        asked.extend(int(job.text.split()[-1]) for job in jobs)
+        return do(self, jobs)
+
+    monkeypatch.setattr(WorkerProcess, "do", count_and_do)
+    path = str(ships / "ships" / "ships.sqlite")
+    bombs = (3, 7)
+    texts = [f"{ONE_STEP if number in bombs else 'SELECT 1'} -- {number}" for number in range(48)]
+    with Pool(1, limits=Limits(max_seconds=1)) as pool:
+        found = pool.run([Job(Kind.SCORE, path, text, gold_answer="1") for text in texts])
+    assert found == [float(number not in bombs) for number in range(48)]
+    assert [asked.count(number) for number in (0, 1, 2)] == [2, 2, 2]
 
 
 def test_worker_that_cannot_start_is_an_error(ships, monkeypatch):
