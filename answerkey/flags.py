@@ -227,6 +227,7 @@ FLAGS = {flag.name: flag for flag in chain.from_iterable(FAMILIES.values())}
 _PLACES = {name: place for place, name in enumerate(FLAGS)}
 
 REASONS: dict[str, str] = {
+    Reason.UNREADABLE_DATABASE: "The file of its database is corrupt, or the SQL text of it fails.",
     Reason.SQL_ERROR: "SQLite refuses the gold SQL, for example because a column does not exist.",
     Reason.NOT_A_SELECT: "The gold SQL is not a query that only reads.",
     Reason.MULTIPLE_STATEMENTS: "The gold SQL holds more than one statement.",

@@ -57,8 +57,9 @@ def plan_works(
                 asked = record["question_text"], record.get("evidence")
                 questions.append((record["question_id"], (record["gold_sql"], answer, *asked)))
         tables, meanings = schemas.read_tables(name), read_meanings(DATABASES / name / DESCRIPTIONS)
-        made_from = [hashes[name], questions, tables, asdict(limits), asdict(thresholds), meanings]
-        database = find_database(DATABASES, name, sha256=hashes[name], databases_url=databases_url)
+        sha256 = hashes.get(name, "")  # of a database that cannot be read, and has no answers
+        made_from = [sha256, questions, tables, asdict(limits), asdict(thresholds), meanings]
+        database = find_database(DATABASES, name, sha256=sha256, databases_url=databases_url)
         context = decode_schema(tables), limits, thresholds, meanings
         yield DatabaseWork(name, database, hash_value([*made_by, *made_from]), questions, context)
 

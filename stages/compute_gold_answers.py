@@ -6,17 +6,27 @@ limits or the code change. The bytes are the same whatever the engine and the nu
 
 from __future__ import annotations
 
+import sqlite3
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from answerkey.base.errors import Reason
 from answerkey.base.log import list_counts, start_log
 from answerkey.base.params import read_params, run_stage
-from answerkey.base.records import hash_value, read_database_hashes, read_exclusion, read_jsonl
+from answerkey.base.records import (
+    hash_file,
+    hash_value,
+    read_database_hashes,
+    read_exclusion,
+    read_jsonl,
+    read_unreadable,
+)
 from answerkey.shards.database_files import find_database, local_path
 from answerkey.shards.runs import DatabaseWork, Outcome, QueryRun, Task, hash_code, read_shards
 from answerkey.sqlite.answers import answer_queries
@@ -25,20 +35,39 @@ from answerkey.sqlite.guard import GuardedDatabase, Limits
 SPLITS_PATH = Path("data/interim/splits.jsonl")
 DATABASES = Path("data/databases")
 OUT = Path("data/interim/gold_answers")
-NO_FAILURE = ("", Reason.NULL_ANSWER, Reason.EXCLUDED_BY_CURATOR, Reason.NO_GOLD_SQL)
+NO_FAILURE = (
+    *("", Reason.NULL_ANSWER, Reason.EXCLUDED_BY_CURATOR, Reason.NO_GOLD_SQL),
+    Reason.UNREADABLE_DATABASE,  # of which download_databases has told
+)
 
 
 def execute_task(task: Task) -> list[Outcome]:
     """One outcome a query, in the order of the queries; the task's context is the limits."""
-    with GuardedDatabase(local_path(task.database), task.context) as database:
-        return task.map_queries(lambda queries: answer_queries(database, queries))
+    path = local_path(task.database)
+    with GuardedDatabase(path, task.context) as database:
+
+        def answer(queries: Any) -> Outcome:
+            try:
+                return answer_queries(database, queries)
+            except sqlite3.DatabaseError as error:
+                # An index that leads nowhere, which the check of a large file does not see.
+                if hash_file(path) != task.database.sha256:
+                    raise  # the file is not what its corpus has: a fault of this machine
+                words = str(error).rpartition(": ")[2]
+                return {"reason": Reason.UNREADABLE_DATABASE, "detail": words}
+
+        return task.map_queries(answer)
 
 
 def plan_works(
-    hashes: dict[str, str], limits: Limits, *, databases_url: str | None
+    hashes: dict[str, str],
+    limits: Limits,
+    *,
+    databases_url: str | None,
+    unreadable: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[DatabaseWork]:
-    """Each database with its questions, in their order; what a curator excluded, or has no SQL, is
-    not executed."""
+    """Each database with its questions, in their order; what a curator excluded, or has no SQL, or
+    no database that can be read, is not executed."""
     code = hash_code("compute_gold_answers")
     for name, records in groupby(read_jsonl(SPLITS_PATH), key=itemgetter("database_name")):
         questions, excluded = [], {}
@@ -46,12 +75,16 @@ def plan_works(
             others = record.get("other_sql", ())
             query = (record["gold_sql"], *others) if others else record["gold_sql"]
             questions.append((record["question_id"], query))
-            if (exclusion := read_exclusion(record)) is not None:
+            exclusion = read_exclusion(record)
+            if exclusion is None and name in unreadable:
+                exclusion = Reason.UNREADABLE_DATABASE, unreadable[name]
+            if exclusion is not None:
                 reason, detail = exclusion
                 failure = {"reason": reason, "detail": f"not executed: {detail}"}
                 excluded[record["question_id"]] = failure
-        key = hash_value([code, hashes[name], questions, excluded, asdict(limits)])
-        database = find_database(DATABASES, name, sha256=hashes[name], databases_url=databases_url)
+        sha256 = "" if name in unreadable else hashes[name]
+        key = hash_value([code, sha256, questions, excluded, asdict(limits)])
+        database = find_database(DATABASES, name, sha256=sha256, databases_url=databases_url)
         yield DatabaseWork(name, database, key, questions, limits, excluded)
 
 
@@ -59,8 +92,8 @@ def main() -> None:
     """Bring the shards of all databases up to date."""
     log = start_log("compute_gold_answers")
     limits, execution = read_params("compute_gold_answers", "execution")
-    hashes = read_database_hashes(DATABASES)
-    works = plan_works(hashes, limits, databases_url=execution.databases_url)
+    hashes, unreadable = read_database_hashes(DATABASES), read_unreadable(DATABASES)
+    works = plan_works(hashes, limits, databases_url=execution.databases_url, unreadable=unreadable)
     overdue = {"reason": Reason.TIME_EXCEEDED, "detail": f"more than {limits.max_seconds} seconds"}
     run = QueryRun(OUT, execute_task, overdue)
     run.run(works, engine=execution.engine, workers=execution.workers)

@@ -1,7 +1,12 @@
-"""Every chosen database is one whole SQLite file whose origin and checksum the manifest states."""
+"""Every chosen database is one whole SQLite file whose origin and checksum the manifest states.
+
+A file that is no whole database costs its own questions, each of which has a reason, and not the
+run: the manifest has its fault.
+"""
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 
 from answerkey.base.log import format_size, start_log
@@ -23,11 +28,15 @@ def main() -> None:
     for warning in list_unpinned({corpus.owner: corpus.databases for corpus in corpora}):
         log.warning(warning)
     done = update_databases(corpora, DATABASES, limits=limits)
-    write_jsonl(SCHEMAS_PATH, (read_tables(name, path) for name, path in done.paths.items()))
+    for name, words in done.unreadable.items():
+        log.warning(f"warning: the questions of {name} are set aside: {words}")
+    unread = [{"database_name": name, "tables": []} for name in done.unreadable]
+    read = (read_tables(name, path) for name, path in done.paths.items())
+    write_jsonl(SCHEMAS_PATH, chain(read, unread))
     size = format_size(sum(path.stat().st_size for path in done.paths.values()))
     log.info(
         f"{len(done.paths)} databases ({len(done.paths) - done.kept} made, {done.kept} kept),"
-        f" {size}"
+        f" {size}{f'; {len(done.unreadable)} unreadable' if done.unreadable else ''}"
     )
 
 

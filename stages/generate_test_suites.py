@@ -40,7 +40,8 @@ def plan_tasks(*, databases_url: str | None) -> Iterator[SuiteTask]:
             for record in records
             if (asked := record["question_id"]) in audits and asked in parsed
         ]
-        sha256, tables = hashes[name], schemas.read_tables(name)
+        # A database that cannot be read has no hash, and no question with an answer.
+        sha256, tables = hashes.get(name, ""), schemas.read_tables(name)
         database = find_database(DATABASES, name, sha256=sha256, databases_url=databases_url)
         yield SuiteTask(name, database, tables, questions)
 

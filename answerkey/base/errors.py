@@ -71,9 +71,10 @@ def tell_errors(name: str) -> Iterator[None]:
 
 
 class Reason(StrEnum):
-    """Why a question is set aside: those of queries, which have no answer that could be kept, come
-    first."""
+    """Why a question is set aside: those of databases and queries, which have no answer that could
+    be kept, come first."""
 
+    UNREADABLE_DATABASE = "unreadable_database"
     SQL_ERROR = "sql_error"
     NOT_A_SELECT = "not_a_select"
     MULTIPLE_STATEMENTS = "multiple_statements"

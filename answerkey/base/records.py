@@ -13,6 +13,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, BinaryIO, NamedTuple
 
 try:
@@ -187,20 +188,43 @@ def encode_findings(findings: Iterable[Finding]) -> list[dict[str, Any]]:
 DESCRIPTIONS = "descriptions.json"  # beside a database, if its corpus describes columns
 
 
-def write_manifest(path: Path, entries: Iterable[tuple[str, dict[str, Any]]]) -> None:
-    """Write what each database is: `{"databases": {ID: entry, ...}}`, an entry a line."""
-    lines = [encode_json(db_id) + b": " + encode_json(entry) for db_id, entry in entries]
+def write_manifest(
+    path: Path,
+    entries: Mapping[str, dict[str, Any]],
+    unreadable: Mapping[str, str] = MappingProxyType({}),
+) -> None:
+    """Write what each database is, and why each other one cannot be read, an entry a line:
+    `{"databases": {ID: entry, ...}, "unreadable": {ID: words, ...}}`."""
     with replace_file(path) as file:
-        file.write(b'{"databases": {\n' + b",\n".join(lines) + (b"\n}}\n" if lines else b"}}\n"))
+        file.write(b'{"databases": ' + _encode_lines(entries))
+        file.write(
+            (b', "unreadable": ' + _encode_lines(unreadable) if unreadable else b"") + b"}\n"
+        )
+
+
+def _encode_lines(entries: Mapping[str, Any]) -> bytes:
+    lines = [encode_json(name) + b": " + encode_json(entry) for name, entry in entries.items()]
+    return b"{\n" + b",\n".join(lines) + b"\n}" if lines else b"{}"
 
 
 def read_manifest(path: Path) -> dict[str, dict[str, Any]]:
-    return read_json(path)["databases"]
+    """The entries of the databases that can be read. InputError says that it is no manifest."""
+    manifest = read_json(path)
+    entries = manifest.get("databases") if isinstance(manifest, dict) else None
+    if not isinstance(entries, dict) or not all(isinstance(one, dict) for one in entries.values()):
+        raise InputError(f"{path}: expected an entry for each database; {_NEXT_STEP}")
+    return entries
 
 
 def read_database_hashes(databases_dir: Path) -> dict[str, str]:
+    """The sha256 of each database that can be read."""
     entries = read_manifest(databases_dir / "manifest.json")
     return {db_id: entry["sha256"] for db_id, entry in entries.items()}
+
+
+def read_unreadable(databases_dir: Path) -> dict[str, str]:
+    """Why each database that cannot be read is set aside, by name."""
+    return read_json(databases_dir / "manifest.json").get("unreadable", {})
 
 
 # --- vocabularies of records, and why a question is set aside

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
+import re
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from answerkey.base.errors import InputError
+from answerkey.base.errors import InputError, Reason
 from answerkey.base.records import replace_file
 from answerkey.shards.processes import Died, run_alone
 from answerkey.sqlite.files import (
@@ -35,10 +36,16 @@ from answerkey.sqlite.guard import (
     Clock,
     bound_memory,
 )
+from answerkey.sqlite.schema import read_schema
 
 _HEADER = b"SQLite format 3\x00"
-# What quick_check says of values that SQLite reads all the same; any other row is a broken file.
-_FINE = ("ok", "NULL value in ")
+# What a check says of values that SQLite reads all the same; any other row is a broken file.
+_FINE = re.compile(r"ok|(non-)?\w+ value in .*|non-unique entry in index .*")
+_MOST_COMPARED_BYTES = 20_000_000  # above, to compare rows with indexes would take many seconds
+_MISSING = re.compile(
+    r"no such collation sequence: (?P<collation>.+)"
+    r"|(?:unknown|no such) function: (?P<function>\w+)(?:\(\))?"
+)
 
 DESCRIPTION_FOLDER = "database_description"
 _COLUMN = "original_column_name"
@@ -50,25 +57,65 @@ def locate_database(databases_dir: Path, db_id: str) -> Path:
     return find_inside(databases_dir, f"{check_db_id(db_id)}/{db_id}.sqlite")
 
 
+class UnreadableDatabaseError(InputError):
+    """The file of a database is at fault, on any machine: its questions are set aside, and the run
+    goes on. `fault` is the message without its place."""
+
+    def __init__(self, place: str, fault: str) -> None:
+        super().__init__(place, fault)  # which pickle hands over
+        self.place = place
+        self.fault = fault
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.fault}"
+
+
 def check_database(path: Path) -> None:
     """Make sure that the file is a whole SQLite database.
 
+    It is whole, too, where its schema needs a collation or a function that only an application has:
+    then the queries that need them fail, each by itself.
+
     Raises:
-        InputError: "Corrupt database: ...", with the file and what was expected.
+        UnreadableDatabaseError: "Corrupt database: ...", with the file and what was expected.
     """
+    place = f"Corrupt database: {path}"
     with path.open("rb") as file:
         start = file.read(len(_HEADER))
     if start != _HEADER:
-        raise InputError(f"Corrupt database: {path} starts with {start!r}, expected {_HEADER!r}")
+        raise UnreadableDatabaseError(place, f"starts with {start!r}, expected {_HEADER!r}")
     try:
         with contextlib.closing(open_database(path)) as connection:
             # A CHECK is foreign SQL, which may take for ever.
             connection.execute("PRAGMA ignore_check_constraints = ON")
-            notes = [note for (note,) in connection.execute("PRAGMA quick_check(1000)")]
-    except sqlite3.Error as error:
-        raise InputError(f"Corrupt database: {path}: SQLite cannot read it: {error}") from error
-    if broken := [note for note in notes if not note.startswith(_FINE)]:
-        raise InputError(f"Corrupt database: {path}: quick_check says {broken[0]!r}, expected 'ok'")
+            is_small = path.stat().st_size <= _MOST_COMPARED_BYTES
+            check = "integrity_check" if is_small else "quick_check"
+            check, notes = _check_pages(connection, check)
+        with contextlib.closing(open_database(path)) as connection:
+            read_schema(connection)
+    except (sqlite3.Error, UnicodeError) as error:
+        raise UnreadableDatabaseError(place, f"SQLite cannot read it: {error}") from error
+    if broken := [note for note in notes if not _FINE.fullmatch(note)]:
+        raise UnreadableDatabaseError(place, f"{check} says {broken[0]!r}, expected 'ok'")
+
+
+def _check_pages(connection: sqlite3.Connection, check: str) -> tuple[str, list[str]]:
+    """The check that was made, and what it says. Where a collation or a function is missing it is
+    quick_check, which compares nothing, so that any one will do in their place."""
+    supplied = set()
+    while True:
+        try:
+            return check, [note for (note,) in connection.execute(f"PRAGMA {check}(1000)")]
+        except sqlite3.OperationalError as error:
+            missing = _MISSING.fullmatch(str(error))
+            if missing is None or missing[0] in supplied:
+                raise
+            check = "quick_check"
+            supplied.add(missing[0])
+            if missing["collation"] is not None:
+                connection.create_collation(missing["collation"], lambda one, other: 0)
+            else:
+                connection.create_function(missing["function"], -1, lambda *_: None)
 
 
 @contextlib.contextmanager
@@ -84,14 +131,16 @@ def copy_database(source: Path, path: Path) -> None:
     """Copy a ready SQLite file.
 
     Raises:
-        InputError: if it is corrupt, or has rows in a journal that the copy would lose.
+        UnreadableDatabaseError: if it is corrupt, or has rows in a journal that the copy would
+            lose.
     """
     for suffix in ("-wal", "-journal"):
         pending = source.with_name(source.name + suffix)
         if pending.is_file() and pending.stat().st_size:
-            raise InputError(
-                f"{source} has unfinished changes in {pending.name}: expected a database that is"
-                " closed; open and close it once with sqlite3"
+            raise UnreadableDatabaseError(
+                str(source),
+                f"has unfinished changes in {pending.name}: expected a database that is closed;"
+                " open and close it once with sqlite3",
             )
     check_database(source)
     with source.open("rb") as content, replace_file(path) as file:
@@ -191,12 +240,17 @@ class _TextExecution:
                 raise ValueError("makes no table: expected CREATE TABLE and INSERT")
             return serialize_database(connection)
 
-    def explain(self, error: Exception) -> str:
-        """Which call was refused or bound passed, or SQLite's words; and where."""
+    def explain(self, error: Exception, sql_path: Path) -> InputError:
+        """Which call was refused or bound passed, or SQLite's words; and where. Time is no fault of
+        the text: another machine may have more."""
         words = self._refused or str(error)
-        if (bound := self._bounds.explain(error)) is not None:
+        bound = self._bounds.explain(error)
+        if bound is not None:
             words = f"it takes too much: {bound[1]}"
-        return f"{words}; at or after: {self._statement.strip()[:80]}"
+        words = f"{words}; at or after: {self._statement.strip()[:80]}"
+        if bound is not None and bound[0] is Reason.TIME_EXCEEDED:
+            return InputError(f"{sql_path}: {words}")
+        return UnreadableDatabaseError(str(sql_path), words)
 
     def _note(self, statement: str) -> None:
         self._statement = statement
@@ -221,23 +275,26 @@ def build_database(sql_path: Path, limits: BuildLimits | None = None) -> bytes:
     """The bytes of the SQLite file that the statements of a text file make.
 
     Raises:
-        InputError: with the file, the place and SQLite's words, if the text does not run, does more
-            than fill a database, takes more than the limits, or makes no table.
+        UnreadableDatabaseError: with the file, the place and SQLite's words, if the text does not
+            run, does more than fill a database, takes more than the limits, or makes no table.
+        InputError: if it takes more seconds than the limits.
     """
     limits = limits or BuildLimits()
     if (size_bytes := sql_path.stat().st_size) > limits.max_text_bytes:
-        raise InputError(f"{sql_path}: has {size_bytes} bytes, expected {limits.max_text_bytes}")
+        words = f"has {size_bytes} bytes, expected {limits.max_text_bytes}"
+        raise UnreadableDatabaseError(str(sql_path), words)
     try:
         text = sql_path.read_bytes().decode("utf-8-sig")  # read_text would alter line ends
     except UnicodeDecodeError as error:
-        raise InputError(f"{sql_path}: expected SQL as UTF-8 text: {error}") from error
+        words = f"expected SQL as UTF-8 text: {error}"
+        raise UnreadableDatabaseError(str(sql_path), words) from error
     with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         connection.executescript(LAYOUT)
         execution = _TextExecution(connection, limits)
         try:
             return execution.run(text)
         except (sqlite3.Error, MemoryError, ValueError) as error:
-            raise InputError(f"{sql_path}: {execution.explain(error)}") from error
+            raise execution.explain(error, sql_path) from error
 
 
 def build_in_process(source: Path, path: Path, limits: BuildLimits | None = None) -> None:

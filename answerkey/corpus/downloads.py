@@ -12,6 +12,7 @@ import shutil
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from answerkey.base.errors import InputError
@@ -32,6 +33,7 @@ from answerkey.corpus.corpora import (
 )
 from answerkey.corpus.databases import (
     DESCRIPTION_FOLDER,
+    UnreadableDatabaseError,
     build_in_process,
     check_database,
     copy_database,
@@ -57,10 +59,12 @@ class DatabaseSource(NamedTuple):
 
 
 class Downloads(NamedTuple):
-    """The paths of all databases by name; how many were kept as they were."""
+    """The paths of all databases by name; how many were kept as they were; what is wrong with each
+    other one."""
 
     paths: dict[str, Path]
     kept: int
+    unreadable: dict[str, str]
 
 
 def download_spider_databases(
@@ -87,21 +91,23 @@ def download_spider_databases(
             missing.append(db_id)
     if missing:
         corpus, limits = choose_spider(corpus, limits)
-        for _ in _make(_locate(corpus, missing, limits), paths, limits):
-            pass
+        made = _make(_locate(corpus, missing, limits), paths, limits)
+        if errors := [str(error) for _, error in made if error is not None]:
+            raise InputError("\n".join(errors))
     return paths
 
 
 def update_databases(corpora: Iterable[Corpus], output_dir: Path, *, limits: Download) -> Downloads:
     """Make `output_dir` hold the databases of some corpora, with what these say of their columns,
-    the manifest and nothing else.
+    the manifest and nothing else. The manifest has the fault of each database that is there and
+    cannot be read.
 
     Nothing there changes before all databases are made, in a folder beside it: a run that fails
     leaves what was there, and the next one takes up what it has made.
 
     Raises:
-        FileNotFoundError, InputError: naming all databases that are missing or broken, when all
-            others are made; a hub that does not answer is the end.
+        FileNotFoundError, InputError: naming all databases that are missing, when all others are
+            made; a hub that does not answer is the end. If no database can be read.
     """
     sources = locate_all(corpora, limits=limits)
     staging = output_dir.with_name(f".{output_dir.name}.partial")
@@ -110,29 +116,36 @@ def update_databases(corpora: Iterable[Corpus], output_dir: Path, *, limits: Dow
     made = _find_made(staging, missing)
     _remove_others(staging, made)
     staged = {name: locate_database(staging, name) for name in missing}
+    broken: dict[str, UnreadableDatabaseError] = {}
     try:
         left = {name: source for name, source in missing.items() if name not in made}
-        for name in _make(left, staged, limits):
-            made[name] = hash_file(staged[name])
+        for name, error in _make(left, staged, limits):
+            if error is None:
+                made[name] = hash_file(staged[name])
+            else:
+                broken[name] = error
+        if not (hashes or made):
+            raise InputError("\n".join(map(str, broken.values())))
     finally:
         if made:
             _write_manifest(staging, made, sources)
-    descriptions = {name: _describe(source) for name, source in sources.items()}
+    descriptions = {name: _describe(sources[name]) for name in {*hashes, *made}}
 
-    paths = {name: locate_database(output_dir, name) for name in sources}
-    for name, path in staged.items():
+    paths = {name: locate_database(output_dir, name) for name in sources if name not in broken}
+    for name in made:
         paths[name].parent.mkdir(parents=True, exist_ok=True)
-        path.replace(paths[name])
+        staged[name].replace(paths[name])
     for name, texts in descriptions.items():
         path = paths[name].with_name(DESCRIPTIONS)
         if texts is not None:
             write_json(path, texts)
         else:
             path.unlink(missing_ok=True)
-    _write_manifest(output_dir, hashes | made, sources)
-    _remove_others(output_dir, sources)
+    faults = {name: _name_fault(sources[name], error) for name, error in broken.items()}
+    _write_manifest(output_dir, hashes | made, sources, faults)
+    _remove_others(output_dir, paths)
     shutil.rmtree(staging, ignore_errors=True)
-    return Downloads(paths, len(hashes))
+    return Downloads(paths, len(hashes), faults)
 
 
 def _find_made(folder: Path, sources: Mapping[str, DatabaseSource]) -> dict[str, str]:
@@ -152,7 +165,10 @@ def _find_made(folder: Path, sources: Mapping[str, DatabaseSource]) -> dict[str,
 
 
 def _write_manifest(
-    folder: Path, hashes: Mapping[str, str], sources: Mapping[str, DatabaseSource]
+    folder: Path,
+    hashes: Mapping[str, str],
+    sources: Mapping[str, DatabaseSource],
+    faults: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     entries = {
         name: {
@@ -162,7 +178,12 @@ def _write_manifest(
         }
         for name in sorted(hashes)
     }
-    write_manifest(folder / MANIFEST, entries.items())
+    write_manifest(folder / MANIFEST, entries, faults)
+
+
+def _name_fault(source: DatabaseSource, error: UnreadableDatabaseError) -> str:
+    """What is wrong with a file, named as its corpus has it: its path would name a machine."""
+    return f"{source.origin.get('member', source.origin['path'])}: {error.fault}"
 
 
 def _describe(source: DatabaseSource) -> dict[str, Any] | None:
@@ -229,9 +250,10 @@ def _locate_local(
 
 def _make(
     sources: Mapping[str, DatabaseSource], paths: Mapping[str, Path], limits: Download
-) -> Iterator[str]:
-    """Make the file of every source; the names of those that are made. All others have failed when
-    an error is raised that names them."""
+) -> Iterator[tuple[str, UnreadableDatabaseError | None]]:
+    """Make the file of every source; the names of those that are made, and of those that cannot be
+    made, with the fault of their files. All others have failed when an error is raised that names
+    them."""
     fetch = functools.cache(functools.partial(fetch_file, limits=limits))
     errors: list[Exception] = []
     for name in track_progress(sources, "download_databases", unit="database"):
@@ -248,7 +270,9 @@ def _make(
                 _extract_member(local, name, origin, path)
             else:
                 copy_database(local, path)
-            yield name
+            yield name, None
+        except UnreadableDatabaseError as error:
+            yield name, error
         except (InputError, FileNotFoundError) as error:
             errors.append(error)
     if errors:
@@ -270,7 +294,7 @@ def _extract_member(packed: Path, name: str, origin: Mapping[str, str], path: Pa
             f"Failed to download database: {name}: no member {where}; remove it from db_list"
         ) from None
     except zipfile.BadZipFile as error:
-        raise InputError(f"Corrupt database: {where}: {error}") from error
+        raise UnreadableDatabaseError(f"Corrupt database: {where}", str(error)) from error
 
 
 @contextlib.contextmanager

@@ -112,8 +112,9 @@ def _copy_table(connection: sqlite3.Connection, name: str, collations: dict[str,
     keys = [column[1] for column in sorted(columns, key=itemgetter(5)) if column[5]]
     firsts = set(keys[:1])
     for _, index, *_ in connection.execute(f"PRAGMA index_list({quoted})").fetchall():
-        _, _, column = connection.execute(f"PRAGMA index_info({quote_name(index)})").fetchone()
-        firsts |= {column} - {None}  # None is an expression
+        # None, if the index has a name that is not UTF-8
+        first = connection.execute(f"PRAGMA index_info({quote_name(index)})").fetchone()
+        firsts |= {first and first[2]} - {None}  # None is an expression
     for number, column in enumerate(sorted(firsts)):
         index = quote_name(f"{name} key {number}")
         connection.execute(f"CREATE INDEX copy.{index} ON {quoted} ({quote_name(column)})")

@@ -6,6 +6,7 @@ import os
 import re
 import sqlite3
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 from answerkey.base.errors import InputError
@@ -73,11 +74,14 @@ def immutable_uri(path: Path) -> str:
 
 
 def open_database(path: Path) -> sqlite3.Connection:
-    """A read-only connection to a file that nobody changes; no lock, no file beside it.
+    """A read-only connection to a file that nobody changes; no lock, no file beside it. Text that
+    is not UTF-8, such as a name in Windows-1252, has U+FFFD for what cannot be read.
 
     For looking at schemas: foreign SQL needs more than this.
     """
-    return sqlite3.connect(immutable_uri(path), uri=True)
+    connection = sqlite3.connect(immutable_uri(path), uri=True)
+    connection.text_factory = partial(str, encoding="utf-8", errors="replace")
+    return connection
 
 
 # DVC knows a database by its bytes, so they must not depend on the SQLite library. Versions differ

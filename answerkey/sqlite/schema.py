@@ -159,7 +159,7 @@ def _read_table(connection: sqlite3.Connection, name: str, kind: str, sql: str) 
         names = tuple(
             row[2] for row in connection.execute(f"PRAGMA index_info({quote_name(index)})")
         )
-        if is_unique and not is_partial and None not in names and names not in keys:
+        if is_unique and not is_partial and names and None not in names and names not in keys:
             keys.append(names)
     return Table(name, False, columns, tuple(keys), _read_foreign_keys(connection, quoted), sql)
 

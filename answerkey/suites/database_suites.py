@@ -155,8 +155,11 @@ def make_suites(
 ) -> DatabaseSuites:
     """The suites of the questions of a database: the same for the same input, on any machine.
 
-    Where no variants can be made of the database, its questions have empty suites.
+    Where no variants can be made of the database, its questions have empty suites. Without a
+    question it is not opened.
     """
+    if not questions:
+        return DatabaseSuites([], [])
     with GuardedDatabase(path, limits) as database:
         asked = read_questions(
             questions, Executions(database), schema, max_neighbors=settings.max_neighbors

@@ -1,7 +1,8 @@
 """Rows of a database in memory, with the statements that make its tables, indexes and views.
 
-What is left out: virtual tables and the tables behind them, which no guarded query reads, and
-triggers, which no query fires.
+What is left out: virtual tables and the tables behind them, which no guarded query reads,
+triggers, which no query fires, and what this SQLite cannot make, such as a table whose collation
+only an application has.
 """
 
 from __future__ import annotations
@@ -206,16 +207,13 @@ def read_rows(path: Path, *, max_rows: int = 1000, seed: int = 0) -> Rows:
 
     Raises:
         InputError: with the file and SQLite's words, where the file is no database, where its
-            tables cannot be read or made again, and where it has none.
+            tables cannot be read, and where it has none that can be made again.
     """
     try:
         with contextlib.closing(open_database(path)) as connection:
-            connection.text_factory = lambda text: text.decode(errors="replace")
             rows = _list_tables(connection)
             if not rows.tables:
-                raise InputError(f"{path}: has no table that can be read: expected one")
-            with open_empty(rows):
-                pass
+                raise InputError(f"{path}: has no table that can be read and made: expected one")
             return replace(rows, tables=_Sample(connection, rows, max_rows, seed).read())
     except (sqlite3.Error, UnicodeError) as error:
         raise InputError(
@@ -231,16 +229,26 @@ def _list_tables(connection: sqlite3.Connection) -> Rows:
     schema = read_schema(connection)
     tables = {}
     for table in schema.tables:
-        if (table.name,) in ordinary:
+        if (table.name,) in ordinary and table.columns:  # none, if its name is not UTF-8
             columns = connection.execute(f"PRAGMA table_xinfo({quote_name(table.name)})")
             stored = (place for place, of in enumerate(columns) if of[6] not in _GENERATED)
             tables[table.name] = TableRows(table, tuple(stored), [])
     statements = connection.execute(
-        "SELECT tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL"
+        "SELECT type, tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL"
         " AND type IN ('table', 'index') ORDER BY type = 'index', rowid"
     ).fetchall()
+    made = []
+    with contextlib.closing(sqlite3.connect(":memory:")) as empty:
+        for kind, name, sql in statements:
+            if name in tables:
+                try:
+                    empty.execute(sql)
+                    made.append(sql)
+                except sqlite3.OperationalError:
+                    if kind == "table":
+                        del tables[name]
     views = tuple(table.sql for table in schema.tables if table.is_view)
-    return Rows(tables, tuple(sql for name, sql in statements if name in tables), views)
+    return Rows(tables, tuple(made), views)
 
 
 class _Sample:

@@ -148,7 +148,7 @@ ENTRIES = {
 def test_entries_come_back_as_they_were_written(tmp_path, count):
     path = tmp_path / "manifest.json"
     entries = dict(list(ENTRIES.items())[:count])
-    write_manifest(path, iter(entries.items()))
+    write_manifest(path, entries)
     assert list(read_manifest(path).items()) == list(entries.items())
     assert json.loads(path.read_bytes()) == {"databases": entries}
     assert read_database_hashes(tmp_path) == {name: e["sha256"] for name, e in entries.items()}
