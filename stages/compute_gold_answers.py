@@ -6,21 +6,18 @@ limits or the code change. The bytes are the same whatever the engine and the nu
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any
 
 from answerkey.base.errors import Reason
-from answerkey.base.log import list_counts, start_log
+from answerkey.base.log import list_counts, make_printable, start_log
 from answerkey.base.params import read_params, run_stage
 from answerkey.base.records import (
-    hash_file,
     hash_value,
     read_database_hashes,
     read_exclusion,
@@ -29,7 +26,7 @@ from answerkey.base.records import (
 )
 from answerkey.shards.database_files import find_database, local_path
 from answerkey.shards.runs import DatabaseWork, Outcome, QueryRun, Task, hash_code, read_shards
-from answerkey.sqlite.answers import answer_queries
+from answerkey.sqlite.answers import answer_on_damaged
 from answerkey.sqlite.guard import GuardedDatabase, Limits
 
 SPLITS_PATH = Path("data/interim/splits.jsonl")
@@ -43,31 +40,15 @@ NO_FAILURE = (
 
 def execute_task(task: Task) -> list[Outcome]:
     """One outcome a query, in the order of the queries; the task's context is the limits."""
-    path = local_path(task.database)
-    with GuardedDatabase(path, task.context) as database:
-
-        def answer(queries: Any) -> Outcome:
-            try:
-                return answer_queries(database, queries)
-            except sqlite3.DatabaseError as error:
-                # An index that leads nowhere, which the check of a large file does not see.
-                if hash_file(path) != task.database.sha256:
-                    raise  # the file is not what its corpus has: a fault of this machine
-                words = str(error).rpartition(": ")[2]
-                return {"reason": Reason.UNREADABLE_DATABASE, "detail": words}
-
-        return task.map_queries(answer)
+    with GuardedDatabase(local_path(task.database), task.context) as database:
+        sha256 = task.database.sha256
+        return task.map_queries(partial(answer_on_damaged, database, sha256=sha256))
 
 
-def plan_works(
-    hashes: dict[str, str],
-    limits: Limits,
-    *,
-    databases_url: str | None,
-    unreadable: Mapping[str, str] = MappingProxyType({}),
-) -> Iterator[DatabaseWork]:
+def plan_works(limits: Limits, *, databases_url: str | None) -> Iterator[DatabaseWork]:
     """Each database with its questions, in their order; what a curator excluded, or has no SQL, or
     no database that can be read, is not executed."""
+    hashes, unreadable = read_database_hashes(DATABASES), read_unreadable(DATABASES)
     code = hash_code("compute_gold_answers")
     for name, records in groupby(read_jsonl(SPLITS_PATH), key=itemgetter("database_name")):
         questions, excluded = [], {}
@@ -75,10 +56,8 @@ def plan_works(
             others = record.get("other_sql", ())
             query = (record["gold_sql"], *others) if others else record["gold_sql"]
             questions.append((record["question_id"], query))
-            exclusion = read_exclusion(record)
-            if exclusion is None and name in unreadable:
-                exclusion = Reason.UNREADABLE_DATABASE, unreadable[name]
-            if exclusion is not None:
+            fault = (Reason.UNREADABLE_DATABASE, unreadable[name]) if name in unreadable else None
+            if (exclusion := read_exclusion(record) or fault) is not None:
                 reason, detail = exclusion
                 failure = {"reason": reason, "detail": f"not executed: {detail}"}
                 excluded[record["question_id"]] = failure
@@ -92,8 +71,7 @@ def main() -> None:
     """Bring the shards of all databases up to date."""
     log = start_log("compute_gold_answers")
     limits, execution = read_params("compute_gold_answers", "execution")
-    hashes, unreadable = read_database_hashes(DATABASES), read_unreadable(DATABASES)
-    works = plan_works(hashes, limits, databases_url=execution.databases_url, unreadable=unreadable)
+    works = plan_works(limits, databases_url=execution.databases_url)
     overdue = {"reason": Reason.TIME_EXCEEDED, "detail": f"more than {limits.max_seconds} seconds"}
     run = QueryRun(OUT, execute_task, overdue)
     run.run(works, engine=execution.engine, workers=execution.workers)
@@ -104,11 +82,12 @@ def main() -> None:
             reasons[record.get("reason", "")] += 1
             if record.get("reason", "") not in NO_FAILURE:
                 failures.append((name, record["detail"], record["question_id"], record["reason"]))
-    for name, words, question_id, reason in failures[: execution.max_warnings]:
-        # Foreign text, as one line of a terminal, which it cannot command.
-        detail = "".join(letter if letter.isprintable() else " " for letter in words[:200])
-        message = "warning: SQL execution failed for %s: %s (%s, %s)"
-        log.warning(message, name, detail, question_id, reason)
+    most = execution.max_warnings
+    for name, words, question_id, reason in failures[:most]:
+        detail = make_printable(words[:200])
+        log.warning(f"warning: SQL execution failed for {name}: {detail} ({question_id}, {reason})")
+    if most is not None and len(failures) > most:
+        log.warning(f"warning: and {len(failures) - most} more: execution.max_warnings is {most}")
     answers = reasons.pop("", 0)
     log.info(
         f"{answers + reasons.total()} questions in {len(run.names)} databases, {run.executed}"

@@ -41,6 +41,15 @@ def list_counts(counts: Mapping[str, int]) -> str:
     return f" ({', '.join(f'{name} {-count}' for count, name in found)})" if found else ""
 
 
+def make_printable(text: str) -> str:
+    """Foreign text as one line of a terminal, which it cannot command.
+
+    >>> make_printable("near\\n\\x1b[2J")
+    'near  [2J'
+    """
+    return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
 def align(rows: Sequence[Sequence[str]]) -> str:
     """The cells of a table as text, each column as wide as its widest cell.
 

@@ -29,13 +29,13 @@ class Execution:
     engine: local, processes of this machine; ray, the cluster at RAY_ADDRESS, or one here.
     workers: processes, or tasks at a time on a cluster; 0: as many as there are cores.
     databases_url: workers fetch NAME/NAME.sqlite from there; None: they share data/databases.
-    max_warnings: so many gold queries that fail are told one by one.
+    max_warnings: so many gold queries that fail are told one by one; null: all.
     """
 
     engine: Literal["local", "ray"] = "local"
     workers: From0 = 0
     databases_url: Text | None = None
-    max_warnings: From0 = 10
+    max_warnings: From0 | None = None
 
 
 def _is_corpus(value: Any) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
+import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -280,3 +282,23 @@ def answer_queries(database: GuardedDatabase, queries: str | tuple[str, ...]) ->
             record["other_answers"].append({"sql": sql, "answer": found["gold_answer"]})
             record["steps"] = max(record["steps"], found["steps"])
     return record
+
+
+def answer_on_damaged(
+    database: GuardedDatabase, queries: str | tuple[str, ...], *, sha256: str
+) -> dict[str, Any]:
+    """As `answer_queries`, of a file that may have damage which its checks do not see, such as an
+    index of a large one that leads nowhere: a query that meets it has no answer.
+
+    Raises:
+        sqlite3.DatabaseError: the file is damaged, and it is not the one of this sha256, which its
+            corpus has.
+    """
+    try:
+        return answer_queries(database, queries)
+    except sqlite3.DatabaseError as error:
+        with database.path.open("rb") as file:
+            if hashlib.file_digest(file, "sha256").hexdigest() != sha256:
+                raise
+        words = str(error).rpartition(": ")[2]
+        return {"reason": Reason.UNREADABLE_DATABASE, "detail": words}

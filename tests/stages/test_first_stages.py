@@ -255,13 +255,28 @@ def test_each_question_that_fails_is_told_or_counted_by_the_params_of_the_projec
     assert told
 
 
-@pytest.mark.parametrize("most", [0, 3, 20])
-def test_first_questions_that_fail_are_told_one_by_one(project, capfd, most):
+@pytest.mark.parametrize("most", [0, 3, 20, None])
+def test_questions_that_fail_are_told_one_by_one_and_counted_where_there_are_more(
+    project, capfd, most
+):
     project.add("fleet", [sql for sql, _ in FAILING])
     said = project.run(capfd, max_warnings=most).splitlines()
     start = "compute_gold_answers: warning: SQL execution failed for fleet: "
     expected = [f"{start}{words}" for _, words in FAILING if words is not None]
-    assert said[:-1] == expected[:most]
+    told = expected[:most]
+    if left := len(expected) - len(told):
+        more = f"warning: and {left} more: execution.max_warnings is {most}"
+        told.append(f"compute_gold_answers: {more}")
+    assert said[:-1] == told
+
+
+def test_every_question_that_fails_is_told_by_default(project, capfd):
+    project.add("fleet", [f"SELECT nothing_{number} FROM ship" for number in range(60)])
+    project.write()
+    write_params(project.folder / "params.yaml", compute_gold_answers=project.limits)
+    stage.main()
+    said = capfd.readouterr().err
+    assert said.count("warning: SQL execution failed for fleet: no such column") == 60
 
 
 DATABASES = ("harbour", "library", "mill", "orchard", "quarry", "school", "theatre")
