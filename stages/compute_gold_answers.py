@@ -86,7 +86,7 @@ def main() -> None:
     for name, words, question_id, reason in failures[:most]:
         detail = make_printable(words[:200])
         log.warning(f"warning: SQL execution failed for {name}: {detail} ({question_id}, {reason})")
-    if most is not None and len(failures) > most:
+    if most and len(failures) > most:
         log.warning(f"warning: and {len(failures) - most} more: execution.max_warnings is {most}")
     answers = reasons.pop("", 0)
     log.info(

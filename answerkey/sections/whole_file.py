@@ -29,7 +29,7 @@ class Execution:
     engine: local, processes of this machine; ray, the cluster at RAY_ADDRESS, or one here.
     workers: processes, or tasks at a time on a cluster; 0: as many as there are cores.
     databases_url: workers fetch NAME/NAME.sqlite from there; None: they share data/databases.
-    max_warnings: so many gold queries that fail are told one by one; null: all.
+    max_warnings: so many gold queries that fail are told one by one; null: all; 0: none.
     """
 
     engine: Literal["local", "ray"] = "local"
