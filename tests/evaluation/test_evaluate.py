@@ -468,6 +468,7 @@ OVERLAPS = """() => [...document.querySelectorAll("summary, tr")].filter(line =>
 }).map(line => line.innerText)"""
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 def test_nothing_on_the_page_is_printed_over_something(
     questions: list[Any], tmp_path: Path

@@ -259,6 +259,7 @@ def work_on(world: World, capfd: pytest.CaptureFixture[str], db_list: list[str] 
     return count_work(capfd.readouterr().err)
 
 
+@pytest.mark.slow
 def test_outs_are_all_that_the_shards_of_a_clone_need(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,7 +12,7 @@ import pytest
 from tests.shared.report_world import EVAL, HOSTILE, TRAIN
 from tests.shared.visits import Visit
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 ALL = len(TRAIN) + len(EVAL)
 

@@ -16,7 +16,7 @@ from answerkey.corpus.loading import read_corrections
 from tests.shared.report_world import HOSTILE, TRAIN, run_stages
 from tests.shared.visits import Review
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 RISKS = {"ships_train_000": 0.9, "books_eval_001": 0.7, "ships_train_002": 0.5}
 FIRST, SECOND, THIRD = RISKS
